@@ -1,0 +1,144 @@
+import { Type } from 'typebox'
+import { endpoint } from './endpoint.ts'
+import { Platform } from './enrollment.ts'
+import { Closed, Count, Id, Ids, List, ListQuery, Name, Nullable, OneOf, Prefix, Reason, Tags, Time } from './schema.ts'
+
+export const deviceStatus = OneOf(['pending', 'active', 'suspended', 'revoked'])
+export const channels = ['canary', 'stable'] as const
+export const Channel = OneOf(channels)
+const ChannelChoice = OneOf(['auto', 'canary', 'stable'])
+export const PostureVerdict = OneOf(['compliant', 'non_compliant', 'unknown'])
+
+export const Device = Closed({
+  device_id: Id('device'),
+  tenant_id: Id('tenant'),
+  user_id: Nullable(Id('user')),
+  name: Name,
+  platform: Platform,
+  os_version: Nullable(Type.String()),
+  client_version: Nullable(Type.String()),
+  serial: Nullable(Type.String()),
+  tags: Type.Array(Type.String()),
+  group_ids: Type.Array(Id('group'), { description: 'Groups given by its enrollment token, beside those of its user' }),
+  status: deviceStatus,
+  channel: ChannelChoice,
+  effective_channel: Channel,
+  binding: OneOf(['dpop', 'none']),
+  addresses: Closed({ ipv4: Nullable(Type.String()), ipv6: Nullable(Type.String()) }),
+  wireguard_public_key: Nullable(Type.String()),
+  posture: Closed({ verdict: PostureVerdict, reported_at: Nullable(Time) }),
+  policy: Closed({
+    digest: Nullable(Type.String()),
+    applied_digest: Nullable(Type.String()),
+    applied_at: Nullable(Time),
+  }),
+  enrolled_by: Closed({ method: OneOf(['token']), token_id: Nullable(Id('enrollment_token')) }),
+  enrolled_at: Time,
+  last_seen_at: Nullable(Time),
+  credential: Closed({ expires_at: Time, renew_after: Time }),
+})
+
+const filters = {
+  q: Prefix,
+  status: Type.Optional(deviceStatus),
+  user_id: Type.Optional(Id('user')),
+  group_id: Type.Optional(Id('group')),
+  platform: Type.Optional(Platform),
+  tag: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+  token_id: Type.Optional(Id('enrollment_token')),
+}
+
+export const listDevices = endpoint({
+  method: 'GET',
+  path: '/v1/admin/devices',
+  summary: 'List devices',
+  access: { by: ['session', 'api_key'], permission: 'devices:read' },
+  query: ListQuery(filters, ['enrolled_at', 'name'] as const),
+  response: List(Device),
+})
+
+export const getDevice = endpoint({
+  method: 'GET',
+  path: '/v1/admin/devices/{device_id}',
+  summary: 'One device',
+  access: { by: ['session', 'api_key'], permission: 'devices:read' },
+  params: Closed({ device_id: Id('device') }),
+  response: Device,
+})
+
+export const changeDevice = endpoint({
+  method: 'POST',
+  path: '/v1/admin/devices/lifecycle',
+  summary: 'Approve, update, suspend, reactivate or revoke a device; revocation is final',
+  access: { by: ['session', 'api_key'], permission: 'devices:suspend' },
+  audit: 'device.changed',
+  body: Closed({
+    operation: OneOf(['approve', 'update', 'suspend', 'reactivate', 'revoke']),
+    device_id: Id('device'),
+    device: Type.Optional(
+      Closed({
+        name: Type.Optional(Name),
+        tags: Type.Optional(Tags),
+        channel: Type.Optional(ChannelChoice),
+        user_id: Type.Optional(Nullable(Id('user'))),
+      }),
+    ),
+    reason: Type.Optional(Reason),
+  }),
+  response: Closed({ operation: Type.String(), changed: Type.Boolean(), device: Device }),
+})
+
+export const changeDevices = endpoint({
+  method: 'POST',
+  path: '/v1/admin/devices/batch',
+  summary: 'One operation on up to 10,000 devices, named or filtered, with an outcome for each',
+  access: { by: ['session', 'api_key'], permission: 'devices:write' },
+  audit: 'device.batch_changed',
+  body: Closed({
+    operation: OneOf(['approve', 'suspend', 'reactivate', 'revoke']),
+    device_ids: Type.Optional(Ids('device', 10_000)),
+    filter: Type.Optional(Closed(filters)),
+    reason: Type.Optional(Reason),
+    dry_run: Type.Optional(Type.Boolean()),
+  }),
+  response: Closed({
+    matched: Count,
+    results: Type.Array(
+      Closed({
+        device_id: Type.String(),
+        outcome: OneOf(['changed', 'unchanged', 'failed']),
+        error: Type.Optional(Type.String()),
+      }),
+    ),
+    summary: Closed({ changed: Count, unchanged: Count, failed: Count }),
+  }),
+})
+
+export const reportPosture = endpoint({
+  method: 'POST',
+  path: '/v1/posture/report',
+  summary: 'Report what is true of the device; the answer says which checks fail and what to do',
+  access: { by: ['device'], permission: 'own' },
+  audit: 'posture.reported',
+  records: 'refusals',
+  body: Closed({
+    facts: Type.Record(
+      Type.String({ pattern: '^[a-z][a-z0-9_]*(\\.[a-z0-9_]+)*$', maxLength: 64 }),
+      Type.Union([
+        Type.Boolean(),
+        Type.Number(),
+        Type.String({ maxLength: 512 }),
+        Type.Array(Type.String({ maxLength: 512 }), { maxItems: 64 }),
+      ]),
+      { maxProperties: 256, description: 'Fact name to value, e.g. os.version, disk.encrypted, firewall.enabled' },
+    ),
+  }),
+  response: Closed({
+    verdict: PostureVerdict,
+    reported_at: Time,
+    next_report_before: Nullable(Time),
+    checks: Type.Array(
+      Closed({ id: Type.String(), passed: Type.Boolean(), remediation: Nullable(Type.String()) }),
+    ),
+  }),
+})

@@ -1,0 +1,65 @@
+import type { Static, TSchema } from 'typebox'
+import type { AuditKind, CredentialKind, ErrorCode, Permission } from './vocabulary.ts'
+
+/**
+ * Who may call: nobody checked, or these credential kinds. `permission` binds the kinds that carry a role (session,
+ * api_key); `own` says that the credential itself is the right, as for a device that fetches its own bundle.
+ */
+export type Access =
+  | { by: 'anyone' }
+  | { by: readonly [CredentialKind, ...CredentialKind[]]; permission: Permission | 'own' }
+
+type Common = {
+  path: `/${string}`
+  summary: string
+  access: Access
+  params?: TSchema
+  query?: TSchema
+  response: TSchema
+  /** The status of success; 200 unless said. */
+  status?: 200 | 201 | 202
+  errors?: readonly ErrorCode[]
+}
+
+/**
+ * A write names its audit event. `records: 'refusals'` marks the high-volume reports of devices and gateways, whose
+ * successes are data of their own and would drown the audit trail.
+ */
+export type Endpoint =
+  | (Common & { method: 'GET'; audit?: never; body?: never; records?: never; bodyLimit?: never; form?: never })
+  | (Common & {
+      method: 'POST' | 'PUT' | 'DELETE'
+      audit: AuditKind
+      records?: 'refusals'
+      body?: TSchema
+      /** Bytes; 1 MiB unless said. */
+      bodyLimit?: number
+      /** Also takes the fields of its body as an HTML form. */
+      form?: true
+    })
+
+/** Parameters that the pipe itself reads: platform roles name a tenant; the deployment-wide secret a gateway too. */
+export const scopeParameters = (e: Endpoint): readonly ('tenant_id' | 'gateway_id')[] => {
+  const by: readonly CredentialKind[] = e.access.by === 'anyone' ? [] : e.access.by
+  if (by.includes('gateway')) return ['tenant_id', 'gateway_id']
+  return by.includes('session') || by.includes('api_key') ? ['tenant_id'] : []
+}
+
+export const endpoint = <const E extends Endpoint>(e: E): E => e
+
+type Part<E, K extends string> = E extends { [P in K]: infer S extends TSchema } ? { [P in K]: Static<S> } : unknown
+type QueryPart<E> = E extends { query: infer S extends TSchema }
+  ? object extends Static<S>
+    ? { query?: Static<S> }
+    : { query: Static<S> }
+  : unknown
+type BodyPart<E> = E extends { body: infer S extends TSchema }
+  ? object extends Static<S>
+    ? { body?: Static<S> }
+    : { body: Static<S> }
+  : unknown
+/** What a caller of the typed client gives. */
+export type Input<E extends Endpoint> = Part<E, 'params'> & QueryPart<E> & BodyPart<E>
+/** What a handler is given, after validation. */
+export type Given<E extends Endpoint> = Part<E, 'params'> & Part<E, 'query'> & Part<E, 'body'>
+export type Output<E extends Endpoint> = Static<E['response']>

@@ -1,0 +1,153 @@
+import { Type } from 'typebox'
+import { endpoint } from './endpoint.ts'
+import { Closed, Count, Id, Ids, List, ListQuery, Name, Nullable, OneOf, Prefix, Reason, Tags, Time } from './schema.ts'
+
+export const platforms = ['linux', 'macos', 'windows', 'ios', 'android', 'other'] as const
+export const Platform = OneOf(platforms)
+const tokenStatus = OneOf(['active', 'exhausted', 'expired', 'revoked'])
+
+export const EnrollmentToken = Closed({
+  token_id: Id('enrollment_token'),
+  tenant_id: Id('tenant'),
+  name: Type.String(),
+  kind: OneOf(['enroll', 'bootstrap']),
+  status: tokenStatus,
+  hint: Type.String({ description: 'The last four characters' }),
+  max_uses: Type.Integer({ description: '0 is unlimited' }),
+  uses: Count,
+  expires_at: Time,
+  user_id: Nullable(Id('user')),
+  group_ids: Type.Array(Id('group')),
+  tags: Type.Array(Type.String()),
+  platforms: Type.Array(Platform),
+  allowed_cidrs: Type.Array(Type.String()),
+  requires_approval: Type.Boolean(),
+  ephemeral_seconds: Nullable(Type.Integer()),
+  max_devices_per_user: Nullable(Type.Integer()),
+  created_by: Nullable(Type.String()),
+  created_at: Time,
+  last_used_at: Nullable(Time),
+  revoked_at: Nullable(Time),
+})
+
+export const generateToken = endpoint({
+  method: 'POST',
+  path: '/v1/admin/tokens/generate',
+  summary: 'Generate an enrollment token; its secret appears only in this answer',
+  access: { by: ['session', 'api_key'], permission: 'enrollment_tokens:write' },
+  audit: 'enrollment_token.created',
+  status: 201,
+  body: Closed({
+    name: Type.Optional(Name),
+    kind: Type.Optional(OneOf(['enroll', 'bootstrap'])),
+    max_uses: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000, description: '1 unless said; 0 is unlimited' })),
+    expires_in_seconds: Type.Optional(
+      Type.Integer({ minimum: 60, maximum: 90 * 86_400, description: '24 hours unless said' }),
+    ),
+    user_id: Type.Optional(Id('user')),
+    group_ids: Type.Optional(Ids('group')),
+    tags: Type.Optional(Tags),
+    platforms: Type.Optional(Type.Array(Platform, { maxItems: 6, uniqueItems: true })),
+    allowed_cidrs: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 64 })),
+    requires_approval: Type.Optional(Type.Boolean()),
+    ephemeral_seconds: Type.Optional(
+      Type.Integer({ minimum: 60, maximum: 90 * 86_400, description: 'Silence after which its devices are revoked' }),
+    ),
+    max_devices_per_user: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
+  }),
+  response: Closed({
+    token: Type.String({ description: 'The enrollment token, shown once' }),
+    enrollment_token: EnrollmentToken,
+  }),
+})
+
+export const listTokens = endpoint({
+  method: 'GET',
+  path: '/v1/admin/tokens',
+  summary: 'List enrollment tokens',
+  access: { by: ['session', 'api_key'], permission: 'enrollment_tokens:read' },
+  query: ListQuery({ status: Type.Optional(tokenStatus), q: Prefix }, ['created_at', 'expires_at'] as const),
+  response: List(EnrollmentToken),
+})
+
+export const getToken = endpoint({
+  method: 'GET',
+  path: '/v1/admin/tokens/{token_id}',
+  summary: 'One enrollment token',
+  access: { by: ['session', 'api_key'], permission: 'enrollment_tokens:read' },
+  params: Closed({ token_id: Id('enrollment_token') }),
+  response: EnrollmentToken,
+})
+
+export const revokeToken = endpoint({
+  method: 'POST',
+  path: '/v1/admin/tokens/{token_id}/revoke',
+  summary: 'Revoke an enrollment token',
+  access: { by: ['session', 'api_key'], permission: 'enrollment_tokens:write' },
+  audit: 'enrollment_token.revoked',
+  params: Closed({ token_id: Id('enrollment_token') }),
+  body: Closed({ reason: Type.Optional(Reason) }),
+  response: Closed({ enrollment_token: EnrollmentToken, changed: Type.Boolean() }),
+})
+
+const PublicKey = Closed(
+  {
+    kty: OneOf(['EC', 'OKP']),
+    crv: OneOf(['P-256', 'Ed25519']),
+    x: Type.String({ maxLength: 64 }),
+    y: Type.Optional(Type.String({ maxLength: 64 })),
+  },
+  { description: 'JWK (RFC 7517) of the device key; the key of the DPoP proof unless given' },
+)
+const WireguardKey = Type.String({ pattern: '^[A-Za-z0-9+/]{43}=$', description: 'Curve25519 public key, base64' })
+
+const Credential = {
+  device_id: Id('device'),
+  tenant_id: Id('tenant'),
+  user_id: Nullable(Id('user')),
+  status: OneOf(['pending', 'active']),
+  credential: Type.String({ description: 'The device credential, shown once' }),
+  token_type: OneOf(['Bearer']),
+  binding: OneOf(['dpop', 'none']),
+  expires_at: Time,
+  renew_after: Time,
+  trust_anchor_version: Type.Integer(),
+}
+
+export const enroll = endpoint({
+  method: 'POST',
+  path: '/v1/enroll',
+  summary: 'Enroll a device with an enrollment token, and prove its key (DPoP header)',
+  access: { by: ['enrollment_token'], permission: 'own' },
+  audit: 'device.enrolled',
+  status: 201,
+  body: Closed({
+    enrollment_token: Type.Optional(Type.String({ maxLength: 128, description: 'Where Authorization can not be sent' })),
+    device: Closed({
+      name: Name,
+      platform: Platform,
+      os_version: Type.Optional(Type.String({ maxLength: 64 })),
+      client_version: Type.Optional(Type.String({ maxLength: 64 })),
+      serial: Type.Optional(Type.String({ maxLength: 128 })),
+      wireguard_public_key: Type.Optional(WireguardKey),
+    }),
+    public_key: Type.Optional(PublicKey),
+  }),
+  response: Closed(Credential),
+  errors: ['entitlement_exceeded'],
+})
+
+export const renewCredential = endpoint({
+  method: 'POST',
+  path: '/v1/enroll/renew',
+  summary: 'Renew the device credential; a new key proves itself in the header DPoP-New-Key',
+  access: { by: ['device'], permission: 'own' },
+  audit: 'device.renewed',
+  body: Closed({
+    new_public_key: Type.Optional(PublicKey),
+    wireguard_public_key: Type.Optional(WireguardKey),
+    os_version: Type.Optional(Type.String({ maxLength: 64 })),
+    client_version: Type.Optional(Type.String({ maxLength: 64 })),
+  }),
+  response: Closed(Credential),
+})

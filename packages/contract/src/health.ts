@@ -1,0 +1,25 @@
+import { Type } from 'typebox'
+import { endpoint } from './endpoint.ts'
+import { Closed, OneOf } from './schema.ts'
+
+export const health = endpoint({
+  method: 'GET',
+  path: '/healthz',
+  summary: 'Liveness',
+  access: { by: 'anyone' },
+  response: Closed({ status: OneOf(['ok']) }),
+})
+export const ready = endpoint({
+  method: 'GET',
+  path: '/readyz',
+  summary: 'Readiness: the database answers; 503 while it does not',
+  access: { by: 'anyone' },
+  response: Closed({ status: OneOf(['ready']) }),
+})
+export const openapiDocument = endpoint({
+  method: 'GET',
+  path: '/v1/openapi.json',
+  summary: 'This interface as OpenAPI 3.1',
+  access: { by: ['session', 'api_key', 'device', 'gateway', 'enrollment_token'], permission: 'own' },
+  response: Type.Object({ openapi: Type.String(), info: Type.Unknown(), paths: Type.Unknown(), components: Type.Unknown() }),
+})

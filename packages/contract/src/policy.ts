@@ -1,0 +1,211 @@
+import { Type } from 'typebox'
+import { Channel, PostureVerdict } from './devices.ts'
+import { endpoint } from './endpoint.ts'
+import { Closed, Count, Id, Ids, List, ListQuery, Nullable, OneOf, Text, Time } from './schema.ts'
+
+/**
+ * A policy document on the wire. Its own schema (`policy-document.ts`) is checked by the policy engine, which names
+ * the exact position of every error; the transport only knows that it is an object.
+ */
+const Document = Type.Record(Type.String(), Type.Unknown(), {
+  description: 'A policy document; its schema is #/components/schemas/PolicyDocument',
+})
+const Digest = Type.String({ pattern: '^sha256:[0-9a-f]{64}$' })
+
+const TestResult = Closed({
+  name: Type.String(),
+  passed: Type.Boolean(),
+  failures: Type.Array(
+    Closed({ target: Type.String(), expected: Type.String(), got: Type.String(), reason: Type.String() }),
+  ),
+})
+const Tests = Closed({ passed: Count, failed: Count, results: Type.Array(TestResult) })
+const RuleDiff = {
+  rules_added: Type.Array(Type.String()),
+  rules_removed: Type.Array(Type.String()),
+  rules_changed: Type.Array(Type.String()),
+}
+const Rollout = Closed({
+  percent: Type.Optional(Type.Number({ minimum: 0, maximum: 100 })),
+  group_ids: Type.Optional(Ids('group')),
+  device_ids: Type.Optional(Ids('device', 10_000)),
+})
+
+export const PolicyBundle = Closed({
+  bundle_id: Id('policy_bundle'),
+  tenant_id: Id('tenant'),
+  version: Count,
+  channel: Channel,
+  digest: Digest,
+  previous_digest: Nullable(Digest),
+  note: Type.String(),
+  published_by: Nullable(Type.String()),
+  published_at: Time,
+  current: Type.Boolean({ description: 'Whether this is what its channel delivers now' }),
+  rollout: Closed({ percent: Type.Number(), group_ids: Type.Array(Id('group')), device_ids: Type.Array(Id('device')) }),
+  tests: Tests,
+  impact: Closed({
+    ...RuleDiff,
+    status: OneOf(['running', 'done']),
+    devices_examined: Count,
+    devices_affected: Count,
+    grants_gained: Count,
+    grants_lost: Count,
+  }),
+  variants: Count,
+  adoption: Closed({ applied: Count, pending: Count }),
+})
+export const PolicyBundleDetail = Closed({ ...PolicyBundle.properties, policy: Document })
+
+export const publishPolicy = endpoint({
+  method: 'POST',
+  path: '/v1/admin/policy/publish',
+  summary: 'Publish a policy to a channel: a document, or what another channel or version holds',
+  access: { by: ['session', 'api_key'], permission: 'policy:publish' },
+  audit: 'policy.published',
+  status: 201,
+  body: Closed({
+    channel: Channel,
+    policy: Type.Optional(Document),
+    from: Type.Optional(
+      Closed({
+        channel: Type.Optional(Channel),
+        version: Type.Optional(Type.Integer({ minimum: 1 })),
+        digest: Type.Optional(Digest),
+      }),
+    ),
+    rollout: Type.Optional(Rollout),
+    note: Type.Optional(Text),
+    allow_failing_tests: Type.Optional(Type.Boolean()),
+  }),
+  response: PolicyBundle,
+})
+
+export const listPolicyBundles = endpoint({
+  method: 'GET',
+  path: '/v1/admin/policy',
+  summary: 'List published versions, newest first',
+  access: { by: ['session', 'api_key'], permission: 'policy:read' },
+  query: ListQuery({ channel: Type.Optional(Channel) }, ['version'] as const),
+  response: List(PolicyBundle),
+})
+
+export const getPolicyBundle = endpoint({
+  method: 'GET',
+  path: '/v1/admin/policy/{bundle_id}',
+  summary: 'One published version with its document',
+  access: { by: ['session', 'api_key'], permission: 'policy:read' },
+  params: Closed({ bundle_id: Id('policy_bundle') }),
+  response: PolicyBundleDetail,
+})
+
+export const validatePolicy = endpoint({
+  method: 'POST',
+  path: '/v1/admin/policy/validate',
+  summary: 'Check a document and run its tests without publishing it',
+  access: { by: ['session', 'api_key'], permission: 'policy:read' },
+  audit: 'policy.validated',
+  body: Closed({ policy: Document }),
+  response: Closed({
+    valid: Type.Boolean(),
+    errors: Type.Array(Closed({ field: Type.String(), message: Type.String() })),
+    tests: Nullable(Tests),
+    diff: Nullable(Closed(RuleDiff, { description: 'Against what stable delivers now' })),
+  }),
+})
+
+const Condition = Closed({
+  property: Type.String(),
+  expected: Type.Unknown(),
+  actual: Type.Unknown(),
+  passed: Type.Boolean(),
+})
+const Question = {
+  device_id: Type.Optional(Id('device')),
+  user_id: Type.Optional(Id('user')),
+  target: Type.String({ minLength: 1, maxLength: 256, description: 'resource, resource:tcp/443, host or 10.1.2.3:tcp/22' }),
+  at: Type.Optional(Time),
+  source_ip: Type.Optional(Type.String({ maxLength: 64 })),
+  country: Type.Optional(Type.String({ pattern: '^[A-Z]{2}$' })),
+  mfa_at: Type.Optional(Time),
+}
+const Decision = {
+  decision: OneOf(['allow', 'deny']),
+  rule_id: Nullable(Type.String()),
+  reason: Type.String(),
+  valid_until: Nullable(Time),
+}
+
+export const explainPolicy = endpoint({
+  method: 'POST',
+  path: '/v1/admin/policy/explain',
+  summary: 'Why a device or user may or may not reach a target now: which rule, which condition, which fact',
+  access: { by: ['session', 'api_key'], permission: 'policy:read' },
+  audit: 'policy.explained',
+  body: Closed(Question),
+  response: Closed({
+    ...Decision,
+    channel: Channel,
+    version: Count,
+    rules: Type.Array(
+      Closed({ rule_id: Type.String(), action: OneOf(['allow', 'deny']), matched: Type.Boolean(), conditions: Type.Array(Condition) }),
+    ),
+    posture: Type.Array(
+      Closed({
+        check_id: Type.String(),
+        passed: Type.Boolean(),
+        reason_code: Type.String(),
+        expected: Type.Unknown(),
+        actual: Type.Unknown(),
+      }),
+    ),
+    posture_verdict: PostureVerdict,
+  }),
+})
+
+export const simulatePolicy = endpoint({
+  method: 'POST',
+  path: '/v1/admin/policy/simulate',
+  summary: 'What a document would decide, and whom it would change, if it were published',
+  access: { by: ['session', 'api_key'], permission: 'policy:read' },
+  audit: 'policy.simulated',
+  body: Closed({ policy: Document, questions: Type.Optional(Type.Array(Closed(Question), { maxItems: 200 })) }),
+  response: Closed({
+    answers: Type.Array(Closed({ target: Type.String(), before: Closed(Decision), after: Closed(Decision) })),
+    impact: Closed({ ...RuleDiff, devices_affected: Count, grants_gained: Count, grants_lost: Count }),
+    tests: Tests,
+  }),
+})
+
+const Delivered = {
+  channel: Channel,
+  version: Count,
+  digest: Digest,
+  seq: Count,
+  pointer: Type.String({ description: 'Short-lived JWS (policy-pointer+jwt) over digest, channel, version and seq' }),
+}
+
+export const policyDigest = endpoint({
+  method: 'GET',
+  path: '/v1/policy/digest',
+  summary: 'The digest of the own policy; ETag, If-None-Match, and Prefer: wait=N (at most 55 s) hold it until it changes',
+  access: { by: ['device'], permission: 'own' },
+  response: Closed({ ...Delivered, poll_seconds: Count }),
+})
+
+export const policyBundle = endpoint({
+  method: 'GET',
+  path: '/v1/policy/bundle',
+  summary: 'The own policy bundle, signed (policy-bundle+jws)',
+  access: { by: ['device'], permission: 'own' },
+  response: Closed({ ...Delivered, bundle: Type.String() }),
+})
+
+export const gatewayPolicyBundle = endpoint({
+  method: 'GET',
+  path: '/v1/gateway/runtime/policy-bundle',
+  summary: "A device's current policy bundle, for its gateway",
+  access: { by: ['gateway'], permission: 'own' },
+  query: Closed({ device_id: Id('device') }),
+  response: Closed({ ...Delivered, bundle: Type.String() }),
+})

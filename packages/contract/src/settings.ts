@@ -1,0 +1,49 @@
+import { type Static, Type } from 'typebox'
+import { endpoint } from './endpoint.ts'
+import { Closed } from './schema.ts'
+
+const seconds = (minimum: number, maximum: number) => Type.Integer({ minimum, maximum })
+
+/** What a tenant decides about sign-in, sessions, rates and devices. */
+export const SecuritySettings = Closed({
+  login: Closed({
+    max_failures_per_ip: Type.Integer({ minimum: 1, maximum: 10_000 }),
+    window_seconds: seconds(10, 86_400),
+    lockout_threshold: Type.Integer({ minimum: 1, maximum: 1000 }),
+    lockout_seconds: seconds(1, 7 * 86_400),
+  }),
+  sessions: Closed({ idle_seconds: seconds(1, 86_400), absolute_seconds: seconds(1, 30 * 86_400) }),
+  api: Closed({ requests_per_minute_per_key: Type.Integer({ minimum: 1, maximum: 10_000_000 }) }),
+  devices: Closed({ require_device_key: Type.Boolean(), approval: Type.Boolean() }),
+})
+export type SecuritySettings = Static<typeof SecuritySettings>
+
+export const defaultSecuritySettings: SecuritySettings = {
+  login: { max_failures_per_ip: 20, window_seconds: 900, lockout_threshold: 10, lockout_seconds: 900 },
+  sessions: { idle_seconds: 1800, absolute_seconds: 43_200 },
+  api: { requests_per_minute_per_key: 600 },
+  devices: { require_device_key: true, approval: false },
+}
+
+export const getSecuritySettings = endpoint({
+  method: 'GET',
+  path: '/v1/admin/settings/security',
+  summary: 'Sign-in, session, rate and device settings of the tenant',
+  access: { by: ['session', 'api_key'], permission: 'settings:read' },
+  response: SecuritySettings,
+})
+
+export const updateSecuritySettings = endpoint({
+  method: 'PUT',
+  path: '/v1/admin/settings/security',
+  summary: 'Change the settings named; every replica follows within a second',
+  access: { by: ['session', 'api_key'], permission: 'settings:write' },
+  audit: 'security_settings.updated',
+  body: Closed({
+    login: Type.Optional(Type.Partial(SecuritySettings.properties.login)),
+    sessions: Type.Optional(Type.Partial(SecuritySettings.properties.sessions)),
+    api: Type.Optional(Type.Partial(SecuritySettings.properties.api)),
+    devices: Type.Optional(Type.Partial(SecuritySettings.properties.devices)),
+  }),
+  response: SecuritySettings,
+})

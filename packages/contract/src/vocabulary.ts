@@ -1,0 +1,179 @@
+/** The words that API, database, code, interface and audit share. */
+
+export const credentialKinds = ['session', 'api_key', 'device', 'gateway', 'enrollment_token'] as const
+export type CredentialKind = (typeof credentialKinds)[number]
+
+/** The prefix of each resource's TypeID. */
+export const idPrefixes = {
+  tenant: 'tnt',
+  user: 'usr',
+  group: 'grp',
+  device: 'dev',
+  enrollment_token: 'tok',
+  api_key: 'key',
+  policy_bundle: 'pol',
+  gateway_pool: 'gwp',
+  gateway: 'gwy',
+  admin_session: 'ses',
+  vpn_session: 'vse',
+  signer: 'sgn',
+  audit_event: 'evt',
+} as const
+export type Noun = keyof typeof idPrefixes
+
+export const errorStatus = {
+  bad_request: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  entitlement_exceeded: 409,
+  validation_error: 422,
+  rate_limited: 429,
+  internal_error: 500,
+} as const
+export type ErrorCode = keyof typeof errorStatus
+
+const areas = [
+  'users',
+  'credentials',
+  'groups',
+  'rbac',
+  'devices',
+  'enrollment_tokens',
+  'sessions',
+  'policy',
+  'settings',
+  'api_keys',
+  'tenants',
+  'license',
+  'usage',
+  'audit',
+  'siem',
+  'gateways',
+  'trust',
+  'spc',
+  'posture',
+  'updates',
+  'operations',
+  'exports',
+  'workflows',
+  'incidents',
+  'directory',
+] as const
+type Area = (typeof areas)[number]
+const special = [
+  'policy:publish',
+  'trust:rotate',
+  'sessions:terminate',
+  'devices:suspend',
+  'workflows:run',
+  'incidents:run',
+  'directory:sync',
+  'audit:export',
+] as const
+export type Permission = `${Area}:read` | `${Area}:write` | (typeof special)[number]
+
+const reads = areas.map((area) => `${area}:read` as const)
+const writes = areas.map((area) => `${area}:write` as const)
+/** Every permission, in the order in which the role matrix prints them. */
+export const permissions: readonly Permission[] = [...areas.flatMap((a) => [`${a}:read`, `${a}:write`] as const), ...special]
+
+const without = (all: readonly Permission[], ...taken: Permission[]) => all.filter((p) => !taken.includes(p))
+const all = [...reads, ...writes, ...special]
+
+/** What each role may do in its tenant; `platform_admin` in every tenant. */
+export const roles = {
+  platform_admin: all,
+  tenant_admin: without(all, 'tenants:write', 'license:write'),
+  security_admin: [
+    ...reads,
+    'policy:write',
+    'policy:publish',
+    'trust:write',
+    'trust:rotate',
+    'spc:write',
+    'posture:write',
+    'settings:write',
+    'incidents:write',
+    'incidents:run',
+    'siem:write',
+    'sessions:terminate',
+    'devices:write',
+    'devices:suspend',
+    'audit:export',
+  ],
+  operator: [
+    ...without(reads, 'api_keys:read'),
+    'devices:write',
+    'devices:suspend',
+    'enrollment_tokens:write',
+    'gateways:write',
+    'updates:write',
+    'sessions:terminate',
+    'workflows:run',
+  ],
+  helpdesk: [
+    'users:read',
+    'groups:read',
+    'devices:read',
+    'sessions:read',
+    'credentials:write',
+    'enrollment_tokens:write',
+    'devices:suspend',
+  ],
+  auditor: [...reads, 'audit:export'],
+  viewer: [
+    'operations:read',
+    'devices:read',
+    'users:read',
+    'groups:read',
+    'gateways:read',
+    'sessions:read',
+    'policy:read',
+  ],
+} as const satisfies Record<string, readonly Permission[]>
+export type Role = keyof typeof roles
+export const roleNames = Object.keys(roles) as [Role, ...Role[]]
+
+/** Where a request came from, as an audit event says it. */
+export type Origin = 'api' | 'console' | 'device' | 'gateway' | 'job'
+
+/** Every kind of audit event, with the fields that stand at its top level beside the common ones. */
+export type AuditFields = {
+  'login.succeeded': { user_id: string; auth_method: string }
+  'login.failed': { username: string; failure_reason: string }
+  'account.locked': { username: string; attempt_count: number }
+  'session.started': { session_id: string; user_id: string }
+  'session.expired': { session_id: string; user_id: string; reason: 'timeout' | 'manual' }
+  'api_key.used': { key_id: string; endpoint: string }
+  'api_key.created': { key_id?: string; role?: string }
+  'api_key.revoked': { key_id?: string }
+  'user.changed': { operation?: string; user_id?: string }
+  'group.changed': { operation?: string; group_id?: string }
+  'enrollment_token.created': { token_id?: string }
+  'enrollment_token.revoked': { token_id?: string }
+  'device.enrolled': { device_id?: string; token_id?: string }
+  'device.renewed': { device_id?: string }
+  'device.changed': { operation?: string; device_id?: string }
+  'device.batch_changed': { operation?: string; matched?: number; changed?: number }
+  'posture.reported': { device_id?: string; verdict?: string }
+  'policy.published': { bundle_id?: string; channel?: string; version?: number; digest?: string }
+  'policy.validated': { valid?: boolean }
+  'policy.simulated': { decision?: string }
+  'policy.explained': { decision?: string }
+  'gateway_pool.created': { pool_id?: string }
+  'gateway_pool.updated': { pool_id?: string }
+  'gateway_pool.deleted': { pool_id?: string }
+  'gateway.created': { gateway_id?: string; pool_id?: string }
+  'gateway.updated': { gateway_id?: string }
+  'gateway.deleted': { gateway_id?: string }
+  'gateway.secret_rotated': { gateway_id?: string }
+  'gateway.drained': { gateway_id?: string; draining?: boolean }
+  'gateway.heartbeat': { gateway_id?: string }
+  'gateway.metered': { gateway_id?: string; report_id?: string }
+  'telemetry.ingested': { device_id?: string; events?: number }
+  'vpn_session.terminated': { session_ids?: string[]; reason?: string }
+  'security_settings.updated': Record<never, never>
+  'tenant.created': { name: string }
+}
+export type AuditKind = keyof AuditFields

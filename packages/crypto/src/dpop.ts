@@ -1,0 +1,178 @@
+import { createPublicKey, hash, KeyObject, randomBytes } from 'node:crypto'
+import { decodeBase64url, encodeBase64url } from './base64url.ts'
+import { refuse } from './errors.ts'
+import { type Instant, numericDate } from './instant.ts'
+import { algOf, importPublic, type PrivateJwk, type PublicJwk, parsePublicJwk, thumbprint } from './jwk.ts'
+import { decodeHeader, splitCompact } from './jws.ts'
+import { createLru } from './lru.ts'
+import { signBytes, type VerificationKey, verifyBytes } from './signature.ts'
+import { openPrivateKey } from './signer.ts'
+import { parseStrictObject } from './strict-json.ts'
+
+export const proofType = 'dpop+jwt'
+
+export type ProofAlg = 'ES256' | 'Ed25519'
+/** What a verified proof says. Insert `proofKey(jkt, jti)` where replay matters; `nonce` is the caller's to check. */
+export type VerifiedProof = { jkt: string; jti: string; iat: number; publicJwk: PublicJwk; nonce?: string }
+export type ProofExpectation = {
+  /** The values of the DPoP header as received. */
+  proofs: string | readonly string[] | undefined
+  method: string
+  /** Public base URL and path, from configuration: never from Host or X-Forwarded-*. Query and fragment are ignored. */
+  url: string
+  /** The credential the proof must be bound to. */
+  accessToken: string
+  now: Instant
+  /** Thumbprint in the credential's `cnf`; left out at enrollment, where the proof introduces the key. */
+  jkt?: string
+  maxAgeSeconds?: number
+  futureSeconds?: number
+}
+
+type KnownHeader = { key: VerificationKey; jkt: string; publicJwk: PublicJwk }
+
+const maxProofChars = 8 * 1024
+const maxCachedHeaderChars = 1024
+const maxJtiChars = 256
+
+/**
+ * Encoded header → imported key. A device sends the same header every time, so a warm poll neither parses it nor imports a key.
+ * Only proofs that matched an expected thumbprint get in: a stranger with made-up keys can't push the fleet out. An entry takes
+ * about 4 KB, most of it in the platform's key; importing one again costs a third of a verification.
+ */
+const knownHeaders = createLru<string, KnownHeader>(20_000)
+
+function readHeader(segment: string): KnownHeader {
+  const { typ, alg, jwk } = decodeHeader(segment)
+  if (typ !== proofType) refuse('wrong_type', 'not a DPoP proof')
+  if (alg !== 'ES256' && alg !== 'Ed25519') refuse('bad_algorithm', 'the proof uses an algorithm that is not allowed')
+  const publicJwk = Object.freeze(parsePublicJwk(jwk))
+  if (algOf(publicJwk) !== alg) refuse('bad_algorithm', "the proof uses another algorithm than its key's")
+  return { key: { publicKey: importPublic(publicJwk), alg }, jkt: thumbprint(publicJwk), publicJwk }
+}
+
+function singleProof(proofs: ProofExpectation['proofs']): string {
+  const proof = typeof proofs === 'string' ? proofs : proofs?.length === 1 ? proofs[0] : undefined
+  if (proof === undefined) refuse('malformed', 'exactly one DPoP header is required')
+  if (proof.length > maxProofChars) refuse('malformed', 'the proof is too large')
+  return proof
+}
+
+/** `url` up to its query or fragment. */
+function stripUrl(url: string): string {
+  const end = url.search(/[?#]/)
+  return end < 0 ? url : url.slice(0, end)
+}
+
+/** Equal as texts, or equal after syntax- and scheme-based normalisation (RFC 9449 §4.3, RFC 3986 §6.2.2, §6.2.3). */
+function sameTarget(htu: string, url: string): boolean {
+  const expected = stripUrl(url)
+  if (htu === expected) return true
+  if (!URL.canParse(htu) || !URL.canParse(expected)) return false
+  return new URL(htu).href === new URL(expected).href
+}
+
+/** `ath` of a token (RFC 9449 §4.2). */
+function tokenHash(accessToken: string): string {
+  return hash('sha256', accessToken, 'base64url')
+}
+
+/**
+ * Checks a proof of possession in the order of RFC 9449 §4.3; `htu` has no query. Whether the `jti` was seen before is the caller's
+ * to ask. Throws `malformed`, `wrong_type`, `bad_algorithm`, `bad_signature`, `wrong_binding`, `expired`, `not_yet_valid`.
+ */
+export function verifyProof(expected: ProofExpectation): VerifiedProof {
+  const { maxAgeSeconds = 60, futureSeconds = 5 } = expected
+  const proof = singleProof(expected.proofs)
+  const [first, second] = splitCompact(proof)
+  const segment = proof.slice(0, first)
+  const cached = knownHeaders.get(segment)
+  const { key, jkt, publicJwk } = cached ?? readHeader(segment)
+  const signature = decodeBase64url(proof.slice(second + 1), 'the proof signature')
+  const payload = decodeBase64url(proof.slice(first + 1, second), 'the proof payload')
+  if (!verifyBytes(key, Buffer.from(proof.slice(0, second), 'latin1'), signature)) {
+    refuse('bad_signature', 'the proof signature does not hold')
+  }
+
+  const { htm, htu, iat, jti, ath, nonce } = parseStrictObject(payload, 'the proof')
+  if (typeof jti !== 'string' || jti.length === 0 || jti.length > maxJtiChars)
+    refuse('malformed', 'the proof has no usable jti')
+  if (typeof iat !== 'number') refuse('malformed', 'the proof has no iat')
+  if (nonce !== undefined && typeof nonce !== 'string') refuse('malformed', 'the proof has an unusable nonce')
+  if (htm !== expected.method) refuse('wrong_binding', 'the proof is for another method')
+  if (typeof htu !== 'string' || !sameTarget(htu, expected.url)) refuse('wrong_binding', 'the proof is for another URL')
+  const now = numericDate(expected.now)
+  if (now - iat > maxAgeSeconds) refuse('expired', 'the proof is too old')
+  if (iat - now > futureSeconds) refuse('not_yet_valid', 'the proof is from the future')
+  if (ath !== tokenHash(expected.accessToken)) refuse('wrong_binding', 'the proof is for another token')
+  if (expected.jkt !== undefined) {
+    if (jkt !== expected.jkt) refuse('wrong_binding', 'the proof is by another key')
+    if (!cached && segment.length <= maxCachedHeaderChars) remember(segment, { key, jkt, publicJwk })
+  }
+  return nonce === undefined ? { jkt, jti, iat, publicJwk } : { jkt, jti, iat, publicJwk, nonce }
+}
+
+/** A slice keeps the text it was cut from alive; the copy lets the rest of the proof go. */
+function remember(segment: string, header: KnownHeader): void {
+  knownHeaders.set(Buffer.from(segment, 'latin1').toString('latin1'), header)
+}
+
+/** Key of the replay table: SHA-256(jkt ‖ jti). `jkt` has a fixed length, so no two pairs share their concatenation. */
+export function proofKey(jkt: string, jti: string): Buffer {
+  return hash('sha256', jkt + jti, 'buffer')
+}
+
+/** A key that signs but can't be exported, such as one in a platform key store. `signSync` returns the JWS form of the signature. */
+export type ProofSigner = { alg: ProofAlg; publicJwk: PublicJwk; signSync(bytes: Uint8Array): Uint8Array }
+export type ProofRequest = {
+  method: string
+  /** The request's URL; query and fragment are left out of the proof. */
+  url: string
+  /** The credential sent along; absent only where none exists yet. */
+  accessToken?: string
+  nonce?: string
+  now: Instant
+  jti?: string
+}
+
+type Prepared = { header: string; sign(bytes: Uint8Array): Uint8Array }
+
+const prepared = new WeakMap<KeyObject | PrivateJwk | ProofSigner, Prepared>()
+
+function toSigner(key: KeyObject | PrivateJwk | ProofSigner): ProofSigner {
+  if ('signSync' in key) return key
+  const { privateKey, publicJwk } =
+    key instanceof KeyObject
+      ? { privateKey: key, publicJwk: parsePublicJwk(createPublicKey(key).export({ format: 'jwk' })) }
+      : openPrivateKey(key)
+  const alg = algOf(publicJwk)
+  if (alg === 'ES384') return refuse('bad_algorithm', 'a proof is signed with ES256 or Ed25519')
+  return { alg, publicJwk, signSync: (bytes) => signBytes(alg, privateKey, bytes) }
+}
+
+/** Importing a key costs more than a signature, so what belongs to the key is made once. */
+function prepare(key: KeyObject | PrivateJwk | ProofSigner): Prepared {
+  const known = prepared.get(key)
+  if (known) return known
+  const signer = toSigner(key)
+  const jwk = parsePublicJwk(signer.publicJwk)
+  const header = Buffer.from(JSON.stringify({ typ: proofType, alg: signer.alg, jwk })).toString('base64url')
+  const made = { header, sign: (bytes: Uint8Array) => signer.signSync(bytes) }
+  prepared.set(key, made)
+  return made
+}
+
+/** The value of a DPoP header for one request (RFC 9449 §4.2). Throws `bad_algorithm`, `malformed` for a key that can't make proofs. */
+export function createProof(key: KeyObject | PrivateJwk | ProofSigner, request: ProofRequest): string {
+  const { header, sign } = prepare(key)
+  const claims = {
+    jti: request.jti ?? randomBytes(16).toString('base64url'),
+    htm: request.method,
+    htu: stripUrl(request.url),
+    iat: Math.floor(numericDate(request.now)),
+    ...(request.accessToken === undefined ? {} : { ath: tokenHash(request.accessToken) }),
+    ...(request.nonce === undefined ? {} : { nonce: request.nonce }),
+  }
+  const input = `${header}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`
+  return `${input}.${encodeBase64url(sign(Buffer.from(input, 'latin1')))}`
+}

@@ -1,0 +1,63 @@
+export { canonicalJson, contentDigest, sha256Hex } from './canonical.ts'
+export {
+  type DeviceCredentialClaims,
+  deviceCredentialType,
+  issueDeviceCredential,
+  peekDeviceCredential,
+  verifyDeviceCredential,
+} from './device-credential.ts'
+export {
+  createProof,
+  type ProofAlg,
+  type ProofExpectation,
+  type ProofRequest,
+  type ProofSigner,
+  proofKey,
+  type VerifiedProof,
+  verifyProof,
+} from './dpop.ts'
+export { CryptoError, type CryptoErrorCode } from './errors.ts'
+export type { Instant } from './instant.ts'
+export {
+  algOf,
+  importPublic,
+  type PrivateJwk,
+  type PublicJwk,
+  parsePublicJwk,
+  type SigningAlg,
+  thumbprint,
+} from './jwk.ts'
+export { type DecodedJws, decodeJws, type JwsHeader, type KeyLookup, signJws, verifyJws } from './jws.ts'
+export { type GeneralJws, signGeneralJws, verifyGeneralJws } from './jws-general.ts'
+export {
+  digestToken,
+  equalDigest,
+  type MintedToken,
+  mintSecret,
+  mintToken,
+  parseToken,
+  type TokenPrefix,
+} from './opaque-token.ts'
+export {
+  createPasswordHasher,
+  defaultPasswordParams,
+  hashPassword,
+  needsRehash,
+  type PasswordHasher,
+  type PasswordParams,
+  verifyDummy,
+  verifyPassword,
+} from './password.ts'
+export { type Kek, openKek, seal, sealedKid, unseal } from './seal.ts'
+export { QueueFullError } from './semaphore.ts'
+export type { VerificationKey } from './signature.ts'
+export { type GeneratedKey, generateKey, type Purpose, type Signer, softwareSigner } from './signer.ts'
+export {
+  type CaCertificateFields,
+  type CertificateInfo,
+  certificateInfo,
+  createIssuingCertificate,
+  createRootCertificate,
+  mintSerial,
+} from './x509.ts'
+export type { CertificateFiles } from './x509-sign.ts'

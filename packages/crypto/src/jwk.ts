@@ -1,0 +1,74 @@
+import { createPublicKey, hash, type KeyObject } from 'node:crypto'
+import { decodeBase64url } from './base64url.ts'
+import { refuse } from './errors.ts'
+import { isObject } from './strict-json.ts'
+
+/** JWS algorithm names, fully specified (RFC 9864). */
+export type SigningAlg = 'ES256' | 'ES384' | 'Ed25519'
+
+export type EcPublicJwk = {
+  kty: 'EC'
+  crv: 'P-256' | 'P-384'
+  x: string
+  y: string
+  kid?: string
+  alg?: string
+  use?: string
+}
+export type OkpPublicJwk = { kty: 'OKP'; crv: 'Ed25519'; x: string; kid?: string; alg?: string; use?: string }
+/** The public keys this system knows (RFC 7517, RFC 7518 §6.2, RFC 8037). */
+export type PublicJwk = EcPublicJwk | OkpPublicJwk
+/** A private key as JWK. Store it sealed, never log it. */
+export type PrivateJwk = PublicJwk & { d: string }
+
+const curves = {
+  'P-256': { kty: 'EC', alg: 'ES256', bytes: 32 },
+  'P-384': { kty: 'EC', alg: 'ES384', bytes: 48 },
+  Ed25519: { kty: 'OKP', alg: 'Ed25519', bytes: 32 },
+} as const
+const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
+
+/** The algorithm that goes with the key's curve. */
+export function algOf(jwk: PublicJwk): SigningAlg {
+  return curves[jwk.crv].alg
+}
+
+/**
+ * Checks what came from outside and returns the required members only. Throws `malformed`: unknown key type or curve, a private
+ * member, coordinates of the wrong length, an `alg` or `use` that contradicts the curve.
+ */
+export function parsePublicJwk(value: unknown): PublicJwk {
+  if (!isObject(value)) refuse('malformed', 'the JWK is not an object')
+  if (privateMembers.some((name) => name in value)) refuse('malformed', 'the JWK has private members')
+  const { kty, crv, x, y, alg, use } = value
+  const curve = crv === 'P-256' || crv === 'P-384' || crv === 'Ed25519' ? curves[crv] : undefined
+  if (!curve || kty !== curve.kty) refuse('malformed', 'the JWK has an unknown key type or curve')
+  if (alg !== undefined && alg !== curve.alg) refuse('malformed', 'the JWK names another algorithm than its curve')
+  if (use !== undefined && use !== 'sig') refuse('malformed', 'the JWK is not for signatures')
+  const coordinate = (text: unknown): string => {
+    if (typeof text !== 'string') refuse('malformed', 'the JWK lacks a coordinate')
+    if (decodeBase64url(text, 'a JWK coordinate').length !== curve.bytes)
+      refuse('malformed', 'a JWK coordinate has the wrong length')
+    return text
+  }
+  if (crv === 'Ed25519') return { kty: 'OKP', crv, x: coordinate(x) }
+  if (crv === 'P-256' || crv === 'P-384') return { kty: 'EC', crv, x: coordinate(x), y: coordinate(y) }
+  return refuse('malformed', 'the JWK has an unknown curve')
+}
+
+/** A public key from a JWK of any origin, checked as in `parsePublicJwk`, on its curve. Throws `malformed`. */
+export function importPublic(jwk: unknown): KeyObject {
+  const { kty, crv, x, ...rest } = parsePublicJwk(jwk)
+  try {
+    return createPublicKey({ key: { kty, crv, x, ...rest }, format: 'jwk' })
+  } catch (cause) {
+    return refuse('malformed', 'the JWK is not a point on its curve', cause)
+  }
+}
+
+/** RFC 7638 thumbprint: base64url SHA-256 over the required members in lexicographic order. */
+export function thumbprint(jwk: PublicJwk): string {
+  const { kty, crv, x } = jwk
+  const members = jwk.kty === 'EC' ? { crv, kty, x, y: jwk.y } : { crv, kty, x }
+  return hash('sha256', JSON.stringify(members), 'base64url')
+}

@@ -1,0 +1,73 @@
+import { decodeBase64url, encodeBase64url } from './base64url.ts'
+import { refuse } from './errors.ts'
+import { decodeHeader, encodePayload, type KeyLookup, protectedHeader, requireKid, requireSignature } from './jws.ts'
+import type { Signer } from './signer.ts'
+import { isObject } from './strict-json.ts'
+
+/** JWS general JSON serialization (RFC 7515 §7.2.1), with protected headers only. */
+export type GeneralJws = { payload: string; signatures: { protected: string; signature: string }[] }
+
+const maxSignatures = 16
+
+/** One payload under several keys: the overlap in which old and new readers both find a key they hold. */
+export async function signGeneralJws(
+  signers: readonly Signer[],
+  typ: string,
+  payload: object | Uint8Array,
+): Promise<GeneralJws> {
+  if (signers.length === 0 || signers.length > maxSignatures) throw new RangeError(`1 to ${maxSignatures} signers`)
+  const encoded = encodePayload(payload)
+  const signatures = await Promise.all(
+    signers.map(async (signer) => {
+      const header = protectedHeader(signer, typ)
+      const signature = await signer.sign(Buffer.from(`${header}.${encoded}`, 'latin1'))
+      return { protected: header, signature: encodeBase64url(signature) }
+    }),
+  )
+  return { payload: encoded, signatures }
+}
+
+const hasOnly = (value: object, names: readonly string[]) =>
+  Object.keys(value).length === names.length && names.every((name) => name in value)
+
+function parseGeneralJws(value: unknown): GeneralJws {
+  if (!isObject(value) || !hasOnly(value, ['payload', 'signatures'])) refuse('malformed', 'not a general JWS')
+  const { payload, signatures } = value
+  if (typeof payload !== 'string' || !Array.isArray(signatures)) refuse('malformed', 'not a general JWS')
+  if (signatures.length === 0 || signatures.length > maxSignatures)
+    refuse('malformed', 'a general JWS has 1 to 16 signatures')
+  return {
+    payload,
+    signatures: signatures.map((entry: unknown) => {
+      if (!isObject(entry) || !hasOnly(entry, ['protected', 'signature'])) refuse('malformed', 'not a JWS signature')
+      if (typeof entry.protected !== 'string' || typeof entry.signature !== 'string')
+        refuse('malformed', 'not a JWS signature')
+      return { protected: entry.protected, signature: entry.signature }
+    }),
+  }
+}
+
+/**
+ * Verifies parsed general JSON and says whose signatures hold. Signatures of unknown keys are passed over (the overlap needs that);
+ * one that names a known key and does not hold refuses the whole. Throws as `verifyJws`; `unknown_key` when no signer is known.
+ */
+export function verifyGeneralJws(
+  jws: unknown,
+  { typ, key }: { typ: string; key: KeyLookup },
+): { payload: Buffer; kids: string[] } {
+  const general = parseGeneralJws(jws)
+  const payload = decodeBase64url(general.payload, 'the JWS payload')
+  const kids = new Set<string>()
+  for (const entry of general.signatures) {
+    const header = decodeHeader(entry.protected)
+    const kid = requireKid(header, typ)
+    const found = key(kid)
+    if (!found) continue
+    if (kids.has(kid)) refuse('malformed', 'a key signs a general JWS once')
+    const signingInput = Buffer.from(`${entry.protected}.${general.payload}`, 'latin1')
+    requireSignature(found, { header, signingInput, signature: decodeBase64url(entry.signature, 'the JWS signature') })
+    kids.add(kid)
+  }
+  if (kids.size === 0) refuse('unknown_key', 'the JWS is signed by unknown keys only')
+  return { payload, kids: [...kids] }
+}

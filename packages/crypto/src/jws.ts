@@ -1,0 +1,88 @@
+import { decodeBase64url, encodeBase64url } from './base64url.ts'
+import { refuse } from './errors.ts'
+import { isSigningAlg, type VerificationKey, verifyBytes } from './signature.ts'
+import type { Signer } from './signer.ts'
+import { parseStrictObject } from './strict-json.ts'
+
+/** Finds the key for a `kid`. Look it up by exact match only: the text is untrusted. */
+export type KeyLookup = (kid: string) => VerificationKey | undefined
+
+export type JwsHeader = Record<string, unknown>
+export type DecodedJws = { header: JwsHeader; payload: Buffer; signingInput: Buffer; signature: Buffer }
+
+const maxHeaderChars = 8 * 1024
+const maxCompactChars = 8 * 1024 * 1024
+
+/** The protected header as we write it, encoded. */
+export const protectedHeader = ({ alg, kid }: Signer, typ: string): string =>
+  Buffer.from(JSON.stringify({ alg, typ, kid })).toString('base64url')
+
+export const encodePayload = (payload: object | Uint8Array): string =>
+  payload instanceof Uint8Array ? encodeBase64url(payload) : Buffer.from(JSON.stringify(payload)).toString('base64url')
+
+/** JWS compact serialization (RFC 7515 §7.1). Bytes are signed as they are, an object as its JSON. */
+export async function signJws(signer: Signer, typ: string, payload: object | Uint8Array): Promise<string> {
+  const input = `${protectedHeader(signer, typ)}.${encodePayload(payload)}`
+  return `${input}.${encodeBase64url(await signer.sign(Buffer.from(input, 'latin1')))}`
+}
+
+/** A protected header in strict form. `crit` and `b64` (RFC 7797) change what is signed; we know no extension, so both are refused. */
+export function decodeHeader(segment: string): JwsHeader {
+  if (segment.length > maxHeaderChars) refuse('malformed', 'the JWS header is too large')
+  const header = parseStrictObject(decodeBase64url(segment, 'the JWS header'), 'the JWS header')
+  if ('crit' in header || 'b64' in header) refuse('malformed', 'the JWS uses an extension')
+  return header
+}
+
+/** Where the two dots of a compact JWS are. Throws `malformed` unless there are exactly three non-empty parts. */
+export function splitCompact(compact: string): [first: number, second: number] {
+  const first = compact.indexOf('.')
+  const second = compact.indexOf('.', first + 1)
+  if (first < 1 || second <= first + 1 || second === compact.length - 1 || compact.indexOf('.', second + 1) >= 0) {
+    refuse('malformed', 'a compact JWS has three parts')
+  }
+  return [first, second]
+}
+
+/** Takes a compact JWS apart and checks its shape, not its signature. Throws `malformed`. */
+export function decodeJws(compact: string): DecodedJws {
+  if (compact.length > maxCompactChars) refuse('malformed', 'the JWS is too large')
+  const [first, second] = splitCompact(compact)
+  return {
+    header: decodeHeader(compact.slice(0, first)),
+    payload: decodeBase64url(compact.slice(first + 1, second), 'the JWS payload'),
+    signingInput: Buffer.from(compact.slice(0, second), 'latin1'),
+    signature: decodeBase64url(compact.slice(second + 1), 'the JWS signature'),
+  }
+}
+
+/** The kid of a header that is of this type and in one of our algorithms. Throws `wrong_type`, `bad_algorithm`, `malformed`. */
+export function requireKid(header: JwsHeader, typ: string): string {
+  if (header.typ !== typ) refuse('wrong_type', `the JWS is not a ${typ}`)
+  if (!isSigningAlg(header.alg)) refuse('bad_algorithm', 'the JWS uses an algorithm that is not allowed')
+  if (typeof header.kid !== 'string' || header.kid.length === 0) refuse('malformed', 'the JWS names no key')
+  return header.kid
+}
+
+/** The header's algorithm must be the key's own. Throws `bad_algorithm`, `bad_signature`. */
+export function requireSignature(
+  key: VerificationKey,
+  { header, signingInput, signature }: Omit<DecodedJws, 'payload'>,
+): void {
+  if (header.alg !== key.alg) refuse('bad_algorithm', "the JWS uses another algorithm than its key's")
+  if (!verifyBytes(key, signingInput, signature)) refuse('bad_signature', 'the JWS signature does not hold')
+}
+
+/**
+ * Verifies a compact JWS against our own key table (RFC 7515 §5.2, RFC 8725 §3.1, §3.11). Keys inside the message (`jwk`, `jku`,
+ * `x5u`, `x5c`) are never used. Throws `malformed`, `wrong_type`, `unknown_key`, `bad_algorithm`, `bad_signature`.
+ */
+export function verifyJws(
+  compact: string,
+  { typ, key }: { typ: string; key: KeyLookup },
+): { header: JwsHeader; payload: Buffer } {
+  const decoded = decodeJws(compact)
+  const found = key(requireKid(decoded.header, typ)) ?? refuse('unknown_key', 'the JWS is signed by an unknown key')
+  requireSignature(found, decoded)
+  return { header: decoded.header, payload: decoded.payload }
+}

@@ -1,0 +1,64 @@
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import { CompactEncrypt, compactDecrypt } from 'jose'
+import { decodeBase64url } from './base64url.ts'
+import { refuse } from './errors.ts'
+import { parseStrictObject } from './strict-json.ts'
+
+/** A key-encryption key. The key object never serialises its bytes, so a logged Kek shows its `kid` only. */
+export type Kek = { readonly kid: string; readonly key: KeyObject }
+
+const sealType = 'holdfast-secret'
+
+/** Opens 32 key bytes. The `kid` is derived from them, so replicas and restarts agree on it. */
+export function openKek(bytes: Uint8Array): Kek {
+  if (bytes.length !== 32) throw new RangeError('a key-encryption key has 32 bytes')
+  const kid = createHmac('sha256', bytes).update('holdfast kek id').digest('hex').slice(0, 16)
+  return { kid, key: createSecretKey(bytes) }
+}
+
+/**
+ * Seals a secret for one place: JWE compact (RFC 7516), A256KW around a fresh A256GCM key. `context` (`table/row/column`) is
+ * authenticated, so that ciphertexts can't be moved between rows.
+ */
+export async function seal(kek: Kek, context: string, plaintext: Uint8Array): Promise<string> {
+  return new CompactEncrypt(plaintext)
+    .setProtectedHeader({ alg: 'A256KW', enc: 'A256GCM', kid: kek.kid, typ: sealType, ctx: context })
+    .encrypt(kek.key)
+}
+
+function sealHeader(jwe: string): Record<string, unknown> {
+  const end = jwe.indexOf('.')
+  if (end < 1 || end > 4096) refuse('malformed', 'not a sealed secret')
+  const header = parseStrictObject(decodeBase64url(jwe.slice(0, end), 'the JWE header'), 'the JWE header')
+  if (header.typ !== sealType) refuse('wrong_type', 'not a sealed secret')
+  return header
+}
+
+/** Which key-encryption key is needed: several are readable while one replaces another. Throws `malformed`, `wrong_type`. */
+export function sealedKid(jwe: string): string {
+  const { kid } = sealHeader(jwe)
+  return typeof kid === 'string' ? kid : refuse('malformed', 'the sealed secret names no key')
+}
+
+/**
+ * Opens a sealed secret found at `context`. Throws `unknown_key` (sealed under another key), `wrong_context` (sealed for another
+ * place), `bad_algorithm`, `bad_signature` (altered), `malformed`, `wrong_type`.
+ */
+export async function unseal(kek: Kek, context: string, jwe: string): Promise<Buffer> {
+  const { alg, enc, kid, ctx } = sealHeader(jwe)
+  if (kid !== kek.kid) refuse('unknown_key', 'sealed under another key-encryption key')
+  if (alg !== 'A256KW' || enc !== 'A256GCM')
+    refuse('bad_algorithm', 'sealed with other algorithms than A256KW and A256GCM')
+  if (ctx !== context) refuse('wrong_context', 'sealed for another place')
+  const [, ...parts] = jwe.split('.')
+  for (const part of parts) decodeBase64url(part, 'the sealed secret')
+  try {
+    const { plaintext } = await compactDecrypt(jwe, kek.key, {
+      keyManagementAlgorithms: ['A256KW'],
+      contentEncryptionAlgorithms: ['A256GCM'],
+    })
+    return Buffer.from(plaintext)
+  } catch (cause) {
+    return refuse('bad_signature', 'the sealed secret was altered or the key is wrong', cause)
+  }
+}

@@ -1,0 +1,31 @@
+/** Rejected without being started: as many wait as may. */
+export class QueueFullError extends Error {
+  constructor() {
+    super('too many waiting')
+    this.name = 'QueueFullError'
+  }
+}
+
+/** Runs at most `concurrency` tasks at once, first come first served, with at most `maxQueue` waiting. */
+export function createSemaphore({ concurrency, maxQueue }: { concurrency: number; maxQueue: number }) {
+  if (!Number.isInteger(concurrency) || concurrency < 1) throw new RangeError('concurrency is at least 1')
+  const waiting: (() => void)[] = []
+  let free = concurrency
+
+  const release = () => {
+    const next = waiting.shift()
+    if (next) next()
+    else free++
+  }
+
+  return async <T>(task: () => Promise<T>): Promise<T> => {
+    if (free > 0) free--
+    else if (waiting.length >= maxQueue) throw new QueueFullError()
+    else await new Promise<void>((resolve) => waiting.push(resolve))
+    try {
+      return await task()
+    } finally {
+      release()
+    }
+  }
+}

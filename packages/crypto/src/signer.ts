@@ -1,0 +1,83 @@
+import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { refuse } from './errors.ts'
+import {
+  algOf,
+  importPublic,
+  type PrivateJwk,
+  type PublicJwk,
+  parsePublicJwk,
+  type SigningAlg,
+  thumbprint,
+} from './jwk.ts'
+import { signBytes, verifyBytes } from './signature.ts'
+
+/** One purpose per key (SP 800-57 part 1 §5.2): a posture key can't sign a policy. */
+export type Purpose =
+  | 'credential'
+  | 'policy'
+  | 'gateway-policy'
+  | 'posture'
+  | 'update'
+  | 'trust-set'
+  | 'ca-root'
+  | 'ca-issuing'
+  | 'audit-checkpoint'
+
+/** A private key behind a door. Asynchronous because an HSM may stand behind it; `sign` returns the JWS form (ECDSA: raw r‖s). */
+export type Signer = {
+  readonly kid: string
+  readonly alg: SigningAlg
+  readonly purpose: Purpose
+  readonly publicJwk: PublicJwk
+  sign(bytes: Uint8Array): Promise<Buffer>
+}
+
+export type GeneratedKey = { kid: string; publicJwk: PublicJwk; privateJwk: PrivateJwk }
+
+/** A new key pair; `kid` is the RFC 7638 thumbprint. */
+export function generateKey(alg: SigningAlg): GeneratedKey {
+  const { privateKey } =
+    alg === 'Ed25519'
+      ? generateKeyPairSync('ed25519')
+      : generateKeyPairSync('ec', { namedCurve: alg === 'ES256' ? 'P-256' : 'P-384' })
+  const { d, ...exported } = privateKey.export({ format: 'jwk' })
+  const publicJwk = parsePublicJwk(exported)
+  if (d === undefined) throw new Error('the generated key has no private part')
+  return { kid: thumbprint(publicJwk), publicJwk, privateJwk: { ...publicJwk, d } }
+}
+
+/**
+ * A private key as the platform holds it, with its checked public half. The platform does not compare the halves of a JWK, so one
+ * signature is made and verified. Throws `malformed`.
+ */
+export function openPrivateKey(privateJwk: PrivateJwk): {
+  privateKey: KeyObject
+  publicJwk: PublicJwk
+  alg: SigningAlg
+} {
+  const { d, ...rest } = privateJwk
+  const publicJwk = parsePublicJwk(rest)
+  const alg = algOf(publicJwk)
+  const probe = Buffer.from(publicJwk.x)
+  try {
+    const privateKey = createPrivateKey({ key: { ...publicJwk, d }, format: 'jwk' })
+    const signature = signBytes(alg, privateKey, probe)
+    if (verifyBytes({ alg, publicKey: importPublic(publicJwk) }, probe, signature))
+      return { privateKey, publicJwk, alg }
+  } catch (cause) {
+    return refuse('malformed', 'not a private key', cause)
+  }
+  return refuse('malformed', 'the private key does not belong to the public key')
+}
+
+/** A signer whose key is in this process's memory. Throws `malformed` for a JWK that is no private key. */
+export function softwareSigner(purpose: Purpose, privateJwk: PrivateJwk): Signer {
+  const { privateKey, publicJwk, alg } = openPrivateKey(privateJwk)
+  return {
+    kid: thumbprint(publicJwk),
+    alg,
+    purpose,
+    publicJwk,
+    sign: async (bytes) => signBytes(alg, privateKey, bytes),
+  }
+}

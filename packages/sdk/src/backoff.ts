@@ -1,0 +1,32 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { ApiError } from './errors.ts'
+
+export type Random = () => number
+
+/** `value` ± 20 %, so that a fleet that started together does not stay together. */
+export const jitter = (value: number, random: Random): number => value * (0.8 + 0.4 * random())
+
+const firstSeconds = 1
+const longestSeconds = 300
+
+/**
+ * Seconds to wait after the n-th failure in a row (n from 1): exponential up to 5 minutes, the upper half of it random. Never sooner
+ * than the server asked for in Retry-After.
+ */
+export function backoffSeconds(failures: number, error: unknown, random: Random): number {
+  const ceiling = Math.min(longestSeconds, firstSeconds * 2 ** Math.min(failures, 20))
+  const own = ceiling * (0.5 + 0.5 * random())
+  const asked = error instanceof ApiError ? (error.retryAfterSeconds ?? 0) : 0
+  return asked > own ? asked * (1 + 0.2 * random()) : own
+}
+
+/** Rejects with the signal's reason when it is aborted meanwhile. */
+export async function sleep(seconds: number, signal?: AbortSignal): Promise<void> {
+  signal?.throwIfAborted()
+  try {
+    await delay(Math.max(0, seconds) * 1000, undefined, signal ? { signal } : {})
+  } catch (error) {
+    signal?.throwIfAborted()
+    throw error
+  }
+}

@@ -1,0 +1,53 @@
+import type { PrivateJwk } from '@holdfast/crypto'
+import { readPrivateFile, writePrivateFile } from './private-file.ts'
+import { isObject } from './signed.ts'
+import type { SignedTrustSet } from './trust-store.ts'
+
+/** Everything a device is, as JSON. It holds the private key: keep it where only the device can read it. */
+export type DeviceState = {
+  schema: 'holdfast.device-state/1'
+  baseUrl: string
+  deviceId: string
+  tenantId: string
+  userId: string | null
+  privateJwk: PrivateJwk
+  credential: string
+  /** RFC 3339 */
+  expiresAt: string
+  renewAfter: string
+  trust: SignedTrustSet
+  /** The policy accepted last; what comes later must not be older. Kept also when the bundle itself is gone. */
+  accepted: { digest: string; seq: number } | null
+  policy: { digest: string; bundle: string; etag: string | null; receivedAt: string } | null
+}
+
+/** Where a device keeps its state; `save` has to be durable when it settles. */
+export type DeviceStore = { save: (state: DeviceState) => void | Promise<void> }
+
+/** The state in one file, mode 0600, replaced atomically. */
+export function fileStore(path: string): DeviceStore & { load: () => Promise<DeviceState | undefined> } {
+  let last: Promise<void> = Promise.resolve()
+  return {
+    save: (state) => {
+      const text = `${JSON.stringify(state, null, 2)}\n`
+      last = last.catch(() => undefined).then(() => writePrivateFile(path, text))
+      return last
+    },
+    load: async () => {
+      const text = await readPrivateFile(path)
+      return text === undefined ? undefined : parseDeviceState(text, path)
+    },
+  }
+}
+
+function parseDeviceState(text: string, path: string): DeviceState {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    value = undefined
+  }
+  if (!isObject(value) || value.schema !== 'holdfast.device-state/1')
+    throw new TypeError(`${path} does not hold the state of a device`)
+  return value as DeviceState
+}

@@ -1,0 +1,212 @@
+import type { Contract, Input, Output } from '@holdfast/contract'
+import { createProof, generateKey, type PrivateJwk } from '@holdfast/crypto'
+import type { Dispatcher } from 'undici'
+import type { Random } from './backoff.ts'
+import { type PollingOptions, runPolling } from './device-polling.ts'
+import type { DeviceState, DeviceStore } from './device-state.ts'
+import { ApiError, VerificationError } from './errors.ts'
+import { type DevicePolicy, type Judge, type PolicyPointer, verifyBundle, verifyPointer } from './policy-verifier.ts'
+import { bodyOf, createSender, etagOf, type Send, urlOf } from './send.ts'
+import { openTrust } from './trust-store.ts'
+
+export type DeviceOptions = { store?: DeviceStore; dispatcher?: Dispatcher; now?: () => Date; random?: Random }
+type Ask = { signal?: AbortSignal | undefined }
+/** `changed`: the content in force is another than the one held, so the bundle has to be fetched. */
+export type Polled = { changed: boolean; pollSeconds: number }
+
+const defaultPollSeconds = 60
+
+/** A device that enrolled before. What it holds stays in force until its own end, whatever the server or the network do. */
+export function openDevice(
+  saved: DeviceState,
+  { store, dispatcher, now = () => new Date(), random = Math.random }: DeviceOptions = {},
+) {
+  let state = saved
+  const { baseUrl, tenantId } = state
+  const trust = openTrust(state.trust, { tenantId })
+  const judge = (): Judge => ({ trust, tenantId, now: now() })
+
+  let policy: DevicePolicy | null = null
+  /** When the bundle in force is to be asked for again though nothing says that it changed. */
+  let refetchAt = new Date(0)
+  let pointer: { digest: string; etag: string | null; freshUntil: Date } | null = null
+  let pollSeconds = defaultPollSeconds
+  restorePolicy()
+
+  const prove = (key: PrivateJwk) => (method: string, url: string, accessToken: string) =>
+    createProof(key, { method, url, accessToken, now: now() })
+  const send = createSender({
+    baseUrl,
+    credential: () => state.credential,
+    prove: (method, url, credential) => prove(state.privateJwk)(method, url, credential),
+    ...(dispatcher && { dispatcher }),
+  })
+
+  /** A request that was under way while the credential was renewed is sent again with the new one. */
+  const call: Send = async (operation, input, options) => {
+    const used = state.credential
+    try {
+      return await send(operation, input, options)
+    } catch (error) {
+      if (isUnauthorized(error) && state.credential !== used) return send(operation, input, options)
+      throw error
+    }
+  }
+
+  async function save(change: Partial<DeviceState>): Promise<void> {
+    state = { ...state, ...change }
+    await store?.save(state)
+  }
+
+  /** A bundle that was saved is verified again: the file is not a signer. */
+  function restorePolicy(): void {
+    if (!state.policy) return
+    const { digest, bundle, receivedAt } = state.policy
+    try {
+      policy = verifyBundle(bundle, digest, judge())
+      refetchAt = halfway(new Date(receivedAt), policy.expiresAt)
+    } catch (error) {
+      if (!(error instanceof VerificationError)) throw error
+    }
+  }
+
+  async function refreshTrust({ signal }: Ask = {}): Promise<boolean> {
+    const next = bodyOf(await call('trustAnchors', {}, { signal }))
+    const changed = trust.accept(next, now())
+    if (changed) await save({ trust: trust.document })
+    return changed
+  }
+
+  /** A key we do not know may be one of a newer trust set. */
+  async function withTrust<T>(check: () => T, ask: Ask): Promise<T> {
+    try {
+      return check()
+    } catch (error) {
+      const mayBeNewer =
+        error instanceof VerificationError && (error.code === 'unknown_key' || error.code === 'trust_expired')
+      if (!mayBeNewer || !(await refreshTrust(ask))) throw error
+      return check()
+    }
+  }
+
+  async function noteFresh(seen: PolicyPointer, etag: string | null): Promise<void> {
+    pointer = { digest: seen.digest, etag, freshUntil: halfway(now(), seen.expiresAt) }
+    const { accepted } = state
+    if (accepted && seen.digest === accepted.digest && seen.seq > accepted.seq)
+      await save({ accepted: { digest: seen.digest, seq: seen.seq } })
+  }
+
+  /** The etag to ask with; none when what we know must be confirmed in full, which ends an attempt to freeze us with 304. */
+  function knownEtag(): string | undefined {
+    if (!policy || now() >= policy.expiresAt || !pointer || now() >= pointer.freshUntil) return undefined
+    return (pointer.digest === policy.digest ? pointer.etag : state.policy?.etag) ?? undefined
+  }
+
+  /** Asks whether the own policy changed; `wait` is how many seconds the server may hold the answer (at most 55). */
+  async function pollDigest({ wait = 0, signal }: Ask & { wait?: number } = {}): Promise<Polled> {
+    const etag = knownEtag()
+    const reply = await call('policyDigest', {}, { signal, wait, headers: ifNoneMatch(etag) })
+    if (!reply.body) return { changed: false, pollSeconds }
+    const { body } = reply
+    const seen = await withTrust(() => verifyPointer(body, judge(), state.accepted ?? undefined), { signal })
+    pollSeconds = body.poll_seconds
+    await noteFresh(seen, etagOf(reply))
+    return { changed: seen.digest !== policy?.digest || now() >= policy.expiresAt, pollSeconds }
+  }
+
+  /** Fetches and verifies the own bundle and puts it into force. On any failure the one before stays in force. */
+  async function fetchBundle({ signal }: Ask = {}): Promise<DevicePolicy> {
+    const etag = policy && now() < policy.expiresAt && now() < refetchAt ? state.policy?.etag : undefined
+    const reply = await call('policyBundle', {}, { signal, headers: ifNoneMatch(etag ?? undefined) })
+    if (!reply.body && policy) return policy
+    const body = bodyOf(reply)
+    const { seen, fetched } = await withTrust(
+      () => {
+        const seen = verifyPointer(body, judge(), state.accepted ?? undefined)
+        return { seen, fetched: verifyBundle(body.bundle, seen.digest, judge()) }
+      },
+      { signal },
+    )
+    const receivedAt = now()
+    refetchAt = halfway(receivedAt, fetched.expiresAt)
+    if (policy && fetched.digest === policy.digest && fetched.expiresAt <= policy.expiresAt) {
+      await noteFresh(seen, etagOf(reply))
+      return policy
+    }
+    policy = fetched
+    await save({
+      accepted: { digest: seen.digest, seq: Math.max(seen.seq, state.accepted?.seq ?? 0) },
+      policy: { digest: seen.digest, bundle: body.bundle, etag: etagOf(reply), receivedAt: receivedAt.toISOString() },
+    })
+    await noteFresh(seen, etagOf(reply))
+    return fetched
+  }
+
+  let renewing: Promise<void> | undefined
+  /** Gets a new credential, on request for a new key; concurrent calls share one renewal. */
+  function renew({ rotateKey = false, signal }: Ask & { rotateKey?: boolean } = {}): Promise<void> {
+    renewing ??= renewOnce(rotateKey, signal).finally(() => {
+      renewing = undefined
+    })
+    return renewing
+  }
+
+  async function renewOnce(rotateKey: boolean, signal: AbortSignal | undefined): Promise<void> {
+    const next = rotateKey ? generateKey('ES256') : undefined
+    const target = urlOf(baseUrl, 'renewCredential')
+    const reply = await send(
+      'renewCredential',
+      { body: next ? { new_public_key: next.publicJwk } : {} },
+      { signal, headers: next && { 'dpop-new-key': prove(next.privateJwk)('POST', target, state.credential) } },
+    )
+    const renewed = bodyOf(reply)
+    await save({
+      credential: renewed.credential,
+      expiresAt: renewed.expires_at,
+      renewAfter: renewed.renew_after,
+      ...(next && { privateJwk: next.privateJwk }),
+    })
+  }
+
+  const device = {
+    /** A copy of the state as it would be saved. */
+    get state(): DeviceState {
+      return structuredClone(state)
+    },
+    id: state.deviceId,
+    tenantId,
+    /** The policy in force; null before the first and after its end. */
+    get policy(): DevicePolicy | null {
+      return policy && now() < policy.expiresAt ? policy : null
+    },
+    get isBundleDue(): boolean {
+      return !policy || now() >= refetchAt
+    },
+    get isRenewalDue(): boolean {
+      return now() >= new Date(state.renewAfter)
+    },
+    get isTrustDue(): boolean {
+      return trust.isDue(now())
+    },
+    pollDigest,
+    fetchBundle,
+    refreshTrust,
+    renew,
+    reportPosture: async (facts: Input<Contract['reportPosture']>['body']['facts']) =>
+      bodyOf(await call('reportPosture', { body: { facts } })),
+    reportTelemetry: async (
+      events: Input<Contract['telemetry']>['body']['events'],
+    ): Promise<Output<Contract['telemetry']>> => bodyOf(await call('telemetry', { body: { events } })),
+    gatewayPools: async () => bodyOf(await call('gatewayPools')),
+    /** Keeps the policy current until aborted; see `PollingOptions`. */
+    runPolling: (options: PollingOptions): Promise<void> => runPolling(device, options, { now, random }),
+  }
+  return device
+}
+export type Device = ReturnType<typeof openDevice>
+
+const halfway = (from: Date, to: Date): Date => new Date((from.getTime() + to.getTime()) / 2)
+
+const isUnauthorized = (error: unknown): boolean => error instanceof ApiError && error.status === 401
+
+const ifNoneMatch = (etag: string | undefined): Record<string, string> => (etag ? { 'if-none-match': etag } : {})

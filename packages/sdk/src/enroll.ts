@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto'
+import type { Contract, Input } from '@holdfast/contract'
+import { createProof, generateKey } from '@holdfast/crypto'
+import { type Device, type DeviceOptions, openDevice } from './device.ts'
+import type { DeviceState } from './device-state.ts'
+import { ConnectionError } from './errors.ts'
+import { createSender, type Reply } from './send.ts'
+import { pinTrust } from './trust-store.ts'
+
+export type Enrollment = DeviceOptions & {
+  baseUrl: string
+  /** The enrollment token, `hfe_…`. */
+  token: string
+  device: Input<Contract['enroll']>['body']['device']
+}
+
+const attempts = 3
+
+/**
+ * Makes a key (ES256) that leaves this process only into the state, proves it, and gets a credential bound to it; then pins the
+ * tenant's trust set. A lost answer is asked for again under the same Idempotency-Key, so the token is used once. Throws `ApiError`,
+ * `ConnectionError`, `VerificationError`.
+ */
+export async function enrollDevice({ baseUrl, token, device, ...options }: Enrollment): Promise<Device> {
+  const now = options.now ?? (() => new Date())
+  const { privateJwk } = generateKey('ES256')
+  const sender = (credential: string) =>
+    createSender({
+      baseUrl,
+      credential,
+      prove: (method, url, accessToken) => createProof(privateJwk, { method, url, accessToken, now: now() }),
+      ...(options.dispatcher && { dispatcher: options.dispatcher }),
+    })
+  const idempotencyKey = randomUUID()
+  const enrolled = await persist(() => sender(token)('enroll', { body: { device } }, { idempotencyKey }))
+  const trust = await persist(() => sender(enrolled.credential)('trustAnchors'))
+  pinTrust(trust, { tenantId: enrolled.tenant_id, now: now() })
+  const state: DeviceState = {
+    schema: 'holdfast.device-state/1',
+    baseUrl,
+    deviceId: enrolled.device_id,
+    tenantId: enrolled.tenant_id,
+    userId: enrolled.user_id,
+    privateJwk,
+    credential: enrolled.credential,
+    expiresAt: enrolled.expires_at,
+    renewAfter: enrolled.renew_after,
+    trust,
+    accepted: null,
+    policy: null,
+  }
+  await options.store?.save(state)
+  return openDevice(state, options)
+}
+
+async function persist<T>(ask: () => Promise<Reply<T>>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const { body } = await ask()
+      if (body !== undefined) return body
+      throw new ConnectionError('The server gave an empty answer.')
+    } catch (error) {
+      if (attempt >= attempts || !(error instanceof ConnectionError)) throw error
+    }
+  }
+}

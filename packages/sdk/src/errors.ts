@@ -1,0 +1,71 @@
+import type { CryptoErrorCode } from '@holdfast/crypto'
+
+export type FieldError = { field: string; message: string }
+
+/** The server answered with an error. `code` is one of the contract's, or `unexpected_response` when the body was not an error of its shape. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError'
+  readonly status: number
+  readonly code: string
+  readonly requestId: string | undefined
+  readonly errors: readonly FieldError[]
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(
+    status: number,
+    said: {
+      code: string
+      detail: string
+      requestId?: string | undefined
+      errors?: readonly FieldError[] | undefined
+      retryAfterSeconds?: number | undefined
+    },
+  ) {
+    super(said.detail)
+    this.status = status
+    this.code = said.code
+    this.requestId = said.requestId
+    this.errors = said.errors ?? []
+    this.retryAfterSeconds = said.retryAfterSeconds
+  }
+
+  /** What the server said, as one sentence; equal to `message`. */
+  get detail(): string {
+    return this.message
+  }
+}
+
+/** No usable answer: the server could not be reached, broke off, or is no Holdfast. The request may have had its effect. */
+export class ConnectionError extends Error {
+  override readonly name = 'ConnectionError'
+}
+
+/**
+ * Why something signed was not accepted. Beside what cryptography says: `wrong_tenant` and `wrong_gateway` (meant for another),
+ * `wrong_digest` (content other than announced), `rollback` (older than what is held), `wrong_base` (a delta on another state),
+ * `trust_expired` (the held trust set is too old to judge by).
+ */
+export type VerificationCode =
+  | CryptoErrorCode
+  | 'wrong_tenant'
+  | 'wrong_gateway'
+  | 'wrong_digest'
+  | 'rollback'
+  | 'wrong_base'
+  | 'trust_expired'
+
+/** Something signed was refused; what was held before stays in force. */
+export class VerificationError extends Error {
+  override readonly name = 'VerificationError'
+  readonly code: VerificationCode
+
+  constructor(code: VerificationCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+}
+
+/** Throws; typed `never` so that it can stand in an expression. */
+export function reject(code: VerificationCode, message: string): never {
+  throw new VerificationError(code, message)
+}

@@ -1,0 +1,92 @@
+import { contentDigest } from '@holdfast/crypto'
+import { reject } from './errors.ts'
+import type { PolicyContent } from './policy-verifier.ts'
+import { countOf, isObject, readSigned, textOf, textsOf, timeOf, verified } from './signed.ts'
+import type { TrustStore } from './trust-store.ts'
+
+export type Peer = {
+  device_id: string
+  user_id: string | null
+  wireguard_public_key: string | null
+  addresses: string[]
+  /** Digest of its content in `variants`. */
+  variant: string
+}
+
+/** A verified snapshot or delta (`holdfast.gateway-policy/1`). */
+export type GatewayPolicy = {
+  kind: 'snapshot' | 'delta'
+  poolId: string
+  seq: number
+  /** The `seq` a delta builds on; null for a snapshot. */
+  baseSeq: number | null
+  generatedAt: Date
+  expiresAt: Date
+  revocations: { devices: string[]; sessions: string[] }
+  variants: Map<string, PolicyContent>
+  peers: Peer[]
+  removedPeers: string[]
+  trustAnchorVersion: number
+  failMode: 'closed' | 'open'
+}
+
+export type GatewayJudge = { trust: TrustStore; tenantId: string; gatewayId: string; now: Date }
+
+/** Reads what is meant for this gateway and not yet over. How it fits what the gateway holds is not judged here. Throws `VerificationError`. */
+export function verifyGatewayPolicy(jws: string, { trust, tenantId, gatewayId, now }: GatewayJudge): GatewayPolicy {
+  const said = readSigned(jws, { typ: 'gateway-policy+jws', key: trust.keysFor('gateway-policy', now) })
+  if (said.schema !== 'holdfast.gateway-policy/1')
+    reject('malformed', 'the gateway policy is of a schema we do not know')
+  if (said.tenant_id !== tenantId) reject('wrong_tenant', 'the gateway policy is of another tenant')
+  if (said.gateway_id !== gatewayId) reject('wrong_gateway', 'the gateway policy is for another gateway')
+  const expiresAt = timeOf(said.expires_at, 'expires_at')
+  if (now >= expiresAt) reject('expired', 'the gateway policy has expired')
+  const { kind, revocations } = said
+  if (kind !== 'snapshot' && kind !== 'delta') reject('malformed', 'kind is neither snapshot nor delta')
+  if (!isObject(revocations)) reject('malformed', 'revocations is not an object')
+  return {
+    kind,
+    poolId: textOf(said.pool_id, 'pool_id'),
+    seq: countOf(said.seq, 'seq'),
+    baseSeq: kind === 'delta' ? countOf(said.base_seq, 'base_seq') : null,
+    generatedAt: timeOf(said.generated_at, 'generated_at'),
+    expiresAt,
+    revocations: {
+      devices: textsOf(revocations.devices, 'revocations.devices'),
+      sessions: textsOf(revocations.sessions, 'revocations.sessions'),
+    },
+    variants: variantsOf(said.variants),
+    peers: peersOf(said.peers),
+    removedPeers: textsOf(said.removed_peers, 'removed_peers'),
+    trustAnchorVersion: countOf(said.trust_anchor_version, 'trust_anchor_version'),
+    // Anything but an explicit `open` closes.
+    failMode: said.fail_mode === 'open' ? 'open' : 'closed',
+  }
+}
+
+function variantsOf(value: unknown): Map<string, PolicyContent> {
+  if (!isObject(value)) reject('malformed', 'variants is not an object')
+  const variants = new Map<string, PolicyContent>()
+  for (const [digest, content] of Object.entries(value)) {
+    if (!isObject(content)) reject('malformed', 'a variant is not an object')
+    if (verified(() => contentDigest(content)) !== digest)
+      reject('wrong_digest', 'a variant is not what its digest says')
+    variants.set(digest, content as PolicyContent)
+  }
+  return variants
+}
+
+const peersOf = (value: unknown): Peer[] =>
+  Array.isArray(value) ? value.map(peerOf) : reject('malformed', 'peers is not a list')
+
+function peerOf(value: unknown): Peer {
+  if (!isObject(value)) reject('malformed', 'a peer is not an object')
+  const { user_id, wireguard_public_key } = value
+  return {
+    device_id: textOf(value.device_id, 'device_id'),
+    user_id: user_id === null ? null : textOf(user_id, 'user_id'),
+    wireguard_public_key: wireguard_public_key === null ? null : textOf(wireguard_public_key, 'wireguard_public_key'),
+    addresses: textsOf(value.addresses, 'addresses'),
+    variant: textOf(value.variant, 'variant'),
+  }
+}

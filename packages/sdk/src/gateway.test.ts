@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { type GatewayChange, openGateway } from './index.ts'
+import { contentFor, createIssuer, digestOf, makeKey } from './test-issuer.ts'
+import { type Answered, type Asked, startServer } from './test-server.ts'
+
+const content = contentFor('a')
+const variant = digestOf(content)
+const peer = (id: string) => ({
+  device_id: id,
+  user_id: null,
+  wireguard_public_key: null,
+  addresses: ['100.64.0.1/32'],
+  variant,
+})
+
+async function startControl(t: TestContext) {
+  const clock = { now: new Date('2030-01-01T00:00:00Z') }
+  const issuer = createIssuer({ now: () => clock.now })
+  const control = {
+    clock,
+    issuer,
+    trust: await issuer.trustSet(),
+    seq: 1,
+    peers: ['dev_1'],
+    /** The next answers in place of a right one. */
+    policies: [] as string[],
+    metering: [] as Answered[],
+  }
+  const policyFor = async ({ search }: Asked): Promise<Answered> => {
+    const since = new URLSearchParams(search).get('since')
+    if (since !== null && Number(since) === control.seq && control.policies.length === 0) return { status: 304 }
+    const snapshot = { seq: control.seq, variants: { [variant]: content }, peers: control.peers.map(peer) }
+    const delta = { ...snapshot, kind: 'delta', base_seq: Number(since) }
+    const policy = control.policies.shift() ?? (await issuer.gatewayPolicy(since === null ? snapshot : delta))
+    return { body: { kind: 'snapshot', seq: 0, base_seq: null, policy, poll_seconds: 1 } }
+  }
+  const server = await startServer(t, (asked) => {
+    if (asked.headers.authorization !== 'Bearer hfg_x')
+      return { status: 401, body: { error: 'unauthorized', detail: 'missing or invalid credentials' } }
+    if (asked.path === '/v1/gateway/runtime/trust-anchors') return { body: control.trust }
+    if (asked.path === '/v1/gateway/runtime/unified-policy') return policyFor(asked)
+    if (asked.path === '/v1/gateway/metering')
+      return control.metering.shift() ?? { body: { accepted: 1, duplicate: false, rejected: [] } }
+    return { body: { status: 'healthy', server_time: '', next_heartbeat_seconds: 10 } }
+  })
+  const open = (secret = 'hfg_x') =>
+    openGateway({
+      baseUrl: server.baseUrl,
+      secret,
+      gatewayId: 'gwy_a',
+      tenantId: issuer.tenantId,
+      now: () => clock.now,
+      random: () => 0,
+    })
+  const asks = (path: string) => server.asked.filter((a) => a.path.endsWith(path))
+  return Object.assign(control, { open, asks })
+}
+
+test('first a snapshot, then deltas on what is held', async (t) => {
+  const control = await startControl(t)
+  const gateway = control.open()
+  assert.deepEqual((await gateway.pull())?.peers, ['dev_1'])
+  assert.equal(await gateway.pull({ wait: 5 }), null)
+  control.seq = 2
+  control.peers = ['dev_2']
+  const change = await gateway.pull()
+  assert.equal(change?.kind, 'delta')
+  assert.deepEqual([...(gateway.state?.peers.keys() ?? [])], ['dev_1', 'dev_2'])
+  const searches = control.asks('unified-policy').map(({ search }) => new URLSearchParams(search))
+  assert.deepEqual(
+    searches.map((s) => [s.get('since'), s.get('gateway_id'), s.get('tenant_id')]),
+    [
+      [null, 'gwy_a', 'tnt_a'],
+      ['1', 'gwy_a', 'tnt_a'],
+      ['1', 'gwy_a', 'tnt_a'],
+    ],
+  )
+})
+
+test('a delta on another base is answered with a fresh snapshot', async (t) => {
+  const control = await startControl(t)
+  const gateway = control.open()
+  await gateway.pull()
+  control.seq = 9
+  control.peers = ['dev_3']
+  control.policies.push(await control.issuer.gatewayPolicy({ kind: 'delta', base_seq: 7, seq: 9 }))
+  const change = await gateway.pull()
+  assert.equal(change?.kind, 'snapshot')
+  assert.deepEqual([...(gateway.state?.peers.keys() ?? [])], ['dev_3'])
+})
+
+test('forged, foreign and old policies leave the state as it was', async (t) => {
+  const control = await startControl(t)
+  const { issuer } = control
+  control.seq = 5
+  const gateway = control.open()
+  await gateway.pull()
+  const held = gateway.state
+  const attacks: [string, Promise<string>][] = [
+    ['unknown_key', issuer.gatewayPolicy({ seq: 6 }, { key: makeKey('gateway-policy') })],
+    ['unknown_key', issuer.gatewayPolicy({ seq: 6 }, { key: issuer.keys.policy })],
+    ['wrong_gateway', issuer.gatewayPolicy({ seq: 6, gateway_id: 'gwy_b' })],
+    ['wrong_tenant', issuer.gatewayPolicy({ seq: 6, tenant_id: 'tnt_b' })],
+    ['rollback', issuer.gatewayPolicy({ seq: 4 })],
+    ['rollback', issuer.gatewayPolicy({ kind: 'delta', base_seq: 5, seq: 4 })],
+  ]
+  for (const [code, policy] of attacks) {
+    control.policies.push(await policy)
+    await assert.rejects(gateway.pull(), { name: 'VerificationError', code })
+    assert.equal(gateway.state, held)
+  }
+})
+
+test('a state that has expired is not built upon', async (t) => {
+  const control = await startControl(t)
+  const gateway = control.open()
+  await gateway.pull()
+  control.clock.now = new Date(control.clock.now.getTime() + 16 * 60_000)
+  assert.equal((await gateway.pull())?.kind, 'snapshot')
+})
+
+test('pulling tells each change, and ends when the secret is refused', { timeout: 20_000 }, async (t) => {
+  const control = await startControl(t)
+  const abort = new AbortController()
+  const seen: GatewayChange[] = []
+  await control.open().runPulling({
+    signal: abort.signal,
+    onChange: (change) => {
+      seen.push(change)
+      control.seq++
+      if (seen.length === 3) abort.abort()
+    },
+  })
+  assert.deepEqual(
+    seen.map(({ kind, seq }) => [kind, seq]),
+    [
+      ['snapshot', 1],
+      ['delta', 2],
+      ['delta', 3],
+    ],
+  )
+  const refused = control.open('hfg_other').runPulling({ signal: new AbortController().signal, onChange: () => {} })
+  await assert.rejects(refused, { name: 'ApiError', status: 401 })
+})
+
+test('a heartbeat says what is applied', async (t) => {
+  const control = await startControl(t)
+  const gateway = control.open()
+  await gateway.pull()
+  assert.equal((await gateway.heartbeat({ active_sessions: 3 })).status, 'healthy')
+  assert.deepEqual(control.asks('heartbeat')[0]?.body, {
+    active_sessions: 3,
+    boot_id: gateway.bootId,
+    applied: { policy_seq: 1, trust_version: 1 },
+  })
+})
+
+const sample = { session_id: 'vse_1', device_id: 'dev_1', state: 'active', rx_bytes: 1, tx_bytes: 2 } as const
+
+test('a report is sent under one sequence until it is acknowledged; the next waits for it', {
+  timeout: 20_000,
+}, async (t) => {
+  const control = await startControl(t)
+  control.metering = ['hang up', { status: 503, body: { error: 'internal_error', detail: 'x' } }]
+  const gateway = control.open()
+  await Promise.all([gateway.meter([sample]), gateway.meter([sample, sample])])
+  const reports = control
+    .asks('metering')
+    .map(({ body }) => body as { sequence: number; report_id: string; boot_id: string })
+  assert.deepEqual(
+    reports.map(({ sequence }) => sequence),
+    [1, 1, 1, 2],
+  )
+  assert.equal(new Set(reports.map(({ report_id }) => report_id)).size, 2)
+  assert.ok(reports.every(({ boot_id }) => boot_id === gateway.bootId))
+})
+
+test('a report that the server refuses is thrown, and the next one goes', async (t) => {
+  const control = await startControl(t)
+  control.metering = [{ status: 422, body: { error: 'validation_error', detail: 'no' } }]
+  const gateway = control.open()
+  const results = await Promise.allSettled([gateway.meter([sample]), gateway.meter([sample])])
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['rejected', 'fulfilled'],
+  )
+})
+
+test('more samples than a report holds go in several', async (t) => {
+  const control = await startControl(t)
+  control.metering = [
+    { body: { accepted: 10_000, duplicate: false, rejected: [] } },
+    { body: { accepted: 4, duplicate: false, rejected: [{ index: 0, error: 'unknown device' }] } },
+  ]
+  const { accepted, rejected } = await control.open().meter(Array.from({ length: 10_005 }, () => sample))
+  assert.equal(accepted, 10_004)
+  assert.deepEqual(rejected, [{ index: 10_000, error: 'unknown device' }])
+})

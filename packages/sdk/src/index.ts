@@ -1,0 +1,21 @@
+export { createAdmin, type SignedIn, signIn } from './admin.ts'
+export { type CallInput, type Client, createClient } from './client.ts'
+export { type Device, type DeviceOptions, openDevice, type Polled } from './device.ts'
+export type { PollingOptions } from './device-polling.ts'
+export { type DeviceState, type DeviceStore, fileStore } from './device-state.ts'
+export { type Enrollment, enrollDevice } from './enroll.ts'
+export { ApiError, ConnectionError, type FieldError, type VerificationCode, VerificationError } from './errors.ts'
+export { type Gateway, type GatewayOptions, openGateway, type PullingOptions } from './gateway.ts'
+export type { Metered, MeteringLoad, MeteringSample } from './gateway-metering.ts'
+export type { GatewayChange, GatewayState } from './gateway-state.ts'
+export { type GatewayPolicy, type Peer, verifyGatewayPolicy } from './gateway-verifier.ts'
+export {
+  type DevicePolicy,
+  type PolicyContent,
+  type PolicyPointer,
+  verifyBundle,
+  verifyPointer,
+} from './policy-verifier.ts'
+export { readPrivateFile, writePrivateFile } from './private-file.ts'
+export { createSender, type Reply, type RequestOptions, type Send, type SenderOptions } from './send.ts'
+export { openTrust, pinTrust, type SignedTrustSet, type TrustStore } from './trust-store.ts'

@@ -1,0 +1,188 @@
+import { type Contract, contract, type Endpoint, type Operation, type Output } from '@holdfast/contract'
+import { type Dispatcher, request } from 'undici'
+import { ApiError, ConnectionError } from './errors.ts'
+
+export type SenderOptions = {
+  /** Where the server is reached, e.g. `https://control.example`; a path in front of every route is kept. */
+  baseUrl: string
+  credential?: string | (() => string)
+  /** A session cookie as `name=value`. */
+  cookie?: string
+  /** Value of the DPoP header for one request (RFC 9449). */
+  prove?: (method: string, url: string, credential: string) => string
+  dispatcher?: Dispatcher
+  headers?: Record<string, string>
+}
+
+export type RequestOptions = {
+  headers?: Record<string, string> | undefined
+  signal?: AbortSignal | undefined
+  /** Lets a POST be repeated safely: the server answers the repetition with the first answer. */
+  idempotencyKey?: string | undefined
+  /** Seconds to hold the answer until something changes (`Prefer: wait`, RFC 7240). */
+  wait?: number | undefined
+}
+
+export type Reply<T> = {
+  status: number
+  headers: Record<string, string | string[] | undefined>
+  /** Absent with 304, the only other status than success that is not thrown. */
+  body: T | undefined
+}
+export type Send = <K extends Operation>(
+  operation: K,
+  input?: object,
+  options?: RequestOptions,
+) => Promise<Reply<Output<Contract[K]>>>
+
+type RawInput = { params?: Record<string, unknown>; query?: Record<string, unknown>; body?: unknown }
+
+/** Seconds without an answer after which the server counts as unreachable, on top of the time it was asked to hold the answer. */
+const patienceSeconds = 30
+
+/** Sends one request and gives back status and headers too: for ETag, 304 and long polls. Redirects are refused. */
+export function createSender(options: SenderOptions): Send {
+  const base = checkBaseUrl(options.baseUrl)
+  const send = async (operation: Operation, input: RawInput = {}, requestOptions: RequestOptions = {}) => {
+    const endpoint: Endpoint = contract[operation]
+    const url = base + fillPath(endpoint.path, input.params)
+    const headers = requestHeaders(options, requestOptions, endpoint, url)
+    const body = endpoint.body ? JSON.stringify(input.body ?? {}) : undefined
+    if (body !== undefined) headers['content-type'] = 'application/json'
+    const timeout = (patienceSeconds + (requestOptions.wait ?? 0)) * 1000
+    try {
+      const response = await request(url + queryText(input.query), {
+        method: endpoint.method,
+        headers,
+        headersTimeout: timeout,
+        bodyTimeout: timeout,
+        ...(body !== undefined && { body }),
+        ...(requestOptions.signal && { signal: requestOptions.signal }),
+        ...(options.dispatcher && { dispatcher: options.dispatcher }),
+      })
+      return readReply(base, response.statusCode, response.headers, await response.body.text())
+    } catch (cause) {
+      if (cause instanceof ApiError || cause instanceof ConnectionError || requestOptions.signal?.aborted) throw cause
+      throw new ConnectionError(`Can't reach ${base}: ${causeText(cause)}.`, { cause })
+    }
+  }
+  // The body has the operation's type because the server serialises it through the same contract.
+  return send as Send
+}
+
+/** The absolute URL of an operation without parameters, as a proof of possession names it. */
+export const urlOf = (baseUrl: string, operation: Operation): string => checkBaseUrl(baseUrl) + contract[operation].path
+
+function checkBaseUrl(baseUrl: string): string {
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
+  const usable = url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.search && !url.hash
+  if (!usable) throw new TypeError(`not a base URL: ${JSON.stringify(baseUrl)}; it looks like https://control.example`)
+  return url.origin + url.pathname.replace(/\/+$/, '')
+}
+
+function fillPath(path: string, params: Record<string, unknown> = {}): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const value = params[name]
+    // `.` and `..` are steps in a path even when encoded, so they can't be the name of anything.
+    if (typeof value !== 'string' || value === '' || value === '.' || value === '..')
+      throw new TypeError(`${name} must be an id`)
+    return encodeURIComponent(value)
+  })
+}
+
+function queryText(query: Record<string, unknown> = {}): string {
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value))
+  return search.size > 0 ? `?${search}` : ''
+}
+
+function requestHeaders(
+  options: SenderOptions,
+  { headers, idempotencyKey, wait }: RequestOptions,
+  endpoint: Endpoint,
+  url: string,
+): Record<string, string> {
+  const all: Record<string, string> = { accept: 'application/json', ...options.headers, ...headers }
+  if (idempotencyKey !== undefined) all['idempotency-key'] = idempotencyKey
+  if (wait !== undefined && wait > 0) all.prefer = `wait=${wait}`
+  if (options.cookie !== undefined) {
+    all.cookie = options.cookie
+    // A change with a cookie must say that it comes from the server's own site.
+    if (endpoint.method !== 'GET') all.origin ??= new URL(url).origin
+  }
+  const credential = typeof options.credential === 'function' ? options.credential() : options.credential
+  if (credential !== undefined && endpoint.access.by !== 'anyone') {
+    all.authorization = `Bearer ${credential}`
+    if (options.prove) all.dpop = options.prove(endpoint.method, url, credential)
+  }
+  return all
+}
+
+function readReply(base: string, status: number, headers: Reply<unknown>['headers'], text: string): Reply<unknown> {
+  if (status === 304) return { status, headers, body: undefined }
+  if (status >= 300 && status < 400)
+    throw new ConnectionError(
+      `${base} answered with a redirect to ${String(headers.location)}, which is not followed: check the URL.`,
+    )
+  const body = parseJson(text)
+  if (status >= 400) throw toApiError(status, headers, body)
+  if (status < 200 || body === undefined)
+    throw new ConnectionError(`${base} answered ${status} with something other than JSON: check the URL.`)
+  return { status, headers, body }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function toApiError(status: number, headers: Reply<unknown>['headers'], body: unknown): ApiError {
+  const { error, detail, request_id, errors } = (body ?? {}) as Record<string, unknown>
+  const requestId = request_id ?? headers['x-request-id']
+  const retryAfter = Number(headers['retry-after'] ?? Number.NaN)
+  const known = typeof error === 'string' && typeof detail === 'string'
+  return new ApiError(status, {
+    code: known ? error : 'unexpected_response',
+    detail: known ? detail : `the server answered ${status} without an explanation`,
+    requestId: typeof requestId === 'string' ? requestId : undefined,
+    errors: Array.isArray(errors) ? errors.filter(isFieldError) : undefined,
+    retryAfterSeconds: Number.isFinite(retryAfter) && retryAfter >= 0 ? retryAfter : undefined,
+  })
+}
+
+const isFieldError = (value: unknown): value is { field: string; message: string } =>
+  typeof value === 'object' &&
+  value !== null &&
+  'field' in value &&
+  typeof value.field === 'string' &&
+  'message' in value &&
+  typeof value.message === 'string'
+
+const sentences: Record<string, string> = {
+  ECONNREFUSED: 'nothing listens there',
+  ENOTFOUND: 'the name is unknown',
+  EAI_AGAIN: 'the name could not be looked up',
+  ECONNRESET: 'the connection was broken off',
+  UND_ERR_SOCKET: 'the connection was broken off',
+  UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
+  UND_ERR_HEADERS_TIMEOUT: 'no answer came in time',
+  UND_ERR_BODY_TIMEOUT: 'the answer stopped half way',
+}
+
+function causeText(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause)
+  const code = 'code' in cause ? String(cause.code) : ''
+  return sentences[code] ?? (cause.message || code)
+}
+
+/** The body of an answer that must have one. */
+export function bodyOf<T>({ body, status }: Reply<T>): T {
+  if (body === undefined)
+    throw new ConnectionError(`The server answered ${status} to a request that asked for content.`)
+  return body
+}
+
+export const etagOf = ({ headers: { etag } }: Reply<unknown>): string | null => (typeof etag === 'string' ? etag : null)

@@ -1,0 +1,122 @@
+import type { PublicJwk, Purpose, Signer } from '@holdfast/crypto'
+import { canonicalJson, contentDigest, generateKey, signGeneralJws, signJws, softwareSigner } from '@holdfast/crypto'
+import type { PolicyContent } from './policy-verifier.ts'
+import type { SignedTrustSet } from './trust-store.ts'
+
+export type TestKey = { signer: Signer; publicJwk: PublicJwk; kid: string; purpose: Purpose }
+
+export function makeKey(purpose: Purpose): TestKey {
+  const { privateJwk, publicJwk, kid } = generateKey('ES256')
+  return { signer: softwareSigner(purpose, privateJwk), publicJwk, kid, purpose }
+}
+
+const hour = 3_600_000
+const after = (now: Date, hours: number) => new Date(now.getTime() + hours * hour).toISOString()
+
+export const contentFor = (name: string): PolicyContent => ({
+  schema: 'holdfast.policy/1',
+  rules: [{ id: name, action: 'allow', to: ['wiki'], ports: ['tcp/443'] }],
+  resources: { wiki: { cidrs: ['10.1.2.0/24'] } },
+  settings: {},
+  gateway_pools: [],
+  posture_checks: [],
+})
+
+/** Signs for tests what a control plane signs, with real keys. Every part can be overridden, to make what must be refused. */
+export function createIssuer({
+  tenantId = 'tnt_a',
+  now = () => new Date(),
+}: {
+  tenantId?: string
+  now?: () => Date
+} = {}) {
+  const keys = { policy: makeKey('policy'), gateway: makeKey('gateway-policy'), trust: makeKey('trust-set') }
+  return {
+    tenantId,
+    keys,
+    trustSet: async ({
+      version = 1,
+      published = Object.values(keys),
+      signedBy = [keys.trust],
+      ...overrides
+    }: {
+      version?: number
+      published?: TestKey[]
+      signedBy?: TestKey[]
+      tenant_id?: string
+      expires_at?: string
+      refresh_after?: string
+    } = {}): Promise<SignedTrustSet> => {
+      const document = {
+        tenant_id: tenantId,
+        version,
+        issued_at: now().toISOString(),
+        expires_at: after(now(), 168),
+        refresh_after: after(now(), 84),
+        anchors: [],
+        intermediates: [],
+        jwks: {
+          keys: published.map(({ publicJwk, kid, purpose }) => ({
+            ...publicJwk,
+            kid,
+            alg: 'ES256',
+            use: 'sig',
+            holdfast_purpose: [purpose],
+          })),
+        },
+        ...overrides,
+      }
+      const signers = signedBy.map(({ signer }) => signer)
+      const signed = await signGeneralJws(signers, 'trust-set+jws', Buffer.from(canonicalJson(document)))
+      return { ...document, signed }
+    },
+    pointer: (claims: object, { key = keys.policy, typ = 'policy-pointer+jwt' } = {}): Promise<string> =>
+      signJws(key.signer, typ, {
+        tenant_id: tenantId,
+        channel: 'stable',
+        version: 1,
+        seq: 1,
+        iat: Math.floor(now().getTime() / 1000),
+        exp: Math.floor(now().getTime() / 1000) + 3600,
+        ...claims,
+      }),
+    bundle: (
+      content: unknown,
+      overrides: object = {},
+      { key = keys.policy, typ = 'policy-bundle+jws' } = {},
+    ): Promise<string> =>
+      signJws(key.signer, typ, {
+        schema: 'holdfast.policy-bundle/1',
+        tenant_id: tenantId,
+        channel: 'stable',
+        version: 1,
+        published_at: now().toISOString(),
+        not_before: now().toISOString(),
+        expires_at: after(now(), 24),
+        content,
+        ...overrides,
+      }),
+    gatewayPolicy: (overrides: object = {}, { key = keys.gateway, typ = 'gateway-policy+jws' } = {}): Promise<string> =>
+      signJws(key.signer, typ, {
+        schema: 'holdfast.gateway-policy/1',
+        kind: 'snapshot',
+        tenant_id: tenantId,
+        gateway_id: 'gwy_a',
+        pool_id: 'gwp_a',
+        seq: 1,
+        base_seq: null,
+        generated_at: now().toISOString(),
+        expires_at: after(now(), 0.25),
+        revocations: { devices: [], sessions: [] },
+        variants: {},
+        peers: [],
+        removed_peers: [],
+        trust_anchor_version: 1,
+        fail_mode: 'closed',
+        ...overrides,
+      }),
+  }
+}
+export type Issuer = ReturnType<typeof createIssuer>
+
+export const digestOf = (content: unknown): string => contentDigest(content)

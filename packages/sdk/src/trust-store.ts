@@ -1,0 +1,86 @@
+import type { Contract, Output } from '@holdfast/contract'
+import { algOf, canonicalJson, importPublic, type KeyLookup, parsePublicJwk, verifyGeneralJws } from '@holdfast/crypto'
+import { reject, VerificationError } from './errors.ts'
+import { verified } from './signed.ts'
+
+export type SignedTrustSet = Output<Contract['trustAnchors']>
+export type TrustPurpose = 'policy' | 'gateway-policy' | 'trust-set' | 'credential' | 'posture' | 'update'
+
+/** The trust set that is believed at present. `document` is JSON and may be saved. */
+export type TrustStore = {
+  readonly document: SignedTrustSet
+  readonly version: number
+  /** The keys that may sign for this purpose. Throws `trust_expired` when the set is too old to judge by. */
+  keysFor(purpose: TrustPurpose, now: Date): KeyLookup
+  isDue(now: Date): boolean
+  /** Believes the next set if a key of the present one signed it; answers whether it is another. Throws `VerificationError`. */
+  accept(next: SignedTrustSet, now: Date): boolean
+}
+
+/**
+ * Pins a trust set. The first one is believed because of where it came from (TLS at enrollment) and need only be signed by a key it
+ * names itself; every later one must be signed by a key of the one before, which is how TUF moves its root.
+ */
+export function pinTrust(first: SignedTrustSet, { tenantId, now }: { tenantId: string; now: Date }): TrustStore {
+  checkSet(first, keysOf(first, 'trust-set'), tenantId, now)
+  return openTrust(first, { tenantId })
+}
+
+/** Goes on with a set that was pinned before and kept in a safe place; it may have expired meanwhile. */
+export function openTrust(pinned: SignedTrustSet, { tenantId }: { tenantId: string }): TrustStore {
+  let held = pinned
+  let keys = new Map<TrustPurpose, KeyLookup>()
+  const lookup = (purpose: TrustPurpose): KeyLookup => {
+    const known = keys.get(purpose) ?? keysOf(held, purpose)
+    keys.set(purpose, known)
+    return known
+  }
+  return {
+    get document() {
+      return held
+    },
+    get version() {
+      return held.version
+    },
+    keysFor: (purpose, now) => {
+      if (now >= new Date(held.expires_at)) reject('trust_expired', 'the trust set has expired; a newer one is needed')
+      return lookup(purpose)
+    },
+    isDue: (now) => now >= new Date(held.refresh_after),
+    accept: (next, now) => {
+      if (next.version < held.version) reject('rollback', `trust set ${next.version} is older than ${held.version}`)
+      checkSet(next, lookup('trust-set'), tenantId, now)
+      if (next.version === held.version) {
+        if (next.signed.payload !== held.signed.payload) reject('rollback', 'another trust set of the same version')
+        return false
+      }
+      held = next
+      keys = new Map()
+      return true
+    },
+  }
+}
+
+function checkSet(set: SignedTrustSet, key: KeyLookup, tenantId: string, now: Date): void {
+  const { signed, ...document } = set
+  const { payload } = verified(() => verifyGeneralJws(signed, { typ: 'trust-set+jws', key }))
+  if (payload.toString('utf8') !== verified(() => canonicalJson(document)))
+    reject('wrong_digest', 'the trust set is not what was signed')
+  if (document.tenant_id !== tenantId) reject('wrong_tenant', 'the trust set is of another tenant')
+  if (!(now < new Date(document.expires_at))) reject('expired', 'the trust set has expired')
+}
+
+/** Keys by exact `kid` and purpose. One that we can't read is none: it may be of an algorithm to come. */
+function keysOf(set: SignedTrustSet, purpose: TrustPurpose): KeyLookup {
+  const keys = new Map<string, ReturnType<KeyLookup>>()
+  for (const jwk of set.jwks.keys) {
+    if (!jwk.holdfast_purpose.includes(purpose)) continue
+    try {
+      const publicJwk = verified(() => parsePublicJwk(jwk))
+      keys.set(jwk.kid, { publicKey: verified(() => importPublic(publicJwk)), alg: algOf(publicJwk) })
+    } catch (error) {
+      if (!(error instanceof VerificationError)) throw error
+    }
+  }
+  return (kid) => keys.get(kid)
+}

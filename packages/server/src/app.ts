@@ -1,0 +1,173 @@
+import { readFileSync } from 'node:fs'
+import { openapi } from '@holdfast/contract/openapi'
+import { sql } from 'kysely'
+import type { Config } from './config/config.ts'
+import type { Secrets } from './config/secrets.ts'
+import { createChanges } from './db/changes.ts'
+import { connectDatabase } from './db/database.ts'
+import { createFeed } from './db/feed.ts'
+import { createPager } from './db/page.ts'
+import { createAdmit } from './http/admit.ts'
+import { Answer } from './http/answer.ts'
+import { errorBody } from './http/error-response.ts'
+import { createIdempotency } from './http/idempotency.ts'
+import { createHttp, type Handlers, type HttpDeps } from './http/serve.ts'
+import type { Job, Log } from './jobs/runner.ts'
+import { createAccess } from './modules/access/index.ts'
+import { createAudit } from './modules/audit/index.ts'
+import { createActivity, createDevices, createDeviceVerifier, createFleet } from './modules/devices/index.ts'
+import { createEnrollment } from './modules/enrollment/index.ts'
+import { createGateways } from './modules/gateways/index.ts'
+import { createIdentity } from './modules/identity/index.ts'
+import { createPolicy } from './modules/policy/index.ts'
+import { createTenancy } from './modules/tenancy/index.ts'
+import { createTrust } from './modules/trust/index.ts'
+
+export type AppDeps = {
+  config: Config
+  secrets: Secrets
+  databaseUrl: string
+  log: Log
+  logger: HttpDeps['logger']
+  now?: () => Date
+}
+
+/** The composition root: every module is made once, by hand, in the order in which they may use each other. */
+export function createApp({ config, secrets, databaseUrl, log, logger, now = () => new Date() }: AppDeps) {
+  const onError = (e: unknown) => log.error({ err: e }, 'background work failed')
+  const { publicUrl } = config
+  const { pepper, kek } = secrets
+
+  const db = connectDatabase(databaseUrl, { max: config.databaseConnections, onError })
+  const changes = createChanges(db)
+  const feed = createFeed(databaseUrl, changes, log)
+  const pager = createPager(secrets.cursorKey)
+  const base = { db, changes, feed, pager, now, pepper, kek, publicUrl, onError }
+
+  const audit = createAudit(base)
+  const tenancy = createTenancy({ ...base, audit })
+  const { settings } = tenancy
+  const access = createAccess({ ...base, audit, settings })
+  const trust = createTrust(base)
+  const fleet = createFleet(base)
+  const policy = createPolicy({ ...base, audit, fleet, trust })
+  const { gatewayServiceSecret: serviceSecret } = secrets
+  const gateways = createGateways({ ...base, audit, serviceSecret, fleet, policy, trust })
+  const { endSessionsOf } = gateways
+  const identity = createIdentity({ ...base, audit, settings, tenancy, rulesUsingGroup: policy.rulesUsingGroup, endSessionsOf })
+  const activity = createActivity(base)
+  const devices = createDevices({ ...base, audit, fleet, endSessionsOf, appraise: policy.appraise, policyOf: policy.policyOf })
+  const enrollment = createEnrollment({ ...base, audit, trust, settings })
+  const verifyDevice = createDeviceVerifier({ ...base, trust, fleet, onSeen: activity.seen })
+
+  let stopping = false
+  const description = Buffer.from(JSON.stringify(openapi()))
+  const handlers: Handlers = {
+    health: async () => ({ status: 'ok' }),
+    ready: async ({ request }) =>
+      feed.isFresh() && !stopping
+        ? { status: 'ready' }
+        : new Answer(Buffer.from(JSON.stringify(errorBody('internal_error', 'not ready', request.requestId))), {
+            status: 503,
+            headers: { 'retry-after': '1' },
+          }),
+    openapiDocument: async () => new Answer(description),
+    ...audit.handlers,
+    ...tenancy.handlers,
+    ...access.handlers,
+    ...identity.handlers,
+    ...trust.handlers,
+    ...policy.handlers,
+    ...gateways.handlers,
+    ...devices.handlers,
+    ...enrollment.handlers,
+  }
+
+  const http = createHttp({
+    handlers,
+    admit: createAdmit({
+      verifiers: {
+        session: identity.verifySession,
+        api_key: access.verifyApiKey,
+        device: verifyDevice,
+        gateway: gateways.verifyGateway,
+        enrollment_token: enrollment.verifyEnrollmentToken,
+      },
+      audit,
+      publicUrl,
+      trustedProxies: config.trustedProxies,
+      limitKey: access.limitKey,
+      tenantExists: tenancy.exists,
+    }),
+    idempotency: createIdempotency({ db, kek }),
+    recordRefusal: (actor, kind, error) => audit.refused(actor, kind, error.code, error.message),
+    logger,
+    ...(config.tls && { https: { cert: readFileSync(config.tls.certFile), key: readFileSync(config.tls.keyFile) } }),
+  })
+  identity.registerPages(http)
+
+  const jobs: Job[] = [
+    { name: 'ensure_partitions', cron: '0 3 * * *', run: ensurePartitions },
+    { name: 'end_idle_sessions', cron: '* * * * *', run: identity.sweepSessions },
+    { name: 'expire_posture', cron: '* * * * *', run: devices.sweepPosture },
+    { name: 'revoke_silent_devices', cron: '* * * * *', run: devices.revokeSilent },
+    { name: 'forget_proofs', cron: '*/5 * * * *', run: devices.forgetProofs },
+    { name: 'finish_policy_impacts', cron: '*/2 * * * *', run: policy.finishImpacts },
+    { name: 'prune_policy_variants', cron: '30 * * * *', run: policy.pruneVariants },
+    { name: 'prune_short_lived', cron: '15 * * * *', run: pruneShortLived },
+  ]
+
+  async function ensurePartitions() {
+    await db.acrossTenants((tx) => sql`call ensure_partitions(${now()})`.execute(tx))
+  }
+  /** Change log, replayable answers and failure counts: nobody asks for them after a day. */
+  async function pruneShortLived() {
+    const dayAgo = new Date(now().getTime() - 86_400_000)
+    await db.acrossTenants(async (tx) => {
+      await tx.deleteFrom('changes').where('at', '<', dayAgo).execute()
+      await tx.deleteFrom('idempotency_keys').where('created_at', '<', dayAgo).execute()
+      await tx.deleteFrom('login_failures').where('window_start', '<', dayAgo).execute()
+    })
+  }
+
+  const marks = setInterval(() => void activity.flush(), 10_000).unref()
+
+  return {
+    http,
+    jobs,
+    db,
+    changes,
+    tenancy,
+    access,
+    identity,
+    trust,
+    fleet,
+    policy,
+    gateways,
+    devices,
+    feed,
+    /** Proves the database, then reads what the first requests would otherwise wait for. */
+    start: async (): Promise<void> => {
+      await ensurePartitions()
+      await feed.start()
+      for (const tenant of await tenancy.listTenantIds()) {
+        await fleet.all(tenant)
+        await policy.at(tenant)
+        await trust.versionOf(tenant)
+      }
+    },
+    /** Not ready from now on; held requests are answered, running ones finish, what waits in memory is written. */
+    stop: async (): Promise<void> => {
+      stopping = true
+      clearInterval(marks)
+      policy.stop()
+      gateways.stop()
+      await http.close()
+      await activity.flush()
+      await access.stop()
+      await feed.stop()
+      await db.close()
+    },
+  }
+}
+export type App = ReturnType<typeof createApp>

@@ -1,0 +1,85 @@
+import { isIP } from 'node:net'
+import { resolve } from 'node:path'
+import ipaddr from 'ipaddr.js'
+
+/** What the operator decides; no secrets (those are in `secrets.ts`). */
+export type Config = {
+  host: string
+  port: number
+  /** Origin under which clients reach this deployment: no trailing slash. Issuer of credentials, base of proofs. */
+  publicUrl: string
+  dataDir: string
+  /** Undefined: the embedded PostgreSQL in the data directory. */
+  databaseUrl: string | undefined
+  databaseConnections: number
+  trustedProxies: readonly string[]
+  tls: { certFile: string; keyFile: string } | undefined
+  logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
+  masterKeyFile: string
+}
+
+export class ConfigError extends Error {}
+
+type Env = Record<string, string | undefined>
+const levels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
+
+/** Reads the HOLDFAST_ variables; an error names the variable and says what it takes. */
+export function parseConfig(env: Env): Config {
+  const host = env.HOLDFAST_HOST || '127.0.0.1'
+  const port = wholeNumber(env, 'HOLDFAST_PORT', 8080, 0, 65_535)
+  const dataDir = resolve(env.HOLDFAST_DATA_DIR || 'data')
+  const certFile = env.HOLDFAST_TLS_CERT_FILE
+  const keyFile = env.HOLDFAST_TLS_KEY_FILE
+  if (!certFile !== !keyFile)
+    throw new ConfigError('HOLDFAST_TLS_CERT_FILE and HOLDFAST_TLS_KEY_FILE go together: set both or neither.')
+  const tls = certFile && keyFile ? { certFile, keyFile } : undefined
+  const logLevel = levels.find((l) => l === (env.HOLDFAST_LOG_LEVEL || 'info'))
+  if (!logLevel) throw new ConfigError(`HOLDFAST_LOG_LEVEL must be one of ${levels.join(', ')}.`)
+  return {
+    host,
+    port,
+    publicUrl: publicUrl(env, `${tls ? 'https' : 'http'}://${isIP(host) === 6 ? `[${host}]` : host}:${port}`),
+    dataDir,
+    databaseUrl: databaseUrl(env),
+    databaseConnections: wholeNumber(env, 'HOLDFAST_DATABASE_CONNECTIONS', 20, 2, 500),
+    trustedProxies: cidrs(env, 'HOLDFAST_TRUSTED_PROXIES'),
+    tls,
+    logLevel,
+    masterKeyFile: env.HOLDFAST_MASTER_KEY_FILE || resolve(dataDir, 'master.key'),
+  }
+}
+
+function wholeNumber(env: Env, name: string, otherwise: number, min: number, max: number): number {
+  const text = env[name]
+  if (!text) return otherwise
+  const value = Number(text)
+  if (!/^\d+$/.test(text) || value < min || value > max)
+    throw new ConfigError(`${name} must be a whole number from ${min} to ${max}, not "${text}".`)
+  return value
+}
+
+function publicUrl(env: Env, otherwise: string): string {
+  const text = env.HOLDFAST_PUBLIC_URL
+  if (!text) return otherwise
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.search || url.hash || url.username)
+    throw new ConfigError('HOLDFAST_PUBLIC_URL must be an origin such as https://vpn.example.com, without a path.')
+  return url.origin
+}
+
+function databaseUrl(env: Env): string | undefined {
+  const text = env.DATABASE_URL
+  if (!text) return undefined
+  if (!/^postgres(ql)?:\/\//.test(text))
+    throw new ConfigError('DATABASE_URL must look like postgres://user:password@host:5432/database.')
+  return text
+}
+
+function cidrs(env: Env, name: string): string[] {
+  const list = (env[name] ?? '').split(',').map((s) => s.trim())
+  return list.filter(Boolean).map((cidr) => {
+    if (!ipaddr.isValidCIDR(cidr) && !ipaddr.isValid(cidr))
+      throw new ConfigError(`${name} must be addresses or CIDRs separated by commas; "${cidr}" is neither.`)
+    return cidr
+  })
+}

@@ -1,0 +1,52 @@
+import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
+import { lchownSync, readFileSync, statSync } from 'node:fs'
+import { EmbeddedPostgresError } from './embedded-postgres-error.ts'
+
+/** Who runs the PostgreSQL processes. `null`: this process's own user. */
+export type Account = { uid: number; gid: number } | null
+
+/** Nothing of our own environment reaches PostgreSQL: PG* variables would change it, and secrets don't belong there. */
+export const SERVER_ENVIRONMENT = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
+
+/**
+ * Chooses who runs PostgreSQL. An ordinary user runs it itself. Root may not (PostgreSQL refuses), so root takes the
+ * owner of `dataDir`, and where that is root too, the system's `postgres`, `_postgres` or `nobody` account.
+ */
+export function chooseAccount(dataDir: string): Account {
+  if (process.getuid?.() !== 0) return null
+  const owner = statSync(dataDir)
+  if (owner.uid !== 0) return { uid: owner.uid, gid: owner.gid }
+  const accounts = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'))
+  for (const name of ['postgres', '_postgres', 'nobody']) {
+    const fields = accounts.find(([login]) => login === name)
+    const uid = Number(fields?.[2])
+    const gid = Number(fields?.[3])
+    if (uid > 0 && gid > 0) return { uid, gid }
+  }
+  throw new EmbeddedPostgresError(
+    'PostgreSQL does not run as root and no account named postgres or nobody exists; start Holdfast as an ordinary user.',
+  )
+}
+
+/** The owner of an existing file or directory as an account; `null` when it is this process's own user. */
+export function accountOwning(path: string): Account {
+  if (process.getuid?.() !== 0) return null
+  const { uid, gid } = statSync(path)
+  return uid === 0 ? null : { uid, gid }
+}
+
+export function giveTo(account: Account, path: string): void {
+  if (account) lchownSync(path, account.uid, account.gid)
+}
+
+/** Runs a short command as the account and waits for it. */
+export function runAs(account: Account, file: string, args: string[], cwd = '/'): SpawnSyncReturns<string> {
+  return spawnSync(file, args, { ...account, cwd, env: SERVER_ENVIRONMENT, encoding: 'utf8', timeout: 120_000 })
+}
+
+/** Whether the account can enter the directory: asked of the system by trying, so that every rule it has counts. */
+export function canEnter(account: Account, directory: string): boolean {
+  return runAs(account, '/bin/sh', ['-c', 'cd -- "$1"', 'probe', directory]).status === 0
+}

@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto'
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmdirSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Account, accountOwning, canEnter, chooseAccount, giveTo } from './account.ts'
+import { EmbeddedPostgresError } from './embedded-postgres-error.ts'
+
+/** What the embedded PostgreSQL tells about itself; a pino logger fits. */
+export interface Log {
+  info(message: string): void
+  warn(message: string): void
+}
+
+/**
+ * Where one embedded PostgreSQL lives. `path` with the lock and the log belongs to `owner` (`null`: this process's user);
+ * the cluster and the socket's directory in it belong to `account`, which runs PostgreSQL. Root keeps the two apart, so
+ * that the account cannot put a link where root writes.
+ */
+export interface Home {
+  path: string
+  owner: Account
+  account: Account
+}
+
+/** The longest socket path that both Linux (107) and macOS (103) take. */
+const LONGEST_SOCKET_PATH = 103
+export const SOCKET_NAME = '.s.PGSQL.5432'
+
+/**
+ * Finds or makes the home of the data directory's PostgreSQL: `<dataDir>/postgres`. When that is out of reach for the
+ * account that root drops to (a folder above it admits only root), the home is `/var/lib/holdfast/<name>` instead, and
+ * the file `<dataDir>/postgres-location` points there; it is followed ever after.
+ */
+export function openHome(dataDir: string, log: Log): Home {
+  const root = process.getuid?.() === 0
+  mkdirSync(dataDir, { recursive: true, mode: root ? 0o711 : 0o700 })
+  const directory = realpathSync(dataDir)
+  const pointer = join(directory, 'postgres-location')
+  if (existsSync(pointer)) return followPointer(directory, pointer)
+
+  const inside = join(directory, 'postgres')
+  const owner = accountOwning(directory)
+  if (!existsSync(inside)) {
+    mkdirSync(inside, { mode: root ? 0o711 : 0o700 })
+    giveTo(owner, inside)
+  }
+  const home = describeHome(inside, chooseAccount(directory))
+  if (canEnter(home.account, inside)) return home
+  if (!root || existsSync(join(inside, 'cluster'))) {
+    throw new EmbeddedPostgresError(`The database in ${inside} is out of reach for the account that runs it.`)
+  }
+
+  const outside = mkdtempSync(join(sharedDirectory(log), 'data-'))
+  chmodSync(outside, 0o711)
+  try {
+    writeFileSync(pointer, `${outside}\n`, { flag: 'wx', flush: true })
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return followPointer(directory, pointer)
+    throw error
+  }
+  rmdirSync(inside)
+  log.info(`The database is kept in ${outside}, because only root can enter ${directory}.`)
+  return describeHome(outside, home.account)
+}
+
+/** Whoever owns an existing cluster goes on running it. */
+function describeHome(path: string, account: Account): Home {
+  const cluster = join(path, 'cluster')
+  return { path, owner: accountOwning(path), account: existsSync(cluster) ? accountOwning(cluster) : account }
+}
+
+/** An empty database in place of a lost one would look like success, so a pointer to nowhere stops the start. */
+function followPointer(directory: string, pointer: string): Home {
+  const path = readFileSync(pointer, 'utf8').trim()
+  if (!existsSync(path)) {
+    throw new EmbeddedPostgresError(`The database of ${directory} was kept in ${path}, which no longer exists.`)
+  }
+  return describeHome(path, chooseAccount(directory))
+}
+
+/** A directory that every account can enter and only root can change. */
+export function sharedDirectory(log: Log): string {
+  for (const path of ['/var/lib/holdfast', join(tmpdir(), 'holdfast-root')]) {
+    try {
+      mkdirSync(path, { recursive: true, mode: 0o755 })
+      const { uid, mode } = lstatSync(path)
+      if (uid !== 0 || mode & 0o022) continue
+      chmodSync(path, 0o755)
+      if (path.startsWith(tmpdir()))
+        log.warn(`Using ${path}, which may not outlive a reboot: /var/lib is not writable.`)
+      return path
+    } catch {}
+  }
+  throw new EmbeddedPostgresError('Neither /var/lib nor the temporary directory can hold files for PostgreSQL.')
+}
+
+/** The directory of the unix socket, for the account alone: inside the home, or a short one where that path is too long. */
+export function openSocketDirectory(home: Home): string {
+  const inside = join(home.path, 'socket')
+  const hash = createHash('sha256').update(home.path).digest('hex').slice(0, 12)
+  const path = fits(inside) ? inside : join(tmpdir(), `holdfast-${hash}`)
+  if (!fits(path))
+    throw new EmbeddedPostgresError(`The temporary directory's path ${tmpdir()} is too long for a socket.`)
+  if (!lstatSync(path, { throwIfNoEntry: false })) {
+    mkdirSync(path, { mode: 0o700 })
+    giveTo(home.account, path)
+  }
+  const found = lstatSync(path)
+  const uid = home.account?.uid ?? process.getuid?.()
+  if (!found.isDirectory() || found.uid !== uid || found.mode & 0o077) {
+    throw new EmbeddedPostgresError(`The socket directory ${path} is not private to the account that runs PostgreSQL.`)
+  }
+  return path
+}
+
+/** Removes a socket's directory outside the home once PostgreSQL has ended. */
+export function closeSocketDirectory(home: Home, path: string): void {
+  if (path.startsWith(home.path)) return
+  try {
+    rmdirSync(path)
+  } catch {}
+}
+
+function fits(directory: string): boolean {
+  return Buffer.byteLength(join(directory, SOCKET_NAME)) <= LONGEST_SOCKET_PATH
+}

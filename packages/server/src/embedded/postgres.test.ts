@@ -1,0 +1,280 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'pg'
+import { EmbeddedPostgresError, startEmbeddedPostgres } from './postgres.ts'
+
+const silent = { info() {}, warn() {} }
+const isRoot = process.getuid?.() === 0
+let scratch: string
+before(() => {
+  scratch = mkdtempSync(join(tmpdir(), 'hf-embedded-'))
+  chmodSync(scratch, 0o755)
+})
+after(() => rmSync(scratch, { recursive: true, force: true }))
+
+/** Starts, works with one connection, stops. */
+async function withPostgres<T>(dataDir: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const postgres = await startEmbeddedPostgres({ dataDir, log: silent })
+  try {
+    return await withClient(postgres.connectionString, work)
+  } finally {
+    await postgres.stop()
+  }
+}
+
+async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+async function writeRow(client: Client): Promise<void> {
+  await client.query('create table kept (word text)')
+  await client.query(`insert into kept values ('committed')`)
+}
+
+async function readRow(client: Client): Promise<unknown> {
+  return (await client.query('select word from kept')).rows[0]?.word
+}
+
+/** A process of its own that starts PostgreSQL, commits a row and stays; with everything that it started. */
+async function startParent(dataDir: string): Promise<{ parent: ChildProcess; below: number[] }> {
+  const program = `
+    const { startEmbeddedPostgres } = await import(${JSON.stringify(import.meta.resolve('./postgres.ts'))})
+    const { Client } = (await import(${JSON.stringify(import.meta.resolve('pg'))})).default
+    const log = { info() {}, warn() {} }
+    const postgres = await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)}, log })
+    const client = new Client({ connectionString: postgres.connectionString })
+    await client.connect()
+    await client.query('create table if not exists kept (word text)')
+    await client.query("insert into kept values ('committed')")
+    console.log('committed')
+    setInterval(() => {}, 1000)`
+  const parent = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  })
+  await Promise.race([
+    once(parent.stdout!, 'data'),
+    once(parent, 'exit').then(() => assert.fail('the parent ended before it committed')),
+  ])
+  const below = descendants(parent.pid!)
+  assert.ok(below.length > 5, 'a supervisor, its watcher, the postmaster and its workers')
+  return { parent, below }
+}
+
+function descendants(pid: number): number[] {
+  const rows = spawnSync('ps', ['-eo', 'pid=,ppid='], { encoding: 'utf8' })
+    .stdout.trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number))
+  const below = (of: number): number[] =>
+    rows.filter(([, parent]) => parent === of).flatMap(([child]) => [child!, ...below(child!)])
+  return below(pid)
+}
+
+function isAlive(pid: number): boolean {
+  const state = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).stdout.trim()
+  return state !== '' && !state.startsWith('Z')
+}
+
+async function untilGone(pids: number[], withinMs: number): Promise<void> {
+  const deadline = performance.now() + withinMs
+  for (let left = pids; ; left = left.filter(isAlive)) {
+    if (left.length === 0) return
+    assert.ok(performance.now() < deadline, `still running after ${withinMs} ms: ${left.join(', ')}`)
+    await sleep(100)
+  }
+}
+
+/** At one moment, so that none of them can react to another's end. */
+function kill(...pids: number[]): void {
+  spawnSync('/bin/kill', ['-9', ...pids.map(String)])
+}
+
+function isShell(pid: number): boolean {
+  return spawnSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' }).stdout.startsWith('/bin/sh')
+}
+
+describe('the embedded PostgreSQL', () => {
+  test('first start makes a durable UTF-8 cluster that listens on no network address', async () => {
+    const dataDir = join(scratch, 'first')
+    const settings = await withPostgres(dataDir, async (client) => {
+      const names = ['server_encoding', 'data_checksums', 'fsync', 'synchronous_commit', 'listen_addresses', 'jit']
+      const rows = await client.query('select name, setting from pg_settings where name = any($1)', [names])
+      return Object.fromEntries(rows.rows.map((row) => [row.name, row.setting]))
+    })
+    assert.deepEqual(settings, {
+      server_encoding: 'UTF8',
+      data_checksums: 'on',
+      fsync: 'on',
+      synchronous_commit: 'on',
+      listen_addresses: '',
+      jit: 'off',
+    })
+    assert.equal(statSync(join(dataDir, 'postgres', 'socket')).mode & 0o077, 0, 'the socket is private')
+    assert.equal(statSync(join(dataDir, 'postgres', 'cluster')).mode & 0o077, 0, 'the cluster is private')
+  })
+
+  test('a restart keeps the data', async () => {
+    const dataDir = join(scratch, 'restart')
+    await withPostgres(dataDir, writeRow)
+    assert.equal(await withPostgres(dataDir, readRow), 'committed')
+  })
+
+  test('stop() leaves no process and settles exited as expected', async () => {
+    const postgres = await startEmbeddedPostgres({ dataDir: join(scratch, 'stop'), log: silent })
+    const below = descendants(process.pid)
+    assert.ok(below.length > 5)
+    await postgres.stop()
+    await postgres.stop()
+    assert.deepEqual(await postgres.exited, { expected: true, reason: 'stopped' })
+    await untilGone(below, 1_000)
+  })
+
+  test('a second start on the same data directory is refused, naming the first', async () => {
+    const dataDir = join(scratch, 'twice')
+    const { parent, below } = await startParent(dataDir)
+    await assert.rejects(startEmbeddedPostgres({ dataDir, log: silent }), (error) => {
+      assert.ok(error instanceof EmbeddedPostgresError)
+      assert.equal(
+        error.message,
+        `The data directory ${dataDir} is in use by another Holdfast process (pid ${parent.pid}).`,
+      )
+      return true
+    })
+    kill(parent.pid!)
+    await untilGone(below, 5_000)
+  })
+
+  test('kill -9 of the parent alone leaves no process, and the committed row is there', async () => {
+    const dataDir = join(scratch, 'parent-killed')
+    const { parent, below } = await startParent(dataDir)
+    kill(parent.pid!)
+    await untilGone(below, 5_000)
+    assert.equal(await withPostgres(dataDir, readRow), 'committed')
+  })
+
+  test('a start right after kill -9 of the parent waits for the old PostgreSQL', async () => {
+    const dataDir = join(scratch, 'at-once')
+    const { parent } = await startParent(dataDir)
+    kill(parent.pid!)
+    assert.equal(await withPostgres(dataDir, readRow), 'committed')
+  })
+
+  test('kill -9 of everything, PostgreSQL included, loses no committed row', async () => {
+    const dataDir = join(scratch, 'all-killed')
+    const { parent, below } = await startParent(dataDir)
+    kill(parent.pid!, ...below)
+    assert.equal(await withPostgres(dataDir, readRow), 'committed')
+    await untilGone(below, 1_000)
+  })
+
+  test('a PostgreSQL left alone by kill -9 of all around it is stopped by the next start', async () => {
+    const dataDir = join(scratch, 'orphan')
+    const { parent, below } = await startParent(dataDir)
+    kill(...below.filter(isShell), parent.pid!)
+    await sleep(300)
+    assert.ok(below.some(isAlive), 'the orphan lives')
+    assert.equal(await withPostgres(dataDir, readRow), 'committed')
+    await untilGone(below, 1_000)
+  })
+
+  test('a killed postmaster is brought back under the same address', async () => {
+    const dataDir = join(scratch, 'revived')
+    const warnings: string[] = []
+    const log = { info() {}, warn: (message: string) => warnings.push(message) }
+    const postgres = await startEmbeddedPostgres({ dataDir, log })
+    await withClient(postgres.connectionString, writeRow)
+    kill(Number.parseInt(readFileSync(join(dataDir, 'postgres', 'cluster', 'postmaster.pid'), 'utf8'), 10))
+    const deadline = performance.now() + 10_000
+    const again = () => withClient(postgres.connectionString, readRow).catch(() => undefined)
+    while (warnings.length === 0 || (await again()) !== 'committed') {
+      assert.ok(performance.now() < deadline, 'writes are back within 10 s')
+      await sleep(50)
+    }
+    await postgres.stop()
+    assert.equal((await postgres.exited).expected, true)
+  })
+
+  test('a pid file that names some other living process does not stop the start', async () => {
+    const dataDir = join(scratch, 'stale-pid')
+    await withPostgres(dataDir, writeRow)
+    const cluster = join(dataDir, 'postgres', 'cluster')
+    const { uid, gid } = statSync(cluster)
+    const other = spawn('sleep', ['60'], { uid, gid })
+    try {
+      const lines = [
+        other.pid,
+        cluster,
+        '1700000000',
+        '5432',
+        join(dataDir, 'postgres', 'socket'),
+        '',
+        '  1  1',
+        'ready',
+      ]
+      writeFileSync(join(cluster, 'postmaster.pid'), `${lines.join('\n')}\n`)
+      writeFileSync(join(dataDir, 'postgres', 'socket', '.s.PGSQL.5432.lock'), `${lines.join('\n')}\n`)
+      assert.equal(await withPostgres(dataDir, readRow), 'committed')
+    } finally {
+      other.kill()
+    }
+  })
+
+  test('a first start killed half way does not leave something that looks like a database', async () => {
+    const dataDir = join(scratch, 'half-made')
+    mkdirSync(join(dataDir, 'postgres', 'cluster.new', 'base'), { recursive: true })
+    writeFileSync(join(dataDir, 'postgres', 'cluster.new', 'PG_VERSION'), '18\n')
+    await withPostgres(dataDir, writeRow)
+  })
+
+  test('spaces, commas and quotes in the path are fine', async () => {
+    const dataDir = join(scratch, `a b, c'd %20 ü`)
+    await withPostgres(dataDir, writeRow)
+    assert.equal(await withPostgres(dataDir, readRow), 'committed')
+  })
+
+  test('a path longer than a socket address is fine', async () => {
+    const dataDir = join(scratch, ...Array.from({ length: 12 }, (_, index) => `a-rather-long-folder-${index}`))
+    await withPostgres(dataDir, writeRow)
+    assert.equal(await withPostgres(dataDir, readRow), 'committed')
+  })
+
+  test('below a folder that only root can enter, root keeps the database elsewhere', { skip: !isRoot }, async () => {
+    const closed = join(scratch, 'closed')
+    mkdirSync(closed, { mode: 0o700 })
+    const dataDir = join(closed, 'data')
+    await withPostgres(dataDir, writeRow)
+    const location = readFileSync(join(dataDir, 'postgres-location'), 'utf8').trim()
+    try {
+      assert.equal(await withPostgres(dataDir, readRow), 'committed')
+      assert.ok(existsSync(join(location, 'cluster', 'PG_VERSION')))
+      rmSync(location, { recursive: true })
+      await assert.rejects(startEmbeddedPostgres({ dataDir, log: silent }), {
+        message: `The database of ${dataDir} was kept in ${location}, which no longer exists.`,
+      })
+    } finally {
+      rmSync(location, { recursive: true, force: true })
+    }
+  })
+
+  test('a folder that this user may not write is one clear sentence', { skip: isRoot }, async () => {
+    const readOnly = join(scratch, 'read-only')
+    mkdirSync(readOnly, { mode: 0o500 })
+    await assert.rejects(startEmbeddedPostgres({ dataDir: join(readOnly, 'data'), log: silent }), {
+      name: 'EmbeddedPostgresError',
+      message: /^The data directory .*read-only\/data cannot be used: EACCES: permission denied, .*\.$/,
+    })
+  })
+})

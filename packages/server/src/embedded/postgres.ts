@@ -1,0 +1,211 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client, DatabaseError } from 'pg'
+import { findBinaries } from './binaries.ts'
+import { DURABLE_SETTINGS, ensureCluster, ROLE, type Settings, serverArguments, THROWAWAY_SETTINGS } from './cluster.ts'
+import { EmbeddedPostgresError } from './embedded-postgres-error.ts'
+import {
+  closeSocketDirectory,
+  type Home,
+  type Log,
+  openHome,
+  openSocketDirectory,
+  SOCKET_NAME,
+  sharedDirectory,
+} from './home.ts'
+import { takeLock } from './lock.ts'
+import { awaitOldPostmaster } from './postmaster.ts'
+import { launchServer, type Server, toStartError } from './supervisor.ts'
+
+export { EmbeddedPostgresError }
+
+/** How long an owner of the data directory that is just ending is waited for. */
+const LOCK_WAIT_MS = 5_000
+/** How long a cluster may be held by what is left of a killed PostgreSQL. */
+const LEFTOVER_MS = 20_000
+/** Crash recovery replays at most `max_wal_size`. */
+const READY_TIMEOUT_MS = 180_000
+/** How long PostgreSQL is brought back after ending by itself (killed, disk full) before it counts as gone. */
+const REVIVE_FOR_MS = 120_000
+
+export interface EmbeddedPostgres {
+  /** Unix socket, superuser `holdfast`, database `holdfast`. Stays the same when PostgreSQL is brought back. */
+  connectionString: string
+  /** Fast shutdown; settles when every process has ended and the data directory is free. */
+  stop(): Promise<void>
+  /** Settles once: after `stop()`, or when PostgreSQL ended by itself and could not be brought back within 2 minutes. */
+  exited: Promise<{ expected: boolean; reason: string }>
+}
+
+/**
+ * Starts the bundled PostgreSQL 18 on `dataDir`, creating both at the first start.
+ *
+ * One Holdfast process at a time: a kernel lock refuses the second. PostgreSQL ends with this process in whatever way
+ * that dies; what a `kill -9` of everything leaves is recovered here. Root runs it as another account (see
+ * `chooseAccount`), and keeps it outside `dataDir` where that account cannot reach (see `openHome`).
+ *
+ * @throws EmbeddedPostgresError with one sentence for the terminal
+ */
+export async function startEmbeddedPostgres(options: { dataDir: string; log: Log }): Promise<EmbeddedPostgres> {
+  const { dataDir, log } = options
+  requirePosix()
+  const home = asSentence(dataDir, () => openHome(dataDir, log))
+  const lock = await takeLock(home.path, home.owner, LOCK_WAIT_MS)
+  if ('ownerPid' in lock) {
+    const pid = lock.ownerPid === null ? '' : ` (pid ${lock.ownerPid})`
+    throw new EmbeddedPostgresError(`The data directory ${dataDir} is in use by another Holdfast process${pid}.`)
+  }
+  try {
+    const start = prepareServer(home, log, DURABLE_SETTINGS, '')
+    const first = await start()
+    await ensureDatabase(connectionString(home, 'postgres'))
+    const life = keepAlive(first, start, log)
+    const exited = life.exited.finally(() => {
+      closeSocketDirectory(home, openSocketDirectory(home))
+      lock.release()
+    })
+    return {
+      connectionString: connectionString(home, 'holdfast'),
+      exited,
+      async stop() {
+        await life.stop()
+        await exited
+      },
+    }
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
+
+/** Starts a cluster whose data does not matter in the empty directory `home`, which is removed when it ends. */
+export async function startThrowawayPostgres(home: Home, log: Log): Promise<{ url: string; stop(): Promise<void> }> {
+  requirePosix()
+  const server = await prepareServer(home, log, THROWAWAY_SETTINGS, home.path)()
+  return { url: connectionString(home, 'postgres'), stop: () => server.stop() }
+}
+
+/** Makes the cluster if needed and returns how to start a server on it, as often as needed. */
+function prepareServer(home: Home, log: Log, settings: Settings, removeAtEnd: string): () => Promise<Server> {
+  return asSentence(home.path, () => {
+    const binaries = findBinaries(home.account, () => (home.account ? sharedDirectory(log) : home.path))
+    const cluster = ensureCluster(home, binaries, settings.fsync === 'on')
+    const socketDirectory = openSocketDirectory(home)
+    const command = [join(binaries, 'bin', 'postgres'), ...serverArguments(cluster, socketDirectory, settings)]
+    return async () => {
+      const giveUp = performance.now() + LEFTOVER_MS
+      for (;;) {
+        await awaitOldPostmaster(home.account, cluster)
+        rmSync(join(socketDirectory, `${SOCKET_NAME}.lock`), { force: true })
+        const server = launchServer(home, cluster, command, removeAtEnd)
+        const failure = await untilReady(server, connectionString(home, 'postgres'))
+        if (failure === null) return server
+        await server.stop()
+        if (!/still in use|already exists/.test(failure) || performance.now() > giveUp)
+          throw toStartError(home, failure)
+        await sleep(250)
+      }
+    }
+  })
+}
+
+/** Null when the server answers; otherwise why it ended. */
+async function untilReady(server: Server, url: string): Promise<string | null> {
+  const giveUp = performance.now() + READY_TIMEOUT_MS
+  while (performance.now() < giveUp) {
+    if (server.hasEnded()) return server.ended
+    if (await answers(url)) return null
+    await sleep(15)
+  }
+  return `it was not ready after ${READY_TIMEOUT_MS / 1000} s`
+}
+
+async function answers(url: string): Promise<boolean> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    return true
+  } catch {
+    return false
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+async function ensureDatabase(url: string): Promise<void> {
+  const client = new Client({ connectionString: url })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    const found = await client.query(`select from pg_database where datname = 'holdfast'`)
+    if (found.rowCount === 0) await client.query('create database holdfast')
+  } catch (error) {
+    if (error instanceof DatabaseError) throw new EmbeddedPostgresError(`The database is unusable: ${error.message}.`)
+    throw error
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+/** Starts PostgreSQL again when it ends by itself, until `stop`. */
+function keepAlive(first: Server, start: () => Promise<Server>, log: Log): Pick<EmbeddedPostgres, 'exited' | 'stop'> {
+  let stopping = false
+  let server = first
+  const live = async () => {
+    for (;;) {
+      const reason = await server.ended
+      if (stopping) return { expected: true, reason: 'stopped' }
+      log.warn(`PostgreSQL ended by itself (${reason}); starting it again.`)
+      const giveUp = performance.now() + REVIVE_FOR_MS
+      for (let wait = 100; ; wait = Math.min(wait * 2, 5_000)) {
+        const failure = await start().then(
+          (next) => {
+            server = next
+            return null
+          },
+          (error: unknown) => (error instanceof Error ? error.message : String(error)),
+        )
+        if (failure === null) break
+        if (stopping) return { expected: true, reason: 'stopped' }
+        if (performance.now() > giveUp) return { expected: false, reason: failure }
+        await sleep(wait, undefined, { ref: false })
+      }
+      if (stopping) await server.stop()
+      else log.info('PostgreSQL is back.')
+    }
+  }
+  const exited = live()
+  return {
+    exited,
+    async stop() {
+      stopping = true
+      await server.stop()
+    },
+  }
+}
+
+/** `localhost` is a placeholder that every URL parser accepts; the `host` parameter, the socket's directory, wins. */
+function connectionString(home: Home, database: string): string {
+  const host = encodeURIComponent(openSocketDirectory(home))
+  return `postgresql://${ROLE}@localhost:5432/${database}?host=${host}`
+}
+
+function requirePosix(): void {
+  if (process.platform === 'win32') {
+    throw new EmbeddedPostgresError(
+      'The embedded PostgreSQL is not available on Windows; set DATABASE_URL to a PostgreSQL 15 or later.',
+    )
+  }
+}
+
+/** Turns what the file system refuses (permission, space, read-only) into a sentence. */
+function asSentence<T>(path: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof EmbeddedPostgresError || !(error instanceof Error && 'code' in error)) throw error
+    throw new EmbeddedPostgresError(`The data directory ${path} cannot be used: ${error.message}.`)
+  }
+}

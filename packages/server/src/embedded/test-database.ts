@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, realpathSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client, escapeIdentifier, escapeLiteral } from 'pg'
+import { accountOwning, chooseAccount, giveTo } from './account.ts'
+import { startThrowawayPostgres } from './postgres.ts'
+
+/** A database that every test file of one kind starts from. `prepare` runs once per cluster and closes what it opens. */
+export interface Template {
+  name: string
+  prepare(url: string): Promise<void>
+}
+
+export interface TestDatabase {
+  /** Superuser. */
+  url: string
+  drop(): Promise<void>
+}
+
+/**
+ * Starts a throw-away cluster (no fsync) in the temporary directory. It disappears, files included, with `stop()` or
+ * with this process, whichever comes first.
+ */
+export async function startTestCluster(): Promise<{ url: string; stop(): Promise<void> }> {
+  const path = mkdtempSync(join(realpathSync(tmpdir()), 'hft-'))
+  const account = chooseAccount(path)
+  giveTo(account, path)
+  return startThrowawayPostgres({ path, owner: accountOwning(path), account }, { info() {}, warn: console.warn })
+}
+
+let cluster: Promise<string> | undefined
+
+/** The run's shared cluster (`HOLDFAST_TEST_DATABASE_URL`, set by scripts/test.mjs), or this process's own. */
+function findCluster(): Promise<string> {
+  cluster ??= Promise.resolve(process.env.HOLDFAST_TEST_DATABASE_URL || startTestCluster().then(({ url }) => url))
+  return cluster
+}
+
+/** Makes a database for one test file: empty, or a copy of the template, which the first caller prepares. */
+export async function createTestDatabase(template?: Template): Promise<TestDatabase> {
+  const server = await findCluster()
+  const name = `test_${randomBytes(8).toString('hex')}`
+  await withClient(server, async (client) => {
+    const source = template ? await ensureTemplate(client, server, template) : 'template1'
+    await client.query(`create database ${escapeIdentifier(name)} template ${escapeIdentifier(source)}`)
+  })
+  return {
+    url: urlOf(server, name),
+    drop: () =>
+      withClient(server, async (client) => {
+        await client.query(`drop database if exists ${escapeIdentifier(name)} with (force)`)
+      }),
+  }
+}
+
+/** Only a finished template is marked as one (`datistemplate`); what a killed run left half made is made again. */
+async function ensureTemplate(client: Client, server: string, { name, prepare }: Template): Promise<string> {
+  const database = `template_${name}`
+  const identifier = escapeIdentifier(database)
+  const isReady = async () => {
+    const found = await client.query('select from pg_database where datname = $1 and datistemplate', [database])
+    return found.rowCount === 1
+  }
+  if (await isReady()) return database
+  const lock = `hashtextextended(${escapeLiteral(database)}, 0)`
+  await client.query(`select pg_advisory_lock(${lock})`)
+  try {
+    if (await isReady()) return database
+    await client.query(`drop database if exists ${identifier} with (force)`)
+    await client.query(`create database ${identifier}`)
+    await prepare(urlOf(server, database))
+    await client.query(`alter database ${identifier} is_template true`)
+    return database
+  } finally {
+    await client.query(`select pg_advisory_unlock(${lock})`)
+  }
+}
+
+async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+function urlOf(server: string, database: string): string {
+  const url = new URL(server)
+  url.pathname = `/${database}`
+  return url.href
+}

@@ -1,0 +1,169 @@
+import { type Endpoint, scopeParameters } from '@holdfast/contract/endpoint'
+import type { FastifyRequest } from 'fastify'
+import type { Actor, Principal, TenantId } from '../kernel/actor.ts'
+import { AppError } from '../kernel/app-error.ts'
+import { decodeId, encodeId } from '../kernel/ids.ts'
+import type { Audit } from '../modules/audit/index.ts'
+import { authenticate, type Incoming, type Verifiers, verifyToken } from './authenticate.ts'
+import { unauthorized } from './error-response.ts'
+import { isSameOrigin } from '../kernel/same-origin.ts'
+import { sourceIp } from './source-ip.ts'
+
+/** What is settled about a request before its body is read. */
+export type Admission = {
+  actor: Actor | null
+  path: string
+  /** The query string without the parameters that the pipe itself read. */
+  search: string
+  sourceIp: string
+  /** Set when the caller is known and may not: the pipe records it and throws it. */
+  refusal: AppError | undefined
+  /** The durable record of an API key's use; the answer waits for it. */
+  recorded: Promise<void> | undefined
+  /** Where the credential may stand in the body (enrollment): authenticates once that is read. */
+  authenticateBody: ((request: FastifyRequest) => Promise<void>) | undefined
+}
+export type Admit = (endpoint: Endpoint | undefined, request: FastifyRequest) => Promise<Admission>
+
+export type AdmitDeps = {
+  verifiers: Verifiers
+  audit: Audit
+  publicUrl: string
+  trustedProxies: readonly string[]
+  /** Seconds to wait, 0 to pass. */
+  limitKey: (principal: Extract<Principal, { kind: 'api_key' }>) => number | Promise<number>
+  tenantExists: (tenant: TenantId) => Promise<boolean>
+}
+
+const idNoun = {
+  session: 'user',
+  api_key: 'api_key',
+  device: 'device',
+  gateway: 'gateway',
+  enrollment_token: 'enrollment_token',
+} as const
+
+/** Authenticate → rate limit → permission, all before the body. */
+export function createAdmit(deps: AdmitDeps): Admit {
+  return async (endpoint, request) => {
+    const incoming = incomingOf(endpoint, request, deps.trustedProxies)
+    const admission: Admission = {
+      actor: null,
+      path: incoming.path,
+      search: incoming.search,
+      sourceIp: incoming.sourceIp,
+      refusal: undefined,
+      recorded: undefined,
+      authenticateBody: undefined,
+    }
+    if (endpoint?.access.by === 'anyone') return admission
+    const takesTokenInBody = endpoint?.access.by.includes('enrollment_token') && request.headers.authorization === undefined
+    const principal = await authenticate(deps.verifiers, request, incoming)
+    if (!principal) {
+      if (!takesTokenInBody || request.headers.cookie?.includes('holdfast_session')) throw unauthorized()
+      admission.authenticateBody = (r) => authenticateFromBody(deps, admission, incoming, r)
+      return admission
+    }
+    await settle(deps, admission, endpoint, request, principal)
+    return admission
+  }
+}
+
+async function settle(
+  deps: AdmitDeps,
+  admission: Admission,
+  endpoint: Endpoint | undefined,
+  request: FastifyRequest,
+  principal: Principal,
+): Promise<void> {
+  const actor = actorOf(principal, request, admission.sourceIp)
+  admission.actor = actor
+  if (principal.kind === 'api_key') {
+    const wait = await deps.limitKey(principal)
+    if (wait > 0) throw new AppError('rate_limited', 'too many requests with this API key', { retryAfterSeconds: wait })
+    const route = endpoint ? `${endpoint.method} ${endpoint.path}` : `${request.method} (unknown route)`
+    admission.recorded = deps.audit.note(actor, 'api_key.used', { key_id: actor.id ?? '', endpoint: route })
+    // Awaited before the answer; a failure meanwhile must not end the process.
+    admission.recorded.catch(() => {})
+  }
+  if (!endpoint) return
+  admission.refusal = refusalOf(deps, endpoint, request, principal) ?? (await scopeTenant(deps, request, actor))
+  if (admission.refusal) await admission.recorded
+}
+
+/** A known caller that may not do this: wrong kind, missing permission, or a page of another site that borrows a cookie. */
+function refusalOf(deps: AdmitDeps, endpoint: Endpoint, request: FastifyRequest, principal: Principal): AppError | undefined {
+  if (endpoint.access.by === 'anyone') return undefined
+  if (!endpoint.access.by.includes(principal.kind))
+    return new AppError('forbidden', `this route is not for a ${principal.kind.replace('_', ' ')}`)
+  const { permission } = endpoint.access
+  if ('permissions' in principal && permission !== 'own' && !principal.permissions.has(permission))
+    return new AppError('forbidden', `this needs the permission ${permission}`)
+  if (principal.kind === 'session' && endpoint.method !== 'GET' && isSameOrigin(request.headers, deps.publicUrl) !== true)
+    return new AppError(
+      'forbidden',
+      `a change with a session cookie must come from this site: send Origin: ${deps.publicUrl} or Sec-Fetch-Site: same-origin`,
+    )
+  return undefined
+}
+
+/** `?tenant_id=` moves a platform role into that tenant; for anyone else only the own tenant is allowed. */
+async function scopeTenant(deps: AdmitDeps, request: FastifyRequest, actor: Actor): Promise<AppError | undefined> {
+  if (!('roles' in actor.principal)) return undefined
+  const named = new URLSearchParams(request.url.split('?')[1] ?? '').get('tenant_id')
+  if (named === null || named === encodeId('tenant', actor.tenantId)) return undefined
+  if (!actor.principal.roles.includes('platform_admin')) return new AppError('forbidden', 'tenant_id names another tenant')
+  const tenant = decodeId('tenant', named) as TenantId | undefined
+  if (!tenant || !(await deps.tenantExists(tenant))) return new AppError('not_found', 'no such tenant')
+  actor.tenantId = tenant
+  return undefined
+}
+
+async function authenticateFromBody(deps: AdmitDeps, admission: Admission, incoming: Incoming, request: FastifyRequest) {
+  const token = (request.body as { enrollment_token?: unknown } | undefined)?.enrollment_token
+  const principal = typeof token === 'string' ? await verifyToken(deps.verifiers, token, incoming) : undefined
+  if (principal?.kind !== 'enrollment_token') throw unauthorized()
+  admission.actor = actorOf(principal, request, admission.sourceIp)
+}
+
+const actorOf = (principal: Principal, request: FastifyRequest, ip: string): Actor => ({
+  principal,
+  tenantId: principal.tenantId,
+  type: principal.kind,
+  id: encodeId(idNoun[principal.kind], principal.kind === 'session' ? principal.userId : principal.id),
+  name: principal.name,
+  origin: originOf(principal, request),
+  sourceIp: ip,
+  userAgent: request.headers['user-agent'] ?? null,
+  requestId: request.id,
+})
+
+const originOf = (principal: Principal, request: FastifyRequest) => {
+  if (principal.kind === 'device' || principal.kind === 'enrollment_token') return 'device'
+  if (principal.kind === 'gateway') return 'gateway'
+  return principal.kind === 'session' && request.headers['sec-fetch-site'] ? 'console' : 'api'
+}
+
+function incomingOf(endpoint: Endpoint | undefined, request: FastifyRequest, trusted: readonly string[]): Incoming & { search: string } {
+  const [path = '', ...query] = request.url.split('?')
+  const parameters = new URLSearchParams(query.join('?'))
+  const scope: Incoming['scope'] = {}
+  for (const name of endpoint ? scopeParameters(endpoint) : []) {
+    const value = parameters.getAll(name)
+    if (value.length === 1) {
+      scope[name] = value[0]!
+      parameters.delete(name)
+    }
+  }
+  const forwarded = request.headers['x-forwarded-for']
+  const dpop = request.raw.headersDistinct.dpop
+  return {
+    method: request.method,
+    url: request.url,
+    path,
+    search: parameters.toString(),
+    sourceIp: sourceIp(request.socket.remoteAddress ?? '', Array.isArray(forwarded) ? forwarded.join(',') : forwarded, trusted),
+    dpop: dpop?.length === 1 ? dpop[0] : dpop,
+    scope,
+  }
+}

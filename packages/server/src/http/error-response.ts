@@ -1,0 +1,43 @@
+import { type ErrorCode, errorStatus } from '@holdfast/contract/vocabulary'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { AppError } from '../kernel/app-error.ts'
+
+/** The one sentence of every 401: it does not say which part of the credential failed. */
+export const unauthorized = () => new AppError('unauthorized', 'missing or invalid credentials')
+
+/** Anything thrown → an error of the specification's shape. What is not ours says nothing of its inside. */
+export function toAppError(e: unknown): AppError {
+  if (e instanceof AppError) return e
+  const { code, statusCode } = e as { code?: unknown; statusCode?: unknown }
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new AppError('bad_request', 'the body is larger than this route takes')
+  if (typeof code === 'string' && code.startsWith('FST_ERR_CTP_'))
+    return new AppError('bad_request', 'send a body as application/json')
+  if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500)
+    return new AppError('bad_request', 'the request can not be read', { cause: e })
+  // SQLSTATE classes 08, 53, 57: the connection or the server is away, so trying again can help.
+  const away = typeof code === 'string' && /^(08|53|57|ECONN|ENOENT|EPIPE|ETIMEDOUT)/.test(code)
+  const timedOut = e instanceof Error && /timeout|terminated|not queryable|Connection/i.test(e.message)
+  return new AppError('internal_error', 'unexpected server error', {
+    cause: e,
+    ...((away || timedOut) && { retryAfterSeconds: 2 }),
+  })
+}
+
+export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const e = toAppError(error)
+  if (e.code === 'internal_error') request.log.error({ err: e.cause ?? e }, e.message)
+  if (e.retryAfterSeconds !== undefined) reply.header('retry-after', String(e.retryAfterSeconds))
+  if (e.code === 'unauthorized') reply.header('www-authenticate', 'DPoP algs="ES256 Ed25519", Bearer')
+  return reply
+    .code(errorStatus[e.code])
+    .header('content-type', 'application/json; charset=utf-8')
+    .serializer(JSON.stringify)
+    .send(errorBody(e.code, e.message, request.id, e.errors))
+}
+
+export const errorBody = (error: ErrorCode, detail: string, requestId: string, errors?: AppError['errors']) => ({
+  error,
+  detail,
+  request_id: requestId,
+  ...(errors && { errors }),
+})

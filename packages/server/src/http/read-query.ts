@@ -1,0 +1,36 @@
+import type { TSchema } from 'typebox'
+import { AppError, fail } from '../kernel/app-error.ts'
+import { createValidator } from './validate.ts'
+
+type Property = { type?: string }
+
+/**
+ * Reads a query string by its schema: text becomes the declared type, an unknown, repeated or unreadable parameter is
+ * 400 and named.
+ */
+export function createQueryReader(schema: TSchema | undefined): (search: string) => Record<string, unknown> {
+  const properties = (schema as { properties?: Record<string, Property> } | undefined)?.properties ?? {}
+  const validate = schema && createValidator(schema)
+  return (search) => {
+    const query: Record<string, unknown> = {}
+    for (const [name, text] of new URLSearchParams(search)) {
+      const property = Object.hasOwn(properties, name) ? properties[name] : undefined
+      if (!property) fail('bad_request', `${name.slice(0, 64)}: is not a parameter of this route`)
+      if (name in query) fail('bad_request', `${name}: is given twice`)
+      query[name] = convert(text, property.type)
+    }
+    try {
+      validate?.(query)
+    } catch (e) {
+      if (e instanceof AppError) throw new AppError('bad_request', e.message, e.errors ? { errors: e.errors } : {})
+      throw e
+    }
+    return query
+  }
+}
+
+function convert(text: string, type: string | undefined): unknown {
+  if ((type === 'integer' || type === 'number') && /^-?\d+(\.\d+)?$/.test(text)) return Number(text)
+  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
+  return text
+}

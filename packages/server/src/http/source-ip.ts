@@ -1,0 +1,17 @@
+import { canonicalAddress, isWithin } from '../kernel/cidr.ts'
+
+/**
+ * The address that a request comes from: the socket's, or, where that is a trusted proxy, the last address of
+ * X-Forwarded-For that is not one.
+ */
+export function sourceIp(socketAddress: string, forwardedFor: string | undefined, trusted: readonly string[]): string {
+  let address = canonicalAddress(socketAddress) ?? socketAddress
+  if (trusted.length === 0 || !forwardedFor) return address
+  for (const hop of forwardedFor.split(',').map((s) => s.trim()).reverse()) {
+    if (!isWithin(address, trusted)) break
+    const next = canonicalAddress(hop)
+    if (!next) break
+    address = next
+  }
+  return address
+}

@@ -1,0 +1,57 @@
+import type { CredentialKind, Origin, Permission, Role } from '@holdfast/contract/vocabulary'
+
+/** Only authentication and job runners make one; every query takes it first. */
+export type TenantId = string & { readonly brand: 'TenantId' }
+
+/** Who calls, as established by exactly one credential. Ids are UUIDs. */
+export type Principal =
+  | {
+      kind: 'session'
+      tenantId: TenantId
+      id: string
+      userId: string
+      name: string
+      roles: readonly Role[]
+      permissions: ReadonlySet<Permission>
+      expiresAt: Date
+      idleSeconds: number
+    }
+  | {
+      kind: 'api_key'
+      tenantId: TenantId
+      id: string
+      name: string
+      roles: readonly Role[]
+      permissions: ReadonlySet<Permission>
+    }
+  | { kind: 'device'; tenantId: TenantId; id: string; name: string; userId: string | null }
+  | { kind: 'gateway'; tenantId: TenantId; id: string; name: string; poolId: string }
+  | { kind: 'enrollment_token'; tenantId: TenantId; id: string; name: string }
+
+/** Where a change comes from: enough to write its audit event. */
+export type Source = {
+  tenantId: TenantId
+  type: CredentialKind | 'job'
+  /** TypeID, or a job's name. */
+  id: string | null
+  name: string | null
+  origin: Origin
+  sourceIp: string | null
+  userAgent: string | null
+  requestId: string | null
+}
+export type Actor<P extends Principal = Principal> = Source & { principal: P }
+
+export const jobSource = (tenantId: TenantId, job: string): Source => ({
+  tenantId,
+  type: 'job',
+  id: job,
+  name: job,
+  origin: 'job',
+  sourceIp: null,
+  userAgent: null,
+  requestId: null,
+})
+
+export const permissionsOf = (actor: Actor): ReadonlySet<Permission> =>
+  'permissions' in actor.principal ? actor.principal.permissions : new Set()

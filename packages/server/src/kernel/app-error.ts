@@ -1,0 +1,29 @@
+import type { ErrorCode } from '@holdfast/contract/vocabulary'
+
+export type FieldError = { field: string; message: string }
+
+/** What a rule throws. Its code is one of the specification's eight; the status is a look-up made by the transport. */
+export class AppError extends Error {
+  readonly code: ErrorCode
+  readonly errors: readonly FieldError[] | undefined
+  readonly retryAfterSeconds: number | undefined
+  constructor(
+    code: ErrorCode,
+    detail: string,
+    more: { errors?: readonly FieldError[]; retryAfterSeconds?: number; cause?: unknown } = {},
+  ) {
+    super(detail, { cause: more.cause })
+    this.code = code
+    this.errors = more.errors
+    this.retryAfterSeconds = more.retryAfterSeconds
+  }
+}
+
+export function fail(code: ErrorCode, detail: string): never {
+  throw new AppError(code, detail)
+}
+
+/** 422 that names the field which breaks a rule. */
+export function failField(field: string, message: string): never {
+  throw new AppError('validation_error', `${field}: ${message}`, { errors: [{ field, message }] })
+}

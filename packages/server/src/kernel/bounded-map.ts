@@ -1,0 +1,39 @@
+/** A map that forgets its least recently used entry beyond `max`. */
+export class BoundedMap<K, V> {
+  readonly #entries = new Map<K, V>()
+  readonly #max: number
+  readonly #onForget: ((key: K, value: V) => void) | undefined
+  constructor(max: number, onForget?: (key: K, value: V) => void) {
+    this.#max = max
+    this.#onForget = onForget
+  }
+  get size() {
+    return this.#entries.size
+  }
+  get(key: K): V | undefined {
+    const value = this.#entries.get(key)
+    if (value !== undefined) {
+      this.#entries.delete(key)
+      this.#entries.set(key, value)
+    }
+    return value
+  }
+  set(key: K, value: V): void {
+    this.#entries.delete(key)
+    this.#entries.set(key, value)
+    if (this.#entries.size <= this.#max) return
+    const [oldest] = this.#entries
+    if (!oldest) return
+    this.#entries.delete(oldest[0])
+    this.#onForget?.(...oldest)
+  }
+  delete(key: K): boolean {
+    return this.#entries.delete(key)
+  }
+  clear(): void {
+    this.#entries.clear()
+  }
+  entries() {
+    return this.#entries.entries()
+  }
+}

@@ -1,0 +1,34 @@
+import { idPrefixes, type Noun } from '@holdfast/contract/vocabulary'
+import { uuidv7 } from 'uuidv7'
+
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
+const valueOf = new Map([...alphabet].map((c, i) => [c, BigInt(i)]))
+
+/** A new UUIDv7 (RFC 9562), the form in which the database keeps every id. */
+export const newUuid = (): string => uuidv7()
+
+/** UUID → TypeID: the noun's prefix, `_`, 26 characters of Crockford base32. */
+export function encodeId(noun: Noun, uuid: string): string {
+  let rest = BigInt(`0x${uuid.replaceAll('-', '')}`)
+  let text = ''
+  for (let i = 0; i < 26; i++) {
+    text = alphabet[Number(rest & 31n)] + text
+    rest >>= 5n
+  }
+  return `${idPrefixes[noun]}_${text}`
+}
+
+/** TypeID → UUID, or undefined for anything that is not an id of this noun. */
+export function decodeId(noun: Noun, text: string): string | undefined {
+  const prefix = `${idPrefixes[noun]}_`
+  const digits = text.slice(prefix.length)
+  if (!text.startsWith(prefix) || digits.length !== 26 || digits[0]! > '7') return undefined
+  let value = 0n
+  for (const c of digits) {
+    const v = valueOf.get(c)
+    if (v === undefined) return undefined
+    value = (value << 5n) | v
+  }
+  const hex = value.toString(16).padStart(32, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+}

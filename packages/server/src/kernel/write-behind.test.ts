@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createWriteBehind } from './write-behind.ts'
+
+function observe() {
+  const batches: Record<string, number>[] = []
+  const errors: Error[] = []
+  let broken = false
+  const behind = createWriteBehind({
+    write: async (batch) => {
+      if (broken) throw new Error('away')
+      batches.push(Object.fromEntries([...batch].map(([k, at]) => [k, at.getTime()])))
+    },
+    onError: (e) => errors.push(e),
+  })
+  return {
+    ...behind,
+    batches,
+    errors,
+    break: (b: boolean) => {
+      broken = b
+    },
+  }
+}
+
+test('many touches of a key are one write of the newest', async () => {
+  const o = observe()
+  for (const ms of [1, 3, 2]) o.touch('a', new Date(ms), 60_000)
+  o.touch('b', new Date(9), 60_000)
+  await o.flush()
+  await o.flush()
+  assert.deepEqual(o.batches, [{ a: 3, b: 9 }])
+})
+
+test('the most urgent touch decides when the batch goes', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const o = observe()
+  o.touch('a', new Date(1), 20_000)
+  o.touch('b', new Date(1), 500)
+  t.mock.timers.tick(499)
+  assert.equal(o.batches.length, 0)
+  t.mock.timers.tick(1)
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual(o.batches, [{ a: 1, b: 1 }])
+})
+
+test('what could not be written goes with the next batch, unless something newer came', async () => {
+  const o = observe()
+  o.break(true)
+  o.touch('a', new Date(1), 60_000)
+  o.touch('b', new Date(1), 60_000)
+  await o.flush()
+  o.touch('b', new Date(5), 60_000)
+  o.break(false)
+  await o.flush()
+  assert.equal(o.errors.length, 1)
+  assert.deepEqual(o.batches, [{ a: 1, b: 5 }])
+})

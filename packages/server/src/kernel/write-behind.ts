@@ -1,0 +1,54 @@
+/**
+ * Remembers the newest moment per key and writes all of them in one batch, at the latest `withinMs` after the first
+ * one that waits. For what may lag and must not cost a request a statement: "last seen". What can't be written stays
+ * and goes with the next batch.
+ */
+export function createWriteBehind(deps: {
+  write: (batch: ReadonlyMap<string, Date>) => Promise<void>
+  onError: (e: Error) => void
+}) {
+  let pending = new Map<string, Date>()
+  let timer: NodeJS.Timeout | undefined
+  let dueAt = Number.POSITIVE_INFINITY
+  let running: Promise<void> | undefined
+
+  const keepNewest = (key: string, at: Date) => {
+    const known = pending.get(key)
+    if (!known || known < at) pending.set(key, at)
+  }
+  const schedule = (withinMs: number) => {
+    const due = performance.now() + withinMs
+    if (due >= dueAt) return
+    clearTimeout(timer)
+    dueAt = due
+    timer = setTimeout(() => void flush(), withinMs).unref()
+  }
+  async function writeAll(): Promise<void> {
+    clearTimeout(timer)
+    dueAt = Number.POSITIVE_INFINITY
+    if (pending.size === 0) return
+    const batch = pending
+    pending = new Map()
+    try {
+      await deps.write(batch)
+    } catch (e) {
+      for (const [key, at] of batch) keepNewest(key, at)
+      deps.onError(e as Error)
+    }
+  }
+  /** Everything touched before the call is written (or reported to `onError`) when it settles. */
+  async function flush(): Promise<void> {
+    const mine = (running ?? Promise.resolve()).then(writeAll)
+    running = mine
+    await mine
+    if (running === mine) running = undefined
+  }
+
+  return {
+    touch: (key: string, at: Date, withinMs: number) => {
+      keepNewest(key, at)
+      schedule(withinMs)
+    },
+    flush,
+  }
+}

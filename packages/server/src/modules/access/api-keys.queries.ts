@@ -1,0 +1,87 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../db/database.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+
+export const insertKey = (
+  tx: Tx,
+  key: {
+    tenant_id: TenantId
+    key_id: string
+    lookup: string
+    secret_digest: Buffer
+    hint: string
+    name: string
+    role: string
+    allowed_cidrs: string[]
+    created_by: string | null
+    created_at: Date
+    expires_at: Date | null
+  },
+) => tx.insertInto('api_keys').values(key).execute()
+
+/** Passes the tenant wall: the key says which tenant it is of. */
+export const findByLookup = (tx: Tx, lookup: string) =>
+  tx
+    .selectFrom('api_keys')
+    .select(['tenant_id', 'key_id', 'secret_digest', 'name', 'role', 'allowed_cidrs', 'expires_at'])
+    .where('lookup', '=', lookup)
+    .where('revoked_at', 'is', null)
+    .execute()
+
+const columns = [
+  'tenant_id',
+  'key_id',
+  'hint',
+  'name',
+  'role',
+  'allowed_cidrs',
+  'created_by',
+  'created_at',
+  'expires_at',
+  'revoked_at',
+] as const
+
+export type KeyStatus = 'active' | 'expired' | 'revoked'
+export const selectKeys = (tx: Tx, tenant: TenantId, status: KeyStatus | undefined, at: Date) => {
+  let q = tx
+    .selectFrom('api_keys')
+    .select(columns)
+    .select((eb) =>
+      eb
+        .selectFrom('api_key_activity as a')
+        .select('a.last_used_at')
+        .whereRef('a.tenant_id', '=', 'api_keys.tenant_id')
+        .whereRef('a.key_id', '=', 'api_keys.key_id')
+        .as('last_used_at'),
+    )
+    .where('tenant_id', '=', tenant)
+  if (status) q = q.where('revoked_at', status === 'revoked' ? 'is not' : 'is', null)
+  if (status === 'active') q = q.where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', at)]))
+  if (status === 'expired') q = q.where('expires_at', '<=', at)
+  return q
+}
+export const findKey = (tx: Tx, tenant: TenantId, id: string, at: Date) =>
+  selectKeys(tx, tenant, undefined, at).where('key_id', '=', id).executeTakeFirst()
+export type KeyRow = NonNullable<Awaited<ReturnType<typeof findKey>>>
+
+/** The predicate is the lock: of two revocations exactly one is told that it was the one. */
+export const markRevoked = async (tx: Tx, tenant: TenantId, id: string, at: Date): Promise<boolean> => {
+  const row = await tx
+    .updateTable('api_keys')
+    .set({ revoked_at: at })
+    .where('tenant_id', '=', tenant)
+    .where('key_id', '=', id)
+    .where('revoked_at', 'is', null)
+    .returning('key_id')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Across tenants: one statement for all keys that were used lately. */
+export const writeActivity = (tx: Tx, used: { tenant_id: string; key_id: string; at: Date }[]) =>
+  sql`
+    insert into api_key_activity (tenant_id, key_id, last_used_at)
+    select * from unnest(${used.map((u) => u.tenant_id)}::uuid[], ${used.map((u) => u.key_id)}::uuid[],
+      ${used.map((u) => u.at.toISOString())}::timestamptz[])
+    on conflict (tenant_id, key_id)
+      do update set last_used_at = greatest(api_key_activity.last_used_at, excluded.last_used_at)`.execute(tx)

@@ -1,0 +1,84 @@
+import type { SecuritySettings } from '@holdfast/contract/settings'
+import type { Role } from '@holdfast/contract/vocabulary'
+import type { Feed } from '../../db/feed.ts'
+import { orderOf, type Pager } from '../../db/page.ts'
+import type { Handlers } from '../../http/serve.ts'
+import { jobSource, type TenantId } from '../../kernel/actor.ts'
+import { encodeId } from '../../kernel/ids.ts'
+import { createRateLimiter } from '../../kernel/rate-limit.ts'
+import { type ApiKeysDeps, createApiKeys, type NewKey } from './api-keys.ts'
+import { type KeyRow, type KeyStatus, selectKeys } from './api-keys.queries.ts'
+import { createKeyVerifier, type KeyPrincipal } from './verify-key.ts'
+
+export { isRole, mayHandle, permissionsOfRoles } from './roles.ts'
+
+export type AccessDeps = ApiKeysDeps & {
+  feed: Pick<Feed, 'isFresh'>
+  pager: Pager
+  settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>
+  /** Hears of "last used" times that could not be written yet. */
+  onError?: (e: Error) => void
+}
+
+export function createAccess(deps: AccessDeps) {
+  const { db, pager, now, settings } = deps
+  const keys = createApiKeys(deps)
+  const verifier = createKeyVerifier({ ...deps, onError: deps.onError ?? (() => {}) })
+  const secondsToWait = createRateLimiter()
+  // A clock that is never set back or forward.
+  const limit = (key: KeyPrincipal, s: SecuritySettings) =>
+    secondsToWait(key.id, s.api.requests_per_minute_per_key, performance.now())
+
+  return {
+    verifyApiKey: verifier.verifyApiKey,
+    /** Seconds to wait, 0 to pass. */
+    limitKey: (key: KeyPrincipal): number | Promise<number> => {
+      const s = settings(key.tenantId)
+      return s instanceof Promise ? s.then((loaded) => limit(key, loaded)) : limit(key, s)
+    },
+    /** A key made by the deployment itself; returns its secret. */
+    createKeyFor: async (tenant: TenantId, wanted: NewKey): Promise<string> =>
+      (await keys.mint(jobSource(tenant, 'bootstrap'), wanted)).secret,
+    /** Writes what is still in memory; at stop. */
+    stop: (): Promise<void> => verifier.flushActivity(),
+
+    handlers: {
+      createApiKey: async ({ actor, body }) => {
+        const { row, secret } = await keys.create(actor, body)
+        return { api_key: view(row, now()), secret }
+      },
+      listApiKeys: ({ actor, query }) =>
+        db.inTenant(actor.tenantId, async (tx) => {
+          const { status, sort = '-created_at', ...page } = query
+          const order = orderOf(sort, { created_at: { column: 'created_at', kind: 'time' } }, 'key_id')
+          const scope = `listApiKeys|${actor.tenantId}|${JSON.stringify({ status })}`
+          const found = await pager.page(selectKeys(tx, actor.tenantId, status, now()), page, order, scope)
+          return { items: found.items.map((row) => view(row, now())), next_cursor: found.next_cursor }
+        }),
+      revokeApiKey: async ({ actor, params, body }) => {
+        const { row, changed } = await keys.revoke(actor, params.key_id, body.reason)
+        return { api_key: view(row, now()), changed }
+      },
+    } satisfies Partial<Handlers>,
+  }
+}
+export type Access = ReturnType<typeof createAccess>
+
+const statusOf = (key: KeyRow, at: Date): KeyStatus => {
+  if (key.revoked_at) return 'revoked'
+  return key.expires_at && key.expires_at <= at ? 'expired' : 'active'
+}
+const view = (key: KeyRow, at: Date) => ({
+  key_id: encodeId('api_key', key.key_id),
+  tenant_id: encodeId('tenant', key.tenant_id),
+  name: key.name,
+  role: key.role as Role,
+  status: statusOf(key, at),
+  hint: key.hint,
+  allowed_cidrs: key.allowed_cidrs,
+  created_by: key.created_by,
+  created_at: key.created_at.toISOString(),
+  expires_at: key.expires_at?.toISOString() ?? null,
+  last_used_at: key.last_used_at?.toISOString() ?? null,
+  revoked_at: key.revoked_at?.toISOString() ?? null,
+})

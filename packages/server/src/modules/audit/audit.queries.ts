@@ -1,0 +1,60 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../db/database.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+
+export type EventRow = {
+  tenant_id: string
+  event_id: string
+  at: Date
+  kind: string
+  outcome: 'success' | 'refused' | 'failed'
+  actor_type: string
+  actor_id: string | null
+  actor_name: string | null
+  target_type: string | null
+  target_id: string | null
+  target_name: string | null
+  source_ip: string | null
+  user_agent: string | null
+  request_id: string | null
+  origin: string
+  fields: object
+  changes: object | null
+  details: object | null
+}
+
+/** One statement, however many rows: they travel as one parameter, so the statement's text is always the same. */
+export const insert = (tx: Tx, rows: EventRow[]) =>
+  sql`
+    insert into audit_events (tenant_id, event_id, at, kind, outcome, actor_type, actor_id, actor_name, target_type,
+      target_id, target_name, source_ip, user_agent, request_id, origin, fields, changes, details)
+    select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as r (tenant_id uuid, event_id uuid, at timestamptz,
+      kind text, outcome text, actor_type text, actor_id text, actor_name text, target_type text, target_id text,
+      target_name text, source_ip text, user_agent text, request_id text, origin text, fields jsonb, changes jsonb,
+      details jsonb)`.execute(tx)
+
+/** Filters are exact but `q`, which is a prefix of the kind, an id or a name. */
+export type Filter = {
+  kind?: string
+  actor_id?: string
+  target_id?: string
+  source_ip?: string
+  outcome?: 'success' | 'refused' | 'failed'
+  from?: string
+  to?: string
+  request_id?: string
+}
+export const select = (tx: Tx, tenant: TenantId, f: Filter, prefix: string | undefined) => {
+  let q = tx.selectFrom('audit_events').selectAll().where('tenant_id', '=', tenant)
+  for (const column of ['kind', 'actor_id', 'target_id', 'source_ip', 'outcome', 'request_id'] as const) {
+    const value = f[column]
+    if (value !== undefined) q = q.where(column, '=', value)
+  }
+  if (f.from !== undefined) q = q.where('at', '>=', new Date(f.from))
+  if (f.to !== undefined) q = q.where('at', '<', new Date(f.to))
+  if (prefix !== undefined)
+    q = q.where((eb) =>
+      eb.or((['kind', 'actor_id', 'actor_name', 'target_id', 'target_name'] as const).map((c) => eb(c, 'ilike', prefix))),
+    )
+  return q
+}

@@ -1,0 +1,38 @@
+/**
+ * Many callers, few commits: what arrives while one batch is being written forms the next. Each caller's promise
+ * settles with its batch, so an acknowledged item is a durable one. A queue at its bound refuses instead of growing.
+ */
+export function createGroupCommit<T>(
+  write: (batch: T[]) => Promise<void>,
+  { maxBatch, maxQueue }: { maxBatch: number; maxQueue: number },
+) {
+  type Waiting = { item: T; resolve: () => void; reject: (e: unknown) => void }
+  let queue: Waiting[] = []
+  let writing = false
+
+  async function drain() {
+    writing = true
+    while (queue.length > 0) {
+      const batch = queue.slice(0, maxBatch)
+      queue = queue.slice(maxBatch)
+      try {
+        await write(batch.map((w) => w.item))
+        for (const w of batch) w.resolve()
+      } catch (e) {
+        for (const w of batch) w.reject(e)
+      }
+    }
+    writing = false
+  }
+
+  return (item: T): Promise<void> =>
+    new Promise((resolve, reject) => {
+      if (queue.length >= maxQueue) return reject(new Error('too much waits to be written'))
+      queue.push({ item, resolve, reject })
+      // After the current turn of the loop: requests that arrived together share a batch.
+      if (!writing) {
+        writing = true
+        setImmediate(drain)
+      }
+    })
+}

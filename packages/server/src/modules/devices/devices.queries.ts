@@ -1,0 +1,148 @@
+import { sql } from 'kysely'
+import { prefixPattern } from '../../db/page.ts'
+import type { Tx } from '../../db/database.ts'
+import type { DeviceStatus } from '../../db/tables.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+
+export type DeviceFilter = {
+  q?: string
+  status?: DeviceStatus
+  user_id?: string
+  group_id?: string
+  platform?: string
+  tag?: string
+  token_id?: string
+}
+
+/** Devices with their hot columns, filtered. Ids in the filter are UUIDs. */
+export function selectDevices(tx: Tx, tenant: TenantId, f: DeviceFilter) {
+  let q = tx
+    .selectFrom('devices')
+    .leftJoin('device_activity as activity', (j) =>
+      j.onRef('activity.tenant_id', '=', 'devices.tenant_id').onRef('activity.device_id', '=', 'devices.device_id'),
+    )
+    .leftJoin('device_postures as posture', (j) =>
+      j.onRef('posture.tenant_id', '=', 'devices.tenant_id').onRef('posture.device_id', '=', 'devices.device_id'),
+    )
+    .selectAll('devices')
+    .select(['activity.last_seen_at', 'activity.applied_digest', 'activity.applied_at'])
+    .select(['posture.verdict', 'posture.reported_at'])
+    .where('devices.tenant_id', '=', tenant)
+  if (f.status) q = q.where('devices.status', '=', f.status)
+  if (f.user_id) q = q.where('devices.user_id', '=', f.user_id)
+  if (f.platform) q = q.where('devices.platform', '=', f.platform)
+  if (f.token_id) q = q.where('devices.token_id', '=', f.token_id)
+  if (f.tag) q = q.where(sql<boolean>`${f.tag} = any(devices.tags)`)
+  if (f.q) q = q.where(sql<boolean>`lower(devices.name) like ${prefixPattern(f.q)}`)
+  if (f.group_id)
+    q = q.where(sql<boolean>`(${f.group_id}::uuid = any(devices.group_ids) or exists (
+      select from group_members m where m.tenant_id = devices.tenant_id and m.user_id = devices.user_id
+        and m.group_id = ${f.group_id}::uuid))`)
+  return q
+}
+
+export const findDevice = (tx: Tx, tenant: TenantId, deviceId: string) =>
+  selectDevices(tx, tenant, {}).where('devices.device_id', '=', deviceId).executeTakeFirst()
+
+/** From which states an operation moves a device, and where to. Revocation is final: nothing leaves `revoked`. */
+export const moves = {
+  approve: { from: ['pending'], to: 'active' },
+  suspend: { from: ['pending', 'active'], to: 'suspended' },
+  reactivate: { from: ['suspended'], to: 'active' },
+  revoke: { from: ['pending', 'active', 'suspended'], to: 'revoked' },
+} as const satisfies Record<string, { from: readonly DeviceStatus[]; to: DeviceStatus }>
+export type Move = keyof typeof moves
+
+/** The status predicate is the lock: of two concurrent moves exactly one gets a device's row back. */
+export const moveDevices = (tx: Tx, tenant: TenantId, ids: readonly string[], move: Move, at: Date) =>
+  tx
+    .updateTable('devices')
+    .set({ status: moves[move].to, updated_at: at, ...(move === 'revoke' && { revoked_at: at }) })
+    .where('tenant_id', '=', tenant)
+    .where(sql<boolean>`device_id = any(${ids}::uuid[])`)
+    .where('status', 'in', [...moves[move].from])
+    .returning(['device_id', 'name', 'user_id'])
+    .execute()
+
+export const statusesOf = (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
+  tx
+    .selectFrom('devices')
+    .select(['device_id', 'status'])
+    .where('tenant_id', '=', tenant)
+    .where(sql<boolean>`device_id = any(${ids}::uuid[])`)
+    .execute()
+
+export type DevicePatch = { name?: string; tags?: string[]; channel?: 'auto' | 'canary' | 'stable'; user_id?: string | null }
+
+/** Locked, so that the audit event's before and after are those of this change. */
+export const lockDevice = (tx: Tx, tenant: TenantId, deviceId: string) =>
+  tx
+    .selectFrom('devices')
+    .select(['device_id', 'name', 'tags', 'channel', 'user_id', 'status'])
+    .where('tenant_id', '=', tenant)
+    .where('device_id', '=', deviceId)
+    .forUpdate()
+    .executeTakeFirst()
+
+export const updateDevice = (tx: Tx, tenant: TenantId, deviceId: string, patch: DevicePatch, at: Date) =>
+  tx
+    .updateTable('devices')
+    .set({ ...patch, updated_at: at })
+    .where('tenant_id', '=', tenant)
+    .where('device_id', '=', deviceId)
+    .execute()
+
+export const userExists = async (tx: Tx, tenant: TenantId, userId: string) =>
+  (await tx
+    .selectFrom('users')
+    .select('user_id')
+    .where('tenant_id', '=', tenant)
+    .where('user_id', '=', userId)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()) !== undefined
+
+/** The new generation was used: the one before it ends. */
+export const endPreviousGeneration = async (tx: Tx, tenant: TenantId, deviceId: string, generation: number) =>
+  (await tx
+    .updateTable('devices')
+    .set({ previous_generation_until: null, previous_jkt: null })
+    .where('tenant_id', '=', tenant)
+    .where('device_id', '=', deviceId)
+    .where('generation', '=', generation)
+    .where('previous_generation_until', 'is not', null)
+    .returning('device_id')
+    .executeTakeFirst()) !== undefined
+
+/** Marks of life, many at once; a late one never turns the time back. */
+export const touchDevices = (tx: Tx, marks: { tenant_id: string; device_id: string; at: Date }[]) =>
+  sql`insert into device_activity (tenant_id, device_id, last_seen_at)
+      select m.tenant_id, m.device_id, m.at
+        from jsonb_to_recordset(${JSON.stringify(marks)}::jsonb) as m (tenant_id uuid, device_id uuid, at timestamptz)
+      on conflict (tenant_id, device_id) do update
+        set last_seen_at = greatest(device_activity.last_seen_at, excluded.last_seen_at)`.execute(tx)
+
+export const rememberProof = async (tx: Tx, proof: Buffer, expiresAt: Date) =>
+  (await tx
+    .insertInto('proofs_seen')
+    .values({ proof, expires_at: expiresAt })
+    .onConflict((c) => c.column('proof').doNothing())
+    .returning('proof')
+    .executeTakeFirst()) !== undefined
+
+export const forgetProofs = (tx: Tx, before: Date) => tx.deleteFrom('proofs_seen').where('expires_at', '<', before).execute()
+
+/** Devices of ephemeral tokens that were silent for longer than the token allows. */
+export const silentEphemerals = (tx: Tx, at: Date, limit: number) =>
+  tx
+    .selectFrom('devices')
+    .leftJoin('device_activity as a', (j) =>
+      j.onRef('a.tenant_id', '=', 'devices.tenant_id').onRef('a.device_id', '=', 'devices.device_id'),
+    )
+    .select(['devices.tenant_id', 'devices.device_id'])
+    .where('devices.ephemeral_seconds', 'is not', null)
+    .where('devices.status', '<>', 'revoked')
+    .where(
+      sql<boolean>`coalesce(a.last_seen_at, devices.enrolled_at) < ${at}::timestamptz - devices.ephemeral_seconds * interval '1 second'`,
+    )
+    .limit(limit)
+    .execute()

@@ -1,0 +1,144 @@
+import type { Changes } from '../../db/changes.ts'
+import type { Database, Tx } from '../../db/database.ts'
+import { type Actor, permissionsOf, type Source, type TenantId } from '../../kernel/actor.ts'
+import { AppError, fail, failField } from '../../kernel/app-error.ts'
+import { decodeId, encodeId } from '../../kernel/ids.ts'
+import type { Audit, Changed } from '../audit/index.ts'
+import type { DeviceFilter, DevicePatch, Move } from './devices.queries.ts'
+import * as queries from './devices.queries.ts'
+
+/** Ends VPN sessions of devices, in the transaction that stops them. Given by the gateways module. */
+export type EndSessionsOf = (tx: Tx, tenant: TenantId, which: { deviceIds: readonly string[]; reason: string }) => Promise<void>
+export type Outcome = { device_id: string; outcome: 'changed' | 'unchanged' | 'failed'; error?: string }
+
+const batchLimit = 10_000
+
+export function createLifecycle({ db, audit, changes, now, endSessionsOf }: {
+  db: Database
+  audit: Audit
+  changes: Changes
+  now: () => Date
+  endSessionsOf: EndSessionsOf
+}) {
+  /** Moves devices and everything that hangs on it: sessions end, gateways and replicas hear of it, all is on record. */
+  async function move(tx: Tx, source: Source, ids: readonly string[], operation: Move, reason: string | undefined) {
+    const tenant = source.tenantId
+    const moved = await queries.moveDevices(tx, tenant, ids, operation, now())
+    if (moved.length === 0) return moved
+    const movedIds = moved.map((d) => d.device_id)
+    if (operation === 'suspend' || operation === 'revoke')
+      await endSessionsOf(tx, tenant, { deviceIds: movedIds, reason: operation === 'revoke' ? 'revoked' : 'suspended' })
+    await audit.recordAll(
+      tx,
+      source,
+      'device.changed',
+      moved.map((d) => ({
+        fields: { operation, device_id: encodeId('device', d.device_id) },
+        more: {
+          target: { type: 'device', id: encodeId('device', d.device_id), name: d.name },
+          ...(reason !== undefined && { details: { reason } }),
+        },
+      })),
+    )
+    return moved
+  }
+
+  const refusal = (operation: Move, status: string) =>
+    status === 'revoked'
+      ? 'the device is revoked, which is final: enroll it again'
+      : `a device that is ${status} can not be changed by ${operation}`
+
+  return {
+    /** Returns whether anything changed. Repeating an operation that already holds changes nothing. */
+    change: (actor: Actor, deviceId: string, operation: Move, reason: string | undefined): Promise<boolean> =>
+      db.inTenant(actor.tenantId, async (tx) => {
+        if (operation !== 'suspend' && !permissionsOf(actor).has('devices:write'))
+          fail('forbidden', 'this operation needs the permission devices:write')
+        const moved = await move(tx, actor, [deviceId], operation, reason)
+        if (moved.length > 0) {
+          await changes.record(tx, actor.tenantId, [{ kind: 'device', subject: deviceId }])
+          return true
+        }
+        const [row] = await queries.statusesOf(tx, actor.tenantId, [deviceId])
+        if (!row) return fail('not_found', 'no such device')
+        if (row.status !== queries.moves[operation].to) fail('validation_error', refusal(operation, row.status))
+        return false
+      }),
+
+    update: (actor: Actor, deviceId: string, patch: DevicePatch, reason: string | undefined): Promise<boolean> =>
+      db.inTenant(actor.tenantId, async (tx) => {
+        if (!permissionsOf(actor).has('devices:write')) fail('forbidden', 'this operation needs the permission devices:write')
+        const before = (await queries.lockDevice(tx, actor.tenantId, deviceId)) ?? fail('not_found', 'no such device')
+        if (before.status === 'revoked') fail('validation_error', refusal('revoke', 'revoked'))
+        if (patch.user_id && !(await queries.userExists(tx, actor.tenantId, patch.user_id)))
+          failField('device.user_id', 'no such user')
+        const changed = differences(before, patch)
+        if (Object.keys(changed).length === 0) return false
+        await queries.updateDevice(tx, actor.tenantId, deviceId, patch, now())
+        const id = encodeId('device', deviceId)
+        await audit.record(tx, actor, 'device.changed', { operation: 'update', device_id: id }, {
+          target: { type: 'device', id, name: before.name },
+          changes: changed,
+          ...(reason !== undefined && { details: { reason } }),
+        })
+        await changes.record(tx, actor.tenantId, [{ kind: 'device', subject: deviceId }])
+        return true
+      }),
+
+    /** One transaction: all named devices that can move do, each with its outcome. */
+    changeMany: (
+      actor: Actor,
+      which: { ids: string[] } | { filter: DeviceFilter },
+      operation: Move,
+      { reason, dryRun }: { reason: string | undefined; dryRun: boolean },
+    ): Promise<Outcome[]> =>
+      db.inTenant(actor.tenantId, async (tx) => {
+        const tenant = actor.tenantId
+        const named = 'ids' in which ? which.ids : await matching(tx, tenant, which.filter)
+        const uuids = named.flatMap((id) => decodeId('device', id) ?? [])
+        const before = new Map((await queries.statusesOf(tx, tenant, uuids)).map((d) => [d.device_id, d.status]))
+        const moved = dryRun
+          ? new Set(uuids.filter((id) => (queries.moves[operation].from as readonly string[]).includes(before.get(id) ?? '')))
+          : new Set((await move(tx, actor, uuids, operation, reason)).map((d) => d.device_id))
+        const results = named.map((id): Outcome => {
+          const uuid = decodeId('device', id)
+          const status = uuid && before.get(uuid)
+          if (!uuid || !status) return { device_id: id, outcome: 'failed', error: 'no such device' }
+          if (moved.has(uuid)) return { device_id: id, outcome: 'changed' }
+          return status === queries.moves[operation].to
+            ? { device_id: id, outcome: 'unchanged' }
+            : { device_id: id, outcome: 'failed', error: refusal(operation, status) }
+        })
+        if (!dryRun && moved.size > 0) {
+          const fields = { operation, matched: named.length, changed: moved.size }
+          await audit.record(tx, actor, 'device.batch_changed', fields, reason === undefined ? {} : { details: { reason } })
+          await changes.record(tx, tenant, [...moved].map((subject) => ({ kind: 'device', subject })))
+        }
+        return results
+      }),
+
+    /** For sweeps: revokes without a person. */
+    revokeAll: (source: Source, ids: string[], reason: string) =>
+      db.inTenant(source.tenantId, async (tx) => {
+        const moved = await move(tx, source, ids, 'revoke', reason)
+        if (moved.length > 0)
+          await changes.record(tx, source.tenantId, moved.map((d) => ({ kind: 'device', subject: d.device_id })))
+      }),
+  }
+}
+
+async function matching(tx: Tx, tenant: TenantId, filter: DeviceFilter): Promise<string[]> {
+  const rows = await queries.selectDevices(tx, tenant, filter).limit(batchLimit + 1).execute()
+  if (rows.length > batchLimit)
+    throw new AppError('validation_error', `filter: matches more than ${batchLimit} devices; narrow it`, {
+      errors: [{ field: 'filter', message: `matches more than ${batchLimit} devices` }],
+    })
+  return rows.map((r) => encodeId('device', r.device_id))
+}
+
+const differences = (before: DevicePatch, patch: DevicePatch): Changed =>
+  Object.fromEntries(
+    (Object.keys(patch) as (keyof DevicePatch)[])
+      .filter((k) => JSON.stringify(before[k]) !== JSON.stringify(patch[k]))
+      .map((k) => [k, [before[k], patch[k]]]),
+  )

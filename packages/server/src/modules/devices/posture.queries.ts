@@ -1,0 +1,41 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../db/database.ts'
+import type { PostureVerdict } from '../../db/tables.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+
+export type PostureRow = {
+  device_id: string
+  facts: object
+  facts_digest: string
+  verdict: PostureVerdict
+  reported_at: Date
+  valid_until: Date | null
+}
+
+/** Stores a report; the answer holds what was there before. */
+export const putPosture = async (tx: Tx, tenant: TenantId, row: PostureRow) => {
+  const before = await tx
+    .selectFrom('device_postures')
+    .select(['facts_digest', 'verdict'])
+    .where('tenant_id', '=', tenant)
+    .where('device_id', '=', row.device_id)
+    .forUpdate()
+    .executeTakeFirst()
+  const { device_id, ...values } = { ...row, facts: JSON.stringify(row.facts) }
+  await tx
+    .insertInto('device_postures')
+    .values({ ...values, device_id, tenant_id: tenant })
+    .onConflict((c) => c.columns(['tenant_id', 'device_id']).doUpdateSet(values))
+    .execute()
+  return before
+}
+
+/** Verdicts whose time has run out, taken once: the end is cleared in the same statement. */
+export const takeExpired = async (tx: Tx, at: Date, limit: number) =>
+  (
+    await sql<{ tenant_id: TenantId; device_id: string }>`
+      update device_postures set valid_until = null
+      where (tenant_id, device_id) in (
+        select tenant_id, device_id from device_postures where valid_until < ${at} limit ${limit} for update skip locked)
+      returning tenant_id, device_id`.execute(tx)
+  ).rows

@@ -1,0 +1,19 @@
+/** Remembers what it was shown for at least `windowMs`, in two halves that take turns. */
+export function createReplayGuard(windowMs: number) {
+  let current = new Set<string>()
+  let previous = new Set<string>()
+  let turnedAt = 0
+  return {
+    /** True the first time. */
+    isFirst: (mark: string, nowMs: number): boolean => {
+      if (nowMs - turnedAt > windowMs) {
+        previous = nowMs - turnedAt > 2 * windowMs ? new Set() : current
+        current = new Set()
+        turnedAt = nowMs
+      }
+      if (current.has(mark) || previous.has(mark)) return false
+      current.add(mark)
+      return true
+    },
+  }
+}

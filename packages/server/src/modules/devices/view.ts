@@ -1,0 +1,38 @@
+import type { Output } from '@holdfast/contract'
+import type { Contract } from '@holdfast/contract'
+import { encodeId } from '../../kernel/ids.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+import { addressesOf } from './address.ts'
+import type { findDevice } from './devices.queries.ts'
+
+export type DeviceRow = NonNullable<Awaited<ReturnType<typeof findDevice>>>
+export type DeviceView = Output<Contract['getDevice']>
+/** What the policy module says of a device now. */
+export type PolicyOf = { channel: 'canary' | 'stable'; digest: string } | undefined
+
+const time = (date: Date | null) => date?.toISOString() ?? null
+
+export const viewDevice = (d: DeviceRow, policy: PolicyOf): DeviceView => ({
+  device_id: encodeId('device', d.device_id),
+  tenant_id: encodeId('tenant', d.tenant_id),
+  user_id: d.user_id && encodeId('user', d.user_id),
+  name: d.name,
+  platform: d.platform as DeviceView['platform'],
+  os_version: d.os_version,
+  client_version: d.client_version,
+  serial: d.serial,
+  tags: d.tags,
+  group_ids: d.group_ids.map((id) => encodeId('group', id)),
+  status: d.status,
+  channel: d.channel,
+  effective_channel: policy?.channel ?? 'stable',
+  binding: d.jkt ? 'dpop' : 'none',
+  addresses: addressesOf(d.tenant_id as TenantId, d.address_number),
+  wireguard_public_key: d.wireguard_public_key,
+  posture: { verdict: d.verdict ?? 'unknown', reported_at: time(d.reported_at) },
+  policy: { digest: policy?.digest ?? null, applied_digest: d.applied_digest, applied_at: time(d.applied_at) },
+  enrolled_by: { method: d.enrolled_method as 'token', token_id: d.token_id && encodeId('enrollment_token', d.token_id) },
+  enrolled_at: d.enrolled_at.toISOString(),
+  last_seen_at: time(d.last_seen_at),
+  credential: { expires_at: d.credential_expires_at.toISOString(), renew_after: d.credential_renew_after.toISOString() },
+})

@@ -1,0 +1,84 @@
+import { sql } from 'kysely'
+import type { Insertable } from 'kysely'
+import { prefixPattern } from '../../db/page.ts'
+import type { Tx } from '../../db/database.ts'
+import type { Tables } from '../../db/tables.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+
+export type TokenStatus = 'active' | 'exhausted' | 'expired' | 'revoked'
+
+export const insertToken = (tx: Tx, row: Insertable<Tables['enrollment_tokens']>) =>
+  tx.insertInto('enrollment_tokens').values(row).returningAll().executeTakeFirstOrThrow()
+
+export const findToken = (tx: Tx, tenant: TenantId, tokenId: string) =>
+  tx
+    .selectFrom('enrollment_tokens')
+    .selectAll()
+    .where('tenant_id', '=', tenant)
+    .where('token_id', '=', tokenId)
+    .executeTakeFirst()
+
+/** Across tenants: the credential itself says nothing of its tenant. */
+export const findByLookup = (tx: Tx, lookup: string) =>
+  tx.selectFrom('enrollment_tokens').selectAll().where('lookup', '=', lookup).executeTakeFirst()
+
+/** The status is computed: revoked before expired before exhausted before active. */
+const statusOf = (at: Date) => sql<TokenStatus>`case
+  when revoked_at is not null then 'revoked'
+  when expires_at <= ${at} then 'expired'
+  when max_uses > 0 and uses >= max_uses then 'exhausted'
+  else 'active' end`
+
+export const selectTokens = (tx: Tx, tenant: TenantId, f: { status?: TokenStatus; q?: string }, at: Date) => {
+  let q = tx.selectFrom('enrollment_tokens').selectAll().where('tenant_id', '=', tenant)
+  if (f.status) q = q.where(statusOf(at), '=', f.status)
+  if (f.q) q = q.where(sql<boolean>`lower(name) like ${prefixPattern(f.q)}`)
+  return q
+}
+
+/** Of two concurrent revokes exactly one gets the row back. */
+export const revokeToken = (tx: Tx, tenant: TenantId, tokenId: string, at: Date) =>
+  tx
+    .updateTable('enrollment_tokens')
+    .set({ revoked_at: at })
+    .where('tenant_id', '=', tenant)
+    .where('token_id', '=', tokenId)
+    .where('revoked_at', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
+
+/** Takes one use, if there is one: the guard is the lock, however many devices come at once. */
+export const consumeToken = (tx: Tx, tenant: TenantId, tokenId: string, at: Date) =>
+  tx
+    .updateTable('enrollment_tokens')
+    .set({ uses: sql<number>`uses + 1`, last_used_at: at })
+    .where('tenant_id', '=', tenant)
+    .where('token_id', '=', tokenId)
+    .where('kind', '=', 'enroll')
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', at)
+    .where((eb) => eb.or([eb('max_uses', '=', 0), eb('uses', '<', eb.ref('max_uses'))]))
+    .returningAll()
+    .executeTakeFirst()
+
+export const userExists = async (tx: Tx, tenant: TenantId, userId: string) =>
+  (await tx
+    .selectFrom('users')
+    .select('user_id')
+    .where('tenant_id', '=', tenant)
+    .where('user_id', '=', userId)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()) !== undefined
+
+/** Of these ids, those that exist in the tenant. */
+export const knownGroups = async (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
+  ids.length === 0
+    ? []
+    : (
+        await tx
+          .selectFrom('groups')
+          .select('group_id')
+          .where('tenant_id', '=', tenant)
+          .where('group_id', 'in', [...ids])
+          .execute()
+      ).map((r) => r.group_id)

@@ -1,0 +1,107 @@
+import { digestToken, equalDigest, mintToken, parseToken } from '@holdfast/crypto'
+import ipaddr from 'ipaddr.js'
+import type { Database } from '../../db/database.ts'
+import type { Actor, Principal, TenantId } from '../../kernel/actor.ts'
+import { fail, failField } from '../../kernel/app-error.ts'
+import { decodeId, encodeId, newUuid } from '../../kernel/ids.ts'
+import type { Audit } from '../audit/index.ts'
+import * as queries from './tokens.queries.ts'
+
+export type TokenInput = {
+  name?: string
+  kind?: 'enroll' | 'bootstrap'
+  max_uses?: number
+  expires_in_seconds?: number
+  user_id?: string
+  group_ids?: string[]
+  tags?: string[]
+  platforms?: string[]
+  allowed_cidrs?: string[]
+  requires_approval?: boolean
+  ephemeral_seconds?: number
+  max_devices_per_user?: number
+}
+export type TokenRow = NonNullable<Awaited<ReturnType<typeof queries.findToken>>>
+
+const day = 86_400
+
+export function createTokens({ db, audit, pepper, now }: { db: Database; audit: Audit; pepper: Uint8Array; now: () => Date }) {
+  const target = (row: TokenRow) => ({
+    target: { type: 'enrollment_token', id: encodeId('enrollment_token', row.token_id), name: row.name || null },
+  })
+
+  return {
+    generate: async (actor: Actor, input: TokenInput): Promise<{ token: string; row: TokenRow }> => {
+      const tenant = actor.tenantId
+      const userId = input.user_id === undefined ? null : (decodeId('user', input.user_id) ?? failField('user_id', 'no such user'))
+      const groupIds = (input.group_ids ?? []).map((id, i) => decodeId('group', id) ?? failField(`group_ids[${i}]`, 'no such group'))
+      for (const [i, cidr] of (input.allowed_cidrs ?? []).entries())
+        if (!ipaddr.isValidCIDR(cidr)) failField(`allowed_cidrs[${i}]`, 'must be a CIDR such as 203.0.113.0/24')
+      const minted = mintToken('hfe')
+      const at = now()
+      const row = await db.inTenant(tenant, async (tx) => {
+        if (userId && !(await queries.userExists(tx, tenant, userId))) failField('user_id', 'no such user')
+        const known = new Set(await queries.knownGroups(tx, tenant, groupIds))
+        groupIds.forEach((id, i) => known.has(id) || failField(`group_ids[${i}]`, 'no such group'))
+        const inserted = await queries.insertToken(tx, {
+          tenant_id: tenant,
+          token_id: newUuid(),
+          lookup: minted.id,
+          secret_digest: digestToken(pepper, minted.token),
+          hint: minted.hint,
+          name: input.name ?? '',
+          kind: input.kind ?? 'enroll',
+          max_uses: input.max_uses ?? 1,
+          expires_at: new Date(at.getTime() + (input.expires_in_seconds ?? day) * 1000),
+          user_id: userId,
+          group_ids: groupIds,
+          tags: input.tags ?? [],
+          platforms: input.platforms ?? [],
+          allowed_cidrs: input.allowed_cidrs ?? [],
+          requires_approval: input.requires_approval ?? false,
+          ephemeral_seconds: input.ephemeral_seconds ?? null,
+          max_devices_per_user: input.max_devices_per_user ?? null,
+          created_by: actor.id,
+          created_at: at,
+        })
+        const id = encodeId('enrollment_token', inserted.token_id)
+        await audit.record(tx, actor, 'enrollment_token.created', { token_id: id }, target(inserted))
+        return inserted
+      })
+      return { token: minted.token, row }
+    },
+
+    find: async (tenant: TenantId, id: string): Promise<TokenRow> => {
+      const uuid = decodeId('enrollment_token', id)
+      const row = uuid && (await db.inTenant(tenant, (tx) => queries.findToken(tx, tenant, uuid)))
+      return row || fail('not_found', 'no such enrollment token')
+    },
+
+    /** Repeating it returns the token and records nothing. */
+    revoke: (actor: Actor, id: string, reason: string | undefined): Promise<{ row: TokenRow; changed: boolean }> =>
+      db.inTenant(actor.tenantId, async (tx) => {
+        const uuid = decodeId('enrollment_token', id) ?? fail('not_found', 'no such enrollment token')
+        const revoked = await queries.revokeToken(tx, actor.tenantId, uuid, now())
+        if (!revoked) {
+          const row = await queries.findToken(tx, actor.tenantId, uuid)
+          return { row: row ?? fail('not_found', 'no such enrollment token'), changed: false }
+        }
+        await audit.record(tx, actor, 'enrollment_token.revoked', { token_id: id }, {
+          ...target(revoked),
+          ...(reason !== undefined && { details: { reason } }),
+        })
+        return { row: revoked, changed: true }
+      }),
+
+    /** A token that can't be used now, for whatever reason, is no credential. Asked of the database every time. */
+    verify: async (token: string): Promise<Principal | undefined> => {
+      const parsed = parseToken(token)
+      if (!parsed) return undefined
+      const row = await db.acrossTenants((tx) => queries.findByLookup(tx, parsed.id))
+      if (!row || !equalDigest(row.secret_digest, digestToken(pepper, token))) return undefined
+      const spent = row.max_uses > 0 && row.uses >= row.max_uses
+      if (row.revoked_at || row.expires_at <= now() || spent) return undefined
+      return { kind: 'enrollment_token', tenantId: row.tenant_id as TenantId, id: row.token_id, name: row.name }
+    },
+  }
+}

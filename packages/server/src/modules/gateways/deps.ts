@@ -1,0 +1,25 @@
+import type { Changes } from '../../db/changes.ts'
+import type { Database } from '../../db/database.ts'
+import type { Feed } from '../../db/feed.ts'
+import type { Pager } from '../../db/page.ts'
+import type { Audit } from '../audit/index.ts'
+import type { Fleet } from '../devices/index.ts'
+import type { Policy } from '../policy/index.ts'
+import type { Trust } from '../trust/index.ts'
+
+/** What the rooms of this module share; each takes the part it needs. */
+export type GatewaysDeps = {
+  db: Database
+  audit: Audit
+  changes: Changes
+  feed: Pick<Feed, 'isFresh' | 'seqOf' | 'catchUp'>
+  pager: Pager
+  now: () => Date
+  /** Keys the digests of stored secrets. */
+  pepper: Uint8Array
+  /** The deployment-wide gateway service secret. */
+  serviceSecret: string
+  fleet: Fleet
+  policy: Pick<Policy, 'at' | 'atVersions' | 'versionsAt' | 'bundleFor' | 'rulesUsingPool'>
+  trust: Pick<Trust, 'signerFor' | 'versionOf'>
+}

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { statusOf } from './status.ts'
+
+const serving = { draining: false, drain_reason: null }
+const at = Date.UTC(2030, 0, 1)
+
+test('a gateway is never seen, healthy, degraded after 30 s of silence and down after 60 s', () => {
+  const seen = (secondsAgo: number) => statusOf(serving, at - secondsAgo * 1000, at).status
+  assert.equal(statusOf(serving, null, at).status, 'never_seen')
+  assert.deepEqual([0, 29.999, 30, 59.999, 60, 86_400].map(seen), [
+    'healthy',
+    'healthy',
+    'degraded',
+    'degraded',
+    'down',
+    'down',
+  ])
+})
+
+test('a clock that is behind the report does not make a gateway silent', () => {
+  assert.deepEqual(statusOf(serving, at + 5000, at), { status: 'healthy', status_reason: 'Last report 0 seconds ago.' })
+})
+
+test('draining comes before silence, and says who, why and when it was last heard of', () => {
+  const { status, status_reason } = statusOf({ draining: true, drain_reason: 'kernel update' }, at - 90_000, at)
+  assert.equal(status, 'draining')
+  assert.match(status_reason, /administrator: kernel update\. Last report 90 seconds ago\./)
+})

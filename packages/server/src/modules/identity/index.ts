@@ -1,0 +1,223 @@
+import type { Role } from '@holdfast/contract/vocabulary'
+import { createPasswordHasher, type PasswordHasher } from '@holdfast/crypto'
+import type { Changes } from '../../db/changes.ts'
+import type { Database } from '../../db/database.ts'
+import type { Feed } from '../../db/feed.ts'
+import { orderOf, type Pager, prefixPattern } from '../../db/page.ts'
+import { Answer } from '../../http/answer.ts'
+import type { Handlers, RequestFacts } from '../../http/serve.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+import { AppError, fail } from '../../kernel/app-error.ts'
+import { decodeId, encodeId } from '../../kernel/ids.ts'
+import { isSameOrigin } from '../../kernel/same-origin.ts'
+import type { Audit } from '../audit/index.ts'
+import type { Tenancy } from '../tenancy/index.ts'
+import { createCookie } from './cookie.ts'
+import { createGroups } from './groups.ts'
+import { type GroupRow, selectGroups } from './groups.queries.ts'
+import { type Caller, createLogin } from './login.ts'
+import { forgetSources } from './login.queries.ts'
+import { safeNext } from './next-path.ts'
+import { pageHeaders } from './page-layout.ts'
+import { homePage, loginPage } from './pages.ts'
+import { createSessions, type SessionPrincipal } from './sessions.ts'
+import { createUsers } from './users.ts'
+import { selectUsers, type UserFilter, type UserRow } from './users.queries.ts'
+
+export type IdentityDeps = {
+  db: Database
+  audit: Audit
+  changes: Changes
+  feed: Pick<Feed, 'isFresh'>
+  pager: Pager
+  now: () => Date
+  pepper: Uint8Array
+  publicUrl: string
+  tenancy: Tenancy
+  passwords?: PasswordHasher
+  /** Ids of the rules of the published policy that name this group. */
+  rulesUsingGroup?: (tenant: TenantId, groupId: string) => Promise<readonly string[]>
+  /** Hears of "last seen" times that could not be written yet. */
+  onError?: (e: Error) => void
+}
+
+export function createIdentity(deps: IdentityDeps) {
+  const { db, pager, now, publicUrl, tenancy } = deps
+  const passwords = deps.passwords ?? createPasswordHasher({ concurrency: 2, maxQueue: 200 })
+  const sessions = createSessions({ ...deps, settings: tenancy.settings, onError: deps.onError ?? (() => {}) })
+  const users = createUsers({ ...deps, passwords, sessions })
+  const groups = createGroups({ ...deps, rulesUsingGroup: deps.rulesUsingGroup ?? (async () => []) })
+  const login = createLogin({ ...deps, passwords, sessions })
+  const cookie = createCookie(publicUrl)
+  const userView = (user: UserRow) => viewUser(user, now())
+
+  return {
+    verifySession: (secret: string): Promise<SessionPrincipal | undefined> => sessions.verify(secret),
+    createUser: users.createUser,
+    /** For the job runner: ends every session whose time is over and records each end once. Returns how many. */
+    sweepSessions: sessions.sweep,
+    /** For the job runner: forgets sources whose window has passed under every setting. */
+    sweepLoginFailures: async (): Promise<void> => {
+      await db.acrossTenants((tx) => forgetSources(tx, new Date(now().getTime() - longestWindowMs)))
+    },
+    /** Writes what is still in memory; at stop. */
+    stop: sessions.flush,
+
+    /** The pages of the login itself; they stand beside the contract. */
+    pages: {
+      headers: pageHeaders,
+      login: (next: string | undefined): Buffer => loginPage({ next: safeNext(next) }),
+      home: async (session: SessionPrincipal): Promise<Buffer> =>
+        homePage({
+          username: session.name,
+          tenant: (await tenancy.nameOf(session.tenantId)) ?? '',
+          roles: session.roles,
+          expiresAt: session.expiresAt,
+        }),
+    },
+
+    handlers: {
+      login: async ({ body, request }) => {
+        if (isSameOrigin(request.headers, publicUrl) === false)
+          fail('forbidden', 'a sign-in must come from this site')
+        const next = safeNext(body.next)
+        try {
+          const { secret, expiresAt, ...who } = await login(body.username, body.password, callerOf(request))
+          const headers = { 'set-cookie': cookie.set(secret) }
+          if (request.isForm) return new Answer<never>(null, { status: 303, headers: { ...headers, location: next ?? '/admin' } })
+          const user = {
+            user_id: encodeId('user', who.userId),
+            username: who.username,
+            tenant_id: encodeId('tenant', who.tenantId),
+          }
+          return new Answer({ user, expires_at: expiresAt.toISOString() }, { headers })
+        } catch (e) {
+          if (request.isForm && e instanceof AppError) return failedPage(e, body.username, next)
+          throw e
+        }
+      },
+
+      logout: async ({ actor, request }) => {
+        const changed = await sessions.logout(actor, actor.principal)
+        const headers = { 'set-cookie': cookie.clear() }
+        if (request.isForm) return new Answer<never>(null, { status: 303, headers: { ...headers, location: '/admin/login' } })
+        return new Answer({ changed }, { headers })
+      },
+
+      me: async ({ actor }) => {
+        const { principal } = actor
+        const session = principal.kind === 'session' ? principal : undefined
+        const user = session && (await users.find(session.tenantId, encodeId('user', session.userId)))
+        return {
+          credential: principal.kind,
+          tenant_id: encodeId('tenant', actor.tenantId),
+          tenant_name: (await tenancy.nameOf(actor.tenantId)) ?? '',
+          user: user
+            ? { user_id: encodeId('user', user.user_id), username: user.username, display_name: user.display_name }
+            : null,
+          key_id: session ? null : encodeId('api_key', principal.id),
+          session: session
+            ? {
+                session_id: encodeId('admin_session', session.id),
+                expires_at: session.expiresAt.toISOString(),
+                idle_seconds: session.idleSeconds,
+              }
+            : null,
+          roles: [...principal.roles],
+          permissions: [...principal.permissions].sort(),
+        }
+      },
+
+      listUsers: ({ actor, query }) =>
+        db.inTenant(actor.tenantId, async (tx) => {
+          const { q, status, group_id, sort = 'username', ...page } = query
+          const group = group_id === undefined ? undefined : decodeId('group', group_id)
+          // A malformed id is as unknown as any other, and nobody is in an unknown group.
+          if (group_id !== undefined && group === undefined) return { items: [], next_cursor: null }
+          const filter: UserFilter = {
+            prefix: q === undefined ? undefined : prefixPattern(q),
+            ...(status && { status }),
+            ...(group && { group }),
+          }
+          const scope = `listUsers|${actor.tenantId}|${JSON.stringify([q, status, group])}`
+          const order = orderOf(sort, { username: { column: 'username', kind: 'text' }, ...byCreation }, 'user_id')
+          const found = await pager.page(selectUsers(tx, actor.tenantId, filter), page, order, scope)
+          return { items: found.items.map(userView), next_cursor: found.next_cursor }
+        }),
+      getUser: async ({ actor, params }) => userView(await users.find(actor.tenantId, params.user_id)),
+      changeUser: async ({ actor, body }) => {
+        const { changed, user } = await users.change(actor, body)
+        return { operation: body.operation, changed, user: userView(user) }
+      },
+
+      listGroups: ({ actor, query }) =>
+        db.inTenant(actor.tenantId, async (tx) => {
+          const { q, sort = 'name', ...page } = query
+          const scope = `listGroups|${actor.tenantId}|${JSON.stringify([q])}`
+          const order = orderOf(sort, { name: { column: 'name', kind: 'text' }, ...byCreation }, 'group_id')
+          const rows = selectGroups(tx, actor.tenantId, q === undefined ? undefined : prefixPattern(q))
+          const found = await pager.page(rows, page, order, scope)
+          return { items: found.items.map(viewGroup), next_cursor: found.next_cursor }
+        }),
+      getGroup: async ({ actor, params }) => viewGroup(await groups.find(actor.tenantId, params.group_id)),
+      changeGroup: async ({ actor, body }) => {
+        const { changed, group } = await groups.change(actor, body)
+        return { operation: body.operation, changed, group: viewGroup(group) }
+      },
+    } satisfies Partial<Handlers>,
+  }
+}
+export type Identity = ReturnType<typeof createIdentity>
+
+const longestWindowMs = 86_400_000
+const byCreation = { created_at: { column: 'created_at', kind: 'time' } } as const
+
+const callerOf = (request: RequestFacts): Caller => ({
+  sourceIp: request.sourceIp,
+  userAgent: request.headers['user-agent'] ?? null,
+  requestId: request.requestId,
+  origin: request.headers['sec-fetch-site'] ? 'console' : 'api',
+})
+
+/** What a browser shows after a failed sign-in: the form again, with one sentence. */
+function failedPage(error: AppError, username: string, next: string | undefined): Answer<never> {
+  const status = { unauthorized: 401, rate_limited: 429 }[error.code as string]
+  if (status === undefined) throw error
+  const wait = error.retryAfterSeconds ?? 1
+  const message =
+    status === 401
+      ? 'This username and password do not open an account. Check both and try again.'
+      : `Too many sign-ins have failed from this address. Try again in ${wait < 90 ? `${wait} s` : `${Math.ceil(wait / 60)} min`}.`
+  const headers: Record<string, string> = { ...pageHeaders }
+  if (status === 401) headers['www-authenticate'] = 'Bearer'
+  else headers['retry-after'] = String(wait)
+  return new Answer<never>(loginPage({ username, next, message }), { status, headers })
+}
+
+const viewUser = (user: UserRow, at: Date) => ({
+  user_id: encodeId('user', user.user_id),
+  tenant_id: encodeId('tenant', user.tenant_id),
+  username: user.username,
+  email: user.email,
+  display_name: user.display_name,
+  status: user.status,
+  locked_until: user.locked_until && user.locked_until > at ? user.locked_until.toISOString() : null,
+  source: user.source,
+  roles: user.roles as Role[],
+  group_ids: user.group_ids.map((id) => encodeId('group', id)),
+  password_set: user.password_set,
+  created_at: user.created_at.toISOString(),
+  updated_at: user.updated_at.toISOString(),
+  last_login_at: user.last_login_at?.toISOString() ?? null,
+})
+
+const viewGroup = (group: GroupRow) => ({
+  group_id: encodeId('group', group.group_id),
+  tenant_id: encodeId('tenant', group.tenant_id),
+  name: group.name,
+  description: group.description,
+  source: group.source,
+  member_count: group.member_count,
+  created_at: group.created_at.toISOString(),
+  updated_at: group.updated_at.toISOString(),
+})

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { safeNext } from './next-path.ts'
+
+test('a path of this site is kept', () => {
+  for (const path of ['/admin', '/admin/devices?status=active#top', '/']) assert.equal(safeNext(path), path)
+  assert.equal(safeNext('/admin/ü'), '/admin/%C3%BC')
+})
+
+test('what could lead to another site is not', () => {
+  const hostile = ['', 'admin', '//evil.example', '/\\evil.example', '\\/evil.example', 'https://evil.example', '/..//evil.example']
+  const more = ['/./\\evil.example', '/\t/evil.example', '/a\r\nSet-Cookie: x', 'javascript:alert(1)', ' /admin', '/%5c/\\x']
+  for (const next of [undefined, ...hostile, ...more]) assert.equal(safeNext(next), undefined, JSON.stringify(next))
+})
+
+test('whatever is given, the answer stays on this site', () => {
+  const piece = fc.constantFrom('/', '\\', '.', '..', '@', ':', 'evil.example', '?', '#', '\t', '%2f', 'https')
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
+      const path = safeNext(`/${pieces.join('')}`)
+      return path === undefined || new URL(path, 'https://vpn.example').origin === 'https://vpn.example'
+    }),
+  )
+})

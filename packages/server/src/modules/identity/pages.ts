@@ -1,0 +1,40 @@
+import { escapeHtml, renderPage } from './page-layout.ts'
+
+/** The sign-in form. After a failure `message` says so and the name is filled in again. */
+export function loginPage({ username = '', next, message }: { username?: string; next?: string | undefined; message?: string }) {
+  const failed = message !== undefined
+  const alert = failed ? `<div class="alert" role="alert" id="problem">${escapeHtml(message)}</div>` : ''
+  const described = failed ? ' aria-describedby="problem"' : ''
+  const focus = (wanted: boolean) => (wanted ? ' autofocus' : '')
+  return renderPage(
+    failed ? 'Sign-in failed' : 'Sign in',
+    `<h1>Sign in</h1>
+<p>Administration of this control plane.</p>
+${alert}
+<form method="post" action="/admin/login">
+<label for="username">Username</label>
+<input id="username" name="username" type="text" autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="128" required value="${escapeHtml(username)}"${described}${focus(username === '')}>
+<label for="password">Password</label>
+<input id="password" name="password" type="password" autocomplete="current-password" maxlength="1024" required${described}${focus(username !== '')}>
+${next === undefined ? '' : `<input type="hidden" name="next" value="${escapeHtml(next)}">`}
+<button type="submit">Sign in</button>
+</form>`,
+  )
+}
+
+/** Who is signed in, and the way out. */
+export const homePage = (who: { username: string; tenant: string; roles: readonly string[]; expiresAt: Date }) =>
+  renderPage(
+    'Signed in',
+    `<h1>Signed in</h1>
+<p>You are signed in to the control plane.</p>
+<dl>
+<dt>User</dt><dd>${escapeHtml(who.username)}</dd>
+<dt>Tenant</dt><dd>${escapeHtml(who.tenant)}</dd>
+<dt>Roles</dt><dd>${escapeHtml(who.roles.join(', ') || 'none')}</dd>
+<dt>Until</dt><dd><time datetime="${who.expiresAt.toISOString()}">${who.expiresAt.toISOString().slice(0, 16).replace('T', ' ')} UTC</time></dd>
+</dl>
+<form method="post" action="/admin/logout">
+<button type="submit">Sign out</button>
+</form>`,
+  )

@@ -1,0 +1,50 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../db/database.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+
+type Found = { name: string; id: string }
+
+/** Users by user_id, username or e-mail; a name that fits more than one user is found for none. */
+export const usersNamed = async (tx: Tx, tenant: TenantId, names: readonly string[], ids: readonly string[]) =>
+  (
+    await sql<Found>`
+      select n.name, min(u.user_id::text) as id
+      from unnest(${names}::text[], ${ids}::text[]) as n (name, id)
+      join users u on u.tenant_id = ${tenant} and u.deleted_at is null
+        and (u.user_id::text = n.id or lower(u.username) = lower(n.name) or lower(u.email) = lower(n.name))
+      group by n.name having count(*) = 1`.execute(tx)
+  ).rows
+
+export const groupsNamed = async (tx: Tx, tenant: TenantId, names: readonly string[], ids: readonly string[]) =>
+  (
+    await sql<Found>`
+      select n.name, g.group_id::text as id from unnest(${names}::text[], ${ids}::text[]) as n (name, id)
+      join groups g on g.tenant_id = ${tenant} and (g.group_id::text = n.id or lower(g.name) = lower(n.name))`.execute(tx)
+  ).rows
+
+export const devicesNamed = async (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
+  (
+    await sql<{ id: string }>`
+      select device_id::text as id from devices where tenant_id = ${tenant} and device_id::text = any(${ids}::text[])`.execute(tx)
+  ).rows
+
+export const poolsNamed = async (tx: Tx, tenant: TenantId, names: readonly string[], ids: readonly string[]) =>
+  (
+    await sql<Found>`
+      select n.name, p.pool_id::text as id from unnest(${names}::text[], ${ids}::text[]) as n (name, id)
+      join gateway_pools p on p.tenant_id = ${tenant} and (p.pool_id::text = n.id or lower(p.name) = lower(n.name))`.execute(tx)
+  ).rows
+
+export const groupsOfUsers = async (tx: Tx, tenant: TenantId, userIds: readonly string[]) =>
+  (
+    await sql<{ user_id: string; group_ids: string[] }>`
+      select user_id, array_agg(group_id) as group_ids from group_members
+      where tenant_id = ${tenant} and user_id = any(${userIds}::uuid[]) group by user_id`.execute(tx)
+  ).rows
+
+/** Of these ids, those that exist in the tenant. */
+export const knownGroups = async (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
+  (
+    await sql<{ id: string }>`
+      select group_id::text as id from groups where tenant_id = ${tenant} and group_id = any(${ids}::uuid[])`.execute(tx)
+  ).rows.map((r) => r.id)

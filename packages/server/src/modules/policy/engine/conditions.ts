@@ -1,0 +1,135 @@
+import type { CompiledPolicy, CompiledRule } from './compile.ts'
+import type { DeviceFacts } from './facts.ts'
+import { inRange, parseAddress } from './network.ts'
+import { type CheckOutcome, evaluateCheck } from './posture.ts'
+import { isOpen, nextChange } from './time-window.ts'
+
+/** The circumstances of a connection. What is absent is unknown. Times are milliseconds since the epoch. */
+export type ConnectionContext = { at: number; source_ip?: string; country?: string; mfa_at?: number }
+
+export type ConditionState = 'holds' | 'fails' | 'unknown'
+
+export type Condition = {
+  readonly property: string
+  readonly expected: unknown
+  readonly actual: unknown
+  readonly state: ConditionState
+  /** When the state may change though nothing but time does. Infinity: never. */
+  readonly until: () => number
+}
+
+/** A device in its circumstances; checks are evaluated once, however many rules require them. */
+export type Situation = {
+  readonly compiled: CompiledPolicy
+  readonly facts: DeviceFacts
+  readonly context: ConnectionContext
+  readonly source: bigint | null
+  readonly outcomes: Map<number, CheckOutcome>
+}
+
+export const createSituation = (
+  compiled: CompiledPolicy,
+  facts: DeviceFacts,
+  context: ConnectionContext,
+): Situation => ({
+  compiled,
+  facts,
+  context,
+  source: context.source_ip === undefined ? null : parseAddress(context.source_ip),
+  outcomes: new Map(),
+})
+
+const never = (): number => Number.POSITIVE_INFINITY
+const none: readonly Condition[] = []
+const stateOf = (known: boolean, holds: boolean): ConditionState => (!known ? 'unknown' : holds ? 'holds' : 'fails')
+
+/** The conditions of a rule, each with what is the case. */
+export function conditionsOf(
+  { rule, checks, windows, sources, expiresAt }: CompiledRule,
+  situation: Situation,
+): readonly Condition[] {
+  const { when, expires_at } = rule
+  if (!when && expires_at === undefined) return none
+  const { at, source_ip, country, mfa_at } = situation.context
+  const conditions: Condition[] = checks.map((check) => postureCondition(check, situation))
+  const add = (
+    property: string,
+    expected: unknown,
+    actual: unknown,
+    state: ConditionState,
+    until: () => number,
+  ): void => {
+    conditions.push({ property, expected, actual: actual ?? null, state, until })
+  }
+  if (expires_at !== undefined) {
+    const isBefore = at < expiresAt
+    add(
+      'expires_at',
+      expires_at,
+      new Date(at).toISOString(),
+      stateOf(true, isBefore),
+      isBefore ? () => expiresAt : never,
+    )
+  }
+  if (when?.time) {
+    add('time', when.time, new Date(at).toISOString(), stateOf(true, isOpen(windows, at)), () =>
+      nextChange(windows, at),
+    )
+  }
+  if (when?.countries) {
+    add(
+      'country',
+      when.countries,
+      country,
+      stateOf(country !== undefined, when.countries.includes(country ?? '')),
+      never,
+    )
+  }
+  if (when?.cidrs) {
+    const { source } = situation
+    const isInside = source !== null && sources.some((range) => inRange(range, source))
+    add('source_ip', when.cidrs, source_ip, stateOf(source !== null, isInside), never)
+  }
+  if (when?.mfa_within_seconds !== undefined) {
+    const staleAt = (mfa_at ?? 0) + when.mfa_within_seconds * 1_000 + 1
+    const proved = mfa_at === undefined ? null : new Date(mfa_at).toISOString()
+    const isFresh = at < staleAt
+    add(
+      'mfa_within_seconds',
+      when.mfa_within_seconds,
+      proved,
+      stateOf(mfa_at !== undefined, isFresh),
+      isFresh ? () => staleAt : never,
+    )
+  }
+  return conditions
+}
+
+function postureCondition(index: number, { compiled, facts, context, outcomes }: Situation): Condition {
+  const check = compiled.checks[index]
+  if (!check) throw new RangeError(`the policy has no posture check ${index}`)
+  const outcome = outcomes.get(index) ?? evaluateCheck(check, facts, context.at)
+  outcomes.set(index, outcome)
+  const isBinding = check.enforcement === 'enforce'
+  return {
+    property: `posture.${check.id}`,
+    expected: isBinding ? 'passed' : check.enforcement,
+    actual: outcome.reason,
+    state: isBinding ? stateOf(outcome.value !== null, outcome.value === true) : 'holds',
+    until: isBinding ? () => outcome.until : never,
+  }
+}
+
+/**
+ * Whether a condition lets its rule count. Unknown is on the side of refusal: it fails an allow rule and does not switch
+ * off a deny rule.
+ */
+export const isMet = ({ action }: CompiledRule, { state }: Condition): boolean =>
+  action === 'allow' ? state === 'holds' : state !== 'fails'
+
+/** When `conditions.every(isMet)` may change though nothing but time does. */
+export function untilOf(rule: CompiledRule, conditions: readonly Condition[]): number {
+  const unmet = conditions.filter((condition) => !isMet(rule, condition)).map((condition) => condition.until())
+  if (unmet.length > 0) return Math.max(...unmet)
+  return Math.min(...conditions.map((condition) => condition.until()))
+}

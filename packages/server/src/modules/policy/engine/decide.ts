@@ -1,0 +1,133 @@
+import { membersOf } from './bits.ts'
+import type { CompiledPolicy, CompiledRule } from './compile.ts'
+import {
+  type Condition,
+  type ConnectionContext,
+  conditionsOf,
+  createSituation,
+  isMet,
+  type Situation,
+  untilOf,
+} from './conditions.ts'
+import type { DeviceFacts } from './facts.ts'
+import { type Aim, aimAt, reachesSome } from './reach.ts'
+import { type Concern, concernOf, isConcerned, ruleAt } from './select.ts'
+import type { Target } from './target.ts'
+
+export type Decision = {
+  decision: 'allow' | 'deny'
+  /** The rule that decided; null when none matched. */
+  rule_id: string | null
+  /** One sentence. */
+  reason: string
+  /** When the answer may change though nothing but time does, in milliseconds since the epoch; null when it won't. */
+  valid_until: number | null
+  /** Every rule that concerns the device, by id. */
+  rules: ExplainedRule[]
+}
+
+export type ExplainedRule = {
+  rule_id: string
+  action: 'allow' | 'deny'
+  /** Whether the rule speaks of the target, or of some of it. */
+  covers_target: boolean
+  /** Whether it also counts: all its conditions let it. */
+  matched: boolean
+  conditions: { property: string; expected: unknown; actual: unknown; passed: boolean }[]
+}
+
+/**
+ * Whether a device may reach a target now, and why. Deny wins over allow; nothing matched is denied. A target that is more
+ * than one address and port (a resource, a network, no port given) is allowed when some of it is: what is denied is out of
+ * reach altogether.
+ */
+export function decide(
+  compiled: CompiledPolicy,
+  facts: DeviceFacts,
+  context: ConnectionContext,
+  target: Target,
+): Decision {
+  const situation = createSituation(compiled, facts, context)
+  const concern = concernOf(compiled, facts)
+  const verdict = judge(situation, concern, aimAt(compiled, target))
+  const covered = new Set(verdict.considered.map(({ rule }) => rule.id))
+  return {
+    decision: verdict.decision,
+    rule_id: verdict.rule?.id ?? null,
+    reason: verdict.reason,
+    valid_until: finite(validUntil(verdict)),
+    rules: membersOf(concern.rules).map((index) => explain(ruleAt(compiled, index), situation, covered)),
+  }
+}
+
+const finite = (instant: number): number | null => (Number.isFinite(instant) ? instant : null)
+
+function explain(rule: CompiledRule, situation: Situation, covered: ReadonlySet<string>): ExplainedRule {
+  const conditions = conditionsOf(rule, situation)
+  const covers = covered.has(rule.id)
+  return {
+    rule_id: rule.id,
+    action: rule.action,
+    covers_target: covers,
+    matched: covers && conditions.every((condition) => isMet(rule, condition)),
+    conditions: conditions.map((condition) => ({
+      property: condition.property,
+      expected: condition.expected,
+      actual: condition.actual,
+      passed: isMet(rule, condition),
+    })),
+  }
+}
+
+type Considered = { readonly rule: CompiledRule; readonly conditions: readonly Condition[]; readonly met: boolean }
+
+export type Verdict = {
+  readonly decision: 'allow' | 'deny'
+  readonly rule: CompiledRule | null
+  readonly reason: string
+  /** Rules that concern the device and speak of the target. */
+  readonly considered: readonly Considered[]
+}
+
+/** The decision without the account of it. Of several rules that allow, the one that does so longest decides. */
+export function judge(situation: Situation, concern: Concern, aim: Aim): Verdict {
+  const { compiled } = situation
+  const considered: Considered[] = []
+  for (const index of aim.rules) {
+    if (!isConcerned(concern, index)) continue
+    const rule = ruleAt(compiled, index)
+    const conditions = conditionsOf(rule, situation)
+    considered.push({ rule, conditions, met: conditions.every((condition) => isMet(rule, condition)) })
+  }
+  const denies = considered.filter(({ rule, met }) => met && rule.action === 'deny').map(({ rule }) => rule)
+  const allows = considered.filter(({ rule, met }) => met && rule.action === 'allow')
+  const reaching = denies.length === 0 ? allows : allows.filter(({ rule }) => reachesSome(compiled, aim, rule, denies))
+  const best = longest(reaching)
+  if (best) return { decision: 'allow', rule: best.rule, reason: `rule "${best.rule.id}" allows it`, considered }
+  const [denying = null] = denies
+  const reason = denying ? `rule "${denying.id}" denies it` : (aim.problem ?? nothingMatched(considered))
+  return { decision: 'deny', rule: denying, reason, considered }
+}
+
+function longest(reaching: readonly Considered[]): Considered | undefined {
+  const [first, ...others] = reaching
+  if (!first || others.length === 0 || first.conditions.length === 0) return first
+  const untils = new Map(reaching.map((item) => [item, untilOf(item.rule, item.conditions)]))
+  return others.reduce((best, item) => ((untils.get(item) ?? 0) > (untils.get(best) ?? 0) ? item : best), first)
+}
+
+function nothingMatched(considered: readonly Considered[]): string {
+  const nearest = considered.find(({ rule }) => rule.action === 'allow')
+  if (!nearest) return 'no rule allows it, and nothing is allowed unless a rule does'
+  const failed = nearest.conditions
+    .filter((condition) => !isMet(nearest.rule, condition))
+    .map(({ property }) => property)
+  return `rule "${nearest.rule.id}" would allow it, but does not count now: ${failed.join(', ')}`
+}
+
+/** An allow lasts while its rule counts and no rule that denies begins to; a deny, while no rule changes sides. */
+function validUntil({ decision, rule, considered }: Verdict): number {
+  const matter =
+    decision === 'allow' ? considered.filter((item) => item.rule === rule || item.rule.action === 'deny') : considered
+  return Math.min(...matter.map((item) => untilOf(item.rule, item.conditions)))
+}

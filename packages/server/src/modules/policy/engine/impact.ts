@@ -1,0 +1,94 @@
+import type { CompiledPolicy } from './compile.ts'
+import type { DeviceFacts } from './facts.ts'
+import { createGrants } from './grants.ts'
+import { type Selection, selectVariant } from './select.ts'
+import { variantContent } from './variant.ts'
+
+export type Impact = {
+  devices_examined: number
+  /** Devices whose variant changes, be it by a setting. */
+  devices_affected: number
+  grants_gained: number
+  grants_lost: number
+}
+
+type Change = { readonly affected: boolean; readonly gained: number; readonly lost: number }
+type View = { readonly content: string; readonly grants: ReadonlySet<string> }
+
+const maxRemembered = 50_000
+
+/**
+ * What a publish does to devices. The caller adds them in chunks, as it reads them; devices that share both variants cost
+ * two look-ups. What counts as a grant is said in `grants.ts`.
+ */
+export function createImpact(before: CompiledPolicy | null, after: CompiledPolicy) {
+  const numbers = new Map<string, number>()
+  const viewBefore = before && createViews(before, numbers)
+  const viewAfter = createViews(after, numbers)
+  const changes = new Map<string, Change>()
+  const result: Impact = { devices_examined: 0, devices_affected: 0, grants_gained: 0, grants_lost: 0 }
+
+  const changeOf = (old: Selection | null, now: Selection): Change => {
+    const key = old ? old.key + now.key : now.key
+    const known = changes.get(key)
+    if (known) return known
+    if (changes.size >= maxRemembered) changes.clear()
+    const was: View = old && viewBefore ? viewBefore(old) : nothing
+    const is = viewAfter(now)
+    const change = {
+      affected: was.content !== is.content,
+      gained: countOutside(is.grants, was.grants),
+      lost: countOutside(was.grants, is.grants),
+    }
+    changes.set(key, change)
+    return change
+  }
+
+  return {
+    add(facts: DeviceFacts, nowMs: number): void {
+      const old = before && selectVariant(before, facts, nowMs)
+      const { affected, gained, lost } = changeOf(old, selectVariant(after, facts, nowMs))
+      result.devices_examined++
+      if (affected) result.devices_affected++
+      result.grants_gained += gained
+      result.grants_lost += lost
+    },
+    result: (): Impact => ({ ...result }),
+  }
+}
+
+const nothing: View = { content: '', grants: new Set() }
+
+function countOutside(grants: ReadonlySet<string>, others: ReadonlySet<string>): number {
+  let count = 0
+  for (const grant of grants) if (!others.has(grant)) count++
+  return count
+}
+
+/** The content of each rule is spelled once and then goes by a number that both policies share. */
+function createViews(compiled: CompiledPolicy, numbers: Map<string, number>): (selection: Selection) => View {
+  const views = new Map<string, View>()
+  const grantsOf = createGrants(compiled)
+  const numberOf = (text: string): number => {
+    const number = numbers.get(text) ?? numbers.size
+    numbers.set(text, number)
+    return number
+  }
+  const bare = { rules: [], checks: [], key: '', valid_until: null }
+  const settings = numberOf(JSON.stringify(variantContent(compiled, bare)))
+  const rules = compiled.rules.map((_, i) =>
+    numberOf(JSON.stringify(variantContent(compiled, { ...bare, rules: [i] }))),
+  )
+  const checks = compiled.checks.map((_, i) =>
+    numberOf(JSON.stringify(variantContent(compiled, { ...bare, checks: [i] }))),
+  )
+  return (selection) => {
+    const known = views.get(selection.key)
+    if (known) return known
+    if (views.size >= maxRemembered) views.clear()
+    const parts = [settings, ...selection.rules.map((i) => rules[i]), '', ...selection.checks.map((i) => checks[i])]
+    const view = { content: parts.join(), grants: grantsOf(selection) }
+    views.set(selection.key, view)
+    return view
+  }
+}

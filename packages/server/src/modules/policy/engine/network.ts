@@ -1,0 +1,93 @@
+import ipaddr from 'ipaddr.js'
+
+/**
+ * Addresses of both families as points on one line, so that a network is a range and two networks are nested or apart.
+ * IPv6 comes first; IPv4 follows above it. An IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2) is the IPv4 address it maps.
+ */
+export type AddressRange = { readonly lo: bigint; readonly hi: bigint }
+
+const v4Base = 1n << 128n
+const mapped = 0xffffn
+
+type Address = { readonly width: 32 | 128; readonly value: bigint }
+
+const maxText = 45
+const isAddressPart = (c: string): boolean =>
+  (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c === ':' || c === '.'
+
+function readAddress(text: string): Address | null {
+  if (text.length > maxText) return null
+  for (let i = 0; i < text.length; i++) if (!isAddressPart(text.charAt(i))) return null
+  return text.includes(':') ? readV6(text) : readV4(text)
+}
+
+/** Only the canonical four decimal parts: `010.0.0.1` and `0x7f000001` mean different things to different readers. */
+function readV4(text: string): Address | null {
+  const parts = text.split('.')
+  if (parts.length !== 4) return null
+  let value = 0
+  for (const part of parts) {
+    const byte = Number(part)
+    if (!(byte <= 255) || String(byte) !== part) return null
+    value = value * 256 + byte
+  }
+  return { width: 32, value: BigInt(value) }
+}
+
+function readV6(text: string): Address | null {
+  if (!ipaddr.IPv6.isValid(text)) return null
+  const bytes = ipaddr.IPv6.parse(text).toByteArray()
+  return { width: 128, value: bytes.reduce((n, byte) => (n << 8n) | BigInt(byte), 0n) }
+}
+
+const isMapped = ({ width, value }: Address): boolean => width === 128 && value >> 32n === mapped
+const unmapped = (address: Address): Address =>
+  isMapped(address) ? { width: 32, value: address.value & 0xffffffffn } : address
+
+const pointOf = ({ width, value }: Address): bigint => (width === 32 ? v4Base + value : value)
+
+function textOf({ width, value }: Address): string {
+  const bytes = Array.from({ length: width / 8 }, (_, i) => Number((value >> BigInt(width - 8 - i * 8)) & 0xffn))
+  return width === 32 ? bytes.join('.') : new ipaddr.IPv6(bytes).toRFC5952String()
+}
+
+/** The point of an address, or null when the text is not one. */
+export function parseAddress(text: string): bigint | null {
+  const address = readAddress(text)
+  return address && pointOf(unmapped(address))
+}
+
+export type Network = { readonly range: AddressRange; readonly cidr: string }
+
+/** A network in its canonical spelling, or a sentence that says how to correct it. A bare address is a network of one. */
+export function parseNetwork(text: string): Network | { problem: string } {
+  const slash = text.indexOf('/')
+  const address = readAddress(slash < 0 ? text : text.slice(0, slash))
+  if (!address) return { problem: `"${text}" is not an address or CIDR; write it like 10.1.0.0/16 or fd00:1::/64` }
+  if (isMapped(address)) {
+    return { problem: `"${text}" is an IPv4-mapped address; write it as IPv4: ${textOf(unmapped(address))}` }
+  }
+  const { width, value } = address
+  const prefix = slash < 0 ? width : readPrefix(text.slice(slash + 1), width)
+  if (prefix === null) return { problem: `"${text}" needs a prefix length from 0 to ${width}` }
+  const free = BigInt(width - prefix)
+  const first: Address = { width, value: (value >> free) << free }
+  const cidr = `${textOf(first)}/${prefix}`
+  if (first.value !== value) return { problem: `"${text}" has bits set behind its prefix; write ${cidr}` }
+  const lo = pointOf(first)
+  return { range: { lo, hi: lo | ((1n << free) - 1n) }, cidr }
+}
+
+function readPrefix(text: string, width: number): number | null {
+  const value = Number(text)
+  return String(value) === text && Number.isInteger(value) && value >= 0 && value <= width ? value : null
+}
+
+/** For text that has been checked before. Throws when it has not. */
+export function networkOf(text: string): Network {
+  const network = parseNetwork(text)
+  if ('problem' in network) throw new Error(network.problem)
+  return network
+}
+
+export const inRange = (range: AddressRange, point: bigint): boolean => range.lo <= point && point <= range.hi

@@ -1,0 +1,19 @@
+/** A mistake in a document: where it is, such as `rules[3].to[0]`, and what to do about it. */
+export type DocumentError = { field: string; message: string }
+
+export type Step = string | number
+
+const isPlain = (key: string): boolean =>
+  key !== '' &&
+  [...key].every((c) => (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || '_-'.includes(c))
+
+/** `['rules', 3, 'to', 0]` as `rules[3].to[0]`; a key with other characters as `resources["a.b"]`. */
+export function positionOf(steps: readonly Step[]): string {
+  let text = ''
+  for (const step of steps) {
+    if (typeof step === 'number') text += `[${step}]`
+    else if (!isPlain(step)) text += `[${JSON.stringify(step.slice(0, 80))}]`
+    else text += text === '' ? step : `.${step}`
+  }
+  return text
+}

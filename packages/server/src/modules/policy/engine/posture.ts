@@ -1,0 +1,110 @@
+import type { PolicyPostureCheck } from '@holdfast/contract/policy-document'
+import { evaluateExpression, factOf, type Truth } from './evaluate.ts'
+import { type Expression, factsIn, parseExpression } from './expression.ts'
+import type { DeviceFacts } from './facts.ts'
+
+export type Enforcement = 'audit' | 'warn' | 'enforce'
+
+export type CompiledCheck = {
+  readonly id: string
+  readonly platforms: ReadonlySet<string> | null
+  readonly expression: Expression
+  readonly text: string
+  readonly facts: readonly string[]
+  readonly freshnessMs: number
+  readonly severity: 'low' | 'medium' | 'high' | 'critical'
+  readonly enforcement: Enforcement
+  readonly remediation: string
+}
+
+export const compileCheck = (id: string, check: PolicyPostureCheck): CompiledCheck => {
+  const expression = parseExpression(check.expression)
+  return {
+    id,
+    platforms: check.platforms ? new Set<string>(check.platforms) : null,
+    expression,
+    text: check.expression,
+    facts: factsIn(expression),
+    freshnessMs: (check.freshness_seconds ?? 3_600) * 1_000,
+    severity: check.severity ?? 'medium',
+    enforcement: check.enforcement ?? 'enforce',
+    remediation: check.remediation ?? '',
+  }
+}
+
+export type ReasonCode = 'passed' | 'not_applicable' | 'failed' | 'no_report' | 'stale_report' | 'fact_missing'
+
+/** `until`: when the outcome may change without a new report; Infinity when it can't. */
+export type CheckOutcome = { readonly value: Truth; readonly reason: ReasonCode; readonly until: number }
+
+const never = Number.POSITIVE_INFINITY
+const notApplicable: CheckOutcome = { value: true, reason: 'not_applicable', until: never }
+const noReport: CheckOutcome = { value: null, reason: 'no_report', until: never }
+const staleReport: CheckOutcome = { value: null, reason: 'stale_report', until: never }
+
+/** One check against the last report. No report, one too old, or a missing fact is unknown (null), which is not passed. */
+export function evaluateCheck(check: CompiledCheck, facts: DeviceFacts, nowMs: number): CheckOutcome {
+  if (check.platforms && !check.platforms.has(facts.platform)) return notApplicable
+  if (!facts.posture) return noReport
+  const staleAt = facts.posture.reported_at + check.freshnessMs
+  if (nowMs >= staleAt) return staleReport
+  const { value, until } = evaluateExpression(check.expression, facts.posture.facts, nowMs)
+  const reason = value === null ? 'fact_missing' : value ? 'passed' : 'failed'
+  return { value, reason, until: Math.min(until, staleAt) }
+}
+
+export type CheckResult = {
+  id: string
+  passed: boolean
+  reason_code: ReasonCode
+  /** What the report said of the facts the check reads (null: nothing), and what was asked. For administrators only. */
+  actual: Record<string, unknown>
+  expected: string
+  severity: CompiledCheck['severity']
+  enforcement: Enforcement
+  remediation: string
+  applies: boolean
+}
+
+export type PostureVerdict = 'compliant' | 'non_compliant' | 'unknown'
+
+export type PostureResult = { checks: CheckResult[]; verdict: PostureVerdict; valid_until: number | null }
+
+/**
+ * Every check of a policy. The verdict looks at the enforced checks that apply: one that failed makes the device
+ * non-compliant, else one that is unknown makes it unknown. A device that never reported is never compliant.
+ */
+export function evaluateChecks(
+  compiled: { readonly checks: readonly CompiledCheck[] },
+  facts: DeviceFacts,
+  nowMs: number,
+): PostureResult {
+  const outcomes = compiled.checks.map((check) => ({ check, outcome: evaluateCheck(check, facts, nowMs) }))
+  const enforced = outcomes.filter(({ check }) => check.enforcement === 'enforce').map(({ outcome }) => outcome.value)
+  const until = Math.min(...outcomes.map(({ outcome }) => outcome.until))
+  return {
+    checks: outcomes.map(({ check, outcome }) => resultOf(check, outcome, facts)),
+    verdict: verdictOf(enforced, facts.posture !== null),
+    valid_until: Number.isFinite(until) ? until : null,
+  }
+}
+
+function verdictOf(enforced: readonly Truth[], reported: boolean): PostureVerdict {
+  if (enforced.includes(false)) return 'non_compliant'
+  return reported && !enforced.includes(null) ? 'compliant' : 'unknown'
+}
+
+function resultOf(check: CompiledCheck, outcome: CheckOutcome, { posture }: DeviceFacts): CheckResult {
+  const reported = posture?.facts ?? {}
+  return {
+    id: check.id,
+    passed: outcome.value === true,
+    reason_code: outcome.reason,
+    actual: Object.fromEntries(check.facts.map((name) => [name, factOf(reported, name) ?? null])),
+    expected: check.text,
+    severity: check.severity,
+    enforcement: check.enforcement,
+    remediation: check.remediation,
+    applies: outcome.reason !== 'not_applicable',
+  }
+}

@@ -1,0 +1,77 @@
+import type { PolicyDocument, PolicySubjects } from '@holdfast/contract/policy-document'
+import { type DocumentError, positionOf, type Step } from './position.ts'
+
+const kinds = ['users', 'groups', 'devices', 'pools'] as const
+type Kind = (typeof kinds)[number]
+
+/** Name as written → positions where it stands. */
+export type References = Record<Kind, Map<string, string[]>>
+/** Name as written → id. */
+export type Lookup = Readonly<Record<Kind, ReadonlyMap<string, string>>>
+
+/** A document with the ids its names stood for when it was resolved. Plain JSON, to be stored with a published version. */
+export type ResolvedPolicy = { readonly document: PolicyDocument } & Readonly<
+  Record<Kind, Readonly<Record<string, string>>>
+>
+
+/**
+ * What the directory must know: users (user_id, username or email), groups (group_id or name), devices (device_id) and
+ * gateway pools (pool_id or name). Names of the document's own groups are not among them.
+ */
+export function referencesOf(document: PolicyDocument): References {
+  const references: References = { users: new Map(), groups: new Map(), devices: new Map(), pools: new Map() }
+  const own = document.groups ?? {}
+  const add = (kind: Kind, name: string | undefined, at: readonly Step[]): void => {
+    if (name === undefined || (kind === 'groups' && Object.hasOwn(own, name))) return
+    const positions = references[kind].get(name)
+    if (positions) positions.push(positionOf(at))
+    else references[kind].set(name, [positionOf(at)])
+  }
+  const addSubjects = (subjects: PolicySubjects | undefined, at: readonly Step[]): void => {
+    for (const kind of ['users', 'groups', 'devices'] as const) {
+      for (const [i, name] of (subjects?.[kind] ?? []).entries()) add(kind, name, [...at, kind, i])
+    }
+  }
+
+  for (const [name, group] of Object.entries(own)) addSubjects(group, ['groups', name])
+  for (const [name, { pool }] of Object.entries(document.resources ?? {}))
+    add('pools', pool, ['resources', name, 'pool'])
+  for (const [i, rule] of document.rules.entries()) {
+    addSubjects(rule.from, ['rules', i, 'from'])
+    addSubjects(rule.except, ['rules', i, 'except'])
+    for (const [j, pool] of (rule.via ?? []).entries()) add('pools', pool, ['rules', i, 'via', j])
+  }
+  for (const [i, { from }] of (document.tests ?? []).entries()) {
+    add('users', from.user, ['tests', i, 'from', 'user'])
+    add('groups', from.group, ['tests', i, 'from', 'group'])
+    add('devices', from.device, ['tests', i, 'from', 'device'])
+  }
+  return references
+}
+
+const nouns = { users: 'user', groups: 'group', devices: 'device', pools: 'gateway pool' } as const
+
+/** Puts ids to the names of a checked document, or says at which positions a name means nothing. At most `limit` errors. */
+export function resolveDocument(
+  document: PolicyDocument,
+  lookup: Lookup,
+  limit = 50,
+): { resolved: ResolvedPolicy } | { errors: DocumentError[] } {
+  const references = referencesOf(document)
+  const errors: DocumentError[] = []
+  const tableOf = (kind: Kind): Record<string, string> => {
+    const entries: [string, string][] = []
+    for (const [name, positions] of references[kind]) {
+      const id = lookup[kind].get(name)
+      if (id !== undefined) entries.push([name, id])
+      else
+        for (const field of positions)
+          errors.push({ field, message: `no ${nouns[kind]} is called "${name}"; create it or correct the name` })
+    }
+    return Object.fromEntries(entries)
+  }
+  const [users, groups, devices, pools] = [tableOf('users'), tableOf('groups'), tableOf('devices'), tableOf('pools')]
+  return errors.length > 0
+    ? { errors: errors.slice(0, limit) }
+    : { resolved: { document, users, groups, devices, pools } }
+}

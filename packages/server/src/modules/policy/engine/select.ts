@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto'
+import { selectRules } from './atoms.ts'
+import { type Bits, equalBits, hasBit, hashBits, membersOf, wordsFor } from './bits.ts'
+import type { CompiledPolicy } from './compile.ts'
+import type { DeviceFacts } from './facts.ts'
+import { evaluateCheck } from './posture.ts'
+
+/** What a device gets of a policy. */
+export type Selection = {
+  /** The same for all devices of this policy that share the selection, and for no other. */
+  readonly key: string
+  /** Indices into `compiled.rules`, ascending. */
+  readonly rules: readonly number[]
+  /** Indices of the posture checks its rules require, whether they pass or not, ascending. */
+  readonly checks: readonly number[]
+  /** When a posture verdict may change without a new report, in milliseconds since the epoch. */
+  readonly valid_until: number | null
+}
+
+/** The rules that concern a device by who it is, before posture. Shared by all devices they concern alike. */
+export type Concern = {
+  readonly rules: Bits
+  /** Checks those rules require; the enforced ones decide which of the rules remain. */
+  readonly required: readonly number[]
+  readonly enforced: readonly number[]
+  readonly selections: Map<string, Selection>
+}
+
+type Memory = { readonly concerns: Map<number, Concern[]>; readonly scratch: Bits; count: number }
+
+const memories = new WeakMap<CompiledPolicy, Memory>()
+const maxConcerns = 20_000
+const maxSelections = 256
+
+function memoryOf(compiled: CompiledPolicy): Memory {
+  const known = memories.get(compiled)
+  if (known) return known
+  const memory = {
+    concerns: new Map<number, Concern[]>(),
+    scratch: new Uint32Array(wordsFor(compiled.rules.length)),
+    count: 0,
+  }
+  memories.set(compiled, memory)
+  return memory
+}
+
+/** The rules that concern a device by its user, groups, tags and id. `documentGroup` asks for someone of that group. */
+export function concernOf(compiled: CompiledPolicy, facts: DeviceFacts, documentGroup: string | null = null): Concern {
+  const memory = memoryOf(compiled)
+  const { scratch } = memory
+  selectRules(compiled.from, compiled.except, facts, scratch, documentGroup)
+  const hash = hashBits(scratch)
+  const alike = memory.concerns.get(hash)
+  const known = alike?.find((concern) => equalBits(concern.rules, scratch))
+  if (known) return known
+
+  if (++memory.count > maxConcerns) {
+    memory.concerns.clear()
+    memory.count = 1
+  }
+  const concern = createConcern(compiled, scratch.slice())
+  memory.concerns.set(hash, [...(memory.concerns.get(hash) ?? []), concern])
+  return concern
+}
+
+function createConcern(compiled: CompiledPolicy, rules: Bits): Concern {
+  const required = [...compiled.checks.keys()].filter((check) =>
+    compiled.requiredBy[check]?.some((word, i) => (word & (rules[i] ?? 0)) !== 0),
+  )
+  const enforced = required.filter((check) => compiled.checks[check]?.enforcement === 'enforce')
+  return { rules, required, enforced, selections: new Map() }
+}
+
+/**
+ * The rules of a device: those that concern it, less those its posture switches off. An enforced check must pass for an
+ * allow rule to remain, and must be known to fail for a deny rule to go; the other checks switch nothing off.
+ */
+export function selectVariant(compiled: CompiledPolicy, facts: DeviceFacts, nowMs: number): Selection {
+  const concern = concernOf(compiled, facts)
+  let until = Number.POSITIVE_INFINITY
+  let verdicts = ''
+  for (const check of concern.enforced) {
+    const known = compiled.checks[check]
+    if (!known) continue
+    const outcome = evaluateCheck(known, facts, nowMs)
+    until = Math.min(until, outcome.until)
+    verdicts += outcome.value === null ? '?' : outcome.value ? '+' : '-'
+  }
+  const selection = concern.selections.get(verdicts) ?? createSelection(compiled, concern, verdicts)
+  return Number.isFinite(until) ? { ...selection, valid_until: until } : selection
+}
+
+function createSelection(compiled: CompiledPolicy, concern: Concern, verdicts: string): Selection {
+  const verdictOf = new Map(concern.enforced.map((check, i) => [check, verdicts[i]]))
+  const rules = membersOf(concern.rules).filter((index) => {
+    const { action, checks } = ruleAt(compiled, index)
+    const outcomes = checks.map((check) => verdictOf.get(check) ?? '+')
+    return action === 'allow' ? outcomes.every((o) => o === '+') : !outcomes.includes('-')
+  })
+  const selection: Selection = {
+    key: keyOf(compiled, rules, concern.required),
+    rules,
+    checks: concern.required,
+    valid_until: null,
+  }
+  if (concern.selections.size >= maxSelections) concern.selections.clear()
+  concern.selections.set(verdicts, selection)
+  return selection
+}
+
+/** Made of names, not of indices: it stays the same when the policy is compiled again. */
+function keyOf(compiled: CompiledPolicy, rules: readonly number[], checks: readonly number[]): string {
+  const names = [...rules.map((i) => ruleAt(compiled, i).id), '', ...checks.map((i) => compiled.checks[i]?.id)]
+  return createHash('sha256').update(names.join('\n')).digest('base64url')
+}
+
+export function ruleAt(compiled: CompiledPolicy, index: number) {
+  const rule = compiled.rules[index]
+  if (!rule) throw new RangeError(`the policy has no rule ${index}`)
+  return rule
+}
+
+/** Whether a rule concerns a device, by who it is. */
+export const isConcerned = (concern: Concern, rule: number): boolean => hasBit(concern.rules, rule)

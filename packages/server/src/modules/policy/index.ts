@@ -1,0 +1,198 @@
+import type { Change, Changes } from '../../db/changes.ts'
+import type { Database } from '../../db/database.ts'
+import type { Feed } from '../../db/feed.ts'
+import { orderOf, type Pager } from '../../db/page.ts'
+import type { Handlers } from '../../http/serve.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+import { fail } from '../../kernel/app-error.ts'
+import { decodeId, encodeId } from '../../kernel/ids.ts'
+import type { Audit } from '../audit/index.ts'
+import type { Appraisal, Fleet, FleetDevice } from '../devices/index.ts'
+import type { Trust } from '../trust/index.ts'
+import { createCandidates, refuseDocument } from './candidate.ts'
+import { createDelivery } from './delivery.ts'
+import { diffPolicies, evaluateChecks } from './engine/index.ts'
+import * as queries from './policy.queries.ts'
+import { createPublishing } from './publish.ts'
+import { createQuestions } from './questions.ts'
+import { createReach } from './reach.ts'
+import { createPolicyStore } from './store.ts'
+import { factsOf } from './tenant-policy.ts'
+import { viewBundle, viewDecision } from './view.ts'
+import { createWaiters } from './waiters.ts'
+
+export type { VariantContent } from './engine/index.ts'
+export type { TenantPolicy, Variant } from './tenant-policy.ts'
+
+const maxWaitSeconds = 55
+const maxWaiters = 50_000
+
+export function createPolicy(deps: {
+  db: Database
+  audit: Audit
+  changes: Changes
+  feed: Feed
+  pager: Pager
+  fleet: Fleet
+  trust: Trust
+  now: () => Date
+  onError: (e: unknown) => void
+}) {
+  const { db, changes, fleet, pager, now } = deps
+  const store = createPolicyStore(deps)
+  const readCandidate = createCandidates(deps)
+  const publishing = createPublishing({ ...deps, store, readCandidate })
+  const questions = createQuestions({ ...deps, store })
+  const reachOf = createReach({ ...deps, store })
+  const delivery = createDelivery({ ...deps, store })
+
+  const touchedDevices = async (tenant: TenantId, { kind, subject }: Change): Promise<readonly string[]> => {
+    if (kind === 'device') return [subject]
+    if (kind === 'user') return fleet.devicesOfUser(tenant, subject)
+    return kind === 'group' ? fleet.devicesOfGroup(tenant, subject) : []
+  }
+  const digestNow = (tenant: TenantId, deviceId: string) => {
+    const digest = (device: FleetDevice | undefined) => {
+      if (!device || device.status === 'revoked' || device.status === 'suspended') return undefined
+      const variant = delivery.variantOf(device)
+      return variant instanceof Promise ? variant.then((v) => v.digest) : variant.digest
+    }
+    const device = fleet.device(tenant, deviceId)
+    return device instanceof Promise ? device.then(digest) : digest(device)
+  }
+  const waiters = createWaiters({ max: maxWaiters, digestOf: digestNow, touchedDevices })
+  changes.onChange((tenant, _seq, list) => void waiters.onChange(tenant, list).catch(deps.onError))
+
+  const bundleView = async (tenant: TenantId, bundleId: string) => {
+    const row = await db.inTenant(tenant, (tx) => queries.bundleById(tx, tenant, bundleId))
+    if (!row) return fail('not_found', 'no such policy bundle')
+    return { ...viewBundle(row, (await reachOf(tenant, [row.version]))(row.version)), policy: row.document as Record<string, unknown> }
+  }
+  const deviceOf = async (tenant: TenantId, id: string) => (await fleet.device(tenant, id)) ?? fail('not_found', 'no such device')
+
+  const handlers = {
+    publishPolicy: async ({ actor, body }) => bundleView(actor.tenantId, await publishing.publish(actor, body)),
+    listPolicyBundles: async ({ actor, query }) => {
+      const { limit, cursor, channel, sort = '-version' } = query
+      const order = orderOf(sort, { version: { column: 'version', kind: 'number' } }, 'bundle_id')
+      const found = await db.inTenant(actor.tenantId, (tx) =>
+        pager.page(
+          queries.selectBundles(tx, actor.tenantId, channel),
+          { ...(limit && { limit }), ...(cursor && { cursor }) },
+          order,
+          `listPolicyBundles|${actor.tenantId}|${channel ?? ''}`,
+        ),
+      )
+      const reach = await reachOf(actor.tenantId, found.items.map((b) => b.version))
+      return { items: found.items.map((b) => viewBundle(b, reach(b.version))), next_cursor: found.next_cursor }
+    },
+    getPolicyBundle: ({ actor, params }) =>
+      bundleView(actor.tenantId, decodeId('policy_bundle', params.bundle_id) ?? fail('not_found', 'no such policy bundle')),
+    validatePolicy: async ({ actor, body }) => {
+      const candidate = await readCandidate(actor.tenantId, body.policy)
+      if ('errors' in candidate) return { valid: false, errors: candidate.errors, tests: null, diff: null }
+      const stable = (await store.at(actor.tenantId)).versionOn('stable').compiled.resolved
+      return { valid: candidate.tests.failed === 0, errors: [], tests: candidate.tests, diff: diffPolicies(stable, candidate.resolved) }
+    },
+    simulatePolicy: async ({ actor, body }) => {
+      const tenant = actor.tenantId
+      const candidate = await readCandidate(tenant, body.policy)
+      if ('errors' in candidate) refuseDocument(candidate.errors)
+      const answers = []
+      for (const q of body.questions ?? []) {
+        const { before, after } = await questions.compare(tenant, q, candidate.compiled)
+        answers.push({ target: q.target, before: viewDecision(before), after: viewDecision(after) })
+      }
+      const policy = await store.at(tenant)
+      const diff = diffPolicies(policy.versionOn('stable').compiled.resolved, candidate.resolved)
+      const impact = await publishing.measure(tenant, policy, 'stable', candidate.compiled, diff)
+      return { answers, impact, tests: candidate.tests }
+    },
+    explainPolicy: async ({ actor, body }) => {
+      const { decision, channel, version, posture } = await questions.explain(actor.tenantId, body)
+      return {
+        ...viewDecision(decision),
+        channel,
+        version,
+        rules: decision.rules.map(({ rule_id, action, matched, conditions }) => ({
+          rule_id,
+          action,
+          matched,
+          conditions: conditions.map((c) => ({ ...c, expected: c.expected ?? null, actual: c.actual ?? null })),
+        })),
+        posture: posture.checks
+          .filter((c) => c.applies)
+          .map(({ id, passed, reason_code, expected, actual }) => ({ check_id: id, passed, reason_code, expected, actual })),
+        posture_verdict: posture.verdict,
+      }
+    },
+    policyDigest: async ({ actor, request }) => {
+      const device = await deviceOf(actor.tenantId, actor.principal.id)
+      const ifNoneMatch = request.headers['if-none-match']
+      const answer = await delivery.digest(device, ifNoneMatch)
+      const wait = waitSeconds(request.headers.prefer)
+      if (answer.status !== 304 || wait === 0) return answer
+      const digest = ifNoneMatch!.slice(1, -1)
+      await waiters.wait(actor.tenantId, device.deviceId, digest, wait, request.signal)
+      const after = await deviceOf(actor.tenantId, actor.principal.id)
+      if (after.status === 'revoked' || after.status === 'suspended') fail('unauthorized', 'missing or invalid credentials')
+      return delivery.digest(after, ifNoneMatch)
+    },
+    policyBundle: async ({ actor }) => delivery.bundle(await deviceOf(actor.tenantId, actor.principal.id)),
+  } satisfies Partial<Handlers>
+
+  const rulesUsing = async (tenant: TenantId, kind: 'groups' | 'pools', id: string): Promise<string[]> => {
+    const policy = await store.at(tenant)
+    const versions = [policy.versionOn('stable'), policy.versionOn('canary')]
+    const rules = versions.flatMap(({ compiled: { resolved } }) => {
+      const names = new Set(Object.entries(resolved[kind]).flatMap(([name, known]) => (known === id ? [name] : [])))
+      const { rules: all, resources = {}, groups = {} } = resolved.document
+      const uses = (value: unknown): boolean =>
+        typeof value === 'string' ? names.has(value) : typeof value === 'object' && value !== null && Object.values(value).some(uses)
+      const parts = kind === 'pools' ? [] : [...Object.entries(groups)].filter(([, g]) => uses(g.groups)).map(([name]) => `groups.${name}`)
+      const pooled = kind === 'pools' ? Object.entries(resources).filter(([, r]) => uses(r.pool)).map(([name]) => `resources.${name}`) : []
+      return [...all.filter((r) => (kind === 'pools' ? uses(r.via) : uses(r.from.groups) || uses(r.except?.groups))).map((r) => r.id), ...parts, ...pooled]
+    })
+    return [...new Set(rules)]
+  }
+
+  return {
+    handlers,
+    at: async (tenant: TenantId) => store.at(tenant),
+    atVersions: store.atVersions,
+    versionsAt: store.versionsAt,
+    bundleFor: (device: FleetDevice) => delivery.bundle(device),
+    policyOf: async (tenant: TenantId, deviceId: string) => {
+      const device = await fleet.device(tenant, deviceId)
+      if (!device || device.status === 'revoked') return undefined
+      const { channel, digest } = await delivery.variantOf(device)
+      return { channel, digest }
+    },
+    /** The checks of the policy that a device is under, on the given report. */
+    appraise: async (tenant: TenantId, device: FleetDevice, posture: { facts: Record<string, unknown>; reported_at: number }): Promise<Appraisal> => {
+      const compiled = (await store.at(tenant)).compiledFor(device)
+      const result = evaluateChecks(compiled, { ...factsOf(device), posture }, posture.reported_at)
+      return {
+        verdict: result.verdict,
+        validUntil: result.valid_until,
+        checks: result.checks
+          .filter((c) => c.applies && c.enforcement !== 'audit')
+          .map((c) => ({ id: c.id, passed: c.passed, remediation: c.passed ? null : c.remediation || null })),
+      }
+    },
+    rulesUsingPool: (tenant: TenantId, poolId: string) => rulesUsing(tenant, 'pools', encodeId('gateway_pool', poolId)),
+    rulesUsingGroup: (tenant: TenantId, groupId: string) => rulesUsing(tenant, 'groups', groupId),
+    finishImpacts: publishing.finishImpacts,
+    pruneVariants: () => db.acrossTenants((tx) => queries.pruneVariants(tx, new Date(now().getTime() - 86_400_000))),
+    waiting: waiters.count,
+    /** Answers every held request. */
+    stop: waiters.wakeAll,
+  }
+}
+export type Policy = ReturnType<typeof createPolicy>
+
+/** `Prefer: wait=N` (RFC 7240 §4.3), at most 55 seconds. */
+export function waitSeconds(prefer: string | string[] | undefined): number {
+  const [, seconds] = /(?:^|[,;]\s*)wait=(\d{1,4})(?:$|[\s,;])/.exec(String(prefer ?? '')) ?? []
+  return seconds === undefined ? 0 : Math.min(Number(seconds), maxWaitSeconds)
+}

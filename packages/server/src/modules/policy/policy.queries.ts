@@ -1,0 +1,170 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../db/database.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+
+type Channel = 'canary' | 'stable'
+
+export const channelsOf = (tx: Tx, tenant: TenantId) =>
+  tx.selectFrom('policy_channels').select(['channel', 'version']).where('tenant_id', '=', tenant).execute()
+
+export const bundleByVersion = (tx: Tx, tenant: TenantId, version: number) =>
+  tx
+    .selectFrom('policy_bundles')
+    .selectAll()
+    .where('tenant_id', '=', tenant)
+    .where('version', '=', version)
+    .executeTakeFirst()
+
+export const bundleById = (tx: Tx, tenant: TenantId, bundleId: string) =>
+  tx
+    .selectFrom('policy_bundles')
+    .selectAll()
+    .where('tenant_id', '=', tenant)
+    .where('bundle_id', '=', bundleId)
+    .executeTakeFirst()
+
+/** The newest version with this content. */
+export const bundleByDigest = (tx: Tx, tenant: TenantId, digest: string) =>
+  tx
+    .selectFrom('policy_bundles')
+    .selectAll()
+    .where('tenant_id', '=', tenant)
+    .where('digest', '=', digest)
+    .orderBy('version', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+
+/** Published versions without their documents. */
+export const selectBundles = (tx: Tx, tenant: TenantId, channel: Channel | undefined) => {
+  const q = tx
+    .selectFrom('policy_bundles')
+    .select(['tenant_id', 'bundle_id', 'version', 'seq', 'channel', 'digest', 'previous_digest', 'note', 'published_by'])
+    .select(['published_at', 'rollout_percent', 'rollout_group_ids', 'rollout_device_ids', 'tests', 'impact'])
+    .where('tenant_id', '=', tenant)
+  return channel ? q.where('channel', '=', channel) : q
+}
+
+/** What each channel delivered when the tenant was at a sequence number. */
+export const channelsAt = async (tx: Tx, tenant: TenantId, seq: number) =>
+  (
+    await sql<{ channel: Channel; version: number }>`
+      select distinct on (channel) channel, version from policy_bundles
+      where tenant_id = ${tenant} and seq <= ${seq} order by channel, version desc`.execute(tx)
+  ).rows
+
+/** The next version of the tenant; locks its epoch until commit, so versions and sequence numbers agree in order. */
+export const takeVersion = async (tx: Tx, tenant: TenantId): Promise<number> =>
+  (
+    await tx
+      .updateTable('tenant_epochs')
+      .set({ policy_version: sql<number>`policy_version + 1` })
+      .where('tenant_id', '=', tenant)
+      .returning('policy_version')
+      .executeTakeFirstOrThrow()
+  ).policy_version
+
+export type NewBundle = {
+  bundle_id: string
+  version: number
+  seq: number
+  channel: Channel
+  digest: string
+  previous_digest: string | null
+  document: object
+  resolution: object
+  note: string
+  published_by: string | null
+  published_at: Date
+  rollout_percent: number
+  rollout_group_ids: string[]
+  rollout_device_ids: string[]
+  tests: object
+  impact: object
+}
+export const insertBundle = async (tx: Tx, tenant: TenantId, bundle: NewBundle) => {
+  await tx
+    .insertInto('policy_bundles')
+    .values({
+      ...bundle,
+      tenant_id: tenant,
+      document: JSON.stringify(bundle.document),
+      resolution: JSON.stringify(bundle.resolution),
+      tests: JSON.stringify(bundle.tests),
+      impact: JSON.stringify(bundle.impact),
+    })
+    .execute()
+  await tx
+    .insertInto('policy_channels')
+    .values({ tenant_id: tenant, channel: bundle.channel, version: bundle.version })
+    .onConflict((c) => c.columns(['tenant_id', 'channel']).doUpdateSet({ version: bundle.version }))
+    .execute()
+}
+
+export const setImpact = (tx: Tx, tenant: TenantId, version: number, impact: object) =>
+  tx
+    .updateTable('policy_bundles')
+    .set({ impact: JSON.stringify(impact) })
+    .where('tenant_id', '=', tenant)
+    .where('version', '=', version)
+    .execute()
+
+export const unfinishedImpacts = (tx: Tx, before: Date) =>
+  tx
+    .selectFrom('policy_bundles')
+    .select(['tenant_id', 'version'])
+    .where(sql<boolean>`impact ->> 'status' = 'running'`)
+    .where('published_at', '<', before)
+    .limit(20)
+    .execute()
+
+/** Signed bytes by content. `null` when nobody has signed this content, or what was signed ends too soon. */
+export const findVariant = async (tx: Tx, tenant: TenantId, digest: string, goodUntil: Date) =>
+  (await tx
+    .selectFrom('policy_variants')
+    .select(['bundle', 'expires_at'])
+    .where('tenant_id', '=', tenant)
+    .where('digest', '=', digest)
+    .where('expires_at', '>', goodUntil)
+    .executeTakeFirst()) ?? null
+
+/** First signer wins; bytes that end too soon are replaced. Returns what is stored now. */
+export const putVariant = async (
+  tx: Tx,
+  tenant: TenantId,
+  variant: { digest: string; version: number; bundle: string; expires_at: Date },
+  goodUntil: Date,
+) => {
+  await tx
+    .insertInto('policy_variants')
+    .values({ ...variant, tenant_id: tenant })
+    .onConflict((c) =>
+      c
+        .columns(['tenant_id', 'digest'])
+        .doUpdateSet({ version: variant.version, bundle: variant.bundle, expires_at: variant.expires_at })
+        .where('policy_variants.expires_at', '<=', goodUntil),
+    )
+    .execute()
+  return tx
+    .selectFrom('policy_variants')
+    .select(['bundle', 'expires_at'])
+    .where('tenant_id', '=', tenant)
+    .where('digest', '=', variant.digest)
+    .executeTakeFirstOrThrow()
+}
+
+export const pruneVariants = (tx: Tx, before: Date) =>
+  tx.deleteFrom('policy_variants').where('expires_at', '<', before).execute()
+
+/** How many devices say that they apply each of these digests. */
+export const appliedCounts = (tx: Tx, tenant: TenantId, digests: readonly string[]) =>
+  tx
+    .selectFrom('device_activity')
+    .select('applied_digest')
+    .select((eb) => eb.fn.countAll<number>().as('devices'))
+    .where('tenant_id', '=', tenant)
+    .where(sql<boolean>`applied_digest = any(${digests}::text[])`)
+    .groupBy('applied_digest')
+    .execute()
+
+export const tenantSalt = async (tx: Tx, tenant: TenantId) =>
+  (await tx.selectFrom('tenants').select('canary_salt').where('tenant_id', '=', tenant).executeTakeFirstOrThrow()).canary_salt

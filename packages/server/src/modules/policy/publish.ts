@@ -1,0 +1,176 @@
+import { everything } from '../../db/changes.ts'
+import type { Changes } from '../../db/changes.ts'
+import type { Database } from '../../db/database.ts'
+import type { Actor, TenantId } from '../../kernel/actor.ts'
+import { AppError, fail, failField } from '../../kernel/app-error.ts'
+import { decodeId, encodeId, newUuid } from '../../kernel/ids.ts'
+import type { Audit } from '../audit/index.ts'
+import type { Fleet } from '../devices/index.ts'
+import { type Candidate, type ReadCandidate, refuseDocument } from './candidate.ts'
+import { knownGroups, devicesNamed } from './directory.queries.ts'
+import { createImpact, diffPolicies, type PolicyTestReport } from './engine/index.ts'
+import { walkFleet } from './fleet-walk.ts'
+import * as queries from './policy.queries.ts'
+import type { PolicyStore } from './store.ts'
+import { type Channel, factsOf, type TenantPolicy } from './tenant-policy.ts'
+
+export type PublishInput = {
+  channel: Channel
+  policy?: Record<string, unknown>
+  from?: { channel?: Channel; version?: number; digest?: string }
+  rollout?: { percent?: number; group_ids?: string[]; device_ids?: string[] }
+  note?: string
+  allow_failing_tests?: boolean
+}
+export type StoredImpact = ReturnType<typeof diffPolicies> & {
+  status: 'running' | 'done'
+  devices_examined: number
+  devices_affected: number
+  grants_gained: number
+  grants_lost: number
+}
+type Rollout = { percent: number; groupIds: string[]; deviceIds: string[] }
+
+/** How long a publish waits for its impact before it answers with what is known so far. */
+const impactPatienceMs = 400
+
+export function createPublishing({ db, audit, changes, fleet, store, readCandidate, now, onError }: {
+  db: Database
+  audit: Audit
+  changes: Changes
+  fleet: Fleet
+  store: PolicyStore
+  readCandidate: ReadCandidate
+  now: () => Date
+  onError: (e: unknown) => void
+}) {
+  /** What another channel, version or digest holds. */
+  async function documentOf(tenant: TenantId, from: NonNullable<PublishInput['from']>): Promise<unknown> {
+    if (Object.keys(from).length !== 1) failField('from', 'name one of channel, version and digest')
+    const row = await db.inTenant(tenant, async (tx) => {
+      if (from.digest !== undefined) return queries.bundleByDigest(tx, tenant, from.digest)
+      const version =
+        from.version ?? (await queries.channelsOf(tx, tenant)).find((c) => c.channel === from.channel)?.version
+      return version === undefined ? undefined : queries.bundleByVersion(tx, tenant, version)
+    })
+    return row ? row.document : failField('from', 'nothing was published there')
+  }
+
+  async function rolloutOf(tenant: TenantId, input: PublishInput): Promise<Rollout> {
+    const { rollout = {} } = input
+    if (input.channel === 'stable' && input.rollout) failField('rollout', 'goes with the channel canary; stable reaches every device')
+    const groupIds = (rollout.group_ids ?? []).map((id, i) => decodeId('group', id) ?? failField(`rollout.group_ids[${i}]`, 'no such group'))
+    const deviceIds = (rollout.device_ids ?? []).map((id, i) => decodeId('device', id) ?? failField(`rollout.device_ids[${i}]`, 'no such device'))
+    await db.inTenant(tenant, async (tx) => {
+      const groups = new Set(groupIds.length > 0 ? await knownGroups(tx, tenant, groupIds) : [])
+      const devices = new Set(deviceIds.length > 0 ? (await devicesNamed(tx, tenant, deviceIds)).map((d) => d.id) : [])
+      groupIds.forEach((id, i) => groups.has(id) || failField(`rollout.group_ids[${i}]`, 'no such group'))
+      deviceIds.forEach((id, i) => devices.has(id) || failField(`rollout.device_ids[${i}]`, 'no such device'))
+    })
+    return { percent: rollout.percent ?? 0, groupIds, deviceIds }
+  }
+
+  function refuseFailing(tests: PolicyTestReport): void {
+    const failing = tests.results.flatMap((r, i) => (r.passed ? [] : [{ r, i }]))
+    const errors = failing.slice(0, 50).map(({ r, i }) => ({
+      field: `policy.tests[${i}]`,
+      message: `${r.name}: ${r.failures.map((f) => `${f.target} expected ${f.expected}, got ${f.got} (${f.reason})`).join('; ')}`,
+    }))
+    if (errors.length > 0)
+      throw new AppError('validation_error', `${failing.length} of ${tests.results.length} tests fail: ${errors[0]!.message}`, { errors })
+  }
+
+  async function commit(actor: Actor, input: PublishInput, candidate: Candidate, rollout: Rollout, impact: StoredImpact) {
+    const tenant = actor.tenantId
+    const bundleId = newUuid()
+    return db.inTenant(tenant, async (tx) => {
+      const version = await queries.takeVersion(tx, tenant)
+      const before = (await queries.channelsOf(tx, tenant)).find((c) => c.channel === input.channel)?.version
+      const previous = before === undefined ? undefined : await queries.bundleByVersion(tx, tenant, before)
+      const seq = await changes.record(tx, tenant, [{ kind: 'policy', subject: everything }])
+      await queries.insertBundle(tx, tenant, {
+        bundle_id: bundleId,
+        version,
+        seq,
+        channel: input.channel,
+        digest: candidate.digest,
+        previous_digest: previous?.digest ?? null,
+        document: candidate.document,
+        resolution: candidate.resolved,
+        note: input.note ?? '',
+        published_by: actor.id,
+        published_at: now(),
+        rollout_percent: rollout.percent,
+        rollout_group_ids: rollout.groupIds,
+        rollout_device_ids: rollout.deviceIds,
+        tests: candidate.tests,
+        impact,
+      })
+      const id = encodeId('policy_bundle', bundleId)
+      const { channel } = input
+      await audit.record(tx, actor, 'policy.published', { bundle_id: id, channel, version, digest: candidate.digest }, {
+        target: { type: 'policy_bundle', id, name: `${channel} ${version}` },
+        changes: { digest: [previous?.digest ?? null, candidate.digest] },
+        ...(input.note && { details: { note: input.note } }),
+      })
+      store.remember(tenant, {
+        version,
+        seq,
+        rollout: { percent: rollout.percent, groupIds: new Set(rollout.groupIds), deviceIds: new Set(rollout.deviceIds) },
+        compiled: candidate.compiled,
+      })
+      return { bundleId, version }
+    })
+  }
+
+  /** Walks the fleet once with both policies; gives way to other work between chunks. */
+  async function measure(tenant: TenantId, before: TenantPolicy, channel: Channel, after: Candidate['compiled'], diff: ReturnType<typeof diffPolicies>): Promise<StoredImpact> {
+    const impact = createImpact(before.versionOn(channel).compiled, after)
+    const at = now().getTime()
+    const policy = await store.at(tenant)
+    await walkFleet(await fleet.all(tenant), (device) => {
+      if (channel === 'stable' || policy.channelOf(device) === 'canary') impact.add(factsOf(device), at)
+    })
+    return { ...diff, status: 'done', ...impact.result() }
+  }
+
+  return {
+    publish: async (actor: Actor, input: PublishInput): Promise<string> => {
+      const tenant = actor.tenantId
+      if ((input.policy === undefined) === (input.from === undefined))
+        failField('policy', 'give the document in policy, or name one in from')
+      const value = input.policy ?? (await documentOf(tenant, input.from!))
+      const candidate = await readCandidate(tenant, value)
+      if ('errors' in candidate) refuseDocument(candidate.errors)
+      if (!input.allow_failing_tests) refuseFailing(candidate.tests)
+      const rollout = await rolloutOf(tenant, input)
+      const before = await store.at(tenant)
+      const diff = diffPolicies(before.versionOn(input.channel).compiled.resolved, candidate.resolved)
+      const unknown: StoredImpact = { ...diff, status: 'running', devices_examined: 0, devices_affected: 0, grants_gained: 0, grants_lost: 0 }
+      const { bundleId, version } = await commit(actor, input, candidate, rollout, unknown)
+      const measured = measure(tenant, before, input.channel, candidate.compiled, diff)
+        .then((impact) => db.inTenant(tenant, (tx) => queries.setImpact(tx, tenant, version, impact)))
+        .catch(onError)
+      await Promise.race([measured, new Promise((resolve) => setTimeout(resolve, impactPatienceMs))])
+      return bundleId
+    },
+
+    /** Impacts whose process ended before they were known. */
+    finishImpacts: async (): Promise<void> => {
+      const open = await db.acrossTenants((tx) => queries.unfinishedImpacts(tx, new Date(now().getTime() - 120_000)))
+      for (const { tenant_id, version } of open) {
+        const tenant = tenant_id as TenantId
+        const row = await db.inTenant(tenant, (tx) => queries.bundleByVersion(tx, tenant, version))
+        if (!row) fail('not_found', 'no such version')
+        const stored = row.impact as StoredImpact
+        const previous = await store.atVersions(tenant, await store.versionsAt(tenant, row.seq - 1))
+        const own = await store.atVersions(tenant, await store.versionsAt(tenant, row.seq))
+        const { rules_added, rules_removed, rules_changed } = stored
+        const impact = await measure(tenant, previous, row.channel, own.versionOn(row.channel).compiled, { rules_added, rules_removed, rules_changed })
+        await db.inTenant(tenant, (tx) => queries.setImpact(tx, tenant, version, impact))
+      }
+    },
+    measure,
+  }
+}
+export type Publishing = ReturnType<typeof createPublishing>

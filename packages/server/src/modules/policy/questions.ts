@@ -1,0 +1,94 @@
+import type { Database } from '../../db/database.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+import { fail, failField } from '../../kernel/app-error.ts'
+import { decodeId } from '../../kernel/ids.ts'
+import type { Fleet, FleetDevice } from '../devices/index.ts'
+import { groupsOfUsers } from './directory.queries.ts'
+import {
+  type CompiledPolicy,
+  type ConnectionContext,
+  type Decision,
+  type DeviceFacts,
+  decide,
+  evaluateChecks,
+  parseTarget,
+} from './engine/index.ts'
+import type { PolicyStore } from './store.ts'
+import { factsOf } from './tenant-policy.ts'
+
+export type Question = {
+  device_id?: string
+  user_id?: string
+  target: string
+  at?: string
+  source_ip?: string
+  country?: string
+  mfa_at?: string
+}
+
+/** Who asks: a device as the fleet knows it, or a user without a device. */
+type Asker = { facts: DeviceFacts; device: FleetDevice | undefined; out: string | undefined }
+
+export function createQuestions({ db, fleet, store, now }: { db: Database; fleet: Fleet; store: PolicyStore; now: () => Date }) {
+  async function askerOf(tenant: TenantId, q: Question): Promise<Asker> {
+    if ((q.device_id === undefined) === (q.user_id === undefined)) failField('device_id', 'name a device_id or a user_id, one of the two')
+    if (q.device_id !== undefined) {
+      const id = decodeId('device', q.device_id)
+      const device = (id && (await fleet.device(tenant, id))) || fail('not_found', 'no such device')
+      return { facts: factsOf(device), device, out: device.usable ? undefined : 'the device is not active or its user is suspended' }
+    }
+    const userId = decodeId('user', q.user_id!) ?? fail('not_found', 'no such user')
+    const group_ids = await db.inTenant(tenant, async (tx) => {
+      const user = await tx.selectFrom('users').select('user_id').where('tenant_id', '=', tenant).where('user_id', '=', userId).where('deleted_at', 'is', null).executeTakeFirst()
+      if (!user) fail('not_found', 'no such user')
+      return (await groupsOfUsers(tx, tenant, [userId]))[0]?.group_ids ?? []
+    })
+    const facts = { device_id: '', user_id: userId, group_ids, tags: [], platform: 'other', posture: null }
+    return { facts, device: undefined, out: undefined }
+  }
+
+  const contextOf = (q: Question): ConnectionContext => ({
+    at: q.at === undefined ? now().getTime() : Date.parse(q.at),
+    ...(q.source_ip !== undefined && { source_ip: q.source_ip }),
+    ...(q.country !== undefined && { country: q.country }),
+    ...(q.mfa_at !== undefined && { mfa_at: Date.parse(q.mfa_at) }),
+  })
+  const targetOf = (q: Question, compiled: CompiledPolicy) => {
+    const target = parseTarget(q.target) ?? failField('target', 'is not a resource, host, address or network, optionally with :protocol/port')
+    const { resources = {}, hosts = {} } = compiled.resolved.document
+    if ('name' in target && !Object.hasOwn(resources, target.name) && !Object.hasOwn(hosts, target.name))
+      failField('target', `the policy has no resource or host "${target.name}"`)
+    return target
+  }
+  const decideFor = (compiled: CompiledPolicy, asker: Asker, q: Question): Decision =>
+    asker.out === undefined
+      ? decide(compiled, asker.facts, contextOf(q), targetOf(q, compiled))
+      : { decision: 'deny', rule_id: null, reason: asker.out, valid_until: null, rules: [] }
+
+  return {
+    explain: async (tenant: TenantId, q: Question) => {
+      const asker = await askerOf(tenant, q)
+      const policy = await store.at(tenant)
+      const channel = asker.device ? policy.channelOf(asker.device) : 'stable'
+      const version = policy.versionOn(channel)
+      const decision = decideFor(version.compiled, asker, q)
+      const posture = evaluateChecks(version.compiled, asker.facts, contextOf(q).at)
+      return { decision, channel, version: version.version, posture }
+    },
+    /** The same question under two policies; a target that only one of them knows is denied by the other. */
+    compare: async (tenant: TenantId, q: Question, after: CompiledPolicy) => {
+      const asker = await askerOf(tenant, q)
+      const policy = await store.at(tenant)
+      const before = policy.versionOn(asker.device ? policy.channelOf(asker.device) : 'stable').compiled
+      return { before: decideOrUnknown(() => decideFor(before, asker, q)), after: decideFor(after, asker, q) }
+    },
+  }
+}
+
+function decideOrUnknown(work: () => Decision): Decision {
+  try {
+    return work()
+  } catch {
+    return { decision: 'deny', rule_id: null, reason: 'the published policy does not know this target', valid_until: null, rules: [] }
+  }
+}

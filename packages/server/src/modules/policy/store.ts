@@ -1,0 +1,98 @@
+import type { Changes } from '../../db/changes.ts'
+import type { Database, Tx } from '../../db/database.ts'
+import type { Feed } from '../../db/feed.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+import { BoundedMap } from '../../kernel/bounded-map.ts'
+import { compilePolicy, type ResolvedPolicy } from './engine/index.ts'
+import * as queries from './policy.queries.ts'
+import { TenantPolicy, type Version } from './tenant-policy.ts'
+
+const nothingPublished: Version = {
+  version: 0,
+  seq: 0,
+  rollout: { percent: 0, groupIds: new Set(), deviceIds: new Set() },
+  compiled: compilePolicy({
+    document: { schema: 'holdfast.policy/1', rules: [] },
+    users: {},
+    groups: {},
+    devices: {},
+    pools: {},
+  }),
+}
+
+type Versions = { canary: number | null; stable: number | null }
+
+/** Policies in memory: the current one of each tenant, replaced when the tenant publishes, and compiled versions by number. */
+export function createPolicyStore({ db, changes, feed }: { db: Database; changes: Changes; feed: Feed }) {
+  const current = new Map<TenantId, TenantPolicy | Promise<TenantPolicy>>()
+  const compiled = new BoundedMap<string, Version>(64)
+  const salts = new Map<TenantId, Buffer>()
+
+  changes.onChange((tenant, _seq, list) => {
+    if (list.some((c) => c.kind === 'policy')) current.delete(tenant)
+  })
+
+  async function readVersion(tx: Tx, tenant: TenantId, version: number): Promise<Version> {
+    const known = compiled.get(`${tenant}|${version}`)
+    if (known) return known
+    const row = await queries.bundleByVersion(tx, tenant, version)
+    if (!row) throw new Error(`policy version ${version} is gone`)
+    const read: Version = {
+      version,
+      seq: row.seq,
+      rollout: {
+        percent: row.rollout_percent,
+        groupIds: new Set(row.rollout_group_ids),
+        deviceIds: new Set(row.rollout_device_ids),
+      },
+      compiled: compilePolicy(row.resolution as ResolvedPolicy),
+    }
+    compiled.set(`${tenant}|${version}`, read)
+    return read
+  }
+
+  async function build(tx: Tx, tenant: TenantId, versions: Versions): Promise<TenantPolicy> {
+    const salt = salts.get(tenant) ?? (await queries.tenantSalt(tx, tenant))
+    salts.set(tenant, salt)
+    const canary = versions.canary === null ? undefined : await readVersion(tx, tenant, versions.canary)
+    const stable = versions.stable === null ? nothingPublished : await readVersion(tx, tenant, versions.stable)
+    return new TenantPolicy(canary, stable, salt)
+  }
+
+  const load = (tenant: TenantId): Promise<TenantPolicy> =>
+    db.inTenant(tenant, async (tx) => build(tx, tenant, pair(await queries.channelsOf(tx, tenant))))
+
+  /** The policy that holds now; the promise only while it is being read or memory is not proven fresh. */
+  function at(tenant: TenantId): TenantPolicy | Promise<TenantPolicy> {
+    const known = current.get(tenant)
+    if (known) return feed.isFresh() ? known : feed.catchUp().then(() => current.get(tenant) ?? at(tenant))
+    const loading = load(tenant).then(
+      (policy) => {
+        if (current.get(tenant) === loading) current.set(tenant, policy)
+        return policy
+      },
+      (e) => {
+        if (current.get(tenant) === loading) current.delete(tenant)
+        throw e
+      },
+    )
+    current.set(tenant, loading)
+    return loading
+  }
+
+  return {
+    at,
+    /** An earlier pair of versions, for deltas. */
+    atVersions: (tenant: TenantId, versions: Versions) => db.inTenant(tenant, (tx) => build(tx, tenant, versions)),
+    versionsAt: (tenant: TenantId, seq: number): Promise<Versions> =>
+      db.inTenant(tenant, async (tx) => pair(await queries.channelsAt(tx, tenant, seq))),
+    /** A version that this replica has just compiled, so that it need not do so again. */
+    remember: (tenant: TenantId, version: Version) => compiled.set(`${tenant}|${version.version}`, version),
+  }
+}
+export type PolicyStore = ReturnType<typeof createPolicyStore>
+
+const pair = (rows: { channel: 'canary' | 'stable'; version: number }[]): Versions => ({
+  canary: rows.find((r) => r.channel === 'canary')?.version ?? null,
+  stable: rows.find((r) => r.channel === 'stable')?.version ?? null,
+})

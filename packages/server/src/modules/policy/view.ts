@@ -1,0 +1,39 @@
+import type { Contract, Output } from '@holdfast/contract'
+import { encodeId } from '../../kernel/ids.ts'
+import type { Decision, PolicyTestReport } from './engine/index.ts'
+import type { StoredImpact } from './publish.ts'
+import type { selectBundles } from './policy.queries.ts'
+
+export type BundleRow = Awaited<ReturnType<ReturnType<typeof selectBundles>['execute']>>[number]
+export type BundleView = Output<Contract['publishPolicy']>
+/** What only the fleet knows of a version that is current; nothing of one that is not. */
+export type Reach = { current: boolean; variants: number; applied: number; pending: number }
+
+export const viewBundle = (b: BundleRow, { current, variants, applied, pending }: Reach): BundleView => ({
+  bundle_id: encodeId('policy_bundle', b.bundle_id),
+  tenant_id: encodeId('tenant', b.tenant_id),
+  version: b.version,
+  channel: b.channel,
+  digest: b.digest,
+  previous_digest: b.previous_digest,
+  note: b.note,
+  published_by: b.published_by,
+  published_at: b.published_at.toISOString(),
+  current,
+  rollout: {
+    percent: b.rollout_percent,
+    group_ids: b.rollout_group_ids.map((id) => encodeId('group', id)),
+    device_ids: b.rollout_device_ids.map((id) => encodeId('device', id)),
+  },
+  tests: b.tests as PolicyTestReport,
+  impact: b.impact as StoredImpact,
+  variants,
+  adoption: { applied, pending },
+})
+
+export const viewDecision = (d: Decision) => ({
+  decision: d.decision,
+  rule_id: d.rule_id,
+  reason: d.reason,
+  valid_until: d.valid_until === null ? null : new Date(d.valid_until).toISOString(),
+})

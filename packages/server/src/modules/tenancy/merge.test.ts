@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { defaultSecuritySettings as defaults } from '@holdfast/contract/settings'
+import { differences, mergeSections } from './merge.ts'
+
+test('what is named wins, what is not named stays', () => {
+  const merged = mergeSections(defaults, { login: { lockout_threshold: 3 }, devices: {} })
+  assert.equal(merged.login.lockout_threshold, 3)
+  assert.equal(merged.login.lockout_seconds, defaults.login.lockout_seconds)
+  assert.deepEqual(merged.devices, defaults.devices)
+  assert.equal(defaults.login.lockout_threshold, 10)
+})
+
+test('overrides are merged without taking over the defaults', () => {
+  assert.deepEqual(mergeSections({ login: { a: 1 } }, { api: { b: 2 } }), { login: { a: 1 }, api: { b: 2 } })
+})
+
+test('only what differs is a difference', () => {
+  const after = mergeSections(defaults, { login: { lockout_threshold: 3 }, api: { requests_per_minute_per_key: 600 } })
+  assert.deepEqual(differences(defaults, after), { 'login.lockout_threshold': [10, 3] })
+  assert.deepEqual(differences(after, after), {})
+})

@@ -1,0 +1,24 @@
+import type { SecuritySettings } from '@holdfast/contract/settings'
+
+type Values = Record<string, unknown>
+/** Section → field → value; any of them may be missing. */
+export type Sections = { readonly [section in string]?: Values }
+
+/** Settings over settings, field by field; `over` wins. */
+export function mergeSections<T extends Sections>(base: T, over: Sections): T {
+  const merged: Record<string, Values> = {}
+  for (const section of new Set([...Object.keys(base), ...Object.keys(over)]))
+    merged[section] = { ...base[section], ...over[section] }
+  return merged as T
+}
+
+/** `section.field` → [before, after] of what differs. */
+export function differences(before: SecuritySettings, after: SecuritySettings): Record<string, [unknown, unknown]> {
+  const found: Record<string, [unknown, unknown]> = {}
+  for (const [section, values] of Object.entries<Values>(after))
+    for (const [field, value] of Object.entries(values)) {
+      const was = (before as Sections)[section]?.[field]
+      if (was !== value) found[`${section}.${field}`] = [was, value]
+    }
+  return found
+}

@@ -1,0 +1,55 @@
+import { defaultSecuritySettings, type SecuritySettings } from '@holdfast/contract/settings'
+import { type Changes, everything } from '../../db/changes.ts'
+import type { Database } from '../../db/database.ts'
+import type { Feed } from '../../db/feed.ts'
+import type { Source, TenantId } from '../../kernel/actor.ts'
+import { BoundedMap } from '../../kernel/bounded-map.ts'
+import type { Audit } from '../audit/index.ts'
+import { differences, mergeSections, type Sections } from './merge.ts'
+import { lockSettings, readSettings, writeSettings } from './tenants.queries.ts'
+
+export type SettingsDeps = {
+  db: Database
+  audit: Audit
+  changes: Changes
+  feed: Pick<Feed, 'isFresh'>
+  now: () => Date
+}
+
+/** The database keeps what an administrator set; everything else is the default of the code. */
+export function createSettings({ db, audit, changes, feed, now }: SettingsDeps) {
+  const known = new BoundedMap<TenantId, SecuritySettings>(10_000)
+  // Counts changes of settings: what was read while one arrived may be older than it, and is not kept.
+  let changesSeen = 0
+  changes.onChange((tenant, _seq, list) => {
+    if (!list.some((c) => c.kind === 'settings')) return
+    changesSeen++
+    known.delete(tenant)
+  })
+
+  const load = async (tenant: TenantId) => {
+    const before = changesSeen
+    const settings = mergeSections(defaultSecuritySettings, await db.inTenant(tenant, (tx) => readSettings(tx, tenant)))
+    if (before === changesSeen && feed.isFresh()) known.set(tenant, settings)
+    return settings
+  }
+
+  return {
+    read: (tenant: TenantId): SecuritySettings | Promise<SecuritySettings> =>
+      (feed.isFresh() && known.get(tenant)) || load(tenant),
+
+    /** Changes the fields that are named. Naming the values that hold already changes and records nothing. */
+    update: (actor: Source, named: Sections): Promise<SecuritySettings> =>
+      db.inTenant(actor.tenantId, async (tx) => {
+        const stored = await lockSettings(tx, actor.tenantId)
+        const before = mergeSections(defaultSecuritySettings, stored)
+        const after = mergeSections(before, named)
+        const changed = differences(before, after)
+        if (Object.keys(changed).length === 0) return before
+        await writeSettings(tx, actor.tenantId, mergeSections(stored, named), now())
+        await audit.record(tx, actor, 'security_settings.updated', {}, { changes: changed })
+        await changes.record(tx, actor.tenantId, [{ kind: 'settings', subject: everything }])
+        return after
+      }),
+  }
+}

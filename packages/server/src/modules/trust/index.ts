@@ -1,0 +1,105 @@
+import type { Kek, Purpose, Signer, VerificationKey } from '@holdfast/crypto'
+import type { Changes } from '../../db/changes.ts'
+import { everything } from '../../db/changes.ts'
+import type { Database } from '../../db/database.ts'
+import type { Feed } from '../../db/feed.ts'
+import { Answer } from '../../http/answer.ts'
+import type { Handlers } from '../../http/serve.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+import { type Keyring, makeFirstKeys, openKeyring } from './keys.ts'
+import * as queries from './trust.queries.ts'
+import { type SignedTrustSet, signTrustSet } from './trust-set.ts'
+
+type Trusted = { keyring: Keyring; set: SignedTrustSet; answer: Answer<SignedTrustSet> }
+
+export function createTrust({ db, changes, feed, kek, now }: {
+  db: Database
+  changes: Changes
+  feed: Pick<Feed, 'isFresh'>
+  kek: Kek
+  now: () => Date
+}) {
+  const held = new Map<TenantId, Trusted | Promise<Trusted>>()
+  changes.onChange((tenant, _seq, list) => {
+    if (list.some((c) => c.kind === 'trust')) held.delete(tenant)
+  })
+
+  async function load(tenant: TenantId): Promise<Trusted> {
+    const { rows, newest } = await db.inTenant(tenant, async (tx) => ({
+      rows: await queries.usableKeys(tx, tenant),
+      newest: await queries.newestSet(tx, tenant),
+    }))
+    const keyring = await openKeyring(kek, rows)
+    const current = newest?.document as SignedTrustSet | undefined
+    const set = current && now() < new Date(current.refresh_after) ? current : await issue(tenant, keyring, newest?.version ?? 0)
+    const etag = `"ta-${set.version}"`
+    const answer = new Answer<SignedTrustSet>(Buffer.from(JSON.stringify(set)), { headers: { etag } })
+    return { keyring, set, answer }
+  }
+
+  /** The next version; where another replica was faster, its set. */
+  async function issue(tenant: TenantId, keyring: Keyring, version: number): Promise<SignedTrustSet> {
+    const set = await signTrustSet(tenant, keyring, version + 1, now())
+    return db.inTenant(tenant, async (tx) => {
+      const row = { version: set.version, document: set, expires_at: new Date(set.expires_at) }
+      if (!(await queries.insertSet(tx, tenant, row)))
+        return (await queries.newestSet(tx, tenant))!.document as SignedTrustSet
+      await changes.record(tx, tenant, [{ kind: 'trust', subject: everything }])
+      return set
+    })
+  }
+
+  function trusted(tenant: TenantId): Trusted | Promise<Trusted> {
+    const known = held.get(tenant)
+    const due = known && 'set' in known && now() >= new Date(known.set.refresh_after)
+    if (known && !due && feed.isFresh()) return known
+    const loading = load(tenant).then(
+      (t) => {
+        if (held.get(tenant) === loading) held.set(tenant, t)
+        return t
+      },
+      (e) => {
+        if (held.get(tenant) === loading) held.delete(tenant)
+        throw e
+      },
+    )
+    held.set(tenant, loading)
+    return loading
+  }
+
+  const answerFor = async (tenant: TenantId, ifNoneMatch: string | undefined) => {
+    const { answer } = await trusted(tenant)
+    return ifNoneMatch === answer.headers.etag ? new Answer<SignedTrustSet>(null, { status: 304, headers: answer.headers }) : answer
+  }
+
+  return {
+    handlers: {
+      trustAnchors: ({ actor, request }) => answerFor(actor.tenantId, request.headers['if-none-match']),
+      gatewayTrustAnchors: ({ actor, request }) => answerFor(actor.tenantId, request.headers['if-none-match']),
+    } satisfies Partial<Handlers>,
+    /** Makes the first keys, certificates and trust set of a tenant; once. */
+    provision: async (tenant: TenantId): Promise<void> => {
+      const keys = await makeFirstKeys(tenant, kek, now())
+      await db.inTenant(tenant, async (tx) => {
+        if ((await queries.usableKeys(tx, tenant)).length === 0) await queries.insertKeys(tx, tenant, keys)
+      })
+      await trusted(tenant)
+    },
+    signerFor: async (tenant: TenantId, purpose: Purpose): Promise<Signer> => {
+      const signer = (await trusted(tenant)).keyring.signers.get(purpose)
+      if (!signer) throw new Error(`the tenant has no active key for ${purpose}`)
+      return signer
+    },
+    /** The key of this tenant with this `kid`, if it may verify what `purpose` signs. */
+    keyFor: (tenant: TenantId, kid: string, purpose: Purpose): VerificationKey | undefined | Promise<VerificationKey | undefined> => {
+      const pick = (t: Trusted) => {
+        const key = t.keyring.verifiers.get(kid)
+        return key?.purpose === purpose ? key : undefined
+      }
+      const t = trusted(tenant)
+      return t instanceof Promise ? t.then(pick) : pick(t)
+    },
+    versionOf: async (tenant: TenantId): Promise<number> => (await trusted(tenant)).set.version,
+  }
+}
+export type Trust = ReturnType<typeof createTrust>

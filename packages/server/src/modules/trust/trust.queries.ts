@@ -1,0 +1,49 @@
+import type { Tx } from '../../db/database.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+
+export type NewKey = {
+  signer_id: string
+  kid: string
+  purpose: string
+  alg: string
+  public_jwk: object
+  private_jwe: string
+  certificate: string | null
+}
+
+export const insertKeys = (tx: Tx, tenant: TenantId, keys: NewKey[]) =>
+  tx
+    .insertInto('signing_keys')
+    .values(keys.map((k) => ({ ...k, tenant_id: tenant, state: 'active' as const, public_jwk: JSON.stringify(k.public_jwk) })))
+    .execute()
+
+/** Keys whose signatures still count, oldest first. */
+export const usableKeys = (tx: Tx, tenant: TenantId) =>
+  tx
+    .selectFrom('signing_keys')
+    .selectAll()
+    .where('tenant_id', '=', tenant)
+    .where('state', 'in', ['active', 'retiring'])
+    .orderBy('created_at')
+    .orderBy('signer_id')
+    .execute()
+
+export const newestSet = (tx: Tx, tenant: TenantId) =>
+  tx
+    .selectFrom('trust_sets')
+    .selectAll()
+    .where('tenant_id', '=', tenant)
+    .orderBy('version', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+
+/** False when another replica has issued this version already. */
+export const insertSet = async (tx: Tx, tenant: TenantId, set: { version: number; document: object; expires_at: Date }) => {
+  const row = await tx
+    .insertInto('trust_sets')
+    .values({ ...set, tenant_id: tenant, document: JSON.stringify(set.document) })
+    .onConflict((c) => c.columns(['tenant_id', 'version']).doNothing())
+    .returning('version')
+    .executeTakeFirst()
+  return row !== undefined
+}

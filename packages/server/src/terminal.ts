@@ -1,0 +1,21 @@
+import type { AddressInfo } from 'node:net'
+import type { FirstStart } from './bootstrap.ts'
+import type { Config } from './config/config.ts'
+
+/** Secrets go to the terminal of the first start only, never into the log. */
+export function printFirstStart({ username, password, generated }: FirstStart, config: Config): void {
+  const lines = [
+    '',
+    '  First start: tenant "default" and its administrator were made.',
+    `    username  ${username}`,
+    `    password  ${generated ? `${password}   (shown once; keep it)` : 'as given in HOLDFAST_ADMIN_PASSWORD'}`,
+    `    keys and database  ${config.dataDir}`,
+    '',
+  ]
+  process.stdout.write(`${lines.join('\n')}\n`)
+}
+
+export function printReady(config: Config, addresses: (AddressInfo | string)[]): void {
+  const at = addresses.map((a) => (typeof a === 'string' ? a : `${a.family === 'IPv6' ? `[${a.address}]` : a.address}:${a.port}`)).join(', ')
+  process.stdout.write(`  Holdfast listens on ${at}; sign in at ${config.publicUrl}/admin/login\n`)
+}

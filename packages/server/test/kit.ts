@@ -1,0 +1,117 @@
+import { randomBytes } from 'node:crypto'
+import type { TestContext } from 'node:test'
+import type { Role } from '@holdfast/contract/vocabulary'
+import { mintToken, openKek } from '@holdfast/crypto'
+import { createClient } from '@holdfast/sdk'
+import { Agent, buildConnector } from 'undici'
+import { type App, createApp } from '../src/app.ts'
+import { bootstrap } from '../src/bootstrap.ts'
+import type { Config } from '../src/config/config.ts'
+import type { Secrets } from '../src/config/secrets.ts'
+import { migrate } from '../src/db/migrate.ts'
+import { createTestDatabase } from '../src/embedded/test-database.ts'
+import type { TenantId } from '../src/kernel/actor.ts'
+
+export const adminPassword = 'correct horse battery staple'
+const template = { name: 'holdfast_template', prepare: async (url: string) => void (await migrate(url)) }
+
+/** A moment that tests move by hand; it runs on from there. */
+export function createClock() {
+  let offset = 0
+  return { now: () => new Date(Date.now() + offset), advance: (seconds: number) => (offset += seconds * 1000) }
+}
+
+export type Replica = { app: App; url: string; dispatcher: Agent }
+export type Kit = Awaited<ReturnType<typeof startKit>>
+
+/** A running deployment on a database of its own: real PostgreSQL, real HTTP, ended with the test. */
+export async function startKit(t: TestContext, options: { replicas?: number; now?: () => Date } = {}) {
+  const database = await createTestDatabase(template)
+  const secrets: Secrets = {
+    kek: openKek(randomBytes(32)),
+    pepper: randomBytes(32),
+    cursorKey: randomBytes(32),
+    adminPassword,
+    gatewayServiceSecret: mintToken('hfg').token,
+  }
+  const logs: string[] = []
+  const log = { info: () => {}, warn: () => {}, error: (o: object, message: string) => void logs.push(`${message} ${JSON.stringify(o, errors)}`) }
+  const publicUrl = 'http://holdfast.test'
+  const replicas: Replica[] = []
+  const startReplica = async (): Promise<Replica> => {
+    const config: Config = {
+      host: '127.0.0.1',
+      port: 0,
+      publicUrl,
+      dataDir: '/nonexistent',
+      databaseUrl: database.url,
+      databaseConnections: 10,
+      trustedProxies: [],
+      tls: undefined,
+      logLevel: 'silent',
+      masterKeyFile: '/nonexistent',
+    }
+    const logger = { level: 'debug', stream: { write: (line: string) => void logs.push(line) } }
+    const app = createApp({ config, secrets, databaseUrl: database.url, log, logger, ...(options.now && { now: options.now }) })
+    await app.start()
+    await bootstrap(app, adminPassword)
+    const url = await app.http.listen({ host: '127.0.0.1', port: 0 })
+    const replica = { app, url, dispatcher: dispatcherTo(url) }
+    replicas.push(replica)
+    return replica
+  }
+  const first = await startReplica()
+  for (let i = 1; i < (options.replicas ?? 1); i++) await startReplica()
+  t.after(async () => {
+    for (const r of replicas) {
+      await r.dispatcher.destroy()
+      await r.app.stop()
+    }
+    await database.drop()
+  })
+
+  const tenant = (await first.app.tenancy.tenantByName('default'))!
+  const keyFor = (role: Role, of: TenantId = tenant) => first.app.access.createKeyFor(of, { name: `test ${role}`, role })
+  // Tests are not to be slowed down by the rate that people are held to.
+  await first.app.db.inTenant(tenant, (tx) =>
+    tx.updateTable('tenant_settings').set({ security: JSON.stringify({ api: { requests_per_minute_per_key: 10_000_000 } }) }).where('tenant_id', '=', tenant).execute(),
+  )
+  const adminKey = await keyFor('platform_admin')
+  const clientFor = (credential: string, replica: Replica = first) =>
+    createClient({ baseUrl: publicUrl, credential, dispatcher: replica.dispatcher })
+  return {
+    ...first,
+    replicas,
+    startReplica,
+    databaseUrl: database.url,
+    db: first.app.db,
+    secrets,
+    publicUrl,
+    tenant,
+    adminKey,
+    /** The typed client of a platform administrator. */
+    admin: clientFor(adminKey),
+    clientFor,
+    keyFor,
+    as: async (role: Role, of: TenantId = tenant) => clientFor(await keyFor(role, of)),
+    newTenant: async (name = `tenant-${randomBytes(4).toString('hex')}`): Promise<TenantId> => {
+      const made = await first.app.tenancy.createTenant(name)
+      await first.app.trust.provision(made)
+      return made
+    },
+    /** Everything that was logged, for tests that look for secrets. */
+    logs,
+  }
+}
+
+/** Clients speak to the public URL, as proofs and cookies want it, and reach the given replica. */
+function dispatcherTo(url: string): Agent {
+  const { hostname, port } = new URL(url)
+  const connect = buildConnector({})
+  return new Agent({ connect: (options, callback) => connect({ ...options, hostname, port }, callback) })
+}
+
+const errors = (_: string, value: unknown) => (value instanceof Error ? { message: value.message, stack: value.stack } : value)
+
+export const times = <T>(n: number, work: (i: number) => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: n }, (_, i) => work(i)))

@@ -1,0 +1,70 @@
+// node scripts/run.mjs <file> [args…]: runs the file on the pinned Node, whichever Node started this.
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { constants } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { isEnough, NEEDED } from './node-version.mjs'
+
+const scripts = dirname(fileURLToPath(import.meta.url))
+const modules = join(dirname(scripts), 'node_modules')
+const [file, ...args] = process.argv.slice(2)
+if (!file) stop('Usage: node scripts/run.mjs <file> [args…]')
+
+const node = findNode()
+const lifeline = pathToFileURL(join(scripts, 'lifeline.mjs')).href
+const command = ['--disable-warning=ExperimentalWarning', `--import=${lifeline}`, file, ...args]
+// `npm start &` in a shell that is left goes on, because npm does; started without npm, we end with nobody else.
+const underNpm = process.env.npm_lifecycle_event !== undefined
+
+if (process.execve && process.platform !== 'win32') {
+  process.execve(node, [node, ...command], withParent(underNpm ? process.ppid : undefined))
+} else {
+  runAsChild()
+}
+
+/** Where the process cannot be replaced (an older Node started this) it stays above and passes on signals and result. */
+function runAsChild() {
+  const child = spawn(node, command, { stdio: 'inherit', env: withParent(process.pid) })
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  child.on('error', (error) => stop(`${node} could not be started: ${error.message}.`))
+  child.on('exit', (code, signal) => process.exit(signal ? 128 + constants.signals[signal] : code))
+  const { ppid } = process
+  if (underNpm) setInterval(() => process.ppid === ppid || process.exit(1), 250).unref()
+}
+
+/** The environment for lifeline.mjs: with the process whose death must end ours, if any. */
+function withParent(pid) {
+  const { HOLDFAST_PARENT_PID: _, ...environment } = process.env
+  return pid === undefined ? environment : { ...environment, HOLDFAST_PARENT_PID: String(pid) }
+}
+
+function findNode() {
+  const name = process.platform === 'win32' ? 'node.exe' : 'node'
+  const { platform, arch } = process
+  const packages = [
+    `node-${platform === 'win32' ? 'win' : platform}-${arch}`,
+    `node-bin-${platform === 'win32' ? 'win' : platform}-${arch}`,
+  ]
+  const pinned = [
+    join(modules, '.bin', name),
+    ...packages.flatMap((pkg) => [join(modules, pkg, 'bin', name), join(modules, pkg, name)]),
+  ].filter(existsSync)
+  const onPath = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, name))
+  const candidates = [...pinned, process.execPath, ...onPath.filter(existsSync)]
+  for (const candidate of candidates) if (isEnough(versionOf(candidate))) return candidate
+  return stop(
+    `Holdfast needs Node ${NEEDED.join('.')} or newer on this platform (${platform}-${arch}), where no npm package brings it; please install it.`,
+  )
+}
+
+function versionOf(node) {
+  if (node === process.execPath) return process.version
+  const asked = spawnSync(node, ['--version'], { encoding: 'utf8' })
+  return asked.status === 0 ? asked.stdout.trim() : 'v0'
+}
+
+function stop(sentence) {
+  process.stderr.write(`${sentence}\n`)
+  process.exit(1)
+}
