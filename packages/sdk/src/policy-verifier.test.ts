@@ -115,7 +115,13 @@ test('seq never goes back, unless it is what is in force anyway', async () => {
 test('what is signed but not of the agreed form', async () => {
   for (const claims of [{ seq: -1 }, { seq: '1' }, { seq: 1.5 }, { exp: null }, { channel: '' }])
     await assert.rejects(readPointer(claims), refuses('malformed'), JSON.stringify(claims))
-  for (const overrides of [{ expires_at: 'soon' }, { expires_at: 1 }, { content: null }, { content: [] }])
+  for (const overrides of [
+    { schema: 'holdfast.policy-bundle/2' },
+    { expires_at: 'soon' },
+    { expires_at: 1 },
+    { content: null },
+    { content: [] },
+  ])
     await assert.rejects(readBundle(overrides), refuses('malformed'), JSON.stringify(overrides))
   const later = { ...content, schema: 'holdfast.policy/2' }
   const bundle = await issuer.bundle(later)

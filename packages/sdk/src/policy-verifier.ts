@@ -67,6 +67,7 @@ export function verifyPointer(
 export function verifyBundle(bundle: string, digest: string, { trust, tenantId, now }: Judge): DevicePolicy {
   const said = readSigned(bundle, { typ: 'policy-bundle+jws', key: trust.keysFor('policy', now) })
   requireTenant(said, tenantId)
+  if (said.schema !== 'holdfast.policy-bundle/1') reject('malformed', 'the bundle is of a schema we do not know')
   const { content } = said
   if (!isContent(content)) reject('malformed', 'the bundle has no content of a schema we know')
   if (verified(() => contentDigest(content)) !== digest)

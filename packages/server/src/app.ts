@@ -11,6 +11,7 @@ import { createAdmit } from './http/admit.ts'
 import { Answer } from './http/answer.ts'
 import { errorBody } from './http/error-response.ts'
 import { createIdempotency } from './http/idempotency.ts'
+import { registerPages } from './http/pages.ts'
 import { createHttp, type Handlers, type HttpDeps } from './http/serve.ts'
 import type { Job, Log } from './jobs/runner.ts'
 import { createAccess } from './modules/access/index.ts'
@@ -71,7 +72,7 @@ export function createApp({ config, secrets, databaseUrl, log, logger, now = () 
             status: 503,
             headers: { 'retry-after': '1' },
           }),
-    openapiDocument: async () => new Answer(description),
+    openapiDocument: async () => new Answer<ReturnType<typeof openapi>>(description),
     ...audit.handlers,
     ...tenancy.handlers,
     ...access.handlers,
@@ -83,28 +84,29 @@ export function createApp({ config, secrets, databaseUrl, log, logger, now = () 
     ...enrollment.handlers,
   }
 
+  const admit = createAdmit({
+    verifiers: {
+      session: identity.verifySession,
+      api_key: access.verifyApiKey,
+      device: verifyDevice,
+      gateway: gateways.verifyGateway,
+      enrollment_token: enrollment.verifyEnrollmentToken,
+    },
+    audit,
+    publicUrl,
+    trustedProxies: config.trustedProxies,
+    limitKey: access.limitKey,
+    tenantExists: tenancy.exists,
+  })
   const http = createHttp({
     handlers,
-    admit: createAdmit({
-      verifiers: {
-        session: identity.verifySession,
-        api_key: access.verifyApiKey,
-        device: verifyDevice,
-        gateway: gateways.verifyGateway,
-        enrollment_token: enrollment.verifyEnrollmentToken,
-      },
-      audit,
-      publicUrl,
-      trustedProxies: config.trustedProxies,
-      limitKey: access.limitKey,
-      tenantExists: tenancy.exists,
-    }),
+    admit,
     idempotency: createIdempotency({ db, kek }),
     recordRefusal: (actor, kind, error) => audit.refused(actor, kind, error.code, error.message),
     logger,
     ...(config.tls && { https: { cert: readFileSync(config.tls.certFile), key: readFileSync(config.tls.keyFile) } }),
   })
-  identity.registerPages(http)
+  registerPages(http, { admit, pages: identity.pages })
 
   const jobs: Job[] = [
     { name: 'ensure_partitions', cron: '0 3 * * *', run: ensurePartitions },
@@ -165,6 +167,7 @@ export function createApp({ config, secrets, databaseUrl, log, logger, now = () 
       await http.close()
       await activity.flush()
       await access.stop()
+      await identity.stop()
       await feed.stop()
       await db.close()
     },

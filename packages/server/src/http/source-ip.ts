@@ -7,7 +7,10 @@ import { canonicalAddress, isWithin } from '../kernel/cidr.ts'
 export function sourceIp(socketAddress: string, forwardedFor: string | undefined, trusted: readonly string[]): string {
   let address = canonicalAddress(socketAddress) ?? socketAddress
   if (trusted.length === 0 || !forwardedFor) return address
-  for (const hop of forwardedFor.split(',').map((s) => s.trim()).reverse()) {
+  for (const hop of forwardedFor
+    .split(',')
+    .map((s) => s.trim())
+    .reverse()) {
     if (!isWithin(address, trusted)) break
     const next = canonicalAddress(hop)
     if (!next) break

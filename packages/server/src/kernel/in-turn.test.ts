@@ -15,7 +15,9 @@ test('work of one key never overlaps, work of two keys does', async () => {
     running[key]--
     return key
   }
-  const done = await Promise.all(Array.from({ length: 10 }, (_, i) => inTurn(i % 2 ? 'a' : 'b', work(i % 2 ? 'a' : 'b'))))
+  const done = await Promise.all(
+    Array.from({ length: 10 }, (_, i) => inTurn(i % 2 ? 'a' : 'b', work(i % 2 ? 'a' : 'b'))),
+  )
   assert.equal(done.length, 10)
   assert.equal(most, 1)
   assert.equal(together, true)

@@ -40,7 +40,8 @@ export function createApiKeys({ db, audit, changes, now, pepper }: ApiKeysDeps) 
     mint,
 
     create: async (actor: Actor, wanted: NewKey) => {
-      if (!mayHandle(actor, wanted.role)) fail('forbidden', `the role ${wanted.role} allows more than you may do yourself`)
+      if (!mayHandle(actor, wanted.role))
+        fail('forbidden', `the role ${wanted.role} allows more than you may do yourself`)
       if (wanted.expires_at !== undefined && !(new Date(wanted.expires_at) > now()))
         failField('expires_at', 'must be in the future')
       for (const [i, cidr] of (wanted.allowed_cidrs ?? []).entries())

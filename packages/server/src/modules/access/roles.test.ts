@@ -7,13 +7,19 @@ import { mayHandle, permissionsOfRoles } from './roles.ts'
 const holding = (...roles: Role[]): Actor => {
   const tenantId = '00000000-0000-7000-8000-000000000001' as TenantId
   const permissions = permissionsOfRoles(roles)
-  return { ...jobSource(tenantId, 'test'), principal: { kind: 'api_key', tenantId, id: '', name: '', roles, permissions } }
+  return {
+    ...jobSource(tenantId, 'test'),
+    principal: { kind: 'api_key', tenantId, id: '', name: '', roles, permissions },
+  }
 }
 const handled = (...held: Role[]) => roleNames.filter((role) => mayHandle(holding(...held), role))
 
 test('nobody handles a role beyond what they hold', () => {
   assert.deepEqual(handled('platform_admin'), roleNames)
-  assert.deepEqual(handled('tenant_admin'), roleNames.filter((r) => r !== 'platform_admin'))
+  assert.deepEqual(
+    handled('tenant_admin'),
+    roleNames.filter((r) => r !== 'platform_admin'),
+  )
   assert.deepEqual(handled('security_admin'), ['security_admin', 'auditor', 'viewer'])
   assert.deepEqual(handled('viewer'), ['viewer'])
   assert.deepEqual(handled(), [])

@@ -11,8 +11,7 @@ export const permissionsOfRoles = (held: readonly Role[]): ReadonlySet<Permissio
 /** Whether the caller holds all that this role gives: nobody hands out, takes or touches more than that. */
 export function mayHandle(actor: Actor, role: Role): boolean {
   // Its reach is every tenant, which no set of permissions says.
-  if (role === 'platform_admin')
-    return 'roles' in actor.principal && actor.principal.roles.includes('platform_admin')
+  if (role === 'platform_admin') return 'roles' in actor.principal && actor.principal.roles.includes('platform_admin')
   const held = permissionsOf(actor)
   return roles[role].every((permission) => held.has(permission))
 }

@@ -74,7 +74,10 @@ export function createKeyVerifier(deps: {
   }
 
   return {
-    verifyApiKey: (token: string, incoming: { sourceIp: string }): KeyPrincipal | undefined | Promise<KeyPrincipal | undefined> => {
+    verifyApiKey: (
+      token: string,
+      incoming: { sourceIp: string },
+    ): KeyPrincipal | undefined | Promise<KeyPrincipal | undefined> => {
       const parsed = parseToken(token)
       if (parsed?.prefix !== 'hfk') return undefined
       const found = cache.get(`${parsed.id}:${digestToken(pepper, token).toString('hex')}`)

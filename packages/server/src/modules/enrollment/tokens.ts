@@ -93,14 +93,16 @@ export function createTokens({ db, audit, pepper, now }: { db: Database; audit: 
         return { row: revoked, changed: true }
       }),
 
-    /** A token that can't be used now, for whatever reason, is no credential. Asked of the database every time. */
+    /**
+     * A revoked or expired token is no credential. A spent one still says who asks, so that a device whose answer was
+     * lost gets it again under its Idempotency-Key; it enrolls nobody. Asked of the database every time.
+     */
     verify: async (token: string): Promise<Principal | undefined> => {
       const parsed = parseToken(token)
       if (!parsed) return undefined
       const row = await db.acrossTenants((tx) => queries.findByLookup(tx, parsed.id))
       if (!row || !equalDigest(row.secret_digest, digestToken(pepper, token))) return undefined
-      const spent = row.max_uses > 0 && row.uses >= row.max_uses
-      if (row.revoked_at || row.expires_at <= now() || spent) return undefined
+      if (row.revoked_at || row.expires_at <= now()) return undefined
       return { kind: 'enrollment_token', tenantId: row.tenant_id as TenantId, id: row.token_id, name: row.name }
     },
   }

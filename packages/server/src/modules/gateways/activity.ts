@@ -21,10 +21,13 @@ type Held = {
 /** What gateways say of themselves: written in batches, and held in memory for the directory. */
 export function createActivity({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
   const held = new BoundedMap<TenantId, Held>(10_000)
-  const join = createGroupCommit<Report>((batch) => db.acrossTenants((tx) => upsertActivity(tx, newest(batch)).then(() => {})), {
-    maxBatch: 2000,
-    maxQueue: 50_000,
-  })
+  const join = createGroupCommit<Report>(
+    (batch) => db.acrossTenants((tx) => upsertActivity(tx, newest(batch)).then(() => {})),
+    {
+      maxBatch: 2000,
+      maxQueue: 50_000,
+    },
+  )
 
   const put = (h: Held, gatewayId: string, next: Liveness) => {
     const before = h.byGateway.get(gatewayId)

@@ -13,7 +13,10 @@ const fieldOf = (cidrs: string[]) => {
 }
 
 test('networks of both families are taken, in any spelling of IPv6', () => {
-  assert.equal(fieldOf(['10.8.0.0/16', '0.0.0.0/0', '10.0.0.1/32', 'fd00:8::/64', 'FD00:9:0:0::/64', '::/0']), undefined)
+  assert.equal(
+    fieldOf(['10.8.0.0/16', '0.0.0.0/0', '10.0.0.1/32', 'fd00:8::/64', 'FD00:9:0:0::/64', '::/0']),
+    undefined,
+  )
 })
 
 for (const wrong of [

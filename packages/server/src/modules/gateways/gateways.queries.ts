@@ -100,12 +100,7 @@ export const setDraining = (
     .returningAll()
     .executeTakeFirst()
 
-export const markDeleted = (
-  tx: Tx,
-  tenant: TenantId,
-  gatewayId: string,
-  at: Date,
-): Promise<GatewayRow | undefined> =>
+export const markDeleted = (tx: Tx, tenant: TenantId, gatewayId: string, at: Date): Promise<GatewayRow | undefined> =>
   tx
     .updateTable('gateways')
     .set({ deleted_at: at, updated_at: at })

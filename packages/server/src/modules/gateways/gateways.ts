@@ -138,10 +138,16 @@ export function createGatewayRules({
           if (!row || row.deleted_at !== null) return noGateway()
           return { gateway: await one(tx, actor.tenantId, row), changed: false }
         }
-        await audit.record(tx, actor, 'gateway.drained', { ...idOf(moved), draining }, {
-          target: targetOf(moved),
-          ...(reason !== undefined && { details: { reason } }),
-        })
+        await audit.record(
+          tx,
+          actor,
+          'gateway.drained',
+          { ...idOf(moved), draining },
+          {
+            target: targetOf(moved),
+            ...(reason !== undefined && { details: { reason } }),
+          },
+        )
         const gateway = await one(tx, actor.tenantId, moved)
         await touched(tx, actor, moved)
         return { gateway, changed: true }

@@ -114,13 +114,7 @@ export const openSessions = async (
 }
 
 /** Of several active sessions of a device on this gateway only the one that started last stays. */
-export const endSuperseded = (
-  tx: Tx,
-  tenant: TenantId,
-  gatewayId: string,
-  deviceIds: readonly string[],
-  at: Date,
-) =>
+export const endSuperseded = (tx: Tx, tenant: TenantId, gatewayId: string, deviceIds: readonly string[], at: Date) =>
   sql`
     with locked as (
       select session_id from vpn_sessions s

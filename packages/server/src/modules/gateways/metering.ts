@@ -7,8 +7,8 @@ import { decodeId } from '../../kernel/ids.ts'
 import type { Activity } from './activity.ts'
 import type { GatewaysDeps } from './deps.ts'
 import { acceptedAheadMs, acceptedInstant } from './instant.ts'
-import * as queries from './metering.queries.ts'
 import type { ReportKey, Sample } from './metering.queries.ts'
+import * as queries from './metering.queries.ts'
 
 type Body = Given<typeof metering>['body']
 type GivenSample = Body['samples'][number]
@@ -177,7 +177,8 @@ function explain(
 ): { sessionId: string; error: string }[] {
   return refused.map(({ sessionId, deviceId }) => {
     const owner = known.gatewayOf.get(sessionId)
-    if (owner !== undefined && owner !== gatewayId) return { sessionId, error: 'the session belongs to another gateway' }
+    if (owner !== undefined && owner !== gatewayId)
+      return { sessionId, error: 'the session belongs to another gateway' }
     if (owner !== undefined) return { sessionId, error: 'the session belongs to another device' }
     return { sessionId, error: known.devices.has(deviceId) ? 'the session could not be stored' : 'unknown device' }
   })

@@ -7,8 +7,8 @@ import { checkCidrs } from './cidr.ts'
 import type { GatewaysDeps } from './deps.ts'
 import { differences } from './differences.ts'
 import { refuseTakenName } from './names.ts'
-import * as queries from './pools.queries.ts'
 import type { PoolFields, PoolRow } from './pools.queries.ts'
+import * as queries from './pools.queries.ts'
 
 /** What a caller gives: absent fields have defaults at creation and stay at a change. */
 export type PoolPatch = { [K in keyof PoolFields]?: PoolFields[K] }
@@ -126,7 +126,10 @@ export function createPools({
         const gateways = (await queries.countGateways(tx, tenant, [poolId])).get(poolId) ?? 0
         if (gateways > 0) fail('validation_error', `the pool has ${gateways} gateways: delete or move them first`)
         if (rules.length > 0)
-          fail('validation_error', `the policy names this pool (${rules.slice(0, 5).join(', ')}): change the policy first`)
+          fail(
+            'validation_error',
+            `the policy names this pool (${rules.slice(0, 5).join(', ')}): change the policy first`,
+          )
         await queries.deletePool(tx, tenant, poolId)
         await audit.record(
           tx,

@@ -4,7 +4,13 @@ import type { GatewayRow } from './gateways.queries.ts'
 import type { PoolRow } from './pools.queries.ts'
 
 export const allPools = (tx: Tx, tenant: TenantId): Promise<PoolRow[]> =>
-  tx.selectFrom('gateway_pools').selectAll().where('tenant_id', '=', tenant).orderBy('name').orderBy('pool_id').execute()
+  tx
+    .selectFrom('gateway_pools')
+    .selectAll()
+    .where('tenant_id', '=', tenant)
+    .orderBy('name')
+    .orderBy('pool_id')
+    .execute()
 
 export const allGateways = (tx: Tx, tenant: TenantId): Promise<GatewayRow[]> =>
   tx

@@ -10,11 +10,14 @@ export type Directory = {
   pools: ReadonlyMap<string, PoolRow>
   gateways: ReadonlyMap<string, GatewayRow>
   gatewaysOf: (poolId: string) => readonly GatewayRow[]
+  /** Another number for what was read at another time. */
+  revision: number
 }
 
 /** Pools and gateways in memory until a change touches one; read from the database while memory is not proven fresh. */
 export function createRegistry({ db, changes, feed }: Pick<GatewaysDeps, 'db' | 'changes' | 'feed'>) {
   const held = new BoundedMap<TenantId, Directory>(10_000)
+  let reads = 0
   const loading = new Map<TenantId, Promise<Directory>>()
 
   changes.onChange((tenant, _seq, list) => {
@@ -34,6 +37,7 @@ export function createRegistry({ db, changes, feed }: Pick<GatewaysDeps, 'db' | 
       pools: new Map(pools.map((p) => [p.pool_id, p])),
       gateways: new Map(gateways.map((g) => [g.gateway_id, g])),
       gatewaysOf: (poolId) => byPool.get(poolId) ?? [],
+      revision: ++reads,
     }
   }
 

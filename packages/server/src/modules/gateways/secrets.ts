@@ -6,8 +6,8 @@ import type { Principal, TenantId } from '../../kernel/actor.ts'
 import { fail } from '../../kernel/app-error.ts'
 import { decodeId, newUuid } from '../../kernel/ids.ts'
 import type { GatewaysDeps } from './deps.ts'
-import type { Registry } from './registry.ts'
 import { lockGateway } from './gateways.queries.ts'
+import type { Registry } from './registry.ts'
 import * as queries from './secrets.queries.ts'
 
 /** How long a replaced secret works at most. */
@@ -57,7 +57,11 @@ export function createSecrets({
   }
 
   /** The first use of the newest secret. False when a rotation that came between has dropped it. */
-  async function endReplaced(tx: Tx, tenant: TenantId, { gateway_id, secret_id }: { gateway_id: string; secret_id: string }) {
+  async function endReplaced(
+    tx: Tx,
+    tenant: TenantId,
+    { gateway_id, secret_id }: { gateway_id: string; secret_id: string },
+  ) {
     if (!(await lockGateway(tx, tenant, gateway_id))) return false
     if (!(await queries.isNewest(tx, tenant, gateway_id, secret_id))) return false
     const ended = await queries.endReplaced(tx, tenant, gateway_id)

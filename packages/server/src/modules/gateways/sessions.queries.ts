@@ -1,8 +1,8 @@
+import type { Selectable } from 'kysely'
 import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import type { Tables } from '../../db/tables.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import type { Selectable } from 'kysely'
 
 export type SessionRow = Selectable<Tables['vpn_sessions']>
 export type SessionFilter = { device_id?: string; user_id?: string; gateway_id?: string; pool_id?: string }

@@ -64,7 +64,8 @@ export function createSessions({
           'ids' in which
             ? await queries.endByIds(tx, tenant, which.ids, 'admin', now())
             : await queries.endMatching(tx, tenant, which.filter, 'admin', now(), terminateLimit + 1)
-        if (ended.length > terminateLimit) failField('filter', `matches more than ${terminateLimit} sessions; narrow it`)
+        if (ended.length > terminateLimit)
+          failField('filter', `matches more than ${terminateLimit} sessions; narrow it`)
         const matched = 'ids' in which ? await queries.countKnown(tx, tenant, which.ids) : ended.length
         if (ended.length > 0) {
           const sessionIds = ended.slice(0, 100).map((s) => encodeId('vpn_session', s.session_id))

@@ -5,8 +5,8 @@ import { decodeId } from '../../kernel/ids.ts'
 import { createGroupCommit } from '../audit/group-commit.ts'
 import type { GatewaysDeps } from './deps.ts'
 import { acceptedInstant } from './instant.ts'
-import * as queries from './telemetry.queries.ts'
 import type { Event, Seen } from './telemetry.queries.ts'
+import * as queries from './telemetry.queries.ts'
 
 type GivenEvent = Given<typeof telemetry>['body']['events'][number]
 type DeviceActor = Actor<Extract<Principal, { kind: 'device' }>>

@@ -27,6 +27,7 @@ export function createWaiters({
   gatherMs: number
 }) {
   const byTenant = new Map<TenantId, Set<Waiter>>()
+  const newest = new Map<TenantId, number>()
   const gathering = new Map<TenantId, NodeJS.Timeout>()
   let count = 0
   let stopped = false
@@ -35,13 +36,15 @@ export function createWaiters({
     waiter.signalled = true
     waiter.settle?.('woken')
   }
-  changes.onChange((tenant, _seq, list) => {
+  changes.onChange((tenant, seq, list) => {
+    const relevant = list.some((c) => isRelevant.has(c.kind))
+    if (relevant) newest.set(tenant, Math.max(seq, newest.get(tenant) ?? 0))
     const waiters = byTenant.get(tenant)
     if (!waiters) return
     // A gateway that was deleted, or whose secret was replaced, is looked at at once.
     const gateways = new Set(list.filter((c) => c.kind === 'gateway').map((c) => c.subject))
     if (gateways.size > 0) for (const w of waiters) if (gateways.has(w.gatewayId)) wake(w)
-    if (gathering.has(tenant) || !list.some((c) => isRelevant.has(c.kind))) return
+    if (!relevant || gathering.has(tenant)) return
     gathering.set(
       tenant,
       setTimeout(() => {
@@ -89,6 +92,8 @@ export function createWaiters({
         },
       }
     },
+    /** The newest relevant change told here. Changes before it may not have been: own ones are told at once. */
+    newestOf: (tenant: TenantId): number => newest.get(tenant) ?? 0,
     count: () => count,
     stop: () => {
       stopped = true

@@ -4,8 +4,8 @@ import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { decodeId, encodeId, newUuid } from '../../kernel/ids.ts'
 import type { Audit, Changed } from '../audit/index.ts'
-import * as queries from './groups.queries.ts'
 import type { GroupRow } from './groups.queries.ts'
+import * as queries from './groups.queries.ts'
 import { refuseTaken, resolveIds } from './references.ts'
 
 export type GroupFields = {

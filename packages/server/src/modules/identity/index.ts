@@ -13,16 +13,16 @@ import { isSameOrigin } from '../../kernel/same-origin.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Tenancy } from '../tenancy/index.ts'
 import { createCookie } from './cookie.ts'
-import { createGroups } from './groups.ts'
 import { type GroupRow, selectGroups } from './groups.queries.ts'
-import { type Caller, createLogin } from './login.ts'
+import { createGroups } from './groups.ts'
 import { forgetSources } from './login.queries.ts'
+import { type Caller, createLogin } from './login.ts'
 import { safeNext } from './next-path.ts'
 import { pageHeaders } from './page-layout.ts'
 import { homePage, loginPage } from './pages.ts'
 import { createSessions, type SessionPrincipal } from './sessions.ts'
-import { createUsers } from './users.ts'
 import { selectUsers, type UserFilter, type UserRow } from './users.queries.ts'
+import { createUsers, type EndSessionsOf } from './users.ts'
 
 export type IdentityDeps = {
   db: Database
@@ -34,9 +34,12 @@ export type IdentityDeps = {
   pepper: Uint8Array
   publicUrl: string
   tenancy: Tenancy
+  settings: Tenancy['settings']
   passwords?: PasswordHasher
   /** Ids of the rules of the published policy that name this group. */
   rulesUsingGroup?: (tenant: TenantId, groupId: string) => Promise<readonly string[]>
+  /** Ends the users' VPN sessions in the transaction that stops them. */
+  endSessionsOf?: EndSessionsOf
   /** Hears of "last seen" times that could not be written yet. */
   onError?: (e: Error) => void
 }
@@ -44,8 +47,8 @@ export type IdentityDeps = {
 export function createIdentity(deps: IdentityDeps) {
   const { db, pager, now, publicUrl, tenancy } = deps
   const passwords = deps.passwords ?? createPasswordHasher({ concurrency: 2, maxQueue: 200 })
-  const sessions = createSessions({ ...deps, settings: tenancy.settings, onError: deps.onError ?? (() => {}) })
-  const users = createUsers({ ...deps, passwords, sessions })
+  const sessions = createSessions({ ...deps, onError: deps.onError ?? (() => {}) })
+  const users = createUsers({ ...deps, passwords, sessions, endSessionsOf: deps.endSessionsOf ?? (async () => {}) })
   const groups = createGroups({ ...deps, rulesUsingGroup: deps.rulesUsingGroup ?? (async () => []) })
   const login = createLogin({ ...deps, passwords, sessions })
   const cookie = createCookie(publicUrl)
@@ -54,6 +57,7 @@ export function createIdentity(deps: IdentityDeps) {
   return {
     verifySession: (secret: string): Promise<SessionPrincipal | undefined> => sessions.verify(secret),
     createUser: users.createUser,
+    createFirstAdmin: users.createFirstAdmin,
     /** For the job runner: ends every session whose time is over and records each end once. Returns how many. */
     sweepSessions: sessions.sweep,
     /** For the job runner: forgets sources whose window has passed under every setting. */
@@ -78,13 +82,13 @@ export function createIdentity(deps: IdentityDeps) {
 
     handlers: {
       login: async ({ body, request }) => {
-        if (isSameOrigin(request.headers, publicUrl) === false)
-          fail('forbidden', 'a sign-in must come from this site')
+        if (isSameOrigin(request.headers, publicUrl) === false) fail('forbidden', 'a sign-in must come from this site')
         const next = safeNext(body.next)
         try {
           const { secret, expiresAt, ...who } = await login(body.username, body.password, callerOf(request))
           const headers = { 'set-cookie': cookie.set(secret) }
-          if (request.isForm) return new Answer<never>(null, { status: 303, headers: { ...headers, location: next ?? '/admin' } })
+          if (request.isForm)
+            return new Answer<never>(null, { status: 303, headers: { ...headers, location: next ?? '/admin' } })
           const user = {
             user_id: encodeId('user', who.userId),
             username: who.username,
@@ -100,7 +104,8 @@ export function createIdentity(deps: IdentityDeps) {
       logout: async ({ actor, request }) => {
         const changed = await sessions.logout(actor, actor.principal)
         const headers = { 'set-cookie': cookie.clear() }
-        if (request.isForm) return new Answer<never>(null, { status: 303, headers: { ...headers, location: '/admin/login' } })
+        if (request.isForm)
+          return new Answer<never>(null, { status: 303, headers: { ...headers, location: '/admin/login' } })
         return new Answer({ changed }, { headers })
       },
 

@@ -69,7 +69,11 @@ export function createLogin(deps: {
   }
 
   /** The attempt that reached the threshold reports the lock, unless somebody's right password has opened it again. */
-  async function reportLock({ tenantId, username, by }: Attempt, user: string, { locked_until, failed_logins }: queries.Reservation) {
+  async function reportLock(
+    { tenantId, username, by }: Attempt,
+    user: string,
+    { locked_until, failed_logins }: queries.Reservation,
+  ) {
     if (!locked_until) return
     await db.inTenant(tenantId, async (tx) => {
       if (!(await queries.isLockedUntil(tx, tenantId, user, locked_until))) return
@@ -85,14 +89,23 @@ export function createLogin(deps: {
     return fail('unauthorized', 'missing or invalid credentials')
   }
 
-  async function open(attempt: Attempt, account: queries.Account, reservation: queries.Reservation, phc: string): Promise<SignedIn | undefined> {
+  async function open(
+    attempt: Attempt,
+    account: queries.Account,
+    reservation: queries.Reservation,
+    phc: string,
+  ): Promise<SignedIn | undefined> {
     const newPhc = passwords.needsRehash(phc) ? await passwords.hashPassword(attempt.password) : undefined
     const limits = (await tenancy.settings(attempt.tenantId)).sessions
     const user_id = encodeId('user', account.user_id)
     const by = { ...attempt.by, id: user_id, name: account.username }
     return db.inTenant(attempt.tenantId, async (tx) => {
       const held = { user_id: account.user_id, password_phc: phc }
-      const admitted = await queries.admit(tx, attempt.tenantId, held, { ownLock: reservation.locked_until, newPhc, at: now() })
+      const admitted = await queries.admit(tx, attempt.tenantId, held, {
+        ownLock: reservation.locked_until,
+        newPhc,
+        at: now(),
+      })
       if (!admitted) return undefined
       await queries.releaseSource(tx, attempt.source)
       const target = { type: 'user', id: user_id, name: account.username }
@@ -122,7 +135,8 @@ export function createLogin(deps: {
     const name = clean(username)
     const slash = name.indexOf('/')
     const named = slash < 0 ? undefined : await tenancy.tenantByName(name.slice(0, slash))
-    const tenantId = named ?? (await tenancy.tenantByName(defaultTenant)) ?? fail('internal_error', 'there is no tenant yet')
+    const tenantId =
+      named ?? (await tenancy.tenantByName(defaultTenant)) ?? fail('internal_error', 'there is no tenant yet')
     const source = `${tenantId} ${sourceBlock(caller.sourceIp)}`
     const by: Source = { ...caller, tenantId, type: 'session', id: null, name }
     const attempt = { tenantId, source, username: named ? name.slice(slash + 1) : name, password, by }

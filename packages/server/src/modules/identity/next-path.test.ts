@@ -9,8 +9,23 @@ test('a path of this site is kept', () => {
 })
 
 test('what could lead to another site is not', () => {
-  const hostile = ['', 'admin', '//evil.example', '/\\evil.example', '\\/evil.example', 'https://evil.example', '/..//evil.example']
-  const more = ['/./\\evil.example', '/\t/evil.example', '/a\r\nSet-Cookie: x', 'javascript:alert(1)', ' /admin', '/%5c/\\x']
+  const hostile = [
+    '',
+    'admin',
+    '//evil.example',
+    '/\\evil.example',
+    '\\/evil.example',
+    'https://evil.example',
+    '/..//evil.example',
+  ]
+  const more = [
+    '/./\\evil.example',
+    '/\t/evil.example',
+    '/a\r\nSet-Cookie: x',
+    'javascript:alert(1)',
+    ' /admin',
+    '/%5c/\\x',
+  ]
   for (const next of [undefined, ...hostile, ...more]) assert.equal(safeNext(next), undefined, JSON.stringify(next))
 })
 

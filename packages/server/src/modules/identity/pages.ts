@@ -1,7 +1,15 @@
 import { escapeHtml, renderPage } from './page-layout.ts'
 
 /** The sign-in form. After a failure `message` says so and the name is filled in again. */
-export function loginPage({ username = '', next, message }: { username?: string; next?: string | undefined; message?: string }) {
+export function loginPage({
+  username = '',
+  next,
+  message,
+}: {
+  username?: string
+  next?: string | undefined
+  message?: string
+}) {
   const failed = message !== undefined
   const alert = failed ? `<div class="alert" role="alert" id="problem">${escapeHtml(message)}</div>` : ''
   const described = failed ? ' aria-describedby="problem"' : ''

@@ -24,9 +24,7 @@ export const findByDigest = (tx: Tx, digest: Buffer) =>
   tx
     .selectFrom('admin_sessions')
     .innerJoin('users', (j) =>
-      j
-        .onRef('users.tenant_id', '=', 'admin_sessions.tenant_id')
-        .onRef('users.user_id', '=', 'admin_sessions.user_id'),
+      j.onRef('users.tenant_id', '=', 'admin_sessions.tenant_id').onRef('users.user_id', '=', 'admin_sessions.user_id'),
     )
     .select([
       'admin_sessions.tenant_id',
@@ -99,7 +97,12 @@ export const endOfUser = async (tx: Tx, tenant: TenantId, user: string, at: Date
 
 /** Across tenants: those with a session that may have to end. */
 export const tenantsWithSessions = async (tx: Tx): Promise<TenantId[]> => {
-  const rows = await tx.selectFrom('admin_sessions').select('tenant_id').distinct().where('ended_at', 'is', null).execute()
+  const rows = await tx
+    .selectFrom('admin_sessions')
+    .select('tenant_id')
+    .distinct()
+    .where('ended_at', 'is', null)
+    .execute()
   return rows.map((r) => r.tenant_id as TenantId)
 }
 

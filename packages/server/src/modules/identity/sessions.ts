@@ -80,7 +80,12 @@ export function createSessions(deps: SessionsDeps) {
     session.expiresAt.getTime() <= atMs || lastSeenMs + session.idleSeconds * 1000 <= atMs
 
   /** Ends sessions and records each; returns what replicas must forget. */
-  async function record(tx: Tx, source: Source, ended: queries.Ended[], reason: 'timeout' | 'manual'): Promise<Change[]> {
+  async function record(
+    tx: Tx,
+    source: Source,
+    ended: queries.Ended[],
+    reason: 'timeout' | 'manual',
+  ): Promise<Change[]> {
     const events = ended.map((s) => {
       const session_id = encodeId('admin_session', s.session_id)
       const fields = { session_id, user_id: encodeId('user', s.user_id), reason }

@@ -25,11 +25,7 @@ const selectAny = (tx: Tx, tenant: TenantId) =>
   tx
     .selectFrom('users')
     .select(columns)
-    .select([
-      rolesOf.as('roles'),
-      groupsOf.as('group_ids'),
-      sql<boolean>`password_phc is not null`.as('password_set'),
-    ])
+    .select([rolesOf.as('roles'), groupsOf.as('group_ids'), sql<boolean>`password_phc is not null`.as('password_set')])
     .where('tenant_id', '=', tenant)
 
 export type UserFilter = { prefix?: string | undefined; status?: 'active' | 'suspended'; group?: string }

@@ -10,13 +10,18 @@ import type { Audit, Changed } from '../audit/index.ts'
 import { addMembers, holdGroups, removeMembers } from './groups.queries.ts'
 import { refuseTaken, resolveIds } from './references.ts'
 import type { Sessions } from './sessions.ts'
-import * as queries from './users.queries.ts'
 import type { UserRow } from './users.queries.ts'
+import * as queries from './users.queries.ts'
 
 export type UserFields = { username?: string; email?: string | null; display_name?: string; group_ids?: string[] }
 export type UserOperation = 'create' | 'update' | 'suspend' | 'reactivate' | 'delete'
 export type UserRequest = { operation: UserOperation; user_id?: string; user?: UserFields; reason?: string }
 type Outcome = { changed: boolean; user: UserRow }
+export type EndSessionsOf = (
+  tx: Tx,
+  tenant: TenantId,
+  which: { userIds: readonly string[]; reason: string },
+) => Promise<void>
 
 /** A tenant must keep somebody who can administer it, the deployment somebody who can administer tenants. */
 const indispensable = ['platform_admin', 'tenant_admin']
@@ -28,11 +33,18 @@ export function createUsers(deps: {
   now: () => Date
   passwords: PasswordHasher
   sessions: Pick<Sessions, 'endOfUser'>
+  endSessionsOf: EndSessionsOf
 }) {
   const { db, audit, changes, now, passwords, sessions } = deps
 
   /** The last statements of every change: its event, then what replicas must look at again. */
-  async function settle(tx: Tx, actor: Actor, request: UserRequest, user: UserRow, more: { changes?: Changed; also?: Change[] }) {
+  async function settle(
+    tx: Tx,
+    actor: Actor,
+    request: UserRequest,
+    user: UserRow,
+    more: { changes?: Changed; also?: Change[] },
+  ) {
     const user_id = encodeId('user', user.user_id)
     await audit.record(
       tx,
@@ -62,7 +74,11 @@ export function createUsers(deps: {
       const { email = null, display_name = '' } = request.user ?? {}
       const user = { tenant_id: tenant, user_id: id, username, email, display_name, created_at: at, updated_at: at }
       if (!(await queries.insertUser(tx, user))) failField('user.username', 'is already taken')
-      await addMembers(tx, tenant, groups.map((group) => ({ group, user: id })))
+      await addMembers(
+        tx,
+        tenant,
+        groups.map((group) => ({ group, user: id })),
+      )
       const made = await read(tx, tenant, id)
       await settle(tx, actor, request, made, {})
       return { changed: true, user: made }
@@ -80,7 +96,8 @@ export function createUsers(deps: {
         if (!before || before.deleted_at) missing()
         refuseStronger(actor, before)
         const fields = changedFields(before, wanted)
-        if (Object.keys(fields).length > 0) await queries.updateProfile(tx, tenant, id, { ...fields, updated_at: now() })
+        if (Object.keys(fields).length > 0)
+          await queries.updateProfile(tx, tenant, id, { ...fields, updated_at: now() })
         const pairs = (ids: string[]) => ids.map((group) => ({ group, user: id }))
         const added = await addMembers(tx, tenant, pairs(groups))
         const surplus = wanted.group_ids ? before.group_ids.filter((g) => !groups.includes(g)) : []
@@ -107,6 +124,11 @@ export function createUsers(deps: {
           : await queries.moveStatus(tx, tenant, id, operation === 'suspend' ? 'suspended' : 'active', now())
       const after = await read(tx, tenant, id)
       if (!moved) return { changed: false, user: after }
+      if (operation !== 'reactivate')
+        await deps.endSessionsOf(tx, tenant, {
+          userIds: [id],
+          reason: operation === 'delete' ? 'revoked' : 'suspended',
+        })
       const also = operation === 'reactivate' ? [] : await sessions.endOfUser(tx, actor, id)
       await settle(tx, actor, request, after, { changes: differences(before, after), also })
       return { changed: true, user: after }
@@ -125,6 +147,41 @@ export function createUsers(deps: {
     }
   }
 
+  /** A local user with a password, made by the deployment itself. Of two first starts at once one makes it. */
+  async function createUser(
+    tenant: TenantId,
+    user: { username: string; password: string; roles: readonly Role[]; email?: string; displayName?: string },
+  ): Promise<{ userId: string; created: boolean }> {
+    const password_phc = await passwords.hashPassword(user.password)
+    const id = newUuid()
+    const at = now()
+    const row = {
+      tenant_id: tenant,
+      user_id: id,
+      username: user.username,
+      email: user.email ?? null,
+      display_name: user.displayName ?? '',
+      password_phc,
+      created_at: at,
+      updated_at: at,
+    }
+    return db.inTenant(tenant, async (tx) => {
+      if (!(await queries.insertUser(tx, row))) {
+        const taken = await queries.findIdByUsername(tx, tenant, user.username)
+        return { userId: taken ?? fail('internal_error', `the user ${user.username} can't be made`), created: false }
+      }
+      if (user.roles.length > 0) await queries.insertRoles(tx, tenant, id, user.roles)
+      const user_id = encodeId('user', id)
+      const more = {
+        target: { type: 'user', id: user_id, name: user.username },
+        details: { roles: user.roles },
+      }
+      await audit.record(tx, jobSource(tenant, 'bootstrap'), 'user.changed', { operation: 'create', user_id }, more)
+      await changes.record(tx, tenant, [{ kind: 'user', subject: id }])
+      return { userId: id, created: true }
+    })
+  }
+
   return {
     find: async (tenant: TenantId, wireId: string): Promise<UserRow> => {
       const id = decodeId('user', wireId)
@@ -141,39 +198,17 @@ export function createUsers(deps: {
       return move(actor, request, id)
     },
 
-    /** A local user with a password, made by the deployment itself. Of two first starts at once one makes it. */
-    createUser: async (
+    createUser,
+
+    /** The administrator of a deployment that has none in this role yet; undefined when there is one. */
+    createFirstAdmin: async (
       tenant: TenantId,
-      user: { username: string; password: string; roles: readonly Role[]; email?: string; displayName?: string },
-    ): Promise<{ userId: string; created: boolean }> => {
-      const password_phc = await passwords.hashPassword(user.password)
-      const id = newUuid()
-      const at = now()
-      const row = {
-        tenant_id: tenant,
-        user_id: id,
-        username: user.username,
-        email: user.email ?? null,
-        display_name: user.displayName ?? '',
-        password_phc,
-        created_at: at,
-        updated_at: at,
-      }
-      return db.inTenant(tenant, async (tx) => {
-        if (!(await queries.insertUser(tx, row))) {
-          const taken = await queries.findIdByUsername(tx, tenant, user.username)
-          return { userId: taken ?? fail('internal_error', `the user ${user.username} can't be made`), created: false }
-        }
-        if (user.roles.length > 0) await queries.insertRoles(tx, tenant, id, user.roles)
-        const user_id = encodeId('user', id)
-        const more = {
-          target: { type: 'user', id: user_id, name: user.username },
-          details: { roles: user.roles },
-        }
-        await audit.record(tx, jobSource(tenant, 'bootstrap'), 'user.changed', { operation: 'create', user_id }, more)
-        await changes.record(tx, tenant, [{ kind: 'user', subject: id }])
-        return { userId: id, created: true }
-      })
+      admin: { username: string; password: string; role: Role },
+    ): Promise<string | undefined> => {
+      const holders = await db.inTenant(tenant, (tx) => queries.lockHolders(tx, tenant, [admin.role]))
+      if (holders.length > 0) return undefined
+      const { userId, created } = await createUser(tenant, { ...admin, roles: [admin.role] })
+      return created ? userId : undefined
     },
   }
 }

@@ -30,10 +30,16 @@ export const findTenantByName = async (tx: Tx, name: string) => {
 
 /** Passes the tenant wall: for work that visits every tenant. */
 export const listTenants = async (tx: Tx) =>
-  (await tx.selectFrom('tenants').select('tenant_id').orderBy('tenant_id').execute()).map((r) => r.tenant_id as TenantId)
+  (await tx.selectFrom('tenants').select('tenant_id').orderBy('tenant_id').execute()).map(
+    (r) => r.tenant_id as TenantId,
+  )
 
 export const readSettings = async (tx: Tx, tenant: TenantId): Promise<Sections> => {
-  const row = await tx.selectFrom('tenant_settings').select('security').where('tenant_id', '=', tenant).executeTakeFirst()
+  const row = await tx
+    .selectFrom('tenant_settings')
+    .select('security')
+    .where('tenant_id', '=', tenant)
+    .executeTakeFirst()
   return row?.security ?? {}
 }
 

@@ -1,0 +1,82 @@
+import type { Contract, Output } from '@holdfast/contract'
+import { platforms } from '@holdfast/contract/enrollment'
+import type { Command } from 'commander'
+import { type Cli, given } from '../cli.ts'
+import { choice, examples, limit, reason } from '../options.ts'
+import { type Column, printItem, printList } from '../output.ts'
+
+type Device = Output<Contract['getDevice']>
+const columns: readonly Column<Device>[] = [
+  ['DEVICE', (d) => d.device_id],
+  ['NAME', (d) => d.name],
+  ['PLATFORM', (d) => d.platform],
+  ['STATUS', (d) => d.status],
+  ['POSTURE', (d) => d.posture.verdict],
+  ['ADDRESS', (d) => d.addresses.ipv4 ?? d.addresses.ipv6],
+  ['LAST SEEN', (d) => d.last_seen_at],
+]
+
+type Filter = {
+  status?: Device['status']
+  user?: string
+  group?: string
+  platform?: Device['platform']
+  tag?: string
+  q?: string
+}
+const operations = {
+  approve: 'let a pending device in',
+  suspend: 'shut a device out until it is reactivated',
+  reactivate: 'let a suspended device in again',
+} as const
+
+export function addDevice(program: Command, cli: Cli): void {
+  const device = program.command('device').description('devices')
+  examples(
+    limit(device.command('list').description('list devices'))
+      .addOption(choice('--status <status>', 'only these', ['pending', 'active', 'suspended', 'revoked']))
+      .option('--user <user_id>', 'of this user')
+      .option('--group <group_id>', 'in this group')
+      .addOption(choice('--platform <platform>', 'of this platform', platforms))
+      .option('--tag <tag>', 'with this tag')
+      .option('--q <prefix>', 'name starts with')
+      .action(async ({ limit: most, user, group, ...rest }: Filter & { limit: number }) => {
+        const client = await cli.client()
+        const query = { ...given({ ...rest, user_id: user, group_id: group }), ...cli.scope }
+        await printList(cli, most, columns, (page) => client.listDevices({ query: { ...query, ...page } }))
+      }),
+    'device list --status pending',
+    'device list --json --limit 10000 | jq -r .device_id',
+  )
+  device
+    .command('show <device_id>')
+    .description('one device')
+    .action(async (device_id: string) =>
+      printItem(cli, await (await cli.client()).getDevice({ params: { device_id }, query: cli.scope })),
+    )
+  for (const [operation, description] of Object.entries(operations) as [keyof typeof operations, string][])
+    reason(device.command(`${operation} <device_id...>`).description(description)).action(
+      (ids: string[], options: { reason?: string }) => change(cli, operation, ids, options.reason),
+    )
+  examples(
+    reason(device.command('revoke <device_id...>').description('shut a device out for good'))
+      .option('--yes', 'do not ask')
+      .action(async (ids: string[], options: { reason?: string; yes?: boolean }) => {
+        await cli.sure(options.yes, `Revocation is final. Revoke ${ids.join(', ')}?`)
+        await change(cli, 'revoke', ids, options.reason)
+      }),
+    'device revoke dev_01jxz3c9dqf7vr2m8k4s6t0b5w --reason stolen',
+  )
+}
+
+type Operation = keyof typeof operations | 'revoke'
+
+async function change(cli: Cli, operation: Operation, ids: string[], why: string | undefined): Promise<void> {
+  const client = await cli.client()
+  for (const device_id of ids) {
+    const body = { operation, device_id, ...given({ reason: why }) }
+    const { changed, device } = await client.changeDevice({ body, query: cli.scope })
+    if (cli.json) printItem(cli, device)
+    else cli.say(`${device.device_id}  ${device.status}${changed ? '' : '  (as before)'}`)
+  }
+}

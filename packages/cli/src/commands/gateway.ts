@@ -1,0 +1,101 @@
+import type { Contract, Output } from '@holdfast/contract'
+import { type Command, InvalidArgumentError } from 'commander'
+import { type Cli, given } from '../cli.ts'
+import { examples, integer, limit, reason } from '../options.ts'
+import { type Column, type Page, printItem, printList, printSecret } from '../output.ts'
+
+type Gateway = Output<Contract['getGateway']>
+type Endpoint = Gateway['endpoints'][number]
+const columns: readonly Column<Gateway>[] = [
+  ['GATEWAY', (g) => g.gateway_id],
+  ['NAME', (g) => g.name],
+  ['POOL', (g) => g.pool_id],
+  ['STATUS', (g) => g.status],
+  ['SESSIONS', (g) => g.active_sessions],
+  ['LAST SEEN', (g) => g.last_seen_at],
+]
+
+/** `host:port/udp`; an IPv6 address in brackets. */
+export function parseEndpoint(text: string, before: Endpoint[] = []): Endpoint[] {
+  const [, v6, name, port, proto] = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:/[\]]+)):(\d{1,5})\/(udp|tcp)$/.exec(text) ?? []
+  const host = v6 ?? name
+  if (host === undefined || Number(port) < 1 || Number(port) > 65_535)
+    throw new InvalidArgumentError('It must look like gw1.example:51820/udp or [fd00::1]:51820/udp.')
+  return [...before, { host, port: Number(port), proto: proto as Endpoint['proto'] }]
+}
+
+export function addGateway(program: Command, cli: Cli): void {
+  const gateway = program.command('gateway').description('gateways')
+  examples(
+    limit(gateway.command('list').description('list the gateways of all pools'))
+      .option('--pool <pool_id>', 'of this pool only')
+      .action((options: { limit: number; pool?: string }) => list(cli, options)),
+    'gateway list --pool gwp_01jxz3c9dqf7vr2m8k4s6t0b5w',
+  )
+  examples(
+    gateway
+      .command('create <name>')
+      .description('register a gateway; its service secret is printed once')
+      .requiredOption('--pool <pool_id>', 'the pool it joins')
+      .option('--endpoint <host:port/proto...>', 'where devices reach it', parseEndpoint)
+      .option('--public-key <key>', 'its WireGuard public key')
+      .option('--weight <n>', '', integer(0, 1000))
+      .action((name: string, options: Create) => create(cli, name, options)),
+    'gateway create gw1 --pool gwp_01jxz3c9dqf7vr2m8k4s6t0b5w --endpoint gw1.example:51820/udp',
+  )
+  reason(gateway.command('drain <gateway_id>').description('take a gateway out for new sessions'))
+    .option('--undo', 'put it back')
+    .action(async (gateway_id: string, options: { undo?: boolean; reason?: string }) => {
+      const body = { draining: options.undo !== true, ...given({ reason: options.reason }) }
+      const client = await cli.client()
+      const answer = await client.drainGateway({ params: { gateway_id }, body, query: cli.scope })
+      if (!answer.changed) cli.note('It was so before.')
+      printItem(cli, answer.gateway)
+    })
+  gateway
+    .command('rotate-secret <gateway_id>')
+    .description('give a gateway a new secret, printed once; the old one works until the first use of the new one')
+    .action(async (gateway_id: string) => {
+      const answer = await (await cli.client()).rotateGatewaySecret({ params: { gateway_id }, query: cli.scope })
+      const until = answer.old_secret_valid_until
+      printSecret(cli, answer.secret, answer, `New secret of ${gateway_id}; the old one ends by ${until}.`)
+    })
+}
+
+/** The interface lists gateways by pool, so the pools are walked one after the other. */
+async function list(cli: Cli, { limit: most, pool }: { limit: number; pool?: string }): Promise<void> {
+  const client = await cli.client()
+  const pools = pool === undefined ? await allPools() : [pool]
+  let index = 0
+  await printList<Gateway>(cli, most, columns, async ({ limit: wanted, cursor }) => {
+    for (let within = cursor === '' ? undefined : cursor; index < pools.length; within = undefined) {
+      const query = { limit: wanted, ...given({ cursor: within }), ...cli.scope }
+      const page: Page<Gateway> = await client.listGateways({ params: { pool_id: pools[index] ?? '' }, query })
+      if (page.next_cursor !== null) return page
+      index++
+      if (page.items.length > 0) return { items: page.items, next_cursor: index < pools.length ? '' : null }
+    }
+    return { items: [], next_cursor: null }
+  })
+
+  async function allPools(): Promise<string[]> {
+    const ids: string[] = []
+    let cursor: string | null = null
+    do {
+      const page: Page<{ pool_id: string }> = await client.listGatewayPools({
+        query: { limit: 200, ...(cursor !== null && { cursor }), ...cli.scope },
+      })
+      ids.push(...page.items.map(({ pool_id }) => pool_id))
+      cursor = page.next_cursor
+    } while (cursor !== null)
+    return ids
+  }
+}
+
+type Create = { pool: string; endpoint?: Endpoint[]; publicKey?: string; weight?: number }
+
+async function create(cli: Cli, name: string, { pool, endpoint, publicKey, weight }: Create): Promise<void> {
+  const body = { name, ...given({ endpoints: endpoint, public_key: publicKey, weight }) }
+  const answer = await (await cli.client()).createGateway({ params: { pool_id: pool }, body, query: cli.scope })
+  printSecret(cli, answer.secret, answer, `Service secret of gateway ${answer.gateway.gateway_id}.`)
+}

@@ -1,0 +1,52 @@
+import type { Contract, Output } from '@holdfast/contract'
+import { roleNames } from '@holdfast/contract/vocabulary'
+import type { Command } from 'commander'
+import { type Cli, given } from '../cli.ts'
+import { choice, duration, examples, limit, reason } from '../options.ts'
+import { type Column, printItem, printList, printSecret } from '../output.ts'
+
+type Key = Output<Contract['listApiKeys']>['items'][number]
+const columns: readonly Column<Key>[] = [
+  ['KEY', (k) => k.key_id],
+  ['NAME', (k) => k.name],
+  ['ROLE', (k) => k.role],
+  ['STATUS', (k) => k.status],
+  ['EXPIRES', (k) => k.expires_at],
+  ['LAST USED', (k) => k.last_used_at],
+]
+
+export function addKey(program: Command, cli: Cli): void {
+  const key = program.command('key').description('API keys')
+  examples(
+    key
+      .command('create <name>')
+      .description('create an API key; its secret is printed once')
+      .addOption(choice('--role <role>', 'what it may do', roleNames).makeOptionMandatory())
+      .option('--expires-in <duration>', 'never unless said; e.g. 90d', duration)
+      .option('--cidr <network...>', 'networks it may be used from')
+      .action(async (name: string, options: { role: Key['role']; expiresIn?: number; cidr?: string[] }) => {
+        const { role, expiresIn, cidr } = options
+        const expires_at = expiresIn === undefined ? undefined : new Date(Date.now() + expiresIn * 1000).toISOString()
+        const body = { name, role, ...given({ expires_at, allowed_cidrs: cidr }) }
+        const answer = await (await cli.client()).createApiKey({ body, query: cli.scope })
+        printSecret(cli, answer.secret, answer, `API key ${answer.api_key.key_id} with role ${role}.`)
+      }),
+    'key create ci --role auditor --expires-in 90d > key.txt',
+  )
+  limit(key.command('list').description('list API keys'))
+    .addOption(choice('--status <status>', 'only these', ['active', 'expired', 'revoked']))
+    .action(async ({ limit: most, status }: { limit: number; status?: Key['status'] }) => {
+      const client = await cli.client()
+      const query = { ...given({ status }), ...cli.scope }
+      await printList(cli, most, columns, (page) => client.listApiKeys({ query: { ...query, ...page } }))
+    })
+  reason(key.command('revoke <key_id>').description('revoke an API key')).action(
+    async (key_id: string, options: { reason?: string }) => {
+      const client = await cli.client()
+      const body = given({ reason: options.reason })
+      const answer = await client.revokeApiKey({ params: { key_id }, body, query: cli.scope })
+      if (!answer.changed) cli.note('It was revoked before.')
+      printItem(cli, answer.api_key)
+    },
+  )
+}

@@ -1,0 +1,184 @@
+import { readFile } from 'node:fs/promises'
+import type { Contract, Input, Output } from '@holdfast/contract'
+import { channels } from '@holdfast/contract/devices'
+import type { Command } from 'commander'
+import { type Cli, given } from '../cli.ts'
+import { Declined, UsageError } from '../exit.ts'
+import { choice, examples, limit, percentage } from '../options.ts'
+import { type Column, printItem, printList } from '../output.ts'
+import { readAll } from '../prompt.ts'
+import { jsonText, plain } from '../text.ts'
+import { parseMoment } from './audit.ts'
+
+type Bundle = Output<Contract['publishPolicy']>
+type Validation = Output<Contract['validatePolicy']>
+type Tests = NonNullable<Validation['tests']>
+const columns: readonly Column<Bundle>[] = [
+  ['VERSION', (b) => b.version],
+  ['CHANNEL', (b) => `${b.channel}${b.current ? ' (current)' : ''}`],
+  ['BUNDLE', (b) => b.bundle_id],
+  ['PUBLISHED', (b) => b.published_at],
+  ['APPLIED', (b) => `${b.adoption.applied}/${b.adoption.applied + b.adoption.pending}`],
+  ['NOTE', (b) => b.note],
+]
+
+export function addPolicy(program: Command, cli: Cli): void {
+  const policy = program.command('policy').description('policies')
+  examples(
+    policy
+      .command('publish <file>')
+      .description('publish a policy document (JSON; - is stdin)')
+      .addOption(choice('--channel <channel>', 'where to', channels).makeOptionMandatory())
+      .option('--percent <n>', 'share of the devices that canary goes to', percentage)
+      .option('--note <text>', 'what it is about')
+      .option('--allow-failing-tests', 'publish though tests of the document fail')
+      .action((file: string, options: Publish) => publish(cli, file, options)),
+    'policy publish policy.json --channel canary --percent 10 --note "wiki for everyone"',
+  )
+  limit(policy.command('list').description('list published versions, newest first'))
+    .addOption(choice('--channel <channel>', 'of this channel', channels))
+    .action(async ({ limit: most, channel }: { limit: number; channel?: Bundle['channel'] }) => {
+      const client = await cli.client()
+      const query = { ...given({ channel }), ...cli.scope }
+      await printList(cli, most, columns, (page) => client.listPolicyBundles({ query: { ...query, ...page } }))
+    })
+  examples(
+    policy
+      .command('show <bundle_id>')
+      .description('one published version')
+      .option('--document', 'only its document, as it can be published again')
+      .action(async (bundle_id: string, options: { document?: boolean }) => {
+        const client = await cli.client()
+        const { policy: document, ...bundle } = await client.getPolicyBundle({
+          params: { bundle_id },
+          query: cli.scope,
+        })
+        if (options.document) cli.say(jsonText(document, 2))
+        else printItem(cli, cli.json ? { ...bundle, policy: document } : bundle)
+      }),
+    'policy show pol_01jxz3c9dqf7vr2m8k4s6t0b5w --document > policy.json',
+  )
+  policy
+    .command('validate <file>')
+    .description('check a document and run its tests; exit code 1 when it is not in order')
+    .action((file: string) => validate(cli, file))
+  examples(
+    asking(policy.command('simulate <file>').description('what a document would change if it were published'))
+      .option('--target <target...>', 'ask what it decides about these: wiki, wiki:tcp/443, 10.1.2.3:tcp/22')
+      .action((file: string, options: Who & { target?: string[] }) => simulate(cli, file, options)),
+    'policy simulate policy.json --user usr_01jxz3c9dqf7vr2m8k4s6t0b5w --target wiki:tcp/443',
+  )
+  examples(
+    asking(policy.command('explain <target>').description('why a device or user may or may not reach a target')).action(
+      (target: string, options: Who) => explain(cli, target, options),
+    ),
+    'policy explain wiki:tcp/443 --device dev_01jxz3c9dqf7vr2m8k4s6t0b5w',
+  )
+}
+
+type Who = { device?: string; user?: string; at?: string; sourceIp?: string; country?: string }
+
+const asking = (command: Command): Command =>
+  command
+    .option('--device <device_id>', 'for this device')
+    .option('--user <user_id>', 'for this user')
+    .option('--at <time>', 'at this time, now unless said', parseMoment)
+    .option('--source-ip <address>', 'connecting from this address')
+    .option('--country <code>', 'connecting from this country, e.g. DE')
+
+const questionOf = (
+  target: string,
+  { device, user, at, sourceIp, country }: Who,
+): Input<Contract['explainPolicy']>['body'] => ({
+  target,
+  ...given({ device_id: device, user_id: user, at, source_ip: sourceIp, country }),
+})
+
+async function readDocument(cli: Cli, file: string): Promise<Record<string, unknown>> {
+  let text: string
+  try {
+    text = file === '-' ? await readAll(cli.input) : await readFile(file, 'utf8')
+  } catch (error) {
+    throw new UsageError(`${file} can't be read: ${error instanceof Error ? error.message : String(error)}`)
+  }
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw new UsageError(`${file} is not JSON: ${error instanceof Error ? error.message : String(error)}`)
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new UsageError(`${file} does not hold an object.`)
+  return value as Record<string, unknown>
+}
+
+type Publish = { channel: Bundle['channel']; percent?: number; note?: string; allowFailingTests?: boolean }
+
+async function publish(cli: Cli, file: string, options: Publish): Promise<void> {
+  const { channel, percent, note, allowFailingTests } = options
+  const body = {
+    channel,
+    policy: await readDocument(cli, file),
+    ...given({
+      note,
+      allow_failing_tests: allowFailingTests,
+      rollout: percent === undefined ? undefined : { percent },
+    }),
+  }
+  const bundle = await (await cli.client()).publishPolicy({ body, query: cli.scope })
+  if (cli.json) return printItem(cli, bundle)
+  cli.note(`Published version ${bundle.version} on ${bundle.channel}.`)
+  printItem(cli, bundle)
+}
+
+async function validate(cli: Cli, file: string): Promise<void> {
+  const policy = await readDocument(cli, file)
+  const result = await (await cli.client()).validatePolicy({ body: { policy }, query: cli.scope })
+  if (cli.json) printItem(cli, result)
+  else {
+    for (const { field, message } of result.errors) cli.say(`${plain(field)}: ${plain(message)}`)
+    if (result.tests) for (const line of testLines(result.tests)) cli.say(line)
+    cli.say(result.valid ? 'The document is in order.' : 'The document is not in order.')
+  }
+  if (!result.valid) throw new Declined()
+}
+
+const testLines = ({ results, passed, failed }: Tests): string[] => [
+  ...results
+    .filter((test) => !test.passed)
+    .flatMap(({ name, failures }) =>
+      failures.map((f) => plain(`test "${name}": ${f.target}: expected ${f.expected}, got ${f.got}: ${f.reason}`)),
+    ),
+  `${passed} of ${passed + failed} tests pass.`,
+]
+
+async function simulate(cli: Cli, file: string, { target = [], ...who }: Who & { target?: string[] }): Promise<void> {
+  const policy = await readDocument(cli, file)
+  const questions = target.map((one) => questionOf(one, who))
+  const result = await (await cli.client()).simulatePolicy({ body: { policy, questions }, query: cli.scope })
+  if (cli.json) return printItem(cli, result)
+  for (const { target: asked, before, after } of result.answers)
+    cli.say(plain(`${asked}: ${before.decision} -> ${after.decision} (${after.reason})`))
+  printItem(cli, result.impact)
+  for (const line of testLines(result.tests)) cli.say(line)
+}
+
+async function explain(cli: Cli, target: string, who: Who): Promise<void> {
+  if ((who.device === undefined) === (who.user === undefined))
+    throw new UsageError('For whom? Add either --device or --user.')
+  const result = await (await cli.client()).explainPolicy({ body: questionOf(target, who), query: cli.scope })
+  if (cli.json) return printItem(cli, result)
+  cli.say(cli.strong(plain(`${result.decision}: ${result.reason}`)))
+  cli.say(`channel ${result.channel}, version ${result.version}, posture ${result.posture_verdict}`)
+  for (const rule of result.rules) {
+    cli.say(plain(`${rule.matched ? '+' : '-'} ${rule.rule_id} (${rule.action})`))
+    for (const { property, expected, actual, passed } of rule.conditions)
+      cli.say(
+        plain(
+          `    ${passed ? 'ok    ' : 'fails '} ${property}: expected ${jsonText(expected)}, is ${jsonText(actual)}`,
+        ),
+      )
+  }
+  for (const check of result.posture.filter(({ passed }) => !passed))
+    cli.say(plain(`posture check ${check.check_id} fails: ${check.reason_code}`))
+}

@@ -1,0 +1,60 @@
+import type { Contract, Output } from '@holdfast/contract'
+import type { Command } from 'commander'
+import { type Cli, given } from '../cli.ts'
+import { UsageError } from '../exit.ts'
+import { choice, examples, limit, reason } from '../options.ts'
+import { type Column, printItem, printList } from '../output.ts'
+
+type Session = Output<Contract['getSession']>
+const columns: readonly Column<Session>[] = [
+  ['SESSION', (s) => s.session_id],
+  ['DEVICE', (s) => s.device_name ?? s.device_id],
+  ['GATEWAY', (s) => s.gateway_id],
+  ['STATE', (s) => s.state],
+  ['STARTED', (s) => s.started_at],
+  ['RX BYTES', (s) => s.rx_bytes],
+  ['TX BYTES', (s) => s.tx_bytes],
+]
+type Filter = { device?: string; user?: string; gateway?: string; pool?: string }
+
+const filterOf = ({ device, user, gateway, pool }: Filter) =>
+  given({ device_id: device, user_id: user, gateway_id: gateway, pool_id: pool })
+
+const filtered = (command: Command): Command =>
+  command
+    .option('--device <device_id>', 'of this device')
+    .option('--user <user_id>', 'of this user')
+    .option('--gateway <gateway_id>', 'through this gateway')
+    .option('--pool <pool_id>', 'through this pool')
+
+export function addSession(program: Command, cli: Cli): void {
+  const session = program.command('session').description('VPN sessions')
+  examples(
+    filtered(limit(session.command('list').description('list sessions')))
+      .addOption(choice('--state <state>', 'active unless said', ['active', 'ended', 'all']))
+      .action(async (options: Filter & { limit: number; state?: 'active' | 'ended' | 'all' }) => {
+        const client = await cli.client()
+        const query = { ...filterOf(options), ...given({ state: options.state }), ...cli.scope }
+        await printList(cli, options.limit, columns, (page) => client.listSessions({ query: { ...query, ...page } }))
+      }),
+    'session list --user usr_01jxz3c9dqf7vr2m8k4s6t0b5w',
+  )
+  examples(
+    reason(filtered(session.command('terminate [session_id...]').description('end sessions, named or filtered')))
+      .option('--yes', 'do not ask')
+      .action((ids: string[], options: Filter & { reason?: string; yes?: boolean }) => terminate(cli, ids, options)),
+    'session terminate vse_01jxz3c9dqf7vr2m8k4s6t0b5w --reason maintenance',
+    'session terminate --gateway gwy_01jxz3c9dqf7vr2m8k4s6t0b5w --yes',
+  )
+}
+
+async function terminate(cli: Cli, ids: string[], options: Filter & { reason?: string; yes?: boolean }): Promise<void> {
+  const filter = filterOf(options)
+  const isFiltered = Object.keys(filter).length > 0
+  if (ids.length > 0 === isFiltered)
+    throw new UsageError('Name sessions, or filter them by --device, --user, --gateway or --pool.')
+  if (isFiltered) await cli.sure(options.yes, 'Terminate every session that fits?')
+  const chosen = isFiltered ? { filter } : { session_ids: ids }
+  const body = { operation: 'terminate', ...chosen, ...given({ reason: options.reason }) } as const
+  printItem(cli, await (await cli.client()).terminateSessions({ body, query: cli.scope }))
+}

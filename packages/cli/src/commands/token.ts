@@ -1,0 +1,100 @@
+import type { Contract, Output } from '@holdfast/contract'
+import { platforms } from '@holdfast/contract/enrollment'
+import type { Command } from 'commander'
+import { type Cli, given } from '../cli.ts'
+import { choice, duration, examples, integer, limit, reason } from '../options.ts'
+import { type Column, printItem, printList, printSecret } from '../output.ts'
+
+type Token = Output<Contract['getToken']>
+const columns: readonly Column<Token>[] = [
+  ['TOKEN', (t) => t.token_id],
+  ['NAME', (t) => t.name],
+  ['STATUS', (t) => t.status],
+  ['USES', (t) => `${t.uses}/${t.max_uses === 0 ? 'unlimited' : t.max_uses}`],
+  ['EXPIRES', (t) => t.expires_at],
+]
+
+type Create = {
+  name?: string
+  kind?: 'enroll' | 'bootstrap'
+  maxUses?: number
+  expiresIn?: number
+  user?: string
+  group?: string[]
+  tag?: string[]
+  platform?: (typeof platforms)[number][]
+  cidr?: string[]
+  requiresApproval?: boolean
+  ephemeral?: number
+  maxDevicesPerUser?: number
+}
+
+export function addToken(program: Command, cli: Cli): void {
+  const token = program.command('token').description('enrollment tokens')
+  examples(
+    token
+      .command('create')
+      .description('generate a token; its secret is printed once')
+      .option('--name <name>')
+      .addOption(choice('--kind <kind>', 'what it is for', ['enroll', 'bootstrap']))
+      .option('--max-uses <n>', 'how often; 0 is unlimited, 1 unless said', integer(0, 1_000_000))
+      .option('--expires-in <duration>', 'e.g. 24h (unless said), 7d', duration)
+      .option('--user <user_id>', 'the user its devices belong to')
+      .option('--group <group_id...>', 'groups its devices join')
+      .option('--tag <tag...>', 'tags its devices get')
+      .addOption(choice('--platform <platform...>', 'platforms it takes', platforms))
+      .option('--cidr <network...>', 'networks it may be used from')
+      .option('--requires-approval', 'its devices wait for approval')
+      .option('--ephemeral <duration>', 'silence after which its devices are revoked', duration)
+      .option('--max-devices-per-user <n>', '', integer(1, 10_000))
+      .action((options: Create) => create(cli, options)),
+    'token create --name laptops --max-uses 20 --expires-in 7d --tag laptop',
+    'token create --json | jq -r .token',
+  )
+  examples(
+    limit(token.command('list').description('list tokens'))
+      .addOption(choice('--status <status>', 'only these', ['active', 'exhausted', 'expired', 'revoked']))
+      .option('--q <prefix>', 'name starts with')
+      .action(async ({ limit: most, status, q }: { limit: number; status?: Token['status']; q?: string }) => {
+        const client = await cli.client()
+        const query = { ...given({ status, q }), ...cli.scope }
+        await printList(cli, most, columns, (page) => client.listTokens({ query: { ...query, ...page } }))
+      }),
+    'token list --status active',
+  )
+  token
+    .command('show <token_id>')
+    .description('one token')
+    .action(async (token_id: string) =>
+      printItem(cli, await (await cli.client()).getToken({ params: { token_id }, query: cli.scope })),
+    )
+  reason(token.command('revoke <token_id>').description('revoke a token')).action(
+    async (token_id: string, options: { reason?: string }) => {
+      const client = await cli.client()
+      const body = given({ reason: options.reason })
+      const answer = await client.revokeToken({ params: { token_id }, query: cli.scope, body })
+      if (!answer.changed) cli.note('It was revoked before.')
+      printItem(cli, answer.enrollment_token)
+    },
+  )
+}
+
+async function create(cli: Cli, options: Create): Promise<void> {
+  const body = given({
+    name: options.name,
+    kind: options.kind,
+    max_uses: options.maxUses,
+    expires_in_seconds: options.expiresIn,
+    user_id: options.user,
+    group_ids: options.group,
+    tags: options.tag,
+    platforms: options.platform,
+    allowed_cidrs: options.cidr,
+    requires_approval: options.requiresApproval,
+    ephemeral_seconds: options.ephemeral,
+    max_devices_per_user: options.maxDevicesPerUser,
+  })
+  const answer = await (await cli.client()).generateToken({ body, query: cli.scope })
+  const { token_id, expires_at } = answer.enrollment_token
+  printSecret(cli, answer.token, answer, `Enrollment token ${token_id}, good until ${expires_at}.`)
+}

@@ -1,0 +1,45 @@
+import { ApiError, ConnectionError, VerificationError } from '@holdfast/sdk'
+import { CommanderError } from 'commander'
+import { plain } from './text.ts'
+
+/** 0 done · 1 refused by the server, or what it sent is not to be trusted · 2 wrong use · 3 no connection */
+export const exitCodes = { refused: 1, usage: 2, unreachable: 3 } as const
+
+/** The command can't be done as it was written. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/** The command ran and its answer is no, which has been printed. */
+export class Declined extends Error {
+  override readonly name = 'Declined'
+}
+
+/** What to say on stderr about an error, and the exit code that goes with it. */
+export function explainError(error: unknown): { code: number; lines: string[] } {
+  if (error instanceof Declined) return { code: exitCodes.refused, lines: [] }
+  // Commander has said what it has to say.
+  if (error instanceof CommanderError) return { code: error.exitCode === 0 ? 0 : exitCodes.usage, lines: [] }
+  if (error instanceof ConnectionError)
+    return { code: exitCodes.unreachable, lines: [`Error: ${plain(error.message)}`] }
+  if (error instanceof ApiError) return { code: exitCodes.refused, lines: apiLines(error) }
+  if (error instanceof VerificationError)
+    return { code: exitCodes.refused, lines: [`Error: not accepted (${error.code}): ${plain(error.message)}`] }
+  const message = error instanceof Error ? error.message : String(error)
+  return { code: exitCodes.usage, lines: [`Error: ${plain(message)}`] }
+}
+
+function apiLines(error: ApiError): string[] {
+  const request = error.requestId === undefined ? '' : ` (request ${plain(error.requestId)})`
+  const advice =
+    error.status === 401
+      ? ['Sign in with: holdfast login']
+      : error.retryAfterSeconds !== undefined
+        ? [`Try again in ${error.retryAfterSeconds} s.`]
+        : []
+  return [
+    `Error: ${plain(error.detail)}${request}`,
+    ...error.errors.map(({ field, message }) => `  ${plain(field)}: ${plain(message)}`),
+    ...advice,
+  ]
+}

@@ -1,0 +1,35 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { parseDuration } from './text.ts'
+
+export const choice = (flags: string, description: string, values: readonly string[]): Option =>
+  new Option(flags, description).choices([...values])
+
+export const integer =
+  (minimum: number, maximum: number) =>
+  (text: string): number => {
+    const value = Number(text)
+    if (/^\d+$/.test(text) && value >= minimum && value <= maximum) return value
+    throw new InvalidArgumentError(`It must be a whole number from ${minimum} to ${maximum}.`)
+  }
+
+export function percentage(text: string): number {
+  const value = Number(text)
+  if (/^\d{1,3}(\.\d+)?$/.test(text) && value <= 100) return value
+  throw new InvalidArgumentError('It must be a number from 0 to 100.')
+}
+
+/** Seconds. */
+export const duration = (text: string): number => {
+  const seconds = parseDuration(text)
+  if (seconds !== undefined && seconds > 0) return seconds
+  throw new InvalidArgumentError('It must be a duration like 90s, 30m, 24h or 7d.')
+}
+
+export const limit = (command: Command): Command =>
+  command.option('--limit <n>', 'how many at most', integer(1, 1_000_000), 100)
+
+export const reason = (command: Command): Command => command.option('--reason <text>', 'why; goes into the audit event')
+
+/** Examples under a command's help. */
+export const examples = (command: Command, ...lines: string[]): Command =>
+  command.addHelpText('after', `\nExamples:\n${lines.map((line) => `  $ holdfast ${line}`).join('\n')}`)

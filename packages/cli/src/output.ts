@@ -1,0 +1,78 @@
+import { stripVTControlCharacters } from 'node:util'
+import type { Cli } from './cli.ts'
+import { jsonText, plain } from './text.ts'
+
+export type Column<T> = readonly [title: string, value: (item: T) => unknown]
+export type Page<T> = { items: readonly T[]; next_cursor: string | null }
+type AskPage<T> = (page: { limit: number; cursor?: string }) => Promise<Page<T>>
+
+const pageSize = 200
+
+/** Lists up to `limit` items: a table, or with --json one object a line as they come. */
+export async function printList<T>(
+  cli: Cli,
+  limit: number,
+  columns: readonly Column<T>[],
+  ask: AskPage<T>,
+): Promise<void> {
+  const rows: string[][] = []
+  let left = limit
+  let cursor: string | null = null
+  do {
+    const page: Page<T> = await ask({ limit: Math.min(left, pageSize), ...(cursor !== null && { cursor }) })
+    for (const item of page.items) {
+      if (cli.json) cli.say(jsonText(item))
+      else rows.push(columns.map(([, value]) => cellText(value(item))))
+    }
+    left -= page.items.length
+    cursor = page.items.length > 0 ? page.next_cursor : null
+  } while (cursor !== null && left > 0)
+  if (!cli.json)
+    printTable(
+      cli,
+      columns.map(([title]) => title),
+      rows,
+    )
+  if (cursor !== null) cli.note(`There are more; see them with --limit ${limit * 10}.`)
+}
+
+function printTable(cli: Cli, titles: readonly string[], rows: readonly string[][]): void {
+  if (rows.length === 0) return cli.note('None.')
+  for (const line of tableLines([titles.map((title) => cli.strong(title)), ...rows])) cli.say(line)
+}
+
+/** Columns as wide as their widest cell, two spaces between. */
+export function tableLines(rows: readonly (readonly string[])[]): string[] {
+  const widthOf = (text: string) => [...stripVTControlCharacters(text)].length
+  const widths: number[] = []
+  for (const row of rows) for (const [n, cell] of row.entries()) widths[n] = Math.max(widths[n] ?? 0, widthOf(cell))
+  const pad = (cell: string, n: number) => cell + ' '.repeat((widths[n] ?? 0) - widthOf(cell))
+  return rows.map((row) => row.map(pad).join('  ').trimEnd())
+}
+
+/** One thing: its fields, one a line; with --json as JSON. */
+export function printItem(cli: Cli, item: object): void {
+  if (cli.json) return cli.say(jsonText(item, 2))
+  for (const line of tableLines(fieldsOf(item).map(([name, text]) => [cli.strong(name), text]))) cli.say(line)
+}
+
+/** The fields of nested objects stand under their path. */
+function fieldsOf(item: object, path = ''): [string, string][] {
+  return Object.entries(item).flatMap(([name, value]): [string, string][] => {
+    const isNested = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return isNested ? fieldsOf(value, `${path}${name}.`) : [[plain(path + name), cellText(value)]]
+  })
+}
+
+export function cellText(value: unknown): string {
+  if (value === null || value === undefined || value === '') return '-'
+  if (Array.isArray(value) && value.every((entry) => typeof entry !== 'object'))
+    return value.length > 0 ? plain(value.join(', ')) : '-'
+  return typeof value === 'object' ? jsonText(value) : plain(String(value))
+}
+
+/** A secret that is shown once goes alone to stdout, so that it can be piped on; the word about it to stderr. */
+export function printSecret(cli: Cli, secret: string, whole: object, note: string): void {
+  cli.say(cli.json ? jsonText(whole, 2) : secret)
+  cli.note(`${note} It is shown only this once.`)
+}

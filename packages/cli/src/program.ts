@@ -1,0 +1,72 @@
+import { Command } from 'commander'
+import { createCli, type Streams } from './cli.ts'
+import { addAudit } from './commands/audit.ts'
+import { addAuth } from './commands/auth.ts'
+import { addDevice } from './commands/device.ts'
+import { addEnroll } from './commands/enroll.ts'
+import { addGateway } from './commands/gateway.ts'
+import { addGroup } from './commands/group.ts'
+import { addKey } from './commands/key.ts'
+import { addPolicy } from './commands/policy.ts'
+import { addPool } from './commands/pool.ts'
+import { addSession } from './commands/session.ts'
+import { addToken } from './commands/token.ts'
+import { addUser } from './commands/user.ts'
+import { explainError } from './exit.ts'
+
+const nouns = [
+  addAuth,
+  addToken,
+  addDevice,
+  addUser,
+  addGroup,
+  addPolicy,
+  addPool,
+  addGateway,
+  addSession,
+  addKey,
+  addAudit,
+  addEnroll,
+]
+
+const environmentHelp = `
+Environment:
+  HOLDFAST_URL      the server, in place of the saved one
+  HOLDFAST_API_KEY  an API key, in place of the saved credential
+  NO_COLOR          no bold headings
+
+Exit codes: 0 done, 1 refused by the server, 2 wrong use, 3 no connection.`
+
+/** Runs one command line (without node and script) and answers its exit code. */
+export async function runCli(args: readonly string[], streams: Streams): Promise<number> {
+  const program = new Command('holdfast')
+    .description('Administer a Holdfast control plane')
+    .option('--json', 'JSON instead of text; lists as one object a line')
+    .option('--url <url>', 'the server, e.g. https://control.example')
+    .option('--tenant <tenant_id>', 'act in this tenant (platform administrators)')
+    .addHelpText('after', environmentHelp)
+  const cli = createCli(program, streams)
+  for (const add of nouns) add(program, cli)
+  prepare(program, streams)
+  try {
+    await program.parseAsync(args, { from: 'user' })
+    return 0
+  } catch (error) {
+    const { code, lines } = explainError(error)
+    for (const line of lines) cli.note(line)
+    return code
+  }
+}
+
+/** Every command, nested ones too, throws instead of ending the process and writes where we say. */
+function prepare(command: Command, streams: Streams): void {
+  command.exitOverride().configureOutput({
+    writeOut: (text) => void streams.output.write(text),
+    writeErr: (text) => void streams.errors.write(text),
+  })
+  command.showHelpAfterError(`(see: ${pathOf(command)} --help)`)
+  for (const child of command.commands) prepare(child, streams)
+}
+
+const pathOf = (command: Command): string =>
+  command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name()

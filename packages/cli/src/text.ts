@@ -1,0 +1,17 @@
+/** Names come from devices and users: what could steer a terminal is shown as its code instead. */
+export const plain = (text: string): string =>
+  text.replaceAll(/[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, codeOf)
+
+const codeOf = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+
+/** JSON that is safe on a terminal too: JSON itself lets C1 controls through. */
+export const jsonText = (value: unknown, indent = 0): string =>
+  JSON.stringify(value, null, indent).replaceAll(/[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, codeOf)
+
+const units = { s: 1, m: 60, h: 3600, d: 86_400 } as const
+
+/** `90s`, `30m`, `24h`, `7d` or plain seconds → seconds; undefined for anything else. */
+export function parseDuration(text: string): number | undefined {
+  const [, count, unit = 's'] = /^(\d{1,9})([smhd])?$/.exec(text) ?? []
+  return count === undefined ? undefined : Number(count) * units[unit as keyof typeof units]
+}

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createByteCache } from './byte-cache.ts'
+
+const value = (length: number) => ({ bytes: Buffer.alloc(length) })
+
+test('the oldest go when the budget is spent, and what exceeds it alone is not held', () => {
+  const cache = createByteCache({ maxBytes: 100, maxAgeMs: 60_000 })
+  cache.set('a', value(40))
+  cache.set('b', value(40))
+  cache.set('c', value(40))
+  cache.set('d', value(101))
+  assert.deepEqual(
+    ['a', 'b', 'c', 'd'].map((k) => cache.get(k) !== undefined),
+    [false, true, true, false],
+  )
+  assert.equal(cache.heldBytes(), 80)
+})
+
+test('a key that is set again counts once', () => {
+  const cache = createByteCache({ maxBytes: 100, maxAgeMs: 60_000 })
+  cache.set('a', value(90))
+  cache.set('a', value(30))
+  assert.equal(cache.heldBytes(), 30)
+})
+
+test('what is too old is gone', async () => {
+  const cache = createByteCache({ maxBytes: 100, maxAgeMs: 5 })
+  cache.set('a', value(10))
+  await new Promise((resolve) => setTimeout(resolve, 15))
+  assert.equal(cache.get('a'), undefined)
+  assert.equal(cache.heldBytes(), 0)
+})

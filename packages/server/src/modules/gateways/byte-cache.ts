@@ -1,0 +1,38 @@
+/** Bytes by key, for a limited time and within a budget; the oldest go first. */
+export function createByteCache<V extends { bytes: Buffer }>({
+  maxBytes,
+  maxAgeMs,
+}: {
+  maxBytes: number
+  maxAgeMs: number
+}) {
+  const entries = new Map<string, { value: V; at: number }>()
+  let held = 0
+
+  const drop = (key: string) => {
+    const entry = entries.get(key)
+    if (!entry) return
+    entries.delete(key)
+    held -= entry.value.bytes.length
+  }
+  return {
+    get: (key: string): V | undefined => {
+      const entry = entries.get(key)
+      if (!entry) return undefined
+      if (performance.now() - entry.at < maxAgeMs) return entry.value
+      drop(key)
+      return undefined
+    },
+    set: (key: string, value: V): void => {
+      drop(key)
+      if (value.bytes.length > maxBytes) return
+      entries.set(key, { value, at: performance.now() })
+      held += value.bytes.length
+      for (const oldest of entries.keys()) {
+        if (held <= maxBytes) break
+        drop(oldest)
+      }
+    },
+    heldBytes: () => held,
+  }
+}

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { operations } from '@holdfast/contract'
+import { openapi } from '@holdfast/contract/openapi'
+import { permissions, type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
+import pg from 'pg'
+import { startKit } from '../kit.ts'
+import { describeSchema } from '../schema-dump.ts'
+
+const directory = join(import.meta.dirname, '../golden')
+
+/** What is printed must be what was reviewed; `UPDATE_GOLDEN=1` writes it anew for the next review. */
+function golden(name: string, text: string): void {
+  const file = join(directory, name)
+  if (process.env.UPDATE_GOLDEN === '1' || !existsSync(file)) writeFileSync(file, text)
+  assert.equal(text, readFileSync(file, 'utf8'), `${name} differs from what was reviewed; look at the change, then run with UPDATE_GOLDEN=1`)
+}
+
+const matrix = (rows: (readonly [string, readonly boolean[]])[]): string => {
+  const width = Math.max(...rows.map(([name]) => name.length))
+  const head = `${' '.repeat(width)}  ${roleNames.join('  ')}`
+  const lines = rows.map(([name, cells]) => `${name.padEnd(width)}  ${cells.map((yes, i) => (yes ? 'x' : '-').padEnd(roleNames[i]!.length)).join('  ')}`.trimEnd())
+  return `${[head, ...lines].join('\n')}\n`
+}
+const has = (role: Role, permission: string) => (roles[role] as readonly string[]).includes(permission)
+
+test('OpenAPI is what was reviewed', () => golden('openapi.json', `${JSON.stringify(openapi(), null, 2)}\n`))
+
+test('role × permission is what was reviewed', () =>
+  golden('roles.txt', matrix(permissions.map((p) => [p, roleNames.map((role) => has(role, p))]))))
+
+test('route × role is what was reviewed', () =>
+  golden(
+    'routes.txt',
+    matrix(
+      operations.map(([, e]) => {
+        const { access } = e
+        const kinds = access.by === 'anyone' ? 'anyone' : access.by.join(',')
+        const people = access.by !== 'anyone' && (access.by.includes('session') || access.by.includes('api_key'))
+        const may = (role: Role) => access.by === 'anyone' || (people && (access.permission === 'own' || has(role, access.permission)))
+        return [`${e.method} ${e.path} [${kinds}]`, roleNames.map(may)]
+      }),
+    ),
+  ))
+
+test('the database schema is what was reviewed', async (t) => {
+  const kit = await startKit(t)
+  const client = new pg.Client({ connectionString: kit.databaseUrl })
+  await client.connect()
+  t.after(() => client.end())
+  golden('schema.txt', await describeSchema(client))
+})

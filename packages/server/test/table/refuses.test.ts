@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { operations } from '@holdfast/contract'
+import { credentialKinds, type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
+import { encodeId } from '../../src/kernel/ids.ts'
+import { startKit } from '../kit.ts'
+import { type Caller, call, createWorld, fill } from '../world.ts'
+
+const guarded = operations.filter(([, e]) => e.access.by !== 'anyone')
+
+test('every route against every wrong caller', async (t) => {
+  const kit = await startKit(t)
+  const world = await createWorld(kit)
+  const wrong: string[] = []
+  const expect = async (what: string, status: number, error: string, e: { method: string; path: string }, caller: Caller | null, query = '') => {
+    const answer = await call(kit, { ...e, path: fill(e.path, world.own.ids) }, caller, e.method === 'GET' ? undefined : {}, query)
+    if (answer.status !== status || answer.json.error !== error || answer.json.request_id !== answer.headers['x-request-id'])
+      wrong.push(`${what}: ${e.method} ${e.path} -> ${answer.status} ${answer.text.slice(0, 200)}`)
+  }
+
+  await t.test('without a credential, with a broken one, with two: 401', async () => {
+    for (const [, e] of guarded) {
+      await expect('none', 401, 'unauthorized', e, null)
+      for (const token of ['', 'x', 'hfk_nonsense', 'hfg_nonsense', 'hfe_nonsense', 'a.b.c', kit.adminKey.slice(0, -1)])
+        await expect(`bearer ${token}`, 401, 'unauthorized', e, () => ({ authorization: `Bearer ${token}` }))
+      await expect('basic', 401, 'unauthorized', e, () => ({ authorization: 'Basic YWRtaW46YWRtaW4=' }))
+      await expect('cookie', 401, 'unauthorized', e, () => ({ cookie: 'holdfast_session=nonsense' }))
+      await expect('cookie and key', 401, 'unauthorized', e, (m, u) => ({
+        ...world.callers.session(m, u),
+        ...world.callers.api_key(m, u),
+      }))
+    }
+    assert.deepEqual(wrong.splice(0), [])
+  })
+
+  await t.test('with a valid credential of a kind that does not fit: 403', async () => {
+    for (const [, e] of guarded)
+      for (const kind of credentialKinds)
+        if (e.access.by !== 'anyone' && !e.access.by.includes(kind)) await expect(kind, 403, 'forbidden', e, world.callers[kind])
+    assert.deepEqual(wrong.splice(0), [])
+  })
+
+  await t.test('with a role that lacks the permission: 403', async () => {
+    for (const [, e] of guarded) {
+      if (e.access.by === 'anyone' || e.access.permission === 'own' || !e.access.by.includes('api_key')) continue
+      for (const role of roleNames)
+        if (!(roles[role as Role] as readonly string[]).includes(e.access.permission))
+          await expect(role, 403, 'forbidden', e, await world.byRole(role))
+    }
+    assert.deepEqual(wrong.splice(0), [])
+  })
+
+  await t.test('naming another tenant without a platform role: 403; a tenant that is not there: 404', async () => {
+    const tenantAdmin = await world.byRole('tenant_admin')
+    for (const [, e] of guarded) {
+      if (e.access.by === 'anyone' || !e.access.by.includes('api_key')) continue
+      const permitted = e.access.permission === 'own' || (roles.tenant_admin as readonly string[]).includes(e.access.permission)
+      if (permitted) await expect('other tenant', 403, 'forbidden', e, tenantAdmin, `?tenant_id=${encodeId('tenant', world.foreign)}`)
+      await expect('no tenant', 404, 'not_found', e, world.callers.api_key, `?tenant_id=${encodeId('tenant', crypto.randomUUID())}`)
+    }
+    assert.deepEqual(wrong.splice(0), [])
+  })
+
+  await t.test("another tenant's objects are not there: the same 404 as for an id that never was", async () => {
+    const withIds = guarded.filter(([, e]) => e.params)
+    for (const [, e] of withIds) {
+      const body = e.method === 'GET' || e.method === 'DELETE' ? undefined : bodyFor(e.path)
+      const answers = []
+      for (const ids of [world.others.ids, inventedIds(), brokenIds()])
+        answers.push(await call(kit, { method: e.method, path: fill(e.path, ids) }, world.callers.api_key, body))
+      const bodies = new Set(answers.map((a) => `${a.status} ${a.json.error} ${a.json.detail}`))
+      if (bodies.size !== 1 || answers[0]!.status !== 404) wrong.push(`${e.method} ${e.path}: ${[...bodies].join(' | ')}`)
+    }
+    assert.ok(withIds.length > 10)
+    assert.deepEqual(wrong.splice(0), [])
+  })
+
+  await t.test('a path that is no route: 401 for a stranger, 404 for anyone known', async () => {
+    for (const path of ['/', '/v1', '/v1/', '/v1/nothing', '/v2/admin/users', '/v1/admin/users/', '//v1/admin/users', '/v1/admin/%75sers/x', '/v1/%ff', '/v1/admin/tokens/%00/revoke', '/admin/../v1/x', '/v1/admin/users%2f']) {
+      await expect('stranger', 401, 'unauthorized', { method: 'GET', path }, null)
+      const known = await call(kit, { method: 'GET', path }, world.callers.api_key)
+      if (known.status !== 404 || known.json.error !== 'not_found') wrong.push(`known: ${path} -> ${known.status} ${known.text}`)
+    }
+    for (const method of ['PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS'])
+      assert.equal((await call(kit, { method, path: '/v1/admin/users' }, null)).status, 401, method)
+    assert.equal((await call(kit, { method: 'PATCH', path: '/v1/admin/users' }, world.callers.api_key)).status, 404)
+    assert.deepEqual(wrong.splice(0), [])
+  })
+})
+
+const inventedIds = () => ({
+  user_id: encodeId('user', crypto.randomUUID()),
+  group_id: encodeId('group', crypto.randomUUID()),
+  token_id: encodeId('enrollment_token', crypto.randomUUID()),
+  device_id: encodeId('device', crypto.randomUUID()),
+  pool_id: encodeId('gateway_pool', crypto.randomUUID()),
+  gateway_id: encodeId('gateway', crypto.randomUUID()),
+  key_id: encodeId('api_key', crypto.randomUUID()),
+  bundle_id: encodeId('policy_bundle', crypto.randomUUID()),
+  session_id: encodeId('vpn_session', crypto.randomUUID()),
+})
+const brokenIds = () => Object.fromEntries(Object.keys(inventedIds()).map((k) => [k, encodeId('tenant', crypto.randomUUID())]))
+
+/** The least body that passes validation, so that the id is what is refused. */
+const bodyFor = (path: string): unknown =>
+  path.endsWith('/gateways') ? { name: 'gateway' } : path.endsWith('/drain') ? { draining: true } : path.endsWith('/revoke') ? {} : undefined

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { test } from 'node:test'
+
+const root = join(import.meta.dirname, '..')
+const door = 'server/src/modules/\\w+/index'
+const spine = 'server/src/(kernel|db)/'
+
+/** Reads as the rule: files under the left may import files under the right, and nothing else of ours. `$1` is the module. */
+const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
+  [/^contract\//, /^contract\//],
+  [/^crypto\//, /^crypto\//],
+  [/^sdk\//, /^(contract|crypto|sdk)\//],
+  [/^cli\//, /^(contract|sdk|cli)\//],
+  [/^bench\//, /^(contract|sdk|bench)\//],
+  [/^server\/src\/(kernel|db)\//, /^(contract\/src\/vocabulary|server\/src\/(kernel|db)\/)/],
+  [/^server\/src\/embedded\//, /^server\/src\/embedded\//],
+  [/^server\/src\/config\//, /^(crypto\/|server\/src\/config\/)/],
+  [/^server\/src\/jobs\//, /^server\/src\/(jobs|kernel)\//],
+  [/^server\/src\/http\//, new RegExp(`^(contract/|crypto/|${spine}|server/src/http/|server/src/modules/(access|audit)/index)`)],
+  [/^server\/src\/modules\/(\w+)\/.*\.queries\.ts$/, new RegExp(`^(${spine}|server/src/modules/$1/[\\w-]+\\.queries)`)],
+  [
+    /^server\/src\/modules\/(\w+)\//,
+    new RegExp(`^(contract/|crypto/|${spine}|server/src/modules/$1/|${door}|server/src/http/(serve|answer|authenticate))`),
+  ],
+  [/^server\/src\/(app|bootstrap|main|terminal)\.ts$/, new RegExp(`^(contract/|server/src/(app|bootstrap|terminal)|server/src/(config|db|embedded|http|jobs)/|${door})`)],
+]
+/** A module may use the doors of the rows above its own and of its own row, and never in a circle. */
+const order = [
+  ['audit'],
+  ['access', 'tenancy'],
+  ['identity', 'trust', 'devices', 'policy', 'gateways'],
+  ['enrollment'],
+]
+
+const packageOf = new Map(['contract', 'crypto', 'server', 'sdk', 'cli', 'bench'].map((name) => [`@holdfast/${name}`, name]))
+const files = globSync('packages/*/src/**/*.ts', { cwd: root }).filter((f) => !f.endsWith('.test.ts') && !/fixture|test-/.test(f))
+
+function importsOf(file: string): { target: string; typeOnly: boolean }[] {
+  const text = readFileSync(join(root, file), 'utf8')
+  const found = text.matchAll(/(?:^|\n)(?:import|export)\s+(type\s)?[^'";]*?from\s+'([^']+)'|import\(\s*'([^']+)'\s*\)/g)
+  return [...found].flatMap(([, typeOnly, a, b]) => {
+    const spec = a ?? b ?? ''
+    const scoped = /^(@holdfast\/\w+)(?:\/(.+))?$/.exec(spec)
+    const target = spec.startsWith('.')
+      ? normalize(join(dirname(file), spec)).replace(/^packages\//, '')
+      : scoped
+        ? `${packageOf.get(scoped[1]!)}/src/${scoped[2] ?? 'index'}.ts`
+        : undefined
+    return target ? [{ target, typeOnly: typeOnly !== undefined }] : []
+  })
+}
+
+test('imports follow the map', () => {
+  const bad: string[] = []
+  for (const path of files) {
+    const file = path.replace(/^packages\//, '')
+    const rule = map.find(([from]) => from.test(file))
+    if (!rule) {
+      bad.push(`${file}: no rule covers it`)
+      continue
+    }
+    const may = new RegExp(rule[1].source.replaceAll('$1', rule[0].exec(file)?.[1] ?? ''))
+    for (const { target } of importsOf(path)) if (!may.test(target)) bad.push(`${file} -> ${target}`)
+  }
+  assert.deepEqual(bad, [])
+})
+
+test('doors form an order', () => {
+  const rowOf = (name: string) => order.findIndex((row) => row.includes(name))
+  const edges = new Map<string, Set<string>>()
+  const bad: string[] = []
+  for (const path of files) {
+    const from = /modules\/(\w+)\//.exec(path)?.[1]
+    if (!from) continue
+    for (const { target, typeOnly } of importsOf(path)) {
+      const to = /modules\/(\w+)\//.exec(target)?.[1]
+      if (!to || to === from) continue
+      if (rowOf(from) < 0 || rowOf(to) < 0 || rowOf(to) > rowOf(from)) bad.push(`${from} -> ${to} (${path})`)
+      if (!typeOnly) edges.set(from, (edges.get(from) ?? new Set()).add(to))
+    }
+  }
+  assert.deepEqual(bad, [])
+  const reaches = (from: string, seen = new Set<string>()): Set<string> => {
+    for (const to of edges.get(from) ?? [])
+      if (!seen.has(to)) {
+        seen.add(to)
+        reaches(to, seen)
+      }
+    return seen
+  }
+  assert.deepEqual([...edges.keys()].filter((m) => reaches(m).has(m)), [], 'modules that use each other in a circle')
+})
+
+test('the environment is read in one place of the server', () => {
+  const readers = files.filter(
+    (f) => f.startsWith('packages/server/') && /process\.env/.test(readFileSync(join(root, f), 'utf8')),
+  )
+  assert.deepEqual(readers, ['packages/server/src/config/env.ts'])
+})
+
+test('every import of ours names a file that is there', () => {
+  const known = new Set(globSync('packages/*/src/**/*.ts', { cwd: root }).map((f) => f.replace(/^packages\//, '')))
+  const missing = files.flatMap((f) => importsOf(f).filter(({ target }) => !known.has(target)).map(({ target }) => `${f} -> ${target}`))
+  assert.deepEqual(missing, [])
+})
