@@ -18,28 +18,37 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
   [/^server\/src\/embedded\//, /^server\/src\/embedded\//],
   [/^server\/src\/config\//, /^(crypto\/|server\/src\/config\/)/],
   [/^server\/src\/jobs\//, /^server\/src\/(jobs|kernel)\//],
-  [/^server\/src\/http\//, new RegExp(`^(contract/|crypto/|${spine}|server/src/http/|server/src/modules/(access|audit)/index)`)],
+  [
+    /^server\/src\/http\//,
+    new RegExp(`^(contract/|crypto/|${spine}|server/src/http/|server/src/modules/(access|audit)/index)`),
+  ],
   [/^server\/src\/modules\/(\w+)\/.*\.queries\.ts$/, new RegExp(`^(${spine}|server/src/modules/$1/[\\w-]+\\.queries)`)],
   [
     /^server\/src\/modules\/(\w+)\//,
-    new RegExp(`^(contract/|crypto/|${spine}|server/src/modules/$1/|${door}|server/src/http/(serve|answer|authenticate))`),
+    new RegExp(
+      `^(contract/|crypto/|${spine}|server/src/modules/$1/|${door}|server/src/http/(serve|answer|authenticate))`,
+    ),
   ],
-  [/^server\/src\/(app|bootstrap|main|terminal)\.ts$/, new RegExp(`^(contract/|server/src/(app|bootstrap|terminal)|server/src/(config|db|embedded|http|jobs)/|${door})`)],
+  [
+    /^server\/src\/(app|bootstrap|main|terminal)\.ts$/,
+    new RegExp(`^(contract/|server/src/(app|bootstrap|terminal)|server/src/(config|db|embedded|http|jobs)/|${door})`),
+  ],
 ]
 /** A module may use the doors of the rows above its own and of its own row, and never in a circle. */
-const order = [
-  ['audit'],
-  ['access', 'tenancy'],
-  ['identity', 'trust', 'devices', 'policy', 'gateways'],
-  ['enrollment'],
-]
+const order = [['audit'], ['access', 'tenancy'], ['identity', 'trust', 'devices', 'policy', 'gateways'], ['enrollment']]
 
-const packageOf = new Map(['contract', 'crypto', 'server', 'sdk', 'cli', 'bench'].map((name) => [`@holdfast/${name}`, name]))
-const files = globSync('packages/*/src/**/*.ts', { cwd: root }).filter((f) => !f.endsWith('.test.ts') && !/fixture|test-/.test(f))
+const packageOf = new Map(
+  ['contract', 'crypto', 'server', 'sdk', 'cli', 'bench'].map((name) => [`@holdfast/${name}`, name]),
+)
+const files = globSync('packages/*/src/**/*.ts', { cwd: root }).filter(
+  (f) => !f.endsWith('.test.ts') && !/fixture|test-/.test(f),
+)
 
 function importsOf(file: string): { target: string; typeOnly: boolean }[] {
   const text = readFileSync(join(root, file), 'utf8')
-  const found = text.matchAll(/(?:^|\n)(?:import|export)\s+(type\s)?[^'";]*?from\s+'([^']+)'|import\(\s*'([^']+)'\s*\)/g)
+  const found = text.matchAll(
+    /(?:^|\n)(?:import|export)\s+(type\s)?[^'";]*?from\s+'([^']+)'|import\(\s*'([^']+)'\s*\)/g,
+  )
   return [...found].flatMap(([, typeOnly, a, b]) => {
     const spec = a ?? b ?? ''
     const scoped = /^(@holdfast\/\w+)(?:\/(.+))?$/.exec(spec)
@@ -90,7 +99,11 @@ test('doors form an order', () => {
       }
     return seen
   }
-  assert.deepEqual([...edges.keys()].filter((m) => reaches(m).has(m)), [], 'modules that use each other in a circle')
+  assert.deepEqual(
+    [...edges.keys()].filter((m) => reaches(m).has(m)),
+    [],
+    'modules that use each other in a circle',
+  )
 })
 
 test('the environment is read in one place of the server', () => {
@@ -102,6 +115,10 @@ test('the environment is read in one place of the server', () => {
 
 test('every import of ours names a file that is there', () => {
   const known = new Set(globSync('packages/*/src/**/*.ts', { cwd: root }).map((f) => f.replace(/^packages\//, '')))
-  const missing = files.flatMap((f) => importsOf(f).filter(({ target }) => !known.has(target)).map(({ target }) => `${f} -> ${target}`))
+  const missing = files.flatMap((f) =>
+    importsOf(f)
+      .filter(({ target }) => !known.has(target))
+      .map(({ target }) => `${f} -> ${target}`),
+  )
   assert.deepEqual(missing, [])
 })

@@ -39,7 +39,11 @@ function apiLines(error: ApiError): string[] {
         : []
   return [
     `Error: ${plain(error.detail)}${request}`,
-    ...error.errors.map(({ field, message }) => `  ${plain(field)}: ${plain(message)}`),
+    // Of a single field the sentence itself may say all there is.
+    ...error.errors
+      .map(({ field, message }) => `${field}: ${message}`)
+      .filter((text) => text !== error.detail)
+      .map((text) => `  ${plain(text)}`),
     ...advice,
   ]
 }

@@ -37,8 +37,8 @@ export async function printList<T>(
 }
 
 function printTable(cli: Cli, titles: readonly string[], rows: readonly string[][]): void {
-  if (rows.length === 0) return cli.note('None.')
-  for (const line of tableLines([titles.map((title) => cli.strong(title)), ...rows])) cli.say(line)
+  if (rows.length === 0) cli.note('None.')
+  else for (const line of tableLines([titles.map((title) => cli.strong(title)), ...rows])) cli.say(line)
 }
 
 /** Columns as wide as their widest cell, two spaces between. */
@@ -52,8 +52,8 @@ export function tableLines(rows: readonly (readonly string[])[]): string[] {
 
 /** One thing: its fields, one a line; with --json as JSON. */
 export function printItem(cli: Cli, item: object): void {
-  if (cli.json) return cli.say(jsonText(item, 2))
-  for (const line of tableLines(fieldsOf(item).map(([name, text]) => [cli.strong(name), text]))) cli.say(line)
+  const fields = () => tableLines(fieldsOf(item).map(([name, text]) => [cli.strong(name), text]))
+  for (const line of cli.json ? [jsonText(item, 2)] : fields()) cli.say(line)
 }
 
 /** The fields of nested objects stand under their path. */

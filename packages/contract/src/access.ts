@@ -15,7 +15,10 @@ export const login = endpoint({
     password: Type.String({ minLength: 1, maxLength: 1024 }),
     next: Type.Optional(Text),
   }),
-  response: Closed({ user: Closed({ user_id: Id('user'), username: Name, tenant_id: Id('tenant') }), expires_at: Time }),
+  response: Closed({
+    user: Closed({ user_id: Id('user'), username: Name, tenant_id: Id('tenant') }),
+    expires_at: Time,
+  }),
   errors: ['unauthorized', 'rate_limited'],
 })
 

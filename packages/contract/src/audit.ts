@@ -2,7 +2,10 @@ import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { Id, List, ListQuery, Nullable, OneOf, Prefix, Time } from './schema.ts'
 
-const Named = Type.Object({ type: Type.String(), id: Nullable(Type.String()), name: Nullable(Type.String()) }, { additionalProperties: false })
+const Named = Type.Object(
+  { type: Type.String(), id: Nullable(Type.String()), name: Nullable(Type.String()) },
+  { additionalProperties: false },
+)
 
 /** Open at its top level: beside these stand the fields that the event's kind declares in the vocabulary. */
 export const AuditEvent = Type.Object(

@@ -137,8 +137,6 @@ export const reportPosture = endpoint({
     verdict: PostureVerdict,
     reported_at: Time,
     next_report_before: Nullable(Time),
-    checks: Type.Array(
-      Closed({ id: Type.String(), passed: Type.Boolean(), remediation: Nullable(Type.String()) }),
-    ),
+    checks: Type.Array(Closed({ id: Type.String(), passed: Type.Boolean(), remediation: Nullable(Type.String()) })),
   }),
 })

@@ -40,7 +40,9 @@ export const generateToken = endpoint({
   body: Closed({
     name: Type.Optional(Name),
     kind: Type.Optional(OneOf(['enroll', 'bootstrap'])),
-    max_uses: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000, description: '1 unless said; 0 is unlimited' })),
+    max_uses: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: 1_000_000, description: '1 unless said; 0 is unlimited' }),
+    ),
     expires_in_seconds: Type.Optional(
       Type.Integer({ minimum: 60, maximum: 90 * 86_400, description: '24 hours unless said' }),
     ),
@@ -122,7 +124,9 @@ export const enroll = endpoint({
   audit: 'device.enrolled',
   status: 201,
   body: Closed({
-    enrollment_token: Type.Optional(Type.String({ maxLength: 128, description: 'Where Authorization can not be sent' })),
+    enrollment_token: Type.Optional(
+      Type.String({ maxLength: 128, description: 'Where Authorization can not be sent' }),
+    ),
     device: Closed({
       name: Name,
       platform: Platform,

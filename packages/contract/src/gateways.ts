@@ -1,7 +1,21 @@
 import { Type } from 'typebox'
 import { PostureVerdict } from './devices.ts'
 import { endpoint } from './endpoint.ts'
-import { Bytes, Closed, Count, Id, Ids, List, ListQuery, Name, Nullable, OneOf, Reason, Time } from './schema.ts'
+import {
+  Bytes,
+  Closed,
+  Count,
+  Id,
+  Ids,
+  List,
+  ListQuery,
+  Name,
+  Nullable,
+  OneOf,
+  Partial,
+  Reason,
+  Time,
+} from './schema.ts'
 
 const Region = Closed({
   code: Type.String({ minLength: 1, maxLength: 32 }),
@@ -27,7 +41,10 @@ const poolFields = {
   enabled: Type.Boolean(),
   capacity: Nullable(Type.Integer({ minimum: 1, maximum: 10_000_000, description: 'Sessions; null is unlimited' })),
   address_cidrs: Cidrs,
-  health_threshold: Type.Integer({ minimum: 0, description: 'Healthy gateways below which the pool counts as degraded' }),
+  health_threshold: Type.Integer({
+    minimum: 0,
+    description: 'Healthy gateways below which the pool counts as degraded',
+  }),
 }
 export const GatewayPool = Closed({
   pool_id: Id('gateway_pool'),
@@ -84,7 +101,7 @@ export const updateGatewayPool = endpoint({
   access: { by: ['session', 'api_key'], permission: settings.write },
   audit: 'gateway_pool.updated',
   params: poolParams,
-  body: Type.Partial(PoolBody),
+  body: Partial(PoolBody),
   response: GatewayPool,
 })
 export const deleteGatewayPool = endpoint({
@@ -163,7 +180,7 @@ export const updateGateway = endpoint({
   access: { by: ['session', 'api_key'], permission: 'gateways:write' },
   audit: 'gateway.updated',
   params: gatewayParams,
-  body: Type.Partial(GatewayBody),
+  body: Partial(GatewayBody),
   response: Gateway,
 })
 export const deleteGateway = endpoint({
@@ -369,7 +386,9 @@ export const listSessions = endpoint({
   path: '/v1/admin/sessions',
   summary: 'List VPN sessions, active ones unless said',
   access: { by: ['session', 'api_key'], permission: 'sessions:read' },
-  query: ListQuery({ ...sessionFilters, state: Type.Optional(OneOf(['active', 'ended', 'all'])) }, ['started_at'] as const),
+  query: ListQuery({ ...sessionFilters, state: Type.Optional(OneOf(['active', 'ended', 'all'])) }, [
+    'started_at',
+  ] as const),
   response: List(VpnSession),
 })
 export const getSession = endpoint({

@@ -21,5 +21,10 @@ export const openapiDocument = endpoint({
   path: '/v1/openapi.json',
   summary: 'This interface as OpenAPI 3.1',
   access: { by: ['session', 'api_key', 'device', 'gateway', 'enrollment_token'], permission: 'own' },
-  response: Type.Object({ openapi: Type.String(), info: Type.Unknown(), paths: Type.Unknown(), components: Type.Unknown() }),
+  response: Type.Object({
+    openapi: Type.String(),
+    info: Type.Unknown(),
+    paths: Type.Unknown(),
+    components: Type.Unknown(),
+  }),
 })

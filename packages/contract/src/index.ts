@@ -6,8 +6,8 @@ import * as enrollment from './enrollment.ts'
 import * as gateways from './gateways.ts'
 import * as health from './health.ts'
 import * as identity from './identity.ts'
-import * as settings from './settings.ts'
 import * as policy from './policy.ts'
+import * as settings from './settings.ts'
 import * as trust from './trust.ts'
 
 type EndpointsOf<M> = { [K in keyof M as M[K] extends Endpoint ? K : never]: M[K] }
@@ -32,4 +32,4 @@ export const contract = {
 export type Contract = typeof contract
 export type Operation = keyof Contract
 export const operations = Object.entries(contract) as [Operation, Endpoint][]
-export { type Endpoint, type Given, type Input, type Output } from './endpoint.ts'
+export type { Endpoint, Given, Input, Output } from './endpoint.ts'

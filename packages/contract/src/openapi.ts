@@ -25,7 +25,11 @@ export function openapi(): { openapi: string; info: Json; paths: Json; component
       securitySchemes: {
         session: { type: 'apiKey', in: 'cookie', name: '__Host-holdfast_session' },
         api_key: { type: 'http', scheme: 'bearer' },
-        device: { type: 'http', scheme: 'bearer', description: 'Device credential, with a DPoP proof in the DPoP header' },
+        device: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'Device credential, with a DPoP proof in the DPoP header',
+        },
         gateway: { type: 'http', scheme: 'bearer' },
         enrollment_token: { type: 'http', scheme: 'bearer' },
       },
@@ -64,7 +68,12 @@ function operation(operationId: string, e: Endpoint): Json {
 
 const parameters = (schema: TSchema | undefined, where: 'path' | 'query'): Json[] => {
   const { properties = {}, required = [] } = (schema ?? {}) as ObjectSchema
-  return Object.entries(properties).map(([name, s]) => ({ name, in: where, required: required.includes(name), schema: s }))
+  return Object.entries(properties).map(([name, s]) => ({
+    name,
+    in: where,
+    required: required.includes(name),
+    schema: s,
+  }))
 }
 
 const scopes = (e: Endpoint): Json[] =>

@@ -123,7 +123,11 @@ const Condition = Closed({
 const Question = {
   device_id: Type.Optional(Id('device')),
   user_id: Type.Optional(Id('user')),
-  target: Type.String({ minLength: 1, maxLength: 256, description: 'resource, resource:tcp/443, host or 10.1.2.3:tcp/22' }),
+  target: Type.String({
+    minLength: 1,
+    maxLength: 256,
+    description: 'resource, resource:tcp/443, host or 10.1.2.3:tcp/22',
+  }),
   at: Type.Optional(Time),
   source_ip: Type.Optional(Type.String({ maxLength: 64 })),
   country: Type.Optional(Type.String({ pattern: '^[A-Z]{2}$' })),
@@ -148,7 +152,12 @@ export const explainPolicy = endpoint({
     channel: Channel,
     version: Count,
     rules: Type.Array(
-      Closed({ rule_id: Type.String(), action: OneOf(['allow', 'deny']), matched: Type.Boolean(), conditions: Type.Array(Condition) }),
+      Closed({
+        rule_id: Type.String(),
+        action: OneOf(['allow', 'deny']),
+        matched: Type.Boolean(),
+        conditions: Type.Array(Condition),
+      }),
     ),
     posture: Type.Array(
       Closed({
@@ -188,7 +197,8 @@ const Delivered = {
 export const policyDigest = endpoint({
   method: 'GET',
   path: '/v1/policy/digest',
-  summary: 'The digest of the own policy; ETag, If-None-Match, and Prefer: wait=N (at most 55 s) hold it until it changes',
+  summary:
+    'The digest of the own policy; ETag, If-None-Match, and Prefer: wait=N (at most 55 s) hold it until it changes',
   access: { by: ['device'], permission: 'own' },
   response: Closed({ ...Delivered, poll_seconds: Count }),
 })

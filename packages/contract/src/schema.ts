@@ -1,9 +1,13 @@
-import { type Static, type TProperties, type TSchema, Type } from 'typebox'
+import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox'
 import { idPrefixes, type Noun } from './vocabulary.ts'
 
 /** A closed object: an undeclared field is refused on the way in and dropped on the way out. */
 export const Closed = <const P extends TProperties>(properties: P, options: { description?: string } = {}) =>
   Type.Object(properties, { additionalProperties: false, ...options })
+
+/** The same object with every field optional; it stays closed. */
+export const Partial = <const P extends TProperties>(object: TObject<P>) =>
+  Type.Partial(object, { additionalProperties: false })
 
 export const Nullable = <const S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()])
 
@@ -12,7 +16,11 @@ export const OneOf = <const T extends readonly string[]>(values: T, options: { d
 
 /** A TypeID. Malformed, unknown and of another tenant are the same answer, so the schema only bounds it. */
 export const Id = (noun: Noun) =>
-  Type.String({ maxLength: 64, description: `TypeID of a ${noun}`, examples: [`${idPrefixes[noun]}_01jxz3c9dqf7vr2m8k4s6t0b5w`] })
+  Type.String({
+    maxLength: 64,
+    description: `TypeID of a ${noun}`,
+    examples: [`${idPrefixes[noun]}_01jxz3c9dqf7vr2m8k4s6t0b5w`],
+  })
 
 /** RFC 3339, UTC, milliseconds. */
 export const Time = Type.String({ format: 'date-time', maxLength: 40 })

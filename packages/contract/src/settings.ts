@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Closed } from './schema.ts'
+import { Closed, Partial } from './schema.ts'
 
 const seconds = (minimum: number, maximum: number) => Type.Integer({ minimum, maximum })
 
@@ -40,10 +40,10 @@ export const updateSecuritySettings = endpoint({
   access: { by: ['session', 'api_key'], permission: 'settings:write' },
   audit: 'security_settings.updated',
   body: Closed({
-    login: Type.Optional(Type.Partial(SecuritySettings.properties.login)),
-    sessions: Type.Optional(Type.Partial(SecuritySettings.properties.sessions)),
-    api: Type.Optional(Type.Partial(SecuritySettings.properties.api)),
-    devices: Type.Optional(Type.Partial(SecuritySettings.properties.devices)),
+    login: Type.Optional(Partial(SecuritySettings.properties.login)),
+    sessions: Type.Optional(Partial(SecuritySettings.properties.sessions)),
+    api: Type.Optional(Partial(SecuritySettings.properties.api)),
+    devices: Type.Optional(Partial(SecuritySettings.properties.devices)),
   }),
   response: SecuritySettings,
 })

@@ -38,7 +38,9 @@ export const TrustSet = Closed({
 const Signed = Closed({
   ...TrustSet.properties,
   signed: Closed({
-    payload: Type.String({ description: 'base64url of the canonical JSON (RFC 8785) of this document without `signed`' }),
+    payload: Type.String({
+      description: 'base64url of the canonical JSON (RFC 8785) of this document without `signed`',
+    }),
     signatures: Type.Array(Closed({ protected: Type.String(), signature: Type.String() })),
   }),
 })

@@ -76,7 +76,10 @@ export type Permission = `${Area}:read` | `${Area}:write` | (typeof special)[num
 const reads = areas.map((area) => `${area}:read` as const)
 const writes = areas.map((area) => `${area}:write` as const)
 /** Every permission, in the order in which the role matrix prints them. */
-export const permissions: readonly Permission[] = [...areas.flatMap((a) => [`${a}:read`, `${a}:write`] as const), ...special]
+export const permissions: readonly Permission[] = [
+  ...areas.flatMap((a) => [`${a}:read`, `${a}:write`] as const),
+  ...special,
+]
 
 const without = (all: readonly Permission[], ...taken: Permission[]) => all.filter((p) => !taken.includes(p))
 const all = [...reads, ...writes, ...special]
@@ -159,7 +162,7 @@ export type AuditFields = {
   'posture.reported': { device_id?: string; verdict?: string }
   'policy.published': { bundle_id?: string; channel?: string; version?: number; digest?: string }
   'policy.validated': { valid?: boolean }
-  'policy.simulated': { decision?: string }
+  'policy.simulated': { questions?: number }
   'policy.explained': { decision?: string }
   'gateway_pool.created': { pool_id?: string }
   'gateway_pool.updated': { pool_id?: string }

@@ -1,4 +1,4 @@
-import type { PrivateJwk } from '@holdfast/crypto'
+import type { PrivateJwk } from '@holdfast/crypto/jwk'
 import { readPrivateFile, writePrivateFile } from './private-file.ts'
 import { isObject } from './signed.ts'
 import type { SignedTrustSet } from './trust-store.ts'

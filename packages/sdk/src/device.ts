@@ -1,5 +1,7 @@
 import type { Contract, Input, Output } from '@holdfast/contract'
-import { createProof, generateKey, type PrivateJwk } from '@holdfast/crypto'
+import { createProof } from '@holdfast/crypto/dpop'
+import type { PrivateJwk } from '@holdfast/crypto/jwk'
+import { generateKey } from '@holdfast/crypto/signer'
 import type { Dispatcher } from 'undici'
 import type { Random } from './backoff.ts'
 import { type PollingOptions, runPolling } from './device-polling.ts'

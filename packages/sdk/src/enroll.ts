@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Contract, Input } from '@holdfast/contract'
-import { createProof, generateKey } from '@holdfast/crypto'
+import { createProof } from '@holdfast/crypto/dpop'
+import { generateKey } from '@holdfast/crypto/signer'
 import { type Device, type DeviceOptions, openDevice } from './device.ts'
 import type { DeviceState } from './device-state.ts'
 import { ConnectionError } from './errors.ts'

@@ -1,4 +1,4 @@
-import type { CryptoErrorCode } from '@holdfast/crypto'
+import type { CryptoErrorCode } from '@holdfast/crypto/errors'
 
 export type FieldError = { field: string; message: string }
 

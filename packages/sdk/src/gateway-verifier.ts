@@ -1,4 +1,4 @@
-import { contentDigest } from '@holdfast/crypto'
+import { contentDigest } from '@holdfast/crypto/canonical'
 import { reject } from './errors.ts'
 import type { PolicyContent } from './policy-verifier.ts'
 import { countOf, isObject, readSigned, textOf, textsOf, timeOf, verified } from './signed.ts'

@@ -1,5 +1,5 @@
 import type { PolicyConditions, PolicySettings } from '@holdfast/contract/policy-document'
-import { contentDigest } from '@holdfast/crypto'
+import { contentDigest } from '@holdfast/crypto/canonical'
 import { reject } from './errors.ts'
 import { countOf, isObject, readSigned, textOf, timeOf, verified } from './signed.ts'
 import type { TrustStore } from './trust-store.ts'

@@ -1,4 +1,5 @@
-import { CryptoError, type KeyLookup, verifyJws } from '@holdfast/crypto'
+import { CryptoError } from '@holdfast/crypto/errors'
+import { type KeyLookup, verifyJws } from '@holdfast/crypto/jws'
 import { reject, VerificationError } from './errors.ts'
 
 /** Runs a check of `@holdfast/crypto` and lets its refusals out as `VerificationError`. */

@@ -1,5 +1,8 @@
 import type { Contract, Output } from '@holdfast/contract'
-import { algOf, canonicalJson, importPublic, type KeyLookup, parsePublicJwk, verifyGeneralJws } from '@holdfast/crypto'
+import { canonicalJson } from '@holdfast/crypto/canonical'
+import { algOf, importPublic, parsePublicJwk } from '@holdfast/crypto/jwk'
+import type { KeyLookup } from '@holdfast/crypto/jws'
+import { verifyGeneralJws } from '@holdfast/crypto/jws-general'
 import { reject, VerificationError } from './errors.ts'
 import { verified } from './signed.ts'
 

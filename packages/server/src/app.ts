@@ -55,9 +55,23 @@ export function createApp({ config, secrets, databaseUrl, log, logger, now = () 
   const { gatewayServiceSecret: serviceSecret } = secrets
   const gateways = createGateways({ ...base, audit, serviceSecret, fleet, policy, trust })
   const { endSessionsOf } = gateways
-  const identity = createIdentity({ ...base, audit, settings, tenancy, rulesUsingGroup: policy.rulesUsingGroup, endSessionsOf })
+  const identity = createIdentity({
+    ...base,
+    audit,
+    settings,
+    tenancy,
+    rulesUsingGroup: policy.rulesUsingGroup,
+    endSessionsOf,
+  })
   const activity = createActivity(base)
-  const devices = createDevices({ ...base, audit, fleet, endSessionsOf, appraise: policy.appraise, policyOf: policy.policyOf })
+  const devices = createDevices({
+    ...base,
+    audit,
+    fleet,
+    endSessionsOf,
+    appraise: policy.appraise,
+    policyOf: policy.policyOf,
+  })
   const enrollment = createEnrollment({ ...base, audit, trust, settings })
   const verifyDevice = createDeviceVerifier({ ...base, trust, fleet, onSeen: activity.seen })
 

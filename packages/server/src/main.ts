@@ -20,7 +20,9 @@ async function start(): Promise<void> {
   const env = readEnv()
   const config = parseConfig(env)
   const log = pino({ level: config.logLevel })
-  const embedded = config.databaseUrl ? undefined : await startEmbeddedPostgres({ dataDir: config.dataDir, log: quiet(log) })
+  const embedded = config.databaseUrl
+    ? undefined
+    : await startEmbeddedPostgres({ dataDir: config.dataDir, log: quiet(log) })
   const databaseUrl = config.databaseUrl ?? embedded!.connectionString
   let stopping = false
 
@@ -67,13 +69,23 @@ const quiet = (log: pino.Logger) => ({
 
 const unreachable = (config: Config) => (e: unknown) => {
   if (e instanceof MigrationError) throw new StartError(e.message)
-  if (config.databaseUrl) throw new StartError(`The database of DATABASE_URL can not be used: ${(e as Error).message || (e as NodeJS.ErrnoException).code}.`)
+  if (config.databaseUrl)
+    throw new StartError(
+      `The database of DATABASE_URL can not be used: ${(e as Error).message || (e as NodeJS.ErrnoException).code}.`,
+    )
   throw e
 }
 const taken = (config: Config) => (e: NodeJS.ErrnoException) => {
-  if (e.code === 'EADDRINUSE') throw new StartError(`Port ${config.port} on ${config.host} is in use: stop what listens there or set HOLDFAST_PORT.`)
-  if (e.code === 'EACCES') throw new StartError(`Port ${config.port} needs more rights than this user has: set HOLDFAST_PORT to 1024 or higher.`)
-  if (e.code === 'EADDRNOTAVAIL') throw new StartError(`HOLDFAST_HOST ${config.host} is not an address of this machine.`)
+  if (e.code === 'EADDRINUSE')
+    throw new StartError(
+      `Port ${config.port} on ${config.host} is in use: stop what listens there or set HOLDFAST_PORT.`,
+    )
+  if (e.code === 'EACCES')
+    throw new StartError(
+      `Port ${config.port} needs more rights than this user has: set HOLDFAST_PORT to 1024 or higher.`,
+    )
+  if (e.code === 'EADDRNOTAVAIL')
+    throw new StartError(`HOLDFAST_HOST ${config.host} is not an address of this machine.`)
   throw e
 }
 

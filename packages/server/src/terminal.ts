@@ -16,6 +16,8 @@ export function printFirstStart({ username, password, generated }: FirstStart, c
 }
 
 export function printReady(config: Config, addresses: (AddressInfo | string)[]): void {
-  const at = addresses.map((a) => (typeof a === 'string' ? a : `${a.family === 'IPv6' ? `[${a.address}]` : a.address}:${a.port}`)).join(', ')
+  const at = addresses
+    .map((a) => (typeof a === 'string' ? a : `${a.family === 'IPv6' ? `[${a.address}]` : a.address}:${a.port}`))
+    .join(', ')
   process.stdout.write(`  Holdfast listens on ${at}; sign in at ${config.publicUrl}/admin/login\n`)
 }

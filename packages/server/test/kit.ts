@@ -35,7 +35,11 @@ export async function startKit(t: TestContext, options: { replicas?: number; now
     gatewayServiceSecret: mintToken('hfg').token,
   }
   const logs: string[] = []
-  const log = { info: () => {}, warn: () => {}, error: (o: object, message: string) => void logs.push(`${message} ${JSON.stringify(o, errors)}`) }
+  const log = {
+    info: () => {},
+    warn: () => {},
+    error: (o: object, message: string) => void logs.push(`${message} ${JSON.stringify(o, errors)}`),
+  }
   const publicUrl = 'http://holdfast.test'
   const replicas: Replica[] = []
   const startReplica = async (): Promise<Replica> => {
@@ -52,7 +56,14 @@ export async function startKit(t: TestContext, options: { replicas?: number; now
       masterKeyFile: '/nonexistent',
     }
     const logger = { level: 'debug', stream: { write: (line: string) => void logs.push(line) } }
-    const app = createApp({ config, secrets, databaseUrl: database.url, log, logger, ...(options.now && { now: options.now }) })
+    const app = createApp({
+      config,
+      secrets,
+      databaseUrl: database.url,
+      log,
+      logger,
+      ...(options.now && { now: options.now }),
+    })
     await app.start()
     await bootstrap(app, adminPassword)
     const url = await app.http.listen({ host: '127.0.0.1', port: 0 })
@@ -71,10 +82,15 @@ export async function startKit(t: TestContext, options: { replicas?: number; now
   })
 
   const tenant = (await first.app.tenancy.tenantByName('default'))!
-  const keyFor = (role: Role, of: TenantId = tenant) => first.app.access.createKeyFor(of, { name: `test ${role}`, role })
+  const keyFor = (role: Role, of: TenantId = tenant) =>
+    first.app.access.createKeyFor(of, { name: `test ${role}`, role })
   // Tests are not to be slowed down by the rate that people are held to.
   await first.app.db.inTenant(tenant, (tx) =>
-    tx.updateTable('tenant_settings').set({ security: JSON.stringify({ api: { requests_per_minute_per_key: 10_000_000 } }) }).where('tenant_id', '=', tenant).execute(),
+    tx
+      .updateTable('tenant_settings')
+      .set({ security: JSON.stringify({ api: { requests_per_minute_per_key: 10_000_000 } }) })
+      .where('tenant_id', '=', tenant)
+      .execute(),
   )
   const adminKey = await keyFor('platform_admin')
   const clientFor = (credential: string, replica: Replica = first) =>
@@ -111,7 +127,8 @@ function dispatcherTo(url: string): Agent {
   return new Agent({ connect: (options, callback) => connect({ ...options, hostname, port }, callback) })
 }
 
-const errors = (_: string, value: unknown) => (value instanceof Error ? { message: value.message, stack: value.stack } : value)
+const errors = (_: string, value: unknown) =>
+  value instanceof Error ? { message: value.message, stack: value.stack } : value
 
 export const times = <T>(n: number, work: (i: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: n }, (_, i) => work(i)))

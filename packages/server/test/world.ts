@@ -1,4 +1,4 @@
-import { type Operation, contract, type Endpoint } from '@holdfast/contract'
+import { contract, type Endpoint, type Operation } from '@holdfast/contract'
 import { scopeParameters } from '@holdfast/contract/endpoint'
 import type { CredentialKind, Role } from '@holdfast/contract/vocabulary'
 import { createProof, generateKey, type PrivateJwk } from '@holdfast/crypto'
@@ -8,7 +8,12 @@ import type { TenantId } from '../src/kernel/actor.ts'
 import { encodeId } from '../src/kernel/ids.ts'
 import { adminPassword, type Kit } from './kit.ts'
 
-export type Raw = { status: number; headers: Record<string, string | string[] | undefined>; text: string; json: Record<string, unknown> }
+export type Raw = {
+  status: number
+  headers: Record<string, string | string[] | undefined>
+  text: string
+  json: Record<string, unknown>
+}
 /** Makes the headers of one request: a credential, and where it needs one, a proof. */
 export type Caller = (method: string, url: string) => Record<string, string>
 
@@ -17,16 +22,44 @@ export const bearer =
   () => ({ authorization: `Bearer ${token}` })
 
 /** A request as given, to the public URL of a kit. */
-export async function send(kit: Kit, method: string, path: string, headers: Record<string, string>, body?: string | Buffer): Promise<Raw> {
-  const response = await request(kit.publicUrl + path, { method: method as 'GET', headers, dispatcher: kit.dispatcher, ...(body !== undefined && { body }) })
+export async function send(
+  kit: Kit,
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+  body?: string | Buffer,
+): Promise<Raw> {
+  const response = await request(kit.publicUrl + path, {
+    method: method as 'GET',
+    headers,
+    dispatcher: kit.dispatcher,
+    ...(body !== undefined && { body }),
+  })
   const text = await response.body.text()
-  return { status: response.statusCode, headers: response.headers, text, json: text.startsWith('{') ? JSON.parse(text) : {} }
+  return {
+    status: response.statusCode,
+    headers: response.headers,
+    text,
+    json: text.startsWith('{') ? JSON.parse(text) : {},
+  }
 }
 
-export const call = (kit: Kit, e: { method: string; path: string }, caller: Caller | null, body?: unknown, query = ''): Promise<Raw> => {
+export const call = (
+  kit: Kit,
+  e: { method: string; path: string },
+  caller: Caller | null,
+  body?: unknown,
+  query = '',
+): Promise<Raw> => {
   const url = kit.publicUrl + e.path
   const json = body === undefined ? {} : { 'content-type': 'application/json' }
-  return send(kit, e.method, e.path + query, { ...json, ...caller?.(e.method, url) }, body === undefined ? undefined : JSON.stringify(body))
+  return send(
+    kit,
+    e.method,
+    e.path + query,
+    { ...json, ...caller?.(e.method, url) },
+    body === undefined ? undefined : JSON.stringify(body),
+  )
 }
 
 export const operation = (name: Operation): Endpoint => contract[name]
@@ -42,22 +75,43 @@ export const deviceCaller =
 /** Enrolls a device with a fresh key, without the SDK. */
 export async function enrollRaw(kit: Kit, token: string, name = 'laptop'): Promise<RawDevice> {
   const { privateJwk } = generateKey('ES256')
-  const answer = await call(kit, contract.enroll, deviceCaller(token, privateJwk), { device: { name, platform: 'linux' } })
+  const answer = await call(kit, contract.enroll, deviceCaller(token, privateJwk), {
+    device: { name, platform: 'linux' },
+  })
   if (answer.status !== 201) throw new Error(`enrollment refused: ${answer.status} ${answer.text}`)
   const credential = String(answer.json.credential)
-  return { id: String(answer.json.device_id), credential, key: privateJwk, caller: deviceCaller(credential, privateJwk) }
+  return {
+    id: String(answer.json.device_id),
+    credential,
+    key: privateJwk,
+    caller: deviceCaller(credential, privateJwk),
+  }
 }
 
 /** One object of each kind in a tenant, by the name of its path parameter, made through the API. */
 export async function populate(kit: Kit, client: Client) {
-  const { user } = await client.changeUser({ body: { operation: 'create', user: { username: `user-${Math.random().toString(36).slice(2)}` } } })
-  const { group } = await client.changeGroup({ body: { operation: 'create', group: { name: `group-${Math.random().toString(36).slice(2)}`, members: [user.user_id] } } })
+  const { user } = await client.changeUser({
+    body: { operation: 'create', user: { username: `user-${Math.random().toString(36).slice(2)}` } },
+  })
+  const { group } = await client.changeGroup({
+    body: {
+      operation: 'create',
+      group: { name: `group-${Math.random().toString(36).slice(2)}`, members: [user.user_id] },
+    },
+  })
   const { token, enrollment_token } = await client.generateToken({ body: { max_uses: 0, user_id: user.user_id } })
   const device = await enrollRaw(kit, token)
-  const pool = await client.createGatewayPool({ body: { name: `pool-${Math.random().toString(36).slice(2)}`, region: { code: 'eu' } } })
-  const { gateway, secret } = await client.createGateway({ params: { pool_id: pool.pool_id }, body: { name: `gw-${Math.random().toString(36).slice(2)}` } })
+  const pool = await client.createGatewayPool({
+    body: { name: `pool-${Math.random().toString(36).slice(2)}`, region: { code: 'eu' } },
+  })
+  const { gateway, secret } = await client.createGateway({
+    params: { pool_id: pool.pool_id },
+    body: { name: `gw-${Math.random().toString(36).slice(2)}` },
+  })
   const { api_key } = await client.createApiKey({ body: { name: 'key', role: 'viewer' } })
-  const bundle = await client.publishPolicy({ body: { channel: 'stable', policy: { schema: 'holdfast.policy/1', rules: [] } } })
+  const bundle = await client.publishPolicy({
+    body: { channel: 'stable', policy: { schema: 'holdfast.policy/1', rules: [] } },
+  })
   return {
     device,
     token,
@@ -82,7 +136,12 @@ export async function createWorld(kit: Kit) {
   const own = await populate(kit, kit.admin)
   const foreign = await kit.newTenant()
   const others = await populate(kit, await kit.as('tenant_admin', foreign))
-  const { cookie } = await signIn({ baseUrl: kit.publicUrl, username: 'admin', password: adminPassword, dispatcher: kit.dispatcher })
+  const { cookie } = await signIn({
+    baseUrl: kit.publicUrl,
+    username: 'admin',
+    password: adminPassword,
+    dispatcher: kit.dispatcher,
+  })
   const session: Caller = () => ({ cookie, origin: kit.publicUrl })
   const { token: spare } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const callers: Record<CredentialKind, Caller> = {

@@ -45,7 +45,7 @@ export function addAudit(program: Command, cli: Cli): void {
       .option('--actor <id>', 'by this user, key, device or gateway')
       .option('--target <id>', 'about this')
       .option('--source-ip <address>', 'from this address')
-      .addOption(choice('--outcome <outcome>', '', ['success', 'refused', 'failed']))
+      .addOption(choice('--outcome <outcome>', 'only these', ['success', 'refused', 'failed']))
       .option('--from <time>', 'since then: a time, or how long ago', parseMoment)
       .option('--to <time>', 'until then', parseMoment)
       .option('--request <request_id>', 'of this request')

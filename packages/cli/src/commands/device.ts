@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
 import { choice, examples, limit, reason } from '../options.ts'
 import { type Column, printItem, printList } from '../output.ts'
+import { jsonText } from '../text.ts'
 
 type Device = Output<Contract['getDevice']>
 const columns: readonly Column<Device>[] = [
@@ -76,7 +77,6 @@ async function change(cli: Cli, operation: Operation, ids: string[], why: string
   for (const device_id of ids) {
     const body = { operation, device_id, ...given({ reason: why }) }
     const { changed, device } = await client.changeDevice({ body, query: cli.scope })
-    if (cli.json) printItem(cli, device)
-    else cli.say(`${device.device_id}  ${device.status}${changed ? '' : '  (as before)'}`)
+    cli.say(cli.json ? jsonText(device) : `${device.device_id}  ${device.status}${changed ? '' : '  (as before)'}`)
   }
 }

@@ -25,7 +25,9 @@ export function addEnroll(program: Command, cli: Cli): void {
       .description('act as a device: enroll with a token, asked for or read from stdin, and save what the device is')
       .requiredOption('--state <file>', 'where to save it; holds the private key, mode 0600')
       .option('--name <name>', 'of the device', hostname())
-      .addOption(choice('--platform <platform>', '', platforms).default(ownPlatform[process.platform] ?? 'other'))
+      .addOption(
+        choice('--platform <platform>', 'of the device', platforms).default(ownPlatform[process.platform] ?? 'other'),
+      )
       .action((options: { state: string; name: string; platform: Platform }) => enroll(cli, options)),
     'token create | holdfast enroll --state device.json',
     'device-poll --state device.json',
@@ -75,7 +77,10 @@ async function poll(cli: Cli, { state, once }: { state: string; once?: boolean }
 
 function printPolicy(cli: Cli, { digest, channel, version, expiresAt, content }: DevicePolicy): void {
   const policy = { digest, channel, version, expires_at: expiresAt.toISOString() }
-  if (cli.json) return cli.say(jsonText({ ...policy, content }))
+  if (cli.json) {
+    cli.say(jsonText({ ...policy, content }))
+    return
+  }
   printItem(cli, policy)
   for (const { id, action, to, ports } of content.rules)
     cli.say(plain(`  ${action} ${to.join(', ')}${ports ? ` ${ports.join(' ')}` : ''} (${id})`))

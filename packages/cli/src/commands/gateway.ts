@@ -39,7 +39,7 @@ export function addGateway(program: Command, cli: Cli): void {
       .requiredOption('--pool <pool_id>', 'the pool it joins')
       .option('--endpoint <host:port/proto...>', 'where devices reach it', parseEndpoint)
       .option('--public-key <key>', 'its WireGuard public key')
-      .option('--weight <n>', '', integer(0, 1000))
+      .option('--weight <n>', 'share of its sessions in a weighted pool', integer(0, 1000))
       .action((name: string, options: Create) => create(cli, name, options)),
     'gateway create gw1 --pool gwp_01jxz3c9dqf7vr2m8k4s6t0b5w --endpoint gw1.example:51820/udp',
   )

@@ -32,7 +32,7 @@ export function addPool(program: Command, cli: Cli): void {
       .command('create <name>')
       .description('create a pool')
       .requiredOption('--region <code>', 'where its gateways stand')
-      .addOption(choice('--protocol <protocol>', '', ['wireguard', 'ipsec', 'openvpn']))
+      .addOption(choice('--protocol <protocol>', 'wireguard unless said', ['wireguard', 'ipsec', 'openvpn']))
       .addOption(choice('--selection <how>', 'how a device picks a gateway', ['latency', 'geo', 'weighted']))
       .option('--capacity <sessions>', 'unlimited unless said', integer(1, 10_000_000))
       .option('--cidr <network...>', 'addresses for its devices')

@@ -46,7 +46,7 @@ export function addToken(program: Command, cli: Cli): void {
       .option('--cidr <network...>', 'networks it may be used from')
       .option('--requires-approval', 'its devices wait for approval')
       .option('--ephemeral <duration>', 'silence after which its devices are revoked', duration)
-      .option('--max-devices-per-user <n>', '', integer(1, 10_000))
+      .option('--max-devices-per-user <n>', 'unlimited unless said', integer(1, 10_000))
       .action((options: Create) => create(cli, options)),
     'token create --name laptops --max-uses 20 --expires-in 7d --tag laptop',
     'token create --json | jq -r .token',

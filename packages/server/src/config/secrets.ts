@@ -26,13 +26,17 @@ export async function loadSecrets(env: Record<string, string | undefined>, confi
   const text = await readOrCreate(config.masterKeyFile, () => randomBytes(32).toString('base64'))
   const master = Buffer.from(text, 'base64')
   if (master.length !== 32)
-    throw new ConfigError(`The master key in ${config.masterKeyFile} must be 32 bytes in base64 (HOLDFAST_MASTER_KEY_FILE).`)
+    throw new ConfigError(
+      `The master key in ${config.masterKeyFile} must be 32 bytes in base64 (HOLDFAST_MASTER_KEY_FILE).`,
+    )
   const derive = (use: string) => new Uint8Array(hkdfSync('sha256', master, '', `holdfast ${use}`, 32))
   const gatewayServiceSecret =
     env.HOLDFAST_GATEWAY_SERVICE_SECRET ??
     (await readOrCreate(resolve(config.dataDir, 'gateway-service.secret'), () => mintToken('hfg').token))
   if (parseToken(gatewayServiceSecret)?.prefix !== 'hfg')
-    throw new ConfigError('HOLDFAST_GATEWAY_SERVICE_SECRET must be a gateway service secret (hfg_…); leave it unset to have one made.')
+    throw new ConfigError(
+      'HOLDFAST_GATEWAY_SERVICE_SECRET must be a gateway service secret (hfg_…); leave it unset to have one made.',
+    )
   return {
     kek: openKek(derive('key encryption')),
     pepper: derive('token digests'),

@@ -49,6 +49,7 @@ export function createCredentialCache<V extends object>(deps: {
   }
 
   return {
-    get: (key: string): V | undefined | Promise<V | undefined> => (deps.feed.isFresh() && entries.get(key)) || load(key),
+    get: (key: string): V | undefined | Promise<V | undefined> =>
+      (deps.feed.isFresh() && entries.get(key)) || load(key),
   }
 }

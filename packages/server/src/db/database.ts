@@ -30,7 +30,10 @@ export type Database = {
 /** Session settings of the application's connections: its role, and a bound on every statement. */
 export const connectionOptions = '-c role=holdfast_app -c statement_timeout=8000 -c lock_timeout=4000 -c timezone=UTC'
 
-export function connectDatabase(url: string, { max = 20, onError }: { max?: number; onError: (e: Error) => void }): Database {
+export function connectDatabase(
+  url: string,
+  { max = 20, onError }: { max?: number; onError: (e: Error) => void },
+): Database {
   const pool = new pg.Pool({
     connectionString: url,
     max,

@@ -1,6 +1,6 @@
 import pg from 'pg'
-import { AppError } from '../kernel/app-error.ts'
 import type { TenantId } from '../kernel/actor.ts'
+import { AppError } from '../kernel/app-error.ts'
 import type { Change, ChangeKind, Changes } from './changes.ts'
 import { connectionOptions } from './database.ts'
 

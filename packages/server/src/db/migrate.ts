@@ -19,7 +19,9 @@ export async function migrate(url: string): Promise<{ applied: string[] }> {
     await client.query(
       'create table if not exists schema_migrations (version integer primary key, name text not null, sha256 text not null, applied_at timestamptz not null default now())',
     )
-    const { rows } = await client.query<{ version: number; sha256: string }>('select version, sha256 from schema_migrations')
+    const { rows } = await client.query<{ version: number; sha256: string }>(
+      'select version, sha256 from schema_migrations',
+    )
     const known = new Map(rows.map((r) => [r.version, r.sha256]))
     const files = (await readdir(directory)).filter((f) => /^\d{4}_\w+\.sql$/.test(f)).sort()
     const newest = Math.max(0, ...known.keys())
@@ -37,7 +39,11 @@ export async function migrate(url: string): Promise<{ applied: string[] }> {
       if (before) throw new MigrationError(`Migration ${name} differs from the one this database was migrated with.`)
       await client.query('begin')
       await client.query(text)
-      await client.query('insert into schema_migrations (version, name, sha256) values ($1, $2, $3)', [version, name, sha256])
+      await client.query('insert into schema_migrations (version, name, sha256) values ($1, $2, $3)', [
+        version,
+        name,
+        sha256,
+      ])
       await client.query('commit')
       applied.push(name)
     }

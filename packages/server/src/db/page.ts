@@ -46,8 +46,9 @@ export function createPager(secret: Uint8Array) {
       const [value, id] = decode(query.cursor, bound)
       const compare = sql.raw(order.descending ? '<' : '>')
       const cast = sql.raw({ time: 'timestamptz', text: 'text', number: 'numeric' }[order.kind])
-      q = q.where(() =>
-        sql<boolean>`(${keyOf(order, column)}, ${tie}) ${compare} (cast(${value} as ${cast}), cast(${id} as uuid))`,
+      q = q.where(
+        () =>
+          sql<boolean>`(${keyOf(order, column)}, ${tie}) ${compare} (cast(${value} as ${cast}), cast(${id} as uuid))`,
       )
     }
     const rows = await q
@@ -66,14 +67,11 @@ export function createPager(secret: Uint8Array) {
 }
 export type Pager = ReturnType<typeof createPager>
 
-const keyOf = (order: Order, column: ReturnType<typeof sql.ref>) => (order.kind === 'text' ? sql`lower(${column})` : column)
+const keyOf = (order: Order, column: ReturnType<typeof sql.ref>) =>
+  order.kind === 'text' ? sql`lower(${column})` : column
 
 /** `-name` → name, descending. `columns` maps the names of the contract to columns. */
-export const orderOf = (
-  sort: string,
-  columns: Record<string, Pick<Order, 'column' | 'kind'>>,
-  tie: string,
-): Order => {
+export const orderOf = (sort: string, columns: Record<string, Pick<Order, 'column' | 'kind'>>, tie: string): Order => {
   const descending = sort.startsWith('-')
   const column = columns[descending ? sort.slice(1) : sort]
   if (!column) throw new Error(`no column for sort ${sort}`)

@@ -7,8 +7,17 @@ type TextArray = Default<string[]>
 
 export type Tables = {
   tenants: { tenant_id: string; name: string; canary_salt: Buffer; created_at: Generated<Date> }
-  tenant_settings: { tenant_id: string; security: Json<Record<string, Record<string, unknown>>>; updated_at: Default<Date> }
-  tenant_epochs: { tenant_id: string; seq: Default<number>; policy_version: Default<number>; addresses: Default<number> }
+  tenant_settings: {
+    tenant_id: string
+    security: Json<Record<string, Record<string, unknown>>>
+    updated_at: Default<Date>
+  }
+  tenant_epochs: {
+    tenant_id: string
+    seq: Default<number>
+    policy_version: Default<number>
+    addresses: Default<number>
+  }
   changes: { tenant_id: string; seq: number; kind: string; subject: string; at: Generated<Date> }
   users: {
     tenant_id: string

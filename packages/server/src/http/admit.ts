@@ -3,10 +3,10 @@ import type { FastifyRequest } from 'fastify'
 import type { Actor, Principal, TenantId } from '../kernel/actor.ts'
 import { AppError } from '../kernel/app-error.ts'
 import { decodeId, encodeId } from '../kernel/ids.ts'
+import { isSameOrigin } from '../kernel/same-origin.ts'
 import type { Audit } from '../modules/audit/index.ts'
 import { authenticate, type Incoming, type Verifiers, verifyToken } from './authenticate.ts'
 import { unauthorized } from './error-response.ts'
-import { isSameOrigin } from '../kernel/same-origin.ts'
 import { sourceIp } from './source-ip.ts'
 
 /** What is settled about a request before its body is read. */
@@ -57,7 +57,8 @@ export function createAdmit(deps: AdmitDeps): Admit {
       authenticateBody: undefined,
     }
     if (endpoint?.access.by === 'anyone') return admission
-    const takesTokenInBody = endpoint?.access.by.includes('enrollment_token') && request.headers.authorization === undefined
+    const takesTokenInBody =
+      endpoint?.access.by.includes('enrollment_token') && request.headers.authorization === undefined
     const principal = await authenticate(deps.verifiers, request, incoming)
     if (!principal) {
       if (!takesTokenInBody || request.headers.cookie?.includes('holdfast_session')) throw unauthorized()
@@ -92,14 +93,23 @@ async function settle(
 }
 
 /** A known caller that may not do this: wrong kind, missing permission, or a page of another site that borrows a cookie. */
-function refusalOf(deps: AdmitDeps, endpoint: Endpoint, request: FastifyRequest, principal: Principal): AppError | undefined {
+function refusalOf(
+  deps: AdmitDeps,
+  endpoint: Endpoint,
+  request: FastifyRequest,
+  principal: Principal,
+): AppError | undefined {
   if (endpoint.access.by === 'anyone') return undefined
   if (!endpoint.access.by.includes(principal.kind))
     return new AppError('forbidden', `this route is not for a ${principal.kind.replace('_', ' ')}`)
   const { permission } = endpoint.access
   if ('permissions' in principal && permission !== 'own' && !principal.permissions.has(permission))
     return new AppError('forbidden', `this needs the permission ${permission}`)
-  if (principal.kind === 'session' && endpoint.method !== 'GET' && isSameOrigin(request.headers, deps.publicUrl) !== true)
+  if (
+    principal.kind === 'session' &&
+    endpoint.method !== 'GET' &&
+    isSameOrigin(request.headers, deps.publicUrl) !== true
+  )
     return new AppError(
       'forbidden',
       `a change with a session cookie must come from this site: send Origin: ${deps.publicUrl} or Sec-Fetch-Site: same-origin`,
@@ -112,14 +122,20 @@ async function scopeTenant(deps: AdmitDeps, request: FastifyRequest, actor: Acto
   if (!('roles' in actor.principal)) return undefined
   const named = new URLSearchParams(request.url.split('?')[1] ?? '').get('tenant_id')
   if (named === null || named === encodeId('tenant', actor.tenantId)) return undefined
-  if (!actor.principal.roles.includes('platform_admin')) return new AppError('forbidden', 'tenant_id names another tenant')
+  if (!actor.principal.roles.includes('platform_admin'))
+    return new AppError('forbidden', 'tenant_id names another tenant')
   const tenant = decodeId('tenant', named) as TenantId | undefined
   if (!tenant || !(await deps.tenantExists(tenant))) return new AppError('not_found', 'no such tenant')
   actor.tenantId = tenant
   return undefined
 }
 
-async function authenticateFromBody(deps: AdmitDeps, admission: Admission, incoming: Incoming, request: FastifyRequest) {
+async function authenticateFromBody(
+  deps: AdmitDeps,
+  admission: Admission,
+  incoming: Incoming,
+  request: FastifyRequest,
+) {
   const token = (request.body as { enrollment_token?: unknown } | undefined)?.enrollment_token
   const principal = typeof token === 'string' ? await verifyToken(deps.verifiers, token, incoming) : undefined
   if (principal?.kind !== 'enrollment_token') throw unauthorized()
@@ -144,7 +160,11 @@ const originOf = (principal: Principal, request: FastifyRequest) => {
   return principal.kind === 'session' && request.headers['sec-fetch-site'] ? 'console' : 'api'
 }
 
-function incomingOf(endpoint: Endpoint | undefined, request: FastifyRequest, trusted: readonly string[]): Incoming & { search: string } {
+function incomingOf(
+  endpoint: Endpoint | undefined,
+  request: FastifyRequest,
+  trusted: readonly string[],
+): Incoming & { search: string } {
   const [path = '', ...query] = request.url.split('?')
   const parameters = new URLSearchParams(query.join('?'))
   const scope: Incoming['scope'] = {}
@@ -162,7 +182,11 @@ function incomingOf(endpoint: Endpoint | undefined, request: FastifyRequest, tru
     url: request.url,
     path,
     search: parameters.toString(),
-    sourceIp: sourceIp(request.socket.remoteAddress ?? '', Array.isArray(forwarded) ? forwarded.join(',') : forwarded, trusted),
+    sourceIp: sourceIp(
+      request.socket.remoteAddress ?? '',
+      Array.isArray(forwarded) ? forwarded.join(',') : forwarded,
+      trusted,
+    ),
     dpop: dpop?.length === 1 ? dpop[0] : dpop,
     scope,
   }

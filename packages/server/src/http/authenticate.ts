@@ -27,7 +27,11 @@ const kindOfPrefix = { hfk: 'api_key', hfg: 'gateway', hfe: 'enrollment_token' }
  * Exactly one verifier is chosen, from the shape of the credential; there is no second try. A cookie together with an
  * Authorization header is no credential.
  */
-export function authenticate(verifiers: Verifiers, request: FastifyRequest, incoming: Incoming): Verdict | Promise<Verdict> {
+export function authenticate(
+  verifiers: Verifiers,
+  request: FastifyRequest,
+  incoming: Incoming,
+): Verdict | Promise<Verdict> {
   const authorization = request.headers.authorization
   const cookie = sessionCookie(request.headers.cookie)
   if (authorization === undefined) return cookie ? verifiers.session(cookie, incoming) : undefined

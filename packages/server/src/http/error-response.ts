@@ -9,7 +9,8 @@ export const unauthorized = () => new AppError('unauthorized', 'missing or inval
 export function toAppError(e: unknown): AppError {
   if (e instanceof AppError) return e
   const { code, statusCode } = e as { code?: unknown; statusCode?: unknown }
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new AppError('bad_request', 'the body is larger than this route takes')
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
+    return new AppError('bad_request', 'the body is larger than this route takes')
   if (typeof code === 'string' && code.startsWith('FST_ERR_CTP_'))
     return new AppError('bad_request', 'send a body as application/json')
   if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500)

@@ -17,7 +17,12 @@ const abandonedAfterSeconds = 120
  */
 export function createIdempotency({ db, kek }: { db: Database; kek: Kek }) {
   return {
-    run: async (endpoint: Endpoint, request: FastifyRequest, actor: Actor | null, work: () => Promise<unknown>): Promise<unknown> => {
+    run: async (
+      endpoint: Endpoint,
+      request: FastifyRequest,
+      actor: Actor | null,
+      work: () => Promise<unknown>,
+    ): Promise<unknown> => {
       const key = request.headers['idempotency-key']
       if (key === undefined || endpoint.method !== 'POST' || !actor) return work()
       if (typeof key !== 'string' || !/^[\x21-\x7e]{1,128}$/.test(key))
@@ -55,7 +60,10 @@ export function createIdempotency({ db, kek }: { db: Database; kek: Kek }) {
         if (!earlier.fingerprint.equals(fingerprint))
           fail('validation_error', 'Idempotency-Key: was used for another request; take a new key')
         if (earlier.answer_jwe === null)
-          fail('validation_error', 'Idempotency-Key: the first request with this key is still running; ask again shortly')
+          fail(
+            'validation_error',
+            'Idempotency-Key: the first request with this key is still running; ask again shortly',
+          )
         const { body, status } = JSON.parse((await unseal(kek, context, earlier.answer_jwe)).toString())
         return new Answer(body, { status, headers: { 'idempotency-replayed': 'true' } })
       }

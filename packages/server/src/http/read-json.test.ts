@@ -25,8 +25,16 @@ test('what JSON.stringify writes is read back, whatever it is', () => {
 })
 
 test('anything at all is read or refused by name, never thrown as something else', () => {
-  fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => assert.doesNotMatch(refusal(Buffer.from(bytes)), /^threw/)))
-  fc.assert(fc.property(fc.string({ unit: fc.constantFrom(...'{}[]",:\\u0-1e. ') }), (s) => assert.doesNotMatch(refusal(s), /^threw/)))
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) =>
+      assert.doesNotMatch(refusal(Buffer.from(bytes)), /^threw/),
+    ),
+  )
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom(...'{}[]",:\\u0-1e. ') }), (s) =>
+      assert.doesNotMatch(refusal(s), /^threw/),
+    ),
+  )
 })
 
 test('what the parser would hide is refused', () => {

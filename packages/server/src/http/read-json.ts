@@ -93,7 +93,8 @@ function inspect(text: string): void {
 
 /** An escaped backslash before u0000 is text, not NUL. */
 const refuseNul = (raw: string) => {
-  if ((JSON.parse(raw) as string).includes('\0')) fail('validation_error', 'a text contains the character NUL (\\u0000)')
+  if ((JSON.parse(raw) as string).includes('\0'))
+    fail('validation_error', 'a text contains the character NUL (\\u0000)')
 }
 
 function endOfNumber(text: string, start: number): number {

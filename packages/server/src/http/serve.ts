@@ -1,5 +1,5 @@
 import { type Contract, type Endpoint, type Given, type Operation, type Output, operations } from '@holdfast/contract'
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import type { Actor, Principal } from '../kernel/actor.ts'
 import { AppError, fail } from '../kernel/app-error.ts'
 import { newUuid } from '../kernel/ids.ts'
@@ -63,7 +63,7 @@ export function createHttp(deps: HttpDeps): FastifyInstance {
       serializers: { req: (r: FastifyRequest) => ({ method: r.method, path: r.url.split('?')[0] }) },
       redact: ['headers', 'req.headers'],
     },
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => newUuid(),
     bodyLimit: 1024 * 1024,
     exposeHeadRoutes: false,
@@ -72,7 +72,8 @@ export function createHttp(deps: HttpDeps): FastifyInstance {
     connectionTimeout: 0,
     forceCloseConnections: 'idle',
     // A path that can't be decoded is an unknown path: credentials first.
-    frameworkErrors: (_e: unknown, request: FastifyRequest, reply: FastifyReply) => void refuseUnknown(deps, request, reply),
+    frameworkErrors: (_e: unknown, request: FastifyRequest, reply: FastifyReply) =>
+      void refuseUnknown(deps, request, reply),
     ...(deps.https && { https: deps.https }),
   } as object) as FastifyInstance
   http.decorateRequest('admission', null)
@@ -126,7 +127,8 @@ function runEndpoint(deps: HttpDeps, name: Operation, endpoint: Endpoint) {
       }),
     errorHandler: async (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
       // What the body reader refused has not passed through `guarded`.
-      if (!(error instanceof AppError) || error.code === 'bad_request') await refuse(request, toAppError(error)).catch(() => {})
+      if (!(error instanceof AppError) || error.code === 'bad_request')
+        await refuse(request, toAppError(error)).catch(() => {})
       return sendError(error, request, reply)
     },
     handler: (request: FastifyRequest, reply: FastifyReply) =>
@@ -137,7 +139,13 @@ function runEndpoint(deps: HttpDeps, name: Operation, endpoint: Endpoint) {
         const query = readQuery(admission.search)
         const body = endpoint.body ? (request.body ?? {}) : unexpectedBody(request.body)
         validateBody?.(body)
-        const call = { actor: admission.actor, params: request.params, query, body, request: factsOf(request, reply, admission) }
+        const call = {
+          actor: admission.actor,
+          params: request.params,
+          query,
+          body,
+          request: factsOf(request, reply, admission),
+        }
         const result = await deps.idempotency.run(endpoint, request, admission.actor, () => handler(call))
         await admission.recorded
         return send(endpoint, reply, result)

@@ -32,7 +32,8 @@ function fieldErrors(errors: SchemaError[]): FieldError[] {
     const under = (name: string) => (at ? `${at}.${name}` : name)
     if (e.keyword === 'additionalProperties')
       for (const name of e.params.additionalProperties ?? []) add(under(name), 'is not a known field')
-    else if (e.keyword === 'required') for (const name of e.params.requiredProperties ?? []) add(under(name), 'is required')
+    else if (e.keyword === 'required')
+      for (const name of e.params.requiredProperties ?? []) add(under(name), 'is required')
     else if (e.keyword === 'enum') add(at, `must be one of ${(e.params.allowedValues ?? []).join(', ')}`)
     // The parts of an undeclared field and of a union; the line about the whole says enough.
     else if (e.keyword !== 'boolean' && !(e.keyword === 'type' && e.message.includes('null'))) add(at, e.message)

@@ -15,13 +15,19 @@ const directory = join(import.meta.dirname, '../golden')
 function golden(name: string, text: string): void {
   const file = join(directory, name)
   if (process.env.UPDATE_GOLDEN === '1' || !existsSync(file)) writeFileSync(file, text)
-  assert.equal(text, readFileSync(file, 'utf8'), `${name} differs from what was reviewed; look at the change, then run with UPDATE_GOLDEN=1`)
+  assert.equal(
+    text,
+    readFileSync(file, 'utf8'),
+    `${name} differs from what was reviewed; look at the change, then run with UPDATE_GOLDEN=1`,
+  )
 }
 
 const matrix = (rows: (readonly [string, readonly boolean[]])[]): string => {
   const width = Math.max(...rows.map(([name]) => name.length))
   const head = `${' '.repeat(width)}  ${roleNames.join('  ')}`
-  const lines = rows.map(([name, cells]) => `${name.padEnd(width)}  ${cells.map((yes, i) => (yes ? 'x' : '-').padEnd(roleNames[i]!.length)).join('  ')}`.trimEnd())
+  const lines = rows.map(([name, cells]) =>
+    `${name.padEnd(width)}  ${cells.map((yes, i) => (yes ? 'x' : '-').padEnd(roleNames[i]!.length)).join('  ')}`.trimEnd(),
+  )
   return `${[head, ...lines].join('\n')}\n`
 }
 const has = (role: Role, permission: string) => (roles[role] as readonly string[]).includes(permission)
@@ -39,7 +45,8 @@ test('route × role is what was reviewed', () =>
         const { access } = e
         const kinds = access.by === 'anyone' ? 'anyone' : access.by.join(',')
         const people = access.by !== 'anyone' && (access.by.includes('session') || access.by.includes('api_key'))
-        const may = (role: Role) => access.by === 'anyone' || (people && (access.permission === 'own' || has(role, access.permission)))
+        const may = (role: Role) =>
+          access.by === 'anyone' || (people && (access.permission === 'own' || has(role, access.permission)))
         return [`${e.method} ${e.path} [${kinds}]`, roleNames.map(may)]
       }),
     ),
@@ -49,6 +56,7 @@ test('the database schema is what was reviewed', async (t) => {
   const kit = await startKit(t)
   const client = new pg.Client({ connectionString: kit.databaseUrl })
   await client.connect()
-  t.after(() => client.end())
-  golden('schema.txt', await describeSchema(client))
+  const schema = await describeSchema(client)
+  await client.end()
+  golden('schema.txt', schema)
 })

@@ -12,9 +12,26 @@ test('every route against every wrong caller', async (t) => {
   const kit = await startKit(t)
   const world = await createWorld(kit)
   const wrong: string[] = []
-  const expect = async (what: string, status: number, error: string, e: { method: string; path: string }, caller: Caller | null, query = '') => {
-    const answer = await call(kit, { ...e, path: fill(e.path, world.own.ids) }, caller, e.method === 'GET' ? undefined : {}, query)
-    if (answer.status !== status || answer.json.error !== error || answer.json.request_id !== answer.headers['x-request-id'])
+  const expect = async (
+    what: string,
+    status: number,
+    error: string,
+    e: { method: string; path: string },
+    caller: Caller | null,
+    query = '',
+  ) => {
+    const answer = await call(
+      kit,
+      { ...e, path: fill(e.path, world.own.ids) },
+      caller,
+      e.method === 'GET' ? undefined : {},
+      query,
+    )
+    if (
+      answer.status !== status ||
+      answer.json.error !== error ||
+      answer.json.request_id !== answer.headers['x-request-id']
+    )
       wrong.push(`${what}: ${e.method} ${e.path} -> ${answer.status} ${answer.text.slice(0, 200)}`)
   }
 
@@ -36,7 +53,8 @@ test('every route against every wrong caller', async (t) => {
   await t.test('with a valid credential of a kind that does not fit: 403', async () => {
     for (const [, e] of guarded)
       for (const kind of credentialKinds)
-        if (e.access.by !== 'anyone' && !e.access.by.includes(kind)) await expect(kind, 403, 'forbidden', e, world.callers[kind])
+        if (e.access.by !== 'anyone' && !e.access.by.includes(kind))
+          await expect(kind, 403, 'forbidden', e, world.callers[kind])
     assert.deepEqual(wrong.splice(0), [])
   })
 
@@ -54,9 +72,25 @@ test('every route against every wrong caller', async (t) => {
     const tenantAdmin = await world.byRole('tenant_admin')
     for (const [, e] of guarded) {
       if (e.access.by === 'anyone' || !e.access.by.includes('api_key')) continue
-      const permitted = e.access.permission === 'own' || (roles.tenant_admin as readonly string[]).includes(e.access.permission)
-      if (permitted) await expect('other tenant', 403, 'forbidden', e, tenantAdmin, `?tenant_id=${encodeId('tenant', world.foreign)}`)
-      await expect('no tenant', 404, 'not_found', e, world.callers.api_key, `?tenant_id=${encodeId('tenant', crypto.randomUUID())}`)
+      const permitted =
+        e.access.permission === 'own' || (roles.tenant_admin as readonly string[]).includes(e.access.permission)
+      if (permitted)
+        await expect(
+          'other tenant',
+          403,
+          'forbidden',
+          e,
+          tenantAdmin,
+          `?tenant_id=${encodeId('tenant', world.foreign)}`,
+        )
+      await expect(
+        'no tenant',
+        404,
+        'not_found',
+        e,
+        world.callers.api_key,
+        `?tenant_id=${encodeId('tenant', crypto.randomUUID())}`,
+      )
     }
     assert.deepEqual(wrong.splice(0), [])
   })
@@ -69,17 +103,32 @@ test('every route against every wrong caller', async (t) => {
       for (const ids of [world.others.ids, inventedIds(), brokenIds()])
         answers.push(await call(kit, { method: e.method, path: fill(e.path, ids) }, world.callers.api_key, body))
       const bodies = new Set(answers.map((a) => `${a.status} ${a.json.error} ${a.json.detail}`))
-      if (bodies.size !== 1 || answers[0]!.status !== 404) wrong.push(`${e.method} ${e.path}: ${[...bodies].join(' | ')}`)
+      if (bodies.size !== 1 || answers[0]!.status !== 404)
+        wrong.push(`${e.method} ${e.path}: ${[...bodies].join(' | ')}`)
     }
     assert.ok(withIds.length > 10)
     assert.deepEqual(wrong.splice(0), [])
   })
 
   await t.test('a path that is no route: 401 for a stranger, 404 for anyone known', async () => {
-    for (const path of ['/', '/v1', '/v1/', '/v1/nothing', '/v2/admin/users', '/v1/admin/users/', '//v1/admin/users', '/v1/admin/%75sers/x', '/v1/%ff', '/v1/admin/tokens/%00/revoke', '/admin/../v1/x', '/v1/admin/users%2f']) {
+    for (const path of [
+      '/',
+      '/v1',
+      '/v1/',
+      '/v1/nothing',
+      '/v2/admin/users',
+      '/v1/admin/users/',
+      '//v1/admin/users',
+      '/v1/admin/%75sers/x',
+      '/v1/%ff',
+      '/v1/admin/tokens/%00/revoke',
+      '/admin/../v1/x',
+      '/v1/admin/users%2f',
+    ]) {
       await expect('stranger', 401, 'unauthorized', { method: 'GET', path }, null)
       const known = await call(kit, { method: 'GET', path }, world.callers.api_key)
-      if (known.status !== 404 || known.json.error !== 'not_found') wrong.push(`known: ${path} -> ${known.status} ${known.text}`)
+      if (known.status !== 404 || known.json.error !== 'not_found')
+        wrong.push(`known: ${path} -> ${known.status} ${known.text}`)
     }
     for (const method of ['PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS'])
       assert.equal((await call(kit, { method, path: '/v1/admin/users' }, null)).status, 401, method)
@@ -99,8 +148,15 @@ const inventedIds = () => ({
   bundle_id: encodeId('policy_bundle', crypto.randomUUID()),
   session_id: encodeId('vpn_session', crypto.randomUUID()),
 })
-const brokenIds = () => Object.fromEntries(Object.keys(inventedIds()).map((k) => [k, encodeId('tenant', crypto.randomUUID())]))
+const brokenIds = () =>
+  Object.fromEntries(Object.keys(inventedIds()).map((k) => [k, encodeId('tenant', crypto.randomUUID())]))
 
 /** The least body that passes validation, so that the id is what is refused. */
 const bodyFor = (path: string): unknown =>
-  path.endsWith('/gateways') ? { name: 'gateway' } : path.endsWith('/drain') ? { draining: true } : path.endsWith('/revoke') ? {} : undefined
+  path.endsWith('/gateways')
+    ? { name: 'gateway' }
+    : path.endsWith('/drain')
+      ? { draining: true }
+      : path.endsWith('/revoke')
+        ? {}
+        : undefined

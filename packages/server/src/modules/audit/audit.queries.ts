@@ -54,7 +54,9 @@ export const select = (tx: Tx, tenant: TenantId, f: Filter, prefix: string | und
   if (f.to !== undefined) q = q.where('at', '<', new Date(f.to))
   if (prefix !== undefined)
     q = q.where((eb) =>
-      eb.or((['kind', 'actor_id', 'actor_name', 'target_id', 'target_name'] as const).map((c) => eb(c, 'ilike', prefix))),
+      eb.or(
+        (['kind', 'actor_id', 'actor_name', 'target_id', 'target_name'] as const).map((c) => eb(c, 'ilike', prefix)),
+      ),
     )
   return q
 }

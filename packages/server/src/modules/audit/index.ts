@@ -50,14 +50,25 @@ export function createAudit({ db, pager, now }: { db: Database; pager: Pager; no
       kind: K,
       events: { fields: AuditFields[K]; more?: More }[],
     ) => {
-      if (events.length > 0) await insert(tx, events.map((e) => row(source, kind, e.fields, e.more ?? {})))
+      if (events.length > 0)
+        await insert(
+          tx,
+          events.map((e) => row(source, kind, e.fields, e.more ?? {})),
+        )
     },
     /** What changes nothing but must be on record: settles once it is durable, together with others. */
     note: <K extends AuditKind>(source: Source, kind: K, fields: AuditFields[K], more: More = {}) =>
       join(row(source, kind, fields, more)),
     /** For the pipe: a write that was refused. */
     refused: (source: Source, kind: AuditKind, code: string, detail: string) =>
-      join(row(source, kind, {}, { outcome: code === 'internal_error' ? 'failed' : 'refused', details: { error: code, detail } })),
+      join(
+        row(
+          source,
+          kind,
+          {},
+          { outcome: code === 'internal_error' ? 'failed' : 'refused', details: { error: code, detail } },
+        ),
+      ),
     handlers: {
       listAuditEvents: ({ actor, query }) =>
         db.inTenant(actor.tenantId, async (tx) => {

@@ -1,6 +1,6 @@
 import type { Database } from '../../db/database.ts'
-import type { FleetDevice } from './fleet-tenant.ts'
 import { touchDevices } from './devices.queries.ts'
+import type { FleetDevice } from './fleet-tenant.ts'
 
 /** A device that polls every few seconds is written once in this time. */
 const writeEveryMs = 60_000
@@ -15,7 +15,8 @@ export function createActivity({ db, now, onError }: { db: Database; now: () => 
     const marks = [...waiting.values()]
     waiting = new Map()
     try {
-      for (let i = 0; i < marks.length; i += 2000) await db.acrossTenants((tx) => touchDevices(tx, marks.slice(i, i + 2000)))
+      for (let i = 0; i < marks.length; i += 2000)
+        await db.acrossTenants((tx) => touchDevices(tx, marks.slice(i, i + 2000)))
     } catch (e) {
       onError(e)
     }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import { prefixPattern } from '../../db/page.ts'
 import type { Tx } from '../../db/database.ts'
+import { prefixPattern } from '../../db/page.ts'
 import type { DeviceStatus } from '../../db/tables.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
@@ -72,7 +72,12 @@ export const statusesOf = (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
     .where(sql<boolean>`device_id = any(${ids}::uuid[])`)
     .execute()
 
-export type DevicePatch = { name?: string; tags?: string[]; channel?: 'auto' | 'canary' | 'stable'; user_id?: string | null }
+export type DevicePatch = {
+  name?: string
+  tags?: string[]
+  channel?: 'auto' | 'canary' | 'stable'
+  user_id?: string | null
+}
 
 /** Locked, so that the audit event's before and after are those of this change. */
 export const lockDevice = (tx: Tx, tenant: TenantId, deviceId: string) =>
@@ -129,7 +134,8 @@ export const rememberProof = async (tx: Tx, proof: Buffer, expiresAt: Date) =>
     .returning('proof')
     .executeTakeFirst()) !== undefined
 
-export const forgetProofs = (tx: Tx, before: Date) => tx.deleteFrom('proofs_seen').where('expires_at', '<', before).execute()
+export const forgetProofs = (tx: Tx, before: Date) =>
+  tx.deleteFrom('proofs_seen').where('expires_at', '<', before).execute()
 
 /** Devices of ephemeral tokens that were silent for longer than the token allows. */
 export const silentEphemerals = (tx: Tx, at: Date, limit: number) =>

@@ -42,7 +42,8 @@ export function createFleet({ db, changes, feed }: { db: Database; changes: Chan
   async function loadAll(h: Held): Promise<void> {
     const { tenantId } = h.tenant
     const seq = feed.seqOf(tenantId)
-    for (const user of await db.inTenant(tenantId, (tx) => queries.usersWithGroups(tx, tenantId, null))) h.tenant.putUser(user)
+    for (const user of await db.inTenant(tenantId, (tx) => queries.usersWithGroups(tx, tenantId, null)))
+      h.tenant.putUser(user)
     for (let after = '00000000-0000-0000-0000-000000000000'; ; ) {
       const rows = await db.inTenant(tenantId, (tx) => queries.devicesAfter(tx, tenantId, after, chunk))
       for (const row of rows) h.tenant.putDevice(row, seq)
@@ -82,7 +83,8 @@ export function createFleet({ db, changes, feed }: { db: Database; changes: Chan
     if (missing.length === 0) return
     const { tenantId } = h.tenant
     const ids = [...new Set(missing.map((r) => r.user_id!))]
-    for (const user of await db.inTenant(tenantId, (tx) => queries.usersWithGroups(tx, tenantId, ids))) h.tenant.putUser(user)
+    for (const user of await db.inTenant(tenantId, (tx) => queries.usersWithGroups(tx, tenantId, ids)))
+      h.tenant.putUser(user)
     for (const row of missing) h.tenant.putDevice(row, seq)
   }
 

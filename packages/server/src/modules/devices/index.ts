@@ -14,13 +14,13 @@ import { createLifecycle, type EndSessionsOf } from './lifecycle.ts'
 import { type Appraise, createPosture } from './posture.ts'
 import { type PolicyOf, viewDevice } from './view.ts'
 
-export { addressCapacity, addressesOf } from './address.ts'
 export { createActivity } from './activity.ts'
+export { addressCapacity, addressesOf } from './address.ts'
+export { rememberProof } from './devices.queries.ts'
 export { createFleet, type Fleet } from './fleet.ts'
 export type { FleetDevice } from './fleet-tenant.ts'
 export type { Appraisal } from './posture.ts'
 export { createDeviceVerifier, proofSeconds } from './verify.ts'
-export { rememberProof } from './devices.queries.ts'
 
 type FilterInput = Omit<DeviceFilter, 'user_id'> & { user_id?: string }
 
@@ -50,7 +50,10 @@ export function createDevices(deps: {
       const { limit, cursor, sort = '-enrolled_at', ...filter } = query
       const order = orderOf(
         sort,
-        { enrolled_at: { column: 'devices.enrolled_at', kind: 'time' }, name: { column: 'devices.name', kind: 'text' } },
+        {
+          enrolled_at: { column: 'devices.enrolled_at', kind: 'time' },
+          name: { column: 'devices.name', kind: 'text' },
+        },
         'devices.device_id',
       )
       const found = await db.inTenant(actor.tenantId, (tx) =>
@@ -108,7 +111,11 @@ export function createDevices(deps: {
     revokeSilent: async () => {
       const silent = await db.acrossTenants((tx) => queries.silentEphemerals(tx, now(), 1000))
       for (const [tenant, rows] of Map.groupBy(silent, (r) => r.tenant_id as TenantId))
-        await lifecycle.revokeAll(jobSource(tenant, 'revoke_silent_devices'), rows.map((r) => r.device_id), 'ephemeral device fell silent')
+        await lifecycle.revokeAll(
+          jobSource(tenant, 'revoke_silent_devices'),
+          rows.map((r) => r.device_id),
+          'ephemeral device fell silent',
+        )
     },
   }
 }
@@ -123,14 +130,25 @@ function readFilter(filter: FilterInput, code: 'bad_request' | 'validation_error
   ] as const satisfies [keyof DeviceFilter, Noun][]) {
     const id = filter[field]
     if (id === undefined) continue
-    out[field] = decodeId(noun, id) ?? (code === 'bad_request' ? fail(code, `${field}: is not an id of this kind`) : failField(`filter.${field}`, 'is not an id of this kind'))
+    out[field] =
+      decodeId(noun, id) ??
+      (code === 'bad_request'
+        ? fail(code, `${field}: is not an id of this kind`)
+        : failField(`filter.${field}`, 'is not an id of this kind'))
   }
   return out
 }
 
-function readPatch(device: { name?: string; tags?: string[]; channel?: 'auto' | 'canary' | 'stable'; user_id?: string | null } | undefined): DevicePatch {
+function readPatch(
+  device:
+    | { name?: string; tags?: string[]; channel?: 'auto' | 'canary' | 'stable'; user_id?: string | null }
+    | undefined,
+): DevicePatch {
   if (!device) failField('device', 'is required with the operation update')
   const { user_id, ...rest } = device
   if (user_id === undefined) return rest
-  return { ...rest, user_id: user_id === null ? null : (decodeId('user', user_id) ?? failField('device.user_id', 'no such user')) }
+  return {
+    ...rest,
+    user_id: user_id === null ? null : (decodeId('user', user_id) ?? failField('device.user_id', 'no such user')),
+  }
 }

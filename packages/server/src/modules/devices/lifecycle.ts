@@ -8,12 +8,22 @@ import type { DeviceFilter, DevicePatch, Move } from './devices.queries.ts'
 import * as queries from './devices.queries.ts'
 
 /** Ends VPN sessions of devices, in the transaction that stops them. Given by the gateways module. */
-export type EndSessionsOf = (tx: Tx, tenant: TenantId, which: { deviceIds: readonly string[]; reason: string }) => Promise<void>
+export type EndSessionsOf = (
+  tx: Tx,
+  tenant: TenantId,
+  which: { deviceIds: readonly string[]; reason: string },
+) => Promise<void>
 export type Outcome = { device_id: string; outcome: 'changed' | 'unchanged' | 'failed'; error?: string }
 
 const batchLimit = 10_000
 
-export function createLifecycle({ db, audit, changes, now, endSessionsOf }: {
+export function createLifecycle({
+  db,
+  audit,
+  changes,
+  now,
+  endSessionsOf,
+}: {
   db: Database
   audit: Audit
   changes: Changes
@@ -67,7 +77,8 @@ export function createLifecycle({ db, audit, changes, now, endSessionsOf }: {
 
     update: (actor: Actor, deviceId: string, patch: DevicePatch, reason: string | undefined): Promise<boolean> =>
       db.inTenant(actor.tenantId, async (tx) => {
-        if (!permissionsOf(actor).has('devices:write')) fail('forbidden', 'this operation needs the permission devices:write')
+        if (!permissionsOf(actor).has('devices:write'))
+          fail('forbidden', 'this operation needs the permission devices:write')
         const before = (await queries.lockDevice(tx, actor.tenantId, deviceId)) ?? fail('not_found', 'no such device')
         if (before.status === 'revoked') fail('validation_error', refusal('revoke', 'revoked'))
         if (patch.user_id && !(await queries.userExists(tx, actor.tenantId, patch.user_id)))
@@ -76,11 +87,17 @@ export function createLifecycle({ db, audit, changes, now, endSessionsOf }: {
         if (Object.keys(changed).length === 0) return false
         await queries.updateDevice(tx, actor.tenantId, deviceId, patch, now())
         const id = encodeId('device', deviceId)
-        await audit.record(tx, actor, 'device.changed', { operation: 'update', device_id: id }, {
-          target: { type: 'device', id, name: before.name },
-          changes: changed,
-          ...(reason !== undefined && { details: { reason } }),
-        })
+        await audit.record(
+          tx,
+          actor,
+          'device.changed',
+          { operation: 'update', device_id: id },
+          {
+            target: { type: 'device', id, name: before.name },
+            changes: changed,
+            ...(reason !== undefined && { details: { reason } }),
+          },
+        )
         await changes.record(tx, actor.tenantId, [{ kind: 'device', subject: deviceId }])
         return true
       }),
@@ -98,7 +115,9 @@ export function createLifecycle({ db, audit, changes, now, endSessionsOf }: {
         const uuids = named.flatMap((id) => decodeId('device', id) ?? [])
         const before = new Map((await queries.statusesOf(tx, tenant, uuids)).map((d) => [d.device_id, d.status]))
         const moved = dryRun
-          ? new Set(uuids.filter((id) => (queries.moves[operation].from as readonly string[]).includes(before.get(id) ?? '')))
+          ? new Set(
+              uuids.filter((id) => (queries.moves[operation].from as readonly string[]).includes(before.get(id) ?? '')),
+            )
           : new Set((await move(tx, actor, uuids, operation, reason)).map((d) => d.device_id))
         const results = named.map((id): Outcome => {
           const uuid = decodeId('device', id)
@@ -111,8 +130,18 @@ export function createLifecycle({ db, audit, changes, now, endSessionsOf }: {
         })
         if (!dryRun && moved.size > 0) {
           const fields = { operation, matched: named.length, changed: moved.size }
-          await audit.record(tx, actor, 'device.batch_changed', fields, reason === undefined ? {} : { details: { reason } })
-          await changes.record(tx, tenant, [...moved].map((subject) => ({ kind: 'device', subject })))
+          await audit.record(
+            tx,
+            actor,
+            'device.batch_changed',
+            fields,
+            reason === undefined ? {} : { details: { reason } },
+          )
+          await changes.record(
+            tx,
+            tenant,
+            [...moved].map((subject) => ({ kind: 'device', subject })),
+          )
         }
         return results
       }),
@@ -122,13 +151,20 @@ export function createLifecycle({ db, audit, changes, now, endSessionsOf }: {
       db.inTenant(source.tenantId, async (tx) => {
         const moved = await move(tx, source, ids, 'revoke', reason)
         if (moved.length > 0)
-          await changes.record(tx, source.tenantId, moved.map((d) => ({ kind: 'device', subject: d.device_id })))
+          await changes.record(
+            tx,
+            source.tenantId,
+            moved.map((d) => ({ kind: 'device', subject: d.device_id })),
+          )
       }),
   }
 }
 
 async function matching(tx: Tx, tenant: TenantId, filter: DeviceFilter): Promise<string[]> {
-  const rows = await queries.selectDevices(tx, tenant, filter).limit(batchLimit + 1).execute()
+  const rows = await queries
+    .selectDevices(tx, tenant, filter)
+    .limit(batchLimit + 1)
+    .execute()
   if (rows.length > batchLimit)
     throw new AppError('validation_error', `filter: matches more than ${batchLimit} devices; narrow it`, {
       errors: [{ field: 'filter', message: `matches more than ${batchLimit} devices` }],

@@ -22,7 +22,14 @@ export type Appraise = (
   posture: { facts: Record<string, unknown>; reported_at: number },
 ) => Promise<Appraisal>
 
-export function createPosture({ db, audit, changes, fleet, appraise, now }: {
+export function createPosture({
+  db,
+  audit,
+  changes,
+  fleet,
+  appraise,
+  now,
+}: {
   db: Database
   audit: Audit
   changes: Changes
@@ -48,10 +55,16 @@ export function createPosture({ db, audit, changes, fleet, appraise, now }: {
         })
         if (before?.verdict !== appraisal.verdict) {
           const id = encodeId('device', device.deviceId)
-          await audit.record(tx, actor, 'posture.reported', { device_id: id, verdict: appraisal.verdict }, {
-            target: { type: 'device', id, name: device.name },
-            changes: { verdict: [before?.verdict ?? null, appraisal.verdict] },
-          })
+          await audit.record(
+            tx,
+            actor,
+            'posture.reported',
+            { device_id: id, verdict: appraisal.verdict },
+            {
+              target: { type: 'device', id, name: device.name },
+              changes: { verdict: [before?.verdict ?? null, appraisal.verdict] },
+            },
+          )
         }
         const changed = before?.facts_digest !== facts_digest || before.verdict !== appraisal.verdict
         if (changed || isHalfOver(device, appraisal, at.getTime()))
@@ -65,7 +78,11 @@ export function createPosture({ db, audit, changes, fleet, appraise, now }: {
       const expired = await db.acrossTenants((tx) => takeExpired(tx, now(), limit))
       for (const [tenant, rows] of Map.groupBy(expired, (r) => r.tenant_id))
         await db.inTenant(tenant, (tx) =>
-          changes.record(tx, tenant, rows.map((r) => ({ kind: 'device', subject: r.device_id }))),
+          changes.record(
+            tx,
+            tenant,
+            rows.map((r) => ({ kind: 'device', subject: r.device_id })),
+          ),
         )
       return expired.length
     },

@@ -25,7 +25,15 @@ const rememberProofMs = (proofSeconds + 10) * 1000
 
 type Verified = { tenantId: TenantId; deviceId: string; generation: number; jkt: string | undefined; expiresAt: number }
 
-export function createDeviceVerifier({ db, changes, trust, fleet, publicUrl, now, onSeen }: {
+export function createDeviceVerifier({
+  db,
+  changes,
+  trust,
+  fleet,
+  publicUrl,
+  now,
+  onSeen,
+}: {
   db: Database
   changes: Changes
   trust: Trust
@@ -88,7 +96,8 @@ export function createDeviceVerifier({ db, changes, trust, fleet, publicUrl, now
     })
     // Reads change nothing, so a replica's own memory is enough; a change is proven once for all replicas.
     if (incoming.method === 'GET') {
-      if (!reads.isFirst(`${proof.jkt}${proof.jti}`, at.getTime())) throw new CryptoError('replayed', 'proof seen before')
+      if (!reads.isFirst(`${proof.jkt}${proof.jti}`, at.getTime()))
+        throw new CryptoError('replayed', 'proof seen before')
       return true
     }
     const expires = new Date(at.getTime() + rememberProofMs)
@@ -127,7 +136,9 @@ export function createDeviceVerifier({ db, changes, trust, fleet, publicUrl, now
         return refuseQuietly(device.then((d) => check(known, d, token, incoming)))
       }
       return refuseQuietly(
-        verifySignature(token, digest).then(async (v) => v && check(v, await fleet.device(v.tenantId, v.deviceId), token, incoming)),
+        verifySignature(token, digest).then(
+          async (v) => v && check(v, await fleet.device(v.tenantId, v.deviceId), token, incoming),
+        ),
       )
     } catch (e) {
       if (e instanceof CryptoError) return undefined

@@ -1,7 +1,6 @@
-import type { Output } from '@holdfast/contract'
-import type { Contract } from '@holdfast/contract'
-import { encodeId } from '../../kernel/ids.ts'
+import type { Contract, Output } from '@holdfast/contract'
 import type { TenantId } from '../../kernel/actor.ts'
+import { encodeId } from '../../kernel/ids.ts'
 import { addressesOf } from './address.ts'
 import type { findDevice } from './devices.queries.ts'
 
@@ -31,8 +30,14 @@ export const viewDevice = (d: DeviceRow, policy: PolicyOf): DeviceView => ({
   wireguard_public_key: d.wireguard_public_key,
   posture: { verdict: d.verdict ?? 'unknown', reported_at: time(d.reported_at) },
   policy: { digest: policy?.digest ?? null, applied_digest: d.applied_digest, applied_at: time(d.applied_at) },
-  enrolled_by: { method: d.enrolled_method as 'token', token_id: d.token_id && encodeId('enrollment_token', d.token_id) },
+  enrolled_by: {
+    method: d.enrolled_method as 'token',
+    token_id: d.token_id && encodeId('enrollment_token', d.token_id),
+  },
   enrolled_at: d.enrolled_at.toISOString(),
   last_seen_at: time(d.last_seen_at),
-  credential: { expires_at: d.credential_expires_at.toISOString(), renew_after: d.credential_renew_after.toISOString() },
+  credential: {
+    expires_at: d.credential_expires_at.toISOString(),
+    renew_after: d.credential_renew_after.toISOString(),
+  },
 })

@@ -9,7 +9,8 @@ const lifetime = { dpop: 30 * day, none: day }
 
 export type Issued = { credential: string; expiresAt: Date; renewAfter: Date }
 
-export const createIssuer = ({ trust, publicUrl }: { trust: Trust; publicUrl: string }) =>
+export const createIssuer =
+  ({ trust, publicUrl }: { trust: Trust; publicUrl: string }) =>
   async (
     device: { tenant: TenantId; deviceId: string; userId: string | null; jkt: string | null; generation: number },
     at: Date,

@@ -25,7 +25,13 @@ export const insertDevice = (tx: Tx, row: Insertable<Tables['devices']>) =>
 
 /** Locks the user, so that two enrollments for one user count one after the other. */
 export const countDevicesOfUser = async (tx: Tx, tenant: TenantId, userId: string): Promise<number> => {
-  await tx.selectFrom('users').select('user_id').where('tenant_id', '=', tenant).where('user_id', '=', userId).forUpdate().execute()
+  await tx
+    .selectFrom('users')
+    .select('user_id')
+    .where('tenant_id', '=', tenant)
+    .where('user_id', '=', userId)
+    .forUpdate()
+    .execute()
   const row = await tx
     .selectFrom('devices')
     .select((eb) => eb.fn.countAll<number>().as('devices'))
@@ -49,7 +55,14 @@ export type Renewal = {
   client_version?: string
 }
 /** Moves a device to its next generation; of two renewals at once exactly one gets the row. */
-export const renewDevice = (tx: Tx, tenant: TenantId, deviceId: string, fromGeneration: number, renewal: Renewal, at: Date) =>
+export const renewDevice = (
+  tx: Tx,
+  tenant: TenantId,
+  deviceId: string,
+  fromGeneration: number,
+  renewal: Renewal,
+  at: Date,
+) =>
   tx
     .updateTable('devices')
     .set({ ...renewal, updated_at: at })

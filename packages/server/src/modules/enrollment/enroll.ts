@@ -1,12 +1,20 @@
-import { CryptoError, type PublicJwk, parsePublicJwk, peekDeviceCredential, proofKey, thumbprint, verifyProof } from '@holdfast/crypto'
 import type { SecuritySettings } from '@holdfast/contract/settings'
+import {
+  CryptoError,
+  type PublicJwk,
+  parsePublicJwk,
+  peekDeviceCredential,
+  proofKey,
+  thumbprint,
+  verifyProof,
+} from '@holdfast/crypto'
 import type { Changes } from '../../db/changes.ts'
 import type { Database } from '../../db/database.ts'
 import type { RequestFacts } from '../../http/serve.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
-import { encodeId, newUuid } from '../../kernel/ids.ts'
 import { isWithin } from '../../kernel/cidr.ts'
+import { encodeId, newUuid } from '../../kernel/ids.ts'
 import type { Audit } from '../audit/index.ts'
 import { addressCapacity, proofSeconds, rememberProof } from '../devices/index.ts'
 import type { Issue, Issued } from './credential.ts'
@@ -24,15 +32,33 @@ export type EnrollInput = {
   }
   public_key?: object
 }
-export type RenewInput = { new_public_key?: object; wireguard_public_key?: string; os_version?: string; client_version?: string }
-export type Enrolled = Issued & { deviceId: string; userId: string | null; status: 'pending' | 'active'; jkt: string | null }
+export type RenewInput = {
+  new_public_key?: object
+  wireguard_public_key?: string
+  os_version?: string
+  client_version?: string
+}
+export type Enrolled = Issued & {
+  deviceId: string
+  userId: string | null
+  status: 'pending' | 'active'
+  jkt: string | null
+}
 
 type ProvenKey = { jkt: string; jwk: PublicJwk; proof: Buffer }
 
 const unauthorized = () => fail('unauthorized', 'missing or invalid credentials')
 const hour = 3_600_000
 
-export function createEnroll({ db, audit, changes, settings, issue, publicUrl, now }: {
+export function createEnroll({
+  db,
+  audit,
+  changes,
+  settings,
+  issue,
+  publicUrl,
+  now,
+}: {
   db: Database
   audit: Audit
   changes: Changes
@@ -42,7 +68,13 @@ export function createEnroll({ db, audit, changes, settings, issue, publicUrl, n
   now: () => Date
 }) {
   /** The key that a DPoP header proves over a token. Anything wrong with the proof is the same 401. */
-  function provenKey(header: unknown, given: object | undefined, field: string, token: string, request: RequestFacts): ProvenKey | null {
+  function provenKey(
+    header: unknown,
+    given: object | undefined,
+    field: string,
+    token: string,
+    request: RequestFacts,
+  ): ProvenKey | null {
     if (header === undefined) return null
     if (typeof header !== 'string') return unauthorized()
     try {
@@ -54,7 +86,8 @@ export function createEnroll({ db, audit, changes, settings, issue, publicUrl, n
         now: now(),
         maxAgeSeconds: proofSeconds,
       })
-      if (given && thumbprint(parsePublicJwk(given)) !== proof.jkt) failField(field, 'is not the key that the DPoP proof was made with')
+      if (given && thumbprint(parsePublicJwk(given)) !== proof.jkt)
+        failField(field, 'is not the key that the DPoP proof was made with')
       return { jkt: proof.jkt, jwk: proof.publicJwk, proof: proofKey(proof.jkt, proof.jti) }
     } catch (e) {
       if (e instanceof CryptoError) return unauthorized()
@@ -68,7 +101,10 @@ export function createEnroll({ db, audit, changes, settings, issue, publicUrl, n
       const rules = (await settings(tenant)).devices
       const key = provenKey(request.headers.dpop, input.public_key, 'public_key', token, request)
       if (!key && rules.require_device_key)
-        failField('DPoP', 'prove the device key with a DPoP header (RFC 9449) whose ath is the hash of the enrollment token')
+        failField(
+          'DPoP',
+          'prove the device key with a DPoP header (RFC 9449) whose ath is the hash of the enrollment token',
+        )
       if (!key && input.public_key) failField('public_key', 'is not proven: send a DPoP header made with it')
       const terms = await db.inTenant(tenant, (tx) => findToken(tx, tenant, actor.principal.id))
       if (!terms) return unauthorized()
@@ -87,9 +123,17 @@ export function createEnroll({ db, audit, changes, settings, issue, publicUrl, n
 
       await db.inTenant(tenant, async (tx) => {
         if (!(await consumeToken(tx, tenant, terms.token_id, at))) unauthorized()
-        if (key && !(await rememberProof(tx, key.proof, new Date(at.getTime() + 2 * proofSeconds * 1000)))) unauthorized()
-        if (userId && terms.max_devices_per_user !== null && (await queries.countDevicesOfUser(tx, tenant, userId)) >= terms.max_devices_per_user)
-          fail('entitlement_exceeded', `the user has ${terms.max_devices_per_user} devices, which is the most that this token allows`)
+        if (key && !(await rememberProof(tx, key.proof, new Date(at.getTime() + 2 * proofSeconds * 1000))))
+          unauthorized()
+        if (
+          userId &&
+          terms.max_devices_per_user !== null &&
+          (await queries.countDevicesOfUser(tx, tenant, userId)) >= terms.max_devices_per_user
+        )
+          fail(
+            'entitlement_exceeded',
+            `the user has ${terms.max_devices_per_user} devices, which is the most that this token allows`,
+          )
         const id = encodeId('device', deviceId)
         const tokenId = encodeId('enrollment_token', terms.token_id)
         const number = await queries.takeAddress(tx, tenant)
@@ -118,10 +162,16 @@ export function createEnroll({ db, audit, changes, settings, issue, publicUrl, n
           enrolled_at: at,
         })
         if (!inserted) failField('public_key', 'is the key of another device: make a new one')
-        await audit.record(tx, actor, 'device.enrolled', { device_id: id, token_id: tokenId }, {
-          target: { type: 'device', id, name: input.device.name },
-          details: { binding: jkt ? 'dpop' : 'none', status },
-        })
+        await audit.record(
+          tx,
+          actor,
+          'device.enrolled',
+          { device_id: id, token_id: tokenId },
+          {
+            target: { type: 'device', id, name: input.device.name },
+            details: { binding: jkt ? 'dpop' : 'none', status },
+          },
+        )
         await changes.record(tx, tenant, [{ kind: 'device', subject: deviceId }])
       })
       return { ...issued, deviceId, userId, status, jkt }
@@ -136,7 +186,8 @@ export function createEnroll({ db, audit, changes, settings, issue, publicUrl, n
       const tenant = actor.tenantId
       const deviceId = actor.principal.id
       const newKey = provenKey(request.headers['dpop-new-key'], input.new_public_key, 'new_public_key', token, request)
-      if (input.new_public_key && !newKey) failField('new_public_key', 'prove it with a DPoP proof in the header DPoP-New-Key')
+      if (input.new_public_key && !newKey)
+        failField('new_public_key', 'prove it with a DPoP proof in the header DPoP-New-Key')
       const presented = peekDeviceCredential(token).claims
       const before = await db.inTenant(tenant, (tx) => queries.findForRenewal(tx, tenant, deviceId))
       if (!before) return unauthorized()
@@ -147,7 +198,8 @@ export function createEnroll({ db, audit, changes, settings, issue, publicUrl, n
       const issued = await issue({ tenant, deviceId, userId: before.user_id, jkt, generation }, at)
       const { new_public_key: _, ...facts } = input
       const row = await db.inTenant(tenant, async (tx) => {
-        if (newKey && !(await rememberProof(tx, newKey.proof, new Date(at.getTime() + 2 * proofSeconds * 1000)))) unauthorized()
+        if (newKey && !(await rememberProof(tx, newKey.proof, new Date(at.getTime() + 2 * proofSeconds * 1000))))
+          unauthorized()
         const renewed = await queries.renewDevice(
           tx,
           tenant,
@@ -167,10 +219,16 @@ export function createEnroll({ db, audit, changes, settings, issue, publicUrl, n
         )
         if (!renewed) return fail('validation_error', 'the credential was renewed meanwhile: use the newer one')
         const id = encodeId('device', deviceId)
-        await audit.record(tx, actor, 'device.renewed', { device_id: id }, {
-          target: { type: 'device', id, name: renewed.name },
-          details: { generation, key_rotated: newKey !== null },
-        })
+        await audit.record(
+          tx,
+          actor,
+          'device.renewed',
+          { device_id: id },
+          {
+            target: { type: 'device', id, name: renewed.name },
+            details: { generation, key_rotated: newKey !== null },
+          },
+        )
         await changes.record(tx, tenant, [{ kind: 'device', subject: deviceId }])
         return renewed
       })

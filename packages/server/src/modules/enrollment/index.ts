@@ -11,8 +11,8 @@ import type { Audit } from '../audit/index.ts'
 import type { Trust } from '../trust/index.ts'
 import { createIssuer } from './credential.ts'
 import { createEnroll, type Enrolled } from './enroll.ts'
-import { createTokens, type TokenRow } from './tokens.ts'
 import { selectTokens } from './tokens.queries.ts'
+import { createTokens, type TokenRow } from './tokens.ts'
 
 export function createEnrollment(deps: {
   db: Database

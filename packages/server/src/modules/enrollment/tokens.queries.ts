@@ -1,7 +1,7 @@
-import { sql } from 'kysely'
 import type { Insertable } from 'kysely'
-import { prefixPattern } from '../../db/page.ts'
+import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
+import { prefixPattern } from '../../db/page.ts'
 import type { Tables } from '../../db/tables.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 

@@ -25,7 +25,17 @@ export type TokenRow = NonNullable<Awaited<ReturnType<typeof queries.findToken>>
 
 const day = 86_400
 
-export function createTokens({ db, audit, pepper, now }: { db: Database; audit: Audit; pepper: Uint8Array; now: () => Date }) {
+export function createTokens({
+  db,
+  audit,
+  pepper,
+  now,
+}: {
+  db: Database
+  audit: Audit
+  pepper: Uint8Array
+  now: () => Date
+}) {
   const target = (row: TokenRow) => ({
     target: { type: 'enrollment_token', id: encodeId('enrollment_token', row.token_id), name: row.name || null },
   })
@@ -33,8 +43,11 @@ export function createTokens({ db, audit, pepper, now }: { db: Database; audit: 
   return {
     generate: async (actor: Actor, input: TokenInput): Promise<{ token: string; row: TokenRow }> => {
       const tenant = actor.tenantId
-      const userId = input.user_id === undefined ? null : (decodeId('user', input.user_id) ?? failField('user_id', 'no such user'))
-      const groupIds = (input.group_ids ?? []).map((id, i) => decodeId('group', id) ?? failField(`group_ids[${i}]`, 'no such group'))
+      const userId =
+        input.user_id === undefined ? null : (decodeId('user', input.user_id) ?? failField('user_id', 'no such user'))
+      const groupIds = (input.group_ids ?? []).map(
+        (id, i) => decodeId('group', id) ?? failField(`group_ids[${i}]`, 'no such group'),
+      )
       for (const [i, cidr] of (input.allowed_cidrs ?? []).entries())
         if (!ipaddr.isValidCIDR(cidr)) failField(`allowed_cidrs[${i}]`, 'must be a CIDR such as 203.0.113.0/24')
       const minted = mintToken('hfe')
@@ -42,7 +55,7 @@ export function createTokens({ db, audit, pepper, now }: { db: Database; audit: 
       const row = await db.inTenant(tenant, async (tx) => {
         if (userId && !(await queries.userExists(tx, tenant, userId))) failField('user_id', 'no such user')
         const known = new Set(await queries.knownGroups(tx, tenant, groupIds))
-        groupIds.forEach((id, i) => known.has(id) || failField(`group_ids[${i}]`, 'no such group'))
+        for (const [i, id] of groupIds.entries()) if (!known.has(id)) failField(`group_ids[${i}]`, 'no such group')
         const inserted = await queries.insertToken(tx, {
           tenant_id: tenant,
           token_id: newUuid(),
@@ -86,10 +99,16 @@ export function createTokens({ db, audit, pepper, now }: { db: Database; audit: 
           const row = await queries.findToken(tx, actor.tenantId, uuid)
           return { row: row ?? fail('not_found', 'no such enrollment token'), changed: false }
         }
-        await audit.record(tx, actor, 'enrollment_token.revoked', { token_id: id }, {
-          ...target(revoked),
-          ...(reason !== undefined && { details: { reason } }),
-        })
+        await audit.record(
+          tx,
+          actor,
+          'enrollment_token.revoked',
+          { token_id: id },
+          {
+            ...target(revoked),
+            ...(reason !== undefined && { details: { reason } }),
+          },
+        )
         return { row: revoked, changed: true }
       }),
 

@@ -2,9 +2,11 @@
 export function createByteCache<V extends { bytes: Buffer }>({
   maxBytes,
   maxAgeMs,
+  nowMs,
 }: {
   maxBytes: number
   maxAgeMs: number
+  nowMs: () => number
 }) {
   const entries = new Map<string, { value: V; at: number }>()
   let held = 0
@@ -19,14 +21,14 @@ export function createByteCache<V extends { bytes: Buffer }>({
     get: (key: string): V | undefined => {
       const entry = entries.get(key)
       if (!entry) return undefined
-      if (performance.now() - entry.at < maxAgeMs) return entry.value
+      if (Math.abs(nowMs() - entry.at) < maxAgeMs) return entry.value
       drop(key)
       return undefined
     },
     set: (key: string, value: V): void => {
       drop(key)
       if (value.bytes.length > maxBytes) return
-      entries.set(key, { value, at: performance.now() })
+      entries.set(key, { value, at: nowMs() })
       held += value.bytes.length
       for (const oldest of entries.keys()) {
         if (held <= maxBytes) break

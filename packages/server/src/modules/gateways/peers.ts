@@ -11,7 +11,8 @@ type Described = {
   device_id: string
   user_id: string | null
   wireguard_public_key: string | null
-  addresses: { ipv4: string; ipv6: string }
+  /** Overlay addresses: IPv4, IPv6. */
+  addresses: readonly string[]
 }
 /** A device that may connect through a pool, and under which variant. */
 export type Peer = Described & { variant: string }
@@ -67,11 +68,12 @@ const isRevoked = (device: FleetDevice): boolean => !device.usable && device.sta
 function describe(device: FleetDevice): Described {
   const known = described.get(device)
   if (known) return known
+  const { ipv4, ipv6 } = addressesOf(device.tenantId, device.addressNumber)
   const made = {
     device_id: encodeId('device', device.deviceId),
     user_id: device.userId === null ? null : encodeId('user', device.userId),
     wireguard_public_key: device.wireguardPublicKey,
-    addresses: addressesOf(device.tenantId, device.addressNumber),
+    addresses: [ipv4, ipv6],
   }
   described.set(device, made)
   return made

@@ -16,16 +16,21 @@ import type { Waiters } from './waiters.ts'
 type View = Output<typeof unifiedPolicy>
 type GatewayActor = Actor<Extract<Principal, { kind: 'gateway' }>>
 
+/** What is asked for; `touched` undefined: all of it. */
+type Span = { since: number | undefined; seq: number; touched: Touched | undefined }
+type Content = { bytes: Buffer }
+const baseOf = ({ since, touched }: Span): number | null => (touched && since !== undefined ? since : null)
+
 const lifetimeMs = 15 * 60_000
 const pollSeconds = 15
-/** Signed bytes are given out again for this long, so their end is always more than 14 minutes away. */
+/** Content is given out again for this long, so their end is always more than 14 minutes away. */
 const reuseMs = 30_000
 const budgetBytes = 128 * 1024 * 1024
 
 /**
- * What a gateway must enforce: a signed snapshot, or what changed since a sequence number. The bytes are made once for
- * all gateways of a pool that ask for the same span: the payload names its tenant, its pool and the gateways it is
- * for, and a gateway refuses one that does not name it.
+ * What a gateway must enforce: a signed snapshot, or what changed since a sequence number. The content is made once for
+ * all gateways of a pool that ask for the same span. Each gets it signed under its own name, so that a gateway can
+ * refuse what was meant for another one or another tenant.
  */
 export function createUnifiedPolicy({
   feed,
@@ -41,8 +46,8 @@ export function createUnifiedPolicy({
   peers: ReturnType<typeof createPeers>
   waiters: Waiters
 }) {
-  const held = createByteCache<{ bytes: Buffer }>({ maxBytes: budgetBytes, maxAgeMs: reuseMs })
-  const making = new Map<string, Promise<{ bytes: Buffer }>>()
+  const held = createByteCache<Content>({ maxBytes: budgetBytes, maxAgeMs: reuseMs, nowMs: () => now().getTime() })
+  const making = new Map<string, Promise<Content>>()
 
   /** The sequence number up to which this replica has applied everything. Throws while the database is away. */
   async function currentSeq(tenant: TenantId, atLeast: number): Promise<number> {
@@ -74,26 +79,15 @@ export function createUnifiedPolicy({
     }
   }
 
-  async function make(
-    tenant: TenantId,
-    poolId: string,
-    since: number | undefined,
-    seq: number,
-    touched: Touched | undefined,
-  ) {
-    const kind = touched ? 'delta' : 'snapshot'
-    const baseSeq = touched && since !== undefined ? since : null
+  /** All of the payload that is the same for every gateway of the pool, as the rest of a JSON object. */
+  async function makeContent(tenant: TenantId, poolId: string, span: Span): Promise<Content> {
     const at = now()
-    const { revocations, variants, peers, removed_peers } = await contentOf(tenant, poolId, touched)
-    const { gatewaysOf } = await registry.of(tenant)
-    const payload = {
-      schema: 'holdfast.gateway-policy/1',
-      kind,
-      tenant_id: encodeId('tenant', tenant),
+    const { revocations, variants, peers, removed_peers } = await contentOf(tenant, poolId, span.touched)
+    const content = {
+      kind: span.touched ? 'delta' : 'snapshot',
       pool_id: encodeId('gateway_pool', poolId),
-      gateway_ids: gatewaysOf(poolId).map((g) => encodeId('gateway', g.gateway_id)),
-      seq,
-      base_seq: baseSeq,
+      seq: span.seq,
+      base_seq: baseOf(span),
       generated_at: at.toISOString(),
       expires_at: new Date(at.getTime() + lifetimeMs).toISOString(),
       revocations,
@@ -103,30 +97,40 @@ export function createUnifiedPolicy({
       trust_anchor_version: await trust.versionOf(tenant),
       fail_mode: 'closed',
     }
-    const policy = await signJws(await trust.signerFor(tenant, 'gateway-policy'), 'gateway-policy+jws', payload)
-    const view: View = { kind, seq, base_seq: baseSeq, policy, poll_seconds: pollSeconds }
-    return { bytes: Buffer.from(JSON.stringify(view)) }
+    return { bytes: Buffer.from(`,${JSON.stringify(content).slice(1)}`) }
   }
 
-  async function answer(
-    tenant: TenantId,
-    poolId: string,
-    since: number | undefined,
-    seq: number,
-    touched: Touched | undefined,
-  ): Promise<Answer<View>> {
-    const { revision } = await registry.of(tenant)
-    const key = `${tenant}|${poolId}|${touched ? since : 'all'}|${seq}|${revision}`
+  async function sharedContent(tenant: TenantId, poolId: string, span: Span): Promise<Content> {
+    const key = `${tenant}|${poolId}|${baseOf(span)}|${span.seq}`
     const known = held.get(key)
-    if (known) return new Answer<View>(known.bytes)
+    if (known) return known
     let running = making.get(key)
     if (!running) {
-      running = make(tenant, poolId, since, seq, touched).finally(() => making.delete(key))
+      running = makeContent(tenant, poolId, span).finally(() => making.delete(key))
       making.set(key, running)
     }
     const made = await running
     held.set(key, made)
-    return new Answer<View>(made.bytes)
+    return made
+  }
+
+  async function answer(gateway: GatewayRow, tenant: TenantId, span: Span): Promise<Answer<View>> {
+    const { bytes } = await sharedContent(tenant, gateway.pool_id, span)
+    const named = {
+      schema: 'holdfast.gateway-policy/1',
+      tenant_id: encodeId('tenant', tenant),
+      gateway_id: encodeId('gateway', gateway.gateway_id),
+    }
+    const payload = Buffer.concat([Buffer.from(JSON.stringify(named).slice(0, -1)), bytes])
+    const policy = await signJws(await trust.signerFor(tenant, 'gateway-policy'), 'gateway-policy+jws', payload)
+    const view: View = {
+      kind: span.touched ? 'delta' : 'snapshot',
+      seq: span.seq,
+      base_seq: baseOf(span),
+      policy,
+      poll_seconds: pollSeconds,
+    }
+    return new Answer<View>(Buffer.from(JSON.stringify(view)))
   }
 
   return {
@@ -153,10 +157,9 @@ export function createUnifiedPolicy({
           if (touched?.pools.has(gateway.pool_id)) touched = undefined
           const left = deadline - performance.now()
           const waits = ticket && signal && left > 0 && touched && !concerns(touched, gateway.pool_id)
-          if (!waits) return await answer(tenant, gateway.pool_id, since, seq, touched)
+          if (!waits) return await answer(gateway, tenant, { since, seq, touched })
           const outcome = await ticket.next(left, signal)
-          if (outcome === 'gone' || outcome === 'stopped')
-            return await answer(tenant, gateway.pool_id, since, seq, touched)
+          if (outcome === 'gone' || outcome === 'stopped') return await answer(gateway, tenant, { since, seq, touched })
         }
       } finally {
         ticket?.leave()

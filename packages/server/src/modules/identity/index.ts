@@ -15,7 +15,6 @@ import type { Tenancy } from '../tenancy/index.ts'
 import { createCookie } from './cookie.ts'
 import { type GroupRow, selectGroups } from './groups.queries.ts'
 import { createGroups } from './groups.ts'
-import { forgetSources } from './login.queries.ts'
 import { type Caller, createLogin } from './login.ts'
 import { safeNext } from './next-path.ts'
 import { pageHeaders } from './page-layout.ts'
@@ -60,10 +59,6 @@ export function createIdentity(deps: IdentityDeps) {
     createFirstAdmin: users.createFirstAdmin,
     /** For the job runner: ends every session whose time is over and records each end once. Returns how many. */
     sweepSessions: sessions.sweep,
-    /** For the job runner: forgets sources whose window has passed under every setting. */
-    sweepLoginFailures: async (): Promise<void> => {
-      await db.acrossTenants((tx) => forgetSources(tx, new Date(now().getTime() - longestWindowMs)))
-    },
     /** Writes what is still in memory; at stop. */
     stop: sessions.flush,
 
@@ -174,7 +169,6 @@ export function createIdentity(deps: IdentityDeps) {
 }
 export type Identity = ReturnType<typeof createIdentity>
 
-const longestWindowMs = 86_400_000
 const byCreation = { created_at: { column: 'created_at', kind: 'time' } } as const
 
 const callerOf = (request: RequestFacts): Caller => ({

@@ -29,9 +29,6 @@ export const releaseSource = (tx: Tx, source: string) =>
 export const findWindow = (tx: Tx, source: string) =>
   tx.selectFrom('login_failures').select('window_start').where('source', '=', source).executeTakeFirst()
 
-export const forgetSources = (tx: Tx, before: Date) =>
-  tx.deleteFrom('login_failures').where('window_start', '<', before).execute()
-
 export const findAccount = (tx: Tx, tenant: TenantId, username: string) =>
   tx
     .selectFrom('users')
@@ -65,6 +62,14 @@ export const reserveAttempt = async (
     returning failed_logins, locked_until`.execute(tx)
   return rows[0]
 }
+
+/** Gives an attempt back whose password nobody looked at. */
+export const releaseAttempt = (tx: Tx, tenant: TenantId, user: string, ownLock: Date | null) =>
+  sql`
+    update users set
+      failed_logins = greatest(failed_logins - 1, 0),
+      locked_until = case when locked_until = ${ownLock}::timestamptz then null else locked_until end
+    where tenant_id = ${tenant} and user_id = ${user}`.execute(tx)
 
 /** Whether the lock that an attempt set still stands. */
 export const isLockedUntil = async (tx: Tx, tenant: TenantId, user: string, until: Date): Promise<boolean> => {

@@ -68,6 +68,12 @@ export function createLogin(deps: {
     return reservation ? 'no_password' : 'locked'
   }
 
+  const giveBack = ({ tenantId, source }: Attempt, { account, reservation }: Checked) =>
+    db.acrossTenants(async (tx) => {
+      await queries.releaseSource(tx, source)
+      if (account && reservation) await queries.releaseAttempt(tx, tenantId, account.user_id, reservation.locked_until)
+    })
+
   /** The attempt that reached the threshold reports the lock, unless somebody's right password has opened it again. */
   async function reportLock(
     { tenantId, username, by }: Attempt,
@@ -118,7 +124,10 @@ export function createLogin(deps: {
   async function run(attempt: Attempt, tenantKnown: boolean): Promise<SignedIn> {
     const limits = (await tenancy.settings(attempt.tenantId)).login
     const checked = await reserve(tenantKnown ? attempt : { ...attempt, username: '' }, limits)
-    const reason = await check(checked, attempt.password)
+    const reason = await check(checked, attempt.password).catch(async (e: unknown) => {
+      await giveBack(attempt, checked)
+      throw e
+    })
     const { account, reservation } = checked
     if (reason === undefined && account?.password_phc && reservation) {
       const signedIn = await open(attempt, account, reservation, account.password_phc)

@@ -62,7 +62,15 @@ async function lookUp(tx: Tx, tenant: TenantId, references: References): Promise
   }
   const entries = (rows: { name: string; id: string }[]) => new Map(rows.map((r) => [r.name, r.id]))
   const devices = [...references.devices.keys()].map((name) => [name, decodeId('device', name) ?? ''] as const)
-  const knownDevices = new Set((await directory.devicesNamed(tx, tenant, devices.map(([, id]) => id))).map((d) => d.id))
+  const knownDevices = new Set(
+    (
+      await directory.devicesNamed(
+        tx,
+        tenant,
+        devices.map(([, id]) => id),
+      )
+    ).map((d) => d.id),
+  )
   const pools = await directory.poolsNamed(tx, tenant, ...named('pools', 'gateway_pool'))
   return {
     users: entries(await directory.usersNamed(tx, tenant, ...named('users', 'user'))),

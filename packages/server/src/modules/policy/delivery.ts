@@ -37,7 +37,13 @@ type Made = {
  * Turns variants into answers. Bundles are signed by whoever needs them first and stored, so that every replica serves
  * the same bytes; pointers and answers are kept beside the variant and sent as they are.
  */
-export function createDelivery({ db, store, trust, feed, now }: {
+export function createDelivery({
+  db,
+  store,
+  trust,
+  feed,
+  now,
+}: {
   db: Database
   store: PolicyStore
   trust: Trust
@@ -112,7 +118,9 @@ export function createDelivery({ db, store, trust, feed, now }: {
     const at = now().getTime()
     if (m.bundle && at < m.bundleRenewAt) return m.bundle
     const { bundle, expires_at } = await signedBundle(device.tenantId, variant)
-    m.bundle = new Answer<BundleBody>(Buffer.from(JSON.stringify({ ...m.delivered, bundle })), { headers: m.digest.headers })
+    m.bundle = new Answer<BundleBody>(Buffer.from(JSON.stringify({ ...m.delivered, bundle })), {
+      headers: m.digest.headers,
+    })
     m.bundleRenewAt = expires_at.getTime() - bundleLifetime / 2
     return m.bundle
   }
@@ -127,7 +135,10 @@ export function createDelivery({ db, store, trust, feed, now }: {
   return {
     variantOf,
     /** Warm calls are synchronous. */
-    digest: (device: FleetDevice, ifNoneMatch: string | undefined): Answer<DigestBody> | Promise<Answer<DigestBody>> => {
+    digest: (
+      device: FleetDevice,
+      ifNoneMatch: string | undefined,
+    ): Answer<DigestBody> | Promise<Answer<DigestBody>> => {
       const answer = (m: Made) => (ifNoneMatch === m.digest.headers.etag ? m.unchanged : m.digest)
       const variant = variantOf(device)
       if (variant instanceof Promise) return variant.then(async (v) => answer(await deliver(device, v)))

@@ -19,20 +19,26 @@ export const groupsNamed = async (tx: Tx, tenant: TenantId, names: readonly stri
   (
     await sql<Found>`
       select n.name, g.group_id::text as id from unnest(${names}::text[], ${ids}::text[]) as n (name, id)
-      join groups g on g.tenant_id = ${tenant} and (g.group_id::text = n.id or lower(g.name) = lower(n.name))`.execute(tx)
+      join groups g on g.tenant_id = ${tenant} and (g.group_id::text = n.id or lower(g.name) = lower(n.name))`.execute(
+      tx,
+    )
   ).rows
 
 export const devicesNamed = async (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
   (
     await sql<{ id: string }>`
-      select device_id::text as id from devices where tenant_id = ${tenant} and device_id::text = any(${ids}::text[])`.execute(tx)
+      select device_id::text as id from devices where tenant_id = ${tenant} and device_id::text = any(${ids}::text[])`.execute(
+      tx,
+    )
   ).rows
 
 export const poolsNamed = async (tx: Tx, tenant: TenantId, names: readonly string[], ids: readonly string[]) =>
   (
     await sql<Found>`
       select n.name, p.pool_id::text as id from unnest(${names}::text[], ${ids}::text[]) as n (name, id)
-      join gateway_pools p on p.tenant_id = ${tenant} and (p.pool_id::text = n.id or lower(p.name) = lower(n.name))`.execute(tx)
+      join gateway_pools p on p.tenant_id = ${tenant} and (p.pool_id::text = n.id or lower(p.name) = lower(n.name))`.execute(
+      tx,
+    )
   ).rows
 
 export const groupsOfUsers = async (tx: Tx, tenant: TenantId, userIds: readonly string[]) =>
@@ -46,5 +52,7 @@ export const groupsOfUsers = async (tx: Tx, tenant: TenantId, userIds: readonly 
 export const knownGroups = async (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
   (
     await sql<{ id: string }>`
-      select group_id::text as id from groups where tenant_id = ${tenant} and group_id = any(${ids}::uuid[])`.execute(tx)
+      select group_id::text as id from groups where tenant_id = ${tenant} and group_id = any(${ids}::uuid[])`.execute(
+      tx,
+    )
   ).rows.map((r) => r.id)

@@ -38,7 +38,7 @@ export function createPolicy(deps: {
   now: () => Date
   onError: (e: unknown) => void
 }) {
-  const { db, changes, fleet, pager, now } = deps
+  const { db, audit, changes, fleet, pager, now } = deps
   const store = createPolicyStore(deps)
   const readCandidate = createCandidates(deps)
   const publishing = createPublishing({ ...deps, store, readCandidate })
@@ -66,9 +66,13 @@ export function createPolicy(deps: {
   const bundleView = async (tenant: TenantId, bundleId: string) => {
     const row = await db.inTenant(tenant, (tx) => queries.bundleById(tx, tenant, bundleId))
     if (!row) return fail('not_found', 'no such policy bundle')
-    return { ...viewBundle(row, (await reachOf(tenant, [row.version]))(row.version)), policy: row.document as Record<string, unknown> }
+    return {
+      ...viewBundle(row, (await reachOf(tenant, [row.version]))(row.version)),
+      policy: row.document as Record<string, unknown>,
+    }
   }
-  const deviceOf = async (tenant: TenantId, id: string) => (await fleet.device(tenant, id)) ?? fail('not_found', 'no such device')
+  const deviceOf = async (tenant: TenantId, id: string) =>
+    (await fleet.device(tenant, id)) ?? fail('not_found', 'no such device')
 
   const handlers = {
     publishPolicy: async ({ actor, body }) => bundleView(actor.tenantId, await publishing.publish(actor, body)),
@@ -83,16 +87,24 @@ export function createPolicy(deps: {
           `listPolicyBundles|${actor.tenantId}|${channel ?? ''}`,
         ),
       )
-      const reach = await reachOf(actor.tenantId, found.items.map((b) => b.version))
+      const reach = await reachOf(
+        actor.tenantId,
+        found.items.map((b) => b.version),
+      )
       return { items: found.items.map((b) => viewBundle(b, reach(b.version))), next_cursor: found.next_cursor }
     },
     getPolicyBundle: ({ actor, params }) =>
-      bundleView(actor.tenantId, decodeId('policy_bundle', params.bundle_id) ?? fail('not_found', 'no such policy bundle')),
+      bundleView(
+        actor.tenantId,
+        decodeId('policy_bundle', params.bundle_id) ?? fail('not_found', 'no such policy bundle'),
+      ),
     validatePolicy: async ({ actor, body }) => {
       const candidate = await readCandidate(actor.tenantId, body.policy)
-      if ('errors' in candidate) return { valid: false, errors: candidate.errors, tests: null, diff: null }
+      const valid = !('errors' in candidate) && candidate.tests.failed === 0
+      await audit.note(actor, 'policy.validated', { valid })
+      if ('errors' in candidate) return { valid, errors: candidate.errors, tests: null, diff: null }
       const stable = (await store.at(actor.tenantId)).versionOn('stable').compiled.resolved
-      return { valid: candidate.tests.failed === 0, errors: [], tests: candidate.tests, diff: diffPolicies(stable, candidate.resolved) }
+      return { valid, errors: [], tests: candidate.tests, diff: diffPolicies(stable, candidate.resolved) }
     },
     simulatePolicy: async ({ actor, body }) => {
       const tenant = actor.tenantId
@@ -106,10 +118,12 @@ export function createPolicy(deps: {
       const policy = await store.at(tenant)
       const diff = diffPolicies(policy.versionOn('stable').compiled.resolved, candidate.resolved)
       const impact = await publishing.measure(tenant, policy, 'stable', candidate.compiled, diff)
+      await audit.note(actor, 'policy.simulated', { questions: answers.length })
       return { answers, impact, tests: candidate.tests }
     },
     explainPolicy: async ({ actor, body }) => {
       const { decision, channel, version, posture } = await questions.explain(actor.tenantId, body)
+      await audit.note(actor, 'policy.explained', { decision: decision.decision })
       return {
         ...viewDecision(decision),
         channel,
@@ -122,7 +136,13 @@ export function createPolicy(deps: {
         })),
         posture: posture.checks
           .filter((c) => c.applies)
-          .map(({ id, passed, reason_code, expected, actual }) => ({ check_id: id, passed, reason_code, expected, actual })),
+          .map(({ id, passed, reason_code, expected, actual }) => ({
+            check_id: id,
+            passed,
+            reason_code,
+            expected,
+            actual,
+          })),
         posture_verdict: posture.verdict,
       }
     },
@@ -135,7 +155,8 @@ export function createPolicy(deps: {
       const digest = ifNoneMatch!.slice(1, -1)
       await waiters.wait(actor.tenantId, device.deviceId, digest, wait, request.signal)
       const after = await deviceOf(actor.tenantId, actor.principal.id)
-      if (after.status === 'revoked' || after.status === 'suspended') fail('unauthorized', 'missing or invalid credentials')
+      if (after.status === 'revoked' || after.status === 'suspended')
+        fail('unauthorized', 'missing or invalid credentials')
       return delivery.digest(after, ifNoneMatch)
     },
     policyBundle: async ({ actor }) => delivery.bundle(await deviceOf(actor.tenantId, actor.principal.id)),
@@ -148,10 +169,26 @@ export function createPolicy(deps: {
       const names = new Set(Object.entries(resolved[kind]).flatMap(([name, known]) => (known === id ? [name] : [])))
       const { rules: all, resources = {}, groups = {} } = resolved.document
       const uses = (value: unknown): boolean =>
-        typeof value === 'string' ? names.has(value) : typeof value === 'object' && value !== null && Object.values(value).some(uses)
-      const parts = kind === 'pools' ? [] : [...Object.entries(groups)].filter(([, g]) => uses(g.groups)).map(([name]) => `groups.${name}`)
-      const pooled = kind === 'pools' ? Object.entries(resources).filter(([, r]) => uses(r.pool)).map(([name]) => `resources.${name}`) : []
-      return [...all.filter((r) => (kind === 'pools' ? uses(r.via) : uses(r.from.groups) || uses(r.except?.groups))).map((r) => r.id), ...parts, ...pooled]
+        typeof value === 'string'
+          ? names.has(value)
+          : typeof value === 'object' && value !== null && Object.values(value).some(uses)
+      const parts =
+        kind === 'pools'
+          ? []
+          : [...Object.entries(groups)].filter(([, g]) => uses(g.groups)).map(([name]) => `groups.${name}`)
+      const pooled =
+        kind === 'pools'
+          ? Object.entries(resources)
+              .filter(([, r]) => uses(r.pool))
+              .map(([name]) => `resources.${name}`)
+          : []
+      return [
+        ...all
+          .filter((r) => (kind === 'pools' ? uses(r.via) : uses(r.from.groups) || uses(r.except?.groups)))
+          .map((r) => r.id),
+        ...parts,
+        ...pooled,
+      ]
     })
     return [...new Set(rules)]
   }
@@ -169,7 +206,11 @@ export function createPolicy(deps: {
       return { channel, digest }
     },
     /** The checks of the policy that a device is under, on the given report. */
-    appraise: async (tenant: TenantId, device: FleetDevice, posture: { facts: Record<string, unknown>; reported_at: number }): Promise<Appraisal> => {
+    appraise: async (
+      tenant: TenantId,
+      device: FleetDevice,
+      posture: { facts: Record<string, unknown>; reported_at: number },
+    ): Promise<Appraisal> => {
       const compiled = (await store.at(tenant)).compiledFor(device)
       const result = evaluateChecks(compiled, { ...factsOf(device), posture }, posture.reported_at)
       return {

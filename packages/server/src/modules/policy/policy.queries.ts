@@ -38,7 +38,17 @@ export const bundleByDigest = (tx: Tx, tenant: TenantId, digest: string) =>
 export const selectBundles = (tx: Tx, tenant: TenantId, channel: Channel | undefined) => {
   const q = tx
     .selectFrom('policy_bundles')
-    .select(['tenant_id', 'bundle_id', 'version', 'seq', 'channel', 'digest', 'previous_digest', 'note', 'published_by'])
+    .select([
+      'tenant_id',
+      'bundle_id',
+      'version',
+      'seq',
+      'channel',
+      'digest',
+      'previous_digest',
+      'note',
+      'published_by',
+    ])
     .select(['published_at', 'rollout_percent', 'rollout_group_ids', 'rollout_device_ids', 'tests', 'impact'])
     .where('tenant_id', '=', tenant)
   return channel ? q.where('channel', '=', channel) : q
@@ -167,4 +177,5 @@ export const appliedCounts = (tx: Tx, tenant: TenantId, digests: readonly string
     .execute()
 
 export const tenantSalt = async (tx: Tx, tenant: TenantId) =>
-  (await tx.selectFrom('tenants').select('canary_salt').where('tenant_id', '=', tenant).executeTakeFirstOrThrow()).canary_salt
+  (await tx.selectFrom('tenants').select('canary_salt').where('tenant_id', '=', tenant).executeTakeFirstOrThrow())
+    .canary_salt

@@ -1,5 +1,5 @@
-import { everything } from '../../db/changes.ts'
 import type { Changes } from '../../db/changes.ts'
+import { everything } from '../../db/changes.ts'
 import type { Database } from '../../db/database.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { AppError, fail, failField } from '../../kernel/app-error.ts'
@@ -7,7 +7,7 @@ import { decodeId, encodeId, newUuid } from '../../kernel/ids.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Fleet } from '../devices/index.ts'
 import { type Candidate, type ReadCandidate, refuseDocument } from './candidate.ts'
-import { knownGroups, devicesNamed } from './directory.queries.ts'
+import { devicesNamed, knownGroups } from './directory.queries.ts'
 import { createImpact, diffPolicies, type PolicyTestReport } from './engine/index.ts'
 import { walkFleet } from './fleet-walk.ts'
 import * as queries from './policy.queries.ts'
@@ -34,7 +34,16 @@ type Rollout = { percent: number; groupIds: string[]; deviceIds: string[] }
 /** How long a publish waits for its impact before it answers with what is known so far. */
 const impactPatienceMs = 400
 
-export function createPublishing({ db, audit, changes, fleet, store, readCandidate, now, onError }: {
+export function createPublishing({
+  db,
+  audit,
+  changes,
+  fleet,
+  store,
+  readCandidate,
+  now,
+  onError,
+}: {
   db: Database
   audit: Audit
   changes: Changes
@@ -58,14 +67,21 @@ export function createPublishing({ db, audit, changes, fleet, store, readCandida
 
   async function rolloutOf(tenant: TenantId, input: PublishInput): Promise<Rollout> {
     const { rollout = {} } = input
-    if (input.channel === 'stable' && input.rollout) failField('rollout', 'goes with the channel canary; stable reaches every device')
-    const groupIds = (rollout.group_ids ?? []).map((id, i) => decodeId('group', id) ?? failField(`rollout.group_ids[${i}]`, 'no such group'))
-    const deviceIds = (rollout.device_ids ?? []).map((id, i) => decodeId('device', id) ?? failField(`rollout.device_ids[${i}]`, 'no such device'))
+    if (input.channel === 'stable' && input.rollout)
+      failField('rollout', 'goes with the channel canary; stable reaches every device')
+    const groupIds = (rollout.group_ids ?? []).map(
+      (id, i) => decodeId('group', id) ?? failField(`rollout.group_ids[${i}]`, 'no such group'),
+    )
+    const deviceIds = (rollout.device_ids ?? []).map(
+      (id, i) => decodeId('device', id) ?? failField(`rollout.device_ids[${i}]`, 'no such device'),
+    )
     await db.inTenant(tenant, async (tx) => {
       const groups = new Set(groupIds.length > 0 ? await knownGroups(tx, tenant, groupIds) : [])
       const devices = new Set(deviceIds.length > 0 ? (await devicesNamed(tx, tenant, deviceIds)).map((d) => d.id) : [])
-      groupIds.forEach((id, i) => groups.has(id) || failField(`rollout.group_ids[${i}]`, 'no such group'))
-      deviceIds.forEach((id, i) => devices.has(id) || failField(`rollout.device_ids[${i}]`, 'no such device'))
+      for (const [i, id] of groupIds.entries())
+        if (!groups.has(id)) failField(`rollout.group_ids[${i}]`, 'no such group')
+      for (const [i, id] of deviceIds.entries())
+        if (!devices.has(id)) failField(`rollout.device_ids[${i}]`, 'no such device')
     })
     return { percent: rollout.percent ?? 0, groupIds, deviceIds }
   }
@@ -77,10 +93,20 @@ export function createPublishing({ db, audit, changes, fleet, store, readCandida
       message: `${r.name}: ${r.failures.map((f) => `${f.target} expected ${f.expected}, got ${f.got} (${f.reason})`).join('; ')}`,
     }))
     if (errors.length > 0)
-      throw new AppError('validation_error', `${failing.length} of ${tests.results.length} tests fail: ${errors[0]!.message}`, { errors })
+      throw new AppError(
+        'validation_error',
+        `${failing.length} of ${tests.results.length} tests fail: ${errors[0]!.message}`,
+        { errors },
+      )
   }
 
-  async function commit(actor: Actor, input: PublishInput, candidate: Candidate, rollout: Rollout, impact: StoredImpact) {
+  async function commit(
+    actor: Actor,
+    input: PublishInput,
+    candidate: Candidate,
+    rollout: Rollout,
+    impact: StoredImpact,
+  ) {
     const tenant = actor.tenantId
     const bundleId = newUuid()
     return db.inTenant(tenant, async (tx) => {
@@ -108,15 +134,25 @@ export function createPublishing({ db, audit, changes, fleet, store, readCandida
       })
       const id = encodeId('policy_bundle', bundleId)
       const { channel } = input
-      await audit.record(tx, actor, 'policy.published', { bundle_id: id, channel, version, digest: candidate.digest }, {
-        target: { type: 'policy_bundle', id, name: `${channel} ${version}` },
-        changes: { digest: [previous?.digest ?? null, candidate.digest] },
-        ...(input.note && { details: { note: input.note } }),
-      })
+      await audit.record(
+        tx,
+        actor,
+        'policy.published',
+        { bundle_id: id, channel, version, digest: candidate.digest },
+        {
+          target: { type: 'policy_bundle', id, name: `${channel} ${version}` },
+          changes: { digest: [previous?.digest ?? null, candidate.digest] },
+          ...(input.note && { details: { note: input.note } }),
+        },
+      )
       store.remember(tenant, {
         version,
         seq,
-        rollout: { percent: rollout.percent, groupIds: new Set(rollout.groupIds), deviceIds: new Set(rollout.deviceIds) },
+        rollout: {
+          percent: rollout.percent,
+          groupIds: new Set(rollout.groupIds),
+          deviceIds: new Set(rollout.deviceIds),
+        },
         compiled: candidate.compiled,
       })
       return { bundleId, version }
@@ -124,7 +160,13 @@ export function createPublishing({ db, audit, changes, fleet, store, readCandida
   }
 
   /** Walks the fleet once with both policies; gives way to other work between chunks. */
-  async function measure(tenant: TenantId, before: TenantPolicy, channel: Channel, after: Candidate['compiled'], diff: ReturnType<typeof diffPolicies>): Promise<StoredImpact> {
+  async function measure(
+    tenant: TenantId,
+    before: TenantPolicy,
+    channel: Channel,
+    after: Candidate['compiled'],
+    diff: ReturnType<typeof diffPolicies>,
+  ): Promise<StoredImpact> {
     const impact = createImpact(before.versionOn(channel).compiled, after)
     const at = now().getTime()
     const policy = await store.at(tenant)
@@ -146,7 +188,14 @@ export function createPublishing({ db, audit, changes, fleet, store, readCandida
       const rollout = await rolloutOf(tenant, input)
       const before = await store.at(tenant)
       const diff = diffPolicies(before.versionOn(input.channel).compiled.resolved, candidate.resolved)
-      const unknown: StoredImpact = { ...diff, status: 'running', devices_examined: 0, devices_affected: 0, grants_gained: 0, grants_lost: 0 }
+      const unknown: StoredImpact = {
+        ...diff,
+        status: 'running',
+        devices_examined: 0,
+        devices_affected: 0,
+        grants_gained: 0,
+        grants_lost: 0,
+      }
       const { bundleId, version } = await commit(actor, input, candidate, rollout, unknown)
       const measured = measure(tenant, before, input.channel, candidate.compiled, diff)
         .then((impact) => db.inTenant(tenant, (tx) => queries.setImpact(tx, tenant, version, impact)))
@@ -166,7 +215,11 @@ export function createPublishing({ db, audit, changes, fleet, store, readCandida
         const previous = await store.atVersions(tenant, await store.versionsAt(tenant, row.seq - 1))
         const own = await store.atVersions(tenant, await store.versionsAt(tenant, row.seq))
         const { rules_added, rules_removed, rules_changed } = stored
-        const impact = await measure(tenant, previous, row.channel, own.versionOn(row.channel).compiled, { rules_added, rules_removed, rules_changed })
+        const impact = await measure(tenant, previous, row.channel, own.versionOn(row.channel).compiled, {
+          rules_added,
+          rules_removed,
+          rules_changed,
+        })
         await db.inTenant(tenant, (tx) => queries.setImpact(tx, tenant, version, impact))
       }
     },

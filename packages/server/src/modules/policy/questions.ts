@@ -29,17 +29,38 @@ export type Question = {
 /** Who asks: a device as the fleet knows it, or a user without a device. */
 type Asker = { facts: DeviceFacts; device: FleetDevice | undefined; out: string | undefined }
 
-export function createQuestions({ db, fleet, store, now }: { db: Database; fleet: Fleet; store: PolicyStore; now: () => Date }) {
+export function createQuestions({
+  db,
+  fleet,
+  store,
+  now,
+}: {
+  db: Database
+  fleet: Fleet
+  store: PolicyStore
+  now: () => Date
+}) {
   async function askerOf(tenant: TenantId, q: Question): Promise<Asker> {
-    if ((q.device_id === undefined) === (q.user_id === undefined)) failField('device_id', 'name a device_id or a user_id, one of the two')
+    if ((q.device_id === undefined) === (q.user_id === undefined))
+      failField('device_id', 'name a device_id or a user_id, one of the two')
     if (q.device_id !== undefined) {
       const id = decodeId('device', q.device_id)
       const device = (id && (await fleet.device(tenant, id))) || fail('not_found', 'no such device')
-      return { facts: factsOf(device), device, out: device.usable ? undefined : 'the device is not active or its user is suspended' }
+      return {
+        facts: factsOf(device),
+        device,
+        out: device.usable ? undefined : 'the device is not active or its user is suspended',
+      }
     }
     const userId = decodeId('user', q.user_id!) ?? fail('not_found', 'no such user')
     const group_ids = await db.inTenant(tenant, async (tx) => {
-      const user = await tx.selectFrom('users').select('user_id').where('tenant_id', '=', tenant).where('user_id', '=', userId).where('deleted_at', 'is', null).executeTakeFirst()
+      const user = await tx
+        .selectFrom('users')
+        .select('user_id')
+        .where('tenant_id', '=', tenant)
+        .where('user_id', '=', userId)
+        .where('deleted_at', 'is', null)
+        .executeTakeFirst()
       if (!user) fail('not_found', 'no such user')
       return (await groupsOfUsers(tx, tenant, [userId]))[0]?.group_ids ?? []
     })
@@ -54,7 +75,9 @@ export function createQuestions({ db, fleet, store, now }: { db: Database; fleet
     ...(q.mfa_at !== undefined && { mfa_at: Date.parse(q.mfa_at) }),
   })
   const targetOf = (q: Question, compiled: CompiledPolicy) => {
-    const target = parseTarget(q.target) ?? failField('target', 'is not a resource, host, address or network, optionally with :protocol/port')
+    const target =
+      parseTarget(q.target) ??
+      failField('target', 'is not a resource, host, address or network, optionally with :protocol/port')
     const { resources = {}, hosts = {} } = compiled.resolved.document
     if ('name' in target && !Object.hasOwn(resources, target.name) && !Object.hasOwn(hosts, target.name))
       failField('target', `the policy has no resource or host "${target.name}"`)
@@ -89,6 +112,12 @@ function decideOrUnknown(work: () => Decision): Decision {
   try {
     return work()
   } catch {
-    return { decision: 'deny', rule_id: null, reason: 'the published policy does not know this target', valid_until: null, rules: [] }
+    return {
+      decision: 'deny',
+      rule_id: null,
+      reason: 'the published policy does not know this target',
+      valid_until: null,
+      rules: [],
+    }
   }
 }

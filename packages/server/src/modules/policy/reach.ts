@@ -9,7 +9,17 @@ import type { Reach } from './view.ts'
 const notCurrent: Reach = { current: false, variants: 0, applied: 0, pending: 0 }
 
 /** How far the current versions have got: variants, and devices that say they apply theirs. */
-export function createReach({ db, fleet, store, now }: { db: Database; fleet: Fleet; store: PolicyStore; now: () => Date }) {
+export function createReach({
+  db,
+  fleet,
+  store,
+  now,
+}: {
+  db: Database
+  fleet: Fleet
+  store: PolicyStore
+  now: () => Date
+}) {
   return async (tenant: TenantId, versions: readonly number[]): Promise<(version: number) => Reach> => {
     const policy = await store.at(tenant)
     const current = new Set([policy.versions.canary, policy.versions.stable])
@@ -29,7 +39,10 @@ export function createReach({ db, fleet, store, now }: { db: Database; fleet: Fl
       if (!current.has(version)) return notCurrent
       const digests = [...(digestsByVersion.get(version) ?? [])]
       const devices = digests.reduce((sum, d) => sum + (devicesByDigest.get(d) ?? 0), 0)
-      const applied = digests.reduce((sum, d) => sum + Math.min(appliedByDigest.get(d) ?? 0, devicesByDigest.get(d) ?? 0), 0)
+      const applied = digests.reduce(
+        (sum, d) => sum + Math.min(appliedByDigest.get(d) ?? 0, devicesByDigest.get(d) ?? 0),
+        0,
+      )
       return { current: true, variants: digests.length, applied, pending: devices - applied }
     }
   }

@@ -1,8 +1,8 @@
 import type { Contract, Output } from '@holdfast/contract'
 import { encodeId } from '../../kernel/ids.ts'
 import type { Decision, PolicyTestReport } from './engine/index.ts'
-import type { StoredImpact } from './publish.ts'
 import type { selectBundles } from './policy.queries.ts'
+import type { StoredImpact } from './publish.ts'
 
 export type BundleRow = Awaited<ReturnType<ReturnType<typeof selectBundles>['execute']>>[number]
 export type BundleView = Output<Contract['publishPolicy']>

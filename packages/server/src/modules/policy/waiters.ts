@@ -9,7 +9,11 @@ const chunk = 1000
  * Requests held until a device's digest changes. A change re-keys the waiters it may concern: those of the devices
  * touched, or all of a tenant's after a publish, in chunks.
  */
-export function createWaiters({ max, digestOf, touchedDevices }: {
+export function createWaiters({
+  max,
+  digestOf,
+  touchedDevices,
+}: {
   max: number
   /** The device's digest now; undefined when the device is out. */
   digestOf: (tenant: TenantId, deviceId: string) => Promise<string | undefined> | string | undefined
@@ -61,10 +65,17 @@ export function createWaiters({ max, digestOf, touchedDevices }: {
     onChange: async (tenant: TenantId, changes: readonly Change[]): Promise<void> => {
       const devices = byTenant.get(tenant)
       if (!devices || devices.size === 0) return
-      if (changes.some((c) => c.kind === 'policy')) return lookAt(tenant, [...devices.values()].flatMap((w) => [...w]))
+      if (changes.some((c) => c.kind === 'policy'))
+        return lookAt(
+          tenant,
+          [...devices.values()].flatMap((w) => [...w]),
+        )
       const touched = new Set<string>()
       for (const change of changes) for (const id of await touchedDevices(tenant, change)) touched.add(id)
-      await lookAt(tenant, [...touched].flatMap((id) => [...(devices.get(id) ?? [])]))
+      await lookAt(
+        tenant,
+        [...touched].flatMap((id) => [...(devices.get(id) ?? [])]),
+      )
     },
     wakeAll: () => {
       for (const devices of byTenant.values()) for (const own of devices.values()) for (const w of [...own]) w.wake()

@@ -12,7 +12,13 @@ import { type SignedTrustSet, signTrustSet } from './trust-set.ts'
 
 type Trusted = { keyring: Keyring; set: SignedTrustSet; answer: Answer<SignedTrustSet> }
 
-export function createTrust({ db, changes, feed, kek, now }: {
+export function createTrust({
+  db,
+  changes,
+  feed,
+  kek,
+  now,
+}: {
   db: Database
   changes: Changes
   feed: Pick<Feed, 'isFresh'>
@@ -31,7 +37,8 @@ export function createTrust({ db, changes, feed, kek, now }: {
     }))
     const keyring = await openKeyring(kek, rows)
     const current = newest?.document as SignedTrustSet | undefined
-    const set = current && now() < new Date(current.refresh_after) ? current : await issue(tenant, keyring, newest?.version ?? 0)
+    const set =
+      current && now() < new Date(current.refresh_after) ? current : await issue(tenant, keyring, newest?.version ?? 0)
     const etag = `"ta-${set.version}"`
     const answer = new Answer<SignedTrustSet>(Buffer.from(JSON.stringify(set)), { headers: { etag } })
     return { keyring, set, answer }
@@ -69,7 +76,9 @@ export function createTrust({ db, changes, feed, kek, now }: {
 
   const answerFor = async (tenant: TenantId, ifNoneMatch: string | undefined) => {
     const { answer } = await trusted(tenant)
-    return ifNoneMatch === answer.headers.etag ? new Answer<SignedTrustSet>(null, { status: 304, headers: answer.headers }) : answer
+    return ifNoneMatch === answer.headers.etag
+      ? new Answer<SignedTrustSet>(null, { status: 304, headers: answer.headers })
+      : answer
   }
 
   return {
@@ -91,7 +100,11 @@ export function createTrust({ db, changes, feed, kek, now }: {
       return signer
     },
     /** The key of this tenant with this `kid`, if it may verify what `purpose` signs. */
-    keyFor: (tenant: TenantId, kid: string, purpose: Purpose): VerificationKey | undefined | Promise<VerificationKey | undefined> => {
+    keyFor: (
+      tenant: TenantId,
+      kid: string,
+      purpose: Purpose,
+    ): VerificationKey | undefined | Promise<VerificationKey | undefined> => {
       const pick = (t: Trusted) => {
         const key = t.keyring.verifiers.get(kid)
         return key?.purpose === purpose ? key : undefined

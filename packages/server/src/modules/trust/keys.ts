@@ -49,7 +49,10 @@ export async function makeFirstKeys(tenant: TenantId, kek: Kek, now: Date): Prom
     serial: mintSerial(),
     notAfter: new Date(now.getTime() + 365 * day),
   })
-  const certificates: Partial<Record<Purpose, string>> = { 'ca-root': rootCertificate.pem, 'ca-issuing': issuingCertificate.pem }
+  const certificates: Partial<Record<Purpose, string>> = {
+    'ca-root': rootCertificate.pem,
+    'ca-issuing': issuingCertificate.pem,
+  }
   return Promise.all(
     made.map(async (k) => ({
       signer_id: newUuid(),

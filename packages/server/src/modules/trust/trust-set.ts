@@ -1,6 +1,6 @@
-import type { Static } from 'typebox'
 import type { TrustSet } from '@holdfast/contract/trust'
 import { canonicalJson, certificateInfo, signGeneralJws } from '@holdfast/crypto'
+import type { Static } from 'typebox'
 import type { TenantId } from '../../kernel/actor.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import type { Keyring } from './keys.ts'
@@ -17,7 +17,12 @@ export type SignedTrustSet = Static<typeof TrustSet> & {
 /** Signing purposes whose keys devices and gateways check; the others never leave the control plane. */
 const published = ['credential', 'policy', 'gateway-policy', 'posture', 'update', 'trust-set']
 
-export async function signTrustSet(tenant: TenantId, keyring: Keyring, version: number, now: Date): Promise<SignedTrustSet> {
+export async function signTrustSet(
+  tenant: TenantId,
+  keyring: Keyring,
+  version: number,
+  now: Date,
+): Promise<SignedTrustSet> {
   const trustSigner = keyring.signers.get('trust-set')
   if (!trustSigner) throw new Error('the tenant has no key for trust sets')
   const document: Static<typeof TrustSet> = {

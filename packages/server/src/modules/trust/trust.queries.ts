@@ -14,7 +14,14 @@ export type NewKey = {
 export const insertKeys = (tx: Tx, tenant: TenantId, keys: NewKey[]) =>
   tx
     .insertInto('signing_keys')
-    .values(keys.map((k) => ({ ...k, tenant_id: tenant, state: 'active' as const, public_jwk: JSON.stringify(k.public_jwk) })))
+    .values(
+      keys.map((k) => ({
+        ...k,
+        tenant_id: tenant,
+        state: 'active' as const,
+        public_jwk: JSON.stringify(k.public_jwk),
+      })),
+    )
     .execute()
 
 /** Keys whose signatures still count, oldest first. */
@@ -38,7 +45,11 @@ export const newestSet = (tx: Tx, tenant: TenantId) =>
     .executeTakeFirst()
 
 /** False when another replica has issued this version already. */
-export const insertSet = async (tx: Tx, tenant: TenantId, set: { version: number; document: object; expires_at: Date }) => {
+export const insertSet = async (
+  tx: Tx,
+  tenant: TenantId,
+  set: { version: number; document: object; expires_at: Date },
+) => {
   const row = await tx
     .insertInto('trust_sets')
     .values({ ...set, tenant_id: tenant, document: JSON.stringify(set.document) })

@@ -1,0 +1,134 @@
+import type { Random } from './random.ts'
+
+export type Fact = string | number | boolean
+export type Facts = Record<string, Fact>
+export type Platform = 'linux' | 'macos' | 'windows' | 'ios' | 'android'
+export type SimGroup = { name: string; id: string }
+export type SimUser = {
+  username: string
+  email: string
+  id: string
+  groups: Set<string>
+  suspended: boolean
+  tags: string[]
+}
+export type SimDevice = {
+  index: number
+  id: string
+  name: string
+  platform: Platform
+  wireguardKey: string
+  user: SimUser | null
+  /** Names of the groups that its token gives it. */
+  groups: string[]
+  tags: string[]
+  /** The last posture report; null when it never reported. */
+  facts: Facts | null
+  status: 'active' | 'suspended' | 'revoked'
+}
+export type SimPool = { name: string; id: string }
+export type SimGateway = { name: string; id: string; secret: string; pool: SimPool }
+/** Devices without a user that share one token. */
+export type SimCrew = { name: string; groups: string[]; tags: string[]; devices: SimDevice[] }
+
+/** What the simulator made, as it knows it; ids are filled in as the server gives them. */
+export type Directory = {
+  groups: SimGroup[]
+  users: SimUser[]
+  crews: SimCrew[]
+  devices: SimDevice[]
+  pools: SimPool[]
+  gateways: SimGateway[]
+}
+
+export const groupNames = [
+  'engineering',
+  'platform',
+  'data',
+  'security',
+  'finance',
+  'legal',
+  'sales',
+  'support',
+  'design',
+  'people',
+  'operations',
+  'contractors',
+] as const
+export const poolNames = ['north', 'south', 'edge'] as const
+const platforms = ['linux', 'macos', 'windows', 'ios', 'android'] as const
+
+/** Two devices a user; one device in ten has none and comes from a crew (kiosks, build machines). */
+export function planDirectory(random: Random, { devices, gateways }: { devices: number; gateways: number }): Directory {
+  const pools = poolNames.map((name) => ({ name, id: '' }))
+  const users = Array.from({ length: Math.max(12, Math.ceil(devices / 2)) }, (_, i) => planUser(random, i))
+  const crews: SimCrew[] = [
+    { name: 'kiosks', groups: [], tags: ['kiosk'], devices: [] },
+    { name: 'builders', groups: ['engineering', 'platform'], tags: ['server', 'headless'], devices: [] },
+    { name: 'probes', groups: ['operations'], tags: ['server', 'quarantine'], devices: [] },
+  ]
+  const fleet = Array.from({ length: devices }, (_, index): SimDevice => {
+    const crew = index % 10 === 9 ? random.pick(crews) : null
+    const user = crew ? null : (users[index % users.length] ?? null)
+    const device: SimDevice = {
+      index,
+      id: '',
+      name: `device-${String(index).padStart(5, '0')}`,
+      platform: random.pick(platforms),
+      wireguardKey: Buffer.from(Array.from({ length: 32 }, () => random.between(0, 255))).toString('base64'),
+      user,
+      groups: crew?.groups ?? [],
+      tags: crew?.tags ?? user?.tags ?? [],
+      facts: null,
+      status: 'active',
+    }
+    crew?.devices.push(device)
+    return device
+  })
+  return {
+    groups: groupNames.map((name) => ({ name, id: '' })),
+    users,
+    crews,
+    devices: fleet,
+    pools,
+    gateways: Array.from({ length: gateways }, (_, i) => ({
+      name: `gateway-${String(i).padStart(2, '0')}`,
+      id: '',
+      secret: '',
+      pool: pools[i % pools.length] ?? { name: '', id: '' },
+    })),
+  }
+}
+
+function planUser(random: Random, index: number): SimUser {
+  const username = `user-${String(index).padStart(5, '0')}`
+  // The first twelve users put somebody into every group.
+  const first = groupNames[index] ?? random.pick(groupNames)
+  return {
+    username,
+    email: `${username}@corp.example`,
+    id: '',
+    groups: new Set([first, ...random.some(groupNames, random.between(0, 2))]),
+    suspended: false,
+    tags: [...(random.chance(0.15) ? ['byod'] : []), ...(random.chance(0.05) ? ['quarantine'] : [])],
+  }
+}
+
+/** What a device reports. Now and then a fact is missing, as with an old client. */
+export function planFacts(random: Random, now: number): Facts {
+  const hoursAgo = random.chance(0.8) ? random.between(1, 12) : random.between(48, 200)
+  const facts: Facts = {
+    'os.version': random.pick(['13.6', '14.2', '14.10', '15.0.1']),
+    'disk.encrypted': random.chance(0.85),
+    'firewall.enabled': random.chance(0.7),
+    'av.updated_at': new Date(now - hoursAgo * 3_600_000).toISOString(),
+    'custom.exempt': random.chance(0.2),
+  }
+  for (const name of Object.keys(facts)) if (random.chance(0.05)) delete facts[name]
+  return facts
+}
+
+/** All groups of a device, by name: its own and its user's. */
+export const groupsOf = (device: SimDevice): Set<string> => new Set([...device.groups, ...(device.user?.groups ?? [])])
+
+export const isUsable = (device: SimDevice): boolean => device.status === 'active' && !device.user?.suspended

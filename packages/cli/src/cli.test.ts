@@ -1,0 +1,310 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough, Writable } from 'node:stream'
+import { type TestContext, test } from 'node:test'
+import { runCli } from './program.ts'
+
+type Asked = { line: string; headers: IncomingHttpHeaders; body: unknown }
+type Answered = { status?: number; headers?: Record<string, string>; body: unknown }
+
+async function startServer(t: TestContext, answer: (asked: Asked) => Answered) {
+  const asked: Asked[] = []
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const text = Buffer.concat(chunks).toString()
+    const one = { line: `${request.method} ${request.url}`, headers: request.headers, body: text && JSON.parse(text) }
+    asked.push(one)
+    const { status = 200, headers, body } = answer(one)
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
+
+/** A home of its own, and a way to run command lines in it. */
+async function startShell(t: TestContext, defaults: Record<string, string> = {}) {
+  const home = await mkdtemp(join(tmpdir(), 'holdfast-cli-'))
+  t.after(() => rm(home, { recursive: true, force: true }))
+  const run = async (
+    args: string[],
+    {
+      stdin = '',
+      env = {},
+      terminal = false,
+    }: { stdin?: string; env?: Record<string, string>; terminal?: boolean } = {},
+  ) => {
+    const collect = () => {
+      const chunks: string[] = []
+      const write = (chunk: unknown, _encoding: string, done: () => void) => {
+        chunks.push(String(chunk))
+        done()
+      }
+      return { stream: Object.assign(new Writable({ write }), { isTTY: terminal }), text: () => chunks.join('') }
+    }
+    const [out, err] = [collect(), collect()]
+    const input = new PassThrough()
+    input.end(stdin)
+    const streams = { input, output: out.stream, errors: err.stream, env: { HOME: home, ...defaults, ...env } }
+    return { code: await runCli(args, streams), out: out.text(), err: err.text() }
+  }
+  return { home, run }
+}
+
+const device = (n: number, name = `laptop-${n}`) => ({
+  device_id: `dev_${n}`,
+  name,
+  platform: 'linux',
+  status: 'active',
+  posture: { verdict: 'compliant' },
+  addresses: { ipv4: `100.64.0.${n}`, ipv6: null },
+  last_seen_at: null,
+})
+
+/** A fleet of 450 devices behind the list, paged as asked. */
+const fleet = ({ line }: Asked): Answered => {
+  const query = new URL(line.split(' ')[1] ?? '', 'http://x').searchParams
+  const from = Number(query.get('cursor') ?? 0)
+  const to = Math.min(from + Number(query.get('limit')), 450)
+  const items = Array.from({ length: to - from }, (_, n) => device(from + n))
+  return { body: { items, next_cursor: to < 450 ? String(to) : null } }
+}
+
+test('a list is an aligned table with whole ids, paged up to the limit', async (t) => {
+  const { url, asked } = await startServer(t, fleet)
+  const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
+  const { code, out, err } = await run(['device', 'list', '--limit', '250', '--status', 'active'])
+  assert.equal(code, 0)
+  const lines = out.trimEnd().split('\n')
+  assert.equal(lines.length, 251)
+  assert.match(lines[0] ?? '', /^DEVICE {3,}NAME {3,}/)
+  const column = lines[0]?.indexOf('NAME')
+  assert.ok(lines.slice(1).every((line) => line.indexOf('laptop-') === column))
+  assert.match(err, /more/)
+  assert.deepEqual(
+    asked.map(({ line }) => line),
+    ['GET /v1/admin/devices?status=active&limit=200', 'GET /v1/admin/devices?status=active&limit=50&cursor=200'],
+  )
+  assert.equal(asked[0]?.headers.authorization, 'Bearer hfk_x')
+})
+
+test('headings are bold on a terminal, unless NO_COLOR says otherwise', async (t) => {
+  const { url } = await startServer(t, fleet)
+  const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
+  const args = ['device', 'list', '--limit', '1']
+  assert.match((await run(args, { terminal: true })).out, /^\u001b\[1mDEVICE/)
+  assert.match((await run(args, { terminal: true, env: { NO_COLOR: '1' } })).out, /^DEVICE/)
+  assert.match((await run(args)).out, /^DEVICE/)
+})
+
+test('--json gives one object a line, wherever it stands', async (t) => {
+  const { url } = await startServer(t, fleet)
+  const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
+  for (const args of [
+    ['--json', 'device', 'list', '--limit', '3'],
+    ['device', 'list', '--limit', '3', '--json'],
+  ]) {
+    const { out } = await run(args)
+    const ids = out
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).device_id)
+    assert.deepEqual(ids, ['dev_0', 'dev_1', 'dev_2'])
+  }
+})
+
+test('an empty list says so on stderr and nothing on stdout', async (t) => {
+  const { url } = await startServer(t, () => ({ body: { items: [], next_cursor: null } }))
+  const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
+  assert.deepEqual(await run(['token', 'list']), { code: 0, out: '', err: 'None.\n' })
+  assert.deepEqual(await run(['token', 'list', '--json']), { code: 0, out: '', err: '' })
+})
+
+test('a name can not steer the terminal', async (t) => {
+  const evil = '\u001b]0;owned\u0007\u009b2J\u202egpj\n'
+  const { url } = await startServer(t, () => ({ body: { items: [device(1, evil)], next_cursor: null } }))
+  const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
+  for (const args of [
+    ['device', 'list'],
+    ['device', 'list', '--json'],
+  ]) {
+    const { out } = await run(args)
+    assert.doesNotMatch(out.replaceAll('\n', ''), /[\x00-\x1f\x7f-\x9f\u202e]/)
+  }
+})
+
+test('a secret goes alone to stdout, the word about it to stderr', async (t) => {
+  const body = { token: 'hfe_secret', enrollment_token: { token_id: 'tok_1', expires_at: '2030-01-01T00:00:00Z' } }
+  const { url, asked } = await startServer(t, () => ({ status: 201, body }))
+  const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
+  const { out, err } = await run([
+    'token',
+    'create',
+    '--name',
+    'n',
+    '--expires-in',
+    '7d',
+    '--tag',
+    'a',
+    'b',
+    '--max-uses',
+    '0',
+  ])
+  assert.equal(out, 'hfe_secret\n')
+  assert.match(err, /only this once/)
+  assert.doesNotMatch(err, /hfe_secret/)
+  assert.deepEqual(asked[0]?.body, { name: 'n', max_uses: 0, expires_in_seconds: 604_800, tags: ['a', 'b'] })
+})
+
+test('a refusal is one sentence with the request id, a line per field, exit code 1', async (t) => {
+  const { url } = await startServer(t, () => ({
+    status: 422,
+    body: {
+      error: 'validation_error',
+      detail: 'the body is not in order',
+      request_id: 'r-1',
+      errors: [{ field: 'username', message: 'is taken' }],
+    },
+  }))
+  const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
+  const { code, out, err } = await run(['user', 'create', 'anna'])
+  assert.deepEqual([code, out], [1, ''])
+  assert.equal(err, 'Error: the body is not in order (request r-1)\n  username: is taken\n')
+})
+
+test('exit codes: 2 for wrong use, 3 for no connection, 0 for help', async (t) => {
+  const { run } = await startShell(t, { HOLDFAST_API_KEY: 'hfk_x' })
+  for (const args of [
+    ['device', 'list', '--status', 'lost'],
+    ['device', 'show'],
+    ['nonsense'],
+    ['device', 'list', '--limit', '0'],
+    ['device', 'list'],
+    ['--url', 'not a url', 'device', 'list'],
+    ['--url', 'http://127.0.0.1:1', 'session', 'terminate'],
+    ['--url', 'http://127.0.0.1:1', 'device', 'revoke', 'dev_1'],
+  ]) {
+    const { code, err } = await run(args)
+    assert.equal(code, 2, args.join(' '))
+    assert.match(err, /\S/, args.join(' '))
+  }
+  const gone = await run(['--url', 'http://127.0.0.1:1', 'device', 'list'])
+  assert.equal(gone.code, 3)
+  assert.match(gone.err, /^Error: Can't reach http:\/\/127\.0\.0\.1:1: .+\.\n$/)
+  for (const args of [['--help'], ['policy', 'publish', '--help'], ['help', 'device']]) {
+    const { code, out } = await run(args)
+    assert.equal(code, 0)
+    assert.match(out, /Usage: holdfast/)
+  }
+})
+
+const login: Answered = {
+  headers: { 'set-cookie': 'holdfast_session=s3cret; HttpOnly; Path=/' },
+  body: { user: { user_id: 'usr_1', username: 'admin', tenant_id: 'tnt_1' }, expires_at: '2030-01-01T00:00:00.000Z' },
+}
+const person = { credential: 'session', tenant_id: 'tnt_1', roles: ['platform_admin'] }
+
+test('login keeps the session in a file of mode 0600; logout ends and forgets it', async (t) => {
+  const { url, asked } = await startServer(t, ({ line }) =>
+    line === 'POST /admin/login' ? login : { body: line === 'GET /v1/admin/me' ? person : { changed: true } },
+  )
+  const { run, home } = await startShell(t)
+  const signedIn = await run(['login', '--url', url, '--username', 'admin'], { stdin: 'pass word\n' })
+  assert.equal(signedIn.code, 0, signedIn.err)
+  assert.doesNotMatch(signedIn.out + signedIn.err, /s3cret|pass word/)
+  assert.deepEqual(asked[0]?.body, { username: 'admin', password: 'pass word' })
+  const file = join(home, '.config', 'holdfast', 'config.json')
+  if (process.platform !== 'win32') assert.equal((await stat(file)).mode & 0o777, 0o600)
+
+  assert.match((await run(['whoami'])).out, /tnt_1/)
+  assert.equal(asked.at(-1)?.headers.cookie, 'holdfast_session=s3cret')
+  assert.equal((await run(['logout'])).code, 0)
+  assert.equal(asked.at(-1)?.line, 'POST /admin/logout')
+  assert.doesNotMatch(await readFile(file, 'utf8'), /s3cret/)
+})
+
+test('a saved session is sent to its own server only', async (t) => {
+  const own = await startServer(t, () => login)
+  const other = await startServer(t, () => ({ body: person }))
+  const { run } = await startShell(t)
+  await run(['login', '--url', own.url, '--username', 'admin'], { stdin: 'x' })
+  await run(['whoami', '--url', other.url])
+  await run(['whoami'], { env: { HOLDFAST_URL: other.url } })
+  assert.deepEqual(
+    other.asked.map(({ headers }) => headers.cookie),
+    [undefined, undefined],
+  )
+})
+
+test('the environment goes before the file, a flag before both', async (t) => {
+  const { url, asked } = await startServer(t, ({ line }) => (line === 'POST /admin/login' ? login : { body: person }))
+  const { run } = await startShell(t)
+  await run(['login', '--url', url, '--username', 'admin'], { stdin: 'x' })
+  await run(['whoami'], { env: { HOLDFAST_API_KEY: 'hfk_env' } })
+  assert.equal(asked.at(-1)?.headers.authorization, 'Bearer hfk_env')
+  assert.equal(asked.at(-1)?.headers.cookie, undefined)
+  const flagged = await run(['whoami', '--url', url], { env: { HOLDFAST_URL: 'http://127.0.0.1:1' } })
+  assert.equal(flagged.code, 0, flagged.err)
+})
+
+test('--tenant goes along with every request', async (t) => {
+  const { url, asked } = await startServer(t, () => ({ body: { items: [], next_cursor: null } }))
+  const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
+  await run(['key', 'list', '--tenant', 'tnt_b'])
+  assert.equal(asked[0]?.line, 'GET /v1/admin/api-keys?tenant_id=tnt_b&limit=100')
+})
+
+test('a document that does not hold is printed by position and exits 1', async (t) => {
+  const body = {
+    valid: false,
+    errors: [{ field: 'rules[0].to', message: 'no such resource' }],
+    tests: null,
+    diff: null,
+  }
+  const { url, asked } = await startServer(t, () => ({ body }))
+  const { run, home } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
+  const file = join(home, 'policy.json')
+  await writeFile(file, '{"rules":[]}')
+  const { code, out } = await run(['policy', 'validate', file])
+  assert.equal(code, 1)
+  assert.match(out, /^rules\[0\]\.to: no such resource\n/)
+  assert.deepEqual(asked[0]?.body, { policy: { rules: [] } })
+  assert.equal((await run(['policy', 'validate', '-'], { stdin: '{' })).code, 2)
+  assert.equal((await run(['policy', 'validate', join(home, 'none')])).code, 2)
+})
+
+test('gateways of all pools are one list', async (t) => {
+  const pools = { items: [{ pool_id: 'gwp_1' }, { pool_id: 'gwp_2' }, { pool_id: 'gwp_3' }], next_cursor: null }
+  const pages: Record<string, Answered> = {
+    'GET /v1/admin/settings/gateway-pools?limit=200': { body: pools },
+    'GET /v1/admin/settings/gateway-pools/gwp_1/gateways?limit=100': {
+      body: { items: [{ gateway_id: 'gwy_1' }], next_cursor: 'c' },
+    },
+    'GET /v1/admin/settings/gateway-pools/gwp_1/gateways?limit=99&cursor=c': {
+      body: { items: [{ gateway_id: 'gwy_2' }], next_cursor: null },
+    },
+    'GET /v1/admin/settings/gateway-pools/gwp_2/gateways?limit=98': { body: { items: [], next_cursor: null } },
+    'GET /v1/admin/settings/gateway-pools/gwp_3/gateways?limit=98': {
+      body: { items: [{ gateway_id: 'gwy_3' }], next_cursor: null },
+    },
+  }
+  const { url } = await startServer(t, ({ line }) => pages[line] ?? { status: 404, body: {} })
+  const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
+  const { out, err } = await run(['gateway', 'list', '--json'])
+  assert.equal(err, '')
+  assert.deepEqual(
+    out
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).gateway_id),
+    ['gwy_1', 'gwy_2', 'gwy_3'],
+  )
+})

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { parseMoment } from './commands/audit.ts'
+import { parseEndpoint } from './commands/gateway.ts'
+import { cellText, tableLines } from './output.ts'
+import { parseDuration, plain } from './text.ts'
+
+test('columns start at the same place in every row, and no line ends in blanks', () => {
+  const cell = fc.string({ unit: fc.constantFrom('a', 'B', '1', 'é'), minLength: 1, maxLength: 12 })
+  fc.assert(
+    fc.property(fc.array(fc.tuple(cell, cell, cell), { minLength: 1 }), (rows) => {
+      const widths = [0, 1, 2].map((n) => Math.max(...rows.map((row) => row[n]!.length)))
+      for (const [n, line] of tableLines(rows).entries()) {
+        const [first, second, third] = rows[n]!
+        const at = widths[0]! + 2
+        assert.ok(line.startsWith(first))
+        assert.ok(line.startsWith(second, at))
+        assert.equal(line.slice(at + widths[1]! + 2), third)
+      }
+    }),
+  )
+})
+
+test('bold headings do not move the columns', () => {
+  const bold = '\u001b[1mNAME\u001b[22m'
+  assert.deepEqual(
+    tableLines([
+      [bold, 'X'],
+      ['longer', 'Y'],
+    ]),
+    [`${bold}    X`, 'longer  Y'],
+  )
+})
+
+test('cells', () => {
+  assert.equal(cellText(null), '-')
+  assert.equal(cellText([]), '-')
+  assert.equal(cellText(['a', 'b']), 'a, b')
+  assert.equal(cellText(false), 'false')
+  assert.equal(cellText([{ host: 'x' }]), '[{"host":"x"}]')
+})
+
+test('no text keeps a control character', () => {
+  fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => !/[\x00-\x1f\x7f-\x9f]/.test(plain(text))))
+})
+
+test('durations', () => {
+  const all = { '90s': 90, '30m': 1800, '24h': 86_400, '7d': 604_800, '5': 5 }
+  for (const [text, seconds] of Object.entries(all)) assert.equal(parseDuration(text), seconds)
+  for (const text of ['', 'h', '-1h', '1.5h', '1w', '1h30m', ' 1h']) assert.equal(parseDuration(text), undefined, text)
+})
+
+test('moments', () => {
+  assert.equal(parseMoment('2030-01-31T08:00:00Z'), '2030-01-31T08:00:00.000Z')
+  const ago = Date.now() - new Date(parseMoment('2h')).getTime()
+  assert.ok(Math.abs(ago - 7_200_000) < 5000)
+  assert.throws(() => parseMoment('yesterday'))
+})
+
+test('endpoints', () => {
+  assert.deepEqual(parseEndpoint('gw1.example:51820/udp'), [{ host: 'gw1.example', port: 51_820, proto: 'udp' }])
+  const two = parseEndpoint('[fd00::1]:443/tcp', parseEndpoint('10.0.0.1:1/udp'))
+  assert.deepEqual(two[1], { host: 'fd00::1', port: 443, proto: 'tcp' })
+  for (const text of ['gw1', 'gw1:51820', 'gw1:0/udp', 'gw1:65536/udp', 'gw1:1/sctp', 'fd00::1:443/tcp'])
+    assert.throws(() => parseEndpoint(text), text)
+})

@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Role, roleNames } from '@holdfast/contract/vocabulary'
+import { ApiError } from '@holdfast/sdk'
+import { encodeId } from '../../src/kernel/ids.ts'
+import { eventsOf } from '../events.ts'
+import { createClock, startKit, times } from '../kit.ts'
+import { send } from '../raw-http.ts'
+
+const refusedWith = (status: number, about?: RegExp) => (e: unknown) =>
+  e instanceof ApiError && e.status === status && (!about || about.test(e.message))
+const use = (url: string, key: string, more: { localAddress?: string } = {}) =>
+  send(url, { path: '/v1/admin/me', headers: { authorization: `Bearer ${key}` }, ...more })
+
+test('an API key works until it is revoked, and is shown once', async (t) => {
+  const kit = await startKit(t)
+  const { admin } = kit
+  const { api_key, secret } = await admin.createApiKey({ body: { name: 'ci', role: 'viewer' } })
+  assert.match(secret, /^hfk_[0-9A-Za-z]{54}$/)
+  assert.equal(api_key.hint, secret.slice(-4))
+  assert.equal(api_key.status, 'active')
+  assert.match(String(api_key.created_by), /^key_/)
+
+  const me = await use(kit.url, secret)
+  assert.equal(me.json.credential, 'api_key')
+  assert.equal(me.json.key_id, api_key.key_id)
+  assert.deepEqual(me.json.roles, ['viewer'])
+  const used = (await eventsOf(kit, 'api_key.used')).filter((e) => e.key_id === api_key.key_id)
+  assert.deepEqual(
+    used.map((e) => e.endpoint),
+    ['GET /v1/admin/me'],
+  )
+
+  await kit.app.access.stop()
+  const listed = (await admin.listApiKeys()).items.find((k) => k.key_id === api_key.key_id)
+  assert.ok(listed?.last_used_at)
+  assert.ok(!JSON.stringify(listed).includes(secret))
+
+  const revoked = await times(20, () =>
+    admin.revokeApiKey({ params: { key_id: api_key.key_id }, body: { reason: 'done' } }),
+  )
+  assert.equal(revoked.filter((r) => r.changed).length, 1)
+  assert.equal((await use(kit.url, secret)).status, 401)
+  const recorded = await eventsOf(kit, 'api_key.revoked')
+  assert.deepEqual(
+    recorded.map((e) => e.details),
+    [{ reason: 'done' }],
+  )
+  assert.ok(!kit.logs.join('').includes(secret))
+})
+
+test('a wrong, changed or unknown key is 401', async (t) => {
+  const { url, adminKey } = await startKit(t)
+  const flipped = adminKey.slice(0, 30) + (adminKey[30] === 'a' ? 'b' : 'a') + adminKey.slice(31)
+  for (const key of [flipped, adminKey.slice(0, -1), adminKey.replace('hfk_', 'hfg_'), `${adminKey}x`])
+    assert.equal((await use(url, key)).status, 401, key)
+})
+
+test('a revocation holds on the other replica within a second', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const { api_key, secret } = await kit.admin.createApiKey({ body: { name: 'ci', role: 'viewer' } })
+  const [here, there] = kit.replicas.map((r) => r.url) as [string, string]
+  assert.equal((await use(there, secret)).status, 200)
+  await kit.admin.revokeApiKey({ params: { key_id: api_key.key_id } })
+  assert.equal((await use(here, secret)).status, 401)
+  const deadline = Date.now() + 1000
+  while ((await use(there, secret)).status !== 401) assert.ok(Date.now() < deadline)
+})
+
+test('nobody mints or revokes beyond what they hold', async (t) => {
+  const kit = await startKit(t)
+  const minting = async (role: Role) => {
+    const client = await kit.as(role)
+    const minted: Role[] = []
+    for (const wanted of roleNames)
+      await client.createApiKey({ body: { name: 'x', role: wanted } }).then(
+        () => minted.push(wanted),
+        (e) => assert.ok(refusedWith(403)(e)),
+      )
+    return minted
+  }
+  assert.deepEqual(await minting('platform_admin'), roleNames)
+  assert.deepEqual(
+    await minting('tenant_admin'),
+    roleNames.filter((r) => r !== 'platform_admin'),
+  )
+  assert.deepEqual(await minting('security_admin'), [])
+  const refused = (await eventsOf(kit, 'api_key.created')).filter((e) => e.outcome === 'refused')
+  assert.equal(refused.length, 1 + roleNames.length)
+
+  const { api_key } = await kit.admin.createApiKey({ body: { name: 'root', role: 'platform_admin' } })
+  const tenantAdmin = await kit.as('tenant_admin')
+  await assert.rejects(tenantAdmin.revokeApiKey({ params: { key_id: api_key.key_id } }), refusedWith(403))
+})
+
+test('a key ends at its expiry and works only from where it may', async (t) => {
+  const clock = createClock()
+  const { admin, url } = await startKit(t, { now: clock.now })
+  const inAnHour = new Date(clock.now().getTime() + 3_600_000).toISOString()
+  const expiring = await admin.createApiKey({ body: { name: 'short', role: 'viewer', expires_at: inAnHour } })
+  assert.equal((await use(url, expiring.secret)).status, 200)
+  clock.advance(3601)
+  assert.equal((await use(url, expiring.secret)).status, 401)
+  const expired = await admin.listApiKeys({ query: { status: 'expired' } })
+  assert.deepEqual(
+    expired.items.map((k) => [k.name, k.status]),
+    [['short', 'expired']],
+  )
+  const late = admin.createApiKey({ body: { name: 'late', role: 'viewer', expires_at: inAnHour } })
+  await assert.rejects(late, refusedWith(422, /expires_at/))
+
+  const bound = await admin.createApiKey({
+    body: { name: 'bound', role: 'viewer', allowed_cidrs: ['127.0.0.2/32', '::1'] },
+  })
+  assert.equal((await use(url, bound.secret)).status, 401)
+  assert.equal((await use(url, bound.secret, { localAddress: '127.0.0.2' })).status, 200)
+  const wrong = admin.createApiKey({
+    body: { name: 'x', role: 'viewer', allowed_cidrs: ['10.0.0.0/8', '10.0.0.0/33'] },
+  })
+  await assert.rejects(wrong, refusedWith(422, /allowed_cidrs\[1\]/))
+})
+
+test('keys of another tenant do not exist', async (t) => {
+  const { admin, as, newTenant } = await startKit(t)
+  const tenant = await newTenant()
+  const other = await as('tenant_admin', tenant)
+  const { api_key } = await admin.createApiKey({ body: { name: 'ours', role: 'viewer' } })
+  for (const key_id of [api_key.key_id, 'key_nonsense', 'x'])
+    await assert.rejects(other.revokeApiKey({ params: { key_id } }), refusedWith(404))
+  assert.deepEqual(
+    (await other.listApiKeys()).items.map((k) => k.name),
+    ['test tenant_admin'],
+  )
+  const scope = { query: { tenant_id: encodeId('tenant', tenant) } }
+  const inside = await admin.createApiKey({ body: { name: 'inside', role: 'viewer' }, ...scope })
+  assert.equal(inside.api_key.tenant_id, encodeId('tenant', tenant))
+  await assert.rejects(other.listApiKeys({ query: { tenant_id: api_key.tenant_id } }), refusedWith(403))
+})
+
+test('keys are listed by page and status', async (t) => {
+  const { admin, tenant, keyFor } = await startKit(t)
+  for (let i = 0; i < 5; i++) await keyFor('viewer', tenant)
+  const first = await admin.listApiKeys({ query: { limit: 4 } })
+  const second = await admin.listApiKeys({ query: { limit: 4, cursor: first.next_cursor! } })
+  const all = [...first.items, ...second.items]
+  assert.equal(new Set(all.map((k) => k.key_id)).size, 6)
+  assert.equal(second.next_cursor, null)
+  await admin.revokeApiKey({ params: { key_id: first.items[0]!.key_id } })
+  assert.equal((await admin.listApiKeys({ query: { status: 'revoked' } })).items.length, 1)
+  assert.equal((await admin.listApiKeys({ query: { status: 'active' } })).items.length, 5)
+})
+
+test('a key that asks too often waits, and no other', async (t) => {
+  const { admin, url, keyFor, tenant } = await startKit(t)
+  await admin.updateSecuritySettings({ body: { api: { requests_per_minute_per_key: 60 } } })
+  const [busy, calm] = await Promise.all([keyFor('viewer', tenant), keyFor('viewer', tenant)])
+  const answers = await times(30, () => use(url, busy))
+  const passed = answers.filter((a) => a.status === 200).length
+  assert.ok(passed >= 10 && passed <= 14, String(passed))
+  const limited = answers.find((a) => a.status === 429)
+  assert.equal(limited?.json.error, 'rate_limited')
+  assert.ok(Number(limited?.headers['retry-after']) >= 1)
+  assert.equal((await use(url, calm)).status, 200)
+})
+
+test('settings change field by field, also at once, and say what they were', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const { admin } = kit
+  const other = kit.clientFor(kit.adminKey, kit.replicas[1]!)
+  assert.equal((await other.getSecuritySettings()).login.lockout_threshold, 10)
+  const changes = [
+    { login: { lockout_threshold: 7 } },
+    { login: { window_seconds: 77 } },
+    { sessions: { idle_seconds: 777 } },
+    { devices: { approval: true } },
+  ]
+  await times(20, (i) => (i % 2 ? admin : other).updateSecuritySettings({ body: changes[i % 4]! }))
+  const after = await admin.getSecuritySettings()
+  assert.deepEqual(
+    [after.login.lockout_threshold, after.login.window_seconds, after.sessions.idle_seconds, after.devices.approval],
+    [7, 77, 777, true],
+  )
+  const recorded = await eventsOf(kit, 'security_settings.updated')
+  assert.equal(recorded.length, 4)
+  const threshold = recorded.find((e) => e.changes && 'login.lockout_threshold' in e.changes)
+  assert.deepEqual(threshold?.changes, { 'login.lockout_threshold': [10, 7] })
+  const deadline = Date.now() + 1000
+  while ((await other.getSecuritySettings()).login.lockout_threshold !== 7) assert.ok(Date.now() < deadline)
+  await assert.rejects(
+    admin.updateSecuritySettings({ body: { login: { lockout_threshold: 0 } } }),
+    refusedWith(422, /lockout_threshold/),
+  )
+})

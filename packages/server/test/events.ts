@@ -1,0 +1,8 @@
+import type { AuditFields, AuditKind } from '@holdfast/contract/vocabulary'
+import type { Client } from '@holdfast/sdk'
+
+type Event = Awaited<ReturnType<Client['listAuditEvents']>>['items'][number]
+
+/** The newest 200 events of a kind, with the fields that the kind declares. */
+export const eventsOf = async <K extends AuditKind>({ admin }: { admin: Client }, kind: K) =>
+  (await admin.listAuditEvents({ query: { kind, limit: 200 } })).items as (Event & AuditFields[K])[]

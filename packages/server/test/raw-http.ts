@@ -1,0 +1,62 @@
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+
+/** A request as a browser or curl would make it, with nothing done for the caller. */
+export type Sent = {
+  method?: string
+  path: string
+  json?: unknown
+  form?: Record<string, string>
+  headers?: Record<string, string>
+  /** The loopback address to come from. */
+  localAddress?: string
+}
+// biome-ignore lint/suspicious/noExplicitAny: what an answer holds is what a test is to find out.
+export type Got = { status: number; headers: IncomingHttpHeaders; text: string; json: any }
+
+export function send(
+  url: string,
+  { method = 'GET', path, json, form, headers = {}, localAddress }: Sent,
+): Promise<Got> {
+  const body = json !== undefined ? JSON.stringify(json) : form && new URLSearchParams(form).toString()
+  const type = json !== undefined ? 'application/json' : 'application/x-www-form-urlencoded'
+  const { promise, resolve, reject } = Promise.withResolvers<Got>()
+  const request = httpRequest(
+    new URL(path, url),
+    {
+      method,
+      agent: false,
+      headers: {
+        ...(body !== undefined && { 'content-type': type, 'content-length': Buffer.byteLength(body) }),
+        ...headers,
+      },
+      ...(localAddress && { localAddress }),
+    },
+    (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.on('error', reject)
+      response.on('end', () => {
+        const text = Buffer.concat(chunks).toString()
+        const isJson = response.headers['content-type']?.startsWith('application/json')
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          text,
+          json: isJson ? JSON.parse(text) : undefined,
+        })
+      })
+    },
+  )
+  request.on('error', reject)
+  request.end(body)
+  return promise
+}
+
+export const cookieOf = (got: Got): string => String(got.headers['set-cookie']).split(';')[0] ?? ''
+
+/** Sends the cookie along, and says that the page is of this site, as browsers do. */
+export const createBrowser = (url: string, origin: string, cookie: string) => ({
+  get: (path: string) => send(url, { path, headers: { cookie } }),
+  post: (path: string, more: Partial<Sent> = {}) =>
+    send(url, { method: 'POST', path, ...more, headers: { cookie, origin, ...more.headers } }),
+})

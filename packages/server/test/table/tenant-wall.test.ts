@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sql } from 'kysely'
+import pg from 'pg'
+import { startKit } from '../kit.ts'
+import { populate } from '../world.ts'
+
+test('without its tenant condition no query sees, changes or adds a row of another tenant', async (t) => {
+  const kit = await startKit(t)
+  await populate(kit, kit.admin)
+  const other = await kit.newTenant()
+  await populate(kit, await kit.as('tenant_admin', other))
+
+  const owner = new pg.Client({ connectionString: kit.databaseUrl })
+  await owner.connect()
+  const { rows: tables } = await owner.query<{ name: string; walled: boolean }>(`
+    select c.relname as name, c.relrowsecurity as walled from pg_class c join pg_attribute a on a.attrelid = c.oid
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+      and a.attname = 'tenant_id' and a.attnum > 0`)
+  await owner.end()
+  assert.ok(tables.length > 20)
+  assert.deepEqual(
+    tables.filter((x) => !x.walled),
+    [],
+    'tables of tenants without the wall',
+  )
+
+  const populated: string[] = []
+  for (const { name } of tables) {
+    const tenants = await kit.db.inTenant(other, async (tx) => {
+      const { rows } = await sql<{ tenant_id: string }>`select distinct tenant_id from ${sql.table(name)}`.execute(tx)
+      return rows.map((r) => r.tenant_id)
+    })
+    if (tenants.length > 0) populated.push(name)
+    assert.deepEqual(
+      tenants.filter((id) => id !== other),
+      [],
+      `${name} shows rows of another tenant`,
+    )
+  }
+  for (const expected of [
+    'tenants',
+    'users',
+    'groups',
+    'devices',
+    'enrollment_tokens',
+    'api_keys',
+    'policy_bundles',
+    'gateways',
+    'signing_keys',
+    'audit_events',
+  ])
+    assert.ok(populated.includes(expected), `the proof needs rows in ${expected}`)
+
+  // A write without its tenant condition reaches nobody else's rows, and a row can't be given to another tenant.
+  const touched = await kit.db.inTenant(other, (tx) =>
+    tx.updateTable('devices').set({ name: 'mine' }).returning('tenant_id').execute(),
+  )
+  assert.deepEqual([...new Set(touched.map((r) => r.tenant_id))], [other])
+  await assert.rejects(
+    kit.db.inTenant(other, (tx) =>
+      tx
+        .insertInto('groups')
+        .values({ tenant_id: kit.tenant, group_id: crypto.randomUUID(), name: 'smuggled' })
+        .execute(),
+    ),
+    /row-level security/,
+  )
+  // Without any tenant nothing is there.
+  const client = new pg.Client({ connectionString: kit.databaseUrl, options: '-c role=holdfast_app' })
+  await client.connect()
+  assert.equal((await client.query('select from users')).rowCount, 0)
+  await assert.rejects(client.query('delete from audit_events'), /permission denied/)
+  await assert.rejects(client.query("update audit_events set kind = 'x'"), /permission denied/)
+  await client.end()
+})
