@@ -18,6 +18,8 @@ export type Cli = Streams & {
   strong: (text: string) => string
   connection: () => Promise<Connection>
   client: () => Promise<Client>
+  /** Whether the command spoke as an administrator, so that signing in may help it. */
+  readonly spoke: boolean
   /** Asks on a terminal; elsewhere --yes must have been given. */
   sure: (yes: boolean | undefined, question: string) => Promise<void>
 }
@@ -26,6 +28,7 @@ export function createCli(program: Command, streams: Streams): Cli {
   const { input, output, errors, env } = streams
   const options = () => program.opts<{ json?: boolean; url?: string; tenant?: string }>()
   const colours = output.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb'
+  let spoke = false
   const connection = async () => chooseConnection(options().url, env, await readConfig(env))
   return {
     ...streams,
@@ -36,6 +39,9 @@ export function createCli(program: Command, streams: Streams): Cli {
       const { tenant } = options()
       return tenant === undefined ? {} : { tenant_id: tenant }
     },
+    get spoke() {
+      return spoke
+    },
     get url() {
       return options().url
     },
@@ -45,6 +51,7 @@ export function createCli(program: Command, streams: Streams): Cli {
     connection,
     client: async () => {
       const chosen = await connection()
+      spoke = true
       if ('apiKey' in chosen) return createClient({ baseUrl: chosen.baseUrl, credential: chosen.apiKey })
       return createClient(chosen)
     },
@@ -60,4 +67,11 @@ export function createCli(program: Command, streams: Streams): Cli {
 export function given<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const entries = Object.entries(values).filter(([, value]) => value !== undefined)
   return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> }
+}
+
+/** Said where a secret is about to travel. */
+export function warnOfPlainHttp(cli: Cli, url: string): void {
+  const { protocol, hostname } = URL.canParse(url) ? new URL(url) : { protocol: '', hostname: '' }
+  const isLocal = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
+  if (protocol === 'http:' && !isLocal) cli.note(`Warning: the connection to ${hostname} is not encrypted.`)
 }

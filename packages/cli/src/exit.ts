@@ -31,12 +31,6 @@ export function explainError(error: unknown): { code: number; lines: string[] } 
 
 function apiLines(error: ApiError): string[] {
   const request = error.requestId === undefined ? '' : ` (request ${plain(error.requestId)})`
-  const advice =
-    error.status === 401
-      ? ['Sign in with: holdfast login']
-      : error.retryAfterSeconds !== undefined
-        ? [`Try again in ${error.retryAfterSeconds} s.`]
-        : []
   return [
     `Error: ${plain(error.detail)}${request}`,
     // Of a single field the sentence itself may say all there is.
@@ -44,6 +38,6 @@ function apiLines(error: ApiError): string[] {
       .map(({ field, message }) => `${field}: ${message}`)
       .filter((text) => text !== error.detail)
       .map((text) => `  ${plain(text)}`),
-    ...advice,
+    ...(error.retryAfterSeconds === undefined ? [] : [`Try again in ${error.retryAfterSeconds} s.`]),
   ]
 }

@@ -1,3 +1,4 @@
+import { ApiError } from '@holdfast/sdk'
 import { Command } from 'commander'
 import { createCli, type Streams } from './cli.ts'
 import { addAudit } from './commands/audit.ts'
@@ -54,6 +55,7 @@ export async function runCli(args: readonly string[], streams: Streams): Promise
   } catch (error) {
     const { code, lines } = explainError(error)
     for (const line of lines) cli.note(line)
+    if (cli.spoke && error instanceof ApiError && error.status === 401) cli.note('Sign in with: holdfast login')
     return code
   }
 }

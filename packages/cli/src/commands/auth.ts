@@ -1,6 +1,6 @@
 import { createAdmin, signIn } from '@holdfast/sdk'
 import type { Command } from 'commander'
-import type { Cli } from '../cli.ts'
+import { type Cli, warnOfPlainHttp } from '../cli.ts'
 import { configPath, readConfig, writeConfig } from '../config-file.ts'
 import { UsageError } from '../exit.ts'
 import { examples } from '../options.ts'
@@ -33,6 +33,7 @@ async function login(cli: Cli, { username, apiKey }: { username?: string; apiKey
   const url = cli.url ?? (cli.env.HOLDFAST_URL || (await readConfig(cli.env)).url)
   if (url === undefined) throw new UsageError('Which server? Add --url.')
   if ((username === undefined) === (apiKey !== true)) throw new UsageError('Add either --username or --api-key.')
+  warnOfPlainHttp(cli, url)
   if (username === undefined) {
     const key = await readSecret(cli.input, cli.errors, 'API key')
     const { tenant_name } = await createAdmin({ baseUrl: url, apiKey: key }).me()

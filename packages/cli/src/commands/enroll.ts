@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import { platforms } from '@holdfast/contract/enrollment'
 import { type DevicePolicy, enrollDevice, fileStore, openDevice } from '@holdfast/sdk'
 import type { Command } from 'commander'
-import type { Cli } from '../cli.ts'
+import { type Cli, warnOfPlainHttp } from '../cli.ts'
 import { readConfig } from '../config-file.ts'
 import { UsageError } from '../exit.ts'
 import { choice, examples } from '../options.ts'
@@ -46,6 +46,7 @@ export function addEnroll(program: Command, cli: Cli): void {
 async function enroll(cli: Cli, options: { state: string; name: string; platform: Platform }): Promise<void> {
   const baseUrl = cli.url ?? (cli.env.HOLDFAST_URL || (await readConfig(cli.env)).url)
   if (baseUrl === undefined) throw new UsageError('Which server? Add --url or set HOLDFAST_URL.')
+  warnOfPlainHttp(cli, baseUrl)
   const store = fileStore(options.state)
   if (await store.load()) throw new UsageError(`${options.state} holds a device already.`)
   const token = await readSecret(cli.input, cli.errors, 'Enrollment token')

@@ -5,8 +5,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
  * Reads a body as RFC 8259 JSON, strictly: valid UTF-8 without a byte order mark, at most 32 levels deep, no
- * duplicate and no `__proto__` names. Node's parser is lenient in each of these. 400 says which; a NUL, which the
- * database can't store, and an integer that would lose digits are 422.
+ * duplicate and no `__proto__` names. Node's parser is lenient in each of these. 400 says which; a NUL or half a
+ * surrogate pair, which the database can't store, and an integer that would lose digits are 422.
  */
 export function readJson(bytes: Buffer): unknown {
   const text = decode(bytes)
@@ -68,7 +68,7 @@ function inspect(text: string): void {
     if (c === quote) {
       const end = endOfString(text, i)
       const raw = text.slice(i, end + 1)
-      if (raw.includes('\\u0000')) refuseNul(raw)
+      if (raw.includes('\\u')) refuseUnstorable(raw)
       if (expectName) {
         const name = raw.includes('\\') ? (JSON.parse(raw) as string) : raw.slice(1, -1)
         if (name === '__proto__') fail('bad_request', 'the name __proto__ is not allowed')
@@ -91,10 +91,12 @@ function inspect(text: string): void {
   }
 }
 
-/** An escaped backslash before u0000 is text, not NUL. */
-const refuseNul = (raw: string) => {
-  if ((JSON.parse(raw) as string).includes('\0'))
-    fail('validation_error', 'a text contains the character NUL (\\u0000)')
+/** What escapes can write and UTF-8 can't hold, or the database can't store. */
+function refuseUnstorable(raw: string): void {
+  const text = JSON.parse(raw) as string
+  if (text.includes('\0')) fail('validation_error', 'a text contains the character NUL (\\u0000)')
+  if (!text.isWellFormed())
+    fail('validation_error', 'a text contains half of a surrogate pair, which is no Unicode character')
 }
 
 function endOfNumber(text: string, start: number): number {

@@ -2,7 +2,7 @@ import { idPrefixes, type Noun } from '@holdfast/contract/vocabulary'
 import { uuidv7 } from 'uuidv7'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
-const valueOf = new Map([...alphabet].map((c, i) => [c, BigInt(i)]))
+const digitValue = new Map([...alphabet].map((c, i) => [c, BigInt(i)]))
 
 /** A new UUIDv7 (RFC 9562), the form in which the database keeps every id. */
 export const newUuid = (): string => uuidv7()
@@ -25,7 +25,7 @@ export function decodeId(noun: Noun, text: string): string | undefined {
   if (!text.startsWith(prefix) || digits.length !== 26 || digits[0]! > '7') return undefined
   let value = 0n
   for (const c of digits) {
-    const v = valueOf.get(c)
+    const v = digitValue.get(c)
     if (v === undefined) return undefined
     value = (value << 5n) | v
   }

@@ -14,6 +14,8 @@ export type Sample = {
   sourceIp: string | null
   assignedIp: string | null
   policyDigest: string | null
+  /** What the device should have when the gateway does not say what it has. */
+  currentDigest: string | null
 }
 export type ReportKey = { gatewayId: string; bootId: string; sequence: number; intervalStart: Date; intervalEnd: Date }
 export type ReportTotals = { reportId: string; samples: number; rxBytes: number; txBytes: number }
@@ -51,8 +53,9 @@ const unnested = (samples: readonly Sample[]) => {
   return sql`unnest(${column((s) => s.sessionId)}::uuid[], ${column((s) => s.deviceId)}::uuid[], ${column((s) => s.ended)}::boolean[],
       ${column((s) => s.endReason)}::text[], ${column((s) => s.startedAt)}::timestamptz[], ${column((s) => s.rxBytes)}::bigint[],
       ${column((s) => s.txBytes)}::bigint[], ${column((s) => s.sourceIp)}::text[], ${column((s) => s.assignedIp)}::text[],
-      ${column((s) => s.policyDigest)}::text[])
-    as s (session_id, device_id, ended, end_reason, started_at, rx_bytes, tx_bytes, source_ip, assigned_ip, policy_digest)`
+      ${column((s) => s.policyDigest)}::text[], ${column((s) => s.currentDigest)}::text[])
+    as s (session_id, device_id, ended, end_reason, started_at, rx_bytes, tx_bytes, source_ip, assigned_ip, policy_digest,
+      current_digest)`
 }
 
 /** Sums stay exact as numbers and never overflow. */
@@ -102,7 +105,7 @@ export const openSessions = async (
       case when s.ended then 'ended' else 'active' end, s.started_at, ${seenAt},
       case when s.ended then ${seenAt}::timestamptz end, case when s.ended then s.end_reason end,
       s.source_ip, s.assigned_ip, ${gateway.protocol}, d.client_version,
-      case when d.jkt is null then 'device_credential' else 'device_key' end, s.policy_digest,
+      case when d.jkt is null then 'device_credential' else 'device_key' end, coalesce(s.policy_digest, s.current_digest),
       coalesce(p.verdict, 'unknown'), s.rx_bytes, s.tx_bytes
     from ${unnested(samples)}
     join devices d on d.tenant_id = ${tenant} and d.device_id = s.device_id

@@ -37,7 +37,7 @@ export function createMetering({
       if (!device) return s
       if (!device.usable && !s.ended)
         return { ...s, ended: true, endReason: device.status === 'revoked' ? 'revoked' : 'suspended' }
-      return s.policyDigest === null ? { ...s, policyDigest: current.variantOf(device, at).digest } : s
+      return { ...s, currentDigest: current.variantOf(device, at).digest }
     })
   }
 
@@ -155,6 +155,7 @@ function readSample(s: GivenSample, key: ReportKey, at: Date): Sample | { error:
     sourceIp: s.source_ip === undefined ? null : (canonicalAddress(s.source_ip) ?? null),
     assignedIp: s.assigned_ip === undefined ? null : (canonicalAddress(s.assigned_ip) ?? null),
     policyDigest: s.policy_digest ?? null,
+    currentDigest: null,
   }
 }
 

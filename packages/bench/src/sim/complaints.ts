@@ -1,0 +1,40 @@
+/** What went wrong: mismatches between what is and what must be, and errors nobody expected. All are counted, some are shown. */
+export type Complaints = {
+  mismatch: (text: string) => void
+  error: (text: string) => void
+  readonly mismatches: number
+  readonly errors: number
+  /** The first ones of each, to print. */
+  readonly shown: string[]
+}
+
+const mostShown = 10
+
+export function createComplaints(): Complaints {
+  const mismatches: string[] = []
+  const errors = new Map<string, number>()
+  let mismatchCount = 0
+  let errorCount = 0
+  return {
+    mismatch: (text) => {
+      mismatchCount++
+      if (mismatches.length < mostShown) mismatches.push(text)
+    },
+    error: (text) => {
+      errorCount++
+      if (errors.has(text) || errors.size < mostShown) errors.set(text, (errors.get(text) ?? 0) + 1)
+    },
+    get mismatches() {
+      return mismatchCount
+    },
+    get errors() {
+      return errorCount
+    },
+    get shown() {
+      return [
+        ...mismatches.map((text) => `  mismatch  ${text}`),
+        ...[...errors].map(([text, count]) => `  error     ${count} × ${text}`),
+      ]
+    },
+  }
+}

@@ -1,0 +1,116 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtemp, open, readFile, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { request } from 'undici'
+import { within } from './in-parallel.ts'
+
+const root = fileURLToPath(new URL('../../../../', import.meta.url))
+const readyWithinSeconds = 60
+const stopWithinSeconds = 45
+
+export const adminPassword = 'a fleet that is only simulated'
+
+/** A server of our own on a data directory of its own, reached on loopback only. */
+export type Deployment = {
+  url: string
+  dataDir: string
+  /** Starts it and settles when it is ready: seconds that took. */
+  start: () => Promise<number>
+  /** SIGKILL, to the process alone or to its whole group; settles when it has ended. */
+  kill: (whole: boolean) => Promise<void>
+  /** Stops it in order and removes its data unless they are to be kept. */
+  remove: (options: { keep: boolean }) => Promise<void>
+  /** The end of what it wrote. */
+  lastWords: () => Promise<string>
+}
+
+export async function createDeployment(): Promise<Deployment> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-sim-'))
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const logFile = `${dataDir}.log`
+  let child: ChildProcess | undefined
+  let exited: Promise<string> = Promise.resolve('not started')
+
+  async function start(): Promise<number> {
+    const started = performance.now()
+    const output = await open(logFile, 'a', 0o600)
+    const lifeline = pathToFileURL(join(root, 'scripts/lifeline.mjs')).href
+    const main = join(root, 'packages/server/src/main.ts')
+    const { DATABASE_URL: _, HOLDFAST_PUBLIC_URL: __, ...environment } = process.env
+    child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', `--import=${lifeline}`, main], {
+      cwd: dataDir,
+      detached: true,
+      stdio: ['ignore', output.fd, output.fd],
+      env: {
+        ...environment,
+        HOLDFAST_PARENT_PID: String(process.pid),
+        HOLDFAST_DATA_DIR: dataDir,
+        HOLDFAST_HOST: '127.0.0.1',
+        HOLDFAST_PORT: String(port),
+        HOLDFAST_ADMIN_PASSWORD: adminPassword,
+        HOLDFAST_LOG_LEVEL: 'warn',
+      },
+    })
+    exited = new Promise((resolve) => child?.once('exit', (code, signal) => resolve(String(signal ?? code))))
+    await output.close()
+    let over = false
+    void exited.then(() => {
+      over = true
+    })
+    while (!over && performance.now() - started < readyWithinSeconds * 1000) {
+      if (await isReady(url)) return (performance.now() - started) / 1000
+      await delay(50)
+    }
+    throw new Error(`the server did not become ready:\n${await lastWords()}`)
+  }
+
+  const lastWords = async () => (await readFile(logFile, 'utf8').catch(() => '')).slice(-4_000)
+
+  return {
+    url,
+    dataDir,
+    start,
+    lastWords,
+    kill: async (whole) => {
+      if (!child?.pid) return
+      process.kill(whole ? -child.pid : child.pid, 'SIGKILL')
+      await exited
+    },
+    remove: async ({ keep }) => {
+      if (child?.pid && child.exitCode === null && child.signalCode === null) {
+        child.kill('SIGTERM')
+        if ((await within(stopWithinSeconds, exited)) === undefined) {
+          child.kill('SIGKILL')
+          await exited
+        }
+      }
+      if (keep) return
+      await rm(dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 })
+      await rm(logFile, { force: true })
+    },
+  }
+}
+
+async function isReady(url: string): Promise<boolean> {
+  try {
+    const { statusCode, body } = await request(`${url}/readyz`, { headersTimeout: 2_000, bodyTimeout: 2_000 })
+    await body.dump()
+    return statusCode === 200
+  } catch {
+    return false
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  if (address === null || typeof address === 'string') throw new Error('no free port')
+  return address.port
+}

@@ -1,0 +1,217 @@
+import { randomUUID } from 'node:crypto'
+import { ApiError, type Device, type DevicePolicy, enrollDevice, type PolicyContent } from '@holdfast/sdk'
+import { Agent } from 'undici'
+import type { Facts, Platform } from './directory.ts'
+import { clock, inParallel } from './in-parallel.ts'
+import { serveCommands } from './worker.ts'
+
+/** What a device of this process holds; `at` by the clock that all processes share. */
+export type Held = { index: number; digest: string | null; channel: string | null; version: number; at: number }
+export type FleetEvent =
+  | { kind: 'done'; count: number }
+  | { kind: 'held'; held: Held[]; contents: [digest: string, content: PolicyContent][] }
+  | { kind: 'error'; index: number; where: string; message: string }
+  | { kind: 'refused'; index: number; at: number }
+export type EnrollJob = { index: number; token: string; name: string; platform: Platform; wireguardKey: string }
+export type Asked = { index: number; status: number; at: number }
+type Running = { device: Device; stop: AbortController | undefined; stopped: Promise<void> }
+
+const dispatcher = new Agent({ keepAliveTimeout: 60_000, connections: null, pipelining: 1 })
+const running = new Map<number, Running>()
+const told = new Set<string>()
+let held: Held[] = []
+let contents: [string, PolicyContent][] = []
+let done = 0
+let flushing: NodeJS.Timeout | undefined
+
+/** Events go to the parent in batches, so that 2,000 devices do not become 2,000 messages. */
+function flushSoon(): void {
+  flushing ??= setTimeout(() => {
+    flushing = undefined
+    if (held.length > 0) tell({ kind: 'held', held, contents })
+    if (done > 0) tell({ kind: 'done', count: done })
+    held = []
+    contents = []
+    done = 0
+  }, 20)
+}
+
+function note(index: number, policy: DevicePolicy | null): void {
+  held.push({
+    index,
+    digest: policy?.digest ?? null,
+    channel: policy?.channel ?? null,
+    version: policy?.version ?? 0,
+    at: clock(),
+  })
+  if (policy && !told.has(policy.digest)) {
+    told.add(policy.digest)
+    contents.push([policy.digest, policy.content])
+  }
+  flushSoon()
+}
+
+const fail = (index: number, where: string, error: unknown) =>
+  tell({
+    kind: 'error',
+    index,
+    where,
+    message: error instanceof Error ? `${error.name}: ${error.message}` : String(error),
+  })
+
+/** Milliseconds of each success; a failure is told as an event and counts as none. */
+async function timed(
+  indexes: Iterable<number>,
+  width: number,
+  where: string,
+  work: (device: Device, index: number) => Promise<unknown>,
+) {
+  const ms: number[] = []
+  await inParallel(indexes, width, async (index) => {
+    const device = running.get(index)?.device
+    if (!device) return
+    const started = performance.now()
+    try {
+      await work(device, index)
+      ms.push(performance.now() - started)
+    } catch (error) {
+      fail(index, where, error)
+    }
+    done++
+    flushSoon()
+  })
+  return ms
+}
+
+const applied = (device: Device, digest: string) =>
+  device.reportTelemetry([
+    { event_id: randomUUID(), kind: 'policy_applied', at: new Date().toISOString(), policy_digest: digest },
+  ])
+
+/** Keeps one device current, until it is stopped or the server refuses it. */
+function keepCurrent(index: number, wait: number): void {
+  const one = running.get(index)
+  if (!one || (one.stop && !one.stop.signal.aborted)) return
+  const stop = new AbortController()
+  one.stop = stop
+  one.stopped = one.device
+    .runPolling({
+      signal: stop.signal,
+      wait,
+      onPolicy: (policy) => {
+        note(index, policy)
+        // Not awaited: telling must not hold up the next poll.
+        if (policy) applied(one.device, policy.digest).catch((error) => fail(index, 'telemetry', error))
+      },
+      onError: (error) => fail(index, 'polling', error),
+    })
+    .catch((error) => {
+      stop.abort()
+      if (error instanceof ApiError && error.status === 401) tell({ kind: 'refused', index, at: clock() })
+      else fail(index, 'polling', error)
+    })
+}
+
+const commands = {
+  /** One after the other up to `width` at a time; what fails is told as an event. */
+  enroll: async ({ baseUrl, jobs, width }: { baseUrl: string; jobs: EnrollJob[]; width: number }) => {
+    const ms: number[] = []
+    const enrolled: { index: number; id: string }[] = []
+    await inParallel(jobs, width, async ({ index, token, name, platform, wireguardKey }) => {
+      const started = performance.now()
+      try {
+        const described = {
+          name,
+          platform,
+          client_version: 'sim/1',
+          os_version: '15.0',
+          wireguard_public_key: wireguardKey,
+        }
+        const device = await enrollDevice({ baseUrl, token, device: described, dispatcher })
+        ms.push(performance.now() - started)
+        running.set(index, { device, stop: undefined, stopped: Promise.resolve() })
+        enrolled.push({ index, id: device.id })
+      } catch (error) {
+        fail(index, 'enroll', error)
+      }
+      done++
+      flushSoon()
+    })
+    return { ms, enrolled }
+  },
+  startPolling: async ({ wait, indexes }: { wait: number; indexes?: number[] }) => {
+    for (const index of indexes ?? running.keys()) keepCurrent(index, wait)
+  },
+  /** Ends the loops of these devices, or of all. */
+  stopPolling: async ({ indexes }: { indexes?: number[] }) => {
+    const some = indexes ? indexes.flatMap((index) => running.get(index) ?? []) : [...running.values()]
+    for (const { stop } of some) stop?.abort()
+    await Promise.all(some.map(({ stopped }) => stopped))
+  },
+  reportPosture: ({ reports, width }: { reports: [index: number, facts: Facts][]; width: number }) => {
+    const facts = new Map(reports)
+    return timed(facts.keys(), width, 'posture', (device, index) => device.reportPosture(facts.get(index) ?? {}))
+  },
+  /** Asks once, without waiting for a change: afterwards a device holds what the server says now. */
+  poll: ({ indexes, width }: { indexes: number[]; width: number }) =>
+    timed(indexes, width, 'digest', async (device, index) => {
+      const { changed } = await device.pollDigest()
+      if (!changed) return
+      const before = device.policy?.digest
+      const policy = await device.fetchBundle()
+      if (policy.digest !== before) note(index, policy)
+    }),
+  /** The next request of each device and how it ended; 0 is no answer. */
+  ask: async ({ indexes }: { indexes: number[] }): Promise<Asked[]> =>
+    Promise.all(
+      indexes.map(async (index) => {
+        const status = await statusOf(running.get(index)?.device.pollDigest())
+        return { index, status, at: clock() }
+      }),
+    ),
+  /** The gateways that each device may use. */
+  gateways: async ({ indexes, width }: { indexes: number[]; width: number }) => {
+    const offers: { index: number; gatewayIds: string[] }[] = []
+    await timed(indexes, width, 'gateway pools', async (device, index) => {
+      const { pools } = await device.gatewayPools()
+      offers.push({ index, gatewayIds: pools.flatMap(({ gateways }) => gateways.map((g) => g.gateway_id)) })
+    })
+    return offers
+  },
+  /** Tells the server about a session as the device sees it. */
+  tellSessions: ({
+    sessions,
+    width,
+  }: {
+    sessions: { index: number; gatewayId: string; sessionId: string; kind: 'connected' | 'disconnected' }[]
+    width: number
+  }) => {
+    const byIndex = new Map(sessions.map((session) => [session.index, session]))
+    return timed(byIndex.keys(), width, 'telemetry', async (device, index) => {
+      const session = byIndex.get(index)
+      if (!session) return
+      const { gatewayId, sessionId, kind } = session
+      const event = {
+        event_id: randomUUID(),
+        kind,
+        at: new Date().toISOString(),
+        gateway_id: gatewayId,
+        session_id: sessionId,
+        latency_ms: 12,
+      }
+      await device.reportTelemetry([event])
+    })
+  },
+}
+export type FleetCommands = typeof commands
+
+async function statusOf(answer: Promise<unknown> | undefined): Promise<number> {
+  try {
+    await answer
+    return 200
+  } catch (error) {
+    return error instanceof ApiError ? error.status : 0
+  }
+}
+
+const tell = serveCommands<FleetEvent>(commands)

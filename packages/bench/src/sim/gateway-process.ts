@@ -1,0 +1,205 @@
+import { randomBytes } from 'node:crypto'
+import { type Gateway, type GatewayState, type MeteringSample, openGateway } from '@holdfast/sdk'
+import { Agent } from 'undici'
+import { clock, within } from './in-parallel.ts'
+import { mintSessionId } from './session-id.ts'
+import { serveCommands } from './worker.ts'
+
+export type GatewayEvent =
+  | { kind: 'gone'; gatewayId: string; deviceIds: string[]; at: number }
+  | { kind: 'error'; gatewayId: string; where: string; message: string }
+export type Carried = { sessionId: string; deviceId: string; gatewayId: string; rx: number; tx: number; ended: boolean }
+type Session = Carried & { startedAt: string; endReason: string | undefined; reportedEnd: boolean }
+type Running = {
+  gateway: Gateway
+  stop: AbortController
+  stopped: Promise<void>
+  sessions: Map<string, Session>
+  woken: (() => void)[]
+}
+/** By gateway: the devices it must let in, each with the digest of its variant. */
+export type WantedPeers = {
+  gatewayId: string
+  peers: [deviceId: string, digest: string, userId: string | null, key: string][]
+}
+
+const dispatcher = new Agent({ keepAliveTimeout: 60_000 })
+const running = new Map<string, Running>()
+const fail = (gatewayId: string, where: string, error: unknown) =>
+  tell({
+    kind: 'error',
+    gatewayId,
+    where,
+    message: error instanceof Error ? `${error.name}: ${error.message}` : String(error),
+  })
+
+function startGateway(baseUrl: string, tenantId: string, { id, secret }: { id: string; secret: string }): void {
+  const gateway = openGateway({ baseUrl, tenantId, gatewayId: id, secret, dispatcher })
+  const stop = new AbortController()
+  const one: Running = { gateway, stop, stopped: Promise.resolve(), sessions: new Map(), woken: [] }
+  running.set(id, one)
+  one.stopped = gateway
+    .runPulling({
+      signal: stop.signal,
+      wait: 20,
+      onChange: ({ removedPeers, revokedDevices, revokedSessions }) => {
+        const deviceIds = [...removedPeers, ...revokedDevices]
+        if (deviceIds.length > 0) tell({ kind: 'gone', gatewayId: id, deviceIds, at: clock() })
+        cut(one, new Set(deviceIds), new Set(revokedSessions))
+        for (const wake of one.woken.splice(0)) wake()
+      },
+      onError: (error) => fail(id, 'pulling', error),
+    })
+    .catch((error) => fail(id, 'pulling', error))
+}
+
+/** A gateway lets go of those it may not carry any more; the next report says so. */
+function cut({ sessions }: Running, deviceIds: Set<string>, sessionIds: Set<string>): void {
+  for (const session of sessions.values()) {
+    if (session.ended || !(deviceIds.has(session.deviceId) || sessionIds.has(session.sessionId))) continue
+    session.ended = true
+    session.endReason = 'policy'
+  }
+}
+
+/** The first differences between what a gateway has and what it must have. */
+function peersAmiss(state: GatewayState | null, { gatewayId, peers }: WantedPeers): string[] {
+  const amiss: string[] = []
+  const held = state?.peers ?? new Map()
+  const addresses = new Set<string>()
+  for (const [deviceId, digest, userId, key] of peers) {
+    const peer = state?.peers.get(deviceId)
+    if (!peer) amiss.push(`${gatewayId}: ${deviceId} is missing`)
+    else if (peer.variant !== digest)
+      amiss.push(`${gatewayId}: ${deviceId} is under ${peer.variant}, expected ${digest}`)
+    else if (peer.user_id !== userId || peer.wireguard_public_key !== key)
+      amiss.push(`${gatewayId}: ${deviceId} has another user or key`)
+    for (const address of peer?.addresses ?? []) {
+      if (addresses.has(address)) amiss.push(`${gatewayId}: ${deviceId} shares the address ${address}`)
+      addresses.add(address)
+    }
+  }
+  const wanted = new Set(peers.map(([deviceId]) => deviceId))
+  for (const deviceId of held.keys())
+    if (!wanted.has(deviceId)) amiss.push(`${gatewayId}: ${deviceId} should not be a peer`)
+  return amiss
+}
+
+const commands = {
+  start: async ({
+    baseUrl,
+    tenantId,
+    gateways,
+  }: {
+    baseUrl: string
+    tenantId: string
+    gateways: { id: string; secret: string }[]
+  }) => {
+    for (const gateway of gateways) startGateway(baseUrl, tenantId, gateway)
+    await Promise.all(
+      [...running.values()].map(({ gateway }) => gateway.heartbeat({ active_sessions: 0, version: 'sim/1' })),
+    )
+  },
+  /** Waits until every gateway has exactly these peers; tells what is amiss when that takes longer than `seconds`. */
+  awaitPeers: async ({ wanted, seconds }: { wanted: WantedPeers[]; seconds: number }): Promise<string[]> => {
+    const deadline = performance.now() + seconds * 1000
+    const amiss: string[] = []
+    for (const each of wanted) {
+      const one = running.get(each.gatewayId)
+      if (!one) throw new Error(`${each.gatewayId} does not run`)
+      for (;;) {
+        const wake = new Promise<true>((resolve) => one.woken.push(() => resolve(true)))
+        const found = peersAmiss(one.gateway.state, each)
+        const left = (deadline - performance.now()) / 1000
+        if (found.length === 0) break
+        if (left > 0 && (await within(left, wake))) continue
+        amiss.push(...found)
+        break
+      }
+    }
+    return amiss
+  },
+  /** Opens a session for each device through its gateway; one that is not let in is answered without a session. */
+  openSessions: async ({ devices }: { devices: { deviceId: string; gatewayId: string }[] }) =>
+    devices.map(({ deviceId, gatewayId }) => {
+      const one = running.get(gatewayId)
+      if (!one?.gateway.state?.peers.has(deviceId)) return { deviceId, sessionId: null }
+      const sessionId = mintSessionId(Date.now(), randomBytes(16))
+      const startedAt = new Date().toISOString()
+      one.sessions.set(sessionId, {
+        sessionId,
+        deviceId,
+        gatewayId,
+        rx: 0,
+        tx: 0,
+        ended: false,
+        startedAt,
+        endReason: undefined,
+        reportedEnd: false,
+      })
+      return { deviceId, sessionId }
+    }),
+  endSessions: async ({ sessionIds }: { sessionIds: string[] }) => {
+    const ending = new Set(sessionIds)
+    for (const { sessions } of running.values())
+      for (const session of sessions.values())
+        if (ending.has(session.sessionId) && !session.ended) {
+          session.ended = true
+          session.endReason = 'disconnected'
+        }
+  },
+  /** Carries `bytes` and a little more on every open session, and reports; ended ones are reported a last time. */
+  meter: async ({ bytes }: { bytes: number }) => {
+    let accepted = 0
+    const rejected: string[] = []
+    await Promise.all(
+      [...running].map(async ([gatewayId, { gateway, sessions }]) => {
+        const samples = [...sessions.values()]
+          .filter((s) => !s.reportedEnd)
+          .map((session, i) => sampleOf(session, bytes + i))
+        const active_sessions = [...sessions.values()].filter((s) => !s.ended).length
+        const answer = await gateway.meter(samples, { load: { active_sessions } })
+        accepted += answer.accepted
+        for (const { index, error } of answer.rejected)
+          rejected.push(`${gatewayId}: ${samples[index]?.session_id}: ${error}`)
+        await gateway.heartbeat({ active_sessions, version: 'sim/1' })
+      }),
+    )
+    return { accepted, rejected }
+  },
+  carried: async (_: null): Promise<Carried[]> =>
+    [...running.values()].flatMap(({ sessions }) =>
+      [...sessions.values()].map(({ sessionId, deviceId, gatewayId, rx, tx, ended }) => ({
+        sessionId,
+        deviceId,
+        gatewayId,
+        rx,
+        tx,
+        ended,
+      })),
+    ),
+  stop: async (_: null) => {
+    for (const { stop } of running.values()) stop.abort()
+    await Promise.all([...running.values()].map(({ stopped }) => stopped))
+  },
+}
+export type GatewayCommands = typeof commands
+
+function sampleOf(session: Session, bytes: number): MeteringSample {
+  const [rx, tx] = [bytes, bytes * 3]
+  session.rx += rx
+  session.tx += tx
+  session.reportedEnd = session.ended
+  return {
+    session_id: session.sessionId,
+    device_id: session.deviceId,
+    state: session.ended ? 'ended' : 'active',
+    rx_bytes: rx,
+    tx_bytes: tx,
+    started_at: session.startedAt,
+    source_ip: '192.0.2.7',
+    ...(session.endReason && { end_reason: session.endReason }),
+  }
+}
+
+const tell = serveCommands<GatewayEvent>(commands)

@@ -1,0 +1,89 @@
+import { parseArgs } from 'node:util'
+
+export type Options = {
+  devices: number
+  gateways: number
+  processes: number
+  seed: number
+  kills: number
+  keep: boolean
+  /** A deployment that runs already, with a key of a platform administrator; undefined: one of our own. */
+  remote: { url: string; apiKey: string } | undefined
+}
+
+/** A mistake of the one who calls: one sentence. */
+export class UsageError extends Error {}
+
+export const help = `holdfast sim: a fleet of devices and gateways over HTTP, and a judge who knows what each of them must hold
+
+  npm run sim -- [options]
+
+  --devices N      devices (200)
+  --gateways N     gateways in three pools (3)
+  --processes N    processes that the devices are spread over (2)
+  --seed N         the same seed makes the same people, devices and policy (1)
+  --kill N         instead of the story: kill the server N times while it works, and look for what it had acknowledged
+  --url URL        a server that runs already, with --api-key or HOLDFAST_API_KEY; it must be empty of a sim's names
+  --api-key KEY    key of a platform administrator of that server
+  --keep           keep the data directory of the server that was started
+  --help
+
+Examples
+  npm run sim
+  npm run sim -- --devices 2000 --gateways 10
+  npm run sim -- --kill 20 --seed 7
+  npm run sim -- --url https://vpn.example.com --devices 50
+
+Exit code: 0 when every device and gateway held what it must, and nothing acknowledged was lost; 1 otherwise; 2 for a wrong call.
+`
+
+/** Undefined: help was asked for. Throws `UsageError`. */
+export function readOptions(args: string[], environmentKey: string | undefined): Options | undefined {
+  const { values } = parse(args)
+  if (values.help) return undefined
+  const apiKey = values['api-key'] ?? environmentKey
+  if (values.url !== undefined && !apiKey) throw new UsageError('--url needs --api-key or HOLDFAST_API_KEY.')
+  const kills = wholeNumber('--kill', values.kill, 0, 0, 1_000)
+  if (kills > 0 && values.url !== undefined) throw new UsageError('--kill needs a server of its own: leave out --url.')
+  const devices = wholeNumber('--devices', values.devices, 200, 20, 20_000)
+  return {
+    devices,
+    gateways: wholeNumber('--gateways', values.gateways, 3, 1, 200),
+    processes: wholeNumber('--processes', values.processes, 2, 1, 16),
+    seed: wholeNumber('--seed', values.seed, 1, 0, 4_294_967_295),
+    kills,
+    keep: values.keep ?? false,
+    remote: values.url !== undefined && apiKey ? { url: new URL(values.url).origin, apiKey } : undefined,
+  }
+}
+
+function parse(args: string[]) {
+  const text = { type: 'string' } as const
+  const flag = { type: 'boolean' } as const
+  try {
+    return parseArgs({
+      args,
+      options: {
+        devices: text,
+        gateways: text,
+        processes: text,
+        seed: text,
+        kill: text,
+        url: text,
+        'api-key': text,
+        keep: flag,
+        help: flag,
+      },
+    })
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error))
+  }
+}
+
+function wholeNumber(name: string, text: string | undefined, otherwise: number, min: number, max: number): number {
+  if (text === undefined) return otherwise
+  const value = Number(text)
+  if (!/^\d+$/.test(text) || value < min || value > max)
+    throw new UsageError(`${name} takes a whole number from ${min} to ${max}, not "${text}".`)
+  return value
+}

@@ -1,0 +1,70 @@
+import { type Client, createAdmin, signIn } from '@holdfast/sdk'
+import { adminPassword, type Deployment } from './deployment.ts'
+import type { Directory, SimDevice } from './directory.ts'
+import { inParallel } from './in-parallel.ts'
+
+const width = 16
+
+/** The key of a platform administrator, made by signing in as a person would. */
+export async function makeApiKey({ url }: Deployment): Promise<string> {
+  const { client } = await signIn({ baseUrl: url, username: 'admin', password: adminPassword })
+  const { secret } = await client.createApiKey({ body: { name: 'sim', role: 'platform_admin' } })
+  return secret
+}
+
+export const openAdmin = (baseUrl: string, apiKey: string): Client =>
+  createAdmin({ baseUrl, apiKey, headers: { 'user-agent': 'holdfast-sim' } })
+
+/** A simulation asks more in a minute than a person's script. Settled when the new limit holds. */
+export async function raiseLimit(admin: Client): Promise<void> {
+  await admin.updateSecuritySettings({ body: { api: { requests_per_minute_per_key: 10_000_000 } } })
+}
+
+export async function createGroups(admin: Client, { groups }: Directory): Promise<void> {
+  for (const group of groups) {
+    const made = await admin.changeGroup({ body: { operation: 'create', group: { name: group.name } } })
+    group.id = made.group.group_id
+  }
+}
+
+export const createUsers = (admin: Client, { users, groups }: Directory, advance: () => void): Promise<void> =>
+  inParallel(users, width, async (user) => {
+    const group_ids = groups.filter(({ name }) => user.groups.has(name)).map(({ id }) => id)
+    const { username, email } = user
+    const made = await admin.changeUser({ body: { operation: 'create', user: { username, email, group_ids } } })
+    user.id = made.user.user_id
+    advance()
+  })
+
+export async function createGateways(admin: Client, { pools, gateways }: Directory): Promise<void> {
+  for (const pool of pools) {
+    const made = await admin.createGatewayPool({ body: { name: pool.name, region: { code: pool.name } } })
+    pool.id = made.pool_id
+  }
+  await inParallel(gateways, 4, async (gateway) => {
+    const body = { name: gateway.name, endpoints: [{ host: `${gateway.name}.vpn.example`, port: 51_820, proto: 'udp' as const }] }
+    const made = await admin.createGateway({ params: { pool_id: gateway.pool.id }, body })
+    gateway.id = made.gateway.gateway_id
+    gateway.secret = made.secret
+  })
+}
+
+/** A token for each user, good for its devices; one for each crew, good for all of them. Answers the token of each device. */
+export async function createTokens(admin: Client, directory: Directory, advance: () => void): Promise<Map<SimDevice, string>> {
+  const tokens = new Map<SimDevice, string>()
+  const owned = Map.groupBy(directory.devices.filter(({ user }) => user), ({ user }) => user)
+  await inParallel(owned, width, async ([user, devices]) => {
+    if (!user) return
+    const body = { name: user.username, user_id: user.id, max_uses: devices.length, tags: user.tags }
+    const { token } = await admin.generateToken({ body })
+    for (const device of devices) tokens.set(device, token)
+    advance()
+  })
+  for (const { name, tags, groups, devices } of directory.crews) {
+    const group_ids = directory.groups.filter((group) => groups.includes(group.name)).map(({ id }) => id)
+    const { token } = await admin.generateToken({ body: { name, max_uses: 0, tags, group_ids } })
+    for (const device of devices) tokens.set(device, token)
+    advance()
+  }
+  return tokens
+}

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { startKit } from '../kit.ts'
+import { call, operation, send } from '../world.ts'
+
+test('bad input: each the right error of the right shape, never a 500, nothing half done', async (t) => {
+  const kit = await startKit(t)
+  const authorization = `Bearer ${kit.adminKey}`
+  const json = { authorization, 'content-type': 'application/json' }
+  const path = operation('generateToken').path
+  const deep = (n: number) => `{"name":${'['.repeat(n)}1${']'.repeat(n)}}`
+  const cases: Record<
+    string,
+    [headers: Record<string, string>, body: string | Buffer, status: number, error: string, names?: RegExp]
+  > = {
+    'broken JSON': [json, '{', 400, 'bad_request'],
+    'broken JSON without a credential': [{ 'content-type': 'application/json' }, '{', 401, 'unauthorized'],
+    'an empty body': [json, '', 400, 'bad_request'],
+    'a body over the limit': [json, JSON.stringify({ name: 'x'.repeat(1_100_000) }), 400, 'bad_request'],
+    'depth 10,000': [json, deep(10_000), 400, 'bad_request', /nested/],
+    'depth 40': [json, deep(40), 400, 'bad_request', /nested/],
+    'a name given twice': [json, '{"name":"a","name":"b"}', 400, 'bad_request', /name/],
+    __proto__: [json, '{"__proto__":{"admin":true}}', 400, 'bad_request', /__proto__/],
+    'constructor.prototype': [json, '{"constructor":{"prototype":{}}}', 422, 'validation_error', /constructor/],
+    NUL: [json, '{"name":"a\\u0000b"}', 422, 'validation_error', /NUL/],
+    'invalid UTF-8': [
+      json,
+      Buffer.concat([Buffer.from('{"name":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}')]),
+      400,
+      'bad_request',
+      /UTF-8/,
+    ],
+    'a lone surrogate': [json, '{"name":"\\ud800"}', 422, 'validation_error', /surrogate|Unicode/],
+    'an unknown field': [json, '{"nmae":"x"}', 422, 'validation_error', /nmae/],
+    'a wrong type': [json, '{"max_uses":"5"}', 422, 'validation_error', /max_uses/],
+    'a fraction': [json, '{"max_uses":1.5}', 422, 'validation_error', /max_uses/],
+    'a number too large': [json, '{"max_uses":9007199254740993}', 422, 'validation_error', /9007199254740993/],
+    'not an object': [json, '[]', 422, 'validation_error'],
+    null: [json, 'null', 422, 'validation_error'],
+    'an id of another kind': [json, `{"user_id":"dev_01jxz3c9dqf7vr2m8k4s6t0b5w"}`, 422, 'validation_error', /user_id/],
+    'no content type': [{ authorization }, '{}', 400, 'bad_request', /application\/json/],
+    'text/plain': [{ authorization, 'content-type': 'text/plain' }, '{}', 400, 'bad_request', /application\/json/],
+    'a form': [{ authorization, 'content-type': 'application/x-www-form-urlencoded' }, 'name=x', 400, 'bad_request'],
+    'UTF-16': [{ authorization, 'content-type': 'application/json; charset=utf-16' }, '{}', 400, 'bad_request'],
+    'a tab after the type': [
+      { authorization, 'content-type': 'application/json\t' },
+      '{"nmae":1}',
+      422,
+      'validation_error',
+    ],
+    gzip: [{ ...json, 'content-encoding': 'gzip' }, gzipSync('{}'), 400, 'bad_request', /Content-Encoding/],
+    'a key that is no key': [{ ...json, 'idempotency-key': 'a b' }, '{}', 400, 'bad_request', /Idempotency-Key/],
+  }
+  for (const [what, [headers, body, status, error, names]] of Object.entries(cases)) {
+    const answer = await send(kit, 'POST', path, headers, body)
+    assert.deepEqual([answer.status, answer.json.error], [status, error], `${what}: ${answer.text.slice(0, 300)}`)
+    assert.equal(answer.json.request_id, answer.headers['x-request-id'], what)
+    assert.equal(typeof answer.json.detail, 'string', what)
+    assert.deepEqual(
+      Object.keys(answer.json).filter((k) => !['error', 'detail', 'request_id', 'errors'].includes(k)),
+      [],
+      what,
+    )
+    if (names) assert.match(answer.text, names, what)
+    assert.doesNotMatch(answer.text, /FST_|node_modules|at .*\.ts/, what)
+  }
+  assert.deepEqual((await kit.admin.listTokens()).items, [], 'nothing was made')
+})
+
+test('query parameters: unknown, repeated and unreadable ones are 400 and named', async (t) => {
+  const kit = await startKit(t)
+  const get = (query: string) =>
+    call(kit, operation('listDevices'), () => ({ authorization: `Bearer ${kit.adminKey}` }), undefined, query)
+  for (const [query, names] of [
+    ['?surprise=1', /surprise/],
+    ['?limit=0', /limit/],
+    ['?limit=201', /limit/],
+    ['?limit=abc', /limit/],
+    ['?limit=1&limit=2', /limit/],
+    ['?status=asleep', /status/],
+    ['?sort=serial', /sort/],
+    ['?cursor=nonsense', /cursor/],
+    ['?user_id=dev_01jxz3c9dqf7vr2m8k4s6t0b5w', /user_id/],
+    ['?__proto__=1', /__proto__/],
+  ] as const) {
+    const answer = await get(query)
+    assert.deepEqual([answer.status, answer.json.error], [400, 'bad_request'], `${query}: ${answer.text}`)
+    assert.match(answer.text, names)
+  }
+  for (const query of ['', '?limit=1', '?q=%25', "?q=' or 1=1 --", '?sort=-name&status=active'])
+    assert.equal((await get(query)).status, 200, query)
+})
+
+test('a cursor belongs to its list, tenant and filter', async (t) => {
+  const kit = await startKit(t)
+  for (let i = 0; i < 5; i++) await kit.admin.generateToken({ body: { name: `t${i}` } })
+  const first = await kit.admin.listTokens({ query: { limit: 2 } })
+  const second = await kit.admin.listTokens({ query: { limit: 2, cursor: first.next_cursor! } })
+  const third = await kit.admin.listTokens({ query: { limit: 2, cursor: second.next_cursor! } })
+  assert.deepEqual(
+    [...first.items, ...second.items, ...third.items].map((x) => x.name),
+    ['t4', 't3', 't2', 't1', 't0'],
+  )
+  assert.equal(third.next_cursor, null)
+  const cursor = first.next_cursor!
+  await assert.rejects(kit.admin.listTokens({ query: { cursor, status: 'active' } }), /cursor/)
+  await assert.rejects(kit.admin.listDevices({ query: { cursor } }), /cursor/)
+  const other = await kit.as('tenant_admin', await kit.newTenant())
+  await assert.rejects(other.listTokens({ query: { cursor } }), /cursor/)
+  await assert.rejects(kit.admin.listTokens({ query: { cursor: `${cursor.slice(0, -2)}AA` } }), /cursor/)
+})

@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createProof, generateKey } from '@holdfast/crypto'
+import { startKit, times } from '../kit.ts'
+import { bearer, call, deviceCaller, enrollRaw, operation, type Raw, send } from '../world.ts'
+
+const digest = operation('policyDigest')
+const report = operation('reportPosture')
+const withoutId = ({ status, text }: Raw) => `${status} ${text.replace(/"request_id":"[^"]+"/, '')}`
+
+test('whoever steals a credential without its key, or replays or bends a proof, gets the same 401', async (t) => {
+  const kit = await startKit(t)
+  const { token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
+  const device = await enrollRaw(kit, token)
+  const other = await enrollRaw(kit, token, 'other')
+  const now = new Date()
+  const url = kit.publicUrl + digest.path
+  const proof = (more: Partial<Parameters<typeof createProof>[1]> = {}, key = device.key) =>
+    createProof(key, { method: 'GET', url, accessToken: device.credential, now, ...more })
+  const authorization = `Bearer ${device.credential}`
+  const attempts: Record<string, Record<string, string>> = {
+    'no proof': { authorization },
+    'a proof by another key': { authorization, dpop: proof({}, generateKey('ES256').privateJwk) },
+    "another device's proof": { authorization, dpop: proof({ accessToken: other.credential }, other.key) },
+    'a proof for another method': { authorization, dpop: proof({ method: 'POST' }) },
+    'a proof for another URL': { authorization, dpop: proof({ url: kit.publicUrl + report.path }) },
+    'a proof for another host': { authorization, dpop: proof({ url: `http://127.0.0.1${digest.path}` }) },
+    'a proof for another credential': { authorization, dpop: proof({ accessToken: other.credential }) },
+    'a proof from an hour ago': { authorization, dpop: proof({ now: new Date(now.getTime() - 3_600_000) }) },
+    'a proof from the future': { authorization, dpop: proof({ now: new Date(now.getTime() + 60_000) }) },
+    'a proof that is none': { authorization, dpop: 'nonsense' },
+    'two proofs': { authorization, dpop: `${proof()}, ${proof()}` },
+    'a bent credential': { authorization: `${authorization.slice(0, -2)}AA`, dpop: proof() },
+  }
+  const answers = new Set<string>()
+  for (const [what, headers] of Object.entries(attempts)) {
+    const answer = await send(kit, 'GET', digest.path, headers)
+    assert.equal(answer.status, 401, what)
+    answers.add(withoutId(answer))
+  }
+  assert.equal(answers.size, 1, [...answers].join('\n'))
+  assert.equal((await send(kit, 'GET', digest.path, { authorization, dpop: proof() })).status, 200)
+})
+
+test('a proof counts once: on a read for this replica, on a change for all of them, twenty at a time', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const { token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
+  const device = await enrollRaw(kit, token)
+  const [first, second] = kit.replicas
+  const read = device.caller('GET', kit.publicUrl + digest.path)
+  assert.equal((await send(kit, 'GET', digest.path, read)).status, 200)
+  assert.equal((await send(kit, 'GET', digest.path, read)).status, 401)
+
+  const change = { 'content-type': 'application/json', ...device.caller('POST', kit.publicUrl + report.path) }
+  const body = JSON.stringify({ facts: { 'disk.encrypted': true } })
+  const statuses = await times(
+    20,
+    async (i) => (await send({ ...kit, ...(i % 2 ? first! : second!) }, 'POST', report.path, change, body)).status,
+  )
+  assert.deepEqual(statuses.filter((s) => s === 200).length, 1, String(statuses))
+  assert.ok(statuses.every((s) => s === 200 || s === 401))
+})
+
+test('renewal: a new generation and key, the old one until the new is used, once of twenty at a time', async (t) => {
+  const kit = await startKit(t)
+  const { token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
+  const device = await enrollRaw(kit, token)
+  const renew = operation('renewCredential')
+  const { privateJwk } = generateKey('ES256')
+  const renewWith = () => {
+    const url = kit.publicUrl + renew.path
+    const newProof = createProof(privateJwk, { method: 'POST', url, accessToken: device.credential, now: new Date() })
+    const { d: _, ...publicJwk } = privateJwk
+    return call(kit, renew, (m, u) => ({ ...device.caller(m, u), 'dpop-new-key': newProof }), {
+      new_public_key: publicJwk,
+    })
+  }
+  const answers = await times(20, renewWith)
+  const renewed = answers.filter((a) => a.status === 200)
+  assert.ok(renewed.length >= 1, answers[0]!.text)
+  assert.ok(
+    answers.every((a) => a.status === 200 || a.status === 422),
+    answers.map((a) => a.status).join(),
+  )
+  const fresh = deviceCaller(String(renewed.at(-1)!.json.credential), privateJwk)
+
+  assert.equal(
+    (await call(kit, digest, device.caller)).status,
+    200,
+    'the old generation works until the new one is used',
+  )
+  assert.equal(
+    (await call(kit, digest, deviceCaller(String(renewed[0]!.json.credential), device.key))).status,
+    401,
+    'the old key no longer fits',
+  )
+  assert.equal((await call(kit, digest, fresh)).status, 200)
+  assert.equal((await call(kit, digest, device.caller)).status, 401, 'the old generation ended')
+  assert.equal((await call(kit, digest, fresh)).status, 200)
+})
+
+test('an enrollment token is used as often as it says, however many devices come at once', async (t) => {
+  const kit = await startKit(t)
+  const { token, enrollment_token } = await kit.admin.generateToken({ body: { max_uses: 5 } })
+  const outcomes = await times(20, (i) =>
+    enrollRaw(kit, token, `d${i}`).then(
+      () => 'enrolled',
+      (e: Error) => e.message.slice(0, 23),
+    ),
+  )
+  assert.equal(outcomes.filter((o) => o === 'enrolled').length, 5)
+  assert.ok(
+    outcomes.every((o) => o === 'enrolled' || o.endsWith('401')),
+    outcomes.join(),
+  )
+  const after = await kit.admin.getToken({ params: { token_id: enrollment_token.token_id } })
+  assert.deepEqual([after.uses, after.status], [5, 'exhausted'])
+  assert.equal((await kit.admin.listDevices()).items.length, 5)
+  const numbers = new Set((await kit.admin.listDevices()).items.map((d) => d.addresses.ipv4))
+  assert.equal(numbers.size, 5, 'each device has its own address')
+})
+
+test('a lost answer is asked for again under its Idempotency-Key: one device, the same credential', async (t) => {
+  const kit = await startKit(t)
+  const { token } = await kit.admin.generateToken({ body: {} })
+  const { privateJwk } = generateKey('ES256')
+  const caller = deviceCaller(token, privateJwk)
+  const enroll = operation('enroll')
+  const ask = (name = 'laptop') =>
+    call(kit, enroll, (m, u) => ({ ...caller(m, u), 'idempotency-key': 'once' }), {
+      device: { name, platform: 'linux' },
+    })
+  const first = await ask()
+  const again = await ask()
+  assert.equal(first.status, 201)
+  assert.deepEqual([again.status, again.text, again.headers['idempotency-replayed']], [201, first.text, 'true'])
+  assert.equal((await ask('another')).status, 422)
+  assert.equal((await kit.admin.listDevices()).items.length, 1)
+})
+
+test('the terms of a token are kept: platform, address, approval, kind, revocation, expiry', async (t) => {
+  const kit = await startKit(t)
+  const attempt = async (terms: Parameters<typeof kit.admin.generateToken>[0]['body']) => {
+    const { token } = await kit.admin.generateToken({ body: terms })
+    return enrollRaw(kit, token).then(
+      (d) => d,
+      (e: Error) => e.message,
+    )
+  }
+  assert.match(String(await attempt({ platforms: ['windows'] })), /403.*windows/)
+  assert.match(String(await attempt({ allowed_cidrs: ['203.0.113.0/24'] })), /403.*address/)
+  assert.match(String(await attempt({ kind: 'bootstrap' })), /403.*bootstrap/)
+  const waiting = await attempt({ requires_approval: true, tags: ['kiosk'] })
+  assert.ok(typeof waiting === 'object')
+  const pending = await kit.admin.getDevice({ params: { device_id: waiting.id } })
+  assert.deepEqual([pending.status, pending.tags], ['pending', ['kiosk']])
+  const { token, enrollment_token } = await kit.admin.generateToken({ body: {} })
+  await kit.admin.revokeToken({ params: { token_id: enrollment_token.token_id } })
+  assert.equal((await call(kit, operation('enroll'), bearer(token), {})).status, 401)
+})
+
+test('a device out of the fleet is out at once: suspended, revoked, its user suspended', async (t) => {
+  const kit = await startKit(t)
+  const { user } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'ada' } } })
+  const { token } = await kit.admin.generateToken({ body: { max_uses: 0, user_id: user.user_id } })
+  const device = await enrollRaw(kit, token)
+  const status = async () => (await call(kit, digest, device.caller)).status
+  assert.equal(await status(), 200)
+  for (const [operationName, expected] of [
+    ['suspend', 401],
+    ['reactivate', 200],
+  ] as const) {
+    await kit.admin.changeDevice({ body: { operation: operationName, device_id: device.id } })
+    assert.equal(await status(), expected, operationName)
+  }
+  await kit.admin.changeUser({ body: { operation: 'suspend', user_id: user.user_id } })
+  assert.equal(await status(), 401, 'user suspended')
+  await kit.admin.changeUser({ body: { operation: 'reactivate', user_id: user.user_id } })
+  assert.equal(await status(), 200, 'user reactivated')
+  const outcomes = await times(20, () =>
+    kit.admin.changeDevice({ body: { operation: 'revoke', device_id: device.id } }),
+  )
+  assert.equal(outcomes.filter((o) => o.changed).length, 1, 'one of twenty revocations moved it')
+  assert.equal(await status(), 401, 'revoked')
+  const events = await kit.admin.listAuditEvents({ query: { kind: 'device.changed', target_id: device.id } })
+  assert.equal(events.items.filter((e) => (e as Record<string, unknown>).operation === 'revoke').length, 1)
+  await assert.rejects(
+    kit.admin.changeDevice({ body: { operation: 'reactivate', device_id: device.id } }),
+    /revoked, which is final/,
+  )
+})
