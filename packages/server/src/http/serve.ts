@@ -137,7 +137,7 @@ function runEndpoint(deps: HttpDeps, name: Operation, endpoint: Endpoint) {
         if (admission.authenticateBody) await admission.authenticateBody(request)
         validateParams?.(request.params)
         const query = readQuery(admission.search)
-        const body = endpoint.body ? (request.body ?? {}) : unexpectedBody(request.body)
+        const body = endpoint.body ? (request.body === undefined ? {} : request.body) : unexpectedBody(request.body)
         validateBody?.(body)
         const call = {
           actor: admission.actor,
