@@ -43,6 +43,7 @@ const poolFields = {
   address_cidrs: Cidrs,
   health_threshold: Type.Integer({
     minimum: 0,
+    maximum: 1_000_000,
     description: 'Healthy gateways below which the pool counts as degraded',
   }),
 }

@@ -25,6 +25,7 @@ export type SimDevice = {
   /** The last posture report; null when it never reported. */
   facts: Facts | null
   status: 'active' | 'suspended' | 'revoked'
+  channel: 'auto' | 'canary' | 'stable'
 }
 export type SimPool = { name: string; id: string }
 export type SimGateway = { name: string; id: string; secret: string; pool: SimPool }
@@ -81,6 +82,7 @@ export function planDirectory(random: Random, { devices, gateways }: { devices: 
       tags: crew?.tags ?? user?.tags ?? [],
       facts: null,
       status: 'active',
+      channel: 'auto',
     }
     crew?.devices.push(device)
     return device

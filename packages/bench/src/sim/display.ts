@@ -17,7 +17,8 @@ export function createDisplay(out: NodeJS.WriteStream, errors: () => number): Di
       let done = 0
       const describe = (state: string) => {
         const seconds = (performance.now() - started) / 1000
-        const parts = total > 0 ? `${String(done).padStart(6)} / ${String(total).padEnd(6)} ${rate(done, seconds)}` : ' '.repeat(27)
+        const parts =
+          total > 0 ? `${String(done).padStart(6)} / ${String(total).padEnd(6)} ${rate(done, seconds)}` : ' '.repeat(27)
         return `${state} ${name.padEnd(44)} ${parts} ${seconds.toFixed(1).padStart(6)} s  ${errors()} errors`
       }
       const draw = () => out.write(isLive ? `\r\x1b[2K${describe('…')}` : `${describe('…')}\n`)

@@ -26,14 +26,17 @@ let flushing: NodeJS.Timeout | undefined
 
 /** Events go to the parent in batches, so that 2,000 devices do not become 2,000 messages. */
 function flushSoon(): void {
-  flushing ??= setTimeout(() => {
-    flushing = undefined
-    if (held.length > 0) tell({ kind: 'held', held, contents })
-    if (done > 0) tell({ kind: 'done', count: done })
-    held = []
-    contents = []
-    done = 0
-  }, 20)
+  flushing ??= setTimeout(flush, 20)
+}
+
+function flush(): void {
+  clearTimeout(flushing)
+  flushing = undefined
+  if (held.length > 0) tell({ kind: 'held', held, contents })
+  if (done > 0) tell({ kind: 'done', count: done })
+  held = []
+  contents = []
+  done = 0
 }
 
 function note(index: number, policy: DevicePolicy | null): void {
@@ -80,6 +83,7 @@ async function timed(
     done++
     flushSoon()
   })
+  flush()
   return ms
 }
 
@@ -137,6 +141,7 @@ const commands = {
       done++
       flushSoon()
     })
+    flush()
     return { ms, enrolled }
   },
   startPolling: async ({ wait, indexes }: { wait: number; indexes?: number[] }) => {

@@ -1,6 +1,6 @@
 import type { PolicyContent } from '@holdfast/sdk'
-import type { Facts, SimDevice } from './directory.ts'
 import type { Complaints } from './complaints.ts'
+import type { Facts, SimDevice } from './directory.ts'
 import type { FleetCommands, FleetEvent, Held } from './fleet-process.ts'
 import { within } from './in-parallel.ts'
 import { startWorker, type Worker } from './worker.ts'
@@ -11,7 +11,10 @@ const width = 24
 /** The devices, spread over processes, and what each of them holds as it told us. */
 export type Fleet = ReturnType<typeof startFleet>
 
-export function startFleet(processes: number, { complaints, forgives }: { complaints: Complaints; forgives: (index: number) => boolean }) {
+export function startFleet(
+  processes: number,
+  { complaints, forgives }: { complaints: Complaints; forgives: (index: number) => boolean },
+) {
   const held = new Map<number, Held>()
   const contents = new Map<string, PolicyContent>()
   const listeners = new Set<(event: FleetEvent) => void>()
@@ -29,7 +32,11 @@ export function startFleet(processes: number, { complaints, forgives }: { compla
   )
 
   /** Gives each process its part; a device always belongs to the same one. */
-  async function each<T, R>(items: readonly T[], indexOf: (item: T) => number, ask: (worker: Worker<FleetCommands>, part: T[]) => Promise<R>) {
+  async function each<T, R>(
+    items: readonly T[],
+    indexOf: (item: T) => number,
+    ask: (worker: Worker<FleetCommands>, part: T[]) => Promise<R>,
+  ) {
     const parts = Map.groupBy(items, (item) => indexOf(item) % processes)
     return Promise.all(
       [...parts].map(([n, part]) => {
@@ -53,11 +60,25 @@ export function startFleet(processes: number, { complaints, forgives }: { compla
   return {
     held,
     contents,
-    enroll: async (baseUrl: string, jobs: readonly { device: SimDevice; token: string }[], advance: (count: number) => void) => {
-      const parts = each(jobs, ({ device }) => device.index, (worker, part) => {
-        const asked = part.map(({ device: { index, name, platform, wireguardKey }, token }) => ({ index, token, name, platform, wireguardKey }))
-        return worker.call('enroll', { baseUrl, jobs: asked, width })
-      })
+    enroll: async (
+      baseUrl: string,
+      jobs: readonly { device: SimDevice; token: string }[],
+      advance: (count: number) => void,
+    ) => {
+      const parts = each(
+        jobs,
+        ({ device }) => device.index,
+        (worker, part) => {
+          const asked = part.map(({ device: { index, name, platform, wireguardKey }, token }) => ({
+            index,
+            token,
+            name,
+            platform,
+            wireguardKey,
+          }))
+          return worker.call('enroll', { baseUrl, jobs: asked, width })
+        },
+      )
       const answers = await counted(advance, parts)
       return { ms: answers.flatMap(({ ms }) => ms), enrolled: answers.flatMap(({ enrolled }) => enrolled) }
     },
@@ -66,20 +87,48 @@ export function startFleet(processes: number, { complaints, forgives }: { compla
     stopPolling: (indexes: readonly number[]) =>
       each(indexes, itself, (worker, part) => worker.call('stopPolling', { indexes: part })),
     reportPosture: async (reports: readonly [number, Facts][], advance: (count: number) => void) =>
-      (await counted(advance, each(reports, ([index]) => index, (worker, part) => worker.call('reportPosture', { reports: part, width })))).flat(),
+      (
+        await counted(
+          advance,
+          each(
+            reports,
+            ([index]) => index,
+            (worker, part) => worker.call('reportPosture', { reports: part, width }),
+          ),
+        )
+      ).flat(),
     poll: async (indexes: readonly number[], advance: (count: number) => void) =>
-      (await counted(advance, each(indexes, itself, (worker, part) => worker.call('poll', { indexes: part, width })))).flat(),
+      (
+        await counted(
+          advance,
+          each(indexes, itself, (worker, part) => worker.call('poll', { indexes: part, width })),
+        )
+      ).flat(),
     ask: async (indexes: readonly number[]) =>
       (await each(indexes, itself, (worker, part) => worker.call('ask', { indexes: part }))).flat(),
     gateways: async (indexes: readonly number[]) =>
       (await each(indexes, itself, (worker, part) => worker.call('gateways', { indexes: part, width }))).flat(),
-    tellSessions: async (sessions: readonly { index: number; gatewayId: string; sessionId: string; kind: 'connected' | 'disconnected' }[]) =>
-      (await each(sessions, ({ index }) => index, (worker, part) => worker.call('tellSessions', { sessions: part, width }))).flat(),
+    tellSessions: async (
+      sessions: readonly { index: number; gatewayId: string; sessionId: string; kind: 'connected' | 'disconnected' }[],
+    ) =>
+      (
+        await each(
+          sessions,
+          ({ index }) => index,
+          (worker, part) => worker.call('tellSessions', { sessions: part, width }),
+        )
+      ).flat(),
     /** Settles when `isThere` holds for every device, or when the time is over; tells those that are there. */
-    awaitHeld: async (indexes: readonly number[], seconds: number, isThere: (held: Held | undefined, index: number) => boolean, advance: (count: number) => void) => {
+    awaitHeld: async (
+      indexes: readonly number[],
+      seconds: number,
+      isThere: (held: Held | undefined, index: number) => boolean,
+      advance: (count: number) => void,
+    ) => {
       const missing = new Set(indexes)
       const look = (some: Iterable<number>) => {
-        for (const index of some) if (missing.has(index) && isThere(held.get(index), index) && missing.delete(index)) advance(1)
+        for (const index of some)
+          if (missing.has(index) && isThere(held.get(index), index) && missing.delete(index)) advance(1)
       }
       let arrived = () => {}
       const all = new Promise<true>((resolve) => {

@@ -16,6 +16,7 @@ type Running = {
   stopped: Promise<void>
   sessions: Map<string, Session>
   woken: (() => void)[]
+  beat: NodeJS.Timeout | undefined
 }
 /** By gateway: the devices it must let in, each with the digest of its variant. */
 export type WantedPeers = {
@@ -36,7 +37,7 @@ const fail = (gatewayId: string, where: string, error: unknown) =>
 function startGateway(baseUrl: string, tenantId: string, { id, secret }: { id: string; secret: string }): void {
   const gateway = openGateway({ baseUrl, tenantId, gatewayId: id, secret, dispatcher })
   const stop = new AbortController()
-  const one: Running = { gateway, stop, stopped: Promise.resolve(), sessions: new Map(), woken: [] }
+  const one: Running = { gateway, stop, stopped: Promise.resolve(), sessions: new Map(), woken: [], beat: undefined }
   running.set(id, one)
   one.stopped = gateway
     .runPulling({
@@ -51,6 +52,20 @@ function startGateway(baseUrl: string, tenantId: string, { id, secret }: { id: s
       onError: (error) => fail(id, 'pulling', error),
     })
     .catch((error) => fail(id, 'pulling', error))
+}
+
+/** A gateway that falls silent is taken for dead after a minute. Settles with the first beat. */
+async function keepBeating(gatewayId: string, one: Running): Promise<void> {
+  const beat = () =>
+    one.gateway.heartbeat({
+      active_sessions: [...one.sessions.values()].filter((s) => !s.ended).length,
+      version: 'sim/1',
+    })
+  const { next_heartbeat_seconds } = await beat()
+  one.beat = setInterval(
+    () => beat().catch((error) => fail(gatewayId, 'heartbeat', error)),
+    next_heartbeat_seconds * 1000,
+  )
 }
 
 /** A gateway lets go of those it may not carry any more; the next report says so. */
@@ -96,9 +111,7 @@ const commands = {
     gateways: { id: string; secret: string }[]
   }) => {
     for (const gateway of gateways) startGateway(baseUrl, tenantId, gateway)
-    await Promise.all(
-      [...running.values()].map(({ gateway }) => gateway.heartbeat({ active_sessions: 0, version: 'sim/1' })),
-    )
+    await Promise.all([...running].map(([gatewayId, one]) => keepBeating(gatewayId, one)))
   },
   /** Waits until every gateway has exactly these peers; tells what is amiss when that takes longer than `seconds`. */
   awaitPeers: async ({ wanted, seconds }: { wanted: WantedPeers[]; seconds: number }): Promise<string[]> => {
@@ -148,6 +161,20 @@ const commands = {
           session.endReason = 'disconnected'
         }
   },
+  /** Waits until these sessions were cut; answers those that were not in `seconds`. */
+  awaitCut: async ({ sessionIds, seconds }: { sessionIds: string[]; seconds: number }): Promise<string[]> => {
+    const deadline = performance.now() + seconds * 1000
+    const left: string[] = []
+    for (const sessionId of sessionIds) {
+      const one = [...running.values()].find(({ sessions }) => sessions.has(sessionId))
+      while (one && !one.sessions.get(sessionId)?.ended && performance.now() < deadline) {
+        const wake = new Promise<true>((resolve) => one.woken.push(() => resolve(true)))
+        await within((deadline - performance.now()) / 1000, wake)
+      }
+      if (!one?.sessions.get(sessionId)?.ended) left.push(sessionId)
+    }
+    return left
+  },
   /** Carries `bytes` and a little more on every open session, and reports; ended ones are reported a last time. */
   meter: async ({ bytes }: { bytes: number }) => {
     let accepted = 0
@@ -162,7 +189,6 @@ const commands = {
         accepted += answer.accepted
         for (const { index, error } of answer.rejected)
           rejected.push(`${gatewayId}: ${samples[index]?.session_id}: ${error}`)
-        await gateway.heartbeat({ active_sessions, version: 'sim/1' })
       }),
     )
     return { accepted, rejected }
@@ -179,7 +205,10 @@ const commands = {
       })),
     ),
   stop: async (_: null) => {
-    for (const { stop } of running.values()) stop.abort()
+    for (const { stop, beat } of running.values()) {
+      clearInterval(beat)
+      stop.abort()
+    }
     await Promise.all([...running.values()].map(({ stopped }) => stopped))
   },
 }

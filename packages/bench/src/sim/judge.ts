@@ -13,7 +13,15 @@ export type InForce = {
   canary: { document: PolicyDocument; must: (device: SimDevice) => boolean; share: number } | undefined
 }
 
-export function createJudge({ directory, fleet, complaints }: { directory: Directory; fleet: Fleet; complaints: Complaints }) {
+export function createJudge({
+  directory,
+  fleet,
+  complaints,
+}: {
+  directory: Directory
+  fleet: Fleet
+  complaints: Complaints
+}) {
   const readings = new Map<string, { policy: ExpectedPolicy; key: string; isCanary: boolean }>()
   const reading = (digest: string | null | undefined) => {
     const known = digest ? readings.get(digest) : undefined
@@ -49,7 +57,8 @@ export function createJudge({ directory, fleet, complaints }: { directory: Direc
       for (const device of usable) {
         const want = expected(force, device, now)
         const got = reading(fleet.held.get(device.index)?.digest)
-        if (got?.key !== keyOf(want)) complaints.mismatch(`${device.name} ${device.id}: ${difference(want, got?.policy)}`)
+        if (got?.key !== keyOf(want))
+          complaints.mismatch(`${device.name} ${device.id}: ${difference(want, got?.policy)}`)
       }
       return usable.length
     },

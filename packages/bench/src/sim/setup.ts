@@ -42,7 +42,10 @@ export async function createGateways(admin: Client, { pools, gateways }: Directo
     pool.id = made.pool_id
   }
   await inParallel(gateways, 4, async (gateway) => {
-    const body = { name: gateway.name, endpoints: [{ host: `${gateway.name}.vpn.example`, port: 51_820, proto: 'udp' as const }] }
+    const body = {
+      name: gateway.name,
+      endpoints: [{ host: `${gateway.name}.vpn.example`, port: 51_820, proto: 'udp' as const }],
+    }
     const made = await admin.createGateway({ params: { pool_id: gateway.pool.id }, body })
     gateway.id = made.gateway.gateway_id
     gateway.secret = made.secret
@@ -50,9 +53,16 @@ export async function createGateways(admin: Client, { pools, gateways }: Directo
 }
 
 /** A token for each user, good for its devices; one for each crew, good for all of them. Answers the token of each device. */
-export async function createTokens(admin: Client, directory: Directory, advance: () => void): Promise<Map<SimDevice, string>> {
+export async function createTokens(
+  admin: Client,
+  directory: Directory,
+  advance: () => void,
+): Promise<Map<SimDevice, string>> {
   const tokens = new Map<SimDevice, string>()
-  const owned = Map.groupBy(directory.devices.filter(({ user }) => user), ({ user }) => user)
+  const owned = Map.groupBy(
+    directory.devices.filter(({ user }) => user),
+    ({ user }) => user,
+  )
   await inParallel(owned, width, async ([user, devices]) => {
     if (!user) return
     const body = { name: user.username, user_id: user.id, max_uses: devices.length, tags: user.tags }

@@ -12,7 +12,11 @@ export function formatSummary(rows: readonly Row[]): string {
   const cells = rows.map((row) =>
     'value' in row
       ? [row.name, row.value]
-      : [row.name, String(row.samples.length), ...[0.5, 0.99, 1].map((share) => milliseconds(percentile(row.samples, share)))],
+      : [
+          row.name,
+          String(row.samples.length),
+          ...[0.5, 0.99, 1].map((share) => milliseconds(percentile(row.samples, share))),
+        ],
   )
   const widths = head.map((title, i) => Math.max(title.length, ...cells.map((c) => c[i]?.length ?? 0)))
   const line = (texts: readonly string[]) =>

@@ -16,6 +16,7 @@ export function createQueryReader(schema: TSchema | undefined): (search: string)
     for (const [name, text] of new URLSearchParams(search)) {
       const property = Object.hasOwn(properties, name) ? properties[name] : undefined
       if (!property) fail('bad_request', `${name.slice(0, 64)}: is not a parameter of this route`)
+      if (text.includes('\0')) fail('bad_request', `${name}: contains the character NUL`)
       if (name in query) fail('bad_request', `${name}: is given twice`)
       query[name] = convert(text, property.type)
     }

@@ -71,6 +71,8 @@ export function createHttp(deps: HttpDeps): FastifyInstance {
     keepAliveTimeout: 72_000,
     connectionTimeout: 0,
     forceCloseConnections: 'idle',
+    // While stopping, a connection that is still open gets real answers; no new one is accepted.
+    return503OnClosing: false,
     // A path that can't be decoded is an unknown path: credentials first.
     frameworkErrors: (_e: unknown, request: FastifyRequest, reply: FastifyReply) =>
       void refuseUnknown(deps, request, reply),

@@ -81,6 +81,7 @@ test('query parameters: unknown, repeated and unreadable ones are 400 and named'
     ['?status=asleep', /status/],
     ['?sort=serial', /sort/],
     ['?cursor=nonsense', /cursor/],
+    ['?q=%00', /q: contains the character NUL/],
     ['?user_id=dev_01jxz3c9dqf7vr2m8k4s6t0b5w', /user_id/],
     ['?__proto__=1', /__proto__/],
   ] as const) {

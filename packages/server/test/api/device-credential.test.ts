@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { contract, Input } from '@holdfast/contract'
 import { createProof, generateKey } from '@holdfast/crypto'
 import { startKit, times } from '../kit.ts'
 import { bearer, call, deviceCaller, enrollRaw, operation, type Raw, send } from '../world.ts'
@@ -140,7 +141,7 @@ test('a lost answer is asked for again under its Idempotency-Key: one device, th
 
 test('the terms of a token are kept: platform, address, approval, kind, revocation, expiry', async (t) => {
   const kit = await startKit(t)
-  const attempt = async (terms: Parameters<typeof kit.admin.generateToken>[0]['body']) => {
+  const attempt = async (terms: NonNullable<Input<typeof contract.generateToken>['body']>) => {
     const { token } = await kit.admin.generateToken({ body: terms })
     return enrollRaw(kit, token).then(
       (d) => d,

@@ -45,9 +45,13 @@ async function changeSomethingElse(kit: Kit) {
 async function enroll(
   kit: Kit,
   name: string,
-  { now = () => new Date(), ...token }: { user_id?: string; tags?: string[]; now?: () => Date } = {},
+  {
+    now = () => new Date(),
+    admin = kit.admin,
+    ...token
+  }: { user_id?: string; tags?: string[]; now?: () => Date; admin?: Kit['admin'] } = {},
 ) {
-  const { token: secret } = await kit.admin.generateToken({ body: token })
+  const { token: secret } = await admin.generateToken({ body: token })
   const { privateJwk } = generateKey('ES256')
   const connection = {
     baseUrl: kit.publicUrl,
@@ -123,6 +127,12 @@ test('gateway pools', async (t: TestContext) => {
     assert.rejects(
       admin.createGatewayPool({ body: { name: 'x', region, address_cidrs: ['10.0.0.0/8', '10.1.0.1/16'] } }),
       refused(422, /address_cidrs\[1\].*10\.1\.0\.0\/16/),
+    ),
+  )
+  await t.test('a number that no column holds is refused, not an error of the server', () =>
+    assert.rejects(
+      admin.createGatewayPool({ body: { name: 'x', region, health_threshold: 2 ** 40 } }),
+      refused(422, /health_threshold/),
     ),
   )
   await t.test('a name is taken whatever its case, at creation and at a change', async () => {
@@ -415,8 +425,7 @@ test('metering', async (t: TestContext) => {
   await t.test('a bad sample is rejected by its index and the others count', async () => {
     const id = newSession()
     const stranger = encodeId('device', newUuid())
-    const elsewhere = await kit.newTenant()
-    assert.ok(elsewhere)
+    const elsewhere = await enroll(kit, 'laptop', { admin: await kit.as('tenant_admin', await kit.newTenant()) })
     const answer = await client.metering({
       body: report([
         sample('vse_nonsense'),
@@ -424,6 +433,7 @@ test('metering', async (t: TestContext) => {
         sample(newSession(), { device_id: stranger }),
         sample(newSession(), { device_id: 'dev_x' }),
         sample(newSession(), { source_ip: 'here' }),
+        sample(newSession(), { device_id: elsewhere.id }),
       ]),
     })
     assert.equal(answer.accepted, 1)
@@ -432,6 +442,7 @@ test('metering', async (t: TestContext) => {
       { index: 2, error: 'unknown device' },
       { index: 3, error: 'unknown device' },
       { index: 4, error: 'source_ip is not an address' },
+      { index: 5, error: 'unknown device' },
     ])
     assert.equal((await get(id)).state, 'active')
   })
@@ -786,6 +797,27 @@ test('unified policy', async (t: TestContext) => {
     await fresh.pull()
     assert.ok(sessions.every((s) => fresh.state?.revokedSessions.has(s)))
   })
+  await t.test('suspending a user revokes its devices, and a change of its groups moves them', async () => {
+    const changeUser = (body: object) => admin.changeUser({ body: body as { operation: 'create' } })
+    const { user } = await changeUser({ operation: 'create', user: { username: 'ada' } })
+    const { group } = await admin.changeGroup({ body: { operation: 'create', group: { name: 'engineers' } } })
+    const laptop = await enroll(kit, "ada's laptop", { user_id: user.user_id })
+    await publish(kit, [forA('t0'), forA('t2'), rule('engineers', { groups: ['engineers'] }, ['A'])])
+    await gatewayA.pull()
+    assert.ok(!peersOf(gatewayA).includes(laptop.id))
+    const member = (group_fields: object) =>
+      admin.changeGroup({ body: { operation: 'update', group_id: group.group_id, group: group_fields } })
+    await member({ add_members: [user.user_id] })
+    assert.deepEqual((await gatewayA.pull())?.peers, [laptop.id])
+    await changeUser({ operation: 'suspend', user_id: user.user_id })
+    assert.deepEqual((await gatewayA.pull())?.revokedDevices, [laptop.id])
+    await changeUser({ operation: 'reactivate', user_id: user.user_id })
+    assert.deepEqual((await gatewayA.pull())?.peers, [laptop.id])
+    await member({ remove_members: [user.user_id] })
+    assert.deepEqual((await gatewayA.pull())?.removedPeers, [laptop.id])
+    await publish(kit, [forA('t0'), forA('t2'), rule('b', { tags: ['t1', 't2'] }, ['B'])])
+    await gatewayA.pull()
+  })
   await t.test('a disabled pool has no peers', async () => {
     const params = { pool_id: a.pool.pool_id }
     await admin.updateGatewayPool({ params, body: { enabled: false } })
@@ -836,6 +868,46 @@ test('unified policy', async (t: TestContext) => {
     assert.deepEqual([answer.kind, answer.base_seq], ['delta', seq])
     assert.ok(answer.seq > seq)
   })
+  await t.test('whatever happens, and on whichever replica, deltas lead to what a snapshot says', async () => {
+    const extra = await times(8, (i) => enroll(kit, `extra ${i}`, { tags: [`t${i % 3}`] }))
+    const stop = new AbortController()
+    const puller = open(kit, a)
+    let deltas = 0
+    const pulling = puller.runPulling({
+      signal: stop.signal,
+      wait: 5,
+      onChange: (c) => void (c.kind === 'delta' && deltas++),
+    })
+    const admins = kit.replicas.map((r) => kit.clientFor(kit.adminKey, r))
+    await times(4, async (worker) => {
+      for (let step = 0; step < 12; step++) {
+        const device = extra[(worker * 5 + step * 3) % extra.length]!
+        const client = admins[(worker + step) % admins.length]!
+        const tags = [`t${(worker + step) % 3}`]
+        const turn = (worker + step) % 4
+        if (turn === 0) await changeSomethingElse(kit)
+        else if (turn === 1)
+          await client.changeDevice({ body: { operation: 'update', device_id: device.id, device: { tags } } })
+        else
+          await client.changeDevice({
+            body: { operation: turn === 2 ? 'suspend' : 'reactivate', device_id: device.id },
+          })
+      }
+    })
+    const last = await seqOf(kit)
+    const deadline = Date.now() + 3000
+    while ((puller.state?.seq ?? 0) < last - 1 && Date.now() < deadline)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    stop.abort()
+    await pulling
+    const fresh = open(kit, a)
+    await fresh.pull()
+    assert.ok(deltas > 3, `${deltas} deltas`)
+    assert.deepEqual(peersOf(puller), peersOf(fresh))
+    for (const [id, peer] of fresh.state!.peers) assert.deepEqual(puller.state?.peers.get(id), peer)
+    assert.deepEqual([...puller.state!.variants.keys()].sort(), [...fresh.state!.variants.keys()].sort())
+  })
   await t.test('a client that goes is let go, and a deleted gateway is answered 401 at once', async () => {
     const { seq } = await b.client.unifiedPolicy({})
     const gone = new AbortController()
@@ -859,6 +931,8 @@ test('unified policy', async (t: TestContext) => {
     assert.equal((await bundle(ids[0]!)).digest, digest)
     await assert.rejects(bundle(encodeId('device', newUuid())), refused(404))
     await assert.rejects(bundle('nonsense'), refused(404))
+    const elsewhere = await enroll(kit, 'laptop', { admin: await kit.as('tenant_admin', await kit.newTenant()) })
+    await assert.rejects(bundle(elsewhere.id), refused(404))
   })
   await t.test('a shutdown answers held requests', async () => {
     const replica = kit.replicas[1]!

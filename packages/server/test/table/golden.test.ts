@@ -15,10 +15,12 @@ const directory = join(import.meta.dirname, '../golden')
 function golden(name: string, text: string): void {
   const file = join(directory, name)
   if (process.env.UPDATE_GOLDEN === '1' || !existsSync(file)) writeFileSync(file, text)
-  assert.equal(
-    text,
-    readFileSync(file, 'utf8'),
-    `${name} differs from what was reviewed; look at the change, then run with UPDATE_GOLDEN=1`,
+  const reviewed = readFileSync(file, 'utf8').split('\n')
+  const line = text.split('\n').findIndex((l, i) => l !== reviewed[i])
+  const same = text === reviewed.join('\n')
+  assert.ok(
+    same,
+    `${name} differs from what was reviewed from line ${line + 1}: look at it, then run with UPDATE_GOLDEN=1`,
   )
 }
 

@@ -124,7 +124,7 @@ export function createPools({
       await db.inTenant(tenant, async (tx) => {
         const pool = (await queries.lockPool(tx, tenant, poolId)) ?? noPool()
         const gateways = (await queries.countGateways(tx, tenant, [poolId])).get(poolId) ?? 0
-        if (gateways > 0) fail('validation_error', `the pool has ${gateways} gateways: delete or move them first`)
+        if (gateways > 0) fail('validation_error', `the pool has ${gateways} gateways: delete them first`)
         if (rules.length > 0)
           fail(
             'validation_error',
