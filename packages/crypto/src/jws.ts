@@ -11,7 +11,7 @@ export type JwsHeader = Record<string, unknown>
 export type DecodedJws = { header: JwsHeader; payload: Buffer; signingInput: Buffer; signature: Buffer }
 
 const maxHeaderChars = 8 * 1024
-const maxCompactChars = 8 * 1024 * 1024
+const maxCompactChars = 128 * 1024 * 1024
 
 /** The protected header as we write it, encoded. */
 export const protectedHeader = ({ alg, kid }: Signer, typ: string): string =>

@@ -125,6 +125,8 @@ export function createApp({ config, secrets, databaseUrl, log, logger, now = () 
   const jobs: Job[] = [
     { name: 'ensure_partitions', cron: '0 3 * * *', run: ensurePartitions },
     { name: 'end_idle_sessions', cron: '* * * * *', run: identity.sweepSessions },
+    { name: 'end_silent_vpn_sessions', cron: '* * * * *', run: gateways.endSilentSessions },
+    { name: 'forget_gateway_secrets', cron: '45 * * * *', run: gateways.forgetExpiredSecrets },
     { name: 'expire_posture', cron: '* * * * *', run: devices.sweepPosture },
     { name: 'revoke_silent_devices', cron: '* * * * *', run: devices.revokeSilent },
     { name: 'forget_proofs', cron: '*/5 * * * *', run: devices.forgetProofs },

@@ -19,7 +19,7 @@ export function createDisplay(out: NodeJS.WriteStream, errors: () => number): Di
         const seconds = (performance.now() - started) / 1000
         const parts =
           total > 0 ? `${String(done).padStart(6)} / ${String(total).padEnd(6)} ${rate(done, seconds)}` : ' '.repeat(27)
-        return `${state} ${name.padEnd(44)} ${parts} ${seconds.toFixed(1).padStart(6)} s  ${errors()} errors`
+        return `${state} ${name.padEnd(48)} ${parts} ${seconds.toFixed(1).padStart(6)} s  ${errors()} errors`
       }
       const draw = () => out.write(isLive ? `\r\x1b[2K${describe('…')}` : `${describe('…')}\n`)
       const timer = setInterval(draw, isLive ? frameMs : plainMs)

@@ -11,9 +11,12 @@ const width = 24
 /** The devices, spread over processes, and what each of them holds as it told us. */
 export type Fleet = ReturnType<typeof startFleet>
 
+/** What a device told of: a request that failed, or that it was refused for good. */
+type Failure = Extract<FleetEvent, { kind: 'error' | 'refused' }>
+
 export function startFleet(
   processes: number,
-  { complaints, forgives }: { complaints: Complaints; forgives: (index: number) => boolean },
+  { complaints, forgives }: { complaints: Complaints; forgives: (event: Failure) => boolean },
 ) {
   const held = new Map<number, Held>()
   const contents = new Map<string, PolicyContent>()
@@ -23,8 +26,8 @@ export function startFleet(
       for (const [digest, content] of event.contents) contents.set(digest, content)
       for (const each of event.held) held.set(each.index, each)
     }
-    if (event.kind === 'error' && !forgives(event.index)) complaints.error(`${event.where}: ${event.message}`)
-    if (event.kind === 'refused' && !forgives(event.index)) complaints.error('polling: refused for good (401)')
+    if (event.kind === 'error' && !forgives(event)) complaints.error(`${event.where}: ${event.message}`)
+    if (event.kind === 'refused' && !forgives(event)) complaints.error('polling: refused for good (401)')
     for (const listen of listeners) listen(event)
   }
   const workers = Array.from({ length: processes }, () =>

@@ -52,6 +52,10 @@ export async function createGateways(admin: Client, { pools, gateways }: Directo
   })
 }
 
+/** How many tokens `createTokens` makes. */
+export const countTokens = ({ devices, crews }: Directory): number =>
+  new Set(devices.flatMap(({ user }) => user ?? [])).size + crews.length
+
 /** A token for each user, good for its devices; one for each crew, good for all of them. Answers the token of each device. */
 export async function createTokens(
   admin: Client,

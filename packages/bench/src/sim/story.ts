@@ -23,7 +23,7 @@ export async function runStory(url: string, admin: Client, options: Options): Pr
   const complaints = createComplaints()
   const display = createDisplay(process.stdout, () => complaints.errors + complaints.mismatches)
   const leaving = new Set<number>()
-  const fleet = startFleet(options.processes, { complaints, forgives: (index) => leaving.has(index) })
+  const fleet = startFleet(options.processes, { complaints, forgives: ({ index }) => leaving.has(index) })
   const listeners = new Set<(event: GatewayEvent) => void>()
   const gateways = startWorker<GatewayCommands, GatewayEvent>('./gateway-process.ts', (event) => {
     if (event.kind === 'error') complaints.error(`${event.where}: ${event.message}`)
@@ -88,7 +88,7 @@ async function setUp(scene: Scene, url: string): Promise<number> {
     await setup.createGateways(admin, directory)
   })
   await display.phase('users', directory.users.length, (advance) => setup.createUsers(admin, directory, advance))
-  const tokens = await display.phase('enrollment tokens', directory.users.length + directory.crews.length, (advance) =>
+  const tokens = await display.phase('enrollment tokens', setup.countTokens(directory), (advance) =>
     setup.createTokens(admin, directory, advance),
   )
   const { tenant_id: tenantId } = await admin.me()

@@ -64,8 +64,9 @@ export function createFeed(url: string, changes: Changes, log: { warn: (o: objec
     for (const row of epochs.rows) {
       const seq = Number(row.seq)
       const known = applied.get(row.tenant_id)
-      if (known === undefined) applied.set(row.tenant_id, seq)
-      else if (seq > known) await catchUp(c, row.tenant_id, known)
+      // At start nothing is remembered yet; a tenant that appears later is heard of from its beginning.
+      if (known === undefined && provenAt < 0) applied.set(row.tenant_id, seq)
+      else if (seq > (known ?? 0)) await catchUp(c, row.tenant_id, known ?? 0)
     }
     provenAt = startedAt
   }
@@ -76,6 +77,7 @@ export function createFeed(url: string, changes: Changes, log: { warn: (o: objec
       [tenant, known],
     )
     const bySeq = Map.groupBy(rows, (r) => Number(r.seq))
+    if (!applied.has(tenant)) applied.set(tenant, known)
     for (const [seq, list] of bySeq) changes.tell(tenant, seq, list satisfies Change[])
   }
 

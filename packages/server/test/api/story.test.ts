@@ -48,7 +48,12 @@ test('the whole story through the SDK: enroll, publish, apply, connect, meter, r
   const pulling = gateway.runPulling({ signal: stop.signal, onChange: () => void gatewayChanges++ }).catch(() => {})
   let applied: string | null = null
   const polling = device
-    .runPolling({ signal: stop.signal, onPolicy: (p) => void (applied = p?.digest ?? null) })
+    .runPolling({
+      signal: stop.signal,
+      onPolicy: (policy) => {
+        applied = policy?.digest ?? null
+      },
+    })
     .catch(() => {})
 
   await admin.publishPolicy({

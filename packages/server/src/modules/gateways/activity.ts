@@ -1,6 +1,6 @@
 import type { TenantId } from '../../kernel/actor.ts'
 import { BoundedMap } from '../../kernel/bounded-map.ts'
-import { createGroupCommit } from '../audit/group-commit.ts'
+import { createGroupCommit } from '../../kernel/group-commit.ts'
 import { type Report, upsertActivity } from './activity.queries.ts'
 import type { GatewaysDeps } from './deps.ts'
 import { livenessOf } from './registry.queries.ts'

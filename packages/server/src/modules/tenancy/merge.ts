@@ -1,9 +1,7 @@
 import type { SecuritySettings } from '@holdfast/contract/settings'
+import type { Sections } from './tenants.queries.ts'
 
 type Values = Record<string, unknown>
-/** Section → field → value; any of them may be missing. */
-export type Sections = { readonly [section in string]?: Values }
-
 /** Settings over settings, field by field; `over` wins. */
 export function mergeSections<T extends Sections>(base: T, over: Sections): T {
   const merged: Record<string, Values> = {}

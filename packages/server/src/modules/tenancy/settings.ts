@@ -5,8 +5,8 @@ import type { Feed } from '../../db/feed.ts'
 import type { Source, TenantId } from '../../kernel/actor.ts'
 import { BoundedMap } from '../../kernel/bounded-map.ts'
 import type { Audit } from '../audit/index.ts'
-import { differences, mergeSections, type Sections } from './merge.ts'
-import { lockSettings, readSettings, writeSettings } from './tenants.queries.ts'
+import { differences, mergeSections } from './merge.ts'
+import { lockSettings, readSettings, writeSettings, type Sections } from './tenants.queries.ts'
 
 export type SettingsDeps = {
   db: Database

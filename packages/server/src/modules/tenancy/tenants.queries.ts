@@ -1,6 +1,8 @@
 import type { Tx } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import type { Sections } from './merge.ts'
+
+/** Settings as stored: section → field → value; any of them may be missing. */
+export type Sections = { readonly [section in string]?: Record<string, unknown> }
 
 /** False when the name is taken. */
 export const insertTenant = async (

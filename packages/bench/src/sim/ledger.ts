@@ -1,0 +1,63 @@
+import { ApiError, ConnectionError } from '@holdfast/sdk'
+
+export const deeds = ['enrollment', 'publish', 'revocation', 'API key use'] as const
+export type Deed = (typeof deeds)[number]
+/** `marker` says which request it was; `proof` is what the acknowledgement named: an id that must be there afterwards. */
+export type Entry = { deed: Deed; marker: string; proof: string | undefined }
+export type Tally = {
+  deed: Deed
+  acknowledged: number
+  present: number
+  lost: string[]
+  unknown: number
+  unknownPresent: number
+}
+
+/** What was asked while the server was being killed, and whether it was acknowledged. A request without an answer is unknown: both are right. */
+export function createLedger() {
+  const entries: Entry[] = []
+  return {
+    entries: entries as readonly Entry[],
+    /** Writes down how it went; throws what is neither an acknowledgement nor a lost connection. */
+    run: async (deed: Deed, marker: string, work: () => Promise<string>): Promise<string | undefined> => {
+      const entry: Entry = { deed, marker, proof: undefined }
+      entries.push(entry)
+      try {
+        entry.proof = await work()
+        return entry.proof
+      } catch (error) {
+        if (error instanceof ConnectionError || (error instanceof ApiError && error.status >= 500)) return undefined
+        throw error
+      }
+    },
+    note: (entry: Entry) => void entries.push(entry),
+    /** `isThere` looks for the deed on the server: by its proof where there is one, else by its marker. */
+    tally: (isThere: (entry: Entry) => boolean): Tally[] =>
+      deeds.map((deed) => {
+        const own = entries.filter((entry) => entry.deed === deed)
+        const acknowledged = own.filter(({ proof }) => proof !== undefined)
+        const unknown = own.filter(({ proof }) => proof === undefined)
+        const lost = acknowledged.filter((entry) => !isThere(entry))
+        return {
+          deed,
+          acknowledged: acknowledged.length,
+          present: acknowledged.length - lost.length,
+          lost: lost.map(({ marker, proof }) => `${marker} (${proof})`),
+          unknown: unknown.length,
+          unknownPresent: unknown.filter(isThere).length,
+        }
+      }),
+  }
+}
+export type Ledger = ReturnType<typeof createLedger>
+
+export function formatLedger(tallies: readonly Tally[]): string {
+  const head = ['', 'acked', 'present', 'lost', 'unknown', 'of those present']
+  const rows = tallies.map((t) =>
+    [t.deed, t.acknowledged, t.present, t.lost.length, t.unknown, t.unknownPresent].map(String),
+  )
+  const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0)))
+  const line = (cells: string[]) =>
+    `  ${cells.map((c, i) => (i === 0 ? c.padEnd(widths[i] ?? 0) : c.padStart(widths[i] ?? 0))).join('  ')}`
+  return [head, ...rows].map(line).join('\n')
+}
