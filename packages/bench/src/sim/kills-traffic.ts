@@ -94,9 +94,9 @@ async function publishOne({ admin, ledger, random, stable, directory }: Traffic,
 
 /** Every second one of those that just enrolled. One that may or may not be revoked is no device of ours any more. */
 async function revokeOne({ admin, ledger, leaving }: Traffic, fresh: SimDevice[]): Promise<void> {
-  const device = fresh.shift()
-  fresh.shift()
+  const device = fresh.length > 1 ? fresh.shift() : undefined
   if (!device) return
+  fresh.shift()
   device.status = 'revoked'
   leaving.add(device.index)
   await ledger.run('revocation', device.id, async () => {

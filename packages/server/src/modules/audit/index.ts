@@ -3,9 +3,9 @@ import type { Database, Tx } from '../../db/database.ts'
 import { orderOf, type Pager, prefixPattern } from '../../db/page.ts'
 import type { Handlers } from '../../http/serve.ts'
 import type { Source } from '../../kernel/actor.ts'
+import { createGroupCommit } from '../../kernel/group-commit.ts'
 import { encodeId, newUuid } from '../../kernel/ids.ts'
 import { type EventRow, insert, select } from './audit.queries.ts'
-import { createGroupCommit } from '../../kernel/group-commit.ts'
 
 export type Target = { type: string; id: string | null; name: string | null }
 export type Changed = Record<string, readonly [before: unknown, after: unknown]>

@@ -6,7 +6,7 @@ import type { Source, TenantId } from '../../kernel/actor.ts'
 import { BoundedMap } from '../../kernel/bounded-map.ts'
 import type { Audit } from '../audit/index.ts'
 import { differences, mergeSections } from './merge.ts'
-import { lockSettings, readSettings, writeSettings, type Sections } from './tenants.queries.ts'
+import { lockSettings, readSettings, type Sections, writeSettings } from './tenants.queries.ts'
 
 export type SettingsDeps = {
   db: Database

@@ -1,0 +1,53 @@
+import { generateKeyPairSync, randomBytes, sign, verify } from 'node:crypto'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { serveCalls } from './calls.ts'
+import type { RawAnswer } from './requests.ts'
+
+/** The limit of the platform: `node:http` that answers with given bytes, and ES256 without anything around it. */
+let answer: RawAnswer = { status: 204, headers: [], body: new Uint8Array() }
+const held: ServerResponse[] = []
+
+const server = createServer({ keepAliveTimeout: 72_000, requestTimeout: 0 }, (request, response) => {
+  if (request.url === '/held') held.push(response)
+  else respond(response)
+})
+
+function respond(response: ServerResponse): void {
+  response.writeHead(answer.status, answer.headers)
+  response.end(answer.status === 304 ? undefined : answer.body)
+}
+
+const calls = {
+  /** From now on every request gets this answer; on `/held` when `broadcast` says so. */
+  serve: async (next: RawAnswer): Promise<{ port: number }> => {
+    answer = next
+    if (!server.listening)
+      await new Promise<void>((resolve) => server.listen({ port: 0, host: '127.0.0.1', backlog: 4096 }, resolve))
+    return { port: (server.address() as AddressInfo).port }
+  },
+  held: (): number => held.length,
+  broadcast: (): number => {
+    const now = held.splice(0)
+    for (const response of now) respond(response)
+    return now.length
+  },
+  /** ES256 verifications per second: signatures over 300 bytes, as a proof has them. */
+  verify: ({ seconds }: { seconds: number }): number => {
+    const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const dsaEncoding = 'ieee-p1363'
+    const messages = Array.from({ length: 64 }, () => randomBytes(300))
+    const signed = messages.map((m) => ({ m, s: sign('sha256', m, { key: privateKey, dsaEncoding }) }))
+    const key = { key: publicKey, dsaEncoding } as const
+    const started = performance.now()
+    let count = 0
+    while (performance.now() - started < seconds * 1000)
+      for (const { m, s } of signed) {
+        if (!verify('sha256', m, key, s)) throw new Error('a signature does not hold')
+        count++
+      }
+    return count / ((performance.now() - started) / 1000)
+  },
+}
+export type BareCalls = typeof calls
+serveCalls(calls)

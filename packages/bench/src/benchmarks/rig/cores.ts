@@ -1,0 +1,21 @@
+import { spawnSync } from 'node:child_process'
+import { availableParallelism } from 'node:os'
+
+/** What is measured runs on one core, what loads it on another. */
+export const measuredCore = 0
+export const loadCore = 1
+
+/** Without `taskset`, or with a single core, nothing is pinned; the report says so. */
+export const canPin: boolean =
+  process.platform === 'linux' && availableParallelism() > 1 && spawnSync('taskset', ['-V']).status === 0
+
+/** The command line that runs `command` on one core. */
+export const onCore = (core: number, command: readonly string[]): [file: string, args: string[]] => {
+  const [file = '', ...args] = canPin ? ['taskset', '-c', String(core), ...command] : command
+  return [file, args]
+}
+
+/** Moves every thread of a running process to one core; processes that it started before stay where they are. */
+export function moveToCore(core: number, pid: number): void {
+  if (canPin) spawnSync('taskset', ['-acp', String(core), String(pid)])
+}

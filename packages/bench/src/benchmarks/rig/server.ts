@@ -1,0 +1,143 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { chmod, mkdtemp, open, readFile, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { type Client, createAdmin, signIn } from '@holdfast/sdk'
+import pg from 'pg'
+import { measuredCore, moveToCore } from './cores.ts'
+import { askOnce } from './http-connection.ts'
+import { residentBytes } from './proc.ts'
+import { rawRequest } from './requests.ts'
+
+const root = fileURLToPath(new URL('../../../../../', import.meta.url))
+const readyWithinSeconds = 120
+export const adminPassword = 'a deployment that is only measured'
+
+export type Server = Awaited<ReturnType<typeof startServer>>
+
+/**
+ * The server as operators run it, `main.ts` with its embedded PostgreSQL, on a data directory of its own. Its process is
+ * moved to one core once it is ready; its PostgreSQL may use all of them.
+ */
+export async function startServer() {
+  const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-bench-'))
+  // As root, PostgreSQL runs as another account, which has to get there.
+  await chmod(dataDir, 0o711)
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const logFile = `${dataDir}.log`
+  let child: ChildProcess | undefined
+  let exited: Promise<unknown> = Promise.resolve()
+
+  const pid = (): number => child?.pid ?? 0
+  const lastWords = async () => (await readFile(logFile, 'utf8').catch(() => '')).slice(-4_000)
+
+  /** Settles when `/readyz` says so: the seconds that took since the process was started. */
+  async function start(): Promise<number> {
+    const output = await open(logFile, 'a', 0o600)
+    const lifeline = pathToFileURL(join(root, 'scripts/lifeline.mjs')).href
+    const { DATABASE_URL: _, HOLDFAST_PUBLIC_URL: __, HOLDFAST_BENCH_PROFILE: profile, ...environment } = process.env
+    const started = performance.now()
+    const flags = ['--disable-warning=ExperimentalWarning', `--import=${lifeline}`]
+    if (profile) flags.push('--cpu-prof', `--cpu-prof-dir=${profile}`)
+    child = spawn(process.execPath, [...flags, join(root, 'packages/server/src/main.ts')], {
+      cwd: dataDir,
+      stdio: ['ignore', output.fd, output.fd],
+      env: {
+        ...environment,
+        HOLDFAST_PARENT_PID: String(process.pid),
+        HOLDFAST_DATA_DIR: dataDir,
+        HOLDFAST_HOST: '127.0.0.1',
+        HOLDFAST_PORT: String(port),
+        HOLDFAST_ADMIN_PASSWORD: adminPassword,
+        HOLDFAST_LOG_LEVEL: 'warn',
+      },
+    })
+    const ended = new Promise((resolve) => child?.once('exit', resolve))
+    exited = ended
+    await output.close()
+    while (performance.now() - started < readyWithinSeconds * 1000 && child.exitCode === null) {
+      if (await isReady(port)) {
+        const seconds = (performance.now() - started) / 1000
+        moveToCore(measuredCore, pid())
+        return seconds
+      }
+      await delay(5)
+    }
+    throw new Error(`the server did not become ready:\n${await lastWords()}`)
+  }
+
+  async function stop(): Promise<void> {
+    if (child && child.exitCode === null && child.signalCode === null) child.kill('SIGTERM')
+    await exited
+  }
+
+  const home = async () => (await readFile(join(dataDir, 'postgres-location'), 'utf8').catch(() => '')).trim()
+  /** Superuser on the embedded PostgreSQL: its unix socket, which no password guards. */
+  async function databaseUrl(): Promise<string> {
+    const socket = join((await home()) || join(dataDir, 'postgres'), 'socket')
+    return `postgresql://holdfast@localhost:5432/holdfast?host=${encodeURIComponent(socket)}`
+  }
+
+  const firstStartSeconds = await start()
+  return {
+    url,
+    port,
+    dataDir,
+    firstStartSeconds,
+    pid,
+    start,
+    stop,
+    restart: async (): Promise<number> => {
+      await stop()
+      return start()
+    },
+    databaseUrl,
+    residentBytes: () => residentBytes(pid()),
+    /** Runs SQL past the server; what it holds in memory does not hear of it until a restart. */
+    withDatabase: async <T>(work: (client: pg.Client) => Promise<T>): Promise<T> => {
+      const client = new pg.Client({ connectionString: await databaseUrl() })
+      await client.connect()
+      try {
+        return await work(client)
+      } finally {
+        await client.end()
+      }
+    },
+    /** Stops it and removes what it kept. */
+    remove: async (): Promise<void> => {
+      await stop()
+      const elsewhere = await home()
+      for (const path of [dataDir, logFile, elsewhere].filter(Boolean))
+        await rm(path, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 })
+    },
+  }
+}
+
+/** A platform administrator with an API key whose rate is not what is measured, and the cookie that it was made with. */
+export async function openAdmin({ url }: Server): Promise<{ admin: Client; apiKey: string; cookie: string }> {
+  const { client, cookie } = await signIn({ baseUrl: url, username: 'admin', password: adminPassword })
+  await client.updateSecuritySettings({ body: { api: { requests_per_minute_per_key: 10_000_000 } } })
+  const { secret: apiKey } = await client.createApiKey({ body: { name: 'bench', role: 'platform_admin' } })
+  return { admin: createAdmin({ baseUrl: url, apiKey }), apiKey, cookie }
+}
+
+const ready = rawRequest('GET', '/readyz', {})
+async function isReady(port: number): Promise<boolean> {
+  return askOnce(port, ready).then(
+    ({ status }) => status === 200,
+    () => false,
+  )
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  if (address === null || typeof address === 'string') throw new Error('no free port')
+  return address.port
+}
