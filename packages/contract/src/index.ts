@@ -3,12 +3,14 @@ import * as audit from './audit.ts'
 import * as devices from './devices.ts'
 import type { Endpoint } from './endpoint.ts'
 import * as enrollment from './enrollment.ts'
+import * as gatewayRuntime from './gateway-runtime.ts'
 import * as gateways from './gateways.ts'
 import * as health from './health.ts'
 import * as identity from './identity.ts'
 import * as policy from './policy.ts'
 import * as settings from './settings.ts'
 import * as trust from './trust.ts'
+import * as vpnSessions from './vpn-sessions.ts'
 
 type EndpointsOf<M> = { [K in keyof M as M[K] extends Endpoint ? K : never]: M[K] }
 const endpointsOf = <M extends object>(module: M) =>
@@ -25,6 +27,8 @@ export const contract = {
   ...endpointsOf(devices),
   ...endpointsOf(policy),
   ...endpointsOf(gateways),
+  ...endpointsOf(gatewayRuntime),
+  ...endpointsOf(vpnSessions),
   ...endpointsOf(settings),
   ...endpointsOf(trust),
   ...endpointsOf(audit),

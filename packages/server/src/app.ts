@@ -148,8 +148,6 @@ export function createApp({ config, secrets, databaseUrl, log, logger, now = () 
     })
   }
 
-  const marks = setInterval(() => void activity.flush(), 10_000).unref()
-
   return {
     http,
     jobs,
@@ -177,7 +175,6 @@ export function createApp({ config, secrets, databaseUrl, log, logger, now = () 
     /** Not ready from now on; held requests are answered, running ones finish, what waits in memory is written. */
     stop: async (): Promise<void> => {
       stopping = true
-      clearInterval(marks)
       policy.stop()
       gateways.stop()
       await http.close()

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Output } from '@holdfast/contract'
-import type { gatewayPools } from '@holdfast/contract/gateways'
+import type { gatewayPools } from '@holdfast/contract/gateway-runtime'
 import { Answer } from '../../http/answer.ts'
 import type { Actor, Principal, TenantId } from '../../kernel/actor.ts'
 import { fail } from '../../kernel/app-error.ts'

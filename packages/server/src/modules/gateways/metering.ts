@@ -1,5 +1,5 @@
 import type { Given } from '@holdfast/contract'
-import type { metering } from '@holdfast/contract/gateways'
+import type { metering } from '@holdfast/contract/gateway-runtime'
 import type { Actor, Principal, TenantId } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { canonicalAddress } from '../../kernel/cidr.ts'

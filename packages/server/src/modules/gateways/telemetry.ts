@@ -1,5 +1,5 @@
 import type { Given } from '@holdfast/contract'
-import type { telemetry } from '@holdfast/contract/gateways'
+import type { telemetry } from '@holdfast/contract/gateway-runtime'
 import type { Actor, Principal } from '../../kernel/actor.ts'
 import { createGroupCommit } from '../../kernel/group-commit.ts'
 import { decodeId } from '../../kernel/ids.ts'

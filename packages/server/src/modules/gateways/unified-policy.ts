@@ -1,5 +1,5 @@
 import type { Output } from '@holdfast/contract'
-import type { unifiedPolicy } from '@holdfast/contract/gateways'
+import type { unifiedPolicy } from '@holdfast/contract/gateway-runtime'
 import { signJws } from '@holdfast/crypto'
 import { Answer } from '../../http/answer.ts'
 import type { Actor, Principal, TenantId } from '../../kernel/actor.ts'

@@ -1,5 +1,6 @@
 import type { Output } from '@holdfast/contract'
-import type { getGateway, getGatewayPool, getSession } from '@holdfast/contract/gateways'
+import type { getGateway, getGatewayPool } from '@holdfast/contract/gateways'
+import type { getSession } from '@holdfast/contract/vpn-sessions'
 import { encodeId } from '../../kernel/ids.ts'
 import type { Gateway } from './gateways.ts'
 import type { Pool } from './pools.ts'

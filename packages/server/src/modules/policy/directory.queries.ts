@@ -48,6 +48,15 @@ export const groupsOfUsers = async (tx: Tx, tenant: TenantId, userIds: readonly 
       where tenant_id = ${tenant} and user_id = any(${userIds}::uuid[]) group by user_id`.execute(tx)
   ).rows
 
+export const userExists = async (tx: Tx, tenant: TenantId, userId: string) =>
+  (await tx
+    .selectFrom('users')
+    .select('user_id')
+    .where('tenant_id', '=', tenant)
+    .where('user_id', '=', userId)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()) !== undefined
+
 /** Of these ids, those that exist in the tenant. */
 export const knownGroups = async (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
   (

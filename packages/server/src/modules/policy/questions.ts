@@ -3,7 +3,7 @@ import type { TenantId } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { decodeId } from '../../kernel/ids.ts'
 import type { Fleet, FleetDevice } from '../devices/index.ts'
-import { groupsOfUsers } from './directory.queries.ts'
+import { groupsOfUsers, userExists } from './directory.queries.ts'
 import {
   type CompiledPolicy,
   type ConnectionContext,
@@ -54,14 +54,7 @@ export function createQuestions({
     }
     const userId = decodeId('user', q.user_id!) ?? fail('not_found', 'no such user')
     const group_ids = await db.inTenant(tenant, async (tx) => {
-      const user = await tx
-        .selectFrom('users')
-        .select('user_id')
-        .where('tenant_id', '=', tenant)
-        .where('user_id', '=', userId)
-        .where('deleted_at', 'is', null)
-        .executeTakeFirst()
-      if (!user) fail('not_found', 'no such user')
+      if (!(await userExists(tx, tenant, userId))) fail('not_found', 'no such user')
       return (await groupsOfUsers(tx, tenant, [userId]))[0]?.group_ids ?? []
     })
     const facts = { device_id: '', user_id: userId, group_ids, tags: [], platform: 'other', posture: null }

@@ -1,0 +1,77 @@
+import { writeFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { benchmarks } from './all.ts'
+import { help, readOptions, UsageError } from './options.ts'
+import { canPin } from './rig/cores.ts'
+import type { Bench, Benchmark, Row, Scale } from './rig/result.ts'
+import { type Server, startServer } from './rig/server.ts'
+import { describeMachine, formatTable } from './table.ts'
+
+const resultsFile = fileURLToPath(new URL('../../results.json', import.meta.url))
+
+/** Runs the benchmarks named and prints what they found. 0 whatever was found; 1 when one could not run; 2 for a wrong call. */
+export async function runBench(args: string[]): Promise<number> {
+  try {
+    const options = readOptions(args, benchmarks)
+    if (!options) {
+      process.stdout.write(help(benchmarks))
+      return 0
+    }
+    const { chosen, quick } = options
+    const scale: Scale = quick
+      ? { quick, rounds: 3, seconds: 1, size: (full) => Math.ceil(full / 20) }
+      : { quick, rounds: 5, seconds: 2, size: (full) => full }
+    if (!canPin) say('taskset is missing or there is one core: nothing is pinned, and the figures disturb each other')
+    const rows: Row[] = []
+    const failed: string[] = []
+    for (const benchmark of chosen) {
+      say(`${benchmark.id} ${benchmark.work}`)
+      try {
+        rows.push(...(await runOne(benchmark, scale)))
+      } catch (e) {
+        failed.push(benchmark.id)
+        say(`${benchmark.id} could not run: ${(e as Error).stack}`)
+      }
+    }
+    const machine = describeMachine()
+    process.stdout.write(`\n${machine}${quick ? '; quick: smaller and shorter than the targets mean' : ''}\n\n${formatTable(rows)}`)
+    const whole = chosen.length === benchmarks.length && !quick && failed.length === 0
+    if (whole) {
+      await writeFile(resultsFile, `${JSON.stringify({ machine, at: new Date().toISOString(), rows }, null, 2)}\n`)
+      process.stdout.write(`\nWritten to packages/bench/results.json\n`)
+    }
+    return failed.length > 0 ? 1 : 0
+  } catch (e) {
+    if (!(e instanceof UsageError)) throw e
+    process.stderr.write(`bench: ${e.message}\n`)
+    return 2
+  }
+}
+
+const say = (text: string) => void process.stderr.write(`${text}\n`)
+
+/** What a benchmark has started ends with it, newest first, also when it fails or is interrupted. */
+async function runOne(benchmark: Benchmark, scale: Scale): Promise<Row[]> {
+  const ends: (() => Promise<unknown>)[] = []
+  const endAll = async () => {
+    for (let end = ends.pop(); end; end = ends.pop()) await end().catch((e) => say(String(e)))
+  }
+  const interrupted = (signal: NodeJS.Signals) => void endAll().then(() => process.exit(signal === 'SIGINT' ? 130 : 143))
+  process.once('SIGINT', interrupted).once('SIGTERM', interrupted)
+  const bench: Bench = {
+    scale,
+    say: (text) => say(`  ${text}`),
+    defer: (end) => void ends.push(end),
+    startServer: async (): Promise<Server> => {
+      const server = await startServer()
+      ends.push(server.remove)
+      return server
+    },
+  }
+  try {
+    return await benchmark.run(bench)
+  } finally {
+    await endAll()
+    process.off('SIGINT', interrupted).off('SIGTERM', interrupted)
+  }
+}

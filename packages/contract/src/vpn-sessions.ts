@@ -1,0 +1,69 @@
+import { Type } from 'typebox'
+import { PostureVerdict } from './devices.ts'
+import { endpoint } from './endpoint.ts'
+import { Protocol } from './gateways.ts'
+import { Bytes, Closed, Count, Id, Ids, List, ListQuery, Nullable, OneOf, Reason, Time } from './schema.ts'
+
+export const SessionState = OneOf(['active', 'ended'])
+
+export const VpnSession = Closed({
+  session_id: Id('vpn_session'),
+  device_id: Id('device'),
+  device_name: Nullable(Type.String()),
+  user_id: Nullable(Id('user')),
+  gateway_id: Id('gateway'),
+  pool_id: Id('gateway_pool'),
+  state: SessionState,
+  started_at: Time,
+  last_seen_at: Time,
+  ended_at: Nullable(Time),
+  end_reason: Nullable(Type.String()),
+  source_ip: Nullable(Type.String()),
+  assigned_ip: Nullable(Type.String()),
+  protocol: Protocol,
+  client_version: Nullable(Type.String()),
+  auth_method: Type.String(),
+  policy_digest: Nullable(Type.String()),
+  posture_verdict: PostureVerdict,
+  rx_bytes: Bytes,
+  tx_bytes: Bytes,
+})
+const sessionFilters = {
+  device_id: Type.Optional(Id('device')),
+  user_id: Type.Optional(Id('user')),
+  gateway_id: Type.Optional(Id('gateway')),
+  pool_id: Type.Optional(Id('gateway_pool')),
+}
+
+export const listSessions = endpoint({
+  method: 'GET',
+  path: '/v1/admin/sessions',
+  summary: 'List VPN sessions, active ones unless said',
+  access: { by: ['session', 'api_key'], permission: 'sessions:read' },
+  query: ListQuery({ ...sessionFilters, state: Type.Optional(OneOf(['active', 'ended', 'all'])) }, [
+    'started_at',
+  ] as const),
+  response: List(VpnSession),
+})
+export const getSession = endpoint({
+  method: 'GET',
+  path: '/v1/admin/sessions/{session_id}',
+  summary: 'One VPN session',
+  access: { by: ['session', 'api_key'], permission: 'sessions:read' },
+  params: Closed({ session_id: Id('vpn_session') }),
+  response: VpnSession,
+})
+export const terminateSessions = endpoint({
+  method: 'POST',
+  path: '/v1/admin/sessions',
+  summary: 'Terminate VPN sessions; their gateways learn it in the next delta',
+  access: { by: ['session', 'api_key'], permission: 'sessions:terminate' },
+  audit: 'vpn_session.terminated',
+  body: Closed({
+    operation: OneOf(['terminate']),
+    session_ids: Type.Optional(Ids('vpn_session', 10_000)),
+    filter: Type.Optional(Closed(sessionFilters)),
+    reason: Type.Optional(Reason),
+  }),
+  response: Closed({ matched: Count, terminated: Count }),
+})
