@@ -13,7 +13,7 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
   [/^crypto\//, /^crypto\//],
   [/^sdk\//, /^(contract|crypto|sdk)\//],
   [/^cli\//, /^(contract|sdk|cli)\//],
-  [/^bench\//, /^(contract|sdk|bench)\//],
+  [/^bench\//, /^(contract|crypto|sdk|bench)\//],
   [/^server\/src\/(kernel|db)\//, /^(contract\/src\/vocabulary|server\/src\/(kernel|db)\/)/],
   [/^server\/src\/embedded\//, /^server\/src\/embedded\//],
   [/^server\/src\/config\//, /^(crypto\/|server\/src\/config\/)/],

@@ -36,8 +36,9 @@ export type Scene = {
   leaving: Set<number>
 }
 
-/** Longest wait for something to reach everyone. */
-export const patienceSeconds = (scene: Scene): number => 20 + scene.options.devices / 50
+/** Longest wait for something to reach everyone. Short once something did not: it will not come later either. */
+export const patienceSeconds = ({ complaints, options }: Scene): number =>
+  complaints.mismatches > 0 ? 3 : 20 + options.devices / 50
 
 /**
  * Waits until the whole fleet holds what is in force, makes every device ask once more so that nobody merely has not

@@ -55,7 +55,7 @@ export function openConnection(
 const statusOf = (data: Buffer): number => (data[9]! - 48) * 100 + (data[10]! - 48) * 10 + data[11]! - 48
 
 function bodyLength(data: Buffer, head: number): number {
-  const [, length] = /\r\ncontent-length: (\d+)/i.exec(data.latin1Slice(0, head)) ?? []
+  const [, length] = /\r\ncontent-length: (\d+)/i.exec(data.toString('latin1', 0, head)) ?? []
   return length === undefined ? 0 : Number(length)
 }
 

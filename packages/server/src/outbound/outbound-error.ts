@@ -1,0 +1,26 @@
+/**
+ * Why a request to a tenant's URL failed. `refused`: it was never sent, because of where it would have gone. The message
+ * is one sentence that the tenant may read; it holds neither the URL nor anything the other side said.
+ */
+export class OutboundError extends Error {
+  override readonly name = 'OutboundError'
+  readonly code: 'refused' | 'unresolved' | 'unreachable' | 'timeout' | 'too_large'
+  constructor(code: OutboundError['code'], message: string, cause?: unknown) {
+    super(message, { cause })
+    this.code = code
+  }
+}
+
+const refusedTls = /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|EPROTO)/
+
+/** What undici, the resolver or a socket threw, as one of ours. */
+export function toOutboundError(e: unknown): OutboundError {
+  if (e instanceof OutboundError) return e
+  const { cause, code, name } = e as { cause?: unknown; code?: unknown; name?: unknown }
+  if (cause instanceof OutboundError) return cause
+  const word = typeof code === 'string' ? code : ''
+  if (name === 'TimeoutError' || word === 'ETIMEDOUT' || /^UND_ERR_\w*TIMEOUT$/.test(word))
+    return new OutboundError('timeout', 'There was no answer in time.', e)
+  if (refusedTls.test(word)) return new OutboundError('unreachable', `The TLS connection failed (${word}).`, e)
+  return new OutboundError('unreachable', `The connection failed${word ? ` (${word})` : ''}.`, e)
+}

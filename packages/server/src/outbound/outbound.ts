@@ -1,0 +1,121 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { Agent, request } from 'undici'
+import { literalOf } from './address.ts'
+import { choose, pinnedConnector, type Resolve, resolveBySystem, vet } from './connect.ts'
+import { OutboundError, toOutboundError } from './outbound-error.ts'
+
+export type OutboundRequest = {
+  method?: 'GET' | 'POST'
+  headers?: Record<string, string>
+  body?: string
+  /** For everything together, from the look-up of the name to the last byte. 5 s unless said. */
+  timeoutMs?: number
+  /** Bytes of the answer that are read; 1 MiB unless said. */
+  maxResponseBytes?: number
+  /** What lies beyond: an error, or cut off. */
+  whenTooLarge?: 'fail' | 'cut'
+  signal?: AbortSignal
+}
+export type OutboundResponse = { status: number; headers: IncomingHttpHeaders; body: Buffer }
+
+const maxRequestBytes = 256 * 1024
+const maxUrlLength = 2048
+
+/**
+ * Requests to URLs that a tenant may choose (webhooks, identity providers): https to public addresses, and to those
+ * private networks that the operator has opened. Follows no redirect and reads no proxy from the environment.
+ */
+export function createOutbound({
+  allowedPrivateCidrs,
+  resolve = resolveBySystem,
+}: {
+  allowedPrivateCidrs: readonly string[]
+  resolve?: Resolve
+}) {
+  /** What can be said of a URL without looking up its name. Throws OutboundError `refused`. */
+  function parse(text: string): URL {
+    const refuse = (message: string): never => {
+      throw new OutboundError('refused', message)
+    }
+    if (text.length > maxUrlLength || !URL.canParse(text))
+      return refuse('It must be a URL such as https://example.com/.')
+    const url = new URL(text)
+    if (url.protocol !== 'https:' && !(url.protocol === 'http:' && allowedPrivateCidrs.length > 0))
+      refuse('It must begin with https://.')
+    if (url.username || url.password) refuse('It must not hold a user name or password.')
+    const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
+    if (port !== 443 && !(port === 80 && url.protocol === 'http:') && port < 1024)
+      refuse('Its port must be 443 or 1024 and above.')
+    return url
+  }
+
+  async function send(url: URL, options: OutboundRequest, signal: AbortSignal, timeoutMs: number) {
+    const { method = 'GET', headers = {}, body, maxResponseBytes = 1024 * 1024, whenTooLarge = 'fail' } = options
+    if (body !== undefined && Buffer.byteLength(body) > maxRequestBytes)
+      throw new OutboundError('too_large', 'The request is larger than 256 KiB.')
+    const addresses = await orAbort(vet(url, resolve, allowedPrivateCidrs), signal)
+    const dispatcher = new Agent({ connect: pinnedConnector(addresses, timeoutMs), maxHeaderSize: 16 * 1024 })
+    try {
+      const response = await request(url, {
+        method,
+        headers,
+        dispatcher,
+        signal,
+        headersTimeout: timeoutMs,
+        bodyTimeout: timeoutMs,
+        ...(body !== undefined && { body }),
+      })
+      const chunks: Buffer[] = []
+      let size = 0
+      for await (const chunk of response.body as AsyncIterable<Buffer>) {
+        chunks.push(chunk.subarray(0, maxResponseBytes - size))
+        size += chunk.length
+        if (size <= maxResponseBytes) continue
+        if (whenTooLarge === 'fail') throw new OutboundError('too_large', 'The answer is too large.')
+        break
+      }
+      return { status: response.statusCode, headers: response.headers, body: Buffer.concat(chunks) }
+    } finally {
+      await dispatcher.destroy()
+    }
+  }
+
+  return {
+    /**
+     * For a setting that is about to be stored: the sentence that says why this URL would be refused, or undefined. The
+     * addresses of a name are looked at when a request is made.
+     */
+    refusalOf: (text: string): string | undefined => {
+      try {
+        const url = parse(text)
+        const literal = literalOf(url.hostname)
+        if (literal !== undefined) choose(url, [literal], allowedPrivateCidrs)
+        return undefined
+      } catch (e) {
+        return toOutboundError(e).message
+      }
+    },
+
+    /** Any status is an answer, 3xx too. Throws OutboundError. */
+    request: async (text: string, options: OutboundRequest = {}): Promise<OutboundResponse> => {
+      const { timeoutMs = 5000 } = options
+      const limit = AbortSignal.timeout(timeoutMs)
+      const signal = options.signal ? AbortSignal.any([limit, options.signal]) : limit
+      try {
+        return await send(parse(text), options, signal, timeoutMs)
+      } catch (e) {
+        throw toOutboundError(limit.aborted ? limit.reason : e)
+      }
+    },
+  }
+}
+export type Outbound = ReturnType<typeof createOutbound>
+
+/** A name look-up can't be called off; nobody waits for it longer than for the rest. */
+function orAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const stop = () => reject(signal.reason)
+  signal.addEventListener('abort', stop, { once: true })
+  if (signal.aborted) stop()
+  return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', stop))
+}
