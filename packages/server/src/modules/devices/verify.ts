@@ -9,6 +9,7 @@ import {
 } from '@holdfast/crypto'
 import type { Changes } from '../../db/changes.ts'
 import type { Database } from '../../db/database.ts'
+import type { Feed } from '../../db/feed.ts'
 import type { Incoming } from '../../http/authenticate.ts'
 import type { Principal, TenantId } from '../../kernel/actor.ts'
 import { BoundedMap } from '../../kernel/bounded-map.ts'
@@ -23,11 +24,13 @@ import { createReplayGuard } from './replay.ts'
 export const proofSeconds = 60
 const rememberProofMs = (proofSeconds + 10) * 1000
 
+type Verdict = Principal | undefined | Promise<Principal | undefined>
 type Verified = { tenantId: TenantId; deviceId: string; generation: number; jkt: string | undefined; expiresAt: number }
 
 export function createDeviceVerifier({
   db,
   changes,
+  feed,
   trust,
   fleet,
   publicUrl,
@@ -36,6 +39,7 @@ export function createDeviceVerifier({
 }: {
   db: Database
   changes: Changes
+  feed: Feed
   trust: Trust
   fleet: Fleet
   publicUrl: string
@@ -46,6 +50,9 @@ export function createDeviceVerifier({
   // of the fleet every time.
   const verified = new BoundedMap<string, Verified>(200_000)
   const reads = createReplayGuard(rememberProofMs)
+  changes.onChange((_tenant, _seq, list) => {
+    if (list.some((c) => c.kind === 'trust')) verified.clear()
+  })
 
   const read = (claims: DeviceCredentialClaims): Verified | undefined => {
     const tenantId = decodeId('tenant', claims.tid) as TenantId | undefined
@@ -111,8 +118,21 @@ export function createDeviceVerifier({
     })
   }
 
-  function check(v: Verified, device: FleetDevice | undefined, token: string, incoming: Incoming) {
+  /** Another replica has just enrolled the device or renewed its credential, and this one has not heard of it yet. */
+  const isAheadOf = (v: Verified, device: FleetDevice | undefined) => !device || v.generation > device.generation
+
+  function check(
+    v: Verified,
+    device: FleetDevice | undefined,
+    token: string,
+    incoming: Incoming,
+    mayAsk = true,
+  ): Verdict {
     const at = now()
+    if (mayAsk && isAheadOf(v, device))
+      return feed
+        .catchUp()
+        .then(async () => check(v, await fleet.device(v.tenantId, v.deviceId), token, incoming, false))
     if (!device || !matches(v, device, at.getTime())) return undefined
     const proven = prove(v, token, incoming, at)
     onSeen(device)

@@ -145,7 +145,8 @@ export function createPublishing({
           ...(input.note && { details: { note: input.note } }),
         },
       )
-      store.remember(tenant, {
+      // Only what was committed: a version number that was rolled back is given again.
+      const published = {
         version,
         seq,
         rollout: {
@@ -154,7 +155,8 @@ export function createPublishing({
           deviceIds: new Set(rollout.deviceIds),
         },
         compiled: candidate.compiled,
-      })
+      }
+      db.afterCommit(tx, () => store.remember(tenant, published))
       return { bundleId, version }
     })
   }
