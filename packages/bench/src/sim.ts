@@ -1,3 +1,4 @@
+import { ApiError } from '@holdfast/sdk'
 import { createDeployment, type Deployment } from './sim/deployment.ts'
 import { runKills } from './sim/kills.ts'
 import { help, type Options, readOptions, UsageError } from './sim/options.ts'
@@ -10,7 +11,9 @@ async function run(options: Options): Promise<boolean> {
   const deployment = await createDeployment()
   const interrupted = onInterrupt()
   try {
-    return await Promise.race([interrupted, runOn(deployment, options)])
+    const isRight = await Promise.race([interrupted, runOn(deployment, options)])
+    if (!isRight) process.stderr.write(`\nThe end of the server's log:\n${await deployment.lastWords()}\n`)
+    return isRight
   } catch (error) {
     process.stderr.write(`${await deployment.lastWords()}\n`)
     throw error
@@ -43,7 +46,7 @@ try {
   process.stdout.write(help)
 } catch (error) {
   const isUsage = error instanceof UsageError
-  const isPlain = isUsage || error instanceof Interrupted
+  const isPlain = isUsage || error instanceof Interrupted || error instanceof ApiError
   process.stderr.write(`sim: ${isPlain ? error.message : error instanceof Error ? error.stack : String(error)}\n`)
   process.exit(isUsage ? 2 : 1)
 }

@@ -1,7 +1,18 @@
 import { digestPoll } from './p01-digest-poll.ts'
 import { digestPollProof } from './p02-digest-poll-proof.ts'
 import { bundleFetch } from './p03-bundle-fetch.ts'
+import { waiters } from './p04-waiters.ts'
+import { publish } from './p05-publish.ts'
+import { membership } from './p06-membership.ts'
+import { enrollment } from './p07-enrollment.ts'
+import { auditedRead } from './p10-audited-read.ts'
+import { reconnectStorm } from './p14-reconnect-storm.ts'
+import { starting } from './p15-start.ts'
+import { memory } from './p16-memory.ts'
 import type { Benchmark } from './rig/result.ts'
 
 /** In the order of the design. */
-export const benchmarks: readonly Benchmark[] = [digestPoll, digestPollProof, bundleFetch]
+export const benchmarks: readonly Benchmark[] = [
+  ...[digestPoll, digestPollProof, bundleFetch, waiters, publish, membership, enrollment],
+  ...[auditedRead, reconnectStorm, starting, memory],
+]

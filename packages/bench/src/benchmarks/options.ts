@@ -4,7 +4,9 @@ import type { Benchmark } from './rig/result.ts'
 /** A mistake of the one who calls: one sentence. */
 export class UsageError extends Error {}
 
-export const help = (all: readonly Benchmark[]): string => `holdfast bench: what it costs, each figure beside its baseline in the same run
+export const help = (
+  all: readonly Benchmark[],
+): string => `holdfast bench: what it costs, each figure beside its baseline in the same run
 
   npm run bench                      all of them; writes packages/bench/results.json
   npm run bench -- P1 P7             the ones named
@@ -20,7 +22,10 @@ Exit code: 0 also when a target is missed (the table says "short"); 1 when a ben
 `
 
 /** Undefined: help was asked for. Throws `UsageError`. */
-export function readOptions(args: string[], all: readonly Benchmark[]): { chosen: Benchmark[]; quick: boolean } | undefined {
+export function readOptions(
+  args: string[],
+  all: readonly Benchmark[],
+): { chosen: Benchmark[]; quick: boolean } | undefined {
   const { values, positionals } = parse(args)
   if (values.help) return undefined
   const names = new Set(positionals.map((name) => name.toUpperCase()))

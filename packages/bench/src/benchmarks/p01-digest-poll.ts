@@ -24,9 +24,13 @@ export const digestPoll: Benchmark = {
     const rows: Row[] = []
     const first = await askOnce(server.port, deviceGet(fleet, fleet.devices[0]!, digestPath))
     const etag = headerOf(readAnswer(first.raw), 'etag') ?? ''
-    rows.push(await compareWithBare(bench, rig, fleet, { id: 'P1', work: `${work}, 200`, path: digestPath, headers: {} }))
+    rows.push(
+      await compareWithBare(bench, rig, fleet, { id: 'P1', work: `${work}, 200`, path: digestPath, headers: {} }),
+    )
     const held = { 'if-none-match': etag }
-    rows.push(await compareWithBare(bench, rig, fleet, { id: 'P1', work: `${work}, 304`, path: digestPath, headers: held }))
+    rows.push(
+      await compareWithBare(bench, rig, fleet, { id: 'P1', work: `${work}, 304`, path: digestPath, headers: held }),
+    )
     return rows
   },
 }

@@ -25,7 +25,9 @@ export const digestPollProof: Benchmark = {
     await admin.publishPolicy({ body: { channel: 'stable', policy: plainDocument(10) } })
     const { bare, load } = startRig(bench)
     const sign = (count: number) =>
-      pack(Array.from({ length: count }, (_, i) => deviceGet(fleet, fleet.devices[i % fleet.devices.length]!, digestPath)))
+      pack(
+        Array.from({ length: count }, (_, i) => deviceGet(fleet, fleet.devices[i % fleet.devices.length]!, digestPath)),
+      )
     const ahead = Math.ceil(perSecondAhead * scale.seconds)
     await load.call('run', { port: server.port, connections, requests: sign(4096), once: true })
     const answer = readAnswer((await askOnce(server.port, deviceGet(fleet, fleet.devices[0]!, digestPath))).raw)
@@ -33,7 +35,13 @@ export const digestPollProof: Benchmark = {
     const loads: Load[] = []
     const side = (port: number) => async () => {
       const requests = sign(ahead)
-      const done = await load.call('run', { port, connections, requests, seconds: scale.seconds, once: port === server.port })
+      const done = await load.call('run', {
+        port,
+        connections,
+        requests,
+        seconds: scale.seconds,
+        once: port === server.port,
+      })
       loads.push(done)
       return rateOf(done, 200)
     }

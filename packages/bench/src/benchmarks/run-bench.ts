@@ -34,7 +34,9 @@ export async function runBench(args: string[]): Promise<number> {
       }
     }
     const machine = describeMachine()
-    process.stdout.write(`\n${machine}${quick ? '; quick: smaller and shorter than the targets mean' : ''}\n\n${formatTable(rows)}`)
+    process.stdout.write(
+      `\n${machine}${quick ? '; quick: smaller and shorter than the targets mean' : ''}\n\n${formatTable(rows)}`,
+    )
     const whole = chosen.length === benchmarks.length && !quick && failed.length === 0
     if (whole) {
       await writeFile(resultsFile, `${JSON.stringify({ machine, at: new Date().toISOString(), rows }, null, 2)}\n`)
@@ -56,7 +58,8 @@ async function runOne(benchmark: Benchmark, scale: Scale): Promise<Row[]> {
   const endAll = async () => {
     for (let end = ends.pop(); end; end = ends.pop()) await end().catch((e) => say(String(e)))
   }
-  const interrupted = (signal: NodeJS.Signals) => void endAll().then(() => process.exit(signal === 'SIGINT' ? 130 : 143))
+  const interrupted = (signal: NodeJS.Signals) =>
+    void endAll().then(() => process.exit(signal === 'SIGINT' ? 130 : 143))
   process.once('SIGINT', interrupted).once('SIGTERM', interrupted)
   const bench: Bench = {
     scale,

@@ -10,7 +10,11 @@ const columns = ['', 'work', 'figure', 'baseline', 'ratio', 'target', 'verdict']
 export function formatTable(rows: readonly Row[]): string {
   const cells = rows.map((r) => [r.id, r.work, r.figure, r.baseline, r.ratio?.toFixed(2) ?? '–', r.target, r.verdict])
   const widths = columns.map((title, i) => Math.max(title.length, ...cells.map((c) => c[i]?.length ?? 0)))
-  const line = (values: readonly string[]) => `${values.map((v, i) => v.padEnd(widths[i] ?? 0)).join('  ').trimEnd()}\n`
+  const line = (values: readonly string[]) =>
+    `${values
+      .map((v, i) => v.padEnd(widths[i] ?? 0))
+      .join('  ')
+      .trimEnd()}\n`
   const body = cells.map((c, i) => line(c) + (rows[i]?.note ? `      ${rows[i].note}\n` : ''))
   return line(columns) + line(widths.map((w) => '─'.repeat(w))) + body.join('')
 }

@@ -34,9 +34,11 @@ export async function createDeployment(): Promise<Deployment> {
   const url = `http://127.0.0.1:${port}`
   const logFile = `${dataDir}.log`
   let child: ChildProcess | undefined
+  let isRemoved = false
   let exited: Promise<string> = Promise.resolve('not started')
 
   async function start(): Promise<number> {
+    if (isRemoved) throw new Error('the deployment was removed')
     const started = performance.now()
     const output = await open(logFile, 'a', 0o600)
     const lifeline = pathToFileURL(join(root, 'scripts/lifeline.mjs')).href
@@ -82,6 +84,7 @@ export async function createDeployment(): Promise<Deployment> {
       await exited
     },
     remove: async ({ keep }) => {
+      isRemoved = true
       if (child?.pid && child.exitCode === null && child.signalCode === null) {
         child.kill('SIGTERM')
         if ((await within(stopWithinSeconds, exited)) === undefined) {

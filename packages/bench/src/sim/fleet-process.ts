@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import { ApiError, type Device, type DevicePolicy, enrollDevice, type PolicyContent } from '@holdfast/sdk'
 import { Agent } from 'undici'
 import type { Facts, Platform } from './directory.ts'
 import { clock, inParallel } from './in-parallel.ts'
+import { retryAfter } from './retry-after.ts'
 import { serveCommands } from './worker.ts'
 
 /** What a device of this process holds; `at` by the clock that all processes share. */
@@ -12,11 +14,13 @@ export type FleetEvent =
   | { kind: 'held'; held: Held[]; contents: [digest: string, content: PolicyContent][] }
   | { kind: 'error'; index: number; where: string; message: string }
   | { kind: 'refused'; index: number; at: number }
+  | { kind: 'busy'; index: number }
 export type EnrollJob = { index: number; token: string; name: string; platform: Platform; wireguardKey: string }
 export type Asked = { index: number; status: number; at: number }
 type Running = { device: Device; stop: AbortController | undefined; stopped: Promise<void> }
 
 const dispatcher = new Agent({ keepAliveTimeout: 60_000, connections: null, pipelining: 1 })
+const mostAttempts = 5
 const running = new Map<number, Running>()
 const told = new Set<string>()
 let held: Held[] = []
@@ -62,6 +66,21 @@ const fail = (index: number, where: string, error: unknown) =>
     message: error instanceof Error ? `${error.name}: ${error.message}` : String(error),
   })
 
+/** Comes back when it is told to, a few times. */
+async function persist<T>(index: number, work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work()
+    } catch (error) {
+      const seconds = retryAfter(error)
+      if (seconds === undefined || attempt === mostAttempts) throw error
+      tell({ kind: 'busy', index })
+      // Spread out, or those who were turned away together come back together.
+      await delay(seconds * (1 + Math.random()) * 1000)
+    }
+  }
+}
+
 /** Milliseconds of each success; a failure is told as an event and counts as none. */
 async function timed(
   indexes: Iterable<number>,
@@ -75,7 +94,7 @@ async function timed(
     if (!device) return
     const started = performance.now()
     try {
-      await work(device, index)
+      await persist(index, () => work(device, index))
       ms.push(performance.now() - started)
     } catch (error) {
       fail(index, where, error)
@@ -87,10 +106,11 @@ async function timed(
   return ms
 }
 
-const applied = (device: Device, digest: string) =>
-  device.reportTelemetry([
-    { event_id: randomUUID(), kind: 'policy_applied', at: new Date().toISOString(), policy_digest: digest },
-  ])
+async function tellApplied(index: number, device: Device, digest: string): Promise<void> {
+  const at = new Date().toISOString()
+  const event = { event_id: randomUUID(), kind: 'policy_applied' as const, at, policy_digest: digest }
+  await persist(index, () => device.reportTelemetry([event]))
+}
 
 /** Keeps one device current, until it is stopped or the server refuses it. */
 function keepCurrent(index: number, wait: number): void {
@@ -105,9 +125,10 @@ function keepCurrent(index: number, wait: number): void {
       onPolicy: (policy) => {
         note(index, policy)
         // Not awaited: telling must not hold up the next poll.
-        if (policy) applied(one.device, policy.digest).catch((error) => fail(index, 'telemetry', error))
+        if (policy) tellApplied(index, one.device, policy.digest).catch((error) => fail(index, 'telemetry', error))
       },
-      onError: (error) => fail(index, 'polling', error),
+      onError: (error) =>
+        retryAfter(error) === undefined ? fail(index, 'polling', error) : tell({ kind: 'busy', index }),
     })
     .catch((error) => {
       stop.abort()

@@ -2,11 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { type Gateway, type GatewayState, type MeteringSample, openGateway } from '@holdfast/sdk'
 import { Agent } from 'undici'
 import { clock, within } from './in-parallel.ts'
+import { retryAfter } from './retry-after.ts'
 import { mintSessionId } from './session-id.ts'
 import { serveCommands } from './worker.ts'
 
 export type GatewayEvent =
   | { kind: 'gone'; gatewayId: string; deviceIds: string[]; at: number }
+  | { kind: 'busy'; gatewayId: string }
   | { kind: 'error'; gatewayId: string; where: string; message: string }
 export type Carried = { sessionId: string; deviceId: string; gatewayId: string; rx: number; tx: number; ended: boolean }
 type Session = Carried & { startedAt: string; endReason: string | undefined; reportedEnd: boolean }
@@ -26,13 +28,11 @@ export type WantedPeers = {
 
 const dispatcher = new Agent({ keepAliveTimeout: 60_000 })
 const running = new Map<string, Running>()
-const fail = (gatewayId: string, where: string, error: unknown) =>
-  tell({
-    kind: 'error',
-    gatewayId,
-    where,
-    message: error instanceof Error ? `${error.name}: ${error.message}` : String(error),
-  })
+/** Pulls and beats come again by themselves, so being told to come back later is no failure. */
+const fail = (gatewayId: string, where: string, error: unknown) => {
+  const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  tell(retryAfter(error) === undefined ? { kind: 'error', gatewayId, where, message } : { kind: 'busy', gatewayId })
+}
 
 function startGateway(baseUrl: string, tenantId: string, { id, secret }: { id: string; secret: string }): void {
   const gateway = openGateway({ baseUrl, tenantId, gatewayId: id, secret, dispatcher })

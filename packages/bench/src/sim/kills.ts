@@ -33,6 +33,7 @@ export async function runKills(deployment: Deployment, apiKey: string, options: 
   })
   const admin = setup.openAdmin(deployment.url, apiKey)
   const judge = createJudge({ directory, fleet, complaints })
+  let over = false
   try {
     await setup.raiseLimit(admin)
     await setup.createGroups(admin, directory)
@@ -63,7 +64,6 @@ export async function runKills(deployment: Deployment, apiKey: string, options: 
     const ledger = createLedger()
     let up = Promise.withResolvers<void>()
     up.resolve()
-    let over = false
     const traffic = runTraffic(
       {
         url: deployment.url,
@@ -85,7 +85,7 @@ export async function runKills(deployment: Deployment, apiKey: string, options: 
     const restarts: number[] = []
     await display.phase('kill and start again', options.kills, async (advance) => {
       const killing = async () => {
-        for (let n = 0; n < options.kills; n++) {
+        for (let n = 0; n < options.kills && !over; n++) {
           await delay(random.between(100, longestLifeMs))
           up = Promise.withResolvers<void>()
           await deployment.kill(n % 2 === 0)
@@ -111,6 +111,7 @@ export async function runKills(deployment: Deployment, apiKey: string, options: 
     display.line(`\n${formatLedger(tallies)}\n\n${formatSummary(rows)}\n`)
     return complaints.mismatches + complaints.errors === 0
   } finally {
+    over = true
     for (const line of complaints.shown) display.line(line)
     await fleet.stop()
   }

@@ -1,4 +1,4 @@
-import { ApiError, ConnectionError } from '@holdfast/sdk'
+import { ConnectionError } from '@holdfast/sdk'
 
 export const deeds = ['enrollment', 'publish', 'revocation', 'API key use'] as const
 export type Deed = (typeof deeds)[number]
@@ -18,7 +18,7 @@ export function createLedger() {
   const entries: Entry[] = []
   return {
     entries: entries as readonly Entry[],
-    /** Writes down how it went; throws what is neither an acknowledgement nor a lost connection. */
+    /** Writes down how it went; throws a refusal, which nothing here should meet. */
     run: async (deed: Deed, marker: string, work: () => Promise<string>): Promise<string | undefined> => {
       const entry: Entry = { deed, marker, proof: undefined }
       entries.push(entry)
@@ -26,7 +26,7 @@ export function createLedger() {
         entry.proof = await work()
         return entry.proof
       } catch (error) {
-        if (error instanceof ConnectionError || (error instanceof ApiError && error.status >= 500)) return undefined
+        if (error instanceof ConnectionError) return undefined
         throw error
       }
     },

@@ -24,8 +24,10 @@ export async function runStory(url: string, admin: Client, options: Options): Pr
   const display = createDisplay(process.stdout, () => complaints.errors + complaints.mismatches)
   const leaving = new Set<number>()
   const fleet = startFleet(options.processes, { complaints, forgives: ({ index }) => leaving.has(index) })
+  let turnedAway = 0
   const listeners = new Set<(event: GatewayEvent) => void>()
   const gateways = startWorker<GatewayCommands, GatewayEvent>('./gateway-process.ts', (event) => {
+    if (event.kind === 'busy') turnedAway++
     if (event.kind === 'error') complaints.error(`${event.where}: ${event.message}`)
     for (const listen of listeners) listen(event)
   })
@@ -68,6 +70,7 @@ export async function runStory(url: string, admin: Client, options: Options): Pr
       { name: 'enrollments per second', value: (measures.enroll.length / enrollSeconds).toFixed(0) },
       { name: 'sessions', value: `${carried.sessions}` },
       { name: 'bytes metered', value: `${carried.bytes}` },
+      { name: 'told to come back later', value: `${turnedAway + fleet.turnedAway()}` },
       { name: 'wall time, s', value: ((performance.now() - started) / 1000).toFixed(1) },
     ])
     return complaints.mismatches + complaints.errors === 0

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import type { TenantId } from '../kernel/actor.ts'
 import { AppError } from '../kernel/app-error.ts'
@@ -24,7 +25,9 @@ export function createFeed(url: string, changes: Changes, log: { warn: (o: objec
   let again = false
   let stopped = false
   let timer: NodeJS.Timeout | undefined
-  let notifyQueued = false
+  /** A commit of this replica waits to be told to the others, who then compare. */
+  let mustAnnounce = false
+  const replica = randomUUID()
 
   changes.onChange((tenant, seq) => {
     const known = applied.get(tenant)
@@ -50,7 +53,9 @@ export function createFeed(url: string, changes: Changes, log: { warn: (o: objec
     }
     c.on('error', drop)
     c.on('end', drop)
-    c.on('notification', () => void poll())
+    c.on('notification', ({ payload }) => {
+      if (payload !== replica) void poll()
+    })
     await c.connect()
     await c.query('listen holdfast')
     client = c
@@ -60,6 +65,10 @@ export function createFeed(url: string, changes: Changes, log: { warn: (o: objec
   async function pollOnce(): Promise<void> {
     const startedAt = performance.now()
     const c = client ?? (await connect())
+    if (mustAnnounce) {
+      mustAnnounce = false
+      await c.query("select pg_notify('holdfast', $1)", [replica])
+    }
     const epochs = await c.query<{ tenant_id: TenantId; seq: string }>('select tenant_id, seq from tenant_epochs')
     for (const row of epochs.rows) {
       const seq = Number(row.seq)
@@ -110,12 +119,8 @@ export function createFeed(url: string, changes: Changes, log: { warn: (o: objec
   }
 
   changes.announceWith(() => {
-    if (notifyQueued) return
-    notifyQueued = true
-    setImmediate(() => {
-      notifyQueued = false
-      client?.query("select pg_notify('holdfast', '')").catch(() => {})
-    })
+    mustAnnounce = true
+    void poll()
   })
 
   return {

@@ -1,12 +1,13 @@
 /**
  * Many callers, few commits: what arrives while one batch is being written forms the next. Each caller's promise
- * settles with its batch, so an acknowledged item is a durable one. A queue at its bound refuses instead of growing.
+ * settles with its batch, so an acknowledged item is a durable one; what `write` returns for an item is what its caller
+ * gets. A queue at its bound refuses instead of growing.
  */
-export function createGroupCommit<T>(
-  write: (batch: T[]) => Promise<void>,
+export function createGroupCommit<T, R = void>(
+  write: (batch: T[]) => Promise<readonly R[]>,
   { maxBatch, maxQueue }: { maxBatch: number; maxQueue: number },
 ) {
-  type Waiting = { item: T; resolve: () => void; reject: (e: unknown) => void }
+  type Waiting = { item: T; resolve: (result: R) => void; reject: (e: unknown) => void }
   let queue: Waiting[] = []
   let writing = false
 
@@ -16,8 +17,10 @@ export function createGroupCommit<T>(
       const batch = queue.slice(0, maxBatch)
       queue = queue.slice(maxBatch)
       try {
-        await write(batch.map((w) => w.item))
-        for (const w of batch) w.resolve()
+        const results = await write(batch.map((w) => w.item))
+        batch.forEach((w, i) => {
+          w.resolve(results[i] as R)
+        })
       } catch (e) {
         for (const w of batch) w.reject(e)
       }
@@ -25,7 +28,7 @@ export function createGroupCommit<T>(
     writing = false
   }
 
-  return (item: T): Promise<void> =>
+  return (item: T): Promise<R> =>
     new Promise((resolve, reject) => {
       if (queue.length >= maxQueue) return reject(new Error('too much waits to be written'))
       queue.push({ item, resolve, reject })

@@ -26,8 +26,8 @@ const calls = {
       await new Promise<void>((resolve) => server.listen({ port: 0, host: '127.0.0.1', backlog: 4096 }, resolve))
     return { port: (server.address() as AddressInfo).port }
   },
-  held: (): number => held.length,
-  broadcast: (): number => {
+  held: (_: null): number => held.length,
+  broadcast: (_: null): number => {
     const now = held.splice(0)
     for (const response of now) respond(response)
     return now.length

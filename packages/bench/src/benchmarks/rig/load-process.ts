@@ -253,11 +253,11 @@ const calls = {
     }
   },
   /** When every held request is answered: the moment of the last one, on the machine's monotonic clock, in ms. */
-  released: async (): Promise<{ lastAt: number; statuses: Record<number, number> }> => {
+  released: async (_: null): Promise<{ lastAt: number; statuses: Record<number, number> }> => {
     await held?.done
     return { lastAt: held?.lastAt ?? 0, statuses: held?.statuses ?? {} }
   },
-  disconnect: (): void => {
+  disconnect: (_: null): void => {
     for (const connection of held?.connections ?? []) connection.end()
     held = undefined
   },

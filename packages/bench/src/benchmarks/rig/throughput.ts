@@ -1,4 +1,4 @@
-import { type BareCalls } from './bare-process.ts'
+import type { BareCalls } from './bare-process.ts'
 import { type Helper, startHelper } from './calls.ts'
 import { loadCore, measuredCore } from './cores.ts'
 import type { Load, LoadCalls } from './load-process.ts'
@@ -19,7 +19,9 @@ export function startRig(bench: Bench): Rig {
 export function rateOf(load: Load, status: number): number {
   const other = Object.entries(load.statuses).filter(([found]) => Number(found) !== status)
   if (other.length > 0 || load.broken > 0)
-    throw new Error(`expected only ${status}; got ${JSON.stringify(load.statuses)} and ${load.broken} broken connections`)
+    throw new Error(
+      `expected only ${status}; got ${JSON.stringify(load.statuses)} and ${load.broken} broken connections`,
+    )
   return load.answered / load.seconds
 }
 

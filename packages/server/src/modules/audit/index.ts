@@ -33,7 +33,7 @@ export function createAudit({ db, pager, now }: { db: Database; pager: Pager; no
     details: more.details ?? null,
   })
 
-  const join = createGroupCommit<EventRow>((rows) => db.acrossTenants((tx) => insert(tx, rows).then(() => {})), {
+  const join = createGroupCommit<EventRow>((rows) => db.acrossTenants((tx) => insert(tx, rows).then(() => [])), {
     maxBatch: 500,
     maxQueue: 20_000,
   })

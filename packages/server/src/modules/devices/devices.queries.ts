@@ -118,21 +118,25 @@ export const endPreviousGeneration = async (tx: Tx, tenant: TenantId, deviceId: 
     .returning('device_id')
     .executeTakeFirst()) !== undefined
 
-/** Marks of life, many at once; a late one never turns the time back. */
+/** Marks of life, many at once; a late one never turns the time back. In order, as all do who write several of these rows. */
 export const touchDevices = (tx: Tx, marks: { tenant_id: string; device_id: string; at: Date }[]) =>
   sql`insert into device_activity (tenant_id, device_id, last_seen_at)
       select m.tenant_id, m.device_id, m.at
         from jsonb_to_recordset(${JSON.stringify(marks)}::jsonb) as m (tenant_id uuid, device_id uuid, at timestamptz)
+       order by 1, 2
       on conflict (tenant_id, device_id) do update
         set last_seen_at = greatest(device_activity.last_seen_at, excluded.last_seen_at)`.execute(tx)
 
-export const rememberProof = async (tx: Tx, proof: Buffer, expiresAt: Date) =>
-  (await tx
-    .insertInto('proofs_seen')
-    .values({ proof, expires_at: expiresAt })
-    .onConflict((c) => c.column('proof').doNothing())
-    .returning('proof')
-    .executeTakeFirst()) !== undefined
+/** Remembers proofs, many at once; says of each whether it is seen for the first time. */
+export async function rememberProofs(tx: Tx, proofs: readonly Buffer[], expiresAt: Date): Promise<boolean[]> {
+  const { rows } = await sql<{ proof: Buffer }>`
+    insert into proofs_seen (proof, expires_at)
+    select p, ${expiresAt} from unnest(${proofs}::bytea[]) as p order by p
+    on conflict (proof) do nothing returning proof`.execute(tx)
+  const first = new Set(rows.map((r) => r.proof.toString('base64')))
+  // A proof that comes twice in one batch is returned once, and counts once.
+  return proofs.map((p) => first.delete(p.toString('base64')))
+}
 
 export const forgetProofs = (tx: Tx, before: Date) =>
   tx.deleteFrom('proofs_seen').where('expires_at', '<', before).execute()

@@ -16,7 +16,7 @@ import { type PolicyOf, viewDevice } from './view.ts'
 
 export { createActivity } from './activity.ts'
 export { addressCapacity, addressesOf } from './address.ts'
-export { rememberProof } from './devices.queries.ts'
+export { rememberProofs } from './devices.queries.ts'
 export { createFleet, type Fleet } from './fleet.ts'
 export type { FleetDevice } from './fleet-tenant.ts'
 export type { Appraisal } from './posture.ts'

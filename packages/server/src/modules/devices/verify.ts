@@ -13,6 +13,7 @@ import type { Feed } from '../../db/feed.ts'
 import type { Incoming } from '../../http/authenticate.ts'
 import type { Principal, TenantId } from '../../kernel/actor.ts'
 import { BoundedMap } from '../../kernel/bounded-map.ts'
+import { createGroupCommit } from '../../kernel/group-commit.ts'
 import { decodeId } from '../../kernel/ids.ts'
 import type { Trust } from '../trust/index.ts'
 import * as queries from './devices.queries.ts'
@@ -50,6 +51,13 @@ export function createDeviceVerifier({
   // of the fleet every time.
   const verified = new BoundedMap<string, Verified>(200_000)
   const reads = createReplayGuard(rememberProofMs)
+  const remember = createGroupCommit<Buffer, boolean>(
+    (proofs) => {
+      const expires = new Date(now().getTime() + rememberProofMs)
+      return db.acrossTenants((tx) => queries.rememberProofs(tx, proofs, expires))
+    },
+    { maxBatch: 500, maxQueue: 20_000 },
+  )
   changes.onChange((_tenant, _seq, list) => {
     if (list.some((c) => c.kind === 'trust')) verified.clear()
   })
@@ -107,8 +115,7 @@ export function createDeviceVerifier({
         throw new CryptoError('replayed', 'proof seen before')
       return true
     }
-    const expires = new Date(at.getTime() + rememberProofMs)
-    return db.acrossTenants((tx) => queries.rememberProof(tx, proofKey(proof.jkt, proof.jti), expires))
+    return remember(proofKey(proof.jkt, proof.jti))
   }
 
   async function confirmGeneration(device: FleetDevice): Promise<void> {

@@ -9,14 +9,14 @@ import {
   verifyProof,
 } from '@holdfast/crypto'
 import type { Changes } from '../../db/changes.ts'
-import type { Database } from '../../db/database.ts'
+import type { Database, Tx } from '../../db/database.ts'
 import type { RequestFacts } from '../../http/serve.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { isWithin } from '../../kernel/cidr.ts'
 import { encodeId, newUuid } from '../../kernel/ids.ts'
 import type { Audit } from '../audit/index.ts'
-import { addressCapacity, proofSeconds, rememberProof } from '../devices/index.ts'
+import { addressCapacity, proofSeconds, rememberProofs } from '../devices/index.ts'
 import type { Issue, Issued } from './credential.ts'
 import * as queries from './enroll.queries.ts'
 import { consumeToken, findToken } from './tokens.queries.ts'
@@ -49,6 +49,11 @@ type ProvenKey = { jkt: string; jwk: PublicJwk; proof: Buffer }
 
 const unauthorized = () => fail('unauthorized', 'missing or invalid credentials')
 const hour = 3_600_000
+
+async function spendProof(tx: Tx, proof: Buffer, at: Date): Promise<void> {
+  const [isFirst] = await rememberProofs(tx, [proof], new Date(at.getTime() + 2 * proofSeconds * 1000))
+  if (!isFirst) unauthorized()
+}
 
 export function createEnroll({
   db,
@@ -123,8 +128,7 @@ export function createEnroll({
 
       await db.inTenant(tenant, async (tx) => {
         if (!(await consumeToken(tx, tenant, terms.token_id, at))) unauthorized()
-        if (key && !(await rememberProof(tx, key.proof, new Date(at.getTime() + 2 * proofSeconds * 1000))))
-          unauthorized()
+        if (key) await spendProof(tx, key.proof, at)
         if (
           userId &&
           terms.max_devices_per_user !== null &&
@@ -198,8 +202,7 @@ export function createEnroll({
       const issued = await issue({ tenant, deviceId, userId: before.user_id, jkt, generation }, at)
       const { new_public_key: _, ...facts } = input
       const row = await db.inTenant(tenant, async (tx) => {
-        if (newKey && !(await rememberProof(tx, newKey.proof, new Date(at.getTime() + 2 * proofSeconds * 1000))))
-          unauthorized()
+        if (newKey) await spendProof(tx, newKey.proof, at)
         const renewed = await queries.renewDevice(
           tx,
           tenant,

@@ -11,13 +11,14 @@ import * as queries from './telemetry.queries.ts'
 type GivenEvent = Given<typeof telemetry>['body']['events'][number]
 type DeviceActor = Actor<Extract<Principal, { kind: 'device' }>>
 type Rejected = { index: number; error: string }
-type Item = { events: Event[]; seen: Seen; accepted: number }
+type Item = { events: Event[]; seen: Seen }
 
 /** What devices saw of their connections: the reports of many devices share a statement and a commit. */
 export function createTelemetry({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
-  const join = createGroupCommit<Item>(write, { maxBatch: 500, maxQueue: 20_000 })
+  const join = createGroupCommit<Item, number>(write, { maxBatch: 500, maxQueue: 20_000 })
 
-  async function write(batch: Item[]): Promise<void> {
+  /** How many of each item's events are new. */
+  async function write(batch: Item[]): Promise<number[]> {
     const inserted = await db.acrossTenants(async (tx) => {
       const rows = await queries.insertEvents(
         tx,
@@ -27,8 +28,7 @@ export function createTelemetry({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
       return rows
     })
     const isNew = new Set(inserted.map((r) => keyOf(r.device_id, r.event_id, r.at)))
-    for (const item of batch)
-      item.accepted = item.events.filter((e) => isNew.delete(keyOf(e.deviceId, e.eventId, e.at))).length
+    return batch.map((item) => item.events.filter((e) => isNew.delete(keyOf(e.deviceId, e.eventId, e.at))).length)
   }
 
   return {
@@ -41,11 +41,11 @@ export function createTelemetry({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
         if ('error' in read) rejected.push({ index, error: read.error })
         else if (!events.has(read.eventId)) events.set(read.eventId, read)
       }
-      const item: Item = { events: [...events.values()], seen: seenOf(actor, [...events.values()], at), accepted: 0 }
-      await join(item)
+      const item: Item = { events: [...events.values()], seen: seenOf(actor, [...events.values()], at) }
+      const accepted = await join(item)
       return {
-        accepted: item.accepted,
-        duplicate: given.length - rejected.length - item.accepted,
+        accepted,
+        duplicate: given.length - rejected.length - accepted,
         rejected,
       }
     },

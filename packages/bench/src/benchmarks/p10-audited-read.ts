@@ -1,0 +1,71 @@
+import type { Load } from './rig/load-process.ts'
+import { pack, rawRequest } from './rig/requests.ts'
+import { type Benchmark, milliseconds, perSecond, type Row, verdictOf } from './rig/result.ts'
+import { alternate, median, medianRatio, quantile } from './rig/rounds.ts'
+import { openAdmin } from './rig/server.ts'
+import { busyNote, rateOf, startRig } from './rig/throughput.ts'
+
+const work = 'API-key read, its audit event durable before the answer'
+const path = '/v1/admin/tokens?limit=20'
+const connections = 64
+
+/** P10: the same read by API key, which leaves `api_key.used`, and by session, which leaves nothing. */
+export const auditedRead: Benchmark = {
+  id: 'P10',
+  work,
+  run: async (bench) => {
+    const { scale, say } = bench
+    const server = await bench.startServer()
+    const { admin, apiKey, cookie } = await openAdmin(server)
+    for (let i = 0; i < 20; i++) await admin.generateToken({ body: { name: `token ${i}` } })
+    const { load } = startRig(bench)
+    const byKey = pack([rawRequest('GET', path, { authorization: `Bearer ${apiKey}` })])
+    const bySession = pack([rawRequest('GET', path, { cookie })])
+    const loads: Load[] = []
+    const side = (requests: typeof byKey) => async () => {
+      const done = await load.call('run', { port: server.port, connections, requests, seconds: scale.seconds })
+      loads.push(done)
+      return rateOf(done, 200)
+    }
+    say('warming up')
+    await side(byKey)()
+    await side(bySession)()
+    say(work)
+    const found = await alternate(scale.rounds, { with: side(byKey), without: side(bySession) })
+    const ratio = medianRatio(found.with, found.without)
+    const half = median(found.with) / 2
+    say('half load')
+    const p99s: number[] = []
+    for (let i = 0; i < scale.rounds; i++) {
+      const target = { port: server.port, connections, requests: byKey }
+      const done = await load.call('pace', { ...target, seconds: scale.seconds * 2, perSecond: half })
+      rateOf(done, 200)
+      p99s.push(quantile(done.latenciesMs, 0.99))
+    }
+    const rows: Row[] = [
+      {
+        id: 'P10',
+        work,
+        figure: perSecond(median(found.with)),
+        baseline: `${perSecond(median(found.without))} the same read by session, without the event`,
+        ratio,
+        target: '≥ 0.6',
+        verdict: verdictOf(ratio >= 0.6),
+        note: `GET ${path}; ${connections} connections; ${busyNote(loads)}`,
+        rounds: found,
+      },
+      {
+        id: 'P10',
+        work: `the same at half load (${perSecond(half)} arriving): p99`,
+        figure: milliseconds(median(p99s)),
+        baseline: '–',
+        ratio: null,
+        target: '≤ 30 ms',
+        verdict: verdictOf(median(p99s) <= 30),
+        note: 'latency from when a request fell due, whether or not the server was ready for it',
+        rounds: { p99s },
+      },
+    ]
+    return rows
+  },
+}

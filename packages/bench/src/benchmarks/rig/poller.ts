@@ -1,0 +1,32 @@
+import { type Connection, openConnection } from './http-connection.ts'
+import { headerOf, type RawAnswer, readAnswer } from './requests.ts'
+
+/** Asks the same question again and again on one connection, as fast as the answers come. */
+export async function openPoller(port: number, request: Uint8Array) {
+  let waiting: { resolve: (answer: RawAnswer) => void; reject: (e: Error) => void } | undefined
+  const connection: Connection = await openConnection(
+    { port },
+    (_status, raw) => waiting?.resolve(readAnswer(Buffer.from(raw))),
+    (e) => waiting?.reject(e),
+  )
+  const ask = () =>
+    new Promise<RawAnswer>((resolve, reject) => {
+      waiting = { resolve, reject }
+      connection.send(request)
+    })
+  return {
+    ask,
+    etag: async (): Promise<string> => headerOf(await ask(), 'etag') ?? '',
+    /** Settles with the moment (`performance.now()`) at which the answer first had another ETag; rejects when `cause` does. */
+    changedFrom: async (etag: string, cause: Promise<unknown>): Promise<number> => {
+      let failed = false
+      cause.catch(() => {
+        failed = true
+      })
+      while (!failed) if (headerOf(await ask(), 'etag') !== etag) return performance.now()
+      await cause
+      return Number.NaN
+    },
+    end: connection.end,
+  }
+}
