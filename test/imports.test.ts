@@ -17,6 +17,7 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
   [/^server\/src\/(kernel|db)\//, /^(contract\/src\/vocabulary|server\/src\/(kernel|db)\/)/],
   [/^server\/src\/embedded\//, /^server\/src\/embedded\//],
   [/^server\/src\/config\//, /^(crypto\/|server\/src\/config\/)/],
+  [/^server\/src\/outbound\//, /^server\/src\/(outbound|kernel)\//],
   [/^server\/src\/jobs\//, /^server\/src\/(jobs|kernel)\//],
   [
     /^server\/src\/http\//,
@@ -26,16 +27,23 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
   [
     /^server\/src\/modules\/(\w+)\//,
     new RegExp(
-      `^(contract/|crypto/|${spine}|server/src/modules/$1/|${door}|server/src/http/(serve|answer|authenticate))`,
+      `^(contract/|crypto/|${spine}|server/src/modules/$1/|${door}|server/src/outbound/|server/src/http/(serve|answer|authenticate))`,
     ),
   ],
   [
     /^server\/src\/(app|bootstrap|main|terminal)\.ts$/,
-    new RegExp(`^(contract/|server/src/(app|bootstrap|terminal)|server/src/(config|db|embedded|http|jobs)/|${door})`),
+    new RegExp(
+      `^(contract/|server/src/(app|bootstrap|terminal)|server/src/(config|db|embedded|http|jobs|outbound)/|${door})`,
+    ),
   ],
 ]
 /** A module may use the doors of the rows above its own and of its own row, and never in a circle. */
-const order = [['audit'], ['access', 'tenancy'], ['identity', 'trust', 'devices', 'policy', 'gateways'], ['enrollment']]
+const order = [
+  ['audit'],
+  ['access', 'tenancy', 'notifications'],
+  ['identity', 'trust', 'devices', 'policy', 'gateways'],
+  ['enrollment'],
+]
 
 const packageOf = new Map(
   ['contract', 'crypto', 'server', 'sdk', 'cli', 'bench'].map((name) => [`@holdfast/${name}`, name]),

@@ -8,6 +8,7 @@ import { addEnroll } from './commands/enroll.ts'
 import { addGateway } from './commands/gateway.ts'
 import { addGroup } from './commands/group.ts'
 import { addKey } from './commands/key.ts'
+import { addNotification } from './commands/notification.ts'
 import { addPolicy } from './commands/policy.ts'
 import { addPool } from './commands/pool.ts'
 import { addSession } from './commands/session.ts'
@@ -27,6 +28,7 @@ const nouns = [
   addSession,
   addKey,
   addAudit,
+  addNotification,
   addEnroll,
 ]
 

@@ -1,7 +1,16 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Closed, Id, List, ListQuery, Name, Nullable, OneOf, Reason, Text, Time } from './schema.ts'
-import { permissions, roleNames } from './vocabulary.ts'
+import { Closed, Count, Id, List, ListQuery, Name, Nullable, OneOf, Reason, Text, Time } from './schema.ts'
+import { permissions, requiredActions, roleNames } from './vocabulary.ts'
+
+const Owed = Nullable(
+  OneOf(requiredActions, {
+    description: 'What this session must do first: until then everything but that, me and logout is 403',
+  }),
+)
+export const OneTimeCode = Type.String({ minLength: 6, maxLength: 6, pattern: '^[0-9]{6}$' })
+/** Whatever is wrong with it is one and the same 401, so the schema only bounds it; a form sends it empty. */
+const MaybeCode = Type.Optional(Type.String({ maxLength: 64 }))
 
 export const login = endpoint({
   method: 'POST',
@@ -13,11 +22,14 @@ export const login = endpoint({
   body: Closed({
     username: Type.String({ minLength: 1, maxLength: 128 }),
     password: Type.String({ minLength: 1, maxLength: 1024 }),
+    totp: MaybeCode,
+    recovery_code: MaybeCode,
     next: Type.Optional(Text),
   }),
   response: Closed({
     user: Closed({ user_id: Id('user'), username: Name, tenant_id: Id('tenant') }),
     expires_at: Time,
+    required_action: Owed,
   }),
   errors: ['unauthorized', 'rate_limited'],
 })
@@ -26,7 +38,7 @@ export const logout = endpoint({
   method: 'POST',
   path: '/admin/logout',
   summary: 'End the own session; also as the form of a page',
-  access: { by: ['session'], permission: 'own' },
+  access: { by: ['session'], permission: 'own', during: requiredActions },
   audit: 'session.expired',
   form: true,
   response: Closed({ changed: Type.Boolean() }),
@@ -36,17 +48,70 @@ export const me = endpoint({
   method: 'GET',
   path: '/v1/admin/me',
   summary: 'Who is calling and what the caller may do',
-  access: { by: ['session', 'api_key'], permission: 'own' },
+  access: { by: ['session', 'api_key'], permission: 'own', during: requiredActions },
   response: Closed({
     credential: OneOf(['session', 'api_key']),
     tenant_id: Id('tenant'),
     tenant_name: Name,
     user: Nullable(Closed({ user_id: Id('user'), username: Name, display_name: Type.String() })),
     key_id: Nullable(Id('api_key')),
-    session: Nullable(Closed({ session_id: Id('admin_session'), expires_at: Time, idle_seconds: Type.Integer() })),
+    session: Nullable(
+      Closed({
+        session_id: Id('admin_session'),
+        expires_at: Time,
+        idle_seconds: Type.Integer(),
+        mfa: Type.Boolean({ description: 'Whether the user has a second factor' }),
+        recovery_codes_left: Count,
+        stepped_up_until: Nullable(Time),
+        required_action: Owed,
+      }),
+    ),
     roles: Type.Array(OneOf(roleNames)),
     permissions: Type.Array(OneOf(permissions)),
   }),
+})
+
+export const AdminSession = Closed({
+  session_id: Id('admin_session'),
+  user_id: Id('user'),
+  username: Name,
+  auth_method: Type.String(),
+  source_ip: Nullable(Type.String()),
+  user_agent: Nullable(Type.String()),
+  current: Type.Boolean({ description: 'Whether it is the session that asks' }),
+  started_at: Time,
+  last_seen_at: Time,
+  expires_at: Time,
+})
+
+export const listAdminSessions = endpoint({
+  method: 'GET',
+  path: '/v1/admin/auth/sessions',
+  summary: 'Running admin sessions: the own ones; with users:read those of another user, and for an API key all',
+  access: { by: ['session', 'api_key'], permission: 'own' },
+  query: ListQuery({ user_id: Type.Optional(Id('user')) }, ['started_at'] as const),
+  response: List(AdminSession),
+})
+
+export const endAdminSession = endpoint({
+  method: 'POST',
+  path: '/v1/admin/auth/sessions/{session_id}/end',
+  summary: 'End an admin session: an own one, or with credentials:write that of another user',
+  access: { by: ['session', 'api_key'], permission: 'own' },
+  audit: 'session.expired',
+  params: Closed({ session_id: Id('admin_session') }),
+  body: Closed({ reason: Type.Optional(Reason) }),
+  response: Closed({ session_id: Id('admin_session'), changed: Type.Boolean() }),
+})
+
+export const stepUp = endpoint({
+  method: 'POST',
+  path: '/v1/admin/auth/step-up',
+  summary: 'Show a fresh one-time code; the session goes on under a new id and cookie',
+  access: { by: ['session'], permission: 'own' },
+  audit: 'session.stepped_up',
+  body: Closed({ code: OneTimeCode }),
+  response: Closed({ session_id: Id('admin_session'), expires_at: Time, stepped_up_until: Time }),
 })
 
 export const ApiKey = Closed({
@@ -70,6 +135,7 @@ export const createApiKey = endpoint({
   summary: 'Create an API key; its secret appears only in this answer',
   access: { by: ['session', 'api_key'], permission: 'api_keys:write' },
   audit: 'api_key.created',
+  stepUp: {},
   status: 201,
   body: Closed({
     name: Name,

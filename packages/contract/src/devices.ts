@@ -94,6 +94,7 @@ export const changeDevices = endpoint({
   summary: 'One operation on up to 10,000 devices, named or filtered, with an outcome for each',
   access: { by: ['session', 'api_key'], permission: 'devices:write' },
   audit: 'device.batch_changed',
+  stepUp: { operation: 'revoke' },
   body: Closed({
     operation: OneOf(['approve', 'suspend', 'reactivate', 'revoke']),
     device_ids: Type.Optional(Ids('device', 10_000)),

@@ -1,13 +1,18 @@
 import type { Static, TSchema } from 'typebox'
-import type { AuditKind, CredentialKind, ErrorCode, Permission } from './vocabulary.ts'
+import type { AuditKind, CredentialKind, ErrorCode, Permission, RequiredAction } from './vocabulary.ts'
 
 /**
  * Who may call: nobody checked, or these credential kinds. `permission` binds the kinds that carry a role (session,
- * api_key); `own` says that the credential itself is the right, as for a device that fetches its own bundle.
+ * api_key); `own` says that the credential itself is the right, as for a device that fetches its own bundle. A session
+ * that owes one of the actions `during` may call it all the same.
  */
 export type Access =
   | { by: 'anyone' }
-  | { by: readonly [CredentialKind, ...CredentialKind[]]; permission: Permission | 'own' }
+  | {
+      by: readonly [CredentialKind, ...CredentialKind[]]
+      permission: Permission | 'own'
+      during?: readonly RequiredAction[]
+    }
 
 type Common = {
   path: `/${string}`
@@ -26,7 +31,15 @@ type Common = {
  * successes are data of their own and would drown the audit trail.
  */
 export type Endpoint =
-  | (Common & { method: 'GET'; audit?: never; body?: never; records?: never; bodyLimit?: never; form?: never })
+  | (Common & {
+      method: 'GET'
+      audit?: never
+      body?: never
+      records?: never
+      bodyLimit?: never
+      form?: never
+      stepUp?: never
+    })
   | (Common & {
       method: 'POST' | 'PUT' | 'DELETE'
       audit: AuditKind
@@ -36,6 +49,11 @@ export type Endpoint =
       bodyLimit?: number
       /** Also takes the fields of its body as an HTML form. */
       form?: true
+      /**
+       * Where the tenant asks for step-up: a body with these values needs a one-time code not older than 5 minutes.
+       * Empty means every body. Binds sessions; an API key has no person who could enter one.
+       */
+      stepUp?: Readonly<Record<string, string>>
     })
 
 /** Parameters that the pipe itself reads: platform roles name a tenant; the deployment-wide secret a gateway too. */

@@ -1,10 +1,13 @@
 import { Type } from 'typebox'
+import { OneTimeCode } from './access.ts'
 import { endpoint } from './endpoint.ts'
 import { Closed, Count, Id, Ids, List, ListQuery, Name, Nullable, OneOf, Prefix, Reason, Text, Time } from './schema.ts'
-import { roleNames } from './vocabulary.ts'
+import { permissions, roleNames } from './vocabulary.ts'
 
 const Username = Type.String({ minLength: 1, maxLength: 128, pattern: '^[^\\s/\\u0000-\\u001f]+$' })
 const Email = Type.String({ minLength: 3, maxLength: 254, pattern: '^[^@\\s]+@[^@\\s]+$' })
+
+const Mfa = Closed({ enabled: Type.Boolean(), enrolled_at: Nullable(Time) })
 
 export const User = Closed({
   user_id: Id('user'),
@@ -17,6 +20,7 @@ export const User = Closed({
   source: OneOf(['local', 'directory', 'sso']),
   roles: Type.Array(OneOf(roleNames)),
   group_ids: Type.Array(Id('group')),
+  mfa: Mfa,
   password_set: Type.Boolean(),
   created_at: Time,
   updated_at: Time,
@@ -32,6 +36,9 @@ export const listUsers = endpoint({
     {
       q: Prefix,
       status: Type.Optional(OneOf(['active', 'suspended'])),
+      source: Type.Optional(OneOf(['local', 'directory', 'sso'])),
+      role: Type.Optional(OneOf(roleNames)),
+      mfa: Type.Optional(Type.Boolean({ description: 'Only users with, or without, a second factor' })),
       group_id: Type.Optional(Id('group')),
     },
     ['username', 'created_at'] as const,
@@ -51,11 +58,11 @@ export const getUser = endpoint({
 export const changeUser = endpoint({
   method: 'POST',
   path: '/v1/admin/users/lifecycle',
-  summary: 'Create, update, suspend, reactivate or delete a user',
+  summary: 'Create, update, suspend, reactivate, unlock or delete a user',
   access: { by: ['session', 'api_key'], permission: 'users:write' },
   audit: 'user.changed',
   body: Closed({
-    operation: OneOf(['create', 'update', 'suspend', 'reactivate', 'delete']),
+    operation: OneOf(['create', 'update', 'suspend', 'reactivate', 'unlock', 'delete']),
     user_id: Type.Optional(Id('user')),
     user: Type.Optional(
       Closed({
@@ -68,6 +75,147 @@ export const changeUser = endpoint({
     reason: Type.Optional(Reason),
   }),
   response: Closed({ operation: Type.String(), changed: Type.Boolean(), user: User }),
+})
+
+const moveUser = {
+  method: 'POST',
+  audit: 'user.changed',
+  body: Closed({ user_id: Id('user'), reason: Type.Optional(Reason) }),
+} as const
+
+export const suspendUser = endpoint({
+  ...moveUser,
+  path: '/v1/admin/users/suspend',
+  summary: 'Suspend a user: admin and VPN sessions end, and the devices stop until the user is reactivated',
+  access: { by: ['session', 'api_key'], permission: 'users:write' },
+  response: Closed({
+    user: User,
+    changed: Type.Boolean(),
+    sessions_terminated: Type.Integer({ minimum: 0, description: 'Admin and VPN sessions that this call ended' }),
+  }),
+})
+
+export const reactivateUser = endpoint({
+  ...moveUser,
+  path: '/v1/admin/users/reactivate',
+  summary: 'Reactivate a suspended user; devices that were not revoked work again',
+  access: { by: ['session', 'api_key'], permission: 'users:write' },
+  response: Closed({ user: User, changed: Type.Boolean() }),
+})
+
+export const unlockUser = endpoint({
+  ...moveUser,
+  path: '/v1/admin/users/unlock',
+  summary: 'Unlock an account that failed sign-ins have locked',
+  access: { by: ['session', 'api_key'], permission: 'credentials:write' },
+  response: Closed({ user: User, changed: Type.Boolean() }),
+})
+
+export const changePassword = endpoint({
+  method: 'POST',
+  path: '/v1/admin/users/password',
+  summary: 'Change the own password; with credentials:write set that of another user, or generate a temporary one',
+  access: { by: ['session', 'api_key'], permission: 'own', during: ['change_password'] },
+  audit: 'user.password_changed',
+  body: Closed({
+    user_id: Type.Optional(Id('user')),
+    new_password: Type.Optional(Type.String({ minLength: 1, maxLength: 1024 })),
+    generate: Type.Optional(Type.Boolean()),
+    current_password: Type.Optional(Type.String({ minLength: 1, maxLength: 1024 })),
+  }),
+  response: Closed({
+    user: User,
+    changed: Type.Boolean(),
+    sessions_terminated: Type.Integer({ minimum: 0 }),
+    temporary_password: Type.Optional(
+      Type.String({ description: 'Shown once; opens one session, which must set a new password' }),
+    ),
+    expires_at: Type.Optional(Time),
+  }),
+})
+
+export const enrollTotp = endpoint({
+  method: 'POST',
+  path: '/v1/admin/users/totp/enroll',
+  summary: 'Start TOTP enrollment, for oneself or with credentials:write for another user',
+  access: { by: ['session', 'api_key'], permission: 'own', during: ['enroll_mfa'] },
+  audit: 'user.mfa_enrollment_started',
+  body: Closed({ user_id: Type.Optional(Id('user')) }),
+  response: Closed({
+    provisioning_uri: Type.String({ description: 'otpauth:// URI for an authenticator app' }),
+    secret: Type.String({ description: 'The seed in base32, shown once' }),
+    expires_at: Time,
+  }),
+})
+
+export const verifyTotp = endpoint({
+  method: 'POST',
+  path: '/v1/admin/users/totp/verify',
+  summary: 'Complete TOTP enrollment with a code; the recovery codes appear only in this answer',
+  access: { by: ['session', 'api_key'], permission: 'own', during: ['enroll_mfa'] },
+  audit: 'user.mfa_enabled',
+  body: Closed({ user_id: Type.Optional(Id('user')), code: OneTimeCode }),
+  response: Closed({ mfa: Mfa, recovery_codes: Type.Array(Type.String()) }),
+})
+
+export const disableTotp = endpoint({
+  method: 'POST',
+  path: '/v1/admin/users/totp/disable',
+  summary: 'Take the second factor from a user; the sessions of the user end',
+  access: { by: ['session', 'api_key'], permission: 'credentials:write' },
+  audit: 'user.mfa_disabled',
+  stepUp: {},
+  body: Closed({ user_id: Id('user'), reason: Type.Optional(Reason) }),
+  response: Closed({ user: User, changed: Type.Boolean(), sessions_terminated: Type.Integer({ minimum: 0 }) }),
+})
+
+const changeGrant = {
+  method: 'POST',
+  access: { by: ['session', 'api_key'], permission: 'rbac:write' },
+  body: Closed({ user_id: Id('user'), role: OneOf(roleNames), reason: Type.Optional(Reason) }),
+  response: Closed({ user: User, changed: Type.Boolean() }),
+} as const
+
+export const grantRole = endpoint({
+  ...changeGrant,
+  path: '/v1/admin/rbac/grant',
+  summary: 'Grant a role to a user',
+  audit: 'role.granted',
+  stepUp: {},
+})
+
+export const revokeRole = endpoint({
+  ...changeGrant,
+  path: '/v1/admin/rbac/revoke',
+  summary: 'Revoke a role from a user',
+  audit: 'role.revoked',
+})
+
+export const listRoles = endpoint({
+  method: 'GET',
+  path: '/v1/admin/rbac/roles',
+  summary: 'Every role and what it may do',
+  access: { by: ['session', 'api_key'], permission: 'rbac:read' },
+  response: List(Closed({ role: OneOf(roleNames), permissions: Type.Array(OneOf(permissions)) })),
+})
+
+export const listGrants = endpoint({
+  method: 'GET',
+  path: '/v1/admin/rbac/grants',
+  summary: 'Who holds which role',
+  access: { by: ['session', 'api_key'], permission: 'rbac:read' },
+  query: ListQuery({ user_id: Type.Optional(Id('user')), role: Type.Optional(OneOf(roleNames)) }, [
+    'granted_at',
+  ] as const),
+  response: List(
+    Closed({
+      user_id: Id('user'),
+      username: Name,
+      role: OneOf(roleNames),
+      granted_by: Nullable(Type.String()),
+      granted_at: Time,
+    }),
+  ),
 })
 
 export const Group = Closed({

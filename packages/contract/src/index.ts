@@ -7,6 +7,7 @@ import * as gatewayRuntime from './gateway-runtime.ts'
 import * as gateways from './gateways.ts'
 import * as health from './health.ts'
 import * as identity from './identity.ts'
+import * as notifications from './notifications.ts'
 import * as policy from './policy.ts'
 import * as settings from './settings.ts'
 import * as trust from './trust.ts'
@@ -32,6 +33,7 @@ export const contract = {
   ...endpointsOf(settings),
   ...endpointsOf(trust),
   ...endpointsOf(audit),
+  ...endpointsOf(notifications),
 }
 export type Contract = typeof contract
 export type Operation = keyof Contract

@@ -49,6 +49,7 @@ function operation(operationId: string, e: Endpoint): Json {
     summary: e.summary,
     'x-access': e.access,
     ...(e.audit && { 'x-audit': e.audit }),
+    ...(e.stepUp && { 'x-step-up': e.stepUp }),
     ...(e.access.by === 'anyone' ? { security: [] } : { security: e.access.by.map((kind) => ({ [kind]: [] })) }),
     parameters: [...parameters(e.params, 'path'), ...parameters(e.query, 'query'), ...scopes(e)],
     ...(e.body && { requestBody: { required: true, content: { 'application/json': { schema: e.body } } } }),

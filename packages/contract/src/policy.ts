@@ -63,6 +63,7 @@ export const publishPolicy = endpoint({
   summary: 'Publish a policy to a channel: a document, or what another channel or version holds',
   access: { by: ['session', 'api_key'], permission: 'policy:publish' },
   audit: 'policy.published',
+  stepUp: { channel: 'stable' },
   status: 201,
   body: Closed({
     channel: Channel,

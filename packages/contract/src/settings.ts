@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Closed, Partial } from './schema.ts'
+import { Closed, OneOf, Partial } from './schema.ts'
+import { roleNames } from './vocabulary.ts'
 
 const seconds = (minimum: number, maximum: number) => Type.Integer({ minimum, maximum })
 
@@ -14,6 +15,23 @@ export const SecuritySettings = Closed({
   }),
   sessions: Closed({ idle_seconds: seconds(1, 86_400), absolute_seconds: seconds(1, 30 * 86_400) }),
   api: Closed({ requests_per_minute_per_key: Type.Integer({ minimum: 1, maximum: 10_000_000 }) }),
+  passwords: Closed({
+    min_length: Type.Integer({
+      minimum: 8,
+      maximum: 64,
+      description: 'Characters, for users without a second factor; with one, 8 are enough',
+    }),
+  }),
+  mfa: Closed({
+    required_roles: Type.Array(OneOf(roleNames), {
+      uniqueItems: true,
+      maxItems: roleNames.length,
+      description: 'Users in one of these roles do nothing before they have enrolled',
+    }),
+    step_up: Type.Boolean({
+      description: 'Changes marked x-step-up need a one-time code not older than 5 minutes',
+    }),
+  }),
   devices: Closed({ require_device_key: Type.Boolean(), approval: Type.Boolean() }),
 })
 export type SecuritySettings = Static<typeof SecuritySettings>
@@ -22,13 +40,15 @@ export const defaultSecuritySettings: SecuritySettings = {
   login: { max_failures_per_ip: 20, window_seconds: 900, lockout_threshold: 10, lockout_seconds: 900 },
   sessions: { idle_seconds: 1800, absolute_seconds: 43_200 },
   api: { requests_per_minute_per_key: 600 },
+  passwords: { min_length: 15 },
+  mfa: { required_roles: [], step_up: false },
   devices: { require_device_key: true, approval: false },
 }
 
 export const getSecuritySettings = endpoint({
   method: 'GET',
   path: '/v1/admin/settings/security',
-  summary: 'Sign-in, session, rate and device settings of the tenant',
+  summary: 'Sign-in, session, password, second-factor, rate and device settings of the tenant',
   access: { by: ['session', 'api_key'], permission: 'settings:read' },
   response: SecuritySettings,
 })
@@ -39,10 +59,13 @@ export const updateSecuritySettings = endpoint({
   summary: 'Change the settings named; every replica follows within a second',
   access: { by: ['session', 'api_key'], permission: 'settings:write' },
   audit: 'security_settings.updated',
+  stepUp: {},
   body: Closed({
     login: Type.Optional(Partial(SecuritySettings.properties.login)),
     sessions: Type.Optional(Partial(SecuritySettings.properties.sessions)),
     api: Type.Optional(Partial(SecuritySettings.properties.api)),
+    passwords: Type.Optional(Partial(SecuritySettings.properties.passwords)),
+    mfa: Type.Optional(Partial(SecuritySettings.properties.mfa)),
     devices: Type.Optional(Partial(SecuritySettings.properties.devices)),
   }),
   response: SecuritySettings,

@@ -18,6 +18,7 @@ export const idPrefixes = {
   vpn_session: 'vse',
   signer: 'sgn',
   audit_event: 'evt',
+  notification: 'ntf',
 } as const
 export type Noun = keyof typeof idPrefixes
 
@@ -138,6 +139,19 @@ export const roles = {
 export type Role = keyof typeof roles
 export const roleNames = Object.keys(roles) as [Role, ...Role[]]
 
+/** What a session owes before it may do anything else. */
+export const requiredActions = ['change_password', 'enroll_mfa'] as const
+export type RequiredAction = (typeof requiredActions)[number]
+
+/** What administrators are notified of. */
+export const notificationKinds = ['account.locked', 'expiring', 'gateway.down', 'webhook.disabled'] as const
+export type NotificationKind = (typeof notificationKinds)[number]
+/** From the least to the most urgent. */
+export const notificationSeverities = ['info', 'warning', 'critical'] as const
+export type NotificationSeverity = (typeof notificationSeverities)[number]
+export const notificationChannels = ['email', 'webhook'] as const
+export type NotificationChannel = (typeof notificationChannels)[number]
+
 /** Where a request came from, as an audit event says it. */
 export type Origin = 'api' | 'console' | 'device' | 'gateway' | 'job'
 
@@ -151,7 +165,14 @@ export type AuditFields = {
   'api_key.used': { key_id: string; endpoint: string }
   'api_key.created': { key_id?: string; role?: string }
   'api_key.revoked': { key_id?: string }
+  'session.stepped_up': { session_id?: string; user_id?: string }
   'user.changed': { operation?: string; user_id?: string }
+  'user.password_changed': { user_id?: string; method?: 'own' | 'set' | 'generated' }
+  'user.mfa_enrollment_started': { user_id?: string }
+  'user.mfa_enabled': { user_id?: string }
+  'user.mfa_disabled': { user_id?: string }
+  'role.granted': { user_id?: string; role?: string }
+  'role.revoked': { user_id?: string; role?: string }
   'group.changed': { operation?: string; group_id?: string }
   'enrollment_token.created': { token_id?: string }
   'enrollment_token.revoked': { token_id?: string }
@@ -178,5 +199,8 @@ export type AuditFields = {
   'vpn_session.terminated': { session_ids?: string[]; reason?: string }
   'security_settings.updated': Record<never, never>
   'tenant.created': { name: string }
+  'notification.acknowledged': { notification_id?: string }
+  'notification_settings.updated': Record<never, never>
+  'notification_settings.tested': { succeeded?: number; failed?: number }
 }
 export type AuditKind = keyof AuditFields

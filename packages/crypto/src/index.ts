@@ -53,6 +53,15 @@ export { QueueFullError } from './semaphore.ts'
 export type { VerificationKey } from './signature.ts'
 export { type GeneratedKey, generateKey, type Purpose, type Signer, softwareSigner } from './signer.ts'
 export {
+  matchTotp,
+  mintTotpSeed,
+  provisioningUri,
+  toBase32,
+  totpCode,
+  totpPeriodSeconds,
+  totpStep,
+} from './totp.ts'
+export {
   type CaCertificateFields,
   type CertificateInfo,
   certificateInfo,

@@ -20,9 +20,11 @@ import { createActivity, createDevices, createDeviceVerifier, createFleet } from
 import { createEnrollment } from './modules/enrollment/index.ts'
 import { createGateways } from './modules/gateways/index.ts'
 import { createIdentity } from './modules/identity/index.ts'
+import { createNotifications } from './modules/notifications/index.ts'
 import { createPolicy } from './modules/policy/index.ts'
 import { createTenancy } from './modules/tenancy/index.ts'
 import { createTrust } from './modules/trust/index.ts'
+import { createOutbound } from './outbound/outbound.ts'
 
 export type AppDeps = {
   config: Config
@@ -49,6 +51,14 @@ export function createApp({ config, secrets, databaseUrl, log, logger, now = () 
   const tenancy = createTenancy({ ...base, audit })
   const { settings } = tenancy
   const access = createAccess({ ...base, audit, settings })
+  const outbound = createOutbound(config)
+  const notifications = createNotifications({
+    ...base,
+    audit,
+    outbound,
+    smtpUrl: config.smtpUrl,
+    tenantName: tenancy.nameOf,
+  })
   const trust = createTrust(base)
   const fleet = createFleet(base)
   const policy = createPolicy({ ...base, audit, fleet, trust })
@@ -62,6 +72,10 @@ export function createApp({ config, secrets, databaseUrl, log, logger, now = () 
     tenancy,
     rulesUsingGroup: policy.rulesUsingGroup,
     endSessionsOf,
+    // An account that is locked again and again is one notification until somebody has seen it.
+    notify: async (tx, tenant, notice) => {
+      await notifications.notify(tx, tenant, { ...notice, dedupe_key: `${notice.kind}:${notice.subject.id}` })
+    },
   })
   const activity = createActivity(base)
   const devices = createDevices({
@@ -91,6 +105,7 @@ export function createApp({ config, secrets, databaseUrl, log, logger, now = () 
     ...tenancy.handlers,
     ...access.handlers,
     ...identity.handlers,
+    ...notifications.handlers,
     ...trust.handlers,
     ...policy.handlers,
     ...gateways.handlers,
@@ -116,12 +131,14 @@ export function createApp({ config, secrets, databaseUrl, log, logger, now = () 
     handlers,
     admit,
     idempotency: createIdempotency({ db, kek }),
+    requireStepUp: identity.requireStepUp,
     recordRefusal: (actor, kind, error) => audit.refused(actor, kind, error.code, error.message),
     logger,
     ...(config.tls && { https: { cert: readFileSync(config.tls.certFile), key: readFileSync(config.tls.keyFile) } }),
   })
   registerPages(http, { admit, pages: identity.pages })
 
+  const expirySources = [access.keyExpiries, trust.certificateExpiries]
   const jobs: Job[] = [
     { name: 'ensure_partitions', cron: '0 3 * * *', run: ensurePartitions },
     { name: 'end_idle_sessions', cron: '* * * * *', run: identity.sweepSessions },
@@ -132,6 +149,14 @@ export function createApp({ config, secrets, databaseUrl, log, logger, now = () 
     { name: 'forget_proofs', cron: '*/5 * * * *', run: devices.forgetProofs },
     { name: 'finish_policy_impacts', cron: '*/2 * * * *', run: policy.finishImpacts },
     { name: 'prune_policy_variants', cron: '30 * * * *', run: policy.pruneVariants },
+    { name: 'deliver_notifications', cron: '* * * * *', run: notifications.deliver },
+    { name: 'watch_gateways', cron: '* * * * *', run: () => notifications.watchGateways(gateways.gatewaysDown) },
+    {
+      name: 'warn_of_expiry',
+      cron: '20 6 * * *',
+      run: () => notifications.warnOfExpiry(tenancy.listTenantIds, expirySources),
+    },
+    { name: 'forget_notifications', cron: '40 3 * * *', run: notifications.forgetOld },
     { name: 'prune_short_lived', cron: '15 * * * *', run: pruneShortLived },
   ]
 
@@ -161,6 +186,7 @@ export function createApp({ config, secrets, databaseUrl, log, logger, now = () 
     policy,
     gateways,
     devices,
+    notifications,
     feed,
     /** Proves the database, then reads what the first requests would otherwise wait for. */
     start: async (): Promise<void> => {
@@ -178,6 +204,7 @@ export function createApp({ config, secrets, databaseUrl, log, logger, now = () 
       policy.stop()
       gateways.stop()
       await http.close()
+      await notifications.stop()
       await activity.flush()
       await access.stop()
       await identity.stop()

@@ -25,7 +25,10 @@ export type Replica = { app: App; url: string; dispatcher: Agent }
 export type Kit = Awaited<ReturnType<typeof startKit>>
 
 /** A running deployment on a database of its own: real PostgreSQL, real HTTP, ended with the test. */
-export async function startKit(t: TestContext, options: { replicas?: number; now?: () => Date } = {}) {
+export async function startKit(
+  t: TestContext,
+  options: { replicas?: number; now?: () => Date; config?: Partial<Config> } = {},
+) {
   const database = await createTestDatabase(template)
   const secrets: Secrets = {
     kek: openKek(randomBytes(32)),
@@ -54,6 +57,9 @@ export async function startKit(t: TestContext, options: { replicas?: number; now
       tls: undefined,
       logLevel: 'silent',
       masterKeyFile: '/nonexistent',
+      smtpUrl: undefined,
+      allowedPrivateCidrs: [],
+      ...options.config,
     }
     const logger = { level: 'debug', stream: { write: (line: string) => void logs.push(line) } }
     const app = createApp({

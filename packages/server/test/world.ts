@@ -5,7 +5,7 @@ import { createProof, generateKey, type PrivateJwk } from '@holdfast/crypto'
 import { type Client, signIn } from '@holdfast/sdk'
 import { request } from 'undici'
 import type { TenantId } from '../src/kernel/actor.ts'
-import { encodeId } from '../src/kernel/ids.ts'
+import { decodeId, encodeId } from '../src/kernel/ids.ts'
 import { adminPassword, type Kit } from './kit.ts'
 
 export type Raw = {
@@ -109,6 +109,16 @@ export async function populate(kit: Kit, client: Client) {
     body: { name: `gw-${Math.random().toString(36).slice(2)}` },
   })
   const { api_key } = await client.createApiKey({ body: { name: 'key', role: 'viewer' } })
+  const tenant = decodeId('tenant', (await client.me()).tenant_id) as TenantId
+  const notification = await kit.db.inTenant(tenant, (tx) =>
+    kit.app.notifications.notify(tx, tenant, {
+      kind: 'expiring',
+      severity: 'info',
+      title: 'An API key expires',
+      detail: 'Replace it.',
+      subject: { type: 'api_key', id: api_key.key_id, name: 'key' },
+    }),
+  )
   const bundle = await client.publishPolicy({
     body: { channel: 'stable', policy: { schema: 'holdfast.policy/1', rules: [] } },
   })
@@ -125,6 +135,7 @@ export async function populate(kit: Kit, client: Client) {
       gateway_id: gateway.gateway_id,
       key_id: api_key.key_id,
       bundle_id: bundle.bundle_id,
+      notification_id: encodeId('notification', notification!),
       session_id: encodeId('vpn_session', crypto.randomUUID()),
     },
   }

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Benchmark } from './rig/result.ts'
 
@@ -12,7 +13,8 @@ export const help = (
   npm run bench -- P1 P7             the ones named
   npm run bench -- --quick [names]   fewer rounds, a twentieth of the devices; for a look, not for the record
 
-  --quick
+  --quick          see above
+  --profile DIR    leaves a CPU profile of every server process in DIR, where a target is short; slows it down
   --help
 
 ${all.map(({ id, work }) => `  ${id.padEnd(5)}${work}`).join('\n')}
@@ -25,20 +27,28 @@ Exit code: 0 also when a target is missed (the table says "short"); 1 when a ben
 export function readOptions(
   args: string[],
   all: readonly Benchmark[],
-): { chosen: Benchmark[]; quick: boolean } | undefined {
+): { chosen: Benchmark[]; quick: boolean; profileTo: string | undefined } | undefined {
   const { values, positionals } = parse(args)
   if (values.help) return undefined
   const names = new Set(positionals.map((name) => name.toUpperCase()))
   for (const name of names)
     if (!all.some(({ id }) => id === name))
       throw new UsageError(`there is no benchmark ${name}; there are ${all.map(({ id }) => id).join(', ')}.`)
-  return { chosen: all.filter(({ id }) => names.size === 0 || names.has(id)), quick: values.quick ?? false }
+  return {
+    chosen: all.filter(({ id }) => names.size === 0 || names.has(id)),
+    quick: values.quick ?? false,
+    profileTo: values.profile && resolve(values.profile),
+  }
 }
 
 function parse(args: string[]) {
   const flag = { type: 'boolean' } as const
   try {
-    return parseArgs({ args, allowPositionals: true, options: { quick: flag, help: flag } })
+    return parseArgs({
+      args,
+      allowPositionals: true,
+      options: { quick: flag, profile: { type: 'string' }, help: flag },
+    })
   } catch (e) {
     throw new UsageError((e as Error).message)
   }

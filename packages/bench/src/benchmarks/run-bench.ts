@@ -17,7 +17,7 @@ export async function runBench(args: string[]): Promise<number> {
       process.stdout.write(help(benchmarks))
       return 0
     }
-    const { chosen, quick } = options
+    const { chosen, quick, profileTo } = options
     const scale: Scale = quick
       ? { quick, rounds: 3, seconds: 1, size: (full) => Math.ceil(full / 20) }
       : { quick, rounds: 5, seconds: 2, size: (full) => full }
@@ -27,7 +27,7 @@ export async function runBench(args: string[]): Promise<number> {
     for (const benchmark of chosen) {
       say(`${benchmark.id} ${benchmark.work}`)
       try {
-        rows.push(...(await runOne(benchmark, scale)))
+        rows.push(...(await runOne(benchmark, scale, profileTo)))
       } catch (e) {
         failed.push(benchmark.id)
         say(`${benchmark.id} could not run: ${(e as Error).stack}`)
@@ -37,7 +37,7 @@ export async function runBench(args: string[]): Promise<number> {
     process.stdout.write(
       `\n${machine}${quick ? '; quick: smaller and shorter than the targets mean' : ''}\n\n${formatTable(rows)}`,
     )
-    const whole = chosen.length === benchmarks.length && !quick && failed.length === 0
+    const whole = chosen.length === benchmarks.length && !quick && !profileTo && failed.length === 0
     if (whole) {
       await writeFile(resultsFile, `${JSON.stringify({ machine, at: new Date().toISOString(), rows }, null, 2)}\n`)
       process.stdout.write(`\nWritten to packages/bench/results.json\n`)
@@ -53,7 +53,7 @@ export async function runBench(args: string[]): Promise<number> {
 const say = (text: string) => void process.stderr.write(`${text}\n`)
 
 /** What a benchmark has started ends with it, newest first, also when it fails or is interrupted. */
-async function runOne(benchmark: Benchmark, scale: Scale): Promise<Row[]> {
+async function runOne(benchmark: Benchmark, scale: Scale, profileTo: string | undefined): Promise<Row[]> {
   const ends: (() => Promise<unknown>)[] = []
   const endAll = async () => {
     for (let end = ends.pop(); end; end = ends.pop()) await end().catch((e) => say(String(e)))
@@ -66,7 +66,7 @@ async function runOne(benchmark: Benchmark, scale: Scale): Promise<Row[]> {
     say: (text) => say(`  ${text}`),
     defer: (end) => void ends.push(end),
     startServer: async (): Promise<Server> => {
-      const server = await startServer()
+      const server = await startServer({ profileTo })
       ends.push(server.remove)
       return server
     },

@@ -16,6 +16,10 @@ export type Config = {
   tls: { certFile: string; keyFile: string } | undefined
   logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
   masterKeyFile: string
+  /** The mail server for notifications, as smtp:// or smtps:// with an optional `?from=`; undefined: no mail is sent. */
+  smtpUrl: string | undefined
+  /** Private networks that URLs chosen by tenants may lead into. */
+  allowedPrivateCidrs: readonly string[]
 }
 
 export class ConfigError extends Error {}
@@ -46,6 +50,8 @@ export function parseConfig(env: Env): Config {
     tls,
     logLevel,
     masterKeyFile: env.HOLDFAST_MASTER_KEY_FILE || resolve(dataDir, 'master.key'),
+    smtpUrl: smtpUrl(env),
+    allowedPrivateCidrs: cidrs(env, 'HOLDFAST_ALLOWED_PRIVATE_CIDRS'),
   }
 }
 
@@ -72,6 +78,19 @@ function databaseUrl(env: Env): string | undefined {
   if (!text) return undefined
   if (!/^postgres(ql)?:\/\//.test(text))
     throw new ConfigError('DATABASE_URL must look like postgres://user:password@host:5432/database.')
+  return text
+}
+
+/** The message holds no part of the value, which has a password in it. */
+function smtpUrl(env: Env): string | undefined {
+  const text = env.HOLDFAST_SMTP_URL
+  if (!text) return undefined
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const from = url?.searchParams.get('from')
+  if (!url || !/^smtps?:$/.test(url.protocol) || !url.hostname || (from && !/^[^\s@<>,;:"]+@[^\s@<>,;:"]+$/.test(from)))
+    throw new ConfigError(
+      'HOLDFAST_SMTP_URL must look like smtps://user:password@mail.example.com or smtp://mail.example.com:587?from=vpn@example.com.',
+    )
   return text
 }
 

@@ -1,3 +1,4 @@
+import type { NotificationChannel, NotificationKind, NotificationSeverity } from '@holdfast/contract/vocabulary'
 import type { ColumnType, Generated } from 'kysely'
 
 type Default<T> = ColumnType<T, T | undefined, T>
@@ -34,8 +35,26 @@ export type Tables = {
     updated_at: Default<Date>
     last_login_at: Date | null
     deleted_at: Date | null
+    password_must_change: Default<boolean>
+    password_expires_at: Date | null
   }
-  user_roles: { tenant_id: string; user_id: string; role: string; granted_at: Generated<Date> }
+  user_roles: {
+    tenant_id: string
+    user_id: string
+    role: string
+    granted_at: Default<Date>
+    grant_id: Generated<string>
+    granted_by: string | null
+  }
+  user_totp: {
+    tenant_id: string
+    user_id: string
+    seed_jwe: string
+    expires_at: Date
+    enrolled_at: Date | null
+    last_step: Default<number>
+  }
+  recovery_codes: { tenant_id: string; user_id: string; code_digest: Buffer; used_at: Date | null }
   groups: {
     tenant_id: string
     group_id: string
@@ -60,6 +79,7 @@ export type Tables = {
     expires_at: Date
     ended_at: Date | null
     end_reason: 'timeout' | 'manual' | null
+    stepped_up_at: Date | null
   }
   api_keys: {
     tenant_id: string
@@ -312,6 +332,41 @@ export type Tables = {
     reason: string | null
     policy_digest: string | null
     received_at: Generated<Date>
+  }
+  notifications: {
+    tenant_id: string
+    notification_id: string
+    kind: NotificationKind
+    severity: NotificationSeverity
+    title: string
+    detail: string
+    subject_type: string
+    subject_id: string | null
+    subject_name: string | null
+    dedupe_key: string | null
+    created_at: Date
+    acknowledged_at: Date | null
+    acknowledged_by_type: string | null
+    acknowledged_by_id: string | null
+    acknowledged_by_name: string | null
+  }
+  notification_deliveries: {
+    tenant_id: string
+    notification_id: string
+    channel: NotificationChannel
+    recipient: Default<string>
+    state: Default<'pending' | 'delivered' | 'failed'>
+    attempts: Default<number>
+    next_attempt_at: Date | null
+    finished_at: Date | null
+    last_error: string | null
+  }
+  notification_settings: {
+    tenant_id: string
+    email: Json<Record<string, unknown>>
+    webhook: Json<Record<string, unknown>>
+    webhook_secret_jwe: string | null
+    updated_at: Date
   }
   proofs_seen: { proof: Buffer; expires_at: Date }
   login_failures: { source: string; window_start: Date; failures: number }

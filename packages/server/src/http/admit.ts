@@ -1,4 +1,5 @@
 import { type Endpoint, scopeParameters } from '@holdfast/contract/endpoint'
+import type { RequiredAction } from '@holdfast/contract/vocabulary'
 import type { FastifyRequest } from 'fastify'
 import type { Actor, Principal, TenantId } from '../kernel/actor.ts'
 import { AppError } from '../kernel/app-error.ts'
@@ -92,6 +93,13 @@ async function settle(
   if (admission.refusal) await admission.recorded
 }
 
+const owed: Record<RequiredAction, string> = {
+  change_password:
+    'your password is a temporary one: set your own with POST /v1/admin/users/password first, then everything else works',
+  enroll_mfa:
+    'your role requires a second factor: enroll an authenticator app with POST /v1/admin/users/totp/enroll and /verify first, then everything else works',
+}
+
 /** A known caller that may not do this: wrong kind, missing permission, or a page of another site that borrows a cookie. */
 function refusalOf(
   deps: AdmitDeps,
@@ -102,7 +110,9 @@ function refusalOf(
   if (endpoint.access.by === 'anyone') return undefined
   if (!endpoint.access.by.includes(principal.kind))
     return new AppError('forbidden', `this route is not for a ${principal.kind.replace('_', ' ')}`)
-  const { permission } = endpoint.access
+  const { permission, during = [] } = endpoint.access
+  if (principal.kind === 'session' && principal.requiredAction && !during.includes(principal.requiredAction))
+    return new AppError('forbidden', owed[principal.requiredAction])
   if ('permissions' in principal && permission !== 'own' && !principal.permissions.has(permission))
     return new AppError('forbidden', `this needs the permission ${permission}`)
   if (

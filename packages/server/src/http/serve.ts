@@ -43,6 +43,8 @@ export type HttpDeps = {
   handlers: Handlers
   admit: Admit
   idempotency: Idempotency
+  /** Refuses a session that has shown no one-time code lately, where the tenant asks for one. */
+  requireStepUp: (actor: Actor) => Promise<void>
   recordRefusal: (actor: Actor, kind: NonNullable<Endpoint['audit']>, error: AppError) => Promise<void>
   logger: false | { level: string; stream?: { write: (line: string) => void } }
   https?: { cert: Buffer; key: Buffer }
@@ -78,6 +80,8 @@ export function createHttp(deps: HttpDeps): FastifyInstance {
       void refuseUnknown(deps, request, reply),
     ...(deps.https && { https: deps.https }),
   } as object) as FastifyInstance
+  // A client that takes longer to say what it wants holds a connection for nothing.
+  http.server.headersTimeout = 10_000
   http.decorateRequest('admission', null)
   http.addHook('onRequest', async (request, reply) => {
     reply.headers({ ...securityHeaders, 'x-request-id': request.id })
@@ -141,6 +145,7 @@ function runEndpoint(deps: HttpDeps, name: Operation, endpoint: Endpoint) {
         const query = readQuery(admission.search)
         const body = endpoint.body ? (request.body === undefined ? {} : request.body) : unexpectedBody(request.body)
         validateBody?.(body)
+        if (admission.actor && needsStepUp(endpoint, body)) await deps.requireStepUp(admission.actor)
         const call = {
           actor: admission.actor,
           params: request.params,
@@ -154,6 +159,11 @@ function runEndpoint(deps: HttpDeps, name: Operation, endpoint: Endpoint) {
       }),
   }
 }
+
+/** Whether a body is one of those that the endpoint guards with a fresh one-time code. */
+const needsStepUp = ({ stepUp }: Endpoint, body: unknown): boolean =>
+  stepUp !== undefined &&
+  Object.entries(stepUp).every(([field, value]) => (body as Record<string, unknown>)[field] === value)
 
 function send(endpoint: Endpoint, reply: FastifyReply, result: unknown): FastifyReply {
   const answer = result instanceof Answer ? result : new Answer(result)

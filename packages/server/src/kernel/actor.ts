@@ -1,4 +1,4 @@
-import type { CredentialKind, Origin, Permission, Role } from '@holdfast/contract/vocabulary'
+import type { CredentialKind, Origin, Permission, RequiredAction, Role } from '@holdfast/contract/vocabulary'
 
 /** Only authentication and job runners make one; every query takes it first. */
 export type TenantId = string & { readonly brand: 'TenantId' }
@@ -15,6 +15,14 @@ export type Principal =
       permissions: ReadonlySet<Permission>
       expiresAt: Date
       idleSeconds: number
+      /** How the user signed in, as the audit trail says it. */
+      authMethod: string
+      /** Whether the user has a second factor. */
+      mfa: boolean
+      /** When this session last showed a one-time code. */
+      steppedUpAt: Date | null
+      /** What it must do before anything else. */
+      requiredAction: RequiredAction | null
     }
   | {
       kind: 'api_key'

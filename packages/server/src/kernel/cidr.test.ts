@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isCidr, isWithin, sourceBlock } from './cidr.ts'
+import { isCidr, isPartOf, isWithin, sourceBlock } from './cidr.ts'
 
 test('an address is within a CIDR of its own family only', () => {
   assert.equal(isWithin('10.1.2.3', ['192.168.0.0/16', '10.0.0.0/8']), true)
@@ -11,6 +11,24 @@ test('an address is within a CIDR of its own family only', () => {
   assert.equal(isWithin('10.1.2.3', ['10.1.2.3']), true)
   assert.equal(isWithin('no address', ['0.0.0.0/0']), false)
   assert.equal(isWithin('10.1.2.3', []), false)
+})
+
+test('a CIDR is part of another when all of it is', () => {
+  const part: [string, string[]][] = [
+    ['10.1.0.0/16', ['10.0.0.0/8']],
+    ['10.0.0.0/8', ['192.0.2.0/24', '10.0.0.0/8']],
+    ['10.1.2.3', ['10.1.2.3']],
+    ['2001:db8:1::/48', ['2001:db8::/32']],
+  ]
+  for (const [cidr, cidrs] of part) assert.equal(isPartOf(cidr, cidrs), true, cidr)
+  const beyond: [string, string[]][] = [
+    ['10.0.0.0/7', ['10.0.0.0/8']],
+    ['0.0.0.0/0', ['10.0.0.0/8', '192.0.2.0/24']],
+    ['11.0.0.0/16', ['10.0.0.0/8']],
+    ['::/0', ['0.0.0.0/0']],
+    ['10.0.0.1', []],
+  ]
+  for (const [cidr, cidrs] of beyond) assert.equal(isPartOf(cidr, cidrs), false, cidr)
 })
 
 test('a CIDR is written in plain notation', () => {

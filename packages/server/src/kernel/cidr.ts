@@ -12,10 +12,21 @@ export function isWithin(address: string, cidrs: readonly string[]): boolean {
   const ip = parse(address)
   if (!ip) return false
   return cidrs.some((cidr) => {
-    const [net, bits] = cidr.includes('/') ? ipaddr.parseCIDR(cidr) : wholeAddress(cidr)
+    const [net, bits] = blockOf(cidr)
     return net.kind() === ip.kind() && ip.match(net, bits)
   })
 }
+
+/** Whether all of a CIDR (or address) lies in one of these. */
+export function isPartOf(cidr: string, cidrs: readonly string[]): boolean {
+  const [net, bits] = blockOf(cidr)
+  return cidrs.some((outer) => {
+    const [outerNet, outerBits] = blockOf(outer)
+    return outerNet.kind() === net.kind() && outerBits <= bits && net.match(outerNet, outerBits)
+  })
+}
+
+const blockOf = (cidr: string) => (cidr.includes('/') ? ipaddr.parseCIDR(cidr) : wholeAddress(cidr))
 const wholeAddress = (text: string): [ipaddr.IPv4 | ipaddr.IPv6, number] => {
   const ip = ipaddr.process(text)
   return [ip, ip.kind() === 'ipv4' ? 32 : 128]

@@ -9,13 +9,19 @@ export const newUuid = (): string => uuidv7()
 
 /** UUID → TypeID: the noun's prefix, `_`, 26 characters of Crockford base32. */
 export function encodeId(noun: Noun, uuid: string): string {
-  let rest = BigInt(`0x${uuid.replaceAll('-', '')}`)
-  let text = ''
-  for (let i = 0; i < 26; i++) {
-    text = alphabet[Number(rest & 31n)] + text
-    rest >>= 5n
+  let text = `${idPrefixes[noun]}_`
+  // 128 bits after two zeros, taken five at a time; small numbers, because this runs for every request.
+  let bits = 0
+  let held = 2
+  for (let i = 0; i < uuid.length; i++) {
+    if (uuid[i] === '-') continue
+    bits = ((bits << 4) | Number.parseInt(uuid[i]!, 16)) & 0x1ff
+    held += 4
+    if (held < 5) continue
+    held -= 5
+    text += alphabet[(bits >> held) & 31]
   }
-  return `${idPrefixes[noun]}_${text}`
+  return text
 }
 
 /** TypeID → UUID, or undefined for anything that is not an id of this noun. */

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { Agent, request } from 'undici'
+import { orAbort } from '../kernel/or-abort.ts'
 import { literalOf } from './address.ts'
 import { choose, pinnedConnector, type Resolve, resolveBySystem, vet } from './connect.ts'
 import { OutboundError, toOutboundError } from './outbound-error.ts'
@@ -110,12 +111,3 @@ export function createOutbound({
   }
 }
 export type Outbound = ReturnType<typeof createOutbound>
-
-/** A name look-up can't be called off; nobody waits for it longer than for the rest. */
-function orAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  const stop = () => reject(signal.reason)
-  signal.addEventListener('abort', stop, { once: true })
-  if (signal.aborted) stop()
-  return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', stop))
-}

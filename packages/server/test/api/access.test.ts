@@ -120,6 +120,51 @@ test('a key ends at its expiry and works only from where it may', async (t) => {
   await assert.rejects(wrong, refusedWith(422, /allowed_cidrs\[1\]/))
 })
 
+test('a key that a key makes ends with it at the latest, and works from nowhere else', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { now: clock.now })
+  const { admin } = kit
+  const at = (hours: number) => new Date(clock.now().getTime() + hours * 3_600_000).toISOString()
+  const until = at(2)
+  const bounds = { expires_at: until, allowed_cidrs: ['127.0.0.0/24', '::1'] }
+  const maker = await admin.createApiKey({ body: { name: 'maker', role: 'tenant_admin', ...bounds } })
+  const make = async (more: object) => {
+    const json = { name: 'made', role: 'viewer', ...more }
+    const headers = { authorization: `Bearer ${maker.secret}` }
+    return send(kit.url, { method: 'POST', path: '/v1/admin/api-keys', json, headers })
+  }
+
+  const heir = await make({})
+  assert.equal(heir.status, 201, heir.text)
+  assert.equal(heir.json.api_key.expires_at, until)
+  assert.deepEqual(heir.json.api_key.allowed_cidrs, bounds.allowed_cidrs)
+  const narrower = await make({ expires_at: at(1), allowed_cidrs: ['127.0.0.2'] })
+  assert.equal(narrower.status, 201, narrower.text)
+  const beyond: [object, RegExp][] = [
+    [{ expires_at: at(3) }, /outlive/],
+    [{ allowed_cidrs: ['127.0.0.0/8'] }, /127\.0\.0\.0\/8/],
+    [{ allowed_cidrs: ['127.0.0.2', '0.0.0.0/0'] }, /0\.0\.0\.0\/0/],
+    [{ allowed_cidrs: ['::/0'] }, /::/],
+    [{ role: 'platform_admin' }, /platform_admin/],
+  ]
+  for (const [more, why] of beyond) {
+    const got = await make(more)
+    assert.equal(got.status, 403, JSON.stringify(more))
+    assert.match(got.json.detail, why)
+  }
+  const refused = (await eventsOf(kit, 'api_key.created')).filter((e) => e.outcome === 'refused')
+  assert.equal(refused.length, beyond.length)
+
+  clock.advance(7201)
+  assert.equal((await use(kit.url, heir.json.secret)).status, 401)
+  const tenant = await kit.newTenant()
+  const across = await admin.createApiKey({
+    body: { name: 'elsewhere', role: 'viewer' },
+    query: { tenant_id: encodeId('tenant', tenant) },
+  })
+  assert.equal(across.api_key.expires_at, null, 'a key without bounds passes none on, in another tenant too')
+})
+
 test('keys of another tenant do not exist', async (t) => {
   const { admin, as, newTenant } = await startKit(t)
   const tenant = await newTenant()

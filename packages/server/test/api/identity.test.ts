@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { ApiError } from '@holdfast/sdk'
+import type { AuditKind } from '@holdfast/contract/vocabulary'
+import { ApiError, enrollDevice, openGateway } from '@holdfast/sdk'
+import { createPager } from '../../src/db/page.ts'
 import type { TenantId } from '../../src/kernel/actor.ts'
 import { encodeId } from '../../src/kernel/ids.ts'
+import { createAudit } from '../../src/modules/audit/index.ts'
+import { createIdentity, type Notify } from '../../src/modules/identity/index.ts'
 import { eventsOf } from '../events.ts'
-import { adminPassword, createClock, type Kit, startKit, times } from '../kit.ts'
+import { adminPassword, createClock, type Kit, type Replica, startKit, times } from '../kit.ts'
+import { signInAs, untilStatus } from '../people.ts'
 import { cookieOf, createBrowser, type Sent, send } from '../raw-http.ts'
 
 const right = { username: 'admin', password: adminPassword }
@@ -539,4 +544,309 @@ test('lists page in order, filter, and keep tenants apart', async (t) => {
     (await admin.listUsers({ query: inside })).items.map((u) => u.username),
     ['u-foreign'],
   )
+})
+
+/** The identity module of a replica with a `notify` of the test's own. */
+const identityOf = (kit: Kit, { app }: Replica, now: () => Date, notify: Notify) => {
+  const pager = createPager(randomBytes(32))
+  const { db, changes, feed, tenancy } = app
+  const { pepper, kek } = kit.secrets
+  const audit = createAudit({ db, pager, now })
+  const { publicUrl } = kit
+  return createIdentity({
+    db,
+    audit,
+    changes,
+    feed,
+    pager,
+    now,
+    pepper,
+    kek,
+    publicUrl,
+    tenancy,
+    settings: tenancy.settings,
+    notify,
+  })
+}
+
+test('every lock is told to the administrators once, however many fail at once on two replicas', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { replicas: 2, now: clock.now })
+  await kit.admin.updateSecuritySettings({ body: { login: { lockout_seconds: 60, max_failures_per_ip: 1000 } } })
+  await makeUser(kit, 'target')
+  const told: Parameters<Notify>[2][] = []
+  const identities = kit.replicas.map((replica) =>
+    identityOf(kit, replica, clock.now, async (_tx, tenant, notification) => {
+      assert.equal(tenant, kit.tenant)
+      told.push(notification)
+    }),
+  )
+  const attempt = (i: number) =>
+    identities[i % 2]!.handlers.login({
+      actor: null,
+      body: { username: 'Target', password: `guess ${i}` },
+      request: {
+        headers: {},
+        method: 'POST',
+        path: '/admin/login',
+        sourceIp: '192.0.2.1',
+        requestId: crypto.randomUUID(),
+        isForm: false,
+        signal: new AbortController().signal,
+      },
+    })
+  for (let lock = 1; lock <= 2; lock++) {
+    await Promise.allSettled(Array.from({ length: 50 }, (_, i) => attempt(i)))
+    assert.equal(told.length, lock)
+    const reasons = (await eventsOf(kit, 'login.failed')).map((e) => e.failure_reason)
+    assert.equal(count(reasons, 'wrong_password'), 10 * lock, 'no more than the threshold was looked at')
+    assert.equal(count(reasons, 'locked'), 40 * lock)
+    assert.equal((await eventsOf(kit, 'account.locked')).length, lock)
+    clock.advance(61)
+  }
+  const { kind, severity, title, detail, subject } = told[0]!
+  assert.deepEqual([kind, severity, subject.name], ['account.locked', 'warning', 'target'])
+  assert.match(title, /target/)
+  assert.match(detail, /10 failed attempts.*192\.0\.2\.1/)
+})
+
+test('a lock reaches the notifications, and an administrator opens it: once, audited, on every replica', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  await kit.admin.updateSecuritySettings({ body: { login: { lockout_threshold: 2 } } })
+  const user_id = await makeUser(kit, 'ana')
+  const vic = await makeUser(kit, 'vic', ['viewer'])
+  for (const name of ['ana', 'vic'])
+    for (let i = 0; i < 2; i++) await signIn(kit.url, { username: name, password: 'wrong' })
+  assert.equal((await signIn(kit.url, passwordOf('ana'))).status, 401)
+  assert.ok((await kit.admin.getUser({ params: { user_id } })).locked_until)
+  const { items } = await kit.admin.listNotifications({ query: { kind: 'account.locked' } })
+  assert.deepEqual(items.map((n) => n.subject.id).sort(), [user_id, vic].sort())
+
+  const helpdesk = await kit.as('helpdesk')
+  await assert.rejects(helpdesk.unlockUser({ body: { user_id: vic } }), refusedWith(403, /role viewer/))
+  const opened = await times(8, () => helpdesk.unlockUser({ body: { user_id, reason: 'called in' } }))
+  assert.equal(opened.filter((o) => o.changed).length, 1)
+  assert.equal(opened[0]?.user.locked_until, null)
+  assert.equal((await signIn(kit.replicas[1]!.url, passwordOf('ana'))).status, 200)
+  const unlock = { operation: 'unlock', user_id: vic } as const
+  assert.equal((await kit.admin.changeUser({ body: unlock })).changed, true)
+  assert.equal((await kit.admin.changeUser({ body: unlock })).changed, false)
+  const unlocked = (await eventsOf(kit, 'user.changed')).filter((e) => e.operation === 'unlock')
+  assert.deepEqual(unlocked.map((e) => e.user_id).sort(), [user_id, vic].sort())
+})
+
+test('a suspended user is stopped everywhere within a second, devices and connections too, and comes back whole', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const { admin, publicUrl: baseUrl } = kit
+  const user_id = await makeUser(kit, 'ana', ['viewer'])
+  const pool = await admin.createGatewayPool({ body: { name: 'pool', region: { code: 'eu' } } })
+  const { gateway: made, secret } = await admin.createGateway({
+    params: { pool_id: pool.pool_id },
+    body: { name: 'gw' },
+  })
+  const rules = [{ id: 'all', action: 'allow', from: { any: true }, to: ['10.0.0.0/8'], via: ['pool'] }]
+  await admin.publishPolicy({ body: { channel: 'stable', policy: { schema: 'holdfast.policy/1', rules } } })
+  const { token } = await admin.generateToken({ body: { max_uses: 0, user_id } })
+  const enroll = (name: string, on: Replica) =>
+    enrollDevice({ baseUrl, token, dispatcher: on.dispatcher, device: { name, platform: 'linux' } })
+  const [here, there] = kit.replicas as [Replica, Replica]
+  const devices = [await enroll('laptop', here), await enroll('phone', there), await enroll('lost', there)]
+  const [laptop, phone, lost] = devices.map((d) => d.id) as [string, string, string]
+  await admin.changeDevice({ body: { operation: 'revoke', device_id: lost } })
+  const names = { gatewayId: made.gateway_id, tenantId: encodeId('tenant', kit.tenant) }
+  const gateways = kit.replicas.map((r) => openGateway({ baseUrl, secret, ...names, dispatcher: r.dispatcher }))
+  for (const gateway of gateways) await gateway.pull()
+  const peers = () => gateways.map((g) => [...(g.state?.peers.keys() ?? [])].sort())
+  const both = [laptop, phone].sort()
+  assert.deepEqual(peers(), [both, both])
+  const sample = (device_id: string) => ({
+    session_id: encodeId('vpn_session', crypto.randomUUID()),
+    device_id,
+    state: 'active' as const,
+    rx_bytes: 1,
+    tx_bytes: 1,
+  })
+  assert.equal((await gateways[0]!.meter([sample(laptop), sample(phone)])).accepted, 2)
+  const person = await signInAs(kit, 'ana')
+
+  const at = performance.now()
+  const suspended = await admin.suspendUser({ body: { user_id, reason: 'left' } })
+  assert.deepEqual([suspended.changed, suspended.sessions_terminated], [true, 3])
+  for (const [i, replica] of kit.replicas.entries()) {
+    await untilStatus(() => person.get('/v1/admin/me', replica), 401)
+    await untilStatus(
+      () =>
+        devices[i]!.pollDigest().then(
+          () => ({ status: 200 }),
+          () => ({ status: 401 }),
+        ),
+      401,
+    )
+    while (peers()[i]!.length > 0) {
+      await gateways[i]!.pull()
+      assert.ok(performance.now() - at < 1000, 'a gateway still has a peer')
+    }
+    assert.equal((await signIn(replica.url, passwordOf('ana'))).status, 401)
+  }
+  assert.ok(performance.now() - at < 1500, `${performance.now() - at} ms`)
+  assert.deepEqual((await admin.listSessions()).items, [])
+  const late = await gateways[0]!.meter([sample(laptop)])
+  assert.equal(late.accepted, 1)
+  assert.deepEqual((await admin.listSessions()).items, [], 'what a gateway still reports is over at once')
+
+  const back = await admin.reactivateUser({ body: { user_id } })
+  assert.deepEqual([back.changed, back.user.status], [true, 'active'])
+  assert.equal((await admin.reactivateUser({ body: { user_id } })).changed, false)
+  for (const [i, replica] of kit.replicas.entries()) {
+    await untilStatus(
+      () =>
+        devices[i]!.pollDigest().then(
+          () => ({ status: 200 }),
+          () => ({ status: 401 }),
+        ),
+      200,
+    )
+    const deadline = performance.now() + 1000
+    while (peers()[i]!.length < 2) {
+      await gateways[i]!.pull()
+      assert.ok(performance.now() < deadline, 'a gateway has not got its peers back')
+    }
+    assert.equal((await signIn(replica.url, passwordOf('ana'))).status, 200)
+  }
+  assert.deepEqual(peers(), [both, both])
+  assert.equal((await person.get('/v1/admin/me')).status, 401, 'the old session stays ended')
+  await assert.rejects(devices[2]!.pollDigest(), 'what was revoked stays revoked')
+})
+
+test('who is signed in shows where, and ends a session from another one', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const ana = await makeUser(kit, 'ana', ['viewer'])
+  const bob = await makeUser(kit, 'bob')
+  const [person, phone, other] = [await signInAs(kit, 'ana'), await signInAs(kit, 'ana'), await signInAs(kit, 'bob')]
+  const path = '/v1/admin/auth/sessions'
+  const { items } = (await person.get(path)).json
+  assert.equal(items.length, 2)
+  const [current] = items.filter((s: { current: boolean }) => s.current)
+  assert.equal(current.session_id, (await person.get('/v1/admin/me')).json.session.session_id)
+  assert.deepEqual(
+    [current.username, current.user_id, current.auth_method, current.source_ip],
+    ['ana', ana, 'password', '127.0.0.1'],
+  )
+  const walked = []
+  for (let cursor = ''; ; ) {
+    const page = (await person.get(`${path}?limit=1${cursor && `&cursor=${cursor}`}`)).json
+    walked.push(...page.items.map((s: { session_id: string }) => s.session_id))
+    if (page.next_cursor === null) break
+    cursor = page.next_cursor
+  }
+  assert.equal(new Set(walked).size, 2)
+
+  assert.equal((await person.get(`${path}?user_id=${bob}`)).json.items.length, 1, 'a viewer reads users')
+  assert.equal((await other.get(`${path}?user_id=${ana}`)).status, 403)
+  assert.equal((await kit.admin.listAdminSessions()).items.length, 3)
+  assert.equal((await kit.admin.listAdminSessions({ query: { user_id: 'usr_x' } })).items.length, 0)
+  const foreign = await kit.as('tenant_admin', await kit.newTenant())
+  assert.deepEqual((await foreign.listAdminSessions()).items, [])
+
+  const end = (id: string) => `${path}/${id}/end`
+  const bobs = (await other.get('/v1/admin/me')).json.session.session_id
+  assert.equal((await person.post(end(bobs))).status, 403)
+  const [elsewhere] = items.filter((s: { current: boolean }) => !s.current)
+  const ended = await times(6, () => person.post(end(elsewhere.session_id), { reason: 'not me' }))
+  assert.equal(ended.filter((e) => e.json.changed).length, 1)
+  for (const replica of kit.replicas) await untilStatus(() => phone.get('/v1/admin/me', replica), 401)
+  const helpdesk = await kit.as('helpdesk')
+  await assert.rejects(
+    helpdesk.endAdminSession({ params: { session_id: current.session_id } }),
+    refusedWith(403, /viewer/),
+  )
+  assert.equal((await helpdesk.endAdminSession({ params: { session_id: bobs } })).changed, true)
+  for (const session_id of [encodeId('admin_session', crypto.randomUUID()), 'ses_x', 'x'])
+    await assert.rejects(kit.admin.endAdminSession({ params: { session_id } }), refusedWith(404))
+  await assert.rejects(foreign.endAdminSession({ params: { session_id: bobs } }), refusedWith(404))
+  const expired = (await eventsOf(kit, 'session.expired')).filter((e) => e.outcome === 'success')
+  assert.deepEqual(
+    expired.map((e) => [e.session_id, e.user_id, e.reason, e.details]),
+    [
+      [bobs, bob, 'manual', undefined],
+      [elsewhere.session_id, ana, 'manual', { reason: 'not me' }],
+    ],
+  )
+})
+
+test('every event of the specification carries exactly its fields', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { now: clock.now })
+  await kit.admin.updateSecuritySettings({ body: { login: { lockout_threshold: 2 } } })
+  const user_id = await makeUser(kit, 'ana')
+  const headers = { 'user-agent': 'curl/8' }
+  await signIn(kit.url, passwordOf('ana'), { headers })
+  for (let i = 0; i < 2; i++) await signIn(kit.url, { username: 'ana', password: 'wrong' }, { headers })
+  clock.advance(1801)
+  await kit.app.identity.sweepSessions()
+  const second = await kit.admin.unlockUser({ body: { user_id } })
+  assert.equal(second.changed, false, 'the lock was over by time')
+
+  const common = ['event_id', 'tenant_id', 'kind', 'timestamp', 'outcome', 'actor', 'target', 'source_ip']
+  const all = [...common, 'user_agent', 'request_id', 'origin']
+  const wanted: [AuditKind, Record<string, unknown>][] = [
+    ['login.succeeded', { user_id, auth_method: 'password', source_ip: '127.0.0.1', user_agent: 'curl/8' }],
+    [
+      'login.failed',
+      { username: 'ana', failure_reason: 'wrong_password', source_ip: '127.0.0.1', user_agent: 'curl/8' },
+    ],
+    ['account.locked', { username: 'ana', attempt_count: 2, source_ip: '127.0.0.1' }],
+    ['session.started', { user_id, source_ip: '127.0.0.1', user_agent: 'curl/8' }],
+    ['session.expired', { user_id, reason: 'timeout' }],
+    ['api_key.used', { source_ip: '127.0.0.1' }],
+  ]
+  const own: Partial<Record<AuditKind, string[]>> = {
+    'login.succeeded': ['user_id', 'auth_method'],
+    'login.failed': ['username', 'failure_reason'],
+    'account.locked': ['username', 'attempt_count'],
+    'session.started': ['session_id', 'user_id'],
+    'session.expired': ['session_id', 'user_id', 'reason'],
+    'api_key.used': ['key_id', 'endpoint'],
+  }
+  for (const [kind, fields] of wanted) {
+    const [event] = (await kit.admin.listAuditEvents({ query: { kind, limit: 1 } })).items
+    assert.ok(event, kind)
+    const { target, ...rest } = event
+    assert.deepEqual(Object.keys({ target, ...rest }).sort(), [...all, ...own[kind]!].sort(), kind)
+    for (const [name, value] of Object.entries(fields))
+      assert.deepEqual((event as Record<string, unknown>)[name], value, `${kind} ${name}`)
+    assert.match(event.timestamp, /^\d{4}-\d\d-\d\dT.*\.\d{3}Z$/)
+  }
+})
+
+test('every limit of sign-in and session follows the settings on the other replica within a second', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const [here, there] = kit.replicas as [Replica, Replica]
+  const other = kit.clientFor(kit.adminKey, there)
+  const wanted = {
+    login: { max_failures_per_ip: 7, window_seconds: 71, lockout_threshold: 3, lockout_seconds: 72 },
+    sessions: { idle_seconds: 73, absolute_seconds: 74 },
+    passwords: { min_length: 16 },
+    mfa: { required_roles: ['viewer' as const], step_up: true },
+  }
+  await makeUser(kit, 'ana', ['viewer'])
+  assert.equal((await signIn(there.url, passwordOf('ana'))).json.required_action, null)
+  await kit.clientFor(kit.adminKey, here).updateSecuritySettings({ body: wanted })
+  const deadline = Date.now() + 1000
+  for (;;) {
+    const { login, sessions, passwords, mfa } = await other.getSecuritySettings()
+    if (JSON.stringify({ login, sessions, passwords, mfa }) === JSON.stringify(wanted)) break
+    assert.ok(Date.now() < deadline)
+  }
+  const signedIn = await signIn(there.url, passwordOf('ana'))
+  assert.equal(signedIn.json.required_action, 'enroll_mfa')
+  const left = new Date(signedIn.json.expires_at).getTime() - Date.now()
+  assert.ok(left > 60_000 && left <= 74_000, String(left))
+  for (let i = 0; i < 3; i++) await signIn(there.url, { username: 'ana', password: 'wrong' })
+  assert.equal((await eventsOf(kit, 'account.locked'))[0]?.attempt_count, 3)
+  const [recorded] = await eventsOf(kit, 'security_settings.updated')
+  assert.deepEqual(recorded?.changes?.['mfa.required_roles'], [[], ['viewer']])
+  const again = await other.updateSecuritySettings({ body: { mfa: { required_roles: ['viewer'] } } })
+  assert.deepEqual(again.mfa, wanted.mfa)
+  assert.equal((await eventsOf(kit, 'security_settings.updated')).length, 1, 'the same list is no change')
 })

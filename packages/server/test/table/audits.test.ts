@@ -4,6 +4,7 @@ import { type Operation, operations } from '@holdfast/contract'
 import { generateKey, mintToken } from '@holdfast/crypto'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { adminPassword, type Kit, startKit } from '../kit.ts'
+import { createAuthenticator, enrollFactor, makeUser, signInAs, trySignIn } from '../people.ts'
 import {
   bearer,
   type Caller,
@@ -28,6 +29,56 @@ const examples: Partial<Record<Operation, Setup>> = {
   createApiKey: admin({ name: 'ci', role: 'viewer' }),
   revokeApiKey: admin({}),
   changeUser: admin({ operation: 'create', user: { username: 'new-user' } }),
+  suspendUser: (_, world) => ({ caller: world.callers.api_key, body: { user_id: world.own.ids.user_id } }),
+  reactivateUser: async (kit, world) => {
+    await kit.admin.suspendUser({ body: { user_id: world.own.ids.user_id } })
+    return { caller: world.callers.api_key, body: { user_id: world.own.ids.user_id } }
+  },
+  unlockUser: async (kit, world) => {
+    const { user_id } = world.own.ids
+    const { username } = await kit.admin.getUser({ params: { user_id } })
+    const threshold = (lockout_threshold: number) =>
+      kit.admin.updateSecuritySettings({ body: { login: { lockout_threshold } } })
+    await threshold(1)
+    await trySignIn(kit, username, { password: 'wrong' })
+    await threshold(10)
+    return { caller: world.callers.api_key, body: { user_id } }
+  },
+  changePassword: (_, world) => ({
+    caller: world.callers.api_key,
+    body: { user_id: world.own.ids.user_id, generate: true },
+  }),
+  enrollTotp: (_, world) => ({ caller: world.callers.api_key, body: { user_id: world.own.ids.user_id } }),
+  verifyTotp: async (kit, world) => {
+    const { user_id } = world.own.ids
+    const { secret } = await kit.admin.enrollTotp({ body: { user_id } })
+    return { caller: world.callers.api_key, body: { user_id, code: createAuthenticator(secret).code() } }
+  },
+  disableTotp: async (kit, world) => {
+    const { user_id } = world.own.ids
+    const { secret } = await kit.admin.enrollTotp({ body: { user_id } })
+    await kit.admin.verifyTotp({ body: { user_id, code: createAuthenticator(secret).code() } })
+    return { caller: world.callers.api_key, body: { user_id } }
+  },
+  stepUp: async (kit) => {
+    await makeUser(kit, 'with-a-factor')
+    const { person, app } = await enrollFactor(kit, 'with-a-factor')
+    return { caller: () => ({ cookie: person.cookie(), origin: kit.publicUrl }), body: { code: app.code(1) } }
+  },
+  endAdminSession: async (kit, world) => {
+    await makeUser(kit, 'signed-in')
+    const me = await (await signInAs(kit, 'signed-in')).get('/v1/admin/me')
+    return { caller: world.callers.api_key, path: { session_id: me.json.session.session_id }, body: {} }
+  },
+  grantRole: (_, world) => ({
+    caller: world.callers.api_key,
+    body: { user_id: world.own.ids.user_id, role: 'viewer' },
+  }),
+  revokeRole: async (kit, world) => {
+    const body = { user_id: world.own.ids.user_id, role: 'viewer' } as const
+    await kit.admin.grantRole({ body })
+    return { caller: world.callers.api_key, body }
+  },
   changeGroup: admin({ operation: 'create', group: { name: 'new-group' } }),
   updateSecuritySettings: admin({ sessions: { idle_seconds: 1234 } }),
   generateToken: admin({ name: 'token' }),
@@ -52,6 +103,9 @@ const examples: Partial<Record<Operation, Setup>> = {
     caller: world.callers.api_key,
     body: { device_id: world.own.ids.device_id, target: '10.0.0.1' },
   }),
+  acknowledgeNotification: admin(),
+  updateNotificationSettings: admin({ email: { recipients: ['security@example.com'] } }),
+  testNotificationSettings: admin(),
   createGatewayPool: admin({ name: 'pool', region: { code: 'us' } }),
   updateGatewayPool: admin({ name: 'renamed-pool' }),
   deleteGatewayPool: async (kit, world) => ({

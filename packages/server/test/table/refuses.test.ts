@@ -147,6 +147,7 @@ const inventedIds = () => ({
   key_id: encodeId('api_key', crypto.randomUUID()),
   bundle_id: encodeId('policy_bundle', crypto.randomUUID()),
   session_id: encodeId('vpn_session', crypto.randomUUID()),
+  notification_id: encodeId('notification', crypto.randomUUID()),
 })
 const brokenIds = () =>
   Object.fromEntries(Object.keys(inventedIds()).map((k) => [k, encodeId('tenant', crypto.randomUUID())]))

@@ -3,13 +3,18 @@ import { test } from 'node:test'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { startKit } from '../kit.ts'
+import { createAuthenticator } from '../people.ts'
 import { populate } from '../world.ts'
 
 test('without its tenant condition no query sees, changes or adds a row of another tenant', async (t) => {
   const kit = await startKit(t)
   await populate(kit, kit.admin)
   const other = await kit.newTenant()
-  await populate(kit, await kit.as('tenant_admin', other))
+  const theirs = await kit.as('tenant_admin', other)
+  const { user_id } = (await populate(kit, theirs)).ids
+  const { secret } = await theirs.enrollTotp({ body: { user_id } })
+  await theirs.verifyTotp({ body: { user_id, code: createAuthenticator(secret).code() } })
+  await theirs.grantRole({ body: { user_id, role: 'viewer' } })
 
   const owner = new pg.Client({ connectionString: kit.databaseUrl })
   await owner.connect()
@@ -41,6 +46,9 @@ test('without its tenant condition no query sees, changes or adds a row of anoth
   for (const expected of [
     'tenants',
     'users',
+    'user_roles',
+    'user_totp',
+    'recovery_codes',
     'groups',
     'devices',
     'enrollment_tokens',
@@ -49,6 +57,7 @@ test('without its tenant condition no query sees, changes or adds a row of anoth
     'gateways',
     'signing_keys',
     'audit_events',
+    'notifications',
   ])
     assert.ok(populated.includes(expected), `the proof needs rows in ${expected}`)
 

@@ -20,9 +20,10 @@ export type Server = Awaited<ReturnType<typeof startServer>>
 
 /**
  * The server as operators run it, `main.ts` with its embedded PostgreSQL, on a data directory of its own. Its process is
- * moved to one core once it is ready; its PostgreSQL may use all of them.
+ * moved to one core once it is ready; its PostgreSQL may use all of them. `profileTo` is a folder for a CPU profile of each
+ * of its processes.
  */
-export async function startServer() {
+export async function startServer({ profileTo }: { profileTo?: string | undefined } = {}) {
   const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-bench-'))
   // As root, PostgreSQL runs as another account, which has to get there.
   await chmod(dataDir, 0o711)
@@ -39,10 +40,10 @@ export async function startServer() {
   async function start(): Promise<number> {
     const output = await open(logFile, 'a', 0o600)
     const lifeline = pathToFileURL(join(root, 'scripts/lifeline.mjs')).href
-    const { DATABASE_URL: _, HOLDFAST_PUBLIC_URL: __, HOLDFAST_BENCH_PROFILE: profile, ...environment } = process.env
+    const { DATABASE_URL: _, HOLDFAST_PUBLIC_URL: __, ...environment } = process.env
     const started = performance.now()
     const flags = ['--disable-warning=ExperimentalWarning', `--import=${lifeline}`]
-    if (profile) flags.push('--cpu-prof', `--cpu-prof-dir=${profile}`)
+    if (profileTo) flags.push('--cpu-prof', `--cpu-prof-dir=${profileTo}`)
     child = spawn(process.execPath, [...flags, join(root, 'packages/server/src/main.ts')], {
       cwd: dataDir,
       stdio: ['ignore', output.fd, output.fd],

@@ -64,6 +64,16 @@ export const findKey = (tx: Tx, tenant: TenantId, id: string, at: Date) =>
   selectKeys(tx, tenant, undefined, at).where('key_id', '=', id).executeTakeFirst()
 export type KeyRow = NonNullable<Awaited<ReturnType<typeof findKey>>>
 
+/** What binds the keys that a key makes. */
+export const findBounds = (tx: Tx, tenant: TenantId, id: string) =>
+  tx
+    .selectFrom('api_keys')
+    .select(['expires_at', 'allowed_cidrs'])
+    .where('tenant_id', '=', tenant)
+    .where('key_id', '=', id)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst()
+
 /** The predicate is the lock: of two revocations exactly one is told that it was the one. */
 export const markRevoked = async (tx: Tx, tenant: TenantId, id: string, at: Date): Promise<boolean> => {
   const row = await tx
@@ -85,3 +95,12 @@ export const writeActivity = (tx: Tx, used: { tenant_id: string; key_id: string;
       ${used.map((u) => u.at.toISOString())}::timestamptz[])
     on conflict (tenant_id, key_id)
       do update set last_used_at = greatest(api_key_activity.last_used_at, excluded.last_used_at)`.execute(tx)
+
+export const endingKeys = (tx: Tx, tenant: TenantId, at: Date) =>
+  tx
+    .selectFrom('api_keys')
+    .select(['key_id', 'name', 'created_at', 'expires_at'])
+    .where('tenant_id', '=', tenant)
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', at)
+    .execute()

@@ -1,13 +1,13 @@
 import type { Role } from '@holdfast/contract/vocabulary'
 import { digestToken, mintToken } from '@holdfast/crypto'
 import type { Changes } from '../../db/changes.ts'
-import type { Database } from '../../db/database.ts'
-import type { Actor, Source } from '../../kernel/actor.ts'
+import type { Database, Tx } from '../../db/database.ts'
+import type { Actor, Source, TenantId } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
-import { isCidr } from '../../kernel/cidr.ts'
+import { isCidr, isPartOf } from '../../kernel/cidr.ts'
 import { decodeId, encodeId, newUuid } from '../../kernel/ids.ts'
 import type { Audit } from '../audit/index.ts'
-import { findKey, insertKey, type KeyRow, markRevoked } from './api-keys.queries.ts'
+import { findBounds, findKey, insertKey, type KeyRow, markRevoked } from './api-keys.queries.ts'
 import { isRole, mayHandle } from './roles.ts'
 
 export type NewKey = { name: string; role: Role; expires_at?: string; allowed_cidrs?: string[] }
@@ -15,25 +15,27 @@ export type ApiKeysDeps = { db: Database; audit: Audit; changes: Changes; now: (
 
 export function createApiKeys({ db, audit, changes, now, pepper }: ApiKeysDeps) {
   /** Mints for whoever is trusted to: the caller's right to the role has been checked. */
-  const mint = async (source: Source, wanted: NewKey): Promise<{ row: KeyRow; secret: string }> => {
+  const mint = async (source: Source, wanted: NewKey, maker?: Maker): Promise<{ row: KeyRow; secret: string }> => {
     const { token, id: lookup, hint } = mintToken('hfk')
-    const row = {
-      tenant_id: source.tenantId,
-      key_id: newUuid(),
-      hint,
-      name: wanted.name,
-      role: wanted.role,
-      allowed_cidrs: wanted.allowed_cidrs ?? [],
-      created_by: source.id,
-      created_at: now(),
-      expires_at: wanted.expires_at === undefined ? null : new Date(wanted.expires_at),
-    }
-    const key_id = encodeId('api_key', row.key_id)
-    await db.inTenant(source.tenantId, async (tx) => {
+    // Its maker may be of another tenant than the key.
+    const bounds = maker ? await db.inTenant(maker.tenantId, (tx) => boundsOf(tx, maker, wanted)) : wanted
+    return db.inTenant(source.tenantId, async (tx) => {
+      const row = {
+        tenant_id: source.tenantId,
+        key_id: newUuid(),
+        hint,
+        name: wanted.name,
+        role: wanted.role,
+        allowed_cidrs: bounds.allowed_cidrs ?? [],
+        created_by: source.id,
+        created_at: now(),
+        expires_at: bounds.expires_at === undefined ? null : new Date(bounds.expires_at),
+      }
       await insertKey(tx, { ...row, lookup, secret_digest: digestToken(pepper, token) })
+      const key_id = encodeId('api_key', row.key_id)
       await audit.record(tx, source, 'api_key.created', { key_id, role: row.role }, { target: targetOf(row) })
+      return { row: { ...row, revoked_at: null, last_used_at: null }, secret: token }
     })
-    return { row: { ...row, revoked_at: null, last_used_at: null }, secret: token }
   }
 
   return {
@@ -46,7 +48,8 @@ export function createApiKeys({ db, audit, changes, now, pepper }: ApiKeysDeps) 
         failField('expires_at', 'must be in the future')
       for (const [i, cidr] of (wanted.allowed_cidrs ?? []).entries())
         if (!isCidr(cidr)) failField(`allowed_cidrs[${i}]`, 'must be an address or a CIDR such as 192.0.2.0/24')
-      return mint(actor, wanted)
+      const { principal } = actor
+      return mint(actor, wanted, principal.kind === 'api_key' ? principal : undefined)
     },
 
     /** Idempotent: a revoked key stays as it is. */
@@ -67,6 +70,23 @@ export function createApiKeys({ db, audit, changes, now, pepper }: ApiKeysDeps) 
         await changes.record(tx, actor.tenantId, [{ kind: 'api_key', subject: id }])
         return { row: { ...found, revoked_at: at }, changed: true }
       }),
+  }
+}
+
+type Maker = { tenantId: TenantId; id: string }
+type Bounds = Pick<NewKey, 'expires_at' | 'allowed_cidrs'>
+/** A key that a key makes lasts no longer and works from nowhere else; what is not said is taken over from its maker. */
+async function boundsOf(tx: Tx, maker: Maker, { expires_at, allowed_cidrs = [] }: NewKey): Promise<Bounds> {
+  const limits = await findBounds(tx, maker.tenantId, maker.id)
+  if (!limits) fail('unauthorized', 'missing or invalid credentials')
+  if (limits.expires_at && expires_at !== undefined && new Date(expires_at) > limits.expires_at)
+    fail('forbidden', `a key made by this key can't outlive it: it ends at ${limits.expires_at.toISOString()}`)
+  const outside = limits.allowed_cidrs.length > 0 && allowed_cidrs.find((c) => !isPartOf(c, limits.allowed_cidrs))
+  if (outside) fail('forbidden', `a key made by this key can't be used from ${outside}, from where this key can't`)
+  const end = expires_at ?? limits.expires_at?.toISOString()
+  return {
+    ...(end !== undefined && { expires_at: end }),
+    allowed_cidrs: allowed_cidrs.length > 0 ? allowed_cidrs : limits.allowed_cidrs,
   }
 }
 

@@ -6,7 +6,7 @@ import type { Handlers } from '../../http/serve.ts'
 import { jobSource, type TenantId } from '../../kernel/actor.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import { createRateLimiter } from '../../kernel/rate-limit.ts'
-import { type KeyRow, type KeyStatus, selectKeys } from './api-keys.queries.ts'
+import { endingKeys, type KeyRow, type KeyStatus, selectKeys } from './api-keys.queries.ts'
 import { type ApiKeysDeps, createApiKeys, type NewKey } from './api-keys.ts'
 import { createKeyVerifier, type KeyPrincipal } from './verify-key.ts'
 
@@ -39,6 +39,17 @@ export function createAccess(deps: AccessDeps) {
     /** A key made by the deployment itself; returns its secret. */
     createKeyFor: async (tenant: TenantId, wanted: NewKey): Promise<string> =>
       (await keys.mint(jobSource(tenant, 'bootstrap'), wanted)).secret,
+    /** The ends of keys in use; keys without one are not in it. */
+    keyExpiries: async (tenant: TenantId) => {
+      const rows = await db.inTenant(tenant, (tx) => endingKeys(tx, tenant, now()))
+      return rows.map((r) => ({
+        type: 'api_key',
+        id: encodeId('api_key', r.key_id),
+        name: r.name,
+        since: r.created_at,
+        expiresAt: r.expires_at!,
+      }))
+    },
     /** Writes what is still in memory; at stop. */
     stop: (): Promise<void> => verifier.flushActivity(),
 

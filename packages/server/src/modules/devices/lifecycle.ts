@@ -12,7 +12,7 @@ export type EndSessionsOf = (
   tx: Tx,
   tenant: TenantId,
   which: { deviceIds: readonly string[]; reason: string },
-) => Promise<void>
+) => Promise<unknown>
 export type Outcome = { device_id: string; outcome: 'changed' | 'unchanged' | 'failed'; error?: string }
 
 const batchLimit = 10_000

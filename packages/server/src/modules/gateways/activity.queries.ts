@@ -52,3 +52,16 @@ export const upsertActivity = (tx: Tx, reports: readonly Report[]) => {
 
 const appliedAt = (r: Report): Date | null =>
   r.policyDigest === null && r.policySeq === null && r.trustVersion === null ? null : r.at
+
+/** Across tenants: gateways in use that have reported before, and not since `before`. */
+export const silentSince = (tx: Tx, before: Date) =>
+  tx
+    .selectFrom('gateway_activity as a')
+    .innerJoin('gateways as g', (j) =>
+      j.onRef('g.tenant_id', '=', 'a.tenant_id').onRef('g.gateway_id', '=', 'a.gateway_id'),
+    )
+    .select(['g.tenant_id', 'g.gateway_id', 'g.name', 'a.last_seen_at'])
+    .where('g.deleted_at', 'is', null)
+    .where('g.draining', '=', false)
+    .where('a.last_seen_at', '<=', before)
+    .execute()

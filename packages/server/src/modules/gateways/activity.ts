@@ -1,10 +1,10 @@
 import type { TenantId } from '../../kernel/actor.ts'
 import { BoundedMap } from '../../kernel/bounded-map.ts'
 import { createGroupCommit } from '../../kernel/group-commit.ts'
-import { type Report, upsertActivity } from './activity.queries.ts'
+import { type Report, silentSince, upsertActivity } from './activity.queries.ts'
 import type { GatewaysDeps } from './deps.ts'
 import { livenessOf } from './registry.queries.ts'
-import { statusOf } from './status.ts'
+import { downAfterMs, statusOf } from './status.ts'
 
 /** How long the reports that other replicas took may be unknown here; half of the step between two statuses is 15 s. */
 const rereadMs = 5000
@@ -22,7 +22,7 @@ type Held = {
 export function createActivity({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
   const held = new BoundedMap<TenantId, Held>(10_000)
   const join = createGroupCommit<Report>(
-    (batch) => db.acrossTenants((tx) => upsertActivity(tx, newest(batch)).then(() => {})),
+    (batch) => db.acrossTenants((tx) => upsertActivity(tx, newest(batch)).then(() => [])),
     {
       maxBatch: 2000,
       maxQueue: 50_000,
@@ -54,6 +54,17 @@ export function createActivity({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
       if (!h) return
       const activeSessions = report.activeSessions ?? h.byGateway.get(report.gatewayId)?.activeSessions ?? 0
       put(h, report.gatewayId, { lastSeenMs: report.at.getTime(), activeSessions })
+    },
+
+    /** Gateways of all tenants that are down, and since when they are silent. */
+    down: async () => {
+      const rows = await db.acrossTenants((tx) => silentSince(tx, new Date(now().getTime() - downAfterMs)))
+      return rows.map((r) => ({
+        tenantId: r.tenant_id as TenantId,
+        gatewayId: r.gateway_id,
+        name: r.name,
+        lastSeenAt: r.last_seen_at,
+      }))
     },
 
     /** When each gateway of the tenant was last heard of, at most some seconds behind what other replicas know. */

@@ -150,6 +150,7 @@ export function createGateways(deps: GatewaysDeps) {
     /** Jobs: safe to run at any time, on any replica. */
     endSilentSessions: sessions.endSilent,
     forgetExpiredSecrets: secrets.forgetExpired,
+    gatewaysDown: activity.down,
     /** Requests held for a change. */
     waiting: waiters.count,
     /** Answers every held request. */

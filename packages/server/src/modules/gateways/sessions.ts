@@ -90,10 +90,10 @@ export function createSessions({
       tx: Tx,
       tenant: TenantId,
       which: { deviceIds?: readonly string[]; userIds?: readonly string[]; reason: string },
-    ): Promise<void> => {
+    ): Promise<number> => {
       const { deviceIds = [], userIds = [], reason } = which
-      if (deviceIds.length + userIds.length > 0)
-        await queries.endOfDevicesAndUsers(tx, tenant, { deviceIds, userIds }, reason, now())
+      if (deviceIds.length + userIds.length === 0) return 0
+      return (await queries.endOfDevicesAndUsers(tx, tenant, { deviceIds, userIds }, reason, now())).length
     },
 
     /** Sessions whose gateway stopped reporting them. Returns how many ended. */

@@ -10,3 +10,4 @@ export function createCookie(publicUrl: string) {
     clear: () => `${name}=; ${attributes}; Max-Age=0`,
   }
 }
+export type Cookie = ReturnType<typeof createCookie>

@@ -1,5 +1,4 @@
-import type { Role } from '@holdfast/contract/vocabulary'
-import { createPasswordHasher, type PasswordHasher } from '@holdfast/crypto'
+import { createPasswordHasher, type Kek, type PasswordHasher } from '@holdfast/crypto'
 import type { Changes } from '../../db/changes.ts'
 import type { Database } from '../../db/database.ts'
 import type { Feed } from '../../db/feed.ts'
@@ -12,16 +11,27 @@ import { decodeId, encodeId } from '../../kernel/ids.ts'
 import { isSameOrigin } from '../../kernel/same-origin.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Tenancy } from '../tenancy/index.ts'
+import { createAttempts, type Notify } from './attempts.ts'
 import { createCookie } from './cookie.ts'
-import { type GroupRow, selectGroups } from './groups.queries.ts'
+import { credentialHandlers } from './credential-handlers.ts'
+import { createGrants } from './grants.ts'
+import { selectGroups } from './groups.queries.ts'
 import { createGroups } from './groups.ts'
 import { type Caller, createLogin } from './login.ts'
 import { safeNext } from './next-path.ts'
 import { pageHeaders } from './page-layout.ts'
 import { homePage, loginPage } from './pages.ts'
+import { createPasswords } from './passwords.ts'
+import { countRecoveryCodes } from './second-factor.queries.ts'
+import { createSecondFactor } from './second-factor.ts'
 import { createSessions, type SessionPrincipal } from './sessions.ts'
+import { createStepUp, steppedUpUntil } from './step-up.ts'
+import { createTotp } from './totp.ts'
 import { selectUsers, type UserFilter, type UserRow } from './users.queries.ts'
 import { createUsers, type EndSessionsOf } from './users.ts'
+import { viewGroup, viewUser } from './view.ts'
+
+export type { Notify } from './attempts.ts'
 
 export type IdentityDeps = {
   db: Database
@@ -31,6 +41,7 @@ export type IdentityDeps = {
   pager: Pager
   now: () => Date
   pepper: Uint8Array
+  kek: Kek
   publicUrl: string
   tenancy: Tenancy
   settings: Tenancy['settings']
@@ -39,6 +50,8 @@ export type IdentityDeps = {
   rulesUsingGroup?: (tenant: TenantId, groupId: string) => Promise<readonly string[]>
   /** Ends the users' VPN sessions in the transaction that stops them. */
   endSessionsOf?: EndSessionsOf
+  /** Tells the administrators of a tenant, in the transaction that locks an account. */
+  notify?: Notify
   /** Hears of "last seen" times that could not be written yet. */
   onError?: (e: Error) => void
 }
@@ -47,9 +60,16 @@ export function createIdentity(deps: IdentityDeps) {
   const { db, pager, now, publicUrl, tenancy } = deps
   const passwords = deps.passwords ?? createPasswordHasher({ concurrency: 2, maxQueue: 200 })
   const sessions = createSessions({ ...deps, onError: deps.onError ?? (() => {}) })
-  const users = createUsers({ ...deps, passwords, sessions, endSessionsOf: deps.endSessionsOf ?? (async () => {}) })
+  const factor = createSecondFactor(deps)
+  const attempts = createAttempts({ ...deps, notify: deps.notify ?? (async () => {}) })
+  const users = createUsers({ ...deps, passwords, sessions, endSessionsOf: deps.endSessionsOf ?? (async () => 0) })
   const groups = createGroups({ ...deps, rulesUsingGroup: deps.rulesUsingGroup ?? (async () => []) })
-  const login = createLogin({ ...deps, passwords, sessions })
+  const grants = createGrants({ ...deps, users })
+  const login = createLogin({ ...deps, passwords, sessions, factor, attempts })
+  const tenantName = tenancy.nameOf
+  const credentials = createPasswords({ ...deps, hasher: passwords, tenantName, attempts, sessions })
+  const totp = createTotp({ ...deps, factor, sessions, tenantName })
+  const stepUp = createStepUp({ ...deps, attempts, factor, sessions })
   const cookie = createCookie(publicUrl)
   const userView = (user: UserRow) => viewUser(user, now())
 
@@ -59,6 +79,8 @@ export function createIdentity(deps: IdentityDeps) {
     createFirstAdmin: users.createFirstAdmin,
     /** For the job runner: ends every session whose time is over and records each end once. Returns how many. */
     sweepSessions: sessions.sweep,
+    /** For the pipe: throws where a change needs a fresh one-time code and the caller's session has shown none. */
+    requireStepUp: stepUp.require,
     /** Writes what is still in memory; at stop. */
     stop: sessions.flush,
 
@@ -72,15 +94,20 @@ export function createIdentity(deps: IdentityDeps) {
           tenant: (await tenancy.nameOf(session.tenantId)) ?? '',
           roles: session.roles,
           expiresAt: session.expiresAt,
+          requiredAction: session.requiredAction,
         }),
     },
 
     handlers: {
+      ...credentialHandlers({ db, pager, now, cookie, credentials, totp, stepUp, sessions, grants }),
+
       login: async ({ body, request }) => {
         if (isSameOrigin(request.headers, publicUrl) === false) fail('forbidden', 'a sign-in must come from this site')
         const next = safeNext(body.next)
         try {
-          const { secret, expiresAt, ...who } = await login(body.username, body.password, callerOf(request))
+          const { username, password, totp = '', recovery_code: recoveryCode = '' } = body
+          const given = { username, password, totp, recoveryCode }
+          const { secret, expiresAt, ...who } = await login(given, callerOf(request))
           const headers = { 'set-cookie': cookie.set(secret) }
           if (request.isForm)
             return new Answer<never>(null, { status: 303, headers: { ...headers, location: next ?? '/admin' } })
@@ -89,7 +116,8 @@ export function createIdentity(deps: IdentityDeps) {
             username: who.username,
             tenant_id: encodeId('tenant', who.tenantId),
           }
-          return new Answer({ user, expires_at: expiresAt.toISOString() }, { headers })
+          const required_action = (await sessions.verify(secret))?.requiredAction ?? null
+          return new Answer({ user, expires_at: expiresAt.toISOString(), required_action }, { headers })
         } catch (e) {
           if (request.isForm && e instanceof AppError) return failedPage(e, body.username, next)
           throw e
@@ -108,6 +136,9 @@ export function createIdentity(deps: IdentityDeps) {
         const { principal } = actor
         const session = principal.kind === 'session' ? principal : undefined
         const user = session && (await users.find(session.tenantId, encodeId('user', session.userId)))
+        const codes = session?.mfa
+          ? await db.inTenant(session.tenantId, (tx) => countRecoveryCodes(tx, session.tenantId, session.userId))
+          : 0
         return {
           credential: principal.kind,
           tenant_id: encodeId('tenant', actor.tenantId),
@@ -121,6 +152,10 @@ export function createIdentity(deps: IdentityDeps) {
                 session_id: encodeId('admin_session', session.id),
                 expires_at: session.expiresAt.toISOString(),
                 idle_seconds: session.idleSeconds,
+                mfa: session.mfa,
+                recovery_codes_left: codes,
+                stepped_up_until: session.steppedUpAt && steppedUpUntil(session.steppedUpAt).toISOString(),
+                required_action: session.requiredAction,
               }
             : null,
           roles: [...principal.roles],
@@ -130,16 +165,19 @@ export function createIdentity(deps: IdentityDeps) {
 
       listUsers: ({ actor, query }) =>
         db.inTenant(actor.tenantId, async (tx) => {
-          const { q, status, group_id, sort = 'username', ...page } = query
+          const { q, status, source, role, mfa, group_id, sort = 'username', ...page } = query
           const group = group_id === undefined ? undefined : decodeId('group', group_id)
           // A malformed id is as unknown as any other, and nobody is in an unknown group.
           if (group_id !== undefined && group === undefined) return { items: [], next_cursor: null }
           const filter: UserFilter = {
             prefix: q === undefined ? undefined : prefixPattern(q),
             ...(status && { status }),
+            ...(source && { source }),
+            ...(role && { role }),
+            ...(mfa !== undefined && { mfa }),
             ...(group && { group }),
           }
-          const scope = `listUsers|${actor.tenantId}|${JSON.stringify([q, status, group])}`
+          const scope = `listUsers|${actor.tenantId}|${JSON.stringify([q, status, source, role, mfa, group])}`
           const order = orderOf(sort, { username: { column: 'username', kind: 'text' }, ...byCreation }, 'user_id')
           const found = await pager.page(selectUsers(tx, actor.tenantId, filter), page, order, scope)
           return { items: found.items.map(userView), next_cursor: found.next_cursor }
@@ -148,6 +186,18 @@ export function createIdentity(deps: IdentityDeps) {
       changeUser: async ({ actor, body }) => {
         const { changed, user } = await users.change(actor, body)
         return { operation: body.operation, changed, user: userView(user) }
+      },
+      suspendUser: async ({ actor, body }) => {
+        const { changed, user, terminated } = await users.change(actor, { ...body, operation: 'suspend' })
+        return { user: userView(user), changed, sessions_terminated: terminated }
+      },
+      reactivateUser: async ({ actor, body }) => {
+        const { changed, user } = await users.change(actor, { ...body, operation: 'reactivate' })
+        return { user: userView(user), changed }
+      },
+      unlockUser: async ({ actor, body }) => {
+        const { changed, user } = await users.change(actor, { ...body, operation: 'unlock' })
+        return { user: userView(user), changed }
       },
 
       listGroups: ({ actor, query }) =>
@@ -185,38 +235,10 @@ function failedPage(error: AppError, username: string, next: string | undefined)
   const wait = error.retryAfterSeconds ?? 1
   const message =
     status === 401
-      ? 'This username and password do not open an account. Check both and try again.'
+      ? 'These do not open an account. Check the username, the password and the code, if you use one, and try again.'
       : `Too many sign-ins have failed from this address. Try again in ${wait < 90 ? `${wait} s` : `${Math.ceil(wait / 60)} min`}.`
   const headers: Record<string, string> = { ...pageHeaders }
   if (status === 401) headers['www-authenticate'] = 'Bearer'
   else headers['retry-after'] = String(wait)
   return new Answer<never>(loginPage({ username, next, message }), { status, headers })
 }
-
-const viewUser = (user: UserRow, at: Date) => ({
-  user_id: encodeId('user', user.user_id),
-  tenant_id: encodeId('tenant', user.tenant_id),
-  username: user.username,
-  email: user.email,
-  display_name: user.display_name,
-  status: user.status,
-  locked_until: user.locked_until && user.locked_until > at ? user.locked_until.toISOString() : null,
-  source: user.source,
-  roles: user.roles as Role[],
-  group_ids: user.group_ids.map((id) => encodeId('group', id)),
-  password_set: user.password_set,
-  created_at: user.created_at.toISOString(),
-  updated_at: user.updated_at.toISOString(),
-  last_login_at: user.last_login_at?.toISOString() ?? null,
-})
-
-const viewGroup = (group: GroupRow) => ({
-  group_id: encodeId('group', group.group_id),
-  tenant_id: encodeId('tenant', group.tenant_id),
-  name: group.name,
-  description: group.description,
-  source: group.source,
-  member_count: group.member_count,
-  created_at: group.created_at.toISOString(),
-  updated_at: group.updated_at.toISOString(),
-})

@@ -32,7 +32,11 @@ export const findWindow = (tx: Tx, source: string) =>
 export const findAccount = (tx: Tx, tenant: TenantId, username: string) =>
   tx
     .selectFrom('users')
-    .select(['user_id', 'username', 'status', 'password_phc', 'locked_until'])
+    .select(['user_id', 'username', 'status', 'password_phc', 'password_expires_at', 'locked_until'])
+    .select(
+      sql<string | null>`(select t.seed_jwe from user_totp t where t.tenant_id = users.tenant_id
+        and t.user_id = users.user_id and t.enrolled_at is not null)`.as('seed_jwe'),
+    )
     .where('tenant_id', '=', tenant)
     .where(sql`lower(username)`, '=', sql`lower(${username})`)
     .where('deleted_at', 'is', null)
@@ -85,7 +89,7 @@ export const isLockedUntil = async (tx: Tx, tenant: TenantId, user: string, unti
 
 /**
  * Opens the account for an attempt whose password was right: only if that password is still the one, the user may
- * still sign in, and nobody else's failures have locked the account meanwhile.
+ * still sign in, and nobody else's failures have locked the account meanwhile. A temporary password is used up by it.
  */
 export const admit = async (
   tx: Tx,
@@ -99,6 +103,7 @@ export const admit = async (
       failed_logins: 0,
       locked_until: null,
       last_login_at: at,
+      password_expires_at: sql<Date | null>`case when password_must_change then ${at}::timestamptz end`,
       ...(newPhc !== undefined && { password_phc: newPhc }),
     })
     .where('tenant_id', '=', tenant)
@@ -106,6 +111,7 @@ export const admit = async (
     .where('password_phc', '=', account.password_phc)
     .where('status', '=', 'active')
     .where('deleted_at', 'is', null)
+    .where((eb) => eb.or([eb('password_expires_at', 'is', null), eb('password_expires_at', '>', at)]))
     .where((eb) =>
       eb.or([
         eb('locked_until', 'is', null),

@@ -8,14 +8,30 @@ import { encodeId } from '../../kernel/ids.ts'
 import { createTurns } from '../../kernel/in-turn.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Tenancy } from '../tenancy/index.ts'
+import type { Attempts } from './attempts.ts'
 import * as queries from './login.queries.ts'
+import { findSeed } from './second-factor.queries.ts'
+import type { GivenFactor, Proof, SecondFactor } from './second-factor.ts'
 import type { Sessions } from './sessions.ts'
 
 /** The request that carries the attempt. */
 export type Caller = Pick<Source, 'origin' | 'userAgent' | 'requestId'> & { sourceIp: string }
 export type SignedIn = { tenantId: TenantId; userId: string; username: string; secret: string; expiresAt: Date }
-type Reason = 'unknown_tenant' | 'unknown_user' | 'suspended' | 'locked' | 'no_password' | 'wrong_password'
-type Attempt = { tenantId: TenantId; source: string; username: string; password: string; by: Source }
+type Reason =
+  | 'unknown_tenant'
+  | 'unknown_user'
+  | 'suspended'
+  | 'locked'
+  | 'no_password'
+  | 'wrong_password'
+  | 'password_expired'
+  | 'missing_second_factor'
+  | 'wrong_second_factor'
+/** What a person gives to sign in. */
+export type Credentials = { username: string; password: string } & GivenFactor
+type Attempt = { tenantId: TenantId; source: string; username: string; given: Credentials; by: Source }
+/** Undefined where the user has no second factor. */
+type Passed = { account: queries.Account; reservation: queries.Reservation; phc: string; proof: Proof | undefined }
 type Checked = { account: queries.Account | undefined; reservation: queries.Reservation | undefined }
 
 const defaultTenant = 'default'
@@ -23,7 +39,7 @@ const defaultTenant = 'default'
 const waitingPerSource = 200
 
 /**
- * Sign-in with a local password. Every attempt is counted, for its source and for its account, before the password is
+ * Sign-in with a local password, and a second factor where the user has one. Every attempt is counted, for its source and for its account, before the password is
  * looked at, and given back when it was right; so any number of attempts at once, on any number of replicas, learn no
  * more than as many one after the other. Attempts of one source take turns, so that people who sign in at the same
  * time behind one address do not count against each other. Whatever is wrong, the answer and the work are the same.
@@ -35,8 +51,10 @@ export function createLogin(deps: {
   passwords: PasswordHasher
   tenancy: Pick<Tenancy, 'settings' | 'tenantByName'>
   sessions: Pick<Sessions, 'open'>
+  factor: SecondFactor
+  attempts: Pick<Attempts, 'reportLock'>
 }) {
-  const { db, audit, now, passwords, tenancy, sessions } = deps
+  const { db, audit, now, passwords, tenancy, sessions, factor, attempts } = deps
   const inTurn = createTurns(waitingPerSource)
 
   /** One transaction for known and unknown names alike: count the source, find the account, count the attempt. */
@@ -58,14 +76,22 @@ export function createLogin(deps: {
       return { account, reservation }
     })
 
-  /** Undefined when the password is right; else why not. Costs one password hash in every case. */
-  async function check({ account, reservation }: Checked, password: string): Promise<Reason | undefined> {
+  /** What has passed, or why it has not. Costs one password hash in every case. */
+  async function check({ account, reservation }: Checked, attempt: Attempt): Promise<Passed | Reason> {
+    const { given } = attempt
     const phc = account?.password_phc
-    if (reservation && phc) return (await passwords.verifyPassword(phc, password)) ? undefined : 'wrong_password'
-    await passwords.verifyDummy(password)
-    if (!account) return 'unknown_user'
-    if (account.status === 'suspended') return 'suspended'
-    return reservation ? 'no_password' : 'locked'
+    if (!account || !reservation || !phc) {
+      await passwords.verifyDummy(given.password)
+      if (!account) return 'unknown_user'
+      if (account.status === 'suspended') return 'suspended'
+      return reservation ? 'no_password' : 'locked'
+    }
+    if (!(await passwords.verifyPassword(phc, given.password))) return 'wrong_password'
+    if (account.password_expires_at && account.password_expires_at <= now()) return 'password_expired'
+    if (account.seed_jwe === null) return { account, reservation, phc, proof: undefined }
+    if (given.totp === '' && given.recoveryCode === '') return 'missing_second_factor'
+    const proof = await factor.match(attempt.tenantId, account.user_id, account.seed_jwe, given)
+    return proof ? { account, reservation, phc, proof } : 'wrong_second_factor'
   }
 
   const giveBack = ({ tenantId, source }: Attempt, { account, reservation }: Checked) =>
@@ -74,87 +100,85 @@ export function createLogin(deps: {
       if (account && reservation) await queries.releaseAttempt(tx, tenantId, account.user_id, reservation.locked_until)
     })
 
-  /** The attempt that reached the threshold reports the lock, unless somebody's right password has opened it again. */
-  async function reportLock(
-    { tenantId, username, by }: Attempt,
-    user: string,
-    { locked_until, failed_logins }: queries.Reservation,
-  ) {
-    if (!locked_until) return
-    await db.inTenant(tenantId, async (tx) => {
-      if (!(await queries.isLockedUntil(tx, tenantId, user, locked_until))) return
-      const target = { type: 'user', id: encodeId('user', user), name: username }
-      await audit.record(tx, by, 'account.locked', { username, attempt_count: failed_logins }, { target })
-    })
-  }
-
   async function refuse(attempt: Attempt, { account, reservation }: Checked, reason: Reason): Promise<never> {
     const by = account ? { ...attempt.by, id: encodeId('user', account.user_id) } : attempt.by
     await audit.note(by, 'login.failed', { username: attempt.username, failure_reason: reason }, { outcome: 'refused' })
-    if (account && reservation) await reportLock({ ...attempt, by }, account.user_id, reservation)
+    if (account && reservation)
+      await attempts.reportLock(by, { id: account.user_id, username: account.username }, reservation)
     return fail('unauthorized', 'missing or invalid credentials')
   }
 
-  async function open(
-    attempt: Attempt,
-    account: queries.Account,
-    reservation: queries.Reservation,
-    phc: string,
-  ): Promise<SignedIn | undefined> {
-    const newPhc = passwords.needsRehash(phc) ? await passwords.hashPassword(attempt.password) : undefined
-    const limits = (await tenancy.settings(attempt.tenantId)).sessions
+  async function open(attempt: Attempt, { account, reservation, phc, proof }: Passed): Promise<SignedIn | Reason> {
+    const { tenantId } = attempt
+    const newPhc = passwords.needsRehash(phc) ? await passwords.hashPassword(attempt.given.password) : undefined
+    const limits = (await tenancy.settings(tenantId)).sessions
     const user_id = encodeId('user', account.user_id)
     const by = { ...attempt.by, id: user_id, name: account.username }
-    return db.inTenant(attempt.tenantId, async (tx) => {
-      const held = { user_id: account.user_id, password_phc: phc }
-      const admitted = await queries.admit(tx, attempt.tenantId, held, {
-        ownLock: reservation.locked_until,
-        newPhc,
-        at: now(),
+    return db
+      .inTenant(tenantId, async (tx) => {
+        const held = { user_id: account.user_id, password_phc: phc }
+        const at = now()
+        if (!(await queries.admit(tx, tenantId, held, { ownLock: reservation.locked_until, newPhc, at })))
+          throw new Refused('locked')
+        // The user's row is held from here on: a second factor that came meanwhile is seen.
+        const factorHolds = proof
+          ? await factor.use(tx, tenantId, account.user_id, proof)
+          : (await findSeed(tx, tenantId, account.user_id)) === undefined
+        if (!factorHolds) throw new Refused('wrong_second_factor')
+        await queries.releaseSource(tx, attempt.source)
+        const target = { type: 'user', id: user_id, name: account.username }
+        const auth_method = proof ? `password+${proof.method}` : 'password'
+        await audit.record(tx, by, 'login.succeeded', { user_id, auth_method }, { target })
+        const steppedUpAt = proof?.method === 'totp' ? at : null
+        const session = await sessions.open(tx, by, account.user_id, limits, { authMethod: auth_method, steppedUpAt })
+        return { tenantId, userId: account.user_id, username: account.username, ...session }
       })
-      if (!admitted) return undefined
-      await queries.releaseSource(tx, attempt.source)
-      const target = { type: 'user', id: user_id, name: account.username }
-      await audit.record(tx, by, 'login.succeeded', { user_id, auth_method: 'password' }, { target })
-      const session = await sessions.open(tx, by, account.user_id, limits, 'password')
-      return { tenantId: attempt.tenantId, userId: account.user_id, username: account.username, ...session }
-    })
+      .catch((e: unknown) => {
+        if (e instanceof Refused) return e.reason
+        throw e
+      })
   }
 
   async function run(attempt: Attempt, tenantKnown: boolean): Promise<SignedIn> {
     const limits = (await tenancy.settings(attempt.tenantId)).login
     const checked = await reserve(tenantKnown ? attempt : { ...attempt, username: '' }, limits)
-    const reason = await check(checked, attempt.password).catch(async (e: unknown) => {
+    const passed = await check(checked, attempt).catch(async (e: unknown) => {
       await giveBack(attempt, checked)
       throw e
     })
-    const { account, reservation } = checked
-    if (reason === undefined && account?.password_phc && reservation) {
-      const signedIn = await open(attempt, account, reservation, account.password_phc)
-      return signedIn ?? refuse(attempt, checked, 'locked')
-    }
-    return refuse(attempt, checked, tenantKnown ? (reason ?? 'wrong_password') : 'unknown_tenant')
+    const outcome = typeof passed === 'string' ? passed : await open(attempt, passed)
+    if (typeof outcome !== 'string') return outcome
+    return refuse(attempt, checked, tenantKnown ? outcome : 'unknown_tenant')
   }
 
   /**
    * `username` is a name in the tenant `default`, or `tenant/name`. Throws `unauthorized` for whatever is wrong with
    * the credentials and `rate_limited` for a source with too many failures.
    */
-  return async (username: string, password: string, caller: Caller): Promise<SignedIn> => {
-    const name = clean(username)
+  return async (given: Credentials, caller: Caller): Promise<SignedIn> => {
+    const name = clean(given.username)
     const slash = name.indexOf('/')
     const named = slash < 0 ? undefined : await tenancy.tenantByName(name.slice(0, slash))
     const tenantId =
       named ?? (await tenancy.tenantByName(defaultTenant)) ?? fail('internal_error', 'there is no tenant yet')
     const source = `${tenantId} ${sourceBlock(caller.sourceIp)}`
     const by: Source = { ...caller, tenantId, type: 'session', id: null, name }
-    const attempt = { tenantId, source, username: named ? name.slice(slash + 1) : name, password, by }
+    const attempt = { tenantId, source, username: named ? name.slice(slash + 1) : name, given, by }
     try {
       return (await inTurn(source, () => run(attempt, slash < 0 || named !== undefined))) ?? fail('rate_limited', busy)
     } catch (e) {
       if (e instanceof QueueFullError) throw new AppError('rate_limited', busy, { retryAfterSeconds: 2 })
       throw e
     }
+  }
+}
+
+/** Undoes the transaction of a sign-in, and says why. */
+class Refused extends Error {
+  readonly reason: Reason
+  constructor(reason: Reason) {
+    super(reason)
+    this.reason = reason
   }
 }
 

@@ -14,6 +14,9 @@ h1{margin:0 0 .25rem;font-size:1.375rem;line-height:1.25}
 p{margin:0 0 1.25rem;color:var(--soft)}
 label{display:block;margin:0 0 .375rem;font-weight:500}
 input{width:100%;min-height:2.75rem;margin:0 0 1.125rem;padding:.5rem .75rem;font:inherit;color:inherit;background:transparent;border:1px solid var(--soft);border-radius:.5rem}
+details{margin:0 0 1.125rem}
+summary{margin:0 0 .75rem;color:var(--soft);cursor:pointer}
+small{font-weight:400;color:var(--soft)}
 button{width:100%;min-height:2.75rem;margin-top:.25rem;padding:.5rem 1rem;font:inherit;font-weight:600;color:var(--on-accent);background:var(--accent);border:1px solid transparent;border-radius:.5rem;cursor:pointer}
 button:hover{filter:brightness(1.08)}
 :focus-visible{outline:3px solid var(--accent);outline-offset:2px}

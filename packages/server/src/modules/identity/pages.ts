@@ -1,3 +1,4 @@
+import type { RequiredAction } from '@holdfast/contract/vocabulary'
 import { escapeHtml, renderPage } from './page-layout.ts'
 
 /** The sign-in form. After a failure `message` says so and the name is filled in again. */
@@ -24,18 +25,37 @@ ${alert}
 <input id="username" name="username" type="text" autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="128" required value="${escapeHtml(username)}"${described}${focus(username === '')}>
 <label for="password">Password</label>
 <input id="password" name="password" type="password" autocomplete="current-password" maxlength="1024" required${described}${focus(username !== '')}>
+<label for="totp">One-time code <small>(if you have set up an authenticator app)</small></label>
+<input id="totp" name="totp" type="text" inputmode="numeric" autocomplete="one-time-code" maxlength="16">
+<details>
+<summary>Use a recovery code instead</summary>
+<label for="recovery_code">Recovery code</label>
+<input id="recovery_code" name="recovery_code" type="text" autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="64">
+</details>
 ${next === undefined ? '' : `<input type="hidden" name="next" value="${escapeHtml(next)}">`}
 <button type="submit">Sign in</button>
 </form>`,
   )
 }
 
+const owed: Record<RequiredAction, string> = {
+  change_password: 'Your password is a temporary one. Set your own before you do anything else.',
+  enroll_mfa: 'Your role requires an authenticator app. Set one up before you do anything else.',
+}
+
 /** Who is signed in, and the way out. */
-export const homePage = (who: { username: string; tenant: string; roles: readonly string[]; expiresAt: Date }) =>
+export const homePage = (who: {
+  username: string
+  tenant: string
+  roles: readonly string[]
+  expiresAt: Date
+  requiredAction: RequiredAction | null
+}) =>
   renderPage(
     'Signed in',
     `<h1>Signed in</h1>
 <p>You are signed in to the control plane.</p>
+${who.requiredAction ? `<div class="alert" role="alert">${owed[who.requiredAction]}</div>` : ''}
 <dl>
 <dt>User</dt><dd>${escapeHtml(who.username)}</dd>
 <dt>Tenant</dt><dd>${escapeHtml(who.tenant)}</dd>

@@ -4,16 +4,19 @@ import type { Change, Changes } from '../../db/changes.ts'
 import { createCredentialCache } from '../../db/credential-cache.ts'
 import type { Database, Tx } from '../../db/database.ts'
 import type { Feed } from '../../db/feed.ts'
-import { jobSource, type Principal, type Source, type TenantId } from '../../kernel/actor.ts'
+import { type Actor, jobSource, type Principal, type Source, type TenantId } from '../../kernel/actor.ts'
+import { fail } from '../../kernel/app-error.ts'
 import { BoundedMap } from '../../kernel/bounded-map.ts'
-import { encodeId, newUuid } from '../../kernel/ids.ts'
+import { decodeId, encodeId, newUuid } from '../../kernel/ids.ts'
 import { createWriteBehind } from '../../kernel/write-behind.ts'
 import { isRole, permissionsOfRoles } from '../access/index.ts'
 import type { Audit } from '../audit/index.ts'
 import * as queries from './sessions.queries.ts'
 
 export type SessionPrincipal = Extract<Principal, { kind: 'session' }>
-type Known = { principal: SessionPrincipal; startedAt: Date; lastSeenAt: Date }
+type Known = { principal: SessionPrincipal; startedAt: Date; lastSeenAt: Date; passwordOwed: boolean }
+/** A session under a new id: its cookie's value, and what replicas must forget. */
+export type Renewed = { secret: string; id: string; expiresAt: Date; changes: Change[] }
 
 export type SessionsDeps = {
   db: Database
@@ -49,8 +52,13 @@ export function createSessions(deps: SessionsDeps) {
       permissions: permissionsOfRoles(roles),
       expiresAt: row.expires_at,
       idleSeconds: row.idle_seconds,
+      authMethod: row.auth_method,
+      mfa: row.mfa,
+      steppedUpAt: row.stepped_up_at,
+      requiredAction: null,
     }
-    return { principal, startedAt: row.started_at, lastSeenAt: row.last_seen_at }
+    const passwordOwed = row.password_must_change
+    return { principal, startedAt: row.started_at, lastSeenAt: row.last_seen_at, passwordOwed }
   }
   const cache = createCredentialCache<Known>({
     max: 20_000,
@@ -71,11 +79,16 @@ export function createSessions(deps: SessionsDeps) {
   })
 
   /** The session as today's settings bind it. */
-  const bounded = ({ principal, startedAt }: Known, limits: SecuritySettings['sessions']): SessionPrincipal => ({
-    ...principal,
-    idleSeconds: Math.min(principal.idleSeconds, limits.idle_seconds),
-    expiresAt: new Date(Math.min(principal.expiresAt.getTime(), startedAt.getTime() + limits.absolute_seconds * 1000)),
-  })
+  const bounded = (known: Known, { sessions: limits, mfa }: SecuritySettings): SessionPrincipal => {
+    const { principal, startedAt } = known
+    const end = Math.min(principal.expiresAt.getTime(), startedAt.getTime() + limits.absolute_seconds * 1000)
+    return {
+      ...principal,
+      idleSeconds: Math.min(principal.idleSeconds, limits.idle_seconds),
+      expiresAt: new Date(end),
+      requiredAction: known.passwordOwed ? 'change_password' : owesFactor(principal, mfa) ? 'enroll_mfa' : null,
+    }
+  }
   const isOver = (session: SessionPrincipal, lastSeenMs: number, atMs: number) =>
     session.expiresAt.getTime() <= atMs || lastSeenMs + session.idleSeconds * 1000 <= atMs
 
@@ -85,11 +98,13 @@ export function createSessions(deps: SessionsDeps) {
     source: Source,
     ended: queries.Ended[],
     reason: 'timeout' | 'manual',
+    why?: string,
   ): Promise<Change[]> {
     const events = ended.map((s) => {
       const session_id = encodeId('admin_session', s.session_id)
       const fields = { session_id, user_id: encodeId('user', s.user_id), reason }
-      return { fields, more: { target: { type: 'admin_session', id: session_id, name: s.username } } }
+      const target = { type: 'admin_session', id: session_id, name: s.username }
+      return { fields, more: { target, ...(why !== undefined && { details: { reason: why } }) } }
     })
     await audit.recordAll(tx, source, 'session.expired', events)
     return ended.map((s) => ({ kind: 'admin_session', subject: s.session_id }))
@@ -112,7 +127,7 @@ export function createSessions(deps: SessionsDeps) {
       const known = await cache.get(digestToken(pepper, secret).toString('hex'))
       if (!known) return undefined
       const { tenantId, id } = known.principal
-      const session = bounded(known, (await settings(tenantId)).sessions)
+      const session = bounded(known, await settings(tenantId))
       const at = now()
       if (isOver(session, Math.max(seen.get(id) ?? 0, known.lastSeenAt.getTime()), at.getTime())) {
         await endOverdue(tenantId, id)
@@ -125,7 +140,13 @@ export function createSessions(deps: SessionsDeps) {
     },
 
     /** In the transaction of the sign-in. `secret` is the cookie's value, nowhere stored. */
-    open: async (tx: Tx, source: Source, user: string, limits: SecuritySettings['sessions'], authMethod: string) => {
+    open: async (
+      tx: Tx,
+      source: Source,
+      user: string,
+      limits: SecuritySettings['sessions'],
+      how: { authMethod: string; steppedUpAt: Date | null },
+    ) => {
       const secret = mintSecret()
       const at = now()
       const id = newUuid()
@@ -135,13 +156,14 @@ export function createSessions(deps: SessionsDeps) {
         session_id: id,
         user_id: user,
         secret_digest: digestToken(pepper, secret),
-        auth_method: authMethod,
+        auth_method: how.authMethod,
         source_ip: source.sourceIp,
         user_agent: source.userAgent?.slice(0, 512) ?? null,
         started_at: at,
         last_seen_at: at,
         idle_seconds: limits.idle_seconds,
         expires_at: expiresAt,
+        stepped_up_at: how.steppedUpAt,
       })
       const session_id = encodeId('admin_session', id)
       const target = { type: 'admin_session', id: session_id, name: source.name }
@@ -158,9 +180,57 @@ export function createSessions(deps: SessionsDeps) {
         return ended.length > 0
       }),
 
-    /** All of a user's, in the transaction that takes the user's right to them; the caller records the changes. */
-    endOfUser: async (tx: Tx, source: Source, user: string): Promise<Change[]> =>
-      record(tx, source, await queries.endOfUser(tx, source.tenantId, user, now()), 'manual'),
+    /** All of a user's but `kept`, in the transaction that takes the user's right to them; the caller records the changes. */
+    endOfUser: async (tx: Tx, source: Source, user: string, kept: string | null = null): Promise<Change[]> =>
+      record(tx, source, await queries.endOfUser(tx, source.tenantId, user, now(), kept), 'manual'),
+
+    /**
+     * At every change of what a session may do: it goes on under a new id and secret, so that whoever knew the old ones
+     * gains nothing. In the transaction of that change; the caller records the changes.
+     */
+    renew: async (
+      tx: Tx,
+      source: Source,
+      session: SessionPrincipal,
+      more: { steppedUpAt?: Date; authMethod?: string } = {},
+    ): Promise<Renewed> => {
+      const secret = mintSecret()
+      const id = newUuid()
+      const made = await queries.replaceSession(tx, session.tenantId, session.id, {
+        session_id: id,
+        secret_digest: digestToken(pepper, secret),
+        auth_method: more.authMethod ?? session.authMethod,
+        stepped_up_at: more.steppedUpAt ?? session.steppedUpAt,
+        at: now(),
+      })
+      if (!made) fail('unauthorized', 'missing or invalid credentials')
+      const old = { session_id: session.id, user_id: session.userId, username: session.name }
+      const touched = await record(tx, source, [old], 'manual')
+      const session_id = encodeId('admin_session', id)
+      const target = { type: 'admin_session', id: session_id, name: session.name }
+      const user_id = encodeId('user', session.userId)
+      await audit.record(tx, source, 'session.started', { session_id, user_id }, { target })
+      const expiresAt = new Date(Math.min(made.expires_at.getTime(), session.expiresAt.getTime()))
+      return { secret, id, expiresAt, changes: touched }
+    },
+
+    /** Ends a session: one's own, or with the permission that of someone else. True for the one call that ended it. */
+    end: (
+      actor: Actor,
+      wireId: string,
+      why: string | undefined,
+      mayTouch: (tx: Tx, user: string) => Promise<void>,
+    ): Promise<boolean> =>
+      db.inTenant(actor.tenantId, async (tx) => {
+        const id = decodeId('admin_session', wireId)
+        const found = id && (await queries.findOwner(tx, actor.tenantId, id))
+        if (!found) fail('not_found', 'no such session')
+        await mayTouch(tx, found.user_id)
+        const ended = await queries.endOne(tx, actor.tenantId, id, now())
+        const touched = await record(tx, actor, ended, 'manual', why)
+        if (touched.length > 0) await changes.record(tx, actor.tenantId, touched)
+        return ended.length > 0
+      }),
 
     /** Ends every session whose time is over, also those that nobody comes back to. Returns how many. */
     sweep: async (): Promise<number> => {
@@ -173,3 +243,7 @@ export function createSessions(deps: SessionsDeps) {
   }
 }
 export type Sessions = ReturnType<typeof createSessions>
+
+/** Whether a role of the user requires a second factor that is not there. An identity provider sees to its own. */
+const owesFactor = ({ mfa, roles, authMethod }: SessionPrincipal, { required_roles }: SecuritySettings['mfa']) =>
+  !mfa && authMethod.startsWith('password') && roles.some((role) => required_roles.includes(role))

@@ -21,17 +21,39 @@ const rolesOf = sql<string[]>`array(select r.role from user_roles r
 const groupsOf = sql<string[]>`array(select m.group_id from group_members m
   where m.tenant_id = users.tenant_id and m.user_id = users.user_id order by m.group_id)::text[]`
 
+const mfaSince = sql<Date | null>`(select t.enrolled_at from user_totp t
+  where t.tenant_id = users.tenant_id and t.user_id = users.user_id)`
+
 const selectAny = (tx: Tx, tenant: TenantId) =>
   tx
     .selectFrom('users')
     .select(columns)
-    .select([rolesOf.as('roles'), groupsOf.as('group_ids'), sql<boolean>`password_phc is not null`.as('password_set')])
+    .select([
+      rolesOf.as('roles'),
+      groupsOf.as('group_ids'),
+      mfaSince.as('mfa_enrolled_at'),
+      sql<boolean>`password_phc is not null`.as('password_set'),
+    ])
     .where('tenant_id', '=', tenant)
 
-export type UserFilter = { prefix?: string | undefined; status?: 'active' | 'suspended'; group?: string }
+export type UserFilter = {
+  prefix?: string | undefined
+  status?: 'active' | 'suspended'
+  source?: 'local' | 'directory' | 'sso'
+  role?: string
+  mfa?: boolean
+  group?: string
+}
 export const selectUsers = (tx: Tx, tenant: TenantId, f: UserFilter) => {
   let q = selectAny(tx, tenant).where('deleted_at', 'is', null)
   if (f.status) q = q.where('status', '=', f.status)
+  if (f.source) q = q.where('source', '=', f.source)
+  if (f.role !== undefined)
+    q = q.where(sql<boolean>`exists (select from user_roles r where r.tenant_id = ${tenant}
+      and r.user_id = users.user_id and r.role = ${f.role})`)
+  if (f.mfa !== undefined)
+    q = q.where(sql<boolean>`exists (select from user_totp t where t.tenant_id = ${tenant}
+      and t.user_id = users.user_id and t.enrolled_at is not null) = ${f.mfa}`)
   if (f.prefix !== undefined) {
     const prefix = f.prefix
     q = q.where((eb) => eb.or((['username', 'email', 'display_name'] as const).map((c) => eb(c, 'ilike', prefix))))
@@ -127,7 +149,21 @@ export const moveStatus = async (tx: Tx, tenant: TenantId, id: string, to: 'acti
   return row !== undefined
 }
 
-/** Leaves a tombstone without password, memberships or roles. True for the one call that did it. */
+/** True for the one call that opened a locked account. */
+export const unlock = async (tx: Tx, tenant: TenantId, id: string, at: Date) => {
+  const row = await tx
+    .updateTable('users')
+    .set({ locked_until: null, failed_logins: 0, updated_at: at })
+    .where('tenant_id', '=', tenant)
+    .where('user_id', '=', id)
+    .where('locked_until', '>', at)
+    .where('deleted_at', 'is', null)
+    .returning('user_id')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Leaves a tombstone without password, second factor, memberships or roles. True for the one call that did it. */
 export const entomb = async (tx: Tx, tenant: TenantId, id: string, at: Date) => {
   const row = await tx
     .updateTable('users')
@@ -140,21 +176,27 @@ export const entomb = async (tx: Tx, tenant: TenantId, id: string, at: Date) => 
   if (!row) return false
   await tx.deleteFrom('group_members').where('tenant_id', '=', tenant).where('user_id', '=', id).execute()
   await tx.deleteFrom('user_roles').where('tenant_id', '=', tenant).where('user_id', '=', id).execute()
+  await tx.deleteFrom('user_totp').where('tenant_id', '=', tenant).where('user_id', '=', id).execute()
   return true
 }
 
-/** Who could act in one of these roles now; held until commit, so of two removals the second sees the first. */
-export const lockHolders = (tx: Tx, tenant: TenantId, roles: readonly string[]) =>
-  tx
-    .selectFrom('users')
-    .innerJoin('user_roles', (j) =>
-      j.onRef('user_roles.tenant_id', '=', 'users.tenant_id').onRef('user_roles.user_id', '=', 'users.user_id'),
-    )
-    .select(['users.user_id', 'user_roles.role'])
-    .where('users.tenant_id', '=', tenant)
-    .where('user_roles.role', 'in', roles)
-    .where('users.status', '=', 'active')
-    .where('users.deleted_at', 'is', null)
-    .orderBy('users.user_id')
-    .forNoKeyUpdate('users')
-    .execute()
+/**
+ * Who could act in one of these roles now. All of them are held until commit, and read only then, so that of two
+ * removals at once the second sees the first.
+ */
+export const lockHolders = async (tx: Tx, tenant: TenantId, roles: readonly string[]) => {
+  const holders = () =>
+    tx
+      .selectFrom('users')
+      .innerJoin('user_roles', (j) =>
+        j.onRef('user_roles.tenant_id', '=', 'users.tenant_id').onRef('user_roles.user_id', '=', 'users.user_id'),
+      )
+      .select(['users.user_id', 'user_roles.role'])
+      .where('users.tenant_id', '=', tenant)
+      .where('user_roles.role', 'in', roles)
+      .where('users.status', '=', 'active')
+      .where('users.deleted_at', 'is', null)
+      .orderBy('users.user_id')
+  await holders().forNoKeyUpdate('users').execute()
+  return holders().execute()
+}

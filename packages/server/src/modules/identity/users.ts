@@ -5,23 +5,32 @@ import type { Database, Tx } from '../../db/database.ts'
 import { type Actor, jobSource, type TenantId } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { decodeId, encodeId, newUuid } from '../../kernel/ids.ts'
-import { isRole, mayHandle } from '../access/index.ts'
 import type { Audit, Changed } from '../audit/index.ts'
 import { addMembers, holdGroups, removeMembers } from './groups.queries.ts'
 import { refuseTaken, resolveIds } from './references.ts'
 import type { Sessions } from './sessions.ts'
+import { missingUser, refuseStronger } from './subject.ts'
 import type { UserRow } from './users.queries.ts'
 import * as queries from './users.queries.ts'
 
 export type UserFields = { username?: string; email?: string | null; display_name?: string; group_ids?: string[] }
-export type UserOperation = 'create' | 'update' | 'suspend' | 'reactivate' | 'delete'
+export type UserOperation = 'create' | 'update' | 'suspend' | 'reactivate' | 'unlock' | 'delete'
 export type UserRequest = { operation: UserOperation; user_id?: string; user?: UserFields; reason?: string }
-type Outcome = { changed: boolean; user: UserRow }
+/** `terminated` counts the admin and VPN sessions that ended with it. */
+type Outcome = { changed: boolean; user: UserRow; terminated: number }
 export type EndSessionsOf = (
   tx: Tx,
   tenant: TenantId,
   which: { userIds: readonly string[]; reason: string },
-) => Promise<void>
+) => Promise<number>
+
+type Move = Exclude<UserOperation, 'create' | 'update'>
+const moves: Record<Move, (tx: Tx, tenant: TenantId, id: string, at: Date) => Promise<boolean>> = {
+  suspend: (tx, tenant, id, at) => queries.moveStatus(tx, tenant, id, 'suspended', at),
+  reactivate: (tx, tenant, id, at) => queries.moveStatus(tx, tenant, id, 'active', at),
+  unlock: queries.unlock,
+  delete: queries.entomb,
+}
 
 /** A tenant must keep somebody who can administer it, the deployment somebody who can administer tenants. */
 const indispensable = ['platform_admin', 'tenant_admin']
@@ -59,7 +68,7 @@ export function createUsers(deps: {
     )
     await changes.record(tx, actor.tenantId, [{ kind: 'user', subject: user.user_id }, ...(more.also ?? [])])
   }
-  const read = async (tx: Tx, tenant: TenantId, id: string) => (await queries.findUser(tx, tenant, id)) ?? missing()
+  const read = async (tx: Tx, tenant: TenantId, id: string) => (await queries.findUser(tx, tenant, id)) ?? missingUser()
   const groupsNamed = (tx: Tx, tenant: TenantId, wire: readonly string[] | undefined) =>
     resolveIds('group', 'user.group_ids', wire ?? [], (ids) => holdGroups(tx, tenant, ids))
 
@@ -81,7 +90,7 @@ export function createUsers(deps: {
       )
       const made = await read(tx, tenant, id)
       await settle(tx, actor, request, made, {})
-      return { changed: true, user: made }
+      return { changed: true, user: made, terminated: 0 }
     })
   }
 
@@ -93,7 +102,7 @@ export function createUsers(deps: {
         // Groups are locked before users, here as where a group's members change.
         const groups = await groupsNamed(tx, tenant, wanted.group_ids)
         const before = await queries.lockUser(tx, tenant, id)
-        if (!before || before.deleted_at) missing()
+        if (!before || before.deleted_at) missingUser()
         refuseStronger(actor, before)
         const fields = changedFields(before, wanted)
         if (Object.keys(fields).length > 0)
@@ -102,42 +111,43 @@ export function createUsers(deps: {
         const added = await addMembers(tx, tenant, pairs(groups))
         const surplus = wanted.group_ids ? before.group_ids.filter((g) => !groups.includes(g)) : []
         const removed = await removeMembers(tx, tenant, pairs(surplus))
-        if (Object.keys(fields).length + added.length + removed.length === 0) return { changed: false, user: before }
+        if (Object.keys(fields).length + added.length + removed.length === 0)
+          return { changed: false, user: before, terminated: 0 }
         const after = await read(tx, tenant, id)
         await settle(tx, actor, request, after, { changes: differences(before, after) })
-        return { changed: true, user: after }
+        return { changed: true, user: after, terminated: 0 }
       }),
     )
   }
 
-  async function move(actor: Actor, request: UserRequest, id: string): Promise<Outcome> {
+  async function move(actor: Actor, request: UserRequest & { operation: Move }, id: string): Promise<Outcome> {
     const tenant = actor.tenantId
     const { operation } = request
     return db.inTenant(tenant, async (tx) => {
       const before = await read(tx, tenant, id)
-      if (before.deleted_at) return operation === 'delete' ? { changed: false, user: before } : missing()
+      if (before.deleted_at)
+        return operation === 'delete' ? { changed: false, user: before, terminated: 0 } : missingUser()
       refuseStronger(actor, before)
-      if (operation !== 'reactivate') await refuseLast(tx, tenant, before)
-      const moved =
-        operation === 'delete'
-          ? await queries.entomb(tx, tenant, id, now())
-          : await queries.moveStatus(tx, tenant, id, operation === 'suspend' ? 'suspended' : 'active', now())
+      const stops = operation === 'suspend' || operation === 'delete'
+      if (stops) await refuseLast(tx, tenant, before, before.roles)
+      const moved = await moves[operation](tx, tenant, id, now())
       const after = await read(tx, tenant, id)
-      if (!moved) return { changed: false, user: after }
-      if (operation !== 'reactivate')
-        await deps.endSessionsOf(tx, tenant, {
-          userIds: [id],
-          reason: operation === 'delete' ? 'revoked' : 'suspended',
-        })
-      const also = operation === 'reactivate' ? [] : await sessions.endOfUser(tx, actor, id)
+      if (!moved) return { changed: false, user: after, terminated: 0 }
+      const vpn = stops
+        ? await deps.endSessionsOf(tx, tenant, {
+            userIds: [id],
+            reason: operation === 'delete' ? 'revoked' : 'suspended',
+          })
+        : 0
+      const also = stops ? await sessions.endOfUser(tx, actor, id) : []
       await settle(tx, actor, request, after, { changes: differences(before, after), also })
-      return { changed: true, user: after }
+      return { changed: true, user: after, terminated: vpn + also.length }
     })
   }
 
   /** The holders are locked in one order before anything else, so two who remove each other can't both succeed. */
-  async function refuseLast(tx: Tx, tenant: TenantId, user: UserRow): Promise<void> {
-    const held = user.roles.filter((role) => indispensable.includes(role))
+  async function refuseLast(tx: Tx, tenant: TenantId, user: UserRow, roles: readonly string[]): Promise<void> {
+    const held = roles.filter((role) => indispensable.includes(role))
     if (held.length === 0) return
     const holders = await queries.lockHolders(tx, tenant, held)
     for (const role of held) {
@@ -186,19 +196,21 @@ export function createUsers(deps: {
     find: async (tenant: TenantId, wireId: string): Promise<UserRow> => {
       const id = decodeId('user', wireId)
       const user = id && (await db.inTenant(tenant, (tx) => queries.findUser(tx, tenant, id)))
-      return user && !user.deleted_at ? user : missing()
+      return user && !user.deleted_at ? user : missingUser()
     },
 
     change: async (actor: Actor, request: UserRequest): Promise<Outcome> => {
       if (request.operation === 'create') return create(actor, request)
       const wireId = request.user_id ?? failField('user_id', `is required to ${request.operation} a user`)
-      const id = decodeId('user', wireId) ?? missing()
+      const id = decodeId('user', wireId) ?? missingUser()
       if (request.operation === 'update') return update(actor, request, id)
       if (request.user !== undefined) failField('user', `has no meaning with ${request.operation}`)
-      return move(actor, request, id)
+      return move(actor, { ...request, operation: request.operation }, id)
     },
 
     createUser,
+    /** 422 if nobody else could act in one of these roles of the user. Holds everyone who could until commit. */
+    refuseLast,
 
     /** The administrator of a deployment that has none in this role yet; undefined when there is one. */
     createFirstAdmin: async (
@@ -211,16 +223,6 @@ export function createUsers(deps: {
       return created ? userId : undefined
     },
   }
-}
-
-function missing(): never {
-  return fail('not_found', 'no such user')
-}
-
-/** Whoever could take away more than they hold could take it over. */
-function refuseStronger(actor: Actor, user: UserRow): void {
-  const beyond = user.roles.find((role) => isRole(role) && !mayHandle(actor, role))
-  if (beyond) fail('forbidden', `this user has the role ${beyond}, which allows more than you may do yourself`)
 }
 
 function changedFields(before: UserRow, { username, email, display_name }: UserFields) {
@@ -240,3 +242,4 @@ function differences(before: UserRow, after: UserRow): Changed {
   if (String(before.group_ids) !== String(after.group_ids)) found.group_ids = [groups(before), groups(after)]
   return found
 }
+export type Users = ReturnType<typeof createUsers>

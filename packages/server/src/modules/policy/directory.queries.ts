@@ -4,24 +4,28 @@ import type { TenantId } from '../../kernel/actor.ts'
 
 type Found = { name: string; id: string }
 
+// One join for each way to name something, not one join with `or`, which would compare every name with every row.
+
 /** Users by user_id, username or e-mail; a name that fits more than one user is found for none. */
 export const usersNamed = async (tx: Tx, tenant: TenantId, names: readonly string[], ids: readonly string[]) =>
   (
     await sql<Found>`
-      select n.name, min(u.user_id::text) as id
-      from unnest(${names}::text[], ${ids}::text[]) as n (name, id)
-      join users u on u.tenant_id = ${tenant} and u.deleted_at is null
-        and (u.user_id::text = n.id or lower(u.username) = lower(n.name) or lower(u.email) = lower(n.name))
-      group by n.name having count(*) = 1`.execute(tx)
+      with n as (select * from unnest(${names}::text[], ${ids}::text[]) as n (name, id)),
+        u as (select user_id, username, email from users where tenant_id = ${tenant} and deleted_at is null),
+        found as (
+          select n.name, u.user_id from n join u on u.user_id = nullif(n.id, '')::uuid
+          union select n.name, u.user_id from n join u on lower(u.username) = lower(n.name)
+          union select n.name, u.user_id from n join u on lower(u.email) = lower(n.name))
+      select name, min(user_id::text) as id from found group by name having count(*) = 1`.execute(tx)
   ).rows
 
 export const groupsNamed = async (tx: Tx, tenant: TenantId, names: readonly string[], ids: readonly string[]) =>
   (
     await sql<Found>`
-      select n.name, g.group_id::text as id from unnest(${names}::text[], ${ids}::text[]) as n (name, id)
-      join groups g on g.tenant_id = ${tenant} and (g.group_id::text = n.id or lower(g.name) = lower(n.name))`.execute(
-      tx,
-    )
+      with n as (select * from unnest(${names}::text[], ${ids}::text[]) as n (name, id)),
+        g as (select group_id, name from groups where tenant_id = ${tenant})
+      select n.name, g.group_id::text as id from n join g on g.group_id = nullif(n.id, '')::uuid
+      union select n.name, g.group_id::text from n join g on lower(g.name) = lower(n.name)`.execute(tx)
   ).rows
 
 export const devicesNamed = async (tx: Tx, tenant: TenantId, ids: readonly string[]) =>

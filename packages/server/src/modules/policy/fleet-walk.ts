@@ -1,7 +1,7 @@
 import type { FleetDevice } from '../devices/index.ts'
 
 /** A walk over a fleet gives way to other work after this many devices. */
-const chunk = 5000
+const chunk = 500
 
 /** Calls `visit` for every device that counts, a chunk at a time. */
 export async function walkFleet(

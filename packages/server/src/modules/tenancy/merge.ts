@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { SecuritySettings } from '@holdfast/contract/settings'
 import type { Sections } from './tenants.queries.ts'
 
@@ -16,7 +17,7 @@ export function differences(before: SecuritySettings, after: SecuritySettings): 
   for (const [section, values] of Object.entries<Values>(after))
     for (const [field, value] of Object.entries(values)) {
       const was = (before as Sections)[section]?.[field]
-      if (was !== value) found[`${section}.${field}`] = [was, value]
+      if (!isDeepStrictEqual(was, value)) found[`${section}.${field}`] = [was, value]
     }
   return found
 }

@@ -1,4 +1,4 @@
-import type { Kek, Purpose, Signer, VerificationKey } from '@holdfast/crypto'
+import { certificateInfo, type Kek, type Purpose, type Signer, type VerificationKey } from '@holdfast/crypto'
 import type { Changes } from '../../db/changes.ts'
 import { everything } from '../../db/changes.ts'
 import type { Database } from '../../db/database.ts'
@@ -6,6 +6,7 @@ import type { Feed } from '../../db/feed.ts'
 import { Answer } from '../../http/answer.ts'
 import type { Handlers } from '../../http/serve.ts'
 import type { TenantId } from '../../kernel/actor.ts'
+import { encodeId } from '../../kernel/ids.ts'
 import { type Keyring, makeFirstKeys, openKeyring } from './keys.ts'
 import * as queries from './trust.queries.ts'
 import { type SignedTrustSet, signTrustSet } from './trust-set.ts'
@@ -21,7 +22,7 @@ export function createTrust({
 }: {
   db: Database
   changes: Changes
-  feed: Pick<Feed, 'isFresh'>
+  feed: Pick<Feed, 'isFresh' | 'catchUp'>
   kek: Kek
   now: () => Date
 }) {
@@ -59,7 +60,8 @@ export function createTrust({
   function trusted(tenant: TenantId): Trusted | Promise<Trusted> {
     const known = held.get(tenant)
     const due = known && 'set' in known && now() >= new Date(known.set.refresh_after)
-    if (known && !due && feed.isFresh()) return known
+    // Compared once for all who ask meanwhile: after a stall of a second everyone comes at the same time.
+    if (known && !due) return feed.isFresh() ? known : feed.catchUp().then(() => held.get(tenant) ?? trusted(tenant))
     const loading = load(tenant).then(
       (t) => {
         if (held.get(tenant) === loading) held.set(tenant, t)
@@ -111,6 +113,21 @@ export function createTrust({
       }
       const t = trusted(tenant)
       return t instanceof Promise ? t.then(pick) : pick(t)
+    },
+    /** The ends of the CA certificates in use and of the newest trust set, which is issued anew first where that is due. */
+    certificateExpiries: async (tenant: TenantId) => {
+      const { keyring, set } = await trusted(tenant)
+      const certificates = keyring.rows.flatMap((row) => {
+        if (row.certificate === null) return []
+        const { subject, not_before, not_after } = certificateInfo(row.certificate)
+        const id = encodeId('signer', row.signer_id)
+        return { type: 'certificate', id, name: subject, since: new Date(not_before), expiresAt: new Date(not_after) }
+      })
+      const [since, expiresAt] = [new Date(set.issued_at), new Date(set.expires_at)]
+      return [
+        ...certificates,
+        { type: 'trust_set', id: `ta-${set.version}`, name: `version ${set.version}`, since, expiresAt },
+      ]
     },
     versionOf: async (tenant: TenantId): Promise<number> => (await trusted(tenant)).set.version,
   }

@@ -1,0 +1,142 @@
+import { type Static, Type } from 'typebox'
+import { endpoint } from './endpoint.ts'
+import { Closed, Count, Id, List, ListQuery, Nullable, OneOf, Partial, Time } from './schema.ts'
+import { notificationChannels, notificationKinds, notificationSeverities } from './vocabulary.ts'
+
+const Kind = OneOf(notificationKinds)
+const Severity = OneOf(notificationSeverities)
+const Channel = OneOf(notificationChannels)
+const Named = Closed({ type: Type.String(), id: Nullable(Type.String()), name: Nullable(Type.String()) })
+
+export const Notification = Closed({
+  notification_id: Id('notification'),
+  tenant_id: Id('tenant'),
+  kind: Kind,
+  severity: Severity,
+  title: Type.String(),
+  detail: Type.String(),
+  subject: Named,
+  state: OneOf(['open', 'acknowledged']),
+  created_at: Time,
+  acknowledged_at: Nullable(Time),
+  acknowledged_by: Nullable(Named),
+  deliveries: Type.Array(
+    Closed({
+      channel: Channel,
+      recipient: Nullable(Type.String({ description: 'Mail address; null for the webhook' })),
+      state: OneOf(['pending', 'delivered', 'failed']),
+      attempts: Count,
+      next_attempt_at: Nullable(Time),
+      finished_at: Nullable(Time),
+      last_error: Nullable(Type.String()),
+    }),
+  ),
+})
+export type Notification = Static<typeof Notification>
+
+export const listNotifications = endpoint({
+  method: 'GET',
+  path: '/v1/admin/notifications',
+  summary: 'What administrators should know of; open ones unless said, newest first',
+  access: { by: ['session', 'api_key'], permission: 'operations:read' },
+  query: ListQuery(
+    {
+      state: Type.Optional(OneOf(['open', 'acknowledged', 'all'])),
+      kind: Type.Optional(Kind),
+      severity: Type.Optional(Severity),
+    },
+    ['created_at'] as const,
+  ),
+  response: List(Notification),
+})
+
+export const acknowledgeNotification = endpoint({
+  method: 'POST',
+  path: '/v1/admin/notifications/{notification_id}/acknowledge',
+  summary: 'Take a notification out of the inbox',
+  access: { by: ['session', 'api_key'], permission: 'operations:write' },
+  audit: 'notification.acknowledged',
+  params: Closed({ notification_id: Id('notification') }),
+  response: Closed({ notification: Notification, changed: Type.Boolean() }),
+})
+
+/** The common part of RFC 5321 addresses: no quoting, no comments, nothing that could end a line. */
+const MailAddress = Type.String({
+  maxLength: 254,
+  pattern:
+    "^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$",
+  examples: ['security@example.com'],
+})
+const Kinds = Type.Array(Kind, { maxItems: 64, uniqueItems: true, description: 'Empty: every kind' })
+
+const Email = Closed({
+  enabled: Type.Boolean(),
+  recipients: Type.Array(MailAddress, { maxItems: 20, uniqueItems: true }),
+  kinds: Kinds,
+  min_severity: Severity,
+})
+const Webhook = Closed({
+  enabled: Type.Boolean(),
+  url: Nullable(Type.String({ maxLength: 2048, examples: ['https://hooks.example.com/holdfast'] })),
+  kinds: Kinds,
+})
+
+export const NotificationSettings = Closed({
+  email: Closed({
+    ...Email.properties,
+    available: Type.Boolean({ description: 'Whether this deployment has a mail server' }),
+  }),
+  webhook: Closed({ ...Webhook.properties, secret_set: Type.Boolean() }),
+})
+export type NotificationSettings = Static<typeof NotificationSettings>
+export type EmailSettings = Static<typeof Email>
+export type WebhookSettings = Static<typeof Webhook>
+
+export const defaultEmailSettings: EmailSettings = { enabled: false, recipients: [], kinds: [], min_severity: 'info' }
+export const defaultWebhookSettings: WebhookSettings = { enabled: false, url: null, kinds: [] }
+
+export const getNotificationSettings = endpoint({
+  method: 'GET',
+  path: '/v1/admin/settings/notifications',
+  summary: 'Where notifications are sent',
+  access: { by: ['session', 'api_key'], permission: 'settings:read' },
+  response: NotificationSettings,
+})
+
+export const updateNotificationSettings = endpoint({
+  method: 'PUT',
+  path: '/v1/admin/settings/notifications',
+  summary: 'Change the settings named; a new signing secret of the webhook appears only in this answer',
+  access: { by: ['session', 'api_key'], permission: 'settings:write' },
+  audit: 'notification_settings.updated',
+  body: Closed({
+    email: Type.Optional(Partial(Email)),
+    webhook: Type.Optional(
+      Partial(Closed({ ...Webhook.properties, rotate_secret: Type.Boolean({ description: 'Makes a new secret' }) })),
+    ),
+  }),
+  response: Closed({
+    settings: NotificationSettings,
+    webhook_secret: Nullable(
+      Type.String({ description: 'Standard Webhooks signing secret (whsec_…), made by this call; shown once' }),
+    ),
+  }),
+})
+
+export const testNotificationSettings = endpoint({
+  method: 'POST',
+  path: '/v1/admin/settings/notifications/test',
+  summary: 'Send a test message to every channel that has a destination, enabled or not',
+  access: { by: ['session', 'api_key'], permission: 'settings:write' },
+  audit: 'notification_settings.tested',
+  response: Closed({
+    results: Type.Array(
+      Closed({
+        channel: Channel,
+        recipient: Nullable(Type.String()),
+        ok: Type.Boolean(),
+        error: Nullable(Type.String({ description: 'One sentence' })),
+      }),
+    ),
+  }),
+})

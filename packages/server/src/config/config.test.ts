@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ConfigError, parseConfig } from './config.ts'
+
+test('the mail server is an smtp URL, and an error about it does not repeat its password', () => {
+  assert.equal(parseConfig({}).smtpUrl, undefined)
+  const good = ['smtp://mail.example', 'smtps://u:p@mail.example:465?from=vpn@example.com', 'smtp://[::1]:25']
+  for (const url of good) assert.equal(parseConfig({ HOLDFAST_SMTP_URL: url }).smtpUrl, url)
+  for (const url of [
+    'https://user:hunter2@mail.example',
+    'mail.example hunter2',
+    'smtp://user:hunter2@',
+    'smtp://user:hunter2@mail.example?from=a@b%0d%0aBcc:x@y',
+    'smtp://user:hunter2@mail.example?from=nobody',
+  ])
+    assert.throws(
+      () => parseConfig({ HOLDFAST_SMTP_URL: url }),
+      (e) => e instanceof ConfigError && /HOLDFAST_SMTP_URL/.test(e.message) && !/hunter2/.test(e.message),
+      url,
+    )
+})
+
+test('networks that tenants may reach are CIDRs or addresses; none unless said', () => {
+  assert.deepEqual(parseConfig({}).allowedPrivateCidrs, [])
+  const { allowedPrivateCidrs } = parseConfig({ HOLDFAST_ALLOWED_PRIVATE_CIDRS: '10.1.0.0/16, fd00::/8,127.0.0.1' })
+  assert.deepEqual(allowedPrivateCidrs, ['10.1.0.0/16', 'fd00::/8', '127.0.0.1'])
+  assert.throws(() => parseConfig({ HOLDFAST_ALLOWED_PRIVATE_CIDRS: '10.0.0.0/8,inside' }), /ALLOWED_PRIVATE_CIDRS/)
+})

@@ -1,0 +1,8 @@
+/** Waits for work that can't be called off no longer than until the signal aborts; rejects with its reason then. */
+export function orAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const stop = () => reject(signal.reason)
+  signal.addEventListener('abort', stop, { once: true })
+  if (signal.aborted) stop()
+  return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', stop))
+}

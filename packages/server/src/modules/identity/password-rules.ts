@@ -1,0 +1,49 @@
+const maxLength = 128
+const withSecondFactor = 8
+/** Context words shorter than this are found in too many good passwords. */
+const shortestWord = 4
+
+let blocked: Promise<ReadonlySet<string>> | undefined
+/** Passwords that attackers try first; read when the first password is set. */
+const blocklist = () => {
+  blocked ??= import('@zxcvbn-ts/language-common').then(
+    ({ dictionary }) => new Set(dictionary['passwords-common'].map(fold)),
+  )
+  return blocked
+}
+
+const fold = (text: string) => text.normalize('NFC').toLowerCase()
+
+/**
+ * Why this can't be a password, or undefined (NIST SP 800-63B-4 §3.1.1.2): by length in characters, and by what an
+ * attacker tries first. Nothing is asked of what the characters are. `words` are those of the context: the user's
+ * names, the tenant's, the service's.
+ */
+export async function passwordProblem(
+  password: string,
+  { minLength, mfa, words }: { minLength: number; mfa: boolean; words: readonly string[] },
+): Promise<string | undefined> {
+  const text = fold(password)
+  const length = [...password.normalize('NFC')].length
+  const least = mfa ? Math.min(withSecondFactor, minLength) : minLength
+  if (length < least) return `must have at least ${least} characters`
+  if (length > maxLength) return `must have at most ${maxLength} characters`
+  const known = await blocklist()
+  if (known.has(text)) return 'is one of the passwords that attackers try first'
+  const unit = repeatedUnit(text)
+  if (unit !== undefined && ([...unit].length < withSecondFactor || known.has(unit))) return 'is a short text repeated'
+  const folded = words.map(fold)
+  if (folded.includes(text)) return 'is a name of the account or the service'
+  let rest = text
+  for (const word of folded.toSorted((a, b) => b.length - a.length))
+    if ([...word].length >= shortestWord) rest = rest.replaceAll(word, '')
+  if (rest !== text && [...rest].length < withSecondFactor)
+    return 'is little more than names of the account or the service'
+  return undefined
+}
+
+/** The shortest text of which this is a whole number of repetitions, at least two. */
+function repeatedUnit(text: string): string | undefined {
+  const at = (text + text).indexOf(text, 1)
+  return at < text.length ? text.slice(0, at) : undefined
+}

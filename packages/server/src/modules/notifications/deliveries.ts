@@ -1,0 +1,140 @@
+import type { Database } from '../../db/database.ts'
+import { encodeId } from '../../kernel/ids.ts'
+import type { Channels, Outcome } from './channels.ts'
+import * as queries from './deliveries.queries.ts'
+import type { Notify } from './notifications.ts'
+import type { ChannelSettings, Stored } from './settings.ts'
+
+const second = 1000
+const minute = 60 * second
+const hour = 60 * minute
+/** Before each attempt, from the failure before it; the times that Standard Webhooks proposes. After the last it is given up. */
+const waits = [0, 5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour]
+/** Longer than any attempt takes: what was claimed so long ago belongs to a replica that has ended. */
+const claimMs = 2 * minute
+const perRound = 32
+const perTenant = 4
+/** What is due sooner than the next run of the job has a timer of its own. */
+const ownTimerMs = minute
+
+/** Brings notifications to mail and webhook, each at least once, until it succeeds or is given up. */
+export function createDeliveries(deps: {
+  db: Database
+  now: () => Date
+  channels: Channels
+  settings: Pick<ChannelSettings, 'read' | 'openSecret' | 'turnOffWebhook'>
+  notify: Notify
+  onError: (e: Error) => void
+}) {
+  const { db, now, channels, settings, notify, onError } = deps
+  const stopping = new AbortController()
+  const timers = new Set<NodeJS.Timeout>()
+  let running: Promise<void> | undefined
+  let again = false
+
+  /** Undefined: the settings have changed, and nothing is to be sent any more. */
+  async function attempt(c: queries.Claimed, stored: Stored): Promise<Outcome | undefined> {
+    const { email, webhook } = stored
+    const id = encodeId('notification', c.notification_id)
+    if (c.channel === 'email') {
+      if (!email.enabled || !email.recipients.includes(c.recipient)) return undefined
+      return channels.mail(id, c.recipient, c, stopping.signal)
+    }
+    const secret = await settings.openSecret(c.tenant_id, stored)
+    if (!webhook.enabled || webhook.url === null || secret === undefined) return undefined
+    return channels.webhook(id, { url: webhook.url, secret }, c, stopping.signal)
+  }
+
+  const record = (c: queries.Claimed, outcome: Outcome, wait: number | undefined) =>
+    db.inTenant(c.tenant_id, async (tx) => {
+      const at = now()
+      if (outcome.ok) await queries.finish(tx, c, 'delivered', null, at)
+      else if (wait === undefined) await queries.finish(tx, c, 'failed', outcome.error, at)
+      else await queries.postpone(tx, c, outcome.error ?? '', new Date(at.getTime() + wait))
+    })
+
+  /** 410: nothing more goes to this URL, and the administrators hear of it where they still can. */
+  const giveUpWebhook = (c: queries.Claimed, url: string) =>
+    db.inTenant(c.tenant_id, async (tx) => {
+      if (!(await settings.turnOffWebhook(tx, c.tenant_id, url))) return false
+      await queries.failPendingWebhooks(
+        tx,
+        c.tenant_id,
+        'The receiver answered 410: the webhook was turned off.',
+        now(),
+      )
+      const { host } = new URL(url)
+      await notify(tx, c.tenant_id, {
+        kind: 'webhook.disabled',
+        severity: 'warning',
+        title: `The notification webhook at ${host} was turned off`,
+        detail: `${host} answered 410 Gone, which says that nothing more should be sent there. Set another URL, or turn the webhook on again.`,
+        subject: { type: 'settings', id: null, name: 'notifications' },
+        dedupe_key: 'webhook.disabled',
+      })
+      return true
+    })
+
+  async function deliverOne(c: queries.Claimed): Promise<void> {
+    const stored = await db.inTenant(c.tenant_id, (tx) => settings.read(tx, c.tenant_id))
+    const outcome = await attempt(c, stored).catch((e: Error): Outcome => {
+      onError(e)
+      return { ok: false, error: 'A fault of this deployment kept it from being sent.' }
+    })
+    // Stopped in the middle: the claim runs out and another replica tries again.
+    if (stopping.signal.aborted) return
+    if (!outcome) return record(c, { ok: false, error: 'The settings no longer send it there.' }, undefined)
+    if (outcome.gone && stored.webhook.url !== null && (await giveUpWebhook(c, stored.webhook.url))) return
+    const wait = waits[c.attempts]
+    await record(c, outcome, wait)
+    if (!outcome.ok && wait !== undefined && wait < ownTimerMs) wakeIn(wait)
+  }
+
+  async function deliverAll(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      const at = now()
+      const due = { at, until: new Date(at.getTime() + claimMs), most: perRound, perTenant }
+      const claimed = await db.acrossTenants((tx) => queries.claimDue(tx, due))
+      if (claimed.length === 0) return
+      await Promise.all(claimed.map((c) => deliverOne(c).catch(onError)))
+    }
+  }
+
+  /** Settles when nothing is due any more. One run at a time; a call during one leads to another right after it. */
+  function deliver(): Promise<void> {
+    if (running) {
+      again = true
+      return running
+    }
+    running = (async () => {
+      do {
+        again = false
+        await deliverAll()
+      } while (again && !stopping.signal.aborted)
+    })().finally(() => {
+      running = undefined
+    })
+    return running
+  }
+
+  function wakeIn(ms: number): void {
+    if (stopping.signal.aborted) return
+    const timer = setTimeout(() => {
+      timers.delete(timer)
+      deliver().catch(onError)
+    }, ms).unref()
+    timers.add(timer)
+  }
+
+  return {
+    deliver,
+    wake: () => wakeIn(0),
+    /** What runs is called off; it is due again when its claim runs out. */
+    stop: async (): Promise<void> => {
+      stopping.abort()
+      for (const timer of timers) clearTimeout(timer)
+      await running?.catch(() => {})
+    },
+  }
+}
+export type Deliveries = ReturnType<typeof createDeliveries>

@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto'
+import { createTransport } from 'nodemailer'
+import { oneLine, plainLines } from './text.ts'
+
+export type Letter = {
+  /** Makes the Message-ID, together with the recipient: a repeated letter has the same one. */
+  id: string
+  recipient: string
+  subject: string
+  text: string
+  at: Date
+}
+
+const connectWithinMs = 10_000
+const silentForMs = 20_000
+const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
+
+/**
+ * Letters over SMTP, one recipient each, plain text. `smtps://` speaks TLS from the first byte; `smtp://` must upgrade
+ * with STARTTLS before anything is said, but on loopback. The envelope has configured addresses only.
+ */
+export function createMailer(smtpUrl: string, publicUrl: string) {
+  const url = new URL(smtpUrl)
+  const secure = url.protocol === 'smtps:'
+  const host = new URL(publicUrl).hostname
+  const domain = /^[a-z0-9.-]*[a-z]$/i.test(host) ? host : 'localhost'
+  const from = url.searchParams.get('from') ?? `holdfast@${domain}`
+  const isLocal = loopback.test(url.hostname)
+  const transport = createTransport({
+    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: Number(url.port || (secure ? 465 : 587)),
+    secure,
+    requireTLS: !secure && !isLocal,
+    ignoreTLS: !secure && isLocal,
+    name: domain,
+    connectionTimeout: connectWithinMs,
+    greetingTimeout: connectWithinMs,
+    dnsTimeout: connectWithinMs,
+    socketTimeout: silentForMs,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+    ...(url.username && {
+      auth: { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) },
+    }),
+  })
+
+  return {
+    /** Settles when the server has taken the letter over. Throws an Error with one sentence. */
+    send: async ({ id, recipient, subject, text, at }: Letter): Promise<void> => {
+      const digest = createHash('sha256').update(`${id}\0${recipient}`).digest('hex').slice(0, 32)
+      try {
+        await transport.sendMail({
+          envelope: { from, to: [recipient] },
+          from: { name: 'Holdfast', address: from },
+          to: { name: '', address: recipient },
+          subject: oneLine(subject, 200),
+          text: plainLines(text, 10_000),
+          date: at,
+          messageId: `<${digest}@${domain}>`,
+          headers: { 'Auto-Submitted': 'auto-generated' },
+        })
+      } catch (e) {
+        throw new Error(sentenceOf(e), { cause: e })
+      }
+    },
+  }
+}
+export type Mailer = ReturnType<typeof createMailer>
+
+/** What the server said stays out of it: it may repeat what it was told. */
+function sentenceOf(e: unknown): string {
+  const { responseCode, code } = e as { responseCode?: unknown; code?: unknown }
+  if (typeof responseCode === 'number') return `The mail server refused the letter (${responseCode}).`
+  return `The mail server can not be used${typeof code === 'string' ? ` (${code})` : ''}.`
+}

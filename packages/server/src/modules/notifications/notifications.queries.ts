@@ -1,0 +1,123 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../db/database.ts'
+import type { Tables } from '../../db/tables.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+
+type Kind = Tables['notifications']['kind']
+type Severity = Tables['notifications']['severity']
+export type NewNotification = {
+  notification_id: string
+  kind: Kind
+  severity: Severity
+  title: string
+  detail: string
+  subject_type: string
+  subject_id: string | null
+  subject_name: string | null
+  dedupe_key: string | null
+  created_at: Date
+}
+export type Acknowledger = { type: string; id: string | null; name: string | null }
+
+/** False where a notification of the same cause is open: of any number of callers at once, one is told true. */
+export const insert = async (tx: Tx, tenant: TenantId, row: NewNotification): Promise<boolean> => {
+  const made = await tx
+    .insertInto('notifications')
+    .values({ ...row, tenant_id: tenant })
+    .onConflict((c) => c.columns(['tenant_id', 'dedupe_key']).where('acknowledged_at', 'is', null).doNothing())
+    .returning('notification_id')
+    .executeTakeFirst()
+  return made !== undefined
+}
+
+export const insertDeliveries = (
+  tx: Tx,
+  tenant: TenantId,
+  notificationId: string,
+  to: readonly { channel: 'email' | 'webhook'; recipient: string }[],
+  at: Date,
+) =>
+  tx
+    .insertInto('notification_deliveries')
+    .values(to.map((d) => ({ ...d, tenant_id: tenant, notification_id: notificationId, next_attempt_at: at })))
+    .execute()
+
+export type Filter = {
+  state: 'open' | 'acknowledged' | 'all'
+  kind?: Kind
+  severity?: Severity
+}
+export type DeliveryRow = {
+  channel: 'email' | 'webhook'
+  recipient: string
+  state: 'pending' | 'delivered' | 'failed'
+  attempts: number
+  next_attempt_at: string | null
+  finished_at: string | null
+  last_error: string | null
+}
+export const select = (tx: Tx, tenant: TenantId, { state, kind, severity }: Filter) => {
+  let q = tx
+    .selectFrom('notifications')
+    .selectAll()
+    .select(
+      sql<DeliveryRow[]>`coalesce((
+        select jsonb_agg(jsonb_build_object('channel', d.channel, 'recipient', d.recipient, 'state', d.state,
+          'attempts', d.attempts, 'next_attempt_at', d.next_attempt_at, 'finished_at', d.finished_at,
+          'last_error', d.last_error) order by d.channel, d.recipient)
+        from notification_deliveries d
+        where d.tenant_id = notifications.tenant_id and d.notification_id = notifications.notification_id),
+        '[]')`.as('deliveries'),
+    )
+    .where('tenant_id', '=', tenant)
+  if (state !== 'all') q = q.where('acknowledged_at', state === 'open' ? 'is' : 'is not', null)
+  if (kind) q = q.where('kind', '=', kind)
+  if (severity) q = q.where('severity', '=', severity)
+  return q
+}
+export const find = (tx: Tx, tenant: TenantId, id: string) =>
+  select(tx, tenant, { state: 'all' }).where('notification_id', '=', id).executeTakeFirst()
+export type NotificationRow = NonNullable<Awaited<ReturnType<typeof find>>>
+
+/** Of two acknowledgements exactly one is told that it was the one. */
+export const markAcknowledged = async (tx: Tx, tenant: TenantId, id: string, by: Acknowledger, at: Date) => {
+  const row = await tx
+    .updateTable('notifications')
+    .set({
+      acknowledged_at: at,
+      acknowledged_by_type: by.type,
+      acknowledged_by_id: by.id,
+      acknowledged_by_name: by.name,
+    })
+    .where('tenant_id', '=', tenant)
+    .where('notification_id', '=', id)
+    .where('acknowledged_at', 'is', null)
+    .returning('notification_id')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Of these causes those that there ever was a notification of. */
+export const knownCauses = async (tx: Tx, tenant: TenantId, keys: readonly string[]): Promise<Set<string>> => {
+  const rows = await tx
+    .selectFrom('notifications')
+    .select('dedupe_key')
+    .distinct()
+    .where('tenant_id', '=', tenant)
+    .where('dedupe_key', '=', sql<string>`any(${keys}::text[])`)
+    .execute()
+  return new Set(rows.flatMap((r) => r.dedupe_key ?? []))
+}
+
+/** Across tenants: what is open of a kind. */
+export const openOfKind = (tx: Tx, kind: Kind) =>
+  tx
+    .selectFrom('notifications')
+    .select(['tenant_id', 'notification_id', 'dedupe_key', 'title', 'subject_type', 'subject_id', 'subject_name'])
+    .where('kind', '=', kind)
+    .where('acknowledged_at', 'is', null)
+    .execute()
+
+/** Across tenants. Deliveries go with their notification. */
+export const forgetAcknowledged = (tx: Tx, before: Date) =>
+  tx.deleteFrom('notifications').where('acknowledged_at', '<', before).execute()

@@ -1,0 +1,100 @@
+import { type NotificationKind, type NotificationSeverity, notificationSeverities } from '@holdfast/contract/vocabulary'
+import type { Database, Tx } from '../../db/database.ts'
+import type { Actor, Source, TenantId } from '../../kernel/actor.ts'
+import { fail } from '../../kernel/app-error.ts'
+import { decodeId, encodeId, newUuid } from '../../kernel/ids.ts'
+import type { Audit } from '../audit/index.ts'
+import * as queries from './notifications.queries.ts'
+import type { ChannelSettings, Stored } from './settings.ts'
+import { oneLine, plainLines } from './text.ts'
+
+export type Notice = {
+  kind: NotificationKind
+  severity: NotificationSeverity
+  /** One line: what happened, to whom. */
+  title: string
+  /** Sentences: why it matters and what can be done. */
+  detail: string
+  /** What it is about; `id` as on the wire. */
+  subject: { type: string; id: string | null; name: string | null }
+  /** Names the cause: while a notification of it is open, no second one is made. */
+  dedupe_key?: string
+}
+/** Inserts in the caller's transaction and sends once that is committed. Returns the new id, or undefined for a duplicate. */
+export type Notify = (tx: Tx, tenant: TenantId, notice: Notice) => Promise<string | undefined>
+
+export function createNotificationRules(deps: {
+  db: Database
+  audit: Audit
+  now: () => Date
+  settings: Pick<ChannelSettings, 'read'>
+  mailAvailable: boolean
+  /** Called after the commit of what is to be delivered. */
+  wake: () => void
+}) {
+  const { db, audit, now, settings, mailAvailable, wake } = deps
+
+  const notify: Notify = async (tx, tenant, notice) => {
+    const row = {
+      notification_id: newUuid(),
+      kind: notice.kind,
+      severity: notice.severity,
+      title: oneLine(notice.title, 200),
+      detail: plainLines(notice.detail, 4000),
+      subject_type: notice.subject.type,
+      subject_id: notice.subject.id,
+      subject_name: notice.subject.name === null ? null : oneLine(notice.subject.name, 200),
+      dedupe_key: notice.dedupe_key ?? null,
+      created_at: now(),
+    }
+    if (!(await queries.insert(tx, tenant, row))) return undefined
+    const receivers = receiversOf(await settings.read(tx, tenant), notice, mailAvailable)
+    if (receivers.length > 0) {
+      await queries.insertDeliveries(tx, tenant, row.notification_id, receivers, row.created_at)
+      db.afterCommit(tx, wake)
+    }
+    return row.notification_id
+  }
+
+  const acknowledgeAs = async (
+    tx: Tx,
+    source: Source,
+    by: queries.Acknowledger,
+    about: Pick<queries.NotificationRow, 'notification_id' | 'title'>,
+  ): Promise<boolean> => {
+    if (!(await queries.markAcknowledged(tx, source.tenantId, about.notification_id, by, now()))) return false
+    const notification_id = encodeId('notification', about.notification_id)
+    const target = { type: 'notification', id: notification_id, name: about.title }
+    await audit.record(tx, source, 'notification.acknowledged', { notification_id }, { target })
+    return true
+  }
+
+  return {
+    notify,
+    acknowledgeAs,
+    /** Idempotent: what is acknowledged keeps the name of who was first. */
+    acknowledge: (actor: Actor, wireId: string): Promise<{ row: queries.NotificationRow; changed: boolean }> =>
+      db.inTenant(actor.tenantId, async (tx) => {
+        const id = decodeId('notification', wireId)
+        const found = id && (await queries.find(tx, actor.tenantId, id))
+        if (!found) return fail('not_found', 'no such notification')
+        const by = { type: actor.type, id: actor.id, name: actor.name }
+        const changed = await acknowledgeAs(tx, actor, by, found)
+        return { row: (await queries.find(tx, actor.tenantId, id)) ?? found, changed }
+      }),
+  }
+}
+export type NotificationRules = ReturnType<typeof createNotificationRules>
+
+type Receiver = { channel: 'email' | 'webhook'; recipient: string }
+
+function receiversOf({ email, webhook }: Stored, { kind, severity }: Notice, mailAvailable: boolean): Receiver[] {
+  const wants = (kinds: readonly NotificationKind[]) => kinds.length === 0 || kinds.includes(kind)
+  const rank = (s: NotificationSeverity) => notificationSeverities.indexOf(s)
+  const receivers: Receiver[] = []
+  if (mailAvailable && email.enabled && wants(email.kinds) && rank(severity) >= rank(email.min_severity))
+    for (const recipient of email.recipients) receivers.push({ channel: 'email', recipient })
+  if (webhook.enabled && webhook.url !== null && wants(webhook.kinds))
+    receivers.push({ channel: 'webhook', recipient: '' })
+  return receivers
+}

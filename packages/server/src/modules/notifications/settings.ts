@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto'
+import {
+  defaultEmailSettings,
+  defaultWebhookSettings,
+  type EmailSettings,
+  type NotificationSettings,
+  type WebhookSettings,
+} from '@holdfast/contract/notifications'
+import { type Kek, seal, unseal } from '@holdfast/crypto'
+import type { Database, Tx } from '../../db/database.ts'
+import { jobSource, type Source, type TenantId } from '../../kernel/actor.ts'
+import { failField } from '../../kernel/app-error.ts'
+import type { Outbound } from '../../outbound/outbound.ts'
+import type { Audit, Changed } from '../audit/index.ts'
+import * as queries from './settings.queries.ts'
+
+export type Stored = { email: EmailSettings; webhook: WebhookSettings; secretJwe: string | null }
+type Named = { email?: Partial<EmailSettings>; webhook?: Partial<WebhookSettings> & { rotate_secret?: boolean } }
+
+const sealContext = (tenant: TenantId) => `notification_settings/${tenant}/webhook_secret_jwe`
+/** Standard Webhooks: `whsec_` and the base64 of 24 to 64 bytes, which are the key of the HMAC. */
+const mintSecret = () => `whsec_${randomBytes(32).toString('base64')}`
+
+export function createChannelSettings({
+  db,
+  audit,
+  now,
+  kek,
+  outbound,
+  mailAvailable,
+}: {
+  db: Database
+  audit: Audit
+  now: () => Date
+  kek: Kek
+  outbound: Pick<Outbound, 'refusalOf'>
+  mailAvailable: boolean
+}) {
+  const view = ({ email, webhook, secretJwe }: Stored): NotificationSettings => ({
+    email: { ...email, available: mailAvailable },
+    webhook: { ...webhook, secret_set: secretJwe !== null },
+  })
+
+  function check({ email, webhook }: Stored, named: Named): void {
+    if (email.enabled && named.email?.enabled && !mailAvailable)
+      failField('email.enabled', 'this deployment has no mail server; its operator sets HOLDFAST_SMTP_URL')
+    if (email.enabled && email.recipients.length === 0)
+      failField('email.recipients', 'mail that is enabled needs a recipient')
+    if (webhook.enabled && webhook.url === null) failField('webhook.url', 'a webhook that is enabled needs a URL')
+    const refusal = typeof named.webhook?.url === 'string' && outbound.refusalOf(named.webhook.url)
+    if (refusal) failField('webhook.url', refusal)
+  }
+
+  return {
+    view,
+    read: async (tx: Tx, tenant: TenantId): Promise<Stored> => withDefaults(await queries.read(tx, tenant)),
+
+    /** Changes what is named. A first webhook URL makes a secret, and so does `rotate_secret`: it is returned once. */
+    update: async (actor: Source, named: Named): Promise<{ stored: Stored; secret: string | null }> => {
+      const { rotate_secret, ...namedWebhook } = named.webhook ?? {}
+      const tenant = actor.tenantId
+      // Sealing is slow, so it is done before the transaction knows whether it is needed.
+      const secret = named.webhook ? mintSecret() : null
+      const sealed = secret && (await seal(kek, sealContext(tenant), Buffer.from(secret)))
+      return db.inTenant(tenant, async (tx) => {
+        const at = now()
+        const before = withDefaults(await queries.lock(tx, tenant, at))
+        const email = { ...before.email, ...named.email }
+        const webhook = { ...before.webhook, ...namedWebhook }
+        const takesSecret = rotate_secret || (webhook.url !== null && before.secretJwe === null)
+        const after = { email, webhook, secretJwe: takesSecret ? sealed : before.secretJwe }
+        check(after, named)
+        const changed = differences(before, after)
+        if (Object.keys(changed).length === 0) return { stored: before, secret: null }
+        await queries.write(tx, tenant, { email, webhook, webhook_secret_jwe: after.secretJwe }, at)
+        await audit.record(tx, actor, 'notification_settings.updated', {}, { changes: changed })
+        return { stored: after, secret: takesSecret ? secret : null }
+      })
+    },
+
+    /** The receiver at this URL is gone for good. False when the webhook was turned off or turned elsewhere before. */
+    turnOffWebhook: async (tx: Tx, tenant: TenantId, url: string): Promise<boolean> => {
+      const at = now()
+      const before = withDefaults(await queries.lock(tx, tenant, at))
+      if (!before.webhook.enabled || before.webhook.url !== url) return false
+      const after = { ...before, webhook: { ...before.webhook, enabled: false } }
+      const { email, webhook, secretJwe } = after
+      await queries.write(tx, tenant, { email, webhook, webhook_secret_jwe: secretJwe }, at)
+      const source = jobSource(tenant, 'deliver_notifications')
+      const changes = differences(before, after)
+      await audit.record(tx, source, 'notification_settings.updated', {}, { changes })
+      return true
+    },
+
+    openSecret: async (tenant: TenantId, { secretJwe }: Stored): Promise<string | undefined> =>
+      secretJwe === null ? undefined : (await unseal(kek, sealContext(tenant), secretJwe)).toString(),
+  }
+}
+export type ChannelSettings = ReturnType<typeof createChannelSettings>
+
+const withDefaults = (row: queries.StoredSettings | undefined): Stored => ({
+  email: { ...defaultEmailSettings, ...row?.email },
+  webhook: { ...defaultWebhookSettings, ...row?.webhook },
+  secretJwe: row?.webhook_secret_jwe ?? null,
+})
+
+/** The path of a webhook's URL is often what lets a caller in: the audit trail gets its origin only. */
+function differences(before: Stored, after: Stored): Changed {
+  const origin = (url: string | null) => url && new URL(url).origin
+  const found: Record<string, readonly [unknown, unknown]> = {}
+  for (const channel of ['email', 'webhook'] as const) {
+    const was: Record<string, unknown> = before[channel]
+    for (const [field, value] of Object.entries<unknown>(after[channel]))
+      if (JSON.stringify(was[field]) !== JSON.stringify(value)) found[`${channel}.${field}`] = [was[field], value]
+  }
+  if (found['webhook.url']) found['webhook.url'] = [origin(before.webhook.url), origin(after.webhook.url)]
+  if (before.secretJwe !== after.secretJwe) found['webhook.secret'] = [before.secretJwe && 'set', 'set anew']
+  return found
+}

@@ -1,0 +1,98 @@
+import type { Database } from '../../db/database.ts'
+import { jobSource, type TenantId } from '../../kernel/actor.ts'
+import { encodeId } from '../../kernel/ids.ts'
+import * as queries from './notifications.queries.ts'
+import type { Notice, NotificationRules } from './notifications.ts'
+
+/** A gateway that has fallen silent. */
+export type SilentGateway = { tenantId: TenantId; gatewayId: string; name: string; lastSeenAt: Date }
+/** What stops working at a known time: `id` as on the wire, `since` when it was made. */
+export type Expiry = { type: string; id: string; name: string; since: Date; expiresAt: Date }
+type Caused = Notice & { dedupe_key: string }
+
+const day = 86_400_000
+const keepDays = 180
+const warnAtDays = [1, 7, 14, 30]
+
+/** Work that runs by itself and looks for what administrators should know. */
+export function createWatch({
+  db,
+  now,
+  rules,
+  onError,
+}: {
+  db: Database
+  now: () => Date
+  rules: Pick<NotificationRules, 'notify' | 'acknowledgeAs'>
+  onError: (e: Error) => void
+}) {
+  /** Each cause once and for all: acknowledging does not bring it back. */
+  const raiseOnce = (tenant: TenantId, notices: readonly Caused[]) =>
+    db.inTenant(tenant, async (tx) => {
+      const keys = notices.map((n) => n.dedupe_key)
+      const known = await queries.knownCauses(tx, tenant, keys)
+      // In one order everywhere: two replicas that raise the same causes wait for each other, not in a circle.
+      for (const notice of notices.toSorted((a, b) => (a.dedupe_key < b.dedupe_key ? -1 : 1)))
+        if (!known.has(notice.dedupe_key)) await rules.notify(tx, tenant, notice)
+    })
+
+  return {
+    /** One notification for each silence, closed by the system when the gateway reports again or is taken out of use. */
+    watchGateways: async (gatewaysDown: () => Promise<readonly SilentGateway[]>): Promise<void> => {
+      const down = await gatewaysDown()
+      for (const [tenant, gateways] of Map.groupBy(down, (g) => g.tenantId))
+        await raiseOnce(tenant, gateways.map(silenceOf))
+      const stillDown = new Set(down.map((g) => silenceOf(g).dedupe_key))
+      const open = await db.acrossTenants((tx) => queries.openOfKind(tx, 'gateway.down'))
+      for (const n of open) {
+        if (n.dedupe_key !== null && stillDown.has(n.dedupe_key)) continue
+        const source = jobSource(n.tenant_id as TenantId, 'watch_gateways')
+        const by = { type: 'system', id: null, name: 'system' }
+        await db.inTenant(source.tenantId, (tx) => rules.acknowledgeAs(tx, source, by, n))
+      }
+    },
+
+    /** One notification for each thing and threshold that it has passed. What fails for one tenant stops no other. */
+    warnOfExpiry: async (
+      listTenants: () => Promise<readonly TenantId[]>,
+      sources: readonly ((tenant: TenantId) => Promise<readonly Expiry[]>)[],
+    ): Promise<void> => {
+      const warn = async (tenant: TenantId, source: (typeof sources)[number]) => {
+        const expiries = await source(tenant)
+        const at = now()
+        const notices = expiries.flatMap((e) => warningOf(e, at) ?? [])
+        if (notices.length > 0) await raiseOnce(tenant, notices)
+      }
+      for (const tenant of await listTenants()) for (const source of sources) await warn(tenant, source).catch(onError)
+    },
+
+    /** Acknowledged ones are kept for half a year. */
+    forgetOld: () =>
+      db.acrossTenants((tx) => queries.forgetAcknowledged(tx, new Date(now().getTime() - keepDays * day))),
+  }
+}
+
+const silenceOf = ({ gatewayId, name, lastSeenAt }: SilentGateway): Caused => ({
+  kind: 'gateway.down',
+  severity: 'critical',
+  title: `Gateway ${name} is down`,
+  detail: `Its last report was at ${lastSeenAt.toISOString()}. Devices are sent to the other gateways of its pool; sessions through it have ended or will soon.`,
+  subject: { type: 'gateway', id: encodeId('gateway', gatewayId), name },
+  dedupe_key: `gateway.down:${gatewayId}:${lastSeenAt.toISOString()}`,
+})
+
+/** The nearest threshold that has passed. What was made to live no longer than a threshold is not warned of at it. */
+export function warningOf({ type, id, name, since, expiresAt }: Expiry, at: Date): Caused | undefined {
+  const left = expiresAt.getTime() - at.getTime()
+  const days = warnAtDays.find((d) => left <= d * day)
+  if (left <= 0 || days === undefined || expiresAt.getTime() - since.getTime() <= days * day) return undefined
+  const noun = type.replaceAll('_', ' ')
+  return {
+    kind: 'expiring',
+    severity: days === 1 ? 'critical' : days === 7 ? 'warning' : 'info',
+    title: `The ${noun} ${name} expires in ${days === 1 ? 'a day' : `${days} days`} or less`,
+    detail: `It stops working at ${expiresAt.toISOString()}. Replace it before then.`,
+    subject: { type, id, name },
+    dedupe_key: `expiring:${id}:${expiresAt.toISOString()}:${days}`,
+  }
+}

@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { permissions, type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
+import { ApiError } from '@holdfast/sdk'
+import { encodeId } from '../../src/kernel/ids.ts'
+import { eventsOf } from '../events.ts'
+import { type Kit, startKit, times } from '../kit.ts'
+import { makeUser, signInAs, untilStatus } from '../people.ts'
+
+const refusedWith = (status: number, about?: RegExp) => (e: unknown) =>
+  e instanceof ApiError && e.status === status && (!about || about.test(e.message))
+const has = (role: Role, permission: string) => (roles[role] as readonly string[]).includes(permission)
+/** What the design says: no role may hand out more than it has itself. */
+const mayHandOut = (own: Role, other: Role) =>
+  own === 'platform_admin' || (other !== 'platform_admin' && roles[other].every((p) => has(own, p)))
+
+test('a role is granted and revoked once, and counts on every replica within a second', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const user_id = await makeUser(kit, 'ana')
+  const person = await signInAs(kit, 'ana')
+  for (const replica of kit.replicas) assert.equal((await person.get('/v1/admin/users', replica)).status, 403)
+
+  const body = { user_id, role: 'viewer', reason: 'new colleague' } as const
+  const granted = await times(8, (i) => kit.clientFor(kit.adminKey, kit.replicas[i % 2]!).grantRole({ body }))
+  assert.equal(granted.filter((g) => g.changed).length, 1)
+  assert.ok(granted.every((g) => g.user.roles.includes('viewer')))
+  for (const replica of kit.replicas) await untilStatus(() => person.get('/v1/admin/users', replica), 200)
+  assert.deepEqual(
+    (await kit.admin.listUsers({ query: { role: 'viewer' } })).items.map((u) => u.username),
+    ['ana'],
+  )
+
+  const revoked = await times(8, (i) => kit.clientFor(kit.adminKey, kit.replicas[i % 2]!).revokeRole({ body }))
+  assert.equal(revoked.filter((g) => g.changed).length, 1)
+  for (const replica of kit.replicas) await untilStatus(() => person.get('/v1/admin/users', replica), 403)
+
+  for (const kind of ['role.granted', 'role.revoked'] as const) {
+    const events = await eventsOf(kit, kind)
+    assert.deepEqual(
+      events.map((e) => [e.user_id, e.role, e.target?.name, e.details]),
+      [[user_id, 'viewer', 'ana', { reason: 'new colleague' }]],
+    )
+  }
+})
+
+test('roles say what they may, and grants who holds them, by page and filter', async (t) => {
+  const kit = await startKit(t)
+  const { items } = await kit.admin.listRoles()
+  assert.deepEqual(
+    items.map((r) => r.role),
+    roleNames,
+  )
+  for (const { role, permissions: held } of items) assert.deepEqual(held, [...roles[role]].sort())
+  assert.ok(items.every((r) => r.permissions.every((p) => permissions.includes(p))))
+
+  const ids = await Promise.all(['a', 'b', 'c'].map((name) => makeUser(kit, name)))
+  for (const user_id of ids)
+    for (const role of ['viewer', 'auditor'] as const) await kit.admin.grantRole({ body: { user_id, role } })
+  const seen: string[] = []
+  let cursor: string | undefined
+  do {
+    const page = await kit.admin.listGrants({ query: { limit: 2, ...(cursor && { cursor }) } })
+    seen.push(...page.items.map((g) => `${g.username} ${g.role}`))
+    cursor = page.next_cursor ?? undefined
+  } while (cursor)
+  assert.equal(new Set(seen).size, 7)
+  assert.equal(seen.length, 7)
+  const [newest] = (await kit.admin.listGrants({ query: { user_id: ids[2]!, role: 'auditor' } })).items
+  assert.match(String(newest?.granted_by), /^key_/)
+  assert.equal((await kit.admin.listGrants({ query: { user_id: 'usr_nonsense' } })).items.length, 0)
+  const foreign = await kit.as('tenant_admin', await kit.newTenant())
+  assert.deepEqual((await foreign.listGrants()).items, [])
+})
+
+test('nobody grants or revokes beyond what they hold, and every attempt is on record', async (t) => {
+  const kit = await startKit(t)
+  const user_id = await makeUser(kit, 'target')
+  await makeUser(kit, 'who stays', ['tenant_admin'])
+  let refusals = 0
+  for (const own of roleNames) {
+    const client = await kit.as(own)
+    for (const role of roleNames) {
+      const may = has(own, 'rbac:write') && mayHandOut(own, role)
+      for (const change of [client.grantRole, client.revokeRole]) {
+        const attempt = change({ body: { user_id, role } })
+        if (may) assert.equal((await attempt).changed, true, `${own} ${role}`)
+        else {
+          refusals++
+          await assert.rejects(attempt, refusedWith(403), `${own} ${role}`)
+        }
+      }
+    }
+  }
+  assert.ok(refusals > 60)
+  const refused = [...(await eventsOf(kit, 'role.granted')), ...(await eventsOf(kit, 'role.revoked'))].filter(
+    (e) => e.outcome === 'refused',
+  )
+  assert.equal(refused.length, refusals)
+  assert.deepEqual((await kit.admin.getUser({ params: { user_id } })).roles, [])
+})
+
+test('whom one may not touch, one neither promotes nor demotes; a user of another tenant is not there', async (t) => {
+  const kit = await startKit(t)
+  const stronger = await makeUser(kit, 'root', ['platform_admin', 'viewer'])
+  const tenantAdmin = await kit.as('tenant_admin')
+  for (const change of [tenantAdmin.grantRole, tenantAdmin.revokeRole])
+    await assert.rejects(change({ body: { user_id: stronger, role: 'viewer' } }), refusedWith(403, /platform_admin/))
+  const foreign = await kit.as('tenant_admin', await kit.newTenant())
+  for (const user_id of [stronger, 'usr_nonsense', encodeId('user', crypto.randomUUID())])
+    await assert.rejects(foreign.grantRole({ body: { user_id, role: 'viewer' } }), refusedWith(404))
+})
+
+test('an own session can not make itself stronger', async (t) => {
+  const kit = await startKit(t)
+  for (const role of roleNames) {
+    if (role === 'platform_admin') continue
+    const user_id = await makeUser(kit, role, [role])
+    const person = await signInAs(kit, role)
+    const stronger = role === 'tenant_admin' ? 'platform_admin' : 'tenant_admin'
+    assert.equal((await person.post('/v1/admin/rbac/grant', { user_id, role: stronger })).status, 403, role)
+    const key = await person.post('/v1/admin/api-keys', { name: 'stronger', role: stronger })
+    assert.equal(key.status, 403, role)
+  }
+  for (const kind of ['role.granted', 'api_key.created'] as const) {
+    const refused = (await eventsOf(kit, kind)).filter((e) => e.outcome === 'refused')
+    assert.equal(refused.length, roleNames.length - 1, kind)
+  }
+})
+
+const twoAdmins = async (kit: Kit) => {
+  const tenant = await kit.newTenant()
+  const query = { tenant_id: encodeId('tenant', tenant) }
+  const ids = await Promise.all(
+    ['a', 'b'].map(async (username) => {
+      const { userId } = await kit.app.identity.createUser(tenant, { username, password: 'x', roles: ['tenant_admin'] })
+      return encodeId('user', userId)
+    }),
+  )
+  return { query, ids }
+}
+
+test('of twenty removals of two last administrators at once, one administrator stays', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  for (let round = 0; round < 3; round++) {
+    const { query, ids } = await twoAdmins(kit)
+    const done = await Promise.allSettled(
+      Array.from({ length: 20 }, async (_, i) => {
+        const client = kit.clientFor(kit.adminKey, kit.replicas[i % 2]!)
+        const user_id = ids[(i >> 1) % 2]!
+        if (round === 0 || (round === 2 && i % 3 === 0))
+          return client.revokeRole({ body: { user_id, role: 'tenant_admin' }, query })
+        return client.changeUser({ body: { operation: i % 3 === 1 ? 'suspend' : 'delete', user_id }, query })
+      }),
+    )
+    const refused = done.filter((d) => d.status === 'rejected')
+    assert.ok(refused.length >= 1)
+    for (const { reason } of refused)
+      assert.match(String(reason), /is the last active tenant_admin; give that role to someone else first|no such user/)
+    const left = await kit.admin.listGrants({ query: { ...query, role: 'tenant_admin' } })
+    const users = await kit.admin.listUsers({ query: { ...query, status: 'active' } })
+    const active = users.items.filter((u) => left.items.some((g) => g.user_id === u.user_id))
+    assert.equal(active.length, 1, `round ${round}`)
+  }
+})
+
+test('the last administrator goes when another one is there, and a suspended one counts for nothing', async (t) => {
+  const kit = await startKit(t)
+  const { query, ids } = await twoAdmins(kit)
+  const [a, b] = ids as [string, string]
+  await kit.admin.suspendUser({ body: { user_id: a }, query })
+  const role = 'tenant_admin' as const
+  const last = () => kit.admin.revokeRole({ body: { user_id: b, role }, query })
+  await assert.rejects(last(), refusedWith(422, /b is the last active tenant_admin/))
+  assert.equal((await kit.admin.revokeRole({ body: { user_id: a, role }, query })).changed, true)
+  await kit.admin.reactivateUser({ body: { user_id: a }, query })
+  await assert.rejects(last(), refusedWith(422))
+  await kit.admin.grantRole({ body: { user_id: a, role }, query })
+  assert.equal((await last()).changed, true)
+})
