@@ -9,8 +9,8 @@ export const help = (
   all: readonly Benchmark[],
 ): string => `holdfast bench: what it costs, each figure beside its baseline in the same run
 
-  npm run bench                      all of them; writes packages/bench/results.json
-  npm run bench -- P1 P7             the ones named
+  npm run bench                      all of them; their rows in packages/bench/results.json are renewed
+  npm run bench -- P1 P7             the ones named, and their rows
   npm run bench -- --quick [names]   fewer rounds, a twentieth of the devices; for a look, not for the record
 
   --quick          see above

@@ -7,7 +7,7 @@ import { startRig } from './rig/throughput.ts'
 
 const work = 'bundle fetch, warm, 20 KB variant'
 /** Gives an answer of about 20,000 bytes. */
-const resources = 75
+const resources = 100
 
 /** P3 */
 export const bundleFetch: Benchmark = {

@@ -1,7 +1,7 @@
-import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { benchmarks } from './all.ts'
 import { help, readOptions, UsageError } from './options.ts'
+import { saveResults } from './results-file.ts'
 import { canPin } from './rig/cores.ts'
 import type { Bench, Benchmark, Row, Scale } from './rig/result.ts'
 import { type Server, startServer } from './rig/server.ts'
@@ -37,9 +37,8 @@ export async function runBench(args: string[]): Promise<number> {
     process.stdout.write(
       `\n${machine}${quick ? '; quick: smaller and shorter than the targets mean' : ''}\n\n${formatTable(rows)}`,
     )
-    const whole = chosen.length === benchmarks.length && !quick && !profileTo && failed.length === 0
-    if (whole) {
-      await writeFile(resultsFile, `${JSON.stringify({ machine, at: new Date().toISOString(), rows }, null, 2)}\n`)
+    if (!quick && !profileTo && rows.length > 0) {
+      await saveResults(resultsFile, machine, rows)
       process.stdout.write(`\nWritten to packages/bench/results.json\n`)
     }
     return failed.length > 0 ? 1 : 0

@@ -52,6 +52,7 @@ export function createDelivery({
 }) {
   const made = new WeakMap<Variant, Made>()
   const making = new WeakMap<Variant, Promise<Made>>()
+  const signing = new WeakMap<Variant, ReturnType<typeof signedBundle>>()
 
   async function point(tenant: TenantId, variant: Variant, seq: number): Promise<Made> {
     const at = now().getTime()
@@ -113,11 +114,20 @@ export function createDelivery({
     return db.inTenant(tenant, (tx) => queries.putVariant(tx, tenant, row, goodUntil))
   }
 
+  /** Once for all who ask meanwhile: after a publish everyone comes for the same few bundles. */
+  function sharedBundle(tenant: TenantId, variant: Variant): ReturnType<typeof signedBundle> {
+    const running = signing.get(variant)
+    if (running) return running
+    const work = signedBundle(tenant, variant).finally(() => signing.delete(variant))
+    signing.set(variant, work)
+    return work
+  }
+
   async function bundleAnswer(device: FleetDevice, variant: Variant): Promise<Answer<BundleBody>> {
     const m = await deliver(device, variant)
     const at = now().getTime()
     if (m.bundle && at < m.bundleRenewAt) return m.bundle
-    const { bundle, expires_at } = await signedBundle(device.tenantId, variant)
+    const { bundle, expires_at } = await sharedBundle(device.tenantId, variant)
     m.bundle = new Answer<BundleBody>(Buffer.from(JSON.stringify({ ...m.delivered, bundle })), {
       headers: m.digest.headers,
     })

@@ -126,3 +126,15 @@ test('a device is affected exactly when its variant changes', () => {
     { numRuns: 300 },
   )
 })
+
+test('a check that is only watched affects nobody when a rule no longer asks for it', () => {
+  const rule = (posture: string[]): PolicyRule => ({
+    id: 'r0',
+    action: 'allow',
+    from: { any: true },
+    to: ['db'],
+    when: { posture },
+  })
+  const { devices_affected } = impact(world([rule(['disk', 'watched'])]), world([rule(['disk'])]), [device()])
+  assert.equal(devices_affected, 0)
+})

@@ -86,7 +86,9 @@ function createViews(compiled: CompiledPolicy, numbers: Map<string, number>): (s
     const known = views.get(selection.key)
     if (known) return known
     if (views.size >= maxRemembered) views.clear()
-    const parts = [settings, ...selection.rules.map((i) => rules[i]), '', ...selection.checks.map((i) => checks[i])]
+    // A check that the device is not told of adds nothing to its content.
+    const told = selection.checks.map((i) => checks[i]).filter((check) => check !== settings)
+    const parts = [settings, ...selection.rules.map((i) => rules[i]), '', ...told]
     const view = { content: parts.join(), grants: grantsOf(selection) }
     views.set(selection.key, view)
     return view

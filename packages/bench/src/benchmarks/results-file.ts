@@ -1,0 +1,17 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import type { Row } from './rig/result.ts'
+
+type Saved = Row & { machine: string; at: string }
+
+/** Puts the rows in the place of what an earlier run said of the same benchmarks; those that did not run stay. */
+export async function saveResults(file: string, machine: string, rows: readonly Row[]): Promise<void> {
+  const before = await readFile(file, 'utf8').then(
+    (text) => (JSON.parse(text) as { rows: Saved[] }).rows,
+    () => [],
+  )
+  const at = new Date().toISOString()
+  const ran = new Set(rows.map(({ id }) => id))
+  const all = [...before.filter(({ id }) => !ran.has(id)), ...rows.map((row) => ({ ...row, machine, at }))]
+  all.sort((a, b) => Number(a.id.slice(1)) - Number(b.id.slice(1)))
+  await writeFile(file, `${JSON.stringify({ rows: all }, null, 2)}\n`)
+}
