@@ -33,7 +33,7 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
   [
     /^server\/src\/(app|bootstrap|main|terminal)\.ts$/,
     new RegExp(
-      `^(contract/|server/src/(app|bootstrap|terminal)|server/src/(config|db|embedded|http|jobs|outbound)/|${door})`,
+      `^(contract/|server/src/(app|bootstrap|terminal)|server/src/(config|db|embedded|http|jobs|kernel|outbound)/|${door})`,
     ),
   ],
 ]

@@ -1,63 +1,8 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
+import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { PassThrough, Writable } from 'node:stream'
-import { type TestContext, test } from 'node:test'
-import { runCli } from './program.ts'
-
-type Asked = { line: string; headers: IncomingHttpHeaders; body: unknown }
-type Answered = { status?: number; headers?: Record<string, string>; body: unknown }
-
-async function startServer(t: TestContext, answer: (asked: Asked) => Answered) {
-  const asked: Asked[] = []
-  const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk)
-    const text = Buffer.concat(chunks).toString()
-    const one = { line: `${request.method} ${request.url}`, headers: request.headers, body: text && JSON.parse(text) }
-    asked.push(one)
-    const { status = 200, headers, body } = answer(one)
-    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
-}
-
-/** A home of its own, and a way to run command lines in it. */
-async function startShell(t: TestContext, defaults: Record<string, string> = {}) {
-  const home = await mkdtemp(join(tmpdir(), 'holdfast-cli-'))
-  t.after(() => rm(home, { recursive: true, force: true }))
-  const run = async (
-    args: string[],
-    {
-      stdin = '',
-      env = {},
-      terminal = false,
-    }: { stdin?: string; env?: Record<string, string>; terminal?: boolean } = {},
-  ) => {
-    const collect = () => {
-      const chunks: string[] = []
-      const write = (chunk: unknown, _encoding: string, done: () => void) => {
-        chunks.push(String(chunk))
-        done()
-      }
-      return { stream: Object.assign(new Writable({ write }), { isTTY: terminal }), text: () => chunks.join('') }
-    }
-    const [out, err] = [collect(), collect()]
-    const input = new PassThrough()
-    input.end(stdin)
-    const streams = { input, output: out.stream, errors: err.stream, env: { HOME: home, ...defaults, ...env } }
-    return { code: await runCli(args, streams), out: out.text(), err: err.text() }
-  }
-  return { home, run }
-}
+import { test } from 'node:test'
+import { type Answered, type Asked, login, person, startServer, startShell } from './test-shell.ts'
 
 const device = (n: number, name = `laptop-${n}`) => ({
   device_id: `dev_${n}`,
@@ -206,12 +151,6 @@ test('exit codes: 2 for wrong use, 3 for no connection, 0 for help', async (t) =
   }
 })
 
-const login: Answered = {
-  headers: { 'set-cookie': 'holdfast_session=s3cret; HttpOnly; Path=/' },
-  body: { user: { user_id: 'usr_1', username: 'admin', tenant_id: 'tnt_1' }, expires_at: '2030-01-01T00:00:00.000Z' },
-}
-const person = { credential: 'session', tenant_id: 'tnt_1', roles: ['platform_admin'] }
-
 test('login keeps the session in a file of mode 0600; logout ends and forgets it', async (t) => {
   const { url, asked } = await startServer(t, ({ line }) =>
     line === 'POST /admin/login' ? login : { body: line === 'GET /v1/admin/me' ? person : { changed: true } },
@@ -307,4 +246,19 @@ test('gateways of all pools are one list', async (t) => {
       .map((line) => JSON.parse(line).gateway_id),
     ['gwy_1', 'gwy_2', 'gwy_3'],
   )
+})
+
+test('every command has help, and an example of itself', async (t) => {
+  const { run } = await startShell(t)
+  const walk = async (path: string[]): Promise<number> => {
+    const { out } = await run([...path, '--help'])
+    const listed = /\nCommands:\n(.*?)(\n\n|$)/s.exec(out)?.[1] ?? ''
+    const children = [...listed.matchAll(/^ {2}([a-z][a-z-]*)/gm)].map(([, name]) => name ?? '')
+    let leaves = 0
+    for (const child of children.filter((name) => name !== 'help')) leaves += await walk([...path, child])
+    if (children.length > 0) return leaves
+    assert.match(out, new RegExp(`\\nExamples:\\n {2}\\$ (.+ \\| )?holdfast ${path.join(' ')}\\b`), path.join(' '))
+    return 1
+  }
+  assert.ok((await walk([])) > 50)
 })

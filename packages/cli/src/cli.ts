@@ -1,9 +1,10 @@
 import { styleText } from 'node:util'
-import { type Client, createClient } from '@holdfast/sdk'
+import { type Client, createAdmin, createClient } from '@holdfast/sdk'
 import type { Command } from 'commander'
-import { type Connection, chooseConnection, type Environment, readConfig } from './config-file.ts'
+import { type Connection, chooseConnection, type Environment, readConfig, renewSession } from './config-file.ts'
 import { UsageError } from './exit.ts'
-import { confirm, type Input, type Output } from './prompt.ts'
+import { confirm, createPrompt, type Input, type Output, type Prompt } from './prompt.ts'
+import { plain } from './text.ts'
 
 export type Streams = { input: Input; output: Output; errors: Output; env: Environment }
 
@@ -20,6 +21,10 @@ export type Cli = Streams & {
   client: () => Promise<Client>
   /** Whether the command spoke as an administrator, so that signing in may help it. */
   readonly spoke: boolean
+  readonly prompt: Prompt
+  /** What may help, said after the error if the command fails. */
+  hint: (line: string) => void
+  readonly hints: readonly string[]
   /** Asks on a terminal; elsewhere --yes must have been given. */
   sure: (yes: boolean | undefined, question: string) => Promise<void>
 }
@@ -28,7 +33,9 @@ export function createCli(program: Command, streams: Streams): Cli {
   const { input, output, errors, env } = streams
   const options = () => program.opts<{ json?: boolean; url?: string; tenant?: string }>()
   const colours = output.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb'
+  const hints: string[] = []
   let spoke = false
+  const note = (line: string) => void errors.write(`${line}\n`)
   const connection = async () => chooseConnection(options().url, env, await readConfig(env))
   return {
     ...streams,
@@ -39,6 +46,9 @@ export function createCli(program: Command, streams: Streams): Cli {
       const { tenant } = options()
       return tenant === undefined ? {} : { tenant_id: tenant }
     },
+    hints,
+    hint: (line) => void hints.push(line),
+    prompt: createPrompt(input, errors),
     get spoke() {
       return spoke
     },
@@ -46,14 +56,23 @@ export function createCli(program: Command, streams: Streams): Cli {
       return options().url
     },
     say: (line) => void output.write(`${line}\n`),
-    note: (line) => void errors.write(`${line}\n`),
+    note,
     strong: (text) => (colours ? styleText('bold', text, { validateStream: false }) : text),
     connection,
     client: async () => {
       const chosen = await connection()
       spoke = true
       if ('apiKey' in chosen) return createClient({ baseUrl: chosen.baseUrl, credential: chosen.apiKey })
-      return createClient(chosen)
+      if (!('cookie' in chosen)) return createClient(chosen)
+      let held = chosen.cookie
+      const onCookie = async (cookie: string) => {
+        // The answer that came along may hold what is shown only once, so it is not given up for this.
+        await renewSession(env, held, cookie).catch((cause) =>
+          note(`The session could not be saved, so sign in again: ${plain(String(cause))}`),
+        )
+        held = cookie
+      }
+      return createAdmin({ ...chosen, onCookie })
     },
     sure: async (yes, question) => {
       if (yes === true) return

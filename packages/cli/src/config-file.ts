@@ -30,6 +30,12 @@ export async function readConfig(env: Environment): Promise<Config> {
 export const writeConfig = (env: Environment, config: Config): Promise<void> =>
   writePrivateFile(configPath(env), `${JSON.stringify(config, null, 2)}\n`)
 
+/** Keeps the new cookie of the saved session; of another session than the saved one nothing is kept. */
+export async function renewSession(env: Environment, old: string, cookie: string): Promise<void> {
+  const config = await readConfig(env)
+  if (config.session?.cookie === old) await writeConfig(env, { ...config, session: { ...config.session, cookie } })
+}
+
 export type Connection = { baseUrl: string } & ({ apiKey: string } | { cookie: string } | Record<never, never>)
 
 /** Flag before environment before file. */

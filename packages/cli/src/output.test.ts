@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { contract } from '@holdfast/contract'
 import fc from 'fast-check'
+import { describeFields, parseAssignments } from './assignments.ts'
 import { parseMoment } from './commands/audit.ts'
 import { parseEndpoint } from './commands/gateway.ts'
 import { cellText, tableLines } from './output.ts'
@@ -64,4 +66,35 @@ test('endpoints', () => {
   assert.deepEqual(two[1], { host: 'fd00::1', port: 443, proto: 'tcp' })
   for (const text of ['gw1', 'gw1:51820', 'gw1:0/udp', 'gw1:65536/udp', 'gw1:1/sctp', 'fd00::1:443/tcp'])
     assert.throws(() => parseEndpoint(text), text)
+})
+
+const security = contract.updateSecuritySettings.body
+const notifications = contract.updateNotificationSettings.body
+
+test('assignments become what the schema says', () => {
+  const all = ['sessions.idle_seconds=60', 'sessions.absolute_seconds=600', 'mfa.step_up=true']
+  assert.deepEqual(parseAssignments(security, [...all, 'mfa.required_roles=operator, auditor']), {
+    sessions: { idle_seconds: 60, absolute_seconds: 600 },
+    mfa: { step_up: true, required_roles: ['operator', 'auditor'] },
+  })
+  assert.deepEqual(parseAssignments(security, ['mfa.required_roles=']), { mfa: { required_roles: [] } })
+  const url = 'https://hooks.example.com/?a=b,c'
+  assert.deepEqual(parseAssignments(notifications, [`webhook.url=${url}`]), { webhook: { url } })
+  for (const none of ['', 'null'])
+    assert.deepEqual(parseAssignments(notifications, [`webhook.url=${none}`]), { webhook: { url: null } })
+})
+
+test('assignments that can not be meant are refused', () => {
+  const wrong = ['', 'mfa', 'mfa.step_up', 'step_up=true', 'mfa.step_up=yes', 'sessions.idle_seconds=1.5']
+  const unknown = ['mfa.other=1', 'other.step_up=true', 'constructor.name=x', 'mfa.constructor=x', '__proto__.x=1']
+  for (const text of [...wrong, ...unknown]) assert.throws(() => parseAssignments(security, [text]), text)
+  assert.throws(() => parseAssignments(security, ['mfa.step_up=true', 'mfa.step_up=false']), /twice/)
+})
+
+test('help names every field with what it takes', () => {
+  const takes = Object.fromEntries(describeFields(security))
+  assert.equal(takes['passwords.min_length'], '8 to 64')
+  assert.equal(takes['mfa.step_up'], 'true | false')
+  assert.match(takes['mfa.required_roles'] ?? '', /^list of platform_admin \|/)
+  assert.equal(Object.fromEntries(describeFields(notifications))['webhook.url'], 'text, or nothing')
 })

@@ -1,6 +1,7 @@
-import { ApiError } from '@holdfast/sdk'
 import { Command } from 'commander'
+import { adviceOn } from './advice.ts'
 import { createCli, type Streams } from './cli.ts'
+import { addAdminSession } from './commands/admin-session.ts'
 import { addAudit } from './commands/audit.ts'
 import { addAuth } from './commands/auth.ts'
 import { addDevice } from './commands/device.ts'
@@ -11,16 +12,22 @@ import { addKey } from './commands/key.ts'
 import { addNotification } from './commands/notification.ts'
 import { addPolicy } from './commands/policy.ts'
 import { addPool } from './commands/pool.ts'
+import { addRole } from './commands/role.ts'
 import { addSession } from './commands/session.ts'
+import { addSettings } from './commands/settings.ts'
 import { addToken } from './commands/token.ts'
+import { addTotp } from './commands/totp.ts'
 import { addUser } from './commands/user.ts'
 import { explainError } from './exit.ts'
 
 const nouns = [
   addAuth,
+  addAdminSession,
   addToken,
   addDevice,
   addUser,
+  addTotp,
+  addRole,
   addGroup,
   addPolicy,
   addPool,
@@ -29,6 +36,7 @@ const nouns = [
   addKey,
   addAudit,
   addNotification,
+  addSettings,
   addEnroll,
 ]
 
@@ -57,7 +65,7 @@ export async function runCli(args: readonly string[], streams: Streams): Promise
   } catch (error) {
     const { code, lines } = explainError(error)
     for (const line of lines) cli.note(line)
-    if (cli.spoke && error instanceof ApiError && error.status === 401) cli.note('Sign in with: holdfast login')
+    for (const hint of [...adviceOn(error, cli.spoke), ...cli.hints]) cli.note(hint)
     return code
   }
 }

@@ -5,12 +5,40 @@ import { UsageError } from './exit.ts'
 export type Input = NodeJS.ReadableStream & { isTTY?: boolean }
 export type Output = NodeJS.WritableStream & { isTTY?: boolean }
 
-/** A secret from the terminal without echo, or the first line of what is piped in; never from the command line, which others can see. */
-export async function readSecret(input: Input, talk: Output, question: string): Promise<string> {
-  const secret = input.isTTY ? await ask(input, talk, question, true) : firstLine(await readAll(input))
-  if (secret === '') throw new UsageError(`${question}: nothing was given.`)
-  return secret
+/**
+ * Asks for what must not stand on the command line, which others can see: on a terminal, or else a line of what is
+ * piped in for each question, in the order in which they are asked.
+ */
+export function createPrompt(input: Input, talk: Output) {
+  let piped: Promise<string[]> | undefined
+  const nextLine = async () => {
+    piped ??= readAll(input).then((text) => text.split(/\r?\n/))
+    return (await piped).shift() ?? ''
+  }
+  const read = async (question: string, hidden: boolean) => {
+    const text = input.isTTY ? await ask(input, talk, question, hidden) : await nextLine()
+    if (text === '') throw new UsageError(`${question}: nothing was given.`)
+    return text
+  }
+  return {
+    /** Without echo. */
+    secret: (question: string): Promise<string> => read(question, true),
+    /** One that is to be set: typed twice on a terminal. */
+    newSecret: async (question: string): Promise<string> => {
+      const secret = await read(question, true)
+      if (input.isTTY && (await read(`${question} again`, true)) !== secret)
+        throw new UsageError('The two are not the same; nothing was changed.')
+      return secret
+    },
+    /** A one-time code, which apps show with a blank in the middle. */
+    code: async (question: string): Promise<string> => {
+      const code = (await read(question, false)).replaceAll(/\s/g, '')
+      if (!/^\d{6}$/.test(code)) throw new UsageError('A one-time code has 6 digits.')
+      return code
+    },
+  }
 }
+export type Prompt = ReturnType<typeof createPrompt>
 
 export async function confirm(input: Input, talk: Output, question: string): Promise<boolean> {
   if (!input.isTTY) return false
@@ -23,16 +51,17 @@ export async function readAll(input: Input): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-const firstLine = (text: string): string => text.split(/\r?\n/, 1)[0] ?? ''
-
-/** readline keeps the terminal in raw mode and echoes into its output, so a secret gets an output that swallows. */
+/**
+ * readline keeps the terminal in raw mode and echoes into its output, so a secret gets an output that swallows; what
+ * it echoes it draws with the question, from the beginning of the line.
+ */
 async function ask(input: Input, talk: Output, question: string, hidden: boolean): Promise<string> {
-  talk.write(`${question}: `)
+  if (hidden) talk.write(`${question}: `)
   const output = hidden ? new Writable({ write: (_chunk, _encoding, done) => done() }) : talk
   const lines = createInterface({ input, output, terminal: true })
   try {
     const closed = new Promise<never>((_, reject) => lines.once('close', () => reject(new UsageError('Cancelled.'))))
-    return await Promise.race([lines.question(''), closed])
+    return await Promise.race([lines.question(`${question}: `), closed])
   } finally {
     lines.close()
     if (hidden) talk.write('\n')

@@ -8,6 +8,10 @@ const codeOf = (character: string): string => `\\u${character.charCodeAt(0).toSt
 export const jsonText = (value: unknown, indent = 0): string =>
   JSON.stringify(value, null, indent).replaceAll(/[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, codeOf)
 
+/** `1 session ended`, `2 sessions ended` */
+export const countText = (count: number, noun: string, rest: string): string =>
+  `${count} ${noun}${count === 1 ? '' : 's'} ${rest}`
+
 const units = { s: 1, m: 60, h: 3600, d: 86_400 } as const
 
 /** `90s`, `30m`, `24h`, `7d` or plain seconds → seconds; undefined for anything else. */

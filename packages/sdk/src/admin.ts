@@ -1,15 +1,45 @@
+import { type Operation, operations } from '@holdfast/contract'
+import type { RequiredAction } from '@holdfast/contract/vocabulary'
 import { type Client, createClient } from './client.ts'
 import { ConnectionError } from './errors.ts'
-import { createSender, type Reply, type SenderOptions } from './send.ts'
+import { createSender, type Reply, type RequestOptions, type SenderOptions } from './send.ts'
 
 type Connection = Pick<SenderOptions, 'baseUrl' | 'dispatcher' | 'headers'>
+type OnCookie = {
+  /**
+   * Hears of the session's new cookie (`name=value`) before the call that renewed it returns: a step-up, a change of
+   * the own password and a new second factor each end the old cookie. The client itself goes on with the new one.
+   */
+  onCookie?: ((cookie: string) => void | Promise<void>) | undefined
+}
 
 /** A client for administration, by API key or by the cookie of a session that `signIn` started. */
-export function createAdmin({
-  apiKey,
-  ...options
-}: Connection & ({ apiKey: string } | { apiKey?: never; cookie: string })): Client {
-  return createClient({ ...options, ...(apiKey !== undefined && { credential: apiKey }) })
+export function createAdmin(
+  options: Connection & ({ apiKey: string } | ({ apiKey?: never; cookie: string } & OnCookie)),
+): Client {
+  if (options.apiKey === undefined) return createSessionClient(options)
+  const { apiKey, ...connection } = options
+  return createClient({ ...connection, credential: apiKey })
+}
+
+function createSessionClient({ cookie, onCookie, ...connection }: Connection & { cookie: string } & OnCookie): Client {
+  let current = cookie
+  const send = createSender({
+    ...connection,
+    get cookie() {
+      return current
+    },
+  })
+  const method = (name: Operation) => async (input?: object, options?: RequestOptions) => {
+    const reply = await send(name, input, options)
+    const renewed = sessionCookie(reply.headers)
+    if (renewed !== undefined) {
+      current = renewed
+      await onCookie?.(renewed)
+    }
+    return reply.body
+  }
+  return Object.fromEntries(operations.map(([name]) => [name, method(name)])) as Client
 }
 
 export type SignedIn = {
@@ -19,21 +49,34 @@ export type SignedIn = {
   user: { user_id: string; username: string; tenant_id: string }
   /** RFC 3339 */
   expiresAt: string
+  /** What the session owes: until then it may do that, `me` and `logout`, and everything else is `forbidden`. */
+  requiredAction: RequiredAction | null
 }
 
-/** Signs in with a local account. Throws `ApiError` `unauthorized` whatever was wrong with name or password. */
+/**
+ * Signs in with a local account; with `totp` or `recovery_code` where the user has a second factor. Throws `ApiError`
+ * `unauthorized` whatever was wrong or missing.
+ */
 export async function signIn({
   username,
   password,
+  totp,
+  recovery_code,
+  onCookie,
   ...connection
-}: Connection & { username: string; password: string }): Promise<SignedIn> {
+}: Connection &
+  OnCookie & { username: string; password: string } & {
+    totp?: string | undefined
+    recovery_code?: string | undefined
+  }): Promise<SignedIn> {
   const origin = new URL(connection.baseUrl).origin
   const send = createSender({ ...connection, headers: { ...connection.headers, origin } })
-  const { body, headers } = await send('login', { body: { username, password } })
+  // Absent ones are left out when the body is written.
+  const { body, headers } = await send('login', { body: { username, password, totp, recovery_code } })
   const cookie = sessionCookie(headers)
   if (!body || !cookie) throw new ConnectionError(`${connection.baseUrl} signed in without giving a session cookie.`)
-  const client = createAdmin({ ...connection, cookie })
-  return { client, cookie, user: body.user, expiresAt: body.expires_at }
+  const client = createAdmin({ ...connection, cookie, onCookie })
+  return { client, cookie, user: body.user, expiresAt: body.expires_at, requiredAction: body.required_action }
 }
 
 function sessionCookie(headers: Reply<unknown>['headers']): string | undefined {

@@ -12,8 +12,9 @@ import { Answer } from './http/answer.ts'
 import { errorBody } from './http/error-response.ts'
 import { createIdempotency } from './http/idempotency.ts'
 import { registerPages } from './http/pages.ts'
-import { createHttp, type Handlers, type HttpDeps } from './http/serve.ts'
-import type { Job, Log } from './jobs/runner.ts'
+import { createHttp, type Handlers } from './http/serve.ts'
+import type { Job } from './jobs/runner.ts'
+import type { Log } from './kernel/log.ts'
 import { createAccess } from './modules/access/index.ts'
 import { createAudit } from './modules/audit/index.ts'
 import { createActivity, createDevices, createDeviceVerifier, createFleet } from './modules/devices/index.ts'
@@ -31,12 +32,11 @@ export type AppDeps = {
   secrets: Secrets
   databaseUrl: string
   log: Log
-  logger: HttpDeps['logger']
   now?: () => Date
 }
 
 /** The composition root: every module is made once, by hand, in the order in which they may use each other. */
-export function createApp({ config, secrets, databaseUrl, log, logger, now = () => new Date() }: AppDeps) {
+export function createApp({ config, secrets, databaseUrl, log, now = () => new Date() }: AppDeps) {
   const onError = (e: unknown) => log.error({ err: e }, 'background work failed')
   const { publicUrl } = config
   const { pepper, kek } = secrets
@@ -133,7 +133,7 @@ export function createApp({ config, secrets, databaseUrl, log, logger, now = () 
     idempotency: createIdempotency({ db, kek }),
     requireStepUp: identity.requireStepUp,
     recordRefusal: (actor, kind, error) => audit.refused(actor, kind, error.code, error.message),
-    logger,
+    log,
     ...(config.tls && { https: { cert: readFileSync(config.tls.certFile), key: readFileSync(config.tls.keyFile) } }),
   })
   registerPages(http, { admit, pages: identity.pages })

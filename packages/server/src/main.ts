@@ -29,7 +29,7 @@ async function start(): Promise<void> {
   try {
     const secrets = await loadSecrets(env, config)
     await migrate(databaseUrl).catch(unreachable(config))
-    const app = createApp({ config, secrets, databaseUrl, log, logger: { level: config.logLevel } })
+    const app = createApp({ config, secrets, databaseUrl, log })
     const first = await withDatabaseLock(databaseUrl, bootstrapLock, async () => {
       await app.start()
       return bootstrap(app, secrets.adminPassword)

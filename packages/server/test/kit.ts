@@ -38,11 +38,8 @@ export async function startKit(
     gatewayServiceSecret: mintToken('hfg').token,
   }
   const logs: string[] = []
-  const log = {
-    info: () => {},
-    warn: () => {},
-    error: (o: object, message: string) => void logs.push(`${message} ${JSON.stringify(o, errors)}`),
-  }
+  const note = (o: object, message: string) => void logs.push(`${message} ${JSON.stringify(o, errors)}`)
+  const log = { info: note, warn: note, error: note }
   const publicUrl = 'http://holdfast.test'
   const replicas: Replica[] = []
   const startReplica = async (): Promise<Replica> => {
@@ -61,13 +58,11 @@ export async function startKit(
       allowedPrivateCidrs: [],
       ...options.config,
     }
-    const logger = { level: 'debug', stream: { write: (line: string) => void logs.push(line) } }
     const app = createApp({
       config,
       secrets,
       databaseUrl: database.url,
       log,
-      logger,
       ...(options.now && { now: options.now }),
     })
     await app.start()

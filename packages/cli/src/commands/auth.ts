@@ -1,12 +1,14 @@
-import { createAdmin, signIn } from '@holdfast/sdk'
+import { ApiError, createAdmin, signIn } from '@holdfast/sdk'
 import type { Command } from 'commander'
+import { owedText } from '../advice.ts'
 import { type Cli, warnOfPlainHttp } from '../cli.ts'
 import { configPath, readConfig, writeConfig } from '../config-file.ts'
 import { UsageError } from '../exit.ts'
 import { examples } from '../options.ts'
 import { printItem } from '../output.ts'
-import { readSecret } from '../prompt.ts'
 import { plain } from '../text.ts'
+
+type Login = { username?: string; apiKey?: boolean; totp?: boolean; recoveryCode?: boolean }
 
 export function addAuth(program: Command, cli: Cli): void {
   examples(
@@ -14,37 +16,60 @@ export function addAuth(program: Command, cli: Cli): void {
       .command('login')
       .description('sign in, and save the credential for later commands (file mode 0600)')
       .option('--username <name>', 'sign in with a password, asked for or read from stdin')
+      .option('--totp', 'ask for a code of the authenticator app too; on stdin the line after the password')
+      .option('--recovery-code', 'ask for a recovery code in its place; each works once')
       .option('--api-key', 'save an API key instead, asked for or read from stdin')
-      .action((options: { username?: string; apiKey?: boolean }) => login(cli, options)),
+      .action((options: Login) => login(cli, options)),
     'login --url https://control.example --username admin',
+    'login --username admin --totp',
     'login --url https://control.example --api-key < key.txt',
   )
-  program
-    .command('logout')
-    .description('end the session and forget the saved credential')
-    .action(() => logout(cli))
-  program
-    .command('whoami')
-    .description('who is calling, and what they may do')
-    .action(async () => printItem(cli, await (await cli.client()).me({ query: cli.scope })))
+  examples(
+    program
+      .command('logout')
+      .description('end the session and forget the saved credential')
+      .action(() => logout(cli)),
+    'logout',
+  )
+  examples(
+    program
+      .command('whoami')
+      .description('who is calling, and what they may do')
+      .action(async () => printItem(cli, await (await cli.client()).me({ query: cli.scope }))),
+    'whoami',
+    'whoami --json | jq .session',
+  )
 }
 
-async function login(cli: Cli, { username, apiKey }: { username?: string; apiKey?: boolean }): Promise<void> {
+async function login(cli: Cli, { username, apiKey, totp, recoveryCode }: Login): Promise<void> {
   const url = cli.url ?? (cli.env.HOLDFAST_URL || (await readConfig(cli.env)).url)
   if (url === undefined) throw new UsageError('Which server? Add --url.')
   if ((username === undefined) === (apiKey !== true)) throw new UsageError('Add either --username or --api-key.')
+  if (totp && recoveryCode) throw new UsageError('Add either --totp or --recovery-code.')
+  if (apiKey && (totp || recoveryCode)) throw new UsageError('An API key has no second factor.')
   warnOfPlainHttp(cli, url)
   if (username === undefined) {
-    const key = await readSecret(cli.input, cli.errors, 'API key')
+    const key = await cli.prompt.secret('API key')
     const { tenant_name } = await createAdmin({ baseUrl: url, apiKey: key }).me()
     await writeConfig(cli.env, { url, api_key: key })
     cli.note(`The API key works in tenant ${plain(tenant_name)}; it is saved in ${configPath(cli.env)}.`)
     return
   }
-  const password = await readSecret(cli.input, cli.errors, 'Password')
-  const { cookie, user, expiresAt } = await signIn({ baseUrl: url, username, password })
+  const given = {
+    password: await cli.prompt.secret('Password'),
+    totp: totp ? await cli.prompt.code('Code of the authenticator app') : undefined,
+    recovery_code: recoveryCode ? await cli.prompt.secret('Recovery code') : undefined,
+  }
+  const signedIn = await signIn({ baseUrl: url, username, ...given }).catch((error: unknown) => {
+    // Whatever was wrong the server says the same, so this may be it and may not.
+    if (error instanceof ApiError && error.status === 401 && !totp && !recoveryCode)
+      cli.hint('If the account has an authenticator app, add --totp.')
+    throw error
+  })
+  const { cookie, user, expiresAt, requiredAction } = signedIn
   await writeConfig(cli.env, { url, session: { cookie, username: user.username, expires_at: expiresAt } })
   cli.note(`Signed in as ${plain(user.username)} until ${expiresAt}.`)
+  if (requiredAction) cli.note(owedText[requiredAction])
 }
 
 /** The saved credential goes first: it is forgotten even when the server can't be told. */

@@ -2,6 +2,7 @@ import type { Contract, Output } from '@holdfast/contract'
 import { platforms } from '@holdfast/contract/enrollment'
 import type { Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
+import { UsageError } from '../exit.ts'
 import { choice, examples, limit, reason } from '../options.ts'
 import { type Column, printItem, printList } from '../output.ts'
 import { jsonText } from '../text.ts'
@@ -49,16 +50,30 @@ export function addDevice(program: Command, cli: Cli): void {
     'device list --status pending',
     'device list --json --limit 10000 | jq -r .device_id',
   )
-  device
-    .command('show <device_id>')
+  examples(device.command('show <device_id>'), 'device show dev_01jxz3c9dqf7vr2m8k4s6t0b5w')
     .description('one device')
     .action(async (device_id: string) =>
       printItem(cli, await (await cli.client()).getDevice({ params: { device_id }, query: cli.scope })),
     )
+  examples(
+    reason(device.command('update <device_id>').description('change what is known of a device'))
+      .option('--name <name>')
+      .option('--tag <tag...>', 'the tags it has from now on')
+      .option('--no-tag', 'no tags')
+      .addOption(choice('--channel <channel>', 'where its policy comes from', ['auto', 'canary', 'stable']))
+      .option('--user <user_id>', 'the user it belongs to')
+      .option('--no-user', 'it belongs to nobody')
+      .action((device_id: string, options: Update) => update(cli, device_id, options)),
+    'device update dev_01jxz3c9dqf7vr2m8k4s6t0b5w --channel canary --tag laptop test',
+    'device update dev_01jxz3c9dqf7vr2m8k4s6t0b5w --no-user',
+  )
   for (const [operation, description] of Object.entries(operations) as [keyof typeof operations, string][])
-    reason(device.command(`${operation} <device_id...>`).description(description)).action(
-      (ids: string[], options: { reason?: string }) => change(cli, operation, ids, options.reason),
-    )
+    reason(
+      examples(
+        device.command(`${operation} <device_id...>`),
+        `device ${operation} dev_01jxz3c9dqf7vr2m8k4s6t0b5w`,
+      ).description(description),
+    ).action((ids: string[], options: { reason?: string }) => change(cli, operation, ids, options.reason))
   examples(
     reason(device.command('revoke <device_id...>').description('shut a device out for good'))
       .option('--yes', 'do not ask')
@@ -68,6 +83,23 @@ export function addDevice(program: Command, cli: Cli): void {
       }),
     'device revoke dev_01jxz3c9dqf7vr2m8k4s6t0b5w --reason stolen',
   )
+}
+
+type Update = {
+  name?: string
+  tag?: string[] | false
+  channel?: Device['channel']
+  user?: string | false
+  reason?: string
+}
+
+async function update(cli: Cli, device_id: string, { name, tag, channel, user, reason: why }: Update): Promise<void> {
+  const fields = given({ name, channel, tags: tag === false ? [] : tag, user_id: user === false ? null : user })
+  if (Object.keys(fields).length === 0) throw new UsageError('Nothing to change; see: holdfast device update --help')
+  const body = { operation: 'update', device_id, device: fields, ...given({ reason: why }) } as const
+  const answer = await (await cli.client()).changeDevice({ body, query: cli.scope })
+  if (!answer.changed) cli.note('It was so before.')
+  printItem(cli, answer.device)
 }
 
 type Operation = keyof typeof operations | 'revoke'

@@ -7,7 +7,6 @@ import { readConfig } from '../config-file.ts'
 import { UsageError } from '../exit.ts'
 import { choice, examples } from '../options.ts'
 import { printItem } from '../output.ts'
-import { readSecret } from '../prompt.ts'
 import { jsonText, plain } from '../text.ts'
 
 type Platform = (typeof platforms)[number]
@@ -49,7 +48,7 @@ async function enroll(cli: Cli, options: { state: string; name: string; platform
   warnOfPlainHttp(cli, baseUrl)
   const store = fileStore(options.state)
   if (await store.load()) throw new UsageError(`${options.state} holds a device already.`)
-  const token = await readSecret(cli.input, cli.errors, 'Enrollment token')
+  const token = await cli.prompt.secret('Enrollment token')
   const { name, platform } = options
   const device = await enrollDevice({ baseUrl, token, device: { name, platform }, store })
   const { deviceId, tenantId, expiresAt } = device.state

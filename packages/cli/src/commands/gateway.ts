@@ -43,7 +43,35 @@ export function addGateway(program: Command, cli: Cli): void {
       .action((name: string, options: Create) => create(cli, name, options)),
     'gateway create gw1 --pool gwp_01jxz3c9dqf7vr2m8k4s6t0b5w --endpoint gw1.example:51820/udp',
   )
-  reason(gateway.command('drain <gateway_id>').description('take a gateway out for new sessions'))
+  examples(
+    gateway
+      .command('show <gateway_id>')
+      .description('one gateway')
+      .action(async (gateway_id: string) =>
+        printItem(cli, await (await cli.client()).getGateway({ params: { gateway_id }, query: cli.scope })),
+      ),
+    'gateway show gwy_01jxz3c9dqf7vr2m8k4s6t0b5w',
+  )
+  examples(
+    gateway
+      .command('delete <gateway_id>')
+      .description('delete a gateway; its secret stops working and its sessions end')
+      .option('--yes', 'do not ask')
+      .action(async (gateway_id: string, { yes }: { yes?: boolean }) => {
+        await cli.sure(yes, `Delete ${gateway_id}?`)
+        const { changed } = await (await cli.client()).deleteGateway({ params: { gateway_id }, query: cli.scope })
+        if (cli.json) printItem(cli, { gateway_id, changed })
+        else cli.say(`${gateway_id}  deleted${changed ? '' : '  (as before)'}`)
+      }),
+    'gateway delete gwy_01jxz3c9dqf7vr2m8k4s6t0b5w --yes',
+  )
+  reason(
+    examples(
+      gateway.command('drain <gateway_id>'),
+      'gateway drain gwy_01jxz3c9dqf7vr2m8k4s6t0b5w --reason "kernel update"',
+      'gateway drain gwy_01jxz3c9dqf7vr2m8k4s6t0b5w --undo',
+    ).description('take a gateway out for new sessions'),
+  )
     .option('--undo', 'put it back')
     .action(async (gateway_id: string, options: { undo?: boolean; reason?: string }) => {
       const body = { draining: options.undo !== true, ...given({ reason: options.reason }) }
@@ -52,8 +80,10 @@ export function addGateway(program: Command, cli: Cli): void {
       if (!answer.changed) cli.note('It was so before.')
       printItem(cli, answer.gateway)
     })
-  gateway
-    .command('rotate-secret <gateway_id>')
+  examples(
+    gateway.command('rotate-secret <gateway_id>'),
+    'gateway rotate-secret gwy_01jxz3c9dqf7vr2m8k4s6t0b5w > secret.txt',
+  )
     .description('give a gateway a new secret, printed once; the old one works until the first use of the new one')
     .action(async (gateway_id: string) => {
       const answer = await (await cli.client()).rotateGatewaySecret({ params: { gateway_id }, query: cli.scope })

@@ -14,15 +14,14 @@ const columns: readonly Column<Group>[] = [
 
 export function addGroup(program: Command, cli: Cli): void {
   const group = program.command('group').description('groups of users')
-  limit(group.command('list').description('list groups'))
+  limit(examples(group.command('list'), 'group list --q eng').description('list groups'))
     .option('--q <prefix>', 'name starts with')
     .action(async ({ limit: most, q }: { limit: number; q?: string }) => {
       const client = await cli.client()
       const query = { ...given({ q }), ...cli.scope }
       await printList(cli, most, columns, (page) => client.listGroups({ query: { ...query, ...page } }))
     })
-  group
-    .command('create <name>')
+  examples(group.command('create <name>'), 'group create engineering --member usr_01jxz3c9dqf7vr2m8k4s6t0b5w')
     .description('create a group')
     .option('--description <text>')
     .option('--member <user_id...>', 'users in it')
@@ -44,8 +43,10 @@ export function addGroup(program: Command, cli: Cli): void {
       .action((id: string, users: string[]) => move(id, { add_members: users })),
     'group add grp_01jxz3c9dqf7vr2m8k4s6t0b5w usr_01jxz3c9dqf7vr2m8k4s6t0b5w',
   )
-  group
-    .command('remove <group_id> <user_id...>')
+  examples(
+    group.command('remove <group_id> <user_id...>'),
+    'group remove grp_01jxz3c9dqf7vr2m8k4s6t0b5w usr_01jxz3c9dqf7vr2m8k4s6t0b5w',
+  )
     .description('remove users from a group')
     .action((id: string, users: string[]) => move(id, { remove_members: users }))
 }

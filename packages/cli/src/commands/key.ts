@@ -33,20 +33,23 @@ export function addKey(program: Command, cli: Cli): void {
       }),
     'key create ci --role auditor --expires-in 90d > key.txt',
   )
-  limit(key.command('list').description('list API keys'))
+  limit(examples(key.command('list'), 'key list --status active').description('list API keys'))
     .addOption(choice('--status <status>', 'only these', ['active', 'expired', 'revoked']))
     .action(async ({ limit: most, status }: { limit: number; status?: Key['status'] }) => {
       const client = await cli.client()
       const query = { ...given({ status }), ...cli.scope }
       await printList(cli, most, columns, (page) => client.listApiKeys({ query: { ...query, ...page } }))
     })
-  reason(key.command('revoke <key_id>').description('revoke an API key')).action(
-    async (key_id: string, options: { reason?: string }) => {
-      const client = await cli.client()
-      const body = given({ reason: options.reason })
-      const answer = await client.revokeApiKey({ params: { key_id }, body, query: cli.scope })
-      if (!answer.changed) cli.note('It was revoked before.')
-      printItem(cli, answer.api_key)
-    },
-  )
+  reason(
+    examples(
+      key.command('revoke <key_id>'),
+      'key revoke key_01jxz3c9dqf7vr2m8k4s6t0b5w --reason "no longer used"',
+    ).description('revoke an API key'),
+  ).action(async (key_id: string, options: { reason?: string }) => {
+    const client = await cli.client()
+    const body = given({ reason: options.reason })
+    const answer = await client.revokeApiKey({ params: { key_id }, body, query: cli.scope })
+    if (!answer.changed) cli.note('It was revoked before.')
+    printItem(cli, answer.api_key)
+  })
 }

@@ -38,8 +38,10 @@ export function addNotification(program: Command, cli: Cli): void {
       }),
     'notification list --severity critical',
   )
-  notification
-    .command('acknowledge <notification_id>')
+  examples(
+    notification.command('acknowledge <notification_id>'),
+    'notification acknowledge ntf_01jxz3c9dqf7vr2m8k4s6t0b5w',
+  )
     .description('take a notification out of the inbox')
     .action(async (notification_id: string) => {
       const client = await cli.client()

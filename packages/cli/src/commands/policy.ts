@@ -35,7 +35,11 @@ export function addPolicy(program: Command, cli: Cli): void {
       .action((file: string, options: Publish) => publish(cli, file, options)),
     'policy publish policy.json --channel canary --percent 10 --note "wiki for everyone"',
   )
-  limit(policy.command('list').description('list published versions, newest first'))
+  limit(
+    examples(policy.command('list'), 'policy list --channel stable --limit 5').description(
+      'list published versions, newest first',
+    ),
+  )
     .addOption(choice('--channel <channel>', 'of this channel', channels))
     .action(async ({ limit: most, channel }: { limit: number; channel?: Bundle['channel'] }) => {
       const client = await cli.client()
@@ -58,8 +62,7 @@ export function addPolicy(program: Command, cli: Cli): void {
       }),
     'policy show pol_01jxz3c9dqf7vr2m8k4s6t0b5w --document > policy.json',
   )
-  policy
-    .command('validate <file>')
+  examples(policy.command('validate <file>'), 'policy validate policy.json')
     .description('check a document and run its tests; exit code 1 when it is not in order')
     .action((file: string) => validate(cli, file))
   examples(

@@ -23,10 +23,12 @@ type Create = {
 
 export function addPool(program: Command, cli: Cli): void {
   const pool = program.command('pool').description('gateway pools')
-  limit(pool.command('list').description('list pools')).action(async ({ limit: most }: { limit: number }) => {
-    const client = await cli.client()
-    await printList(cli, most, columns, (page) => client.listGatewayPools({ query: { ...page, ...cli.scope } }))
-  })
+  limit(examples(pool.command('list'), 'pool list').description('list pools')).action(
+    async ({ limit: most }: { limit: number }) => {
+      const client = await cli.client()
+      await printList(cli, most, columns, (page) => client.listGatewayPools({ query: { ...page, ...cli.scope } }))
+    },
+  )
   examples(
     pool
       .command('create <name>')

@@ -62,21 +62,23 @@ export function addToken(program: Command, cli: Cli): void {
       }),
     'token list --status active',
   )
-  token
-    .command('show <token_id>')
+  examples(token.command('show <token_id>'), 'token show tok_01jxz3c9dqf7vr2m8k4s6t0b5w')
     .description('one token')
     .action(async (token_id: string) =>
       printItem(cli, await (await cli.client()).getToken({ params: { token_id }, query: cli.scope })),
     )
-  reason(token.command('revoke <token_id>').description('revoke a token')).action(
-    async (token_id: string, options: { reason?: string }) => {
-      const client = await cli.client()
-      const body = given({ reason: options.reason })
-      const answer = await client.revokeToken({ params: { token_id }, query: cli.scope, body })
-      if (!answer.changed) cli.note('It was revoked before.')
-      printItem(cli, answer.enrollment_token)
-    },
-  )
+  reason(
+    examples(
+      token.command('revoke <token_id>'),
+      'token revoke tok_01jxz3c9dqf7vr2m8k4s6t0b5w --reason "posted in a chat"',
+    ).description('revoke a token'),
+  ).action(async (token_id: string, options: { reason?: string }) => {
+    const client = await cli.client()
+    const body = given({ reason: options.reason })
+    const answer = await client.revokeToken({ params: { token_id }, query: cli.scope, body })
+    if (!answer.changed) cli.note('It was revoked before.')
+    printItem(cli, answer.enrollment_token)
+  })
 }
 
 async function create(cli: Cli, options: Create): Promise<void> {

@@ -1,18 +1,26 @@
 import type { Contract, Output } from '@holdfast/contract'
+import { roleNames } from '@holdfast/contract/vocabulary'
 import type { Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
-import { choice, examples, limit } from '../options.ts'
+import { UsageError } from '../exit.ts'
+import { choice, examples, limit, reason } from '../options.ts'
 import { type Column, printItem, printList } from '../output.ts'
+import { countText, jsonText } from '../text.ts'
+import { addUserPassword } from './user-password.ts'
 
 type User = Output<Contract['getUser']>
 const columns: readonly Column<User>[] = [
   ['USER', (u) => u.user_id],
   ['USERNAME', (u) => u.username],
   ['NAME', (u) => u.display_name],
-  ['STATUS', (u) => u.status],
+  ['STATUS', (u) => stateOf(u)],
   ['ROLES', (u) => u.roles],
+  ['2ND FACTOR', (u) => (u.mfa.enabled ? 'yes' : null)],
   ['LAST LOGIN', (u) => u.last_login_at],
 ]
+const stateOf = ({ status, locked_until }: User): string => (locked_until === null ? status : `${status}, locked`)
+
+type Filter = { status?: User['status']; group?: string; role?: User['roles'][number]; mfa?: 'yes' | 'no'; q?: string }
 
 export function addUser(program: Command, cli: Cli): void {
   const user = program.command('user').description('users')
@@ -20,14 +28,26 @@ export function addUser(program: Command, cli: Cli): void {
     limit(user.command('list').description('list users'))
       .addOption(choice('--status <status>', 'only these', ['active', 'suspended']))
       .option('--group <group_id>', 'in this group')
+      .addOption(choice('--role <role>', 'who hold this role', roleNames))
+      .addOption(choice('--mfa <yes|no>', 'with, or without, a second factor', ['yes', 'no']))
       .option('--q <prefix>', 'name starts with')
-      .action(async (options: { limit: number; status?: User['status']; group?: string; q?: string }) => {
-        const { limit: most, group, ...rest } = options
+      .action(async ({ limit: most, group, mfa, ...rest }: Filter & { limit: number }) => {
         const client = await cli.client()
-        const query = { ...given({ ...rest, group_id: group }), ...cli.scope }
+        const wanted = { ...rest, group_id: group, mfa: mfa === undefined ? undefined : mfa === 'yes' }
+        const query = { ...given(wanted), ...cli.scope }
         await printList(cli, most, columns, (page) => client.listUsers({ query: { ...query, ...page } }))
       }),
     'user list --q anna',
+    'user list --role tenant_admin --mfa no',
+  )
+  examples(
+    user
+      .command('show <user_id>')
+      .description('one user')
+      .action(async (user_id: string) =>
+        printItem(cli, await (await cli.client()).getUser({ params: { user_id }, query: cli.scope })),
+      ),
+    'user show usr_01jxz3c9dqf7vr2m8k4s6t0b5w',
   )
   examples(
     user
@@ -45,4 +65,90 @@ export function addUser(program: Command, cli: Cli): void {
       }),
     'user create anna --email anna@example.com --display-name "Anna Berg"',
   )
+  examples(
+    reason(user.command('update <user_id>').description('change a user; what is not named stays'))
+      .option('--username <name>')
+      .option('--email <address>')
+      .option('--no-email', 'no address')
+      .option('--display-name <name>')
+      .option('--group <group_id...>', 'the groups to be in from now on')
+      .option('--no-group', 'no groups')
+      .action((user_id: string, options: Update) => update(cli, user_id, options)),
+    'user update usr_01jxz3c9dqf7vr2m8k4s6t0b5w --email anna@example.com --display-name "Anna Berg"',
+    'user update usr_01jxz3c9dqf7vr2m8k4s6t0b5w --no-group',
+  )
+  for (const [operation, description] of Object.entries(moves) as [Move, string][])
+    examples(
+      reason(user.command(`${operation} <user_id...>`).description(description)).action(
+        (ids: string[], options: { reason?: string }) => change(cli, operation, ids, options.reason),
+      ),
+      `user ${operation} usr_01jxz3c9dqf7vr2m8k4s6t0b5w`,
+    )
+  examples(
+    reason(
+      user
+        .command('delete <user_id...>')
+        .description('delete users for good: their sessions end, and their devices stop'),
+    )
+      .option('--yes', 'do not ask')
+      .action(async (ids: string[], options: { reason?: string; yes?: boolean }) => {
+        await cli.sure(options.yes, `Deleting is final. Delete ${ids.join(', ')}?`)
+        await change(cli, 'delete', ids, options.reason)
+      }),
+    'user delete usr_01jxz3c9dqf7vr2m8k4s6t0b5w --reason "left the company"',
+  )
+  addUserPassword(user, cli)
+}
+
+const moves = {
+  suspend: 'shut users out: their sessions end, and their devices stop until they are reactivated',
+  reactivate: 'let suspended users in again',
+  unlock: 'unlock accounts that failed sign-ins have locked',
+} as const
+type Move = keyof typeof moves
+
+async function change(cli: Cli, operation: Move | 'delete', ids: string[], why: string | undefined): Promise<void> {
+  const client = await cli.client()
+  for (const user_id of ids) {
+    const input = { body: { user_id, ...given({ reason: why }) }, query: cli.scope }
+    const { changed, user, ended } = await carryOut()
+    const about = [
+      operation === 'delete' ? 'deleted' : stateOf(user),
+      ...(ended ? [countText(ended, 'session', 'ended')] : []),
+    ]
+    cli.say(cli.json ? jsonText(user) : `${user.user_id}  ${about.join(', ')}${changed ? '' : '  (as before)'}`)
+
+    async function carryOut(): Promise<{ changed: boolean; user: User; ended?: number }> {
+      if (operation === 'suspend') {
+        const answer = await client.suspendUser(input)
+        return { ...answer, ended: answer.sessions_terminated }
+      }
+      if (operation === 'reactivate') return client.reactivateUser(input)
+      if (operation === 'unlock') return client.unlockUser(input)
+      return client.changeUser({ ...input, body: { operation, ...input.body } })
+    }
+  }
+}
+
+type Update = {
+  username?: string
+  email?: string | false
+  displayName?: string
+  group?: string[] | false
+  reason?: string
+}
+
+async function update(cli: Cli, user_id: string, options: Update): Promise<void> {
+  const { username, email, displayName, group, reason: why } = options
+  const fields = given({
+    username,
+    email: email === false ? null : email,
+    display_name: displayName,
+    group_ids: group === false ? [] : group,
+  })
+  if (Object.keys(fields).length === 0) throw new UsageError('Nothing to change; see: holdfast user update --help')
+  const body = { operation: 'update', user_id, user: fields, ...given({ reason: why }) } as const
+  const answer = await (await cli.client()).changeUser({ body, query: cli.scope })
+  if (!answer.changed) cli.note('It was so before.')
+  printItem(cli, answer.user)
 }

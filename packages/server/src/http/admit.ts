@@ -24,7 +24,8 @@ export type Admission = {
   /** Where the credential may stand in the body (enrollment): authenticates once that is read. */
   authenticateBody: ((request: FastifyRequest) => Promise<void>) | undefined
 }
-export type Admit = (endpoint: Endpoint | undefined, request: FastifyRequest) => Promise<Admission>
+/** Throws 401, at once or later. */
+export type Admit = (endpoint: Endpoint | undefined, request: FastifyRequest) => Admission | Promise<Admission>
 
 export type AdmitDeps = {
   verifiers: Verifiers
@@ -46,7 +47,7 @@ const idNoun = {
 
 /** Authenticate → rate limit → permission, all before the body. */
 export function createAdmit(deps: AdmitDeps): Admit {
-  return async (endpoint, request) => {
+  return (endpoint, request) => {
     const incoming = incomingOf(endpoint, request, deps.trustedProxies)
     const admission: Admission = {
       actor: null,
@@ -58,28 +59,54 @@ export function createAdmit(deps: AdmitDeps): Admit {
       authenticateBody: undefined,
     }
     if (endpoint?.access.by === 'anyone') return admission
-    const takesTokenInBody =
-      endpoint?.access.by.includes('enrollment_token') && request.headers.authorization === undefined
-    const principal = await authenticate(deps.verifiers, request, incoming)
-    if (!principal) {
-      if (!takesTokenInBody || request.headers.cookie?.includes('holdfast_session')) throw unauthorized()
-      admission.authenticateBody = (r) => authenticateFromBody(deps, admission, incoming, r)
-      return admission
-    }
-    await settle(deps, admission, endpoint, request, principal)
-    return admission
+    const principal = authenticate(deps.verifiers, request, incoming)
+    return principal instanceof Promise
+      ? principal.then((p) => settle(deps, admission, endpoint, request, incoming, p))
+      : settle(deps, admission, endpoint, request, incoming, principal)
   }
 }
 
-async function settle(
+function settle(
   deps: AdmitDeps,
   admission: Admission,
   endpoint: Endpoint | undefined,
   request: FastifyRequest,
-  principal: Principal,
-): Promise<void> {
-  const actor = actorOf(principal, request, admission.sourceIp)
-  admission.actor = actor
+  incoming: Incoming,
+  principal: Principal | undefined,
+): Admission | Promise<Admission> {
+  if (!principal) {
+    admission.authenticateBody = tokenInBody(deps, admission, endpoint, request, incoming)
+    return admission
+  }
+  admission.actor = actorOf(principal, request, admission.sourceIp)
+  if (principal.kind === 'api_key' || principal.kind === 'session')
+    return settlePerson(deps, admission, endpoint, request, admission.actor)
+  if (endpoint) admission.refusal = refusalOf(deps, endpoint, request, principal)
+  return admission
+}
+
+/** Enrollment may bring its token in the body, where no other credential is given. Anyone else without one is 401. */
+function tokenInBody(
+  deps: AdmitDeps,
+  admission: Admission,
+  endpoint: Endpoint | undefined,
+  { headers }: FastifyRequest,
+  incoming: Incoming,
+): (request: FastifyRequest) => Promise<void> {
+  const takesToken = endpoint && endpoint.access.by !== 'anyone' && endpoint.access.by.includes('enrollment_token')
+  const hasOther = headers.authorization !== undefined || headers.cookie?.includes('holdfast_session')
+  if (!takesToken || !endpoint.body || hasOther) throw unauthorized()
+  return (request) => authenticateFromBody(deps, admission, incoming, request)
+}
+
+async function settlePerson(
+  deps: AdmitDeps,
+  admission: Admission,
+  endpoint: Endpoint | undefined,
+  request: FastifyRequest,
+  actor: Actor,
+): Promise<Admission> {
+  const { principal } = actor
   if (principal.kind === 'api_key') {
     const wait = await deps.limitKey(principal)
     if (wait > 0) throw new AppError('rate_limited', 'too many requests with this API key', { retryAfterSeconds: wait })
@@ -88,9 +115,9 @@ async function settle(
     // Awaited before the answer; a failure meanwhile must not end the process.
     admission.recorded.catch(() => {})
   }
-  if (!endpoint) return
-  admission.refusal = refusalOf(deps, endpoint, request, principal) ?? (await scopeTenant(deps, request, actor))
-  if (admission.refusal) await admission.recorded
+  if (endpoint)
+    admission.refusal = refusalOf(deps, endpoint, request, principal) ?? (await scopeTenant(deps, request, actor))
+  return admission
 }
 
 const owed: Record<RequiredAction, string> = {
@@ -175,29 +202,37 @@ function incomingOf(
   request: FastifyRequest,
   trusted: readonly string[],
 ): Incoming & { search: string } {
-  const [path = '', ...query] = request.url.split('?')
-  const parameters = new URLSearchParams(query.join('?'))
-  const scope: Incoming['scope'] = {}
-  for (const name of endpoint ? scopeParameters(endpoint) : []) {
-    const value = parameters.getAll(name)
-    if (value.length === 1) {
-      scope[name] = value[0]!
-      parameters.delete(name)
-    }
-  }
-  const forwarded = request.headers['x-forwarded-for']
-  const dpop = request.raw.headersDistinct.dpop
+  const { url, headers } = request
+  const mark = url.indexOf('?')
+  const { search, scope } = mark < 0 ? nothingAsked : readScope(endpoint, url.slice(mark + 1))
+  const forwarded = headers['x-forwarded-for']
   return {
     method: request.method,
-    url: request.url,
-    path,
-    search: parameters.toString(),
+    url,
+    path: mark < 0 ? url : url.slice(0, mark),
+    search,
     sourceIp: sourceIp(
       request.socket.remoteAddress ?? '',
       Array.isArray(forwarded) ? forwarded.join(',') : forwarded,
       trusted,
     ),
-    dpop: dpop?.length === 1 ? dpop[0] : dpop,
+    // Two headers arrive joined by a comma, which no proof contains.
+    dpop: headers.dpop,
     scope,
   }
+}
+
+const nothingAsked = { search: '', scope: {} }
+
+/** The parameters that the pipe reads itself, and the rest of the query. */
+function readScope(endpoint: Endpoint | undefined, query: string): { search: string; scope: Incoming['scope'] } {
+  const parameters = new URLSearchParams(query)
+  const scope: Incoming['scope'] = {}
+  for (const name of endpoint ? scopeParameters(endpoint) : []) {
+    const value = parameters.getAll(name)
+    if (value.length !== 1) continue
+    scope[name] = value[0]!
+    parameters.delete(name)
+  }
+  return { search: parameters.toString(), scope }
 }

@@ -1,6 +1,7 @@
 import { type ErrorCode, errorStatus } from '@holdfast/contract/vocabulary'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../kernel/app-error.ts'
+import type { Log } from '../kernel/log.ts'
 
 /** The one sentence of every 401: it does not say which part of the credential failed. */
 export const unauthorized = () => new AppError('unauthorized', 'missing or invalid credentials')
@@ -24,9 +25,14 @@ export function toAppError(e: unknown): AppError {
   })
 }
 
-export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+export function sendError(
+  log: Pick<Log, 'error'>,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
   const e = toAppError(error)
-  if (e.code === 'internal_error') request.log.error({ err: e.cause ?? e }, e.message)
+  if (e.code === 'internal_error') log.error({ err: e.cause ?? e, request_id: request.id }, e.message)
   if (e.retryAfterSeconds !== undefined) reply.header('retry-after', String(e.retryAfterSeconds))
   if (e.code === 'unauthorized') reply.header('www-authenticate', 'DPoP algs="ES256 Ed25519", Bearer')
   return reply

@@ -20,7 +20,7 @@ export function registerPages(http: FastifyInstance, { admit, pages }: { admit: 
   })
 
   http.get('/admin', async (request, reply) => {
-    const principal = await admit(undefined, request).then(
+    const principal = await Promise.try(admit, undefined, request).then(
       (admission) => admission.actor?.principal,
       (e: unknown) => {
         if (e instanceof AppError && e.code === 'unauthorized') return undefined

@@ -13,7 +13,7 @@ export function createQueryReader(schema: TSchema | undefined): (search: string)
   const validate = schema && createValidator(schema)
   return (search) => {
     const query: Record<string, unknown> = {}
-    for (const [name, text] of new URLSearchParams(search)) {
+    for (const [name, text] of search === '' ? [] : new URLSearchParams(search)) {
       const property = Object.hasOwn(properties, name) ? properties[name] : undefined
       if (!property) fail('bad_request', `${name.slice(0, 64)}: is not a parameter of this route`)
       if (text.includes('\0')) fail('bad_request', `${name}: contains the character NUL`)

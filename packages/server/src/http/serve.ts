@@ -1,8 +1,9 @@
 import { type Contract, type Endpoint, type Given, type Operation, type Output, operations } from '@holdfast/contract'
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Actor, Principal } from '../kernel/actor.ts'
 import { AppError, fail } from '../kernel/app-error.ts'
 import { newUuid } from '../kernel/ids.ts'
+import type { Log } from '../kernel/log.ts'
 import type { Admission, Admit } from './admit.ts'
 import { Answer } from './answer.ts'
 import { sendError, toAppError, unauthorized } from './error-response.ts'
@@ -35,9 +36,10 @@ export type RequestFacts = {
 export type Handlers = {
   [K in Operation]: (
     call: Caller<Contract[K]> & Given<Contract[K]> & { request: RequestFacts },
-  ) => Promise<Output<Contract[K]> | Answer<Output<Contract[K]>>>
+  ) => Result<Contract[K]> | Promise<Result<Contract[K]>>
 }
-type AnyHandler = (call: object) => Promise<unknown>
+type Result<E extends Endpoint> = Output<E> | Answer<Output<E>>
+type AnyHandler = (call: object) => unknown
 
 export type HttpDeps = {
   handlers: Handlers
@@ -46,7 +48,7 @@ export type HttpDeps = {
   /** Refuses a session that has shown no one-time code lately, where the tenant asks for one. */
   requireStepUp: (actor: Actor) => Promise<void>
   recordRefusal: (actor: Actor, kind: NonNullable<Endpoint['audit']>, error: AppError) => Promise<void>
-  logger: false | { level: string; stream?: { write: (line: string) => void } }
+  log: Pick<Log, 'error'>
   https?: { cert: Buffer; key: Buffer }
 }
 
@@ -60,12 +62,8 @@ const securityHeaders = {
 /** The one pipe: authenticate, rate limit, permission before the body is read; then validate; then the handler. */
 export function createHttp(deps: HttpDeps): FastifyInstance {
   const http = Fastify({
-    logger: deps.logger && {
-      ...deps.logger,
-      serializers: { req: (r: FastifyRequest) => ({ method: r.method, path: r.url.split('?')[0] }) },
-      redact: ['headers', 'req.headers'],
-    },
-    logController: new LogController({ disableRequestLogging: true }),
+    // Errors are logged by `sendError`; a logger of its own for every request would cost a poll more than its answer.
+    logger: false,
     genReqId: () => newUuid(),
     bodyLimit: 1024 * 1024,
     exposeHeadRoutes: false,
@@ -83,12 +81,15 @@ export function createHttp(deps: HttpDeps): FastifyInstance {
   // A client that takes longer to say what it wants holds a connection for nothing.
   http.server.headersTimeout = 10_000
   http.decorateRequest('admission', null)
-  http.addHook('onRequest', async (request, reply) => {
-    reply.headers({ ...securityHeaders, 'x-request-id': request.id })
-    if (request.is404) throw await unknownRoute(deps, request)
+  http.addHook('onRequest', (request, reply, done) => {
+    reply.headers(securityHeaders).header('x-request-id', request.id)
+    if (request.is404) unknownRoute(deps, request).then(done, done)
+    else done()
   })
-  http.setErrorHandler((error, request, reply) => sendError(error, request, reply))
-  http.setNotFoundHandler((request, reply) => sendError(new AppError('not_found', 'no such route'), request, reply))
+  http.setErrorHandler((error, request, reply) => sendError(deps.log, error, request, reply))
+  http.setNotFoundHandler((request, reply) =>
+    sendError(deps.log, new AppError('not_found', 'no such route'), request, reply),
+  )
   registerBodyReaders(http)
   for (const [name, endpoint] of operations) {
     http.route({
@@ -103,60 +104,72 @@ export function createHttp(deps: HttpDeps): FastifyInstance {
   return http
 }
 
-/** Hooks and handler of one endpoint. */
+/**
+ * Hooks and handler of one endpoint. What can be answered at once is: a warm poll passes from its first byte to its last
+ * without a promise.
+ */
 function runEndpoint(deps: HttpDeps, name: Operation, endpoint: Endpoint) {
   const handler = deps.handlers[name] as AnyHandler
   const validateParams = endpoint.params && createValidator(endpoint.params)
   const validateBody = endpoint.body && createValidator(endpoint.body)
   const readQuery = createQueryReader(endpoint.query)
+  const isRead = endpoint.method === 'GET'
 
-  const refuse = async (request: FastifyRequest, error: AppError) => {
-    const actor = request.admission?.actor
-    if (actor && endpoint.audit && error.code !== 'unauthorized' && error.code !== 'rate_limited')
-      await deps.recordRefusal(actor, endpoint.audit, error)
+  const callOf = (request: FastifyRequest, reply: FastifyReply, admission: Admission) => {
+    validateParams?.(request.params)
+    const query = readQuery(admission.search)
+    const body = endpoint.body ? (request.body === undefined ? {} : request.body) : unexpectedBody(request.body)
+    validateBody?.(body)
+    const { actor } = admission
+    return { actor, params: request.params, query, body, request: factsOf(request, reply, admission) }
   }
-  const guarded = async <T>(request: FastifyRequest, work: () => T | Promise<T>): Promise<T> => {
-    try {
-      return await work()
-    } catch (e) {
-      const error = toAppError(e)
-      await refuse(request, error)
-      throw error
-    }
+  async function change(request: FastifyRequest, reply: FastifyReply, admission: Admission): Promise<unknown> {
+    if (admission.authenticateBody) await admission.authenticateBody(request)
+    const call = callOf(request, reply, admission)
+    if (call.actor && needsStepUp(endpoint, call.body)) await deps.requireStepUp(call.actor)
+    return deps.idempotency.run(endpoint, request, call.actor, async () => handler(call))
+  }
+  async function sendLater(reply: FastifyReply, admission: Admission, result: unknown): Promise<void> {
+    const answer = await result
+    await admission.recorded
+    send(endpoint, reply, answer)
   }
 
   return {
-    onRequest: (request: FastifyRequest) =>
-      guarded(request, async () => {
-        request.admission = await deps.admit(endpoint, request)
-        if (request.admission.refusal) throw request.admission.refusal
-      }),
-    errorHandler: async (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-      // What the body reader refused has not passed through `guarded`.
-      if (!(error instanceof AppError) || error.code === 'bad_request')
-        await refuse(request, toAppError(error)).catch(() => {})
-      return sendError(error, request, reply)
+    onRequest: (request: FastifyRequest, _reply: FastifyReply, done: (e?: Error) => void) => {
+      const settle = (admission: Admission) => {
+        request.admission = admission
+        done(admission.refusal)
+      }
+      try {
+        const admission = deps.admit(endpoint, request)
+        if (admission instanceof Promise) admission.then(settle, done)
+        else settle(admission)
+      } catch (e) {
+        done(e as Error)
+      }
     },
-    handler: (request: FastifyRequest, reply: FastifyReply) =>
-      guarded(request, async () => {
-        const admission = request.admission ?? fail('internal_error', 'unexpected server error')
-        if (admission.authenticateBody) await admission.authenticateBody(request)
-        validateParams?.(request.params)
-        const query = readQuery(admission.search)
-        const body = endpoint.body ? (request.body === undefined ? {} : request.body) : unexpectedBody(request.body)
-        validateBody?.(body)
-        if (admission.actor && needsStepUp(endpoint, body)) await deps.requireStepUp(admission.actor)
-        const call = {
-          actor: admission.actor,
-          params: request.params,
-          query,
-          body,
-          request: factsOf(request, reply, admission),
-        }
-        const result = await deps.idempotency.run(endpoint, request, admission.actor, () => handler(call))
-        await admission.recorded
-        return send(endpoint, reply, result)
-      }),
+    handler: (request: FastifyRequest, reply: FastifyReply): Promise<void> | undefined => {
+      const admission = request.admission ?? fail('internal_error', 'unexpected server error')
+      const result = isRead ? handler(callOf(request, reply, admission)) : change(request, reply, admission)
+      if (result instanceof Promise || admission.recorded) return sendLater(reply, admission, result)
+      send(endpoint, reply, result)
+      return undefined
+    },
+    /** Every refusal passes here, wherever it was made: a refused write is put on record, then answered. */
+    errorHandler: async (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => {
+      const error = toAppError(thrown)
+      const admission = request.admission
+      const silent = error.code === 'unauthorized' || error.code === 'rate_limited'
+      try {
+        await admission?.recorded
+        if (admission?.actor && endpoint.audit && !silent)
+          await deps.recordRefusal(admission.actor, endpoint.audit, error)
+      } catch (e) {
+        return sendError(deps.log, error.code === 'internal_error' ? error : e, request, reply)
+      }
+      return sendError(deps.log, error, request, reply)
+    },
   }
 }
 
@@ -165,12 +178,19 @@ const needsStepUp = ({ stepUp }: Endpoint, body: unknown): boolean =>
   stepUp !== undefined &&
   Object.entries(stepUp).every(([field, value]) => (body as Record<string, unknown>)[field] === value)
 
-function send(endpoint: Endpoint, reply: FastifyReply, result: unknown): FastifyReply {
-  const answer = result instanceof Answer ? result : new Answer(result)
-  reply.code(answer.status ?? endpoint.status ?? 200).headers(answer.headers)
-  if (answer.body === null) return reply.send()
-  if (!reply.hasHeader('content-type')) reply.header('content-type', 'application/json; charset=utf-8')
-  return reply.send(answer.body)
+const json = 'application/json; charset=utf-8'
+
+function send(endpoint: Endpoint, reply: FastifyReply, result: unknown): void {
+  if (!(result instanceof Answer)) {
+    void reply
+      .code(endpoint.status ?? 200)
+      .header('content-type', json)
+      .send(result)
+    return
+  }
+  void reply.code(result.status ?? endpoint.status ?? 200)
+  if (result.body !== null && !('content-type' in result.headers)) void reply.header('content-type', json)
+  void reply.headers(result.headers).send(result.body ?? undefined)
 }
 
 function factsOf(request: FastifyRequest, reply: FastifyReply, admission: Admission): RequestFacts {
@@ -191,8 +211,8 @@ function factsOf(request: FastifyRequest, reply: FastifyReply, admission: Admiss
 
 /** Without a valid credential every path is 401, known or not. */
 async function unknownRoute(deps: HttpDeps, request: FastifyRequest): Promise<AppError> {
-  const known = await deps.admit(undefined, request).then(
-    (a) => a.actor !== null,
+  const known = await Promise.try(deps.admit, undefined, request).then(
+    (admission) => admission.actor !== null,
     () => false,
   )
   return known ? new AppError('not_found', 'no such route') : unauthorized()
@@ -200,5 +220,5 @@ async function unknownRoute(deps: HttpDeps, request: FastifyRequest): Promise<Ap
 
 async function refuseUnknown(deps: HttpDeps, request: FastifyRequest, reply: FastifyReply): Promise<void> {
   reply.headers({ ...securityHeaders, 'x-request-id': request.id })
-  sendError(await unknownRoute(deps, request), request, reply)
+  sendError(deps.log, await unknownRoute(deps, request), request, reply)
 }

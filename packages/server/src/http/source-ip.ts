@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net'
 import { canonicalAddress, isWithin } from '../kernel/cidr.ts'
 
 /**
@@ -5,6 +6,7 @@ import { canonicalAddress, isWithin } from '../kernel/cidr.ts'
  * X-Forwarded-For that is not one.
  */
 export function sourceIp(socketAddress: string, forwardedFor: string | undefined, trusted: readonly string[]): string {
+  if (isIPv4(socketAddress) && !forwardedFor) return socketAddress
   let address = canonicalAddress(socketAddress) ?? socketAddress
   if (trusted.length === 0 || !forwardedFor) return address
   for (const hop of forwardedFor

@@ -1,10 +1,6 @@
 import { Logger, parseCrontab, run } from 'graphile-worker'
+import type { Log } from '../kernel/log.ts'
 
-export type Log = {
-  info: (o: object, message: string) => void
-  warn: (o: object, message: string) => void
-  error: (o: object, message: string) => void
-}
 /** Background work: idempotent, without input, run by one replica at a time. `cron` in the five fields of crontab(5), UTC. */
 export type Job = { name: string; cron: string; run: () => Promise<unknown> }
 

@@ -1,7 +1,12 @@
+import { AppError } from './app-error.ts'
+
+const tooMuch = () =>
+  new AppError('rate_limited', 'too much waits to be written; try again shortly', { retryAfterSeconds: 1 })
+
 /**
  * Many callers, few commits: what arrives while one batch is being written forms the next. Each caller's promise
  * settles with its batch, so an acknowledged item is a durable one; what `write` returns for an item is what its caller
- * gets. A queue at its bound refuses instead of growing.
+ * gets. A queue at its bound refuses (429) instead of growing.
  */
 export function createGroupCommit<T, R = void>(
   write: (batch: T[]) => Promise<readonly R[]>,
@@ -30,7 +35,7 @@ export function createGroupCommit<T, R = void>(
 
   return (item: T): Promise<R> =>
     new Promise((resolve, reject) => {
-      if (queue.length >= maxQueue) return reject(new Error('too much waits to be written'))
+      if (queue.length >= maxQueue) return reject(tooMuch())
       queue.push({ item, resolve, reject })
       // After the current turn of the loop: requests that arrived together share a batch.
       if (!writing) {

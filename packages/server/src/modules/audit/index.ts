@@ -11,6 +11,10 @@ export type Target = { type: string; id: string | null; name: string | null }
 export type Changed = Record<string, readonly [before: unknown, after: unknown]>
 type More = { target?: Target; changes?: Changed; details?: Record<string, unknown>; outcome?: EventRow['outcome'] }
 
+type NewEvent = {
+  [K in AuditKind]: { source: Source; kind: K; fields: AuditFields[K]; more?: More }
+}[AuditKind]
+
 export function createAudit({ db, pager, now }: { db: Database; pager: Pager; now: () => Date }) {
   const row = (source: Source, kind: AuditKind, fields: object, more: More): EventRow => ({
     tenant_id: source.tenantId,
@@ -43,17 +47,12 @@ export function createAudit({ db, pager, now }: { db: Database; pager: Pager; no
     record: async <K extends AuditKind>(tx: Tx, source: Source, kind: K, fields: AuditFields[K], more: More = {}) => {
       await insert(tx, [row(source, kind, fields, more)])
     },
-    /** Several events of one change, in one statement. */
-    recordAll: async <K extends AuditKind>(
-      tx: Tx,
-      source: Source,
-      kind: K,
-      events: { fields: AuditFields[K]; more?: More }[],
-    ) => {
+    /** Several events, each with its own source, in one statement. */
+    recordAll: async (tx: Tx, events: readonly NewEvent[]) => {
       if (events.length > 0)
         await insert(
           tx,
-          events.map((e) => row(source, kind, e.fields, e.more ?? {})),
+          events.map((e) => row(e.source, e.kind, e.fields, e.more ?? {})),
         )
     },
     /** What changes nothing but must be on record: settles once it is durable, together with others. */

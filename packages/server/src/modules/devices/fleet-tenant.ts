@@ -26,6 +26,8 @@ export type FleetDevice = {
   readonly posture: { facts: Record<string, unknown>; reported_at: number; verdict: PostureVerdict } | null
   /** The tenant's sequence number when this was read: the policy it selects is at least that new. */
   readonly seq: number
+  /** Left here by the policy module: what `by` last selected for this device. A changed device is another object. */
+  selected: { readonly by: object; readonly variant: object; readonly validUntil: number | null } | null
 }
 
 const none: readonly string[] = []
@@ -35,8 +37,9 @@ export class FleetTenant {
   readonly devices = new Map<string, FleetDevice>()
   readonly #devicesByUser = new Map<string, Set<string>>()
   readonly #users = new Map<string, { suspended: boolean; groupIds: readonly string[] }>()
-  // Equal lists are held once: thousands of devices share a user's groups or a token's tags.
+  // Equal lists and words are held once: thousands of devices share a user's groups, a platform, a version.
   readonly #lists = new Map<string, readonly string[]>()
+  readonly #words = new Map<string, string>()
   readonly tenantId: TenantId
   constructor(tenantId: TenantId) {
     this.tenantId = tenantId
@@ -67,13 +70,13 @@ export class FleetTenant {
     this.devices.set(row.device_id, {
       deviceId: row.device_id,
       tenantId: this.tenantId,
-      userId: row.user_id,
+      userId: row.user_id && this.#word(row.user_id),
       name: row.name,
-      platform: row.platform,
-      clientVersion: row.client_version,
-      status: row.status,
+      platform: this.#word(row.platform),
+      clientVersion: row.client_version && this.#word(row.client_version),
+      status: this.#word(row.status),
       usable: row.status === 'active' && (row.user_id === null || user?.suspended === false),
-      channel: row.channel,
+      channel: this.#word(row.channel),
       tags: this.#shared(row.tags),
       groupIds:
         row.group_ids.length === 0
@@ -90,7 +93,15 @@ export class FleetTenant {
           ? { facts: row.facts, reported_at: row.reported_at.getTime(), verdict: row.verdict ?? 'unknown' }
           : null,
       seq,
+      selected: null,
     })
+  }
+
+  #word<T extends string>(word: T): T {
+    const held = this.#words.get(word)
+    if (held !== undefined) return held as T
+    this.#words.set(word, word)
+    return word
   }
 
   #shared(list: readonly string[]): readonly string[] {

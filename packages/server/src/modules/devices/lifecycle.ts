@@ -40,9 +40,9 @@ export function createLifecycle({
       await endSessionsOf(tx, tenant, { deviceIds: movedIds, reason: operation === 'revoke' ? 'revoked' : 'suspended' })
     await audit.recordAll(
       tx,
-      source,
-      'device.changed',
       moved.map((d) => ({
+        source,
+        kind: 'device.changed',
         fields: { operation, device_id: encodeId('device', d.device_id) },
         more: {
           target: { type: 'device', id: encodeId('device', d.device_id), name: d.name },

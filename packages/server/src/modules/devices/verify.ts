@@ -70,13 +70,21 @@ export function createDeviceVerifier({
       : undefined
   }
 
+  const sharedWith = ({ tenantId, deviceId, jkt }: FleetDevice, found: Verified) => ({
+    tenantId,
+    deviceId,
+    jkt: jkt !== null && jkt === found.jkt ? jkt : found.jkt,
+  })
+
   async function verifySignature(token: string, digest: string): Promise<Verified | undefined> {
     const { kid, claims } = peekDeviceCredential(token)
     const tenant = decodeId('tenant', claims.tid) as TenantId | undefined
     const key = tenant && (await trust.keyFor(tenant, kid, 'credential'))
     if (!key) return undefined
     const found = read(verifyDeviceCredential(token, key, { issuer: publicUrl, now: now() }))
-    if (found) verified.set(digest, found)
+    const device = found && (await fleet.device(found.tenantId, found.deviceId))
+    // Held for every device of a fleet, so it shares the device's own texts.
+    if (found) verified.set(digest, device ? { ...found, ...sharedWith(device, found) } : found)
     return found
   }
 

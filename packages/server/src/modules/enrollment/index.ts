@@ -9,8 +9,11 @@ import { fail } from '../../kernel/app-error.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Trust } from '../trust/index.ts'
+import { createBatches } from './batch.ts'
 import { createIssuer } from './credential.ts'
 import { createEnroll, type Enrolled } from './enroll.ts'
+import { createKeyReader } from './proven-key.ts'
+import { createRenew } from './renew.ts'
 import { selectTokens } from './tokens.queries.ts'
 import { createTokens, type TokenRow } from './tokens.ts'
 
@@ -27,7 +30,9 @@ export function createEnrollment(deps: {
 }) {
   const { db, pager, trust, now } = deps
   const tokens = createTokens(deps)
-  const enrollment = createEnroll({ ...deps, issue: createIssuer(deps) })
+  const common = { ...deps, issue: createIssuer(deps), readKey: createKeyReader(deps) }
+  const enroll = createEnroll({ ...common, join: createBatches(deps).join })
+  const renew = createRenew(common)
   const view = (row: TokenRow) => viewToken(row, now())
 
   const answer = async (tenant: TenantId, e: Enrolled): Promise<Output<Contract['enroll']>> => ({
@@ -73,11 +78,11 @@ export function createEnrollment(deps: {
     enroll: async ({ actor, body, request }) => {
       const { enrollment_token, ...input } = body
       const token = bearerOf(request) ?? enrollment_token ?? fail('unauthorized', 'missing or invalid credentials')
-      return answer(actor.tenantId, await enrollment.enroll(actor, token, input, request))
+      return answer(actor.tenantId, await enroll(actor, token, input, request))
     },
     renewCredential: async ({ actor, body, request }) => {
       const token = bearerOf(request) ?? fail('unauthorized', 'missing or invalid credentials')
-      return answer(actor.tenantId, await enrollment.renew(actor, token, body, request))
+      return answer(actor.tenantId, await renew(actor, token, body, request))
     },
   } satisfies Partial<Handlers>
 

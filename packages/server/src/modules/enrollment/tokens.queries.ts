@@ -47,20 +47,6 @@ export const revokeToken = (tx: Tx, tenant: TenantId, tokenId: string, at: Date)
     .returningAll()
     .executeTakeFirst()
 
-/** Takes one use, if there is one: the guard is the lock, however many devices come at once. */
-export const consumeToken = (tx: Tx, tenant: TenantId, tokenId: string, at: Date) =>
-  tx
-    .updateTable('enrollment_tokens')
-    .set({ uses: sql<number>`uses + 1`, last_used_at: at })
-    .where('tenant_id', '=', tenant)
-    .where('token_id', '=', tokenId)
-    .where('kind', '=', 'enroll')
-    .where('revoked_at', 'is', null)
-    .where('expires_at', '>', at)
-    .where((eb) => eb.or([eb('max_uses', '=', 0), eb('uses', '<', eb.ref('max_uses'))]))
-    .returningAll()
-    .executeTakeFirst()
-
 export const userExists = async (tx: Tx, tenant: TenantId, userId: string) =>
   (await tx
     .selectFrom('users')

@@ -104,9 +104,14 @@ export function createSessions(deps: SessionsDeps) {
       const session_id = encodeId('admin_session', s.session_id)
       const fields = { session_id, user_id: encodeId('user', s.user_id), reason }
       const target = { type: 'admin_session', id: session_id, name: s.username }
-      return { fields, more: { target, ...(why !== undefined && { details: { reason: why } }) } }
+      return {
+        source,
+        kind: 'session.expired' as const,
+        fields,
+        more: { target, ...(why !== undefined && { details: { reason: why } }) },
+      }
     })
-    await audit.recordAll(tx, source, 'session.expired', events)
+    await audit.recordAll(tx, events)
     return ended.map((s) => ({ kind: 'admin_session', subject: s.session_id }))
   }
 

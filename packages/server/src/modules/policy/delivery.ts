@@ -4,6 +4,7 @@ import type { Feed } from '../../db/feed.ts'
 import { Answer } from '../../http/answer.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { encodeId } from '../../kernel/ids.ts'
+import { whenReady } from '../../kernel/ready.ts'
 import type { FleetDevice } from '../devices/index.ts'
 import type { Trust } from '../trust/index.ts'
 import * as queries from './policy.queries.ts'
@@ -123,11 +124,8 @@ export function createDelivery({
     return work
   }
 
-  async function bundleAnswer(device: FleetDevice, variant: Variant): Promise<Answer<BundleBody>> {
-    const m = await deliver(device, variant)
-    const at = now().getTime()
-    if (m.bundle && at < m.bundleRenewAt) return m.bundle
-    const { bundle, expires_at } = await sharedBundle(device.tenantId, variant)
+  async function renewBundle(tenant: TenantId, variant: Variant, m: Made): Promise<Answer<BundleBody>> {
+    const { bundle, expires_at } = await sharedBundle(tenant, variant)
     m.bundle = new Answer<BundleBody>(Buffer.from(JSON.stringify({ ...m.delivered, bundle })), {
       headers: m.digest.headers,
     })
@@ -135,27 +133,22 @@ export function createDelivery({
     return m.bundle
   }
 
-  const variantOf = (device: FleetDevice): Variant | Promise<Variant> => {
-    const policy = store.at(device.tenantId)
-    return policy instanceof Promise
-      ? policy.then((p) => p.variantOf(device, now().getTime()))
-      : policy.variantOf(device, now().getTime())
-  }
+  const variantOf = (device: FleetDevice): Variant | Promise<Variant> =>
+    whenReady(store.at(device.tenantId), (policy) => policy.variantOf(device, now().getTime()))
 
+  /** Warm calls are synchronous. */
   return {
     variantOf,
-    /** Warm calls are synchronous. */
-    digest: (
-      device: FleetDevice,
-      ifNoneMatch: string | undefined,
-    ): Answer<DigestBody> | Promise<Answer<DigestBody>> => {
-      const answer = (m: Made) => (ifNoneMatch === m.digest.headers.etag ? m.unchanged : m.digest)
-      const variant = variantOf(device)
-      if (variant instanceof Promise) return variant.then(async (v) => answer(await deliver(device, v)))
-      const m = deliver(device, variant)
-      return m instanceof Promise ? m.then(answer) : answer(m)
-    },
-    bundle: async (device: FleetDevice): Promise<Answer<BundleBody>> => bundleAnswer(device, await variantOf(device)),
+    digest: (device: FleetDevice, ifNoneMatch: string | undefined) =>
+      whenReady(variantOf(device), (variant) =>
+        whenReady(deliver(device, variant), (m) => (ifNoneMatch === m.digest.headers.etag ? m.unchanged : m.digest)),
+      ),
+    bundle: (device: FleetDevice) =>
+      whenReady(variantOf(device), (variant) =>
+        whenReady(deliver(device, variant), (m) =>
+          m.bundle && now().getTime() < m.bundleRenewAt ? m.bundle : renewBundle(device.tenantId, variant, m),
+        ),
+      ),
   }
 }
 export type Delivery = ReturnType<typeof createDelivery>

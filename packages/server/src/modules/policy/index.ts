@@ -6,6 +6,7 @@ import type { Handlers } from '../../http/serve.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { fail } from '../../kernel/app-error.ts'
 import { decodeId, encodeId } from '../../kernel/ids.ts'
+import { whenReady } from '../../kernel/ready.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Appraisal, Fleet, FleetDevice } from '../devices/index.ts'
 import type { Trust } from '../trust/index.ts'
@@ -71,8 +72,16 @@ export function createPolicy(deps: {
       policy: row.document as Record<string, unknown>,
     }
   }
-  const deviceOf = async (tenant: TenantId, id: string) =>
-    (await fleet.device(tenant, id)) ?? fail('not_found', 'no such device')
+  const deviceOf = (tenant: TenantId, id: string): FleetDevice | Promise<FleetDevice> =>
+    whenReady(fleet.device(tenant, id), (device) => device ?? fail('not_found', 'no such device'))
+  /** The answer once the device's digest is another, or when the time is over. */
+  async function heldDigest(device: FleetDevice, ifNoneMatch: string, seconds: number, signal: AbortSignal) {
+    await waiters.wait(device.tenantId, device.deviceId, ifNoneMatch.slice(1, -1), seconds, signal)
+    const after = await deviceOf(device.tenantId, device.deviceId)
+    if (after.status === 'revoked' || after.status === 'suspended')
+      fail('unauthorized', 'missing or invalid credentials')
+    return delivery.digest(after, ifNoneMatch)
+  }
 
   const handlers = {
     publishPolicy: async ({ actor, body }) => bundleView(actor.tenantId, await publishing.publish(actor, body)),
@@ -146,20 +155,16 @@ export function createPolicy(deps: {
         posture_verdict: posture.verdict,
       }
     },
-    policyDigest: async ({ actor, request }) => {
-      const device = await deviceOf(actor.tenantId, actor.principal.id)
+    policyDigest: ({ actor, request }) => {
       const ifNoneMatch = request.headers['if-none-match']
-      const answer = await delivery.digest(device, ifNoneMatch)
       const wait = waitSeconds(request.headers.prefer)
-      if (answer.status !== 304 || wait === 0) return answer
-      const digest = ifNoneMatch!.slice(1, -1)
-      await waiters.wait(actor.tenantId, device.deviceId, digest, wait, request.signal)
-      const after = await deviceOf(actor.tenantId, actor.principal.id)
-      if (after.status === 'revoked' || after.status === 'suspended')
-        fail('unauthorized', 'missing or invalid credentials')
-      return delivery.digest(after, ifNoneMatch)
+      return whenReady(deviceOf(actor.tenantId, actor.principal.id), (device) =>
+        whenReady(delivery.digest(device, ifNoneMatch), (answer) =>
+          answer.status === 304 && wait > 0 ? heldDigest(device, ifNoneMatch!, wait, request.signal) : answer,
+        ),
+      )
     },
-    policyBundle: async ({ actor }) => delivery.bundle(await deviceOf(actor.tenantId, actor.principal.id)),
+    policyBundle: ({ actor }) => whenReady(deviceOf(actor.tenantId, actor.principal.id), delivery.bundle),
   } satisfies Partial<Handlers>
 
   const rulesUsing = async (tenant: TenantId, kind: 'groups' | 'pools', id: string): Promise<string[]> => {

@@ -45,7 +45,8 @@ export class TenantPolicy {
   readonly #stable: Version
   readonly #salt: Buffer
   readonly #variants = new Map<string, Variant>()
-  readonly #known = new WeakMap<FleetDevice, { variant: Variant; validUntil: number | null }>()
+  // What devices remember of this policy: they must not keep it alive.
+  readonly #mark = {}
 
   /** `stable` of version 0 stands for a tenant that has published nothing: everything is denied. */
   constructor(canary: Version | undefined, stable: Version, salt: Buffer) {
@@ -74,13 +75,14 @@ export class TenantPolicy {
   }
 
   variantOf(device: FleetDevice, nowMs: number): Variant {
-    const known = this.#known.get(device)
-    if (known && (known.validUntil === null || nowMs < known.validUntil)) return known.variant
+    const known = device.selected
+    if (known?.by === this.#mark && (known.validUntil === null || nowMs < known.validUntil))
+      return known.variant as Variant
     const channel = this.channelOf(device)
     const version = this.#versionOf(channel)
     const selection = device.usable ? selectVariant(version.compiled, factsOf(device), nowMs) : nothing
     const variant = this.#variant(channel, version, selection)
-    this.#known.set(device, { variant, validUntil: selection.valid_until })
+    device.selected = { by: this.#mark, variant, validUntil: selection.valid_until }
     return variant
   }
 

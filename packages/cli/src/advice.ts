@@ -1,0 +1,30 @@
+import { contract } from '@holdfast/contract'
+import type { RequiredAction } from '@holdfast/contract/vocabulary'
+import { ApiError, type Client } from '@holdfast/sdk'
+import type { Cli } from './cli.ts'
+
+/** What to run for what the server, which speaks of its own paths, says is to be done first. */
+const commands: readonly (readonly [path: string, command: string])[] = [
+  [contract.stepUp.path, 'holdfast auth step-up'],
+  [contract.enrollTotp.path, 'holdfast totp enroll'],
+  [contract.changePassword.path, 'holdfast user password'],
+]
+
+/** What may help against an error; `spoke` says that the command spoke as an administrator. */
+export function adviceOn(error: unknown, spoke: boolean): string[] {
+  if (!(error instanceof ApiError)) return []
+  if (error.status === 401 && spoke) return ['Sign in with: holdfast login']
+  const [, command] = commands.find(([path]) => error.status === 403 && error.detail.includes(path)) ?? []
+  return command === undefined ? [] : [`On the command line: ${command}`]
+}
+
+export const owedText: Record<RequiredAction, string> = {
+  change_password: 'This password is a temporary one; first set your own with: holdfast user password',
+  enroll_mfa: 'Your role requires a second factor; first enroll an authenticator app with: holdfast totp enroll',
+}
+
+/** Says what the session owes still, once something it owed is done. */
+export async function noteOwed(cli: Cli, client: Client): Promise<void> {
+  const owed = (await client.me()).session?.required_action
+  if (owed) cli.note(owedText[owed])
+}

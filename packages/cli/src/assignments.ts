@@ -1,0 +1,77 @@
+import { UsageError } from './exit.ts'
+
+/** As much of a JSON schema as says how a value is written on the command line. */
+type Schema = {
+  type?: string
+  enum?: readonly string[]
+  minimum?: number
+  maximum?: number
+  items?: Schema
+  anyOf?: readonly Schema[]
+  properties?: Record<string, Schema>
+}
+
+/** The fields of two levels of objects, as `section.field`, and what each takes. */
+export function describeFields(schema: object): [name: string, takes: string][] {
+  const { properties = {} }: Schema = schema
+  return Object.entries(properties).flatMap(([section, inner]) =>
+    Object.entries(inner.properties ?? {}).map(([field, described]): [string, string] => [
+      `${section}.${field}`,
+      takenBy(described),
+    ]),
+  )
+}
+
+function takenBy({ type, enum: words, minimum, maximum, items, anyOf }: Schema): string {
+  if (anyOf) return `${takenBy(anyOf.find((one) => one.type !== 'null') ?? {})}, or nothing`
+  if (words) return words.join(' | ')
+  if (type === 'boolean') return 'true | false'
+  if (type === 'integer') return `${minimum} to ${maximum}`
+  return type === 'array' ? `list of ${takenBy(items ?? {})}` : 'text'
+}
+
+/**
+ * `section.field=value` for each → the object that the schema describes, with the fields named. A list is written with
+ * commas and empty as nothing; nothing also means null where that is allowed. Ranges are left to the server.
+ */
+export function parseAssignments<T extends object>(schema: object, texts: readonly string[]): T {
+  const { properties = {} }: Schema = schema
+  const values: Record<string, Record<string, unknown>> = {}
+  for (const text of texts) {
+    const [, section = '', field = '', value = ''] = /^([a-z_]+)\.([a-z_]+)=(.*)$/s.exec(text) ?? []
+    if (field === '') throw new UsageError(`${text}: it must look like section.field=value.`)
+    const wanted = Object.hasOwn(properties, section) ? properties[section]?.properties : undefined
+    const described = wanted && Object.hasOwn(wanted, field) ? wanted[field] : undefined
+    if (!described) throw new UsageError(`There is no ${section}.${field}; ${thereAre(schema)}`)
+    values[section] ??= {}
+    const fields = values[section]
+    if (Object.hasOwn(fields, field)) throw new UsageError(`${section}.${field} is set twice.`)
+    fields[field] = readValue(described, value, `${section}.${field}`)
+  }
+  return values as T
+}
+
+const thereAre = (schema: object): string =>
+  `there are: ${describeFields(schema)
+    .map(([name]) => name)
+    .join(', ')}.`
+
+function readValue(schema: Schema, text: string, name: string): unknown {
+  if (schema.anyOf) {
+    const isNullable = schema.anyOf.some(({ type }) => type === 'null')
+    if (isNullable && (text === '' || text === 'null')) return null
+    return readValue(schema.anyOf.find(({ type }) => type !== 'null') ?? {}, text, name)
+  }
+  switch (schema.type) {
+    case 'boolean':
+      if (text === 'true' || text === 'false') return text === 'true'
+      throw new UsageError(`${name} must be true or false.`)
+    case 'integer':
+      if (/^-?\d{1,15}$/.test(text)) return Number(text)
+      throw new UsageError(`${name} must be a whole number.`)
+    case 'array':
+      return text === '' ? [] : text.split(',').map((part) => readValue(schema.items ?? {}, part.trim(), name))
+    default:
+      return text
+  }
+}

@@ -1,0 +1,97 @@
+import { type Contract, contract, type Input, type Output } from '@holdfast/contract'
+import type { Command } from 'commander'
+import { describeFields, parseAssignments } from '../assignments.ts'
+import type { Cli } from '../cli.ts'
+import { Declined } from '../exit.ts'
+import { examples } from '../options.ts'
+import { type Column, printItem, printList, printSecret, tableLines } from '../output.ts'
+
+type SecurityChange = NonNullable<Input<Contract['updateSecuritySettings']>['body']>
+type NotificationChange = NonNullable<Input<Contract['updateNotificationSettings']>['body']>
+type Tried = Output<Contract['testNotificationSettings']>['results'][number]
+const triedColumns: readonly Column<Tried>[] = [
+  ['CHANNEL', (r) => r.channel],
+  ['RECIPIENT', (r) => r.recipient],
+  ['SENT', (r) => (r.ok ? 'yes' : 'no')],
+  ['ERROR', (r) => r.error],
+]
+
+export function addSettings(program: Command, cli: Cli): void {
+  const settings = program.command('settings').description('settings of the tenant')
+  addSecurity(settings, cli)
+  addNotifications(settings, cli)
+}
+
+const assigning = (command: Command, body: object): Command =>
+  command.argument('<section.field=value...>', 'a list with commas; empty for none').addHelpText(
+    'after',
+    `\nFields:\n${tableLines(describeFields(body))
+      .map((line) => `  ${line}`)
+      .join('\n')}`,
+  )
+
+function addSecurity(settings: Command, cli: Cli): void {
+  const security = settings
+    .command('security')
+    .description('sign-in, sessions, passwords, second factors, rates, devices')
+  examples(
+    security
+      .command('show', { isDefault: true })
+      .description('the settings in force')
+      .action(async () => printItem(cli, await (await cli.client()).getSecuritySettings({ query: cli.scope }))),
+    'settings security show',
+    'settings security show --json | jq .mfa',
+  )
+  const { body } = contract.updateSecuritySettings
+  examples(
+    assigning(security.command('set').description('change the settings named'), body).action(
+      async (texts: string[]) => {
+        const change = parseAssignments<SecurityChange>(body, texts)
+        printItem(cli, await (await cli.client()).updateSecuritySettings({ body: change, query: cli.scope }))
+      },
+    ),
+    'settings security set sessions.idle_seconds=900 mfa.step_up=true',
+    'settings security set mfa.required_roles=platform_admin,tenant_admin',
+    'settings security set mfa.required_roles=',
+  )
+}
+
+function addNotifications(settings: Command, cli: Cli): void {
+  const notifications = settings.command('notifications').description('where notifications are sent')
+  examples(
+    notifications
+      .command('show', { isDefault: true })
+      .description('the settings in force')
+      .action(async () => printItem(cli, await (await cli.client()).getNotificationSettings({ query: cli.scope }))),
+    'settings notifications show',
+  )
+  const { body } = contract.updateNotificationSettings
+  examples(
+    assigning(
+      notifications
+        .command('set')
+        .description('change the settings named; a new signing secret of the webhook is printed once'),
+      body,
+    ).action(async (texts: string[]) => {
+      const change = parseAssignments<NotificationChange>(body, texts)
+      const answer = await (await cli.client()).updateNotificationSettings({ body: change, query: cli.scope })
+      if (answer.webhook_secret === null) printItem(cli, cli.json ? answer : answer.settings)
+      else printSecret(cli, answer.webhook_secret, answer, 'Changed. This is the signing secret of the webhook.')
+    }),
+    'settings notifications set email.enabled=true email.recipients=security@example.com,ops@example.com',
+    'settings notifications set webhook.url=https://hooks.example.com/holdfast webhook.enabled=true',
+    'settings notifications set webhook.rotate_secret=true > secret.txt',
+  )
+  examples(
+    notifications
+      .command('test')
+      .description('send a test message to every channel that has a destination, enabled or not')
+      .action(async () => {
+        const { results } = await (await cli.client()).testNotificationSettings({ query: cli.scope })
+        if (results.length === 0) return cli.note('No channel has a destination.')
+        await printList(cli, results.length, triedColumns, async () => ({ items: results, next_cursor: null }))
+        if (results.some(({ ok }) => !ok)) throw new Declined()
+      }),
+    'settings notifications test',
+  )
+}

@@ -1,0 +1,47 @@
+import type { Command } from 'commander'
+import { noteOwed } from '../advice.ts'
+import { type Cli, given } from '../cli.ts'
+import { UsageError } from '../exit.ts'
+import { examples } from '../options.ts'
+import { printItem, printSecret } from '../output.ts'
+import { countText, plain } from '../text.ts'
+
+export function addUserPassword(user: Command, cli: Cli): void {
+  examples(
+    user
+      .command('password [user_id]')
+      .description('set a password, asked for or read from stdin; of your own first the current one, then the new')
+      .option('--generate', 'make a temporary one, printed once, which opens one session that must set another')
+      .action((user_id: string | undefined, { generate }: { generate?: boolean }) =>
+        user_id === undefined ? changeOwn(cli, generate) : setFor(cli, user_id, generate),
+      ),
+    'user password',
+    'user password usr_01jxz3c9dqf7vr2m8k4s6t0b5w --generate',
+    'user password usr_01jxz3c9dqf7vr2m8k4s6t0b5w < password.txt',
+  )
+}
+
+async function changeOwn(cli: Cli, generate: boolean | undefined): Promise<void> {
+  if (generate) throw new UsageError('Whose? --generate is for the password of someone else.')
+  if ('apiKey' in (await cli.connection())) throw new UsageError('Whose? An API key has no password of its own.')
+  const client = await cli.client()
+  const current_password = await cli.prompt.secret('Current password')
+  const new_password = await cli.prompt.newSecret('New password')
+  const answer = await client.changePassword({ body: { current_password, new_password } })
+  if (cli.json) printItem(cli, answer)
+  else cli.note(`Your password is changed. ${countText(answer.sessions_terminated, 'other session', 'ended')}.`)
+  await noteOwed(cli, client)
+}
+
+async function setFor(cli: Cli, user_id: string, generate: boolean | undefined): Promise<void> {
+  const client = await cli.client()
+  const wanted = generate ? { generate } : { new_password: await cli.prompt.newSecret('New password') }
+  const answer = await client.changePassword({ body: { user_id, ...given(wanted) }, query: cli.scope })
+  const { user, temporary_password, expires_at, sessions_terminated } = answer
+  const whose = `The password of ${plain(user.username)}`
+  const ended = `${countText(sessions_terminated, 'session', 'ended')}.`
+  if (temporary_password !== undefined) {
+    printSecret(cli, temporary_password, answer, `${whose} for one sign-in by ${expires_at}. ${ended}`)
+  } else if (cli.json) printItem(cli, answer)
+  else cli.note(`${whose} is changed. ${ended}`)
+}

@@ -1,0 +1,42 @@
+/** One who asks to enroll, as far as others may be in the way. Ids are UUIDs. */
+export type Asks = {
+  tokenId: string
+  userId: string | null
+  /** RFC 7638 thumbprint of the device key; null without one. */
+  jkt: string | null
+  /** How many devices the user may have with this one. */
+  maxDevicesPerUser: number | null
+}
+export type Situation<A extends Asks> = {
+  /** Whose proof was seen before. */
+  replayed: ReadonlySet<A>
+  /** Uses that a token has left; one that is missing here may not be used at all. */
+  usesLeft: ReadonlyMap<string, number>
+  /** Devices that a user has. */
+  devicesOf: ReadonlyMap<string, number>
+  /** Keys of devices. */
+  takenKeys: ReadonlySet<string>
+}
+export type Verdict = 'granted' | 'token_spent' | 'proof_replayed' | 'too_many_devices' | 'key_taken'
+
+/**
+ * Who of a batch may enroll, in order of arrival: the same as if they came one after the other. Whoever is refused
+ * takes nothing from those behind.
+ */
+export function allot<A extends Asks>(batch: readonly A[], s: Situation<A>): Verdict[] {
+  const usesLeft = new Map(s.usesLeft)
+  const devicesOf = new Map(s.devicesOf)
+  const takenKeys = new Set(s.takenKeys)
+  return batch.map((a) => {
+    const uses = usesLeft.get(a.tokenId) ?? 0
+    const devices = a.userId === null ? 0 : (devicesOf.get(a.userId) ?? 0)
+    if (uses < 1) return 'token_spent'
+    if (s.replayed.has(a)) return 'proof_replayed'
+    if (a.userId !== null && a.maxDevicesPerUser !== null && devices >= a.maxDevicesPerUser) return 'too_many_devices'
+    if (a.jkt !== null && takenKeys.has(a.jkt)) return 'key_taken'
+    usesLeft.set(a.tokenId, uses - 1)
+    if (a.userId !== null) devicesOf.set(a.userId, devices + 1)
+    if (a.jkt !== null) takenKeys.add(a.jkt)
+    return 'granted'
+  })
+}

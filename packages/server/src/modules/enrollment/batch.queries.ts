@@ -1,0 +1,114 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../db/database.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+
+/** How many uses each of these tokens has left. One that is revoked, expired or of another kind is missing. */
+export async function lockTokens(
+  tx: Tx,
+  tenant: TenantId,
+  tokenIds: readonly string[],
+  at: Date,
+): Promise<Map<string, number>> {
+  const rows = await tx
+    .selectFrom('enrollment_tokens')
+    .select(['token_id', 'max_uses', 'uses'])
+    .where('tenant_id', '=', tenant)
+    .where(sql<boolean>`token_id = any(${tokenIds}::uuid[])`)
+    .where('kind', '=', 'enroll')
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', at)
+    .orderBy('token_id')
+    .forNoKeyUpdate()
+    .execute()
+  return new Map(rows.map((t) => [t.token_id, t.max_uses === 0 ? Number.POSITIVE_INFINITY : t.max_uses - t.uses]))
+}
+
+/** How many devices each of these users has. Enrollments for one user count one after the other. */
+export async function lockUsers(tx: Tx, tenant: TenantId, userIds: readonly string[]): Promise<Map<string, number>> {
+  if (userIds.length === 0) return new Map()
+  await tx
+    .selectFrom('users')
+    .select('user_id')
+    .where('tenant_id', '=', tenant)
+    .where(sql<boolean>`user_id = any(${userIds}::uuid[])`)
+    .orderBy('user_id')
+    .forNoKeyUpdate()
+    .execute()
+  // A statement of its own, so that it sees what was committed while the lock was waited for.
+  const { rows } = await sql<{ user_id: string; devices: number }>`
+    select user_id, count(*) as devices from devices
+     where tenant_id = ${tenant} and user_id = any(${userIds}::uuid[]) and status <> 'revoked'
+     group by user_id`.execute(tx)
+  return new Map(rows.map((r) => [r.user_id, r.devices]))
+}
+
+/**
+ * Which of these keys are those of devices. Waits here for whoever changes such a device, who will want the tenant's
+ * epoch next: later, holding the epoch, it would be a deadlock.
+ */
+export async function lockKeys(tx: Tx, tenant: TenantId, jkts: readonly string[]): Promise<Set<string>> {
+  if (jkts.length === 0) return new Set()
+  const { rows } = await sql<{ jkt: string }>`
+    select jkt from devices
+     where tenant_id = ${tenant} and jkt = any(${jkts}::text[]) and status <> 'revoked'
+     order by device_id for share`.execute(tx)
+  return new Set(rows.map((r) => r.jkt))
+}
+
+/**
+ * The first of the tenant's next `count` device numbers. Locks the tenant's epoch until commit. The count runs on over
+ * the last address there is.
+ */
+export async function takeAddresses(tx: Tx, tenant: TenantId, count: number): Promise<number> {
+  const { addresses } = await tx
+    .updateTable('tenant_epochs')
+    .set({ addresses: sql<number>`addresses + ${count}::bigint` })
+    .where('tenant_id', '=', tenant)
+    .returning('addresses')
+    .executeTakeFirstOrThrow()
+  return addresses - count + 1
+}
+
+export type NewDevice = {
+  device_id: string
+  user_id: string | null
+  name: string
+  platform: string
+  os_version: string | null
+  client_version: string | null
+  serial: string | null
+  tags: readonly string[]
+  group_ids: readonly string[]
+  status: 'pending' | 'active'
+  jkt: string | null
+  public_jwk: object | null
+  wireguard_public_key: string | null
+  address_number: number
+  credential_expires_at: Date
+  credential_renew_after: Date
+  enrolled_method: string
+  token_id: string
+  ephemeral_seconds: number | null
+  enrolled_at: Date
+}
+/** Returns the ids of those inserted: all but whose key has become that of another device. */
+export async function insertDevices(tx: Tx, tenant: TenantId, devices: readonly NewDevice[]): Promise<Set<string>> {
+  const { rows } = await sql<{ device_id: string }>`
+    insert into devices (tenant_id, device_id, user_id, name, platform, os_version, client_version, serial, tags,
+      group_ids, status, jkt, public_jwk, wireguard_public_key, address_number, credential_expires_at,
+      credential_renew_after, enrolled_method, token_id, ephemeral_seconds, enrolled_at)
+    select ${tenant}::uuid, d.* from jsonb_to_recordset(${JSON.stringify(devices)}::jsonb) as d (device_id uuid,
+      user_id uuid, name text, platform text, os_version text, client_version text, serial text, tags text[],
+      group_ids uuid[], status text, jkt text, public_jwk jsonb, wireguard_public_key text, address_number bigint,
+      credential_expires_at timestamptz, credential_renew_after timestamptz, enrolled_method text, token_id uuid,
+      ephemeral_seconds integer, enrolled_at timestamptz)
+    on conflict (tenant_id, jkt) where status <> 'revoked' do nothing
+    returning device_id`.execute(tx)
+  return new Set(rows.map((r) => r.device_id))
+}
+
+/** Takes uses of tokens that are locked and have them. */
+export const useTokens = (tx: Tx, tenant: TenantId, uses: ReadonlyMap<string, number>, at: Date) =>
+  sql`update enrollment_tokens t set uses = t.uses + u.uses, last_used_at = ${at}
+        from unnest(${[...uses.keys()]}::uuid[], ${[...uses.values()]}::integer[]) as u (token_id, uses)
+       where t.tenant_id = ${tenant} and t.token_id = u.token_id`.execute(tx)

@@ -1,0 +1,127 @@
+import type { Changes } from '../../db/changes.ts'
+import type { Database, Tx } from '../../db/database.ts'
+import type { Source, TenantId } from '../../kernel/actor.ts'
+import { BoundedMap } from '../../kernel/bounded-map.ts'
+import { createGroupCommit } from '../../kernel/group-commit.ts'
+import { encodeId } from '../../kernel/ids.ts'
+import type { Audit } from '../audit/index.ts'
+import { addressCapacity, proofSeconds, rememberProofs } from '../devices/index.ts'
+import { type Asks, allot, type Verdict } from './allot.ts'
+import * as queries from './batch.queries.ts'
+
+export type Applicant = Asks & {
+  source: Source
+  /** What the proof of the key is remembered by; null without a key. */
+  proof: Buffer | null
+  device: Omit<queries.NewDevice, 'address_number'>
+}
+export type Outcome = Verdict | 'no_address_left'
+
+/**
+ * Enrollments of a tenant that come at once share a transaction: they would wait for each other's commit anyway, since
+ * each takes the same token's use and the tenant's next address. Whatever the batch, it is the same few statements.
+ *
+ * Rows are locked in one order, by all replicas: tokens, users, devices that have the keys, the tenant's epoch.
+ */
+export function createBatches({
+  db,
+  audit,
+  changes,
+  now,
+}: {
+  db: Database
+  audit: Audit
+  changes: Changes
+  now: () => Date
+}) {
+  /** Each tenant has a queue of its own: none waits for, or is refused because of, another. */
+  const queues = new BoundedMap<TenantId, (applicant: Applicant) => Promise<Outcome>>(10_000)
+
+  const write = (tenant: TenantId, batch: readonly Applicant[]): Promise<Outcome[]> =>
+    db.inTenant(tenant, async (tx) => {
+      const at = now()
+      const replayed = await spendProofs(tx, batch, at)
+      const usesLeft = await queries.lockTokens(tx, tenant, distinct(batch.map((a) => a.tokenId)), at)
+      const devicesOf = await queries.lockUsers(tx, tenant, distinct(batch.map((a) => a.userId)))
+      const takenKeys = await queries.lockKeys(tx, tenant, distinct(batch.map((a) => a.jkt)))
+      const verdicts = allot(batch, { replayed, usesLeft, devicesOf, takenKeys })
+      const outcomes = new Map<Applicant, Outcome>(batch.map((a, i) => [a, verdicts[i] as Verdict]))
+      const granted = batch.filter((a) => outcomes.get(a) === 'granted')
+      if (granted.length > 0) await enroll(tx, tenant, granted, outcomes, at)
+      return [...outcomes.values()]
+    })
+
+  /** Says in `outcomes` who is left out after all. */
+  async function enroll(
+    tx: Tx,
+    tenant: TenantId,
+    granted: readonly Applicant[],
+    outcomes: Map<Applicant, Outcome>,
+    at: Date,
+  ): Promise<void> {
+    const firstNumber = await queries.takeAddresses(tx, tenant, granted.length)
+    const rows = granted.map((a, i) => ({ ...a.device, address_number: firstNumber + i }))
+    const inserted = await queries.insertDevices(
+      tx,
+      tenant,
+      rows.filter((r) => r.address_number <= addressCapacity),
+    )
+    const enrolled = granted.filter((a, i) => {
+      if (inserted.has(a.device.device_id)) return true
+      outcomes.set(a, firstNumber + i > addressCapacity ? 'no_address_left' : 'key_taken')
+      return false
+    })
+    if (enrolled.length === 0) return
+    await queries.useTokens(tx, tenant, countOf(enrolled.map((a) => a.tokenId)), at)
+    await audit.recordAll(tx, enrolled.map(enrolledEvent))
+    await changes.record(
+      tx,
+      tenant,
+      enrolled.map((a) => ({ kind: 'device', subject: a.device.device_id })),
+    )
+  }
+
+  return {
+    /** Settles once the device is durable, or says why there is none. */
+    join: (tenant: TenantId, applicant: Applicant): Promise<Outcome> => {
+      let queue = queues.get(tenant)
+      if (!queue) {
+        queue = createGroupCommit((batch: Applicant[]) => write(tenant, batch), { maxBatch: 200, maxQueue: 5000 })
+        queues.set(tenant, queue)
+      }
+      return queue(applicant)
+    },
+  }
+}
+
+async function spendProofs(tx: Tx, batch: readonly Applicant[], at: Date): Promise<ReadonlySet<Applicant>> {
+  const proofs = batch.flatMap((applicant) => (applicant.proof ? [{ applicant, proof: applicant.proof }] : []))
+  if (proofs.length === 0) return new Set()
+  const isFirst = await rememberProofs(
+    tx,
+    proofs.map((p) => p.proof),
+    new Date(at.getTime() + 2 * proofSeconds * 1000),
+  )
+  return new Set(proofs.filter((_, i) => !isFirst[i]).map((p) => p.applicant))
+}
+
+function enrolledEvent({ source, tokenId, device }: Applicant) {
+  const id = encodeId('device', device.device_id)
+  return {
+    source,
+    kind: 'device.enrolled' as const,
+    fields: { device_id: id, token_id: encodeId('enrollment_token', tokenId) },
+    more: {
+      target: { type: 'device', id, name: device.name },
+      details: { binding: device.jkt ? 'dpop' : 'none', status: device.status },
+    },
+  }
+}
+
+const distinct = <T>(values: readonly (T | null)[]): T[] => [...new Set(values.filter((v) => v !== null))]
+
+function countOf(ids: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const id of ids) counts.set(id, (counts.get(id) ?? 0) + 1)
+  return counts
+}

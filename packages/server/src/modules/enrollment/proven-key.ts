@@ -1,0 +1,44 @@
+import { CryptoError, type PublicJwk, parsePublicJwk, proofKey, thumbprint, verifyProof } from '@holdfast/crypto'
+import type { RequestFacts } from '../../http/serve.ts'
+import { fail, failField } from '../../kernel/app-error.ts'
+import { proofSeconds } from '../devices/index.ts'
+
+export type ProvenKey = {
+  jkt: string
+  jwk: PublicJwk
+  /** What the proof is remembered by, so that it counts once. */
+  proof: Buffer
+}
+
+export const unauthorized = () => fail('unauthorized', 'missing or invalid credentials')
+
+/** Reads the key that a DPoP header proves over a token. Anything wrong with the proof is the same 401. */
+export const createKeyReader =
+  ({ publicUrl, now }: { publicUrl: string; now: () => Date }) =>
+  (
+    header: unknown,
+    given: object | undefined,
+    field: string,
+    token: string,
+    request: RequestFacts,
+  ): ProvenKey | null => {
+    if (header === undefined) return null
+    if (typeof header !== 'string') return unauthorized()
+    try {
+      const proof = verifyProof({
+        proofs: header,
+        method: request.method,
+        url: publicUrl + request.path,
+        accessToken: token,
+        now: now(),
+        maxAgeSeconds: proofSeconds,
+      })
+      if (given && thumbprint(parsePublicJwk(given)) !== proof.jkt)
+        failField(field, 'is not the key that the DPoP proof was made with')
+      return { jkt: proof.jkt, jwk: proof.publicJwk, proof: proofKey(proof.jkt, proof.jti) }
+    } catch (e) {
+      if (e instanceof CryptoError) return unauthorized()
+      throw e
+    }
+  }
+export type ReadKey = ReturnType<typeof createKeyReader>

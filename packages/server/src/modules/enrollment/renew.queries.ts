@@ -1,0 +1,41 @@
+import type { Tx } from '../../db/database.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+
+export type Renewal = {
+  generation: number
+  previous_generation_until: Date
+  previous_jkt: string | null
+  jkt: string | null
+  public_jwk: string | null
+  credential_expires_at: Date
+  credential_renew_after: Date
+  wireguard_public_key?: string
+  os_version?: string
+  client_version?: string
+}
+/** Moves a device to its next generation; of two renewals at once exactly one gets the row. */
+export const renewDevice = (
+  tx: Tx,
+  tenant: TenantId,
+  deviceId: string,
+  fromGeneration: number,
+  renewal: Renewal,
+  at: Date,
+) =>
+  tx
+    .updateTable('devices')
+    .set({ ...renewal, updated_at: at })
+    .where('tenant_id', '=', tenant)
+    .where('device_id', '=', deviceId)
+    .where('generation', '=', fromGeneration)
+    .where('status', 'in', ['active', 'pending'])
+    .returning(['device_id', 'name', 'user_id', 'status', 'enrolled_method'])
+    .executeTakeFirst()
+
+export const findForRenewal = (tx: Tx, tenant: TenantId, deviceId: string) =>
+  tx
+    .selectFrom('devices')
+    .select(['generation', 'jkt', 'previous_jkt', 'public_jwk', 'user_id', 'status'])
+    .where('tenant_id', '=', tenant)
+    .where('device_id', '=', deviceId)
+    .executeTakeFirst()

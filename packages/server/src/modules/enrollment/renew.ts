@@ -1,0 +1,98 @@
+import { peekDeviceCredential } from '@holdfast/crypto'
+import type { Changes } from '../../db/changes.ts'
+import type { Database } from '../../db/database.ts'
+import type { RequestFacts } from '../../http/serve.ts'
+import type { Actor } from '../../kernel/actor.ts'
+import { fail, failField } from '../../kernel/app-error.ts'
+import { encodeId } from '../../kernel/ids.ts'
+import type { Audit } from '../audit/index.ts'
+import { proofSeconds, rememberProofs } from '../devices/index.ts'
+import type { Issue } from './credential.ts'
+import type { Enrolled } from './enroll.ts'
+import { type ReadKey, unauthorized } from './proven-key.ts'
+import * as queries from './renew.queries.ts'
+
+export type RenewInput = {
+  new_public_key?: object
+  wireguard_public_key?: string
+  os_version?: string
+  client_version?: string
+}
+
+const hour = 3_600_000
+
+/**
+ * A new generation of the credential, by its holder; with `new_public_key` also of its key, which proves itself in
+ * the header DPoP-New-Key. The old generation ends at the first use of the new one, or after an hour. Asked again
+ * with the old one (an answer was lost), it repeats the new generation.
+ */
+export const createRenew =
+  ({
+    db,
+    audit,
+    changes,
+    issue,
+    readKey,
+    now,
+  }: {
+    db: Database
+    audit: Audit
+    changes: Changes
+    issue: Issue
+    readKey: ReadKey
+    now: () => Date
+  }) =>
+  async (actor: Actor, token: string, input: RenewInput, request: RequestFacts): Promise<Enrolled> => {
+    const tenant = actor.tenantId
+    const deviceId = actor.principal.id
+    const newKey = readKey(request.headers['dpop-new-key'], input.new_public_key, 'new_public_key', token, request)
+    if (input.new_public_key && !newKey)
+      failField('new_public_key', 'prove it with a DPoP proof in the header DPoP-New-Key')
+    const presented = peekDeviceCredential(token).claims
+    const before = await db.inTenant(tenant, (tx) => queries.findForRenewal(tx, tenant, deviceId))
+    if (!before) return unauthorized()
+    const repeated = presented.gen < before.generation
+    const jkt = newKey?.jkt ?? before.jkt
+    const generation = repeated ? before.generation : before.generation + 1
+    const at = now()
+    const issued = await issue({ tenant, deviceId, userId: before.user_id, jkt, generation }, at)
+    const { new_public_key: _, ...facts } = input
+    const row = await db.inTenant(tenant, async (tx) => {
+      if (newKey) {
+        const [isFirst] = await rememberProofs(tx, [newKey.proof], new Date(at.getTime() + 2 * proofSeconds * 1000))
+        if (!isFirst) unauthorized()
+      }
+      const renewed = await queries.renewDevice(
+        tx,
+        tenant,
+        deviceId,
+        before.generation,
+        {
+          generation,
+          previous_generation_until: new Date(at.getTime() + hour),
+          previous_jkt: repeated ? before.previous_jkt : before.jkt,
+          jkt,
+          public_jwk: newKey ? JSON.stringify(newKey.jwk) : before.public_jwk && JSON.stringify(before.public_jwk),
+          credential_expires_at: issued.expiresAt,
+          credential_renew_after: issued.renewAfter,
+          ...facts,
+        },
+        at,
+      )
+      if (!renewed) return fail('validation_error', 'the credential was renewed meanwhile: use the newer one')
+      const id = encodeId('device', deviceId)
+      await audit.record(
+        tx,
+        actor,
+        'device.renewed',
+        { device_id: id },
+        {
+          target: { type: 'device', id, name: renewed.name },
+          details: { generation, key_rotated: newKey !== null },
+        },
+      )
+      await changes.record(tx, tenant, [{ kind: 'device', subject: deviceId }])
+      return renewed
+    })
+    return { ...issued, deviceId, userId: row.user_id, status: row.status as 'active' | 'pending', jkt }
+  }

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Endpoint, operations } from '@holdfast/contract'
+import { encodeId, newUuid } from '../../src/kernel/ids.ts'
+import { type Kit, startKit } from '../kit.ts'
+import { bearer, call, createWorld, fill, operation, send, type World } from '../world.ts'
+import { askPython, without } from './tools.ts'
+
+type Sample = { name: string; method: string; path: string; status: number; answer: object }
+type Report = {
+  schemas: number
+  problems: Record<string, string>
+  references: string[]
+  tells_broken: boolean
+  samples: { errors: string[]; spoiled: number; accepted: number }[]
+}
+
+/** The fields of an audit event depend on its kind, so more are let through; the list of errors may be absent. */
+const tolerated: Record<string, number> = { listAuditEvents: 1, changeUser: 1 }
+
+/** A world in which no list is empty: also with a connection that a gateway has metered. */
+async function createFullWorld(kit: Kit) {
+  const world = await createWorld(kit)
+  const session_id = encodeId('vpn_session', newUuid())
+  const device_id = world.own.ids.device_id
+  const started_at = new Date(Date.now() - 60_000).toISOString()
+  const metered = await call(kit, operation('metering'), world.callers.gateway, {
+    report_id: 'r1',
+    boot_id: 'b1',
+    sequence: 1,
+    interval_start: started_at,
+    interval_end: new Date().toISOString(),
+    samples: [{ session_id, device_id, state: 'active', rx_bytes: 1, tx_bytes: 2, started_at }],
+  })
+  assert.deepEqual([metered.status, metered.json.accepted], [200, 1], metered.text)
+  return { ...world, ids: { ...world.own.ids, session_id } }
+}
+
+/** As the first kind of caller that may ask. */
+async function sample(
+  kit: Kit,
+  { callers }: World,
+  name: string,
+  e: Endpoint,
+  ids: Record<string, string>,
+): Promise<Sample> {
+  const { by } = e.access
+  const kind = (['api_key', 'device', 'gateway', 'session'] as const).find((k) => by !== 'anyone' && by.includes(k))
+  const path = fill(e.path, ids)
+  const query = name === 'gatewayPolicyBundle' ? `?device_id=${ids.device_id}` : ''
+  const got = await send(kit, e.method, path + query, kind ? callers[kind](e.method, kit.publicUrl + path) : {})
+  return { name, method: e.method.toLowerCase(), path: e.path, status: got.status, answer: got.json }
+}
+
+test('python-jsonschema takes every schema of the API description as 2020-12, and every GET answers as described', {
+  skip: without('python3-jsonschema'),
+}, async (t) => {
+  const kit = await startKit(t)
+  const world = await createFullWorld(kit)
+  const described = await send(kit, 'GET', '/v1/openapi.json', bearer(kit.adminKey)('GET', ''))
+  assert.equal(described.json.openapi, '3.1.0')
+
+  const reads = operations.filter(([name, e]) => e.method === 'GET' && name !== 'openapiDocument')
+  const good: Sample[] = []
+  for (const [name, e] of reads) good.push(await sample(kit, world, name, e, world.ids))
+  for (const { name, status, answer } of good) {
+    assert.equal(status, 200, name)
+    if ('items' in answer) assert.notDeepEqual(answer.items, [], `${name}: there is something to look at`)
+  }
+  const missing = { ...world.ids, user_id: world.others.ids.user_id }
+  const body = await call(kit, operation('changeUser'), bearer(kit.adminKey), { operation: 'create', user: {} })
+  const bad: Sample[] = [
+    await sample(kit, world, 'getUser', operation('getUser'), missing),
+    { name: 'changeUser', method: 'post', path: operation('changeUser').path, status: body.status, answer: body.json },
+  ]
+  assert.deepEqual(
+    bad.map((s) => s.status),
+    [404, 422],
+  )
+
+  const samples = [...good, ...bad]
+  const question = { openapi: described.json, samples }
+  const report = await askPython<Report>('python3-jsonschema', 'check_openapi.py', question)
+  assert.deepEqual(report.problems, {})
+  assert.ok(report.tells_broken && report.schemas > operations.length, `${report.schemas} schemas`)
+  assert.ok(report.references.includes('#/components/schemas/Error'))
+  for (const [i, { name }] of samples.entries()) {
+    const { errors, spoiled, accepted } = report.samples[i]!
+    assert.deepEqual([name, errors], [name, []])
+    assert.equal(accepted, tolerated[name] ?? 0, `${name}: one field more or less is told`)
+    assert.ok(spoiled >= 2)
+  }
+})

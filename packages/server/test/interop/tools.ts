@@ -1,0 +1,89 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** A program that others wrote: how to ask whether it is there, and the Debian package that brings it. */
+type Tool = { package: string; commands: readonly string[]; probe: readonly string[] }
+
+/** Debian's modules are for Debian's own Python, which need not be the first one on the path. */
+const pythons = ['/usr/bin/python3', 'python3'] as const
+const module = (name: string, imports: string): Tool => ({
+  package: `python3-${name}`,
+  commands: pythons,
+  probe: ['-B', '-c', imports],
+})
+
+const tools = {
+  openssl: { package: 'openssl', commands: ['openssl'], probe: ['version'] },
+  certtool: { package: 'gnutls-bin', commands: ['certtool'], probe: ['--version'] },
+  oathtool: { package: 'oathtool', commands: ['oathtool'], probe: ['--version'] },
+  argon2: { package: 'argon2', commands: ['argon2'], probe: ['saltsalt', '-id', '-t', '1', '-k', '8', '-r'] },
+  'python3-argon2': module('argon2', 'from argon2 import PasswordHasher'),
+  'python3-jwcrypto': module('jwcrypto', 'from jwcrypto import jwk, jws, jwt, jwe'),
+  'python3-jsonschema': module('jsonschema', 'from jsonschema import Draft202012Validator'),
+} satisfies Record<string, Tool>
+export type ToolName = keyof typeof tools
+
+const found = new Map<ToolName, string | undefined>()
+/** The command of a tool that is there and runs. `again` forgets the last answer, as after an installation. */
+function findTool(name: ToolName, again = false): string | undefined {
+  if (again || !found.has(name)) {
+    const { commands, probe } = tools[name]
+    const runs = (command: string) => {
+      const { error, status } = spawnSync(command, [...probe], { input: 'password' })
+      return !error && status === 0
+    }
+    found.set(name, commands.find(runs))
+  }
+  return found.get(name)
+}
+
+/** The Debian packages of every tool that is not there. */
+export const missingPackages = (): string[] =>
+  (Object.keys(tools) as ToolName[]).filter((name) => !findTool(name, true)).map((name) => tools[name].package)
+
+/** For `skip` of a test: false, or the sentence that says what is missing. */
+export const without = (name: ToolName): string | false =>
+  findTool(name) ? false : `${name} is not installed (Debian package ${tools[name].package})`
+
+export type Run = { status: number; stdout: string; stderr: string }
+
+/** Runs a tool, without a shell, on these arguments and this standard input. */
+export function runTool(
+  name: ToolName,
+  args: readonly string[],
+  { input = '', cwd }: { input?: string; cwd?: string } = {},
+): Promise<Run> {
+  const command = findTool(name)
+  if (!command) throw new Error(String(without(name)))
+  const { promise, resolve, reject } = Promise.withResolvers<Run>()
+  const options = { ...(cwd && { cwd }), timeout: 60_000, maxBuffer: 64 * 1024 * 1024 }
+  const child = execFile(command, args, options, (error, stdout, stderr) => {
+    if (error && typeof error.code !== 'number') reject(error)
+    else resolve({ status: Number(error?.code ?? 0), stdout, stderr })
+  })
+  // A program that refuses its arguments ends without reading.
+  child.stdin?.on('error', () => {})
+  child.stdin?.end(input)
+  return promise
+}
+
+/** Runs a Python file of this folder, which reads JSON and answers JSON. Throws with its traceback when it fails. */
+export async function askPython<Answer>(name: ToolName, file: string, question: unknown): Promise<Answer> {
+  const path = join(import.meta.dirname, file)
+  const { status, stdout, stderr } = await runTool(name, ['-B', path], { input: JSON.stringify(question) })
+  if (status !== 0) throw new Error(`${file} ended with ${status}: ${stderr}`)
+  return JSON.parse(stdout)
+}
+
+/** Runs a tool beside files that are removed afterwards. */
+export async function runOnFiles(name: ToolName, files: Record<string, string>, args: readonly string[]): Promise<Run> {
+  const cwd = mkdtempSync(join(tmpdir(), 'holdfast-interop-'))
+  try {
+    for (const [file, content] of Object.entries(files)) writeFileSync(join(cwd, file), content)
+    return await runTool(name, args, { cwd })
+  } finally {
+    rmSync(cwd, { recursive: true })
+  }
+}

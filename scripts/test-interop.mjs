@@ -1,0 +1,64 @@
+// node scripts/run.mjs scripts/test-interop.mjs: what we sign and issue, judged by programs that others wrote. Installs
+// the Debian packages it lacks where it may; a test that is skipped counts as failed.
+import { spawnSync } from 'node:child_process'
+import { globSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { run } from 'node:test'
+import { spec } from 'node:test/reporters'
+import { fileURLToPath } from 'node:url'
+import { startTestCluster } from '../packages/server/src/embedded/test-database.ts'
+import { missingPackages } from '../packages/server/test/interop/tools.ts'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+
+installMissing()
+process.exitCode = (await runTests()) ? 0 : 1
+
+function installMissing() {
+  const missing = missingPackages()
+  if (missing.length === 0) return
+  const sentence = `The interop tests need these Debian packages: ${missing.join(' ')}.`
+  if (process.getuid?.() !== 0) stop(`${sentence} Please install them (apt-get install ${missing.join(' ')}).`)
+  if (spawnSync('apt-get', ['--version']).error) stop(`${sentence} There is no apt-get here to install them with.`)
+  process.stderr.write(`Installing ${missing.join(' ')}…\n`)
+  // One broken source among many fails the update, and need not be the one that is needed.
+  apt('update')
+  const installed = apt('install', '-y', '--no-install-recommends', ...missing)
+  if (installed.status !== 0)
+    stop(`${installed.stdout}${installed.stderr}The packages could not be installed, see above.`)
+  const still = missingPackages()
+  if (still.length > 0) stop(`Installed, but their programs do not run: ${still.join(' ')}.`)
+}
+
+function apt(...args) {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  return spawnSync('apt-get', ['-q', ...args], { env, encoding: 'utf8' })
+}
+
+/** Whether every test ran and passed. */
+async function runTests() {
+  const cluster = process.env.HOLDFAST_TEST_DATABASE_URL ? undefined : await startTestCluster()
+  if (cluster) process.env.HOLDFAST_TEST_DATABASE_URL = cluster.url
+  const stopping = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stopping.abort())
+  let passed = 0
+  let failed = 0
+  const skipped = []
+  try {
+    const files = globSync('packages/*/test/interop/**/*.test.ts', { cwd: root }).sort()
+    const tests = run({ files, cwd: root, concurrency: true, signal: stopping.signal })
+    tests.on('test:fail', () => failed++)
+    tests.on('test:pass', (test) => (test.skip === undefined ? passed++ : skipped.push(test.name)))
+    await pipeline(tests, new spec(), process.stdout, { end: false })
+  } finally {
+    await cluster?.stop()
+  }
+  for (const name of skipped) process.stderr.write(`Skipped, which counts as failed here: ${name}\n`)
+  return failed === 0 && skipped.length === 0 && passed > 0 && !stopping.signal.aborted
+}
+
+function stop(sentence) {
+  process.stderr.write(`${sentence}\n`)
+  process.exit(1)
+}
