@@ -14,11 +14,15 @@ const everything = ['packages/*/src/**/*.test.ts', 'packages/*/test/**/*.test.ts
 const files = named.length > 0 ? named : globSync(everything, { cwd: root }).sort()
 
 const cluster = process.env.HOLDFAST_TEST_DATABASE_URL ? undefined : await startTestCluster()
-const child = spawn(process.execPath, ['--test', '--test-reporter=spec', '--test-timeout=180000', ...options, ...files], {
-  cwd: root,
-  stdio: 'inherit',
-  env: { ...process.env, ...(cluster && { HOLDFAST_TEST_DATABASE_URL: cluster.url }) },
-})
+const child = spawn(
+  process.execPath,
+  ['--test', '--test-reporter=spec', '--test-timeout=180000', ...options, ...files],
+  {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, ...(cluster && { HOLDFAST_TEST_DATABASE_URL: cluster.url }) },
+  },
+)
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
 child.on('exit', async (code, signal) => {
   await cluster?.stop()

@@ -13,6 +13,7 @@ import { errorBody } from './http/error-response.ts'
 import { createIdempotency } from './http/idempotency.ts'
 import { registerPages } from './http/pages.ts'
 import { createHttp, type Handlers } from './http/serve.ts'
+import { createWarmReads } from './http/warm-reads.ts'
 import type { Job } from './jobs/runner.ts'
 import type { Log } from './kernel/log.ts'
 import { createAccess } from './modules/access/index.ts'
@@ -127,8 +128,10 @@ export function createApp({ config, secrets, databaseUrl, log, now = () => new D
     limitKey: access.limitKey,
     tenantExists: tenancy.exists,
   })
+  const warm = createWarmReads({ reads: policy.reads, verifyDevice, trustedProxies: config.trustedProxies, log })
   const http = createHttp({
     handlers,
+    warm,
     admit,
     idempotency: createIdempotency({ db, kek }),
     requireStepUp: identity.requireStepUp,

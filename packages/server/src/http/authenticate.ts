@@ -36,9 +36,13 @@ export function authenticate(
   const cookie = sessionCookie(request.headers.cookie)
   if (authorization === undefined) return cookie ? verifiers.session(cookie, incoming) : undefined
   if (cookie !== undefined) return undefined
-  const [, token] = /^(?:Bearer|DPoP) ([\x21-\x7e]{1,8192})$/i.exec(authorization) ?? []
+  const token = tokenOf(authorization)
   return token ? verifyToken(verifiers, token, incoming) : undefined
 }
+
+/** The credential of an Authorization header; either scheme word is taken. */
+export const tokenOf = (authorization: string | undefined): string | undefined =>
+  authorization && /^(?:Bearer|DPoP) ([\x21-\x7e]{1,8192})$/i.exec(authorization)?.[1]
 
 export function verifyToken(verifiers: Verifiers, token: string, incoming: Incoming): Verdict | Promise<Verdict> {
   if (token.startsWith('hf')) {

@@ -3,6 +3,16 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../kernel/app-error.ts'
 import type { Log } from '../kernel/log.ts'
 
+export const securityHeaders = {
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+} as const
+
+/** How to authenticate (RFC 9110 §11.6.1, RFC 9449 §7.1). */
+export const challenge = 'DPoP algs="ES256 Ed25519", Bearer'
+
 /** The one sentence of every 401: it does not say which part of the credential failed. */
 export const unauthorized = () => new AppError('unauthorized', 'missing or invalid credentials')
 
@@ -34,7 +44,7 @@ export function sendError(
   const e = toAppError(error)
   if (e.code === 'internal_error') log.error({ err: e.cause ?? e, request_id: request.id }, e.message)
   if (e.retryAfterSeconds !== undefined) reply.header('retry-after', String(e.retryAfterSeconds))
-  if (e.code === 'unauthorized') reply.header('www-authenticate', 'DPoP algs="ES256 Ed25519", Bearer')
+  if (e.code === 'unauthorized') reply.header('www-authenticate', challenge)
   return reply
     .code(errorStatus[e.code])
     .header('content-type', 'application/json; charset=utf-8')

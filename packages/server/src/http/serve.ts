@@ -1,3 +1,11 @@
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
 import { type Contract, type Endpoint, type Given, type Operation, type Output, operations } from '@holdfast/contract'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Actor, Principal } from '../kernel/actor.ts'
@@ -6,7 +14,7 @@ import { newUuid } from '../kernel/ids.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Admission, Admit } from './admit.ts'
 import { Answer } from './answer.ts'
-import { sendError, toAppError, unauthorized } from './error-response.ts'
+import { securityHeaders, sendError, toAppError, unauthorized } from './error-response.ts'
 import type { Idempotency } from './idempotency.ts'
 import { isForm, registerBodyReaders, unexpectedBody } from './read-body.ts'
 import { createQueryReader } from './read-query.ts'
@@ -49,15 +57,10 @@ export type HttpDeps = {
   requireStepUp: (actor: Actor) => Promise<void>
   recordRefusal: (actor: Actor, kind: NonNullable<Endpoint['audit']>, error: AppError) => Promise<void>
   log: Pick<Log, 'error'>
+  /** Answers a request in front of the router; false when it is not one of its own. */
+  warm: (request: IncomingMessage, response: ServerResponse) => boolean
   https?: { cert: Buffer; key: Buffer }
 }
-
-const securityHeaders = {
-  'cache-control': 'no-store',
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-} as const
 
 /** The one pipe: authenticate, rate limit, permission before the body is read; then validate; then the handler. */
 export function createHttp(deps: HttpDeps): FastifyInstance {
@@ -67,19 +70,14 @@ export function createHttp(deps: HttpDeps): FastifyInstance {
     genReqId: () => newUuid(),
     bodyLimit: 1024 * 1024,
     exposeHeadRoutes: false,
-    requestTimeout: 60_000,
-    keepAliveTimeout: 72_000,
-    connectionTimeout: 0,
+    serverFactory: (handler: RequestListener) => createServer(deps, handler),
     forceCloseConnections: 'idle',
     // While stopping, a connection that is still open gets real answers; no new one is accepted.
     return503OnClosing: false,
     // A path that can't be decoded is an unknown path: credentials first.
     frameworkErrors: (_e: unknown, request: FastifyRequest, reply: FastifyReply) =>
       void refuseUnknown(deps, request, reply),
-    ...(deps.https && { https: deps.https }),
   } as object) as FastifyInstance
-  // A client that takes longer to say what it wants holds a connection for nothing.
-  http.server.headersTimeout = 10_000
   http.decorateRequest('admission', null)
   http.addHook('onRequest', (request, reply, done) => {
     reply.headers(securityHeaders).header('x-request-id', request.id)
@@ -102,6 +100,19 @@ export function createHttp(deps: HttpDeps): FastifyInstance {
     })
   }
   return http
+}
+
+/** Node's server, with the warm reads in front of the router and a bound on every kind of waiting. */
+function createServer({ https, warm }: HttpDeps, handler: RequestListener): Server {
+  const listener: RequestListener = (request, response) => {
+    if (!warm(request, response)) handler(request, response)
+  }
+  const server = https ? createHttpsServer(https, listener) : createHttpServer(listener)
+  // A client that takes longer to say what it wants holds a connection for nothing.
+  server.headersTimeout = 10_000
+  server.requestTimeout = 60_000
+  server.keepAliveTimeout = 72_000
+  return server
 }
 
 /**

@@ -25,6 +25,8 @@ import { createWaiters } from './waiters.ts'
 export type { VariantContent } from './engine/index.ts'
 export type { TenantPolicy, Variant } from './tenant-policy.ts'
 
+type Caller = { tenantId: TenantId; id: string }
+
 const maxWaitSeconds = 55
 const maxWaiters = 50_000
 
@@ -74,10 +76,14 @@ export function createPolicy(deps: {
   }
   const deviceOf = (tenant: TenantId, id: string): FleetDevice | Promise<FleetDevice> =>
     whenReady(fleet.device(tenant, id), (device) => device ?? fail('not_found', 'no such device'))
+  const digestOf = ({ tenantId, id }: Caller, ifNoneMatch: string | undefined) =>
+    whenReady(deviceOf(tenantId, id), (device) => delivery.digest(device, ifNoneMatch))
+  const bundleOf = ({ tenantId, id }: Caller) => whenReady(deviceOf(tenantId, id), delivery.bundle)
+
   /** The answer once the device's digest is another, or when the time is over. */
-  async function heldDigest(device: FleetDevice, ifNoneMatch: string, seconds: number, signal: AbortSignal) {
-    await waiters.wait(device.tenantId, device.deviceId, ifNoneMatch.slice(1, -1), seconds, signal)
-    const after = await deviceOf(device.tenantId, device.deviceId)
+  async function heldDigest({ tenantId, id }: Caller, ifNoneMatch: string, seconds: number, signal: AbortSignal) {
+    await waiters.wait(tenantId, id, ifNoneMatch.slice(1, -1), seconds, signal)
+    const after = await deviceOf(tenantId, id)
     if (after.status === 'revoked' || after.status === 'suspended')
       fail('unauthorized', 'missing or invalid credentials')
     return delivery.digest(after, ifNoneMatch)
@@ -158,13 +164,11 @@ export function createPolicy(deps: {
     policyDigest: ({ actor, request }) => {
       const ifNoneMatch = request.headers['if-none-match']
       const wait = waitSeconds(request.headers.prefer)
-      return whenReady(deviceOf(actor.tenantId, actor.principal.id), (device) =>
-        whenReady(delivery.digest(device, ifNoneMatch), (answer) =>
-          answer.status === 304 && wait > 0 ? heldDigest(device, ifNoneMatch!, wait, request.signal) : answer,
-        ),
+      return whenReady(digestOf(actor.principal, ifNoneMatch), (answer) =>
+        answer.status === 304 && wait > 0 ? heldDigest(actor.principal, ifNoneMatch!, wait, request.signal) : answer,
       )
     },
-    policyBundle: ({ actor }) => whenReady(deviceOf(actor.tenantId, actor.principal.id), delivery.bundle),
+    policyBundle: ({ actor }) => bundleOf(actor.principal),
   } satisfies Partial<Handlers>
 
   const rulesUsing = async (tenant: TenantId, kind: 'groups' | 'pools', id: string): Promise<string[]> => {
@@ -200,6 +204,8 @@ export function createPolicy(deps: {
 
   return {
     handlers,
+    /** What a device may ask without waiting, for the transport to answer at once. */
+    reads: { '/v1/policy/digest': digestOf, '/v1/policy/bundle': bundleOf },
     at: async (tenant: TenantId) => store.at(tenant),
     atVersions: store.atVersions,
     versionsAt: store.versionsAt,

@@ -1,0 +1,88 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { errorStatus } from '@holdfast/contract/vocabulary'
+import type { Principal } from '../kernel/actor.ts'
+import { newUuid } from '../kernel/ids.ts'
+import type { Log } from '../kernel/log.ts'
+import { whenReady } from '../kernel/ready.ts'
+import type { Answer } from './answer.ts'
+import { tokenOf, type Verifiers } from './authenticate.ts'
+import { challenge, errorBody, securityHeaders, toAppError, unauthorized } from './error-response.ts'
+import { sourceIp } from './source-ip.ts'
+
+type Device = Extract<Principal, { kind: 'device' }>
+/** A read of the calling device, by its exact path. Both do what the handlers of their endpoints do. */
+export type WarmReads = Record<
+  string,
+  (device: Device, ifNoneMatch: string | undefined) => Answer<unknown> | Promise<Answer<unknown>>
+>
+export type WarmDeps = {
+  reads: WarmReads
+  verifyDevice: Verifiers['device']
+  trustedProxies: readonly string[]
+  log: Pick<Log, 'error'>
+}
+
+const fixed = Object.entries(securityHeaders).flat()
+
+/**
+ * The reads that every device of a fleet makes every few seconds are answered in front of the router: the same verifier,
+ * the same answers and the same headers, at a third of the cost. Anything else about a request (another method, a query, a cookie,
+ * another kind of credential, a wish to wait) goes through the pipe.
+ */
+export function createWarmReads({ reads, verifyDevice, trustedProxies, log }: WarmDeps) {
+  return (request: IncomingMessage, response: ServerResponse): boolean => {
+    const { method, url = '', headers } = request
+    const read = method === 'GET' && Object.hasOwn(reads, url) ? reads[url] : undefined
+    const plain = headers.prefer === undefined && headers.cookie === undefined
+    const token = plain ? tokenOf(headers.authorization) : undefined
+    if (!read || !token?.startsWith('ey')) return false
+
+    const forwarded = headers['x-forwarded-for']
+    const incoming = {
+      method: 'GET',
+      url,
+      path: url,
+      sourceIp: sourceIp(
+        request.socket.remoteAddress ?? '',
+        Array.isArray(forwarded) ? forwarded.join() : forwarded,
+        trustedProxies,
+      ),
+      dpop: headers.dpop,
+      scope: {},
+    }
+    const answer = (principal: Principal | undefined) => {
+      if (principal?.kind !== 'device') throw unauthorized()
+      return whenReady(read(principal, headers['if-none-match']), (a) => sendAnswer(response, a))
+    }
+    try {
+      const sent = whenReady(verifyDevice(token, incoming), answer)
+      if (sent instanceof Promise) sent.catch((e) => sendRefusal(response, e, log))
+    } catch (e) {
+      sendRefusal(response, e, log)
+    }
+    return true
+  }
+}
+
+function sendAnswer(response: ServerResponse, { status = 200, headers, body }: Answer<unknown>): void {
+  const lines = [...fixed, 'x-request-id', newUuid()]
+  for (const name in headers) lines.push(name, headers[name]!)
+  if (body === null) {
+    response.writeHead(status, lines).end()
+    return
+  }
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body))
+  lines.push('content-length', String(bytes.length))
+  response.writeHead(status, lines).end(bytes)
+}
+
+function sendRefusal(response: ServerResponse, thrown: unknown, log: Pick<Log, 'error'>): void {
+  const e = toAppError(thrown)
+  const id = newUuid()
+  if (e.code === 'internal_error') log.error({ err: e.cause ?? e, request_id: id }, e.message)
+  const bytes = Buffer.from(JSON.stringify(errorBody(e.code, e.message, id, e.errors)))
+  const lines = [...fixed, 'x-request-id', id, 'content-type', 'application/json; charset=utf-8']
+  if (e.retryAfterSeconds !== undefined) lines.push('retry-after', String(e.retryAfterSeconds))
+  if (e.code === 'unauthorized') lines.push('www-authenticate', challenge)
+  response.writeHead(errorStatus[e.code], [...lines, 'content-length', String(bytes.length)]).end(bytes)
+}
