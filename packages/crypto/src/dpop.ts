@@ -40,7 +40,7 @@ const maxJtiChars = 256
  * Only proofs that matched an expected thumbprint get in: a stranger with made-up keys can't push the fleet out. An entry takes
  * about 4 KB, most of it in the platform's key; importing one again costs a third of a verification.
  */
-const knownHeaders = createLru<string, KnownHeader>(20_000)
+const knownHeaders = createLru<string, KnownHeader>(10_000)
 
 function readHeader(segment: string): KnownHeader {
   const { typ, alg, jwk } = decodeHeader(segment)

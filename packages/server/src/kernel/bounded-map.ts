@@ -1,4 +1,4 @@
-/** A map that forgets its least recently used entry beyond `max`. */
+/** A map that forgets its oldest entry beyond `max`. Reading does not renew an entry, which keeps reads a look-up. */
 export class BoundedMap<K, V> {
   readonly #entries = new Map<K, V>()
   readonly #max: number
@@ -11,12 +11,7 @@ export class BoundedMap<K, V> {
     return this.#entries.size
   }
   get(key: K): V | undefined {
-    const value = this.#entries.get(key)
-    if (value !== undefined) {
-      this.#entries.delete(key)
-      this.#entries.set(key, value)
-    }
-    return value
+    return this.#entries.get(key)
   }
   set(key: K, value: V): void {
     this.#entries.delete(key)

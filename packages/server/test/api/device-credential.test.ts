@@ -287,7 +287,8 @@ test('whoever enrolls with the key of a device that is just being revoked waits 
       () => token,
       () => device.key,
     )
-    while (!(await isWaiting(tx))) await setTimeout(10)
+    const settled = asked.then(() => true)
+    while (!(await isWaiting(tx)) && !(await Promise.race([settled, setTimeout(10, false)])));
     await tx.selectFrom('tenant_epochs').select('seq').forUpdate().execute()
     return () => asked
   })

@@ -8,7 +8,7 @@ const withinMs = 30_000
 const statementSize = 2000
 
 /** When devices were last seen: written in batches, apart from what policy depends on. */
-export function createActivity({ db, now, onError }: { db: Database; now: () => Date; onError: (e: unknown) => void }) {
+export function createActivity({ db, onError }: { db: Database; onError: (e: unknown) => void }) {
   const behind = createWriteBehind({
     onError,
     write: async (batch) => {
@@ -21,7 +21,11 @@ export function createActivity({ db, now, onError }: { db: Database; now: () => 
     },
   })
   return {
-    seen: (device: FleetDevice): void => behind.touch(`${device.tenantId}/${device.deviceId}`, now(), withinMs),
+    seen: (device: FleetDevice, at: Date): void => {
+      if (at.getTime() - device.seenAt < withinMs) return
+      device.seenAt = at.getTime()
+      behind.touch(`${device.tenantId}/${device.deviceId}`, at, withinMs)
+    },
     flush: behind.flush,
   }
 }

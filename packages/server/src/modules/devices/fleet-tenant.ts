@@ -28,6 +28,8 @@ export type FleetDevice = {
   readonly seq: number
   /** Left here by the policy module: what `by` last selected for this device. A changed device is another object. */
   selected: { readonly by: object; readonly variant: object; readonly validUntil: number | null } | null
+  /** When it was last noted as seen by this replica. */
+  seenAt: number
 }
 
 const none: readonly string[] = []
@@ -94,6 +96,7 @@ export class FleetTenant {
           : null,
       seq,
       selected: null,
+      seenAt: before?.seenAt ?? 0,
     })
   }
 

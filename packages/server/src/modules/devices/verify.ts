@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import {
   CryptoError,
   type DeviceCredentialClaims,
@@ -45,7 +45,7 @@ export function createDeviceVerifier({
   fleet: Fleet
   publicUrl: string
   now: () => Date
-  onSeen: (device: FleetDevice) => void
+  onSeen: (device: FleetDevice, at: Date) => void
 }) {
   // What a credential's signature proved, by the credential's digest. Whether the device may still use it is asked
   // of the fleet every time.
@@ -150,7 +150,7 @@ export function createDeviceVerifier({
         .then(async () => check(v, await fleet.device(v.tenantId, v.deviceId), token, incoming, false))
     if (!device || !matches(v, device, at.getTime())) return undefined
     const proven = prove(v, token, incoming, at)
-    onSeen(device)
+    onSeen(device, at)
     const confirm = v.generation === device.generation && device.previousGenerationUntil !== null
     if (proven === true && !confirm) return principalOf(device)
     return (async () => {
@@ -162,7 +162,7 @@ export function createDeviceVerifier({
 
   /** Warm calls are synchronous: a digest, a look-up, a proof. Anything wrong is undefined, whatever it was. */
   return (token: string, incoming: Incoming): Principal | undefined | Promise<Principal | undefined> => {
-    const digest = createHash('sha256').update(token).digest('base64url')
+    const digest = hash('sha256', token, 'base64url')
     const known = verified.get(digest)
     try {
       if (known) {
