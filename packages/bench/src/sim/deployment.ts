@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtemp, open, readFile, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, open, readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -30,6 +30,8 @@ export type Deployment = {
 
 export async function createDeployment(): Promise<Deployment> {
   const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-sim-'))
+  // PostgreSQL runs as another account under root, and keeps its files elsewhere where that account can't reach.
+  await chmod(dataDir, 0o711)
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const logFile = `${dataDir}.log`
