@@ -1,3 +1,4 @@
+import { loginFlood } from './login-flood.ts'
 import { digestPoll } from './p01-digest-poll.ts'
 import { digestPollProof } from './p02-digest-poll-proof.ts'
 import { bundleFetch } from './p03-bundle-fetch.ts'
@@ -14,5 +15,5 @@ import type { Benchmark } from './rig/result.ts'
 /** In the order of the design. */
 export const benchmarks: readonly Benchmark[] = [
   ...[digestPoll, digestPollProof, bundleFetch, waiters, publish, membership, enrollment],
-  ...[auditedRead, reconnectStorm, starting, memory],
+  ...[auditedRead, reconnectStorm, starting, memory, loginFlood],
 ]
