@@ -18,7 +18,14 @@ export type DeviceState = {
   trust: SignedTrustSet
   /** The policy accepted last; what comes later must not be older. Kept also when the bundle itself is gone. */
   accepted: { digest: string; seq: number } | null
-  policy: { digest: string; bundle: string; etag: string | null; receivedAt: string } | null
+  policy: {
+    digest: string
+    channel: string
+    version: number
+    bundle: string
+    etag: string | null
+    receivedAt: string
+  } | null
 }
 
 /** Where a device keeps its state; `save` has to be durable when it settles. */

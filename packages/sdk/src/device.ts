@@ -63,9 +63,9 @@ export function openDevice(
   /** A bundle that was saved is verified again: the file is not a signer. */
   function restorePolicy(): void {
     if (!state.policy) return
-    const { digest, bundle, receivedAt } = state.policy
+    const { digest, channel, version, bundle, receivedAt } = state.policy
     try {
-      policy = verifyBundle(bundle, digest, judge())
+      policy = { ...verifyBundle(bundle, digest, judge()), channel, version }
       refetchAt = halfway(new Date(receivedAt), policy.expiresAt)
     } catch (error) {
       if (!(error instanceof VerificationError)) throw error
@@ -92,7 +92,10 @@ export function openDevice(
   }
 
   async function noteFresh(seen: PolicyPointer, etag: string | null): Promise<void> {
-    pointer = { digest: seen.digest, etag, freshUntil: halfway(now(), seen.expiresAt) }
+    const { digest, channel, version } = seen
+    pointer = { digest, etag, freshUntil: halfway(now(), seen.expiresAt) }
+    if (policy?.digest === digest && (policy.channel !== channel || policy.version !== version))
+      policy = { ...policy, channel, version }
     const { accepted } = state
     if (accepted && seen.digest === accepted.digest && seen.seq > accepted.seq)
       await save({ accepted: { digest: seen.digest, seq: seen.seq } })
@@ -125,7 +128,8 @@ export function openDevice(
     const { seen, fetched } = await withTrust(
       () => {
         const seen = verifyPointer(body, judge(), state.accepted ?? undefined)
-        return { seen, fetched: verifyBundle(body.bundle, seen.digest, judge()) }
+        const { channel, version } = seen
+        return { seen, fetched: { ...verifyBundle(body.bundle, seen.digest, judge()), channel, version } }
       },
       { signal },
     )
@@ -135,10 +139,18 @@ export function openDevice(
       await noteFresh(seen, etagOf(reply))
       return policy
     }
+    const { digest, channel, version } = seen
     policy = fetched
     await save({
       accepted: { digest: seen.digest, seq: Math.max(seen.seq, state.accepted?.seq ?? 0) },
-      policy: { digest: seen.digest, bundle: body.bundle, etag: etagOf(reply), receivedAt: receivedAt.toISOString() },
+      policy: {
+        digest,
+        channel,
+        version,
+        bundle: body.bundle,
+        etag: etagOf(reply),
+        receivedAt: receivedAt.toISOString(),
+      },
     })
     await noteFresh(seen, etagOf(reply))
     return fetched

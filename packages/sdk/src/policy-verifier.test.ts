@@ -30,7 +30,7 @@ test('what the tenant signed is read', async () => {
     seq: 7,
     expiresAt: new Date('2030-01-01T01:00:00Z'),
   })
-  const policy = await readBundle({ version: 3 })
+  const policy = await readBundle({})
   assert.deepEqual(policy.content, content)
   assert.equal(policy.expiresAt.toISOString(), '2030-01-02T00:00:00.000Z')
 })

@@ -27,15 +27,14 @@ export type PolicyContent = {
 /** What a pointer says after verification: which content is in force, until when that is known. */
 export type PolicyPointer = { digest: string; channel: string; version: number; seq: number; expiresAt: Date }
 
-/** A verified bundle. */
-export type DevicePolicy = {
+/** A verified bundle: content and its end. Which version delivers it is the pointer's word, since versions share content. */
+export type VerifiedBundle = {
   digest: string
-  channel: string
-  version: number
   /** When this content has to have been replaced; enforced until then whatever else fails. */
   expiresAt: Date
   content: PolicyContent
 }
+export type DevicePolicy = VerifiedBundle & { channel: string; version: number }
 
 export type Judge = { trust: TrustStore; tenantId: string; now: Date }
 /** What was accepted last; an answer with a lower `seq` must have the same digest. */
@@ -64,7 +63,7 @@ export function verifyPointer(
 }
 
 /** Reads a bundle that must hold the content with this digest. Throws `VerificationError`. */
-export function verifyBundle(bundle: string, digest: string, { trust, tenantId, now }: Judge): DevicePolicy {
+export function verifyBundle(bundle: string, digest: string, { trust, tenantId, now }: Judge): VerifiedBundle {
   const said = readSigned(bundle, { typ: 'policy-bundle+jws', key: trust.keysFor('policy', now) })
   requireTenant(said, tenantId)
   if (said.schema !== 'holdfast.policy-bundle/1') reject('malformed', 'the bundle is of a schema we do not know')
@@ -74,13 +73,7 @@ export function verifyBundle(bundle: string, digest: string, { trust, tenantId, 
     reject('wrong_digest', 'the bundle holds other content than announced')
   const expiresAt = timeOf(said.expires_at, 'expires_at')
   if (now >= expiresAt) reject('expired', 'the bundle has expired')
-  return {
-    digest,
-    channel: textOf(said.channel, 'channel'),
-    version: countOf(said.version, 'version'),
-    expiresAt,
-    content,
-  }
+  return { digest, expiresAt, content }
 }
 
 function requireTenant(said: Record<string, unknown>, tenantId: string): void {

@@ -88,9 +88,6 @@ export function createIssuer({
       signJws(key.signer, typ, {
         schema: 'holdfast.policy-bundle/1',
         tenant_id: tenantId,
-        channel: 'stable',
-        version: 1,
-        published_at: now().toISOString(),
         not_before: now().toISOString(),
         expires_at: after(now(), 24),
         content,

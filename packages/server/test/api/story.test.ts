@@ -97,6 +97,17 @@ test('the whole story through the SDK: enroll, publish, apply, connect, meter, r
   const [published] = (await admin.listPolicyBundles()).items
   assert.deepEqual(published!.adoption, { applied: 1, pending: 1 })
 
+  await admin.publishPolicy({ body: { channel: 'canary', from: { channel: 'stable' }, rollout: { percent: 100 } } })
+  await bystander.fetchBundle()
+  assert.deepEqual([bystander.policy?.channel, bystander.policy?.version], ['canary', 2])
+  await admin.publishPolicy({ body: { channel: 'stable', from: { channel: 'canary' } } })
+  await bystander.fetchBundle()
+  assert.deepEqual(
+    [bystander.policy?.channel, bystander.policy?.version],
+    ['stable', 3],
+    'the same bytes, said of another version',
+  )
+
   const revokedAt = performance.now()
   await admin.changeDevice({ body: { operation: 'revoke', device_id: device.id, reason: 'lost' } })
   await assert.rejects(device.pollDigest(), /missing or invalid credentials/)

@@ -94,6 +94,7 @@ export function createDelivery({
     return work
   }
 
+  /** Says nothing of channel and version: versions that share this content share these bytes, and the pointer says which. */
   async function signedBundle(tenant: TenantId, variant: Variant): Promise<{ bundle: string; expires_at: Date }> {
     const at = now()
     const goodUntil = new Date(at.getTime() + bundleLifetime / 2)
@@ -103,10 +104,7 @@ export function createDelivery({
     const bundle = await signJws(await trust.signerFor(tenant, 'policy'), bundleType, {
       schema: 'holdfast.policy-bundle/1',
       tenant_id: encodeId('tenant', tenant),
-      channel: variant.channel,
-      version: variant.version,
       digest: variant.digest,
-      published_at: at.toISOString(),
       not_before: at.toISOString(),
       expires_at: expires_at.toISOString(),
       content: variant.content,
