@@ -19,48 +19,55 @@ class StartError extends Error {}
 async function start(): Promise<void> {
   const env = readEnv()
   const config = parseConfig(env)
-  const log = pino({ level: config.logLevel })
+  const log = pino({ level: config.logLevel, serializers: { err: describeError } })
   const embedded = config.databaseUrl
     ? undefined
     : await startEmbeddedPostgres({ dataDir: config.dataDir, log: quiet(log) })
   const databaseUrl = config.databaseUrl ?? embedded!.connectionString
-  let stopping = false
+  // What runs, from the database outwards; it is stopped the other way round.
+  const running: { stop: () => Promise<unknown> }[] = embedded ? [embedded] : []
+  const stopAll = async () => {
+    for (const each of running.splice(0).reverse()) await each.stop()
+  }
 
   try {
     const secrets = await loadSecrets(env, config)
     await migrate(databaseUrl).catch(unreachable(config))
     const app = createApp({ config, secrets, databaseUrl, log })
-    const first = await withDatabaseLock(databaseUrl, bootstrapLock, async () => {
-      await app.start()
-      return bootstrap(app, secrets.adminPassword)
-    })
-    const jobs = await startJobs(databaseUrl, app.jobs, log)
+    running.push(app)
+    await app.start()
+    // The port before the first administrator: a start that fails leaves no password that nobody saw.
     await app.http.listen({ host: config.host, port: config.port, backlog: 4096 }).catch(taken(config))
+    const first = await withDatabaseLock(databaseUrl, bootstrapLock, () => bootstrap(app, secrets.adminPassword))
     if (first) printFirstStart(first, config)
+    running.push(await startJobs(databaseUrl, app.jobs, log))
     printReady(config, app.http.addresses())
+  } catch (e) {
+    await stopAll()
+    throw e
+  }
 
-    const stop = async (signal: string) => {
+  let stopping = false
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
+    process.on(signal, () => {
       if (stopping) return
       stopping = true
       log.info({ signal }, 'stopping')
       setTimeout(() => process.exit(1), stopWithinMs).unref()
-      await app.stop()
-      await jobs.stop()
-      await embedded?.stop()
-      process.exit(0)
-    }
-    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => void stop(signal))
-    embedded?.exited.then(({ expected, reason }) => {
-      if (!expected) {
-        log.fatal({ reason }, 'the embedded PostgreSQL ended')
-        process.exit(1)
-      }
+      stopAll().then(() => process.exit(0))
     })
-  } catch (e) {
-    await embedded?.stop()
-    throw e
-  }
+  embedded?.exited.then(({ expected, reason }) => {
+    if (expected) return
+    log.fatal({ reason }, 'the embedded PostgreSQL ended')
+    process.exit(1)
+  })
 }
+
+/** What of an error belongs into the log; the objects that hang on a driver's errors do not. */
+const describeError = (e: unknown) =>
+  e instanceof Error
+    ? { message: e.message, code: (e as NodeJS.ErrnoException).code, stack: e.stack }
+    : { message: String(e) }
 
 const quiet = (log: pino.Logger) => ({
   info: (message: string) => log.debug(message),
