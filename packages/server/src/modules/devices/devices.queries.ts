@@ -97,15 +97,6 @@ export const updateDevice = (tx: Tx, tenant: TenantId, deviceId: string, patch: 
     .where('device_id', '=', deviceId)
     .execute()
 
-export const userExists = async (tx: Tx, tenant: TenantId, userId: string) =>
-  (await tx
-    .selectFrom('users')
-    .select('user_id')
-    .where('tenant_id', '=', tenant)
-    .where('user_id', '=', userId)
-    .where('deleted_at', 'is', null)
-    .executeTakeFirst()) !== undefined
-
 /** The new generation was used: the one before it ends. */
 export const endPreviousGeneration = async (tx: Tx, tenant: TenantId, deviceId: string, generation: number) =>
   (await tx

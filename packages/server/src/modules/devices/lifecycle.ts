@@ -4,6 +4,7 @@ import { type Actor, permissionsOf, type Source, type TenantId } from '../../ker
 import { AppError, fail, failField } from '../../kernel/app-error.ts'
 import { decodeId, encodeId } from '../../kernel/ids.ts'
 import type { Audit, Changed } from '../audit/index.ts'
+import { userExists } from '../identity/index.ts'
 import type { DeviceFilter, DevicePatch, Move } from './devices.queries.ts'
 import * as queries from './devices.queries.ts'
 
@@ -81,7 +82,7 @@ export function createLifecycle({
           fail('forbidden', 'this operation needs the permission devices:write')
         const before = (await queries.lockDevice(tx, actor.tenantId, deviceId)) ?? fail('not_found', 'no such device')
         if (before.status === 'revoked') fail('validation_error', refusal('revoke', 'revoked'))
-        if (patch.user_id && !(await queries.userExists(tx, actor.tenantId, patch.user_id)))
+        if (patch.user_id && !(await userExists(tx, actor.tenantId, patch.user_id)))
           failField('device.user_id', 'no such user')
         const changed = differences(before, patch)
         if (Object.keys(changed).length === 0) return false

@@ -46,25 +46,3 @@ export const revokeToken = (tx: Tx, tenant: TenantId, tokenId: string, at: Date)
     .where('revoked_at', 'is', null)
     .returningAll()
     .executeTakeFirst()
-
-export const userExists = async (tx: Tx, tenant: TenantId, userId: string) =>
-  (await tx
-    .selectFrom('users')
-    .select('user_id')
-    .where('tenant_id', '=', tenant)
-    .where('user_id', '=', userId)
-    .where('deleted_at', 'is', null)
-    .executeTakeFirst()) !== undefined
-
-/** Of these ids, those that exist in the tenant. */
-export const knownGroups = async (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
-  ids.length === 0
-    ? []
-    : (
-        await tx
-          .selectFrom('groups')
-          .select('group_id')
-          .where('tenant_id', '=', tenant)
-          .where('group_id', 'in', [...ids])
-          .execute()
-      ).map((r) => r.group_id)

@@ -5,6 +5,7 @@ import type { Actor, Principal, TenantId } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { decodeId, encodeId, newUuid } from '../../kernel/ids.ts'
 import type { Audit } from '../audit/index.ts'
+import { knownGroups, userExists } from '../identity/index.ts'
 import * as queries from './tokens.queries.ts'
 
 export type TokenInput = {
@@ -53,8 +54,8 @@ export function createTokens({
       const minted = mintToken('hfe')
       const at = now()
       const row = await db.inTenant(tenant, async (tx) => {
-        if (userId && !(await queries.userExists(tx, tenant, userId))) failField('user_id', 'no such user')
-        const known = new Set(await queries.knownGroups(tx, tenant, groupIds))
+        if (userId && !(await userExists(tx, tenant, userId))) failField('user_id', 'no such user')
+        const known = new Set(await knownGroups(tx, tenant, groupIds))
         for (const [i, id] of groupIds.entries()) if (!known.has(id)) failField(`group_ids[${i}]`, 'no such group')
         const inserted = await queries.insertToken(tx, {
           tenant_id: tenant,

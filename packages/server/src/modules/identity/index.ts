@@ -33,6 +33,8 @@ import { viewGroup, viewUser } from './view.ts'
 
 export type { Notify } from './attempts.ts'
 
+export { knownGroups, userExists } from './directory.queries.ts'
+
 export type IdentityDeps = {
   db: Database
   audit: Audit

@@ -51,21 +51,3 @@ export const groupsOfUsers = async (tx: Tx, tenant: TenantId, userIds: readonly 
       select user_id, array_agg(group_id) as group_ids from group_members
       where tenant_id = ${tenant} and user_id = any(${userIds}::uuid[]) group by user_id`.execute(tx)
   ).rows
-
-export const userExists = async (tx: Tx, tenant: TenantId, userId: string) =>
-  (await tx
-    .selectFrom('users')
-    .select('user_id')
-    .where('tenant_id', '=', tenant)
-    .where('user_id', '=', userId)
-    .where('deleted_at', 'is', null)
-    .executeTakeFirst()) !== undefined
-
-/** Of these ids, those that exist in the tenant. */
-export const knownGroups = async (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
-  (
-    await sql<{ id: string }>`
-      select group_id::text as id from groups where tenant_id = ${tenant} and group_id = any(${ids}::uuid[])`.execute(
-      tx,
-    )
-  ).rows.map((r) => r.id)

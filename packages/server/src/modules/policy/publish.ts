@@ -6,8 +6,9 @@ import { AppError, fail, failField } from '../../kernel/app-error.ts'
 import { decodeId, encodeId, newUuid } from '../../kernel/ids.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Fleet } from '../devices/index.ts'
+import { knownGroups } from '../identity/index.ts'
 import { type Candidate, type ReadCandidate, refuseDocument } from './candidate.ts'
-import { devicesNamed, knownGroups } from './directory.queries.ts'
+import { devicesNamed } from './directory.queries.ts'
 import { createImpact, diffPolicies, type PolicyTestReport } from './engine/index.ts'
 import { walkFleet } from './fleet-walk.ts'
 import * as queries from './policy.queries.ts'
@@ -76,7 +77,7 @@ export function createPublishing({
       (id, i) => decodeId('device', id) ?? failField(`rollout.device_ids[${i}]`, 'no such device'),
     )
     await db.inTenant(tenant, async (tx) => {
-      const groups = new Set(groupIds.length > 0 ? await knownGroups(tx, tenant, groupIds) : [])
+      const groups = new Set(await knownGroups(tx, tenant, groupIds))
       const devices = new Set(deviceIds.length > 0 ? (await devicesNamed(tx, tenant, deviceIds)).map((d) => d.id) : [])
       for (const [i, id] of groupIds.entries())
         if (!groups.has(id)) failField(`rollout.group_ids[${i}]`, 'no such group')

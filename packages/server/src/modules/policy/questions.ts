@@ -3,7 +3,8 @@ import type { TenantId } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { decodeId } from '../../kernel/ids.ts'
 import type { Fleet, FleetDevice } from '../devices/index.ts'
-import { groupsOfUsers, userExists } from './directory.queries.ts'
+import { userExists } from '../identity/index.ts'
+import { groupsOfUsers } from './directory.queries.ts'
 import {
   type CompiledPolicy,
   type ConnectionContext,
