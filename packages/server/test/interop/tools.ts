@@ -31,8 +31,8 @@ function findTool(name: ToolName, again = false): string | undefined {
   if (again || !found.has(name)) {
     const { commands, probe } = tools[name]
     const runs = (command: string) => {
-      const { error, status } = spawnSync(command, [...probe], { input: 'password' })
-      return !error && status === 0
+      // A program that ends without reading its input leaves an error beside its status; only the status counts.
+      return spawnSync(command, [...probe], { input: 'password' }).status === 0
     }
     found.set(name, commands.find(runs))
   }
