@@ -90,12 +90,12 @@ export function createApp({ config, secrets, databaseUrl, log, now = () => new D
   const enrollment = createEnrollment({ ...base, audit, trust, settings })
   const verifyDevice = createDeviceVerifier({ ...base, trust, fleet, onSeen: activity.seen })
 
-  let stopping = false
+  let isReady = false
   const description = Buffer.from(JSON.stringify(openapi()))
   const handlers: Handlers = {
     health: async () => ({ status: 'ok' }),
     ready: async ({ request }) =>
-      feed.isFresh() && !stopping
+      feed.isFresh() && isReady
         ? { status: 'ready' }
         : new Answer(Buffer.from(JSON.stringify(errorBody('internal_error', 'not ready', request.requestId))), {
             status: 503,
@@ -191,6 +191,10 @@ export function createApp({ config, secrets, databaseUrl, log, now = () => new D
     devices,
     notifications,
     feed,
+    /** Someone can sign in from now on. */
+    markReady: (): void => {
+      isReady = true
+    },
     /** Proves the database, then reads what the first requests would otherwise wait for. */
     start: async (): Promise<void> => {
       await ensurePartitions()
@@ -203,7 +207,7 @@ export function createApp({ config, secrets, databaseUrl, log, now = () => new D
     },
     /** Not ready from now on; held requests are answered, running ones finish, what waits in memory is written. */
     stop: async (): Promise<void> => {
-      stopping = true
+      isReady = false
       policy.stop()
       gateways.stop()
       await http.close()

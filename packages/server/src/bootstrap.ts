@@ -13,5 +13,6 @@ export async function bootstrap(app: App, adminPassword: string | undefined): Pr
   for (const each of await app.tenancy.listTenantIds()) await app.trust.provision(each)
   const password = adminPassword ?? randomBytes(15).toString('base64url')
   const made = await app.identity.createFirstAdmin(tenant, { username: 'admin', password, role: 'platform_admin' })
+  app.markReady()
   return made ? { username: 'admin', password, generated: adminPassword === undefined } : undefined
 }
