@@ -26,7 +26,7 @@ const fixed = Object.entries(securityHeaders).flat()
 
 /**
  * The reads that every device of a fleet makes every few seconds are answered in front of the router: the same verifier,
- * the same answers and the same headers, at a third of the cost. Anything else about a request (another method, a query, a cookie,
+ * the same answers and the same headers. Anything else about a request (another method, a query, a cookie,
  * another kind of credential, a wish to wait) goes through the pipe.
  */
 export function createWarmReads({ reads, verifyDevice, trustedProxies, log }: WarmDeps) {

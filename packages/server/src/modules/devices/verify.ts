@@ -119,7 +119,7 @@ export function createDeviceVerifier({
     })
     // Reads change nothing, so a replica's own memory is enough; a change is proven once for all replicas.
     if (incoming.method === 'GET') {
-      if (!reads.isFirst(`${proof.jkt}${proof.jti}`, at.getTime()))
+      if (!reads.isFirst(hash('sha256', `${proof.jkt}${proof.jti}`, 'base64url'), at.getTime()))
         throw new CryptoError('replayed', 'proof seen before')
       return true
     }
