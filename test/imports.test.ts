@@ -5,16 +5,18 @@ import { test } from 'node:test'
 
 const root = join(import.meta.dirname, '..')
 const door = 'server/src/modules/\\w+/index'
-const spine = 'server/src/(kernel|db)/'
+const spine = 'server/src/(kernel|db|memory)/'
 
 /** Reads as the rule: files under the left may import files under the right, and nothing else of ours. `$1` is the module. */
 const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
   [/^contract\//, /^contract\//],
   [/^crypto\//, /^crypto\//],
+  [/^policy\//, /^(contract|policy)\//],
   [/^sdk\//, /^(contract|crypto|sdk)\//],
   [/^cli\//, /^(contract|sdk|cli)\//],
   [/^bench\//, /^(contract|crypto|sdk|bench)\//],
   [/^server\/src\/(kernel|db)\//, /^(contract\/src\/vocabulary|server\/src\/(kernel|db)\/)/],
+  [/^server\/src\/memory\//, /^server\/src\/(kernel|db|memory)\//],
   [/^server\/src\/embedded\//, /^server\/src\/embedded\//],
   [/^server\/src\/config\//, /^(crypto\/|server\/src\/config\/)/],
   [/^server\/src\/outbound\//, /^server\/src\/(outbound|kernel)\//],
@@ -23,17 +25,20 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
     /^server\/src\/http\//,
     new RegExp(`^(contract/|crypto/|${spine}|server/src/http/|server/src/modules/(access|audit)/index)`),
   ],
-  [/^server\/src\/modules\/(\w+)\/.*\.queries\.ts$/, new RegExp(`^(${spine}|server/src/modules/$1/[\\w-]+\\.queries)`)],
+  [
+    /^server\/src\/modules\/(\w+)\/.*\.queries\.ts$/,
+    new RegExp(`^(${spine}|server/src/modules/$1/([\\w-]+/)?[\\w-]+\\.queries)`),
+  ],
   [
     /^server\/src\/modules\/(\w+)\//,
     new RegExp(
-      `^(contract/|crypto/|${spine}|server/src/modules/$1/|${door}|server/src/outbound/|server/src/http/(serve|answer|authenticate))`,
+      `^(contract/|crypto/|policy/|${spine}|server/src/modules/$1/|${door}|server/src/outbound/|server/src/http/(serve|answer|authenticate))`,
     ),
   ],
   [
     /^server\/src\/(app|bootstrap|main|terminal)\.ts$/,
     new RegExp(
-      `^(contract/|server/src/(app|bootstrap|terminal)|server/src/(config|db|embedded|http|jobs|kernel|outbound)/|${door})`,
+      `^(contract/|server/src/(app|bootstrap|terminal)|server/src/(config|db|embedded|http|jobs|kernel|memory|outbound)/|${door})`,
     ),
   ],
 ]
@@ -46,7 +51,7 @@ const order = [
 ]
 
 const packageOf = new Map(
-  ['contract', 'crypto', 'server', 'sdk', 'cli', 'bench'].map((name) => [`@holdfast/${name}`, name]),
+  ['contract', 'crypto', 'policy', 'server', 'sdk', 'cli', 'bench'].map((name) => [`@holdfast/${name}`, name]),
 )
 const files = globSync('packages/*/src/**/*.ts', { cwd: root }).filter(
   (f) => !f.endsWith('.test.ts') && !/fixture|test-/.test(f),

@@ -1,7 +1,7 @@
-import type { Changes } from '../../db/changes.ts'
 import type { Database } from '../../db/database.ts'
-import type { Feed } from '../../db/feed.ts'
 import type { TenantId } from '../../kernel/actor.ts'
+import type { Changes } from '../../memory/changes.ts'
+import type { Feed } from '../../memory/feed.ts'
 import * as queries from './fleet.queries.ts'
 import { type FleetDevice, FleetTenant } from './fleet-tenant.ts'
 

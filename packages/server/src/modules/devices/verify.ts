@@ -7,14 +7,14 @@ import {
   verifyDeviceCredential,
   verifyProof,
 } from '@holdfast/crypto'
-import type { Changes } from '../../db/changes.ts'
 import type { Database } from '../../db/database.ts'
-import type { Feed } from '../../db/feed.ts'
 import type { Incoming } from '../../http/authenticate.ts'
 import type { Principal, TenantId } from '../../kernel/actor.ts'
 import { BoundedMap } from '../../kernel/bounded-map.ts'
 import { createGroupCommit } from '../../kernel/group-commit.ts'
 import { decodeId } from '../../kernel/ids.ts'
+import type { Changes } from '../../memory/changes.ts'
+import type { Feed } from '../../memory/feed.ts'
 import type { Trust } from '../trust/index.ts'
 import * as queries from './devices.queries.ts'
 import type { Fleet } from './fleet.ts'

@@ -1,9 +1,4 @@
 import { contentDigest } from '@holdfast/crypto'
-import type { Database, Tx } from '../../db/database.ts'
-import type { TenantId } from '../../kernel/actor.ts'
-import { AppError } from '../../kernel/app-error.ts'
-import { decodeId, encodeId } from '../../kernel/ids.ts'
-import * as directory from './directory.queries.ts'
 import {
   type CompiledPolicy,
   checkDocument,
@@ -16,7 +11,12 @@ import {
   referencesOf,
   resolveDocument,
   runPolicyTests,
-} from './engine/index.ts'
+} from '@holdfast/policy'
+import type { Database, Tx } from '../../db/database.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+import { AppError } from '../../kernel/app-error.ts'
+import { decodeId, encodeId } from '../../kernel/ids.ts'
+import * as directory from './directory.queries.ts'
 
 /** A document that was read, resolved, compiled and tested: everything but published. */
 export type Candidate = {

@@ -1,10 +1,3 @@
-import type { Database } from '../../db/database.ts'
-import type { TenantId } from '../../kernel/actor.ts'
-import { fail, failField } from '../../kernel/app-error.ts'
-import { decodeId } from '../../kernel/ids.ts'
-import type { Fleet, FleetDevice } from '../devices/index.ts'
-import { userExists } from '../identity/index.ts'
-import { groupsOfUsers } from './directory.queries.ts'
 import {
   type CompiledPolicy,
   type ConnectionContext,
@@ -13,7 +6,14 @@ import {
   decide,
   evaluateChecks,
   parseTarget,
-} from './engine/index.ts'
+} from '@holdfast/policy'
+import type { Database } from '../../db/database.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+import { fail, failField } from '../../kernel/app-error.ts'
+import { decodeId } from '../../kernel/ids.ts'
+import type { Fleet, FleetDevice } from '../devices/index.ts'
+import { userExists } from '../identity/index.ts'
+import { groupsOfUsers } from './directory.queries.ts'
 import type { PolicyStore } from './store.ts'
 import { factsOf } from './tenant-policy.ts'
 

@@ -1,9 +1,9 @@
-import type { Changes } from '../../db/changes.ts'
+import { compilePolicy, type ResolvedPolicy } from '@holdfast/policy'
 import type { Database, Tx } from '../../db/database.ts'
-import type { Feed } from '../../db/feed.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { BoundedMap } from '../../kernel/bounded-map.ts'
-import { compilePolicy, type ResolvedPolicy } from './engine/index.ts'
+import type { Changes } from '../../memory/changes.ts'
+import type { Feed } from '../../memory/feed.ts'
 import * as queries from './policy.queries.ts'
 import { TenantPolicy, type Version } from './tenant-policy.ts'
 

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { contentDigest } from '@holdfast/crypto'
-import type { FleetDevice } from '../devices/index.ts'
 import {
   type CompiledPolicy,
   type DeviceFacts,
@@ -8,7 +7,8 @@ import {
   selectVariant,
   type VariantContent,
   variantContent,
-} from './engine/index.ts'
+} from '@holdfast/policy'
+import type { FleetDevice } from '../devices/index.ts'
 
 export type Channel = 'canary' | 'stable'
 /** A published version, ready to answer. */

@@ -1,6 +1,6 @@
 import type { Contract, Output } from '@holdfast/contract'
+import type { Decision, PolicyTestReport } from '@holdfast/policy'
 import { encodeId } from '../../kernel/ids.ts'
-import type { Decision, PolicyTestReport } from './engine/index.ts'
 import type { selectBundles } from './policy.queries.ts'
 import type { StoredImpact } from './publish.ts'
 

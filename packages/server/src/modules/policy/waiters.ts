@@ -1,5 +1,5 @@
-import type { Change } from '../../db/changes.ts'
 import type { TenantId } from '../../kernel/actor.ts'
+import type { Change } from '../../memory/changes.ts'
 
 type Waiter = { deviceId: string; digest: string; wake: () => void }
 /** How many waiters are looked at before other work gets its turn. */

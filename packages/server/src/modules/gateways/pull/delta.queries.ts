@@ -1,0 +1,61 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+import type { ChangeKind } from '../../../memory/changes.ts'
+
+/** The oldest sequence number that the change log still holds. */
+export const oldestSeq = async (tx: Tx, tenant: TenantId): Promise<number | undefined> => {
+  const row = await tx
+    .selectFrom('changes')
+    .select('seq')
+    .where('tenant_id', '=', tenant)
+    .orderBy('seq')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.seq
+}
+
+/** What was touched after `since` up to `seq`, each subject once. */
+export const changesBetween = (
+  tx: Tx,
+  tenant: TenantId,
+  { since, seq, limit }: { since: number; seq: number; limit: number },
+  kinds: readonly ChangeKind[],
+) =>
+  tx
+    .selectFrom('changes')
+    .select(['kind', 'subject'])
+    .distinct()
+    .where('tenant_id', '=', tenant)
+    .where('seq', '>', since)
+    .where('seq', '<=', seq)
+    .where('kind', 'in', kinds)
+    .limit(limit)
+    .execute()
+
+export const firstChangeAfter = async (tx: Tx, tenant: TenantId, since: number): Promise<Date | undefined> => {
+  const row = await tx
+    .selectFrom('changes')
+    .select('at')
+    .where('tenant_id', '=', tenant)
+    .where('seq', '>', since)
+    .orderBy('seq')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.at
+}
+
+/**
+ * Sessions that were ended from here: these, and all since a moment. Newest first; the reasons are spelled as the index
+ * on them has them.
+ */
+export const cutSessions = (tx: Tx, tenant: TenantId, ids: readonly string[], since: Date, limit: number) =>
+  sql<{ session_id: string; pool_id: string }>`
+    select session_id, pool_id from vpn_sessions
+    where tenant_id = ${tenant} and end_reason in ('admin', 'revoked', 'suspended') and ended_at >= ${since}
+    union
+    select session_id, pool_id from vpn_sessions
+    where tenant_id = ${tenant} and session_id = any(${ids}::uuid[]) and state = 'ended'
+    limit ${limit}`
+    .execute(tx)
+    .then((r) => r.rows)

@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto'
+import type { Output } from '@holdfast/contract'
+import type { gatewayPools } from '@holdfast/contract/gateway-runtime'
+import { Answer } from '../../../http/answer.ts'
+import type { Actor, Principal, TenantId } from '../../../kernel/actor.ts'
+import { fail } from '../../../kernel/app-error.ts'
+import { BoundedMap } from '../../../kernel/bounded-map.ts'
+import { encodeId } from '../../../kernel/ids.ts'
+import type { GatewaysDeps } from '../deps.ts'
+import type { GatewayRow } from '../registry/gateways.queries.ts'
+import type { PoolRow } from '../registry/pools.queries.ts'
+import type { Directory, Registry } from '../registry/registry.ts'
+import type { Activity, Liveness } from '../reports/activity.ts'
+import { statusOf } from '../reports/status.ts'
+import { poolsOf } from './pools-of-variant.ts'
+
+type View = Output<typeof gatewayPools>
+type DeviceActor = Actor<Extract<Principal, { kind: 'device' }>>
+type Made = { directory: Directory; revision: number; madeAtMs: number; digest: string; bytes: Buffer }
+
+const ttlSeconds = 60
+/** Time alone turns healthy into degraded, so what was made is good for this long only. */
+const remakeMs = 1000
+const rank = { healthy: 0, degraded: 1, never_seen: 2, draining: 3, down: 3 } as const
+
+/**
+ * The gateways a device may use. One that has never reported is offered only where its pool has nothing better, so
+ * that a fleet can start; draining and silent ones never are.
+ */
+export function createDirectory({
+  fleet,
+  policy,
+  now,
+  registry,
+  activity,
+}: Pick<GatewaysDeps, 'fleet' | 'policy' | 'now'> & { registry: Registry; activity: Activity }) {
+  const made = new BoundedMap<string, Made>(2000)
+
+  async function permitted(tenant: TenantId, deviceId: string, directory: Directory): Promise<PoolRow[]> {
+    const device = (await fleet.device(tenant, deviceId)) ?? fail('unauthorized', 'missing or invalid credentials')
+    if (!device.usable) return []
+    const pools = poolsOf((await policy.at(tenant)).variantOf(device, now().getTime()).content)
+    return [...directory.pools.values()].filter(
+      (p) => p.enabled && (pools === 'every' || pools.has(encodeId('gateway_pool', p.pool_id))),
+    )
+  }
+
+  return {
+    answer: async (actor: DeviceActor, ifNoneMatch: string | undefined): Promise<Answer<View>> => {
+      const tenant = actor.tenantId
+      const directory = await registry.of(tenant)
+      const { byGateway, revision } = await activity.of(tenant)
+      const pools = await permitted(tenant, actor.principal.id, directory)
+      const key = `${tenant}|${pools.map((p) => p.pool_id).join()}`
+      const atMs = now().getTime()
+      let view = made.get(key)
+      if (
+        !view ||
+        view.directory !== directory ||
+        view.revision !== revision ||
+        Math.abs(atMs - view.madeAtMs) >= remakeMs
+      ) {
+        const body = pools.map((pool) => viewPool(pool, directory.gatewaysOf(pool.pool_id), byGateway, atMs))
+        view = { directory, revision, madeAtMs: atMs, ...bytesOf(body) }
+        made.set(key, view)
+      }
+      const etag = `"${view.digest}"`
+      if (matches(ifNoneMatch, etag)) return new Answer<View>(null, { status: 304, headers: { etag } })
+      return new Answer<View>(view.bytes, { headers: { etag } })
+    },
+  }
+}
+
+function bytesOf(pools: View['pools']): { digest: string; bytes: Buffer } {
+  const digest = `sha256:${createHash('sha256').update(JSON.stringify(pools)).digest('hex')}`
+  const body: View = { pools, digest, ttl_seconds: ttlSeconds }
+  return { digest, bytes: Buffer.from(JSON.stringify(body)) }
+}
+
+/** RFC 9110 §13.1.2: weak comparison, a list, or `*`. */
+const matches = (ifNoneMatch: string | undefined, etag: string): boolean =>
+  ifNoneMatch?.split(',').some((t) => ['*', etag].includes(t.trim().replace(/^W\//, ''))) ?? false
+
+export function viewPool(
+  pool: PoolRow,
+  gateways: readonly GatewayRow[],
+  byGateway: ReadonlyMap<string, Liveness>,
+  atMs: number,
+): View['pools'][number] {
+  const share = pool.capacity === null ? null : pool.capacity / Math.max(1, gateways.length)
+  const candidates = gateways.map((gateway) => {
+    const seen = byGateway.get(gateway.gateway_id)
+    const { status } = statusOf(gateway, seen?.lastSeenMs ?? null, atMs)
+    return { gateway, status, rank: rank[status], load: loadOf(seen?.activeSessions ?? 0, share) }
+  })
+  const serving = candidates.filter((c) => c.rank < rank.never_seen)
+  const offered = serving.length > 0 ? serving : candidates.filter((c) => c.status === 'never_seen')
+  offered.sort(
+    (a, b) =>
+      a.rank - b.rank ||
+      b.gateway.weight - a.gateway.weight ||
+      a.load - b.load ||
+      (a.gateway.gateway_id < b.gateway.gateway_id ? -1 : 1),
+  )
+  return {
+    pool_id: encodeId('gateway_pool', pool.pool_id),
+    name: pool.name,
+    region: pool.region,
+    protocol: pool.protocol,
+    selection: pool.selection,
+    gateways: offered.map(({ gateway, status }) => ({
+      gateway_id: encodeId('gateway', gateway.gateway_id),
+      name: gateway.name,
+      endpoints: gateway.endpoints,
+      public_key: gateway.public_key,
+      weight: gateway.weight,
+      status,
+    })),
+  }
+}
+
+/** In coarse steps, so that the order and with it the digest do not change with every session. */
+const loadOf = (sessions: number, share: number | null): number =>
+  share === null ? Math.floor(Math.log2(sessions + 1)) : Math.floor((10 * sessions) / share)

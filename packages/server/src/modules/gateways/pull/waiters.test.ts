@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { TenantId } from '../../../kernel/actor.ts'
+import type { Change, ChangeKind } from '../../../memory/changes.ts'
+import { createWaiters, type Ticket } from './waiters.ts'
+
+const tenant = 'a' as TenantId
+type Listener = (tenant: TenantId, seq: number, changes: readonly Change[]) => void
+
+const kit = (max = 10) => {
+  let tell: Listener = () => {}
+  const onChange = (listener: Listener) => {
+    tell = listener
+  }
+  const waiters = createWaiters({ changes: { onChange }, max, gatherMs: 1 })
+  const change = (kind: ChangeKind, subject = 'x', where: TenantId = tenant) => tell(where, 1, [{ kind, subject }])
+  const enter = (gateway = 'g'): Ticket => {
+    const ticket = waiters.enter(tenant, gateway)
+    assert.ok(ticket)
+    return ticket
+  }
+  return { waiters, change, enter }
+}
+const never = new AbortController().signal
+
+for (const kind of ['device', 'user', 'group', 'policy', 'pool', 'vpn_session', 'trust'] as const)
+  test(`a change of kind ${kind} wakes`, async () => {
+    const { change, enter } = kit()
+    const next = enter().next(5000, never)
+    change(kind)
+    assert.equal(await next, 'woken')
+  })
+
+for (const kind of ['api_key', 'admin_session', 'enrollment_token', 'settings'] as const)
+  test(`a change of kind ${kind} does not`, async () => {
+    const { change, enter } = kit()
+    const next = enter().next(30, never)
+    change(kind)
+    assert.equal(await next, 'timeout')
+  })
+
+test('another tenant, and another gateway, wake nobody; the gateway itself is woken', async () => {
+  const { change, enter } = kit()
+  const next = enter('g').next(30, never)
+  change('device', 'x', 'b' as TenantId)
+  change('gateway', 'h')
+  assert.equal(await next, 'timeout')
+  const again = enter('g').next(5000, never)
+  change('gateway', 'g')
+  assert.equal(await again, 'woken')
+})
+
+test('a change that comes between two waits is not missed', async () => {
+  const { change, enter } = kit()
+  const ticket = enter()
+  change('device')
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  assert.equal(await ticket.next(5000, never), 'woken')
+  assert.equal(await ticket.next(10, never), 'timeout')
+})
+
+test('no more than the bound are held, and who leaves makes room', () => {
+  const { waiters, enter } = kit(2)
+  const first = enter()
+  enter()
+  assert.equal(waiters.enter(tenant, 'g'), undefined)
+  first.leave()
+  first.leave()
+  assert.equal(waiters.count(), 1)
+  enter()
+})
+
+test('a client that goes, and a shutdown, end the wait', async () => {
+  const { waiters, enter } = kit()
+  const client = new AbortController()
+  const gone = enter().next(5000, client.signal)
+  client.abort()
+  assert.equal(await gone, 'gone')
+  const ticket = enter()
+  const held = ticket.next(5000, never)
+  waiters.stop()
+  assert.equal(await held, 'stopped')
+  assert.equal(await ticket.next(5000, never), 'stopped')
+  assert.equal(waiters.enter(tenant, 'g'), undefined)
+})

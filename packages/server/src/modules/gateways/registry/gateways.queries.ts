@@ -1,0 +1,119 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+
+export type Endpoint = { host: string; port: number; proto: 'udp' | 'tcp' }
+export type GatewayFields = { name: string; endpoints: Endpoint[]; public_key: string | null; weight: number }
+export type GatewayRow = GatewayFields & {
+  tenant_id: string
+  gateway_id: string
+  pool_id: string
+  draining: boolean
+  drain_reason: string | null
+  created_at: Date
+  deleted_at: Date | null
+}
+
+export const selectGateways = (tx: Tx, tenant: TenantId, poolId: string) =>
+  tx
+    .selectFrom('gateways')
+    .selectAll()
+    .where('tenant_id', '=', tenant)
+    .where('pool_id', '=', poolId)
+    .where('deleted_at', 'is', null)
+
+/** Deleted ones too. */
+export const findGateway = (tx: Tx, tenant: TenantId, gatewayId: string): Promise<GatewayRow | undefined> =>
+  tx
+    .selectFrom('gateways')
+    .selectAll()
+    .where('tenant_id', '=', tenant)
+    .where('gateway_id', '=', gatewayId)
+    .executeTakeFirst()
+
+/** Until commit nobody else changes the gateway, rotates its secret or counts its traffic. Live ones only. */
+export const lockGateway = (tx: Tx, tenant: TenantId, gatewayId: string): Promise<GatewayRow | undefined> =>
+  tx
+    .selectFrom('gateways')
+    .selectAll()
+    .where('tenant_id', '=', tenant)
+    .where('gateway_id', '=', gatewayId)
+    .where('deleted_at', 'is', null)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+
+/** Undefined when the name is taken. */
+export const insertGateway = (
+  tx: Tx,
+  tenant: TenantId,
+  id: { gatewayId: string; poolId: string },
+  f: GatewayFields,
+  at: Date,
+): Promise<GatewayRow | undefined> =>
+  tx
+    .insertInto('gateways')
+    .values({
+      ...f,
+      tenant_id: tenant,
+      gateway_id: id.gatewayId,
+      pool_id: id.poolId,
+      endpoints: JSON.stringify(f.endpoints),
+      drain_reason: null,
+      created_at: at,
+      updated_at: at,
+      deleted_at: null,
+    })
+    .onConflict((c) => c.doNothing())
+    .returningAll()
+    .executeTakeFirst()
+
+export const updateGateway = (
+  tx: Tx,
+  tenant: TenantId,
+  gatewayId: string,
+  f: GatewayFields,
+  at: Date,
+): Promise<GatewayRow> =>
+  tx
+    .updateTable('gateways')
+    .set({ ...f, endpoints: JSON.stringify(f.endpoints), updated_at: at })
+    .where('tenant_id', '=', tenant)
+    .where('gateway_id', '=', gatewayId)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+
+export const setDraining = (
+  tx: Tx,
+  tenant: TenantId,
+  gatewayId: string,
+  draining: boolean,
+  reason: string | null,
+  at: Date,
+): Promise<GatewayRow | undefined> =>
+  tx
+    .updateTable('gateways')
+    .set({ draining, drain_reason: reason, updated_at: at })
+    .where('tenant_id', '=', tenant)
+    .where('gateway_id', '=', gatewayId)
+    .where('deleted_at', 'is', null)
+    .where('draining', '<>', draining)
+    .returningAll()
+    .executeTakeFirst()
+
+export const markDeleted = (tx: Tx, tenant: TenantId, gatewayId: string, at: Date): Promise<GatewayRow | undefined> =>
+  tx
+    .updateTable('gateways')
+    .set({ deleted_at: at, updated_at: at })
+    .where('tenant_id', '=', tenant)
+    .where('gateway_id', '=', gatewayId)
+    .where('deleted_at', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
+
+export const activityOf = (tx: Tx, tenant: TenantId, gatewayIds: readonly string[]) =>
+  tx
+    .selectFrom('gateway_activity')
+    .selectAll()
+    .where('tenant_id', '=', tenant)
+    .where('gateway_id', '=', sql<string>`any(${gatewayIds}::uuid[])`)
+    .execute()

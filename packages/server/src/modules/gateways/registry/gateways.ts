@@ -1,0 +1,156 @@
+import type { Tx } from '../../../db/database.ts'
+import { orderOf, type PageQuery } from '../../../db/page.ts'
+import type { Actor, TenantId } from '../../../kernel/actor.ts'
+import { fail, failField } from '../../../kernel/app-error.ts'
+import { encodeId, newUuid } from '../../../kernel/ids.ts'
+import type { GatewaysDeps } from '../deps.ts'
+import { endSessionsOfGateway } from '../reports/sessions.queries.ts'
+import { differences } from './differences.ts'
+import type { GatewayFields, GatewayRow } from './gateways.queries.ts'
+import * as queries from './gateways.queries.ts'
+import { refuseTakenName } from './names.ts'
+import { lockPool } from './pools.queries.ts'
+import type { Secrets } from './secrets.ts'
+
+export type GatewayPatch = { [K in keyof GatewayFields]?: GatewayFields[K] }
+export type ActivityRow = Awaited<ReturnType<typeof queries.activityOf>>[number]
+export type Gateway = { row: GatewayRow; activity: ActivityRow | undefined }
+
+const noGateway = () => fail('not_found', 'no such gateway')
+const fieldsOf = ({ name, endpoints, public_key, weight }: GatewayRow): GatewayFields => ({
+  name,
+  endpoints,
+  public_key,
+  weight,
+})
+const idOf = (g: GatewayRow) => ({ gateway_id: encodeId('gateway', g.gateway_id) })
+const targetOf = (g: GatewayRow) => ({ type: 'gateway', id: encodeId('gateway', g.gateway_id), name: g.name })
+
+export function createGatewayRules({
+  db,
+  audit,
+  changes,
+  pager,
+  now,
+  secrets,
+}: Pick<GatewaysDeps, 'db' | 'audit' | 'changes' | 'pager' | 'now'> & { secrets: Secrets }) {
+  const withActivity = async (tx: Tx, tenant: TenantId, rows: GatewayRow[]): Promise<Gateway[]> => {
+    const ids = rows.map((r) => r.gateway_id)
+    const activity = new Map((await queries.activityOf(tx, tenant, ids)).map((a) => [a.gateway_id, a]))
+    return rows.map((row) => ({ row, activity: activity.get(row.gateway_id) }))
+  }
+  const one = async (tx: Tx, tenant: TenantId, row: GatewayRow): Promise<Gateway> => {
+    const [gateway] = await withActivity(tx, tenant, [row])
+    return gateway ?? noGateway()
+  }
+  const touched = (tx: Tx, { tenantId }: Actor, { gateway_id }: GatewayRow) =>
+    changes.record(tx, tenantId, [{ kind: 'gateway', subject: gateway_id }])
+
+  return {
+    list: (tenant: TenantId, poolId: string, query: PageQuery) =>
+      db.inTenant(tenant, async (tx) => {
+        const order = orderOf(
+          query.sort ?? 'name',
+          { name: { column: 'name', kind: 'text' }, created_at: { column: 'created_at', kind: 'time' } },
+          'gateway_id',
+        )
+        const scope = `listGateways|${tenant}|${poolId}`
+        const found = await pager.page(queries.selectGateways(tx, tenant, poolId), query, order, scope)
+        return { items: await withActivity(tx, tenant, found.items), next_cursor: found.next_cursor }
+      }),
+
+    get: (tenant: TenantId, gatewayId: string): Promise<Gateway> =>
+      db.inTenant(tenant, async (tx) => {
+        const row = await queries.findGateway(tx, tenant, gatewayId)
+        return row && row.deleted_at === null ? one(tx, tenant, row) : noGateway()
+      }),
+
+    create: async (actor: Actor, poolId: string, f: GatewayFields): Promise<{ gateway: Gateway; secret: string }> => {
+      const tenant = actor.tenantId
+      const secret = secrets.mint()
+      const gateway = await db.inTenant(tenant, async (tx) => {
+        if (!(await lockPool(tx, tenant, poolId))) fail('not_found', 'no such gateway pool')
+        const row =
+          (await queries.insertGateway(tx, tenant, { gatewayId: newUuid(), poolId }, f, now())) ??
+          failField('name', 'another gateway has this name')
+        await secrets.store(tx, tenant, row.gateway_id, secret)
+        const fields = { ...idOf(row), pool_id: encodeId('gateway_pool', poolId) }
+        await audit.record(tx, actor, 'gateway.created', fields, { target: targetOf(row) })
+        await touched(tx, actor, row)
+        return { row, activity: undefined }
+      })
+      return { gateway, secret: secret.token }
+    },
+
+    /** Absent fields stay. A change that changes nothing leaves no trace. */
+    update: (actor: Actor, gatewayId: string, patch: GatewayPatch): Promise<Gateway> =>
+      refuseTakenName('gateway', () =>
+        db.inTenant(actor.tenantId, async (tx) => {
+          const before = (await queries.lockGateway(tx, actor.tenantId, gatewayId)) ?? noGateway()
+          const next = { ...fieldsOf(before), ...patch }
+          const changed = differences(before, next)
+          if (Object.keys(changed).length === 0) return one(tx, actor.tenantId, before)
+          const row = await queries.updateGateway(tx, actor.tenantId, gatewayId, next, now())
+          await audit.record(tx, actor, 'gateway.updated', idOf(row), { target: targetOf(row), changes: changed })
+          const gateway = await one(tx, actor.tenantId, row)
+          await touched(tx, actor, row)
+          return gateway
+        }),
+      ),
+
+    /** Its secrets stop working and its sessions end. Returns false when it was deleted before. */
+    remove: (actor: Actor, gatewayId: string): Promise<boolean> =>
+      db.inTenant(actor.tenantId, async (tx) => {
+        const at = now()
+        const row = await queries.markDeleted(tx, actor.tenantId, gatewayId, at)
+        if (!row) {
+          if (await queries.findGateway(tx, actor.tenantId, gatewayId)) return false
+          return noGateway()
+        }
+        await secrets.endAll(tx, actor.tenantId, gatewayId)
+        const ended = await endSessionsOfGateway(tx, actor.tenantId, gatewayId, 'gateway_down', at)
+        await audit.record(tx, actor, 'gateway.deleted', idOf(row), {
+          target: targetOf(row),
+          details: { sessions_ended: ended },
+        })
+        await touched(tx, actor, row)
+        return true
+      }),
+
+    rotateSecret: async (actor: Actor, gatewayId: string): Promise<{ secret: string; oldValidUntil: Date }> => {
+      const secret = secrets.mint()
+      const oldValidUntil = await db.inTenant(actor.tenantId, async (tx) => {
+        const row = (await queries.lockGateway(tx, actor.tenantId, gatewayId)) ?? noGateway()
+        const until = await secrets.replace(tx, actor.tenantId, gatewayId, secret)
+        await audit.record(tx, actor, 'gateway.secret_rotated', idOf(row), { target: targetOf(row) })
+        await touched(tx, actor, row)
+        return until
+      })
+      return { secret: secret.token, oldValidUntil }
+    },
+
+    drain: (actor: Actor, gatewayId: string, draining: boolean, reason: string | undefined) =>
+      db.inTenant(actor.tenantId, async (tx) => {
+        const kept = draining ? (reason ?? null) : null
+        const moved = await queries.setDraining(tx, actor.tenantId, gatewayId, draining, kept, now())
+        if (!moved) {
+          const row = await queries.findGateway(tx, actor.tenantId, gatewayId)
+          if (!row || row.deleted_at !== null) return noGateway()
+          return { gateway: await one(tx, actor.tenantId, row), changed: false }
+        }
+        await audit.record(
+          tx,
+          actor,
+          'gateway.drained',
+          { ...idOf(moved), draining },
+          {
+            target: targetOf(moved),
+            ...(reason !== undefined && { details: { reason } }),
+          },
+        )
+        const gateway = await one(tx, actor.tenantId, moved)
+        await touched(tx, actor, moved)
+        return { gateway, changed: true }
+      }),
+  }
+}

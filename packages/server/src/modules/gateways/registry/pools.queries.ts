@@ -1,0 +1,77 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+
+type Region = { code: string; name?: string; lat?: number; lon?: number }
+export type PoolFields = {
+  name: string
+  region: Region
+  protocol: 'wireguard' | 'ipsec' | 'openvpn'
+  selection: 'latency' | 'geo' | 'weighted'
+  enabled: boolean
+  capacity: number | null
+  address_cidrs: string[]
+  health_threshold: number
+}
+export type PoolRow = PoolFields & { tenant_id: string; pool_id: string; created_at: Date; updated_at: Date }
+
+export const selectPools = (tx: Tx, tenant: TenantId) =>
+  tx.selectFrom('gateway_pools').selectAll().where('tenant_id', '=', tenant)
+
+export const findPool = (tx: Tx, tenant: TenantId, poolId: string): Promise<PoolRow | undefined> =>
+  selectPools(tx, tenant).where('pool_id', '=', poolId).executeTakeFirst()
+
+/** Until commit nobody else changes or deletes the pool, or adds a gateway to it. */
+export const lockPool = (tx: Tx, tenant: TenantId, poolId: string): Promise<PoolRow | undefined> =>
+  selectPools(tx, tenant).where('pool_id', '=', poolId).forUpdate().executeTakeFirst()
+
+/** Undefined when the name is taken. */
+export const insertPool = (
+  tx: Tx,
+  tenant: TenantId,
+  poolId: string,
+  f: PoolFields,
+  at: Date,
+): Promise<PoolRow | undefined> =>
+  tx
+    .insertInto('gateway_pools')
+    .values({
+      ...f,
+      tenant_id: tenant,
+      pool_id: poolId,
+      region: JSON.stringify(f.region),
+      created_at: at,
+      updated_at: at,
+    })
+    .onConflict((c) => c.doNothing())
+    .returningAll()
+    .executeTakeFirst()
+
+export const updatePool = (tx: Tx, tenant: TenantId, poolId: string, f: PoolFields, at: Date): Promise<PoolRow> =>
+  tx
+    .updateTable('gateway_pools')
+    .set({ ...f, region: JSON.stringify(f.region), updated_at: at })
+    .where('tenant_id', '=', tenant)
+    .where('pool_id', '=', poolId)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+
+export const deletePool = (tx: Tx, tenant: TenantId, poolId: string) =>
+  tx.deleteFrom('gateway_pools').where('tenant_id', '=', tenant).where('pool_id', '=', poolId).execute()
+
+/** Gateways of each of these pools; a pool without any is absent. */
+export async function countGateways(
+  tx: Tx,
+  tenant: TenantId,
+  poolIds: readonly string[],
+): Promise<Map<string, number>> {
+  const rows = await tx
+    .selectFrom('gateways')
+    .select(['pool_id', (eb) => eb.fn.countAll<number>().as('gateways')])
+    .where('tenant_id', '=', tenant)
+    .where('pool_id', '=', sql<string>`any(${poolIds}::uuid[])`)
+    .where('deleted_at', 'is', null)
+    .groupBy('pool_id')
+    .execute()
+  return new Map(rows.map((r) => [r.pool_id, r.gateways]))
+}

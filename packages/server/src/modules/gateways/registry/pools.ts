@@ -1,0 +1,159 @@
+import type { Tx } from '../../../db/database.ts'
+import { orderOf, type PageQuery } from '../../../db/page.ts'
+import type { Actor, TenantId } from '../../../kernel/actor.ts'
+import { fail, failField } from '../../../kernel/app-error.ts'
+import { encodeId, newUuid } from '../../../kernel/ids.ts'
+import type { GatewaysDeps } from '../deps.ts'
+import { checkCidrs } from './cidr.ts'
+import { differences } from './differences.ts'
+import { refuseTakenName } from './names.ts'
+import type { PoolFields, PoolRow } from './pools.queries.ts'
+import * as queries from './pools.queries.ts'
+
+/** What a caller gives: absent fields have defaults at creation and stay at a change. */
+export type PoolPatch = { [K in keyof PoolFields]?: PoolFields[K] }
+export type PoolInput = PoolPatch & Pick<PoolFields, 'name' | 'region'>
+export type Pool = PoolRow & { gateways: number }
+
+const defaults = {
+  protocol: 'wireguard',
+  selection: 'latency',
+  enabled: true,
+  capacity: null,
+  address_cidrs: [],
+  health_threshold: 1,
+} as const satisfies Partial<PoolFields>
+
+const noPool = () => fail('not_found', 'no such gateway pool')
+const targetOf = (pool: PoolRow) => ({
+  type: 'gateway_pool',
+  id: encodeId('gateway_pool', pool.pool_id),
+  name: pool.name,
+})
+
+export function createPools({
+  db,
+  audit,
+  changes,
+  pager,
+  policy,
+  now,
+}: Pick<GatewaysDeps, 'db' | 'audit' | 'changes' | 'pager' | 'policy' | 'now'>) {
+  const withGateways = async (tx: Tx, tenant: TenantId, rows: PoolRow[]): Promise<Pool[]> => {
+    const counts = await queries.countGateways(
+      tx,
+      tenant,
+      rows.map((r) => r.pool_id),
+    )
+    return rows.map((r) => ({ ...r, gateways: counts.get(r.pool_id) ?? 0 }))
+  }
+
+  return {
+    list: (tenant: TenantId, query: PageQuery) =>
+      db.inTenant(tenant, async (tx) => {
+        const order = orderOf(
+          query.sort ?? 'name',
+          { name: { column: 'name', kind: 'text' }, created_at: { column: 'created_at', kind: 'time' } },
+          'pool_id',
+        )
+        const found = await pager.page(queries.selectPools(tx, tenant), query, order, `listGatewayPools|${tenant}`)
+        return { items: await withGateways(tx, tenant, found.items), next_cursor: found.next_cursor }
+      }),
+
+    get: (tenant: TenantId, poolId: string): Promise<Pool> =>
+      db.inTenant(tenant, async (tx) => {
+        const row = (await queries.findPool(tx, tenant, poolId)) ?? noPool()
+        const [pool] = await withGateways(tx, tenant, [row])
+        return pool ?? noPool()
+      }),
+
+    create: async (actor: Actor, input: PoolInput): Promise<Pool> => {
+      checkCidrs('address_cidrs', input.address_cidrs ?? [])
+      const tenant = actor.tenantId
+      return db.inTenant(tenant, async (tx) => {
+        const row =
+          (await queries.insertPool(
+            tx,
+            tenant,
+            newUuid(),
+            { ...defaults, address_cidrs: [], ...definedOf(input), name: input.name, region: input.region },
+            now(),
+          )) ?? failField('name', 'another gateway pool has this name')
+        await audit.record(
+          tx,
+          actor,
+          'gateway_pool.created',
+          { pool_id: encodeId('gateway_pool', row.pool_id) },
+          { target: targetOf(row) },
+        )
+        await changes.record(tx, tenant, [{ kind: 'pool', subject: row.pool_id }])
+        return { ...row, gateways: 0 }
+      })
+    },
+
+    /** Absent fields stay. A change that changes nothing leaves no trace. */
+    update: async (actor: Actor, poolId: string, patch: PoolPatch): Promise<Pool> => {
+      checkCidrs('address_cidrs', patch.address_cidrs ?? [])
+      const tenant = actor.tenantId
+      return refuseTakenName('gateway pool', () =>
+        db.inTenant(tenant, async (tx) => {
+          const before = (await queries.lockPool(tx, tenant, poolId)) ?? noPool()
+          const changed = differences(before, definedOf(patch))
+          let row = before
+          if (Object.keys(changed).length > 0) {
+            row = await queries.updatePool(tx, tenant, poolId, { ...fieldsOf(before), ...definedOf(patch) }, now())
+            await audit.record(
+              tx,
+              actor,
+              'gateway_pool.updated',
+              { pool_id: encodeId('gateway_pool', poolId) },
+              { target: targetOf(row), changes: changed },
+            )
+          }
+          const [pool] = await withGateways(tx, tenant, [row])
+          if (row !== before) await changes.record(tx, tenant, [{ kind: 'pool', subject: poolId }])
+          return pool ?? noPool()
+        }),
+      )
+    },
+
+    /** Refused while it has gateways or the policy names it. */
+    remove: async (actor: Actor, poolId: string): Promise<void> => {
+      const tenant = actor.tenantId
+      const rules = await policy.rulesUsingPool(tenant, poolId)
+      await db.inTenant(tenant, async (tx) => {
+        const pool = (await queries.lockPool(tx, tenant, poolId)) ?? noPool()
+        const gateways = (await queries.countGateways(tx, tenant, [poolId])).get(poolId) ?? 0
+        if (gateways > 0) fail('validation_error', `the pool has ${gateways} gateways: delete them first`)
+        if (rules.length > 0)
+          fail(
+            'validation_error',
+            `the policy names this pool (${rules.slice(0, 5).join(', ')}): change the policy first`,
+          )
+        await queries.deletePool(tx, tenant, poolId)
+        await audit.record(
+          tx,
+          actor,
+          'gateway_pool.deleted',
+          { pool_id: encodeId('gateway_pool', poolId) },
+          { target: targetOf(pool) },
+        )
+        await changes.record(tx, tenant, [{ kind: 'pool', subject: poolId }])
+      })
+    },
+  }
+}
+
+const fieldsOf = (row: PoolRow): PoolFields => ({
+  name: row.name,
+  region: row.region,
+  protocol: row.protocol,
+  selection: row.selection,
+  enabled: row.enabled,
+  capacity: row.capacity,
+  address_cidrs: row.address_cidrs,
+  health_threshold: row.health_threshold,
+})
+
+const definedOf = (patch: PoolPatch): PoolPatch =>
+  Object.fromEntries(Object.entries(patch).filter(([, v]) => v !== undefined))

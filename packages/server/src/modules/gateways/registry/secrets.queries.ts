@@ -1,0 +1,83 @@
+import type { Tx } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+
+export type Digest = { lookup: string; secret_digest: Buffer }
+
+export const insertSecret = (tx: Tx, tenant: TenantId, gatewayId: string, secretId: string, d: Digest, at: Date) =>
+  tx
+    .insertInto('gateway_secrets')
+    .values({ ...d, tenant_id: tenant, gateway_id: gatewayId, secret_id: secretId, created_at: at, valid_until: null })
+    .execute()
+
+/** Across tenants: whose secret this may be. Its digest decides. */
+export const findSecrets = (tx: Tx, lookup: string) =>
+  tx
+    .selectFrom('gateway_secrets as s')
+    .innerJoin('gateways as g', (j) =>
+      j.onRef('g.tenant_id', '=', 's.tenant_id').onRef('g.gateway_id', '=', 's.gateway_id'),
+    )
+    .select(['s.tenant_id', 's.gateway_id', 's.secret_id', 's.secret_digest', 's.valid_until', 'g.name', 'g.pool_id'])
+    .select((eb) =>
+      eb
+        .exists(
+          eb
+            .selectFrom('gateway_secrets as other')
+            .select('other.secret_id')
+            .whereRef('other.tenant_id', '=', 's.tenant_id')
+            .whereRef('other.gateway_id', '=', 's.gateway_id')
+            .where('other.valid_until', 'is not', null),
+        )
+        .as('another_is_ending'),
+    )
+    .where('s.lookup', '=', lookup)
+    .where('g.deleted_at', 'is', null)
+    .execute()
+
+const secretsOf = (tx: Tx, tenant: TenantId, gatewayId: string) =>
+  tx.deleteFrom('gateway_secrets').where('tenant_id', '=', tenant).where('gateway_id', '=', gatewayId)
+
+export const isNewest = async (tx: Tx, tenant: TenantId, gatewayId: string, secretId: string): Promise<boolean> => {
+  const row = await tx
+    .selectFrom('gateway_secrets')
+    .select('secret_id')
+    .where('tenant_id', '=', tenant)
+    .where('gateway_id', '=', gatewayId)
+    .where('secret_id', '=', secretId)
+    .where('valid_until', 'is', null)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** What the newest secret replaces ends with its first use: of several first uses one gets the row. */
+export const endReplaced = (tx: Tx, tenant: TenantId, gatewayId: string) =>
+  secretsOf(tx, tenant, gatewayId).where('valid_until', 'is not', null).returning('secret_id').execute()
+
+export const endAll = (tx: Tx, tenant: TenantId, gatewayId: string) => secretsOf(tx, tenant, gatewayId).execute()
+
+export const endExpired = (tx: Tx, tenant: TenantId, gatewayId: string, at: Date) =>
+  secretsOf(tx, tenant, gatewayId).where('valid_until', '<=', at).execute()
+
+/** The end of the secret that a newer one replaces and that is still in use, where there is one. */
+export const findReplaced = (tx: Tx, tenant: TenantId, gatewayId: string) =>
+  tx
+    .selectFrom('gateway_secrets')
+    .select('valid_until')
+    .where('tenant_id', '=', tenant)
+    .where('gateway_id', '=', gatewayId)
+    .where('valid_until', 'is not', null)
+    .executeTakeFirst()
+
+export const limitCurrent = (tx: Tx, tenant: TenantId, gatewayId: string, until: Date) =>
+  tx
+    .updateTable('gateway_secrets')
+    .set({ valid_until: until })
+    .where('tenant_id', '=', tenant)
+    .where('gateway_id', '=', gatewayId)
+    .where('valid_until', 'is', null)
+    .execute()
+
+export const endUnused = (tx: Tx, tenant: TenantId, gatewayId: string) =>
+  secretsOf(tx, tenant, gatewayId).where('valid_until', 'is', null).execute()
+
+export const forgetExpired = (tx: Tx, at: Date) =>
+  tx.deleteFrom('gateway_secrets').where('valid_until', '<=', at).execute()

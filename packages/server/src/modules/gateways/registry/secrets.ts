@@ -1,0 +1,124 @@
+import { digestToken, equalDigest, mintToken, parseToken } from '@holdfast/crypto'
+import type { Tx } from '../../../db/database.ts'
+import type { Incoming } from '../../../http/authenticate.ts'
+import type { Principal, TenantId } from '../../../kernel/actor.ts'
+import { fail } from '../../../kernel/app-error.ts'
+import { decodeId, newUuid } from '../../../kernel/ids.ts'
+import { createCredentialCache } from '../../../memory/credential-cache.ts'
+import type { GatewaysDeps } from '../deps.ts'
+import { lockGateway } from './gateways.queries.ts'
+import type { Registry } from './registry.ts'
+import * as queries from './secrets.queries.ts'
+
+/** How long a replaced secret works at most. */
+const overlapMs = 4 * 3600_000
+
+type GatewayPrincipal = Extract<Principal, { kind: 'gateway' }>
+type Known = { principal: GatewayPrincipal; validUntil: Date | null }
+export type NewSecret = { token: string; digest: queries.Digest }
+
+/**
+ * The service secrets of gateways (`hfg_…`): kept as HMAC digests, looked up by their public part. While a rotation
+ * runs two are valid: the one in use, with an end, and the newest, whose first use ends the other.
+ */
+export function createSecrets({
+  db,
+  changes,
+  feed,
+  now,
+  pepper,
+  serviceSecret,
+  registry,
+}: Pick<GatewaysDeps, 'db' | 'changes' | 'feed' | 'now' | 'pepper' | 'serviceSecret'> & { registry: Registry }) {
+  const serviceDigest = digestToken(pepper, serviceSecret)
+
+  const cache = createCredentialCache<Known>({
+    max: 50_000,
+    feed,
+    changes,
+    load,
+    subjectsOf: ({ principal }) => [`gateway:${principal.id}`],
+  })
+
+  /** `key`: public part and digest of the secret. */
+  async function load(key: string): Promise<Known | undefined> {
+    const [lookup = '', digest = ''] = key.split(':')
+    return db.acrossTenants(async (tx) => {
+      const rows = await queries.findSecrets(tx, lookup)
+      const row = rows.find((r) => equalDigest(r.secret_digest, Buffer.from(digest, 'hex')))
+      if (!row) return undefined
+      const tenantId = row.tenant_id as TenantId
+      if (row.valid_until === null && row.another_is_ending && !(await endReplaced(tx, tenantId, row))) return undefined
+      return {
+        principal: { kind: 'gateway', tenantId, id: row.gateway_id, name: row.name, poolId: row.pool_id },
+        validUntil: row.valid_until,
+      }
+    })
+  }
+
+  /** The first use of the newest secret. False when a rotation that came between has dropped it. */
+  async function endReplaced(
+    tx: Tx,
+    tenant: TenantId,
+    { gateway_id, secret_id }: { gateway_id: string; secret_id: string },
+  ) {
+    if (!(await lockGateway(tx, tenant, gateway_id))) return false
+    if (!(await queries.isNewest(tx, tenant, gateway_id, secret_id))) return false
+    const ended = await queries.endReplaced(tx, tenant, gateway_id)
+    if (ended.length > 0) await changes.record(tx, tenant, [{ kind: 'gateway', subject: gateway_id }])
+    return true
+  }
+
+  /** Operational tooling names the gateway that it speaks for. An unknown one is 404: the secret itself is valid. */
+  async function speakFor(scope: Incoming['scope']): Promise<GatewayPrincipal> {
+    if (scope.tenant_id === undefined || scope.gateway_id === undefined)
+      fail('forbidden', 'the deployment-wide secret must name tenant_id and gateway_id in the query')
+    const tenantId = decodeId('tenant', scope.tenant_id) as TenantId | undefined
+    const gatewayId = decodeId('gateway', scope.gateway_id)
+    const gateway = tenantId && gatewayId ? (await registry.of(tenantId)).gateways.get(gatewayId) : undefined
+    if (!tenantId || !gateway) return fail('not_found', 'no such gateway')
+    return { kind: 'gateway', tenantId, id: gateway.gateway_id, name: gateway.name, poolId: gateway.pool_id }
+  }
+
+  return {
+    /** For the pipe. A gateway's own secret speaks for no other: naming one is 403. */
+    verify: async (token: string, incoming: Pick<Incoming, 'scope'>): Promise<GatewayPrincipal | undefined> => {
+      const digest = digestToken(pepper, token)
+      if (equalDigest(digest, serviceDigest)) return speakFor(incoming.scope)
+      const known = await cache.get(`${parseToken(token)?.id}:${digest.toString('hex')}`)
+      if (!known || (known.validUntil !== null && known.validUntil <= now())) return undefined
+      const { tenant_id, gateway_id } = incoming.scope
+      if (tenant_id !== undefined && decodeId('tenant', tenant_id) !== known.principal.tenantId)
+        fail('forbidden', 'tenant_id names another tenant')
+      if (gateway_id !== undefined && decodeId('gateway', gateway_id) !== known.principal.id)
+        fail('forbidden', 'gateway_id names another gateway')
+      return known.principal
+    },
+
+    /** Made before the transaction that stores it. */
+    mint: (): NewSecret => {
+      const { token, id } = mintToken('hfg')
+      return { token, digest: { lookup: id, secret_digest: digestToken(pepper, token) } }
+    },
+    store: (tx: Tx, tenant: TenantId, gatewayId: string, { digest }: NewSecret) =>
+      queries.insertSecret(tx, tenant, gatewayId, newUuid(), digest, now()),
+
+    /**
+     * Under the gateway's lock. Returns until when the secret in use still works. A newest secret that was never used
+     * is dropped: the gateway holds the one before it, whose end stays as it was.
+     */
+    replace: async (tx: Tx, tenant: TenantId, gatewayId: string, secret: NewSecret): Promise<Date> => {
+      const at = now()
+      await queries.endExpired(tx, tenant, gatewayId, at)
+      const inUse = await queries.findReplaced(tx, tenant, gatewayId)
+      const until = inUse?.valid_until ?? new Date(at.getTime() + overlapMs)
+      if (inUse) await queries.endUnused(tx, tenant, gatewayId)
+      else await queries.limitCurrent(tx, tenant, gatewayId, until)
+      await queries.insertSecret(tx, tenant, gatewayId, newUuid(), secret.digest, at)
+      return until
+    },
+    endAll: queries.endAll,
+    forgetExpired: () => db.acrossTenants((tx) => queries.forgetExpired(tx, now())),
+  }
+}
+export type Secrets = ReturnType<typeof createSecrets>

@@ -1,0 +1,186 @@
+import type { Given } from '@holdfast/contract'
+import type { metering } from '@holdfast/contract/gateway-runtime'
+import type { Actor, Principal, TenantId } from '../../../kernel/actor.ts'
+import { fail, failField } from '../../../kernel/app-error.ts'
+import { canonicalAddress } from '../../../kernel/cidr.ts'
+import { decodeId } from '../../../kernel/ids.ts'
+import type { GatewaysDeps } from '../deps.ts'
+import type { Activity } from './activity.ts'
+import { acceptedAheadMs, acceptedInstant } from './instant.ts'
+import type { ReportKey, Sample } from './metering.queries.ts'
+import * as queries from './metering.queries.ts'
+
+type Body = Given<typeof metering>['body']
+type GivenSample = Body['samples'][number]
+type Rejected = { index: number; error: string }
+export type MeteringResult = { accepted: number; duplicate: boolean; rejected: Rejected[] }
+type GatewayActor = Actor<Extract<Principal, { kind: 'gateway' }>>
+
+const oldestStart = Date.UTC(2000, 0, 1)
+
+/**
+ * Takes what gateways carried. A report counts once per (gateway, boot, sequence), and is durable when it is answered.
+ */
+export function createMetering({
+  db,
+  fleet,
+  policy,
+  now,
+  activity,
+}: Pick<GatewaysDeps, 'db' | 'fleet' | 'policy' | 'now'> & { activity: Activity }) {
+  /** A session of a device that may not connect is over, whatever its gateway says. */
+  async function judge(tenant: TenantId, samples: Sample[]): Promise<Sample[]> {
+    const [devices, current] = [await fleet.all(tenant), await policy.at(tenant)]
+    const at = now().getTime()
+    return samples.map((s) => {
+      const device = devices.get(s.deviceId)
+      if (!device) return s
+      if (!device.usable && !s.ended)
+        return { ...s, ended: true, endReason: device.status === 'revoked' ? 'revoked' : 'suspended' }
+      return { ...s, currentDigest: current.variantOf(device, at).digest }
+    })
+  }
+
+  return {
+    take: async (actor: GatewayActor, body: Body): Promise<MeteringResult> => {
+      const tenant = actor.tenantId
+      const gatewayId = actor.principal.id
+      const at = now()
+      const key = readKey(gatewayId, body, at.getTime())
+      const read = readSamples(body.samples, key, at)
+      const samples = await judge(tenant, read.samples)
+      const seenAt = key.intervalEnd < at ? key.intervalEnd : at
+      const totals = {
+        reportId: body.report_id,
+        samples: body.samples.length,
+        rxBytes: sum(body.samples, (s) => s.rx_bytes),
+        txBytes: sum(body.samples, (s) => s.tx_bytes),
+      }
+
+      const outcome = await db.inTenant(tenant, async (tx) => {
+        const gateway = await queries.lockReporter(tx, tenant, gatewayId)
+        if (!gateway) return fail('forbidden', 'this gateway was deleted')
+        if (!(await queries.insertReport(tx, tenant, key, totals))) return undefined
+        if (samples.length === 0) return []
+        const stored = new Set(await queries.addToSessions(tx, tenant, gatewayId, samples, seenAt))
+        const others = samples.filter((s) => !stored.has(s.sessionId))
+        if (others.length === 0) return []
+        const into = { gatewayId, poolId: gateway.pool_id, protocol: gateway.protocol }
+        const opened = new Set(await queries.openSessions(tx, tenant, into, others, seenAt))
+        const devices = others.filter((s) => opened.has(s.sessionId)).map((s) => s.deviceId)
+        if (devices.length > 0) await queries.endSuperseded(tx, tenant, gatewayId, [...new Set(devices)], seenAt)
+        const refused = others.filter((s) => !opened.has(s.sessionId))
+        return refused.length === 0 ? [] : explain(refused, gatewayId, await queries.findReasons(tx, tenant, refused))
+      })
+
+      await activity.report({
+        tenantId: tenant,
+        gatewayId,
+        at,
+        bootId: body.boot_id,
+        version: null,
+        activeSessions: body.load?.active_sessions ?? null,
+        rxBps: body.load?.rx_bps ?? null,
+        txBps: body.load?.tx_bps ?? null,
+        policyDigest: null,
+        policySeq: null,
+        trustVersion: null,
+      })
+      if (!outcome) return { accepted: 0, duplicate: true, rejected: [] }
+      const refused = outcome.flatMap(({ sessionId, error }) =>
+        (read.indexesOf.get(sessionId) ?? []).map((index) => ({ index, error })),
+      )
+      const rejected = [...read.rejected, ...refused].sort((a, b) => a.index - b.index)
+      return { accepted: body.samples.length - rejected.length, duplicate: false, rejected }
+    },
+  }
+}
+
+const sum = (samples: readonly GivenSample[], of: (s: GivenSample) => number) =>
+  Math.min(
+    samples.reduce((total, s) => total + of(s), 0),
+    Number.MAX_SAFE_INTEGER,
+  )
+
+function readKey(gatewayId: string, body: Body, nowMs: number): ReportKey {
+  const between = 'must lie between 7 days ago and 5 minutes from now'
+  const intervalStart = acceptedInstant(body.interval_start, nowMs) ?? failField('interval_start', between)
+  const intervalEnd = acceptedInstant(body.interval_end, nowMs) ?? failField('interval_end', between)
+  if (intervalEnd < intervalStart) failField('interval_end', 'lies before interval_start')
+  return { gatewayId, bootId: body.boot_id, sequence: body.sequence, intervalStart, intervalEnd }
+}
+
+/** Samples by session: what a report says of one session in several samples is added up. */
+export function readSamples(given: readonly GivenSample[], key: ReportKey, at: Date) {
+  const bySession = new Map<string, Sample>()
+  const indexesOf = new Map<string, number[]>()
+  const rejected: Rejected[] = []
+  for (const [index, sample] of given.entries()) {
+    const read = readSample(sample, key, at)
+    if ('error' in read) {
+      rejected.push({ index, error: read.error })
+      continue
+    }
+    const known = bySession.get(read.sessionId)
+    if (known && known.deviceId !== read.deviceId) {
+      rejected.push({ index, error: 'another sample gives this session to another device' })
+      continue
+    }
+    bySession.set(read.sessionId, known ? add(known, read) : read)
+    indexesOf.set(read.sessionId, [...(indexesOf.get(read.sessionId) ?? []), index])
+  }
+  return { samples: [...bySession.values()], indexesOf, rejected }
+}
+
+function readSample(s: GivenSample, key: ReportKey, at: Date): Sample | { error: string } {
+  const sessionId = decodeId('vpn_session', s.session_id)
+  if (!sessionId) return { error: 'session_id is not an id of a session (vse_…)' }
+  const deviceId = decodeId('device', s.device_id)
+  if (!deviceId) return { error: 'unknown device' }
+  const started = s.started_at === undefined ? key.intervalStart.getTime() : Date.parse(s.started_at)
+  if (!(started >= oldestStart && started <= at.getTime() + acceptedAheadMs))
+    return { error: 'started_at is not a time in the past' }
+  const badAddress = (['source_ip', 'assigned_ip'] as const).find(
+    (f) => s[f] !== undefined && canonicalAddress(s[f]) === undefined,
+  )
+  if (badAddress) return { error: `${badAddress} is not an address` }
+  return {
+    sessionId,
+    deviceId,
+    ended: s.state === 'ended',
+    endReason: s.end_reason ?? 'gateway',
+    startedAt: new Date(Math.min(started, key.intervalEnd.getTime())),
+    rxBytes: s.rx_bytes,
+    txBytes: s.tx_bytes,
+    sourceIp: s.source_ip === undefined ? null : (canonicalAddress(s.source_ip) ?? null),
+    assignedIp: s.assigned_ip === undefined ? null : (canonicalAddress(s.assigned_ip) ?? null),
+    policyDigest: s.policy_digest ?? null,
+    currentDigest: null,
+  }
+}
+
+const add = (a: Sample, b: Sample): Sample => ({
+  ...a,
+  ended: a.ended || b.ended,
+  endReason: a.ended ? a.endReason : b.endReason,
+  startedAt: a.startedAt < b.startedAt ? a.startedAt : b.startedAt,
+  rxBytes: Math.min(a.rxBytes + b.rxBytes, Number.MAX_SAFE_INTEGER),
+  txBytes: Math.min(a.txBytes + b.txBytes, Number.MAX_SAFE_INTEGER),
+  sourceIp: b.sourceIp ?? a.sourceIp,
+  assignedIp: b.assignedIp ?? a.assignedIp,
+  policyDigest: b.policyDigest ?? a.policyDigest,
+})
+
+function explain(
+  refused: readonly Sample[],
+  gatewayId: string,
+  known: Awaited<ReturnType<typeof queries.findReasons>>,
+): { sessionId: string; error: string }[] {
+  return refused.map(({ sessionId, deviceId }) => {
+    const owner = known.gatewayOf.get(sessionId)
+    if (owner !== undefined && owner !== gatewayId)
+      return { sessionId, error: 'the session belongs to another gateway' }
+    if (owner !== undefined) return { sessionId, error: 'the session belongs to another device' }
+    return { sessionId, error: known.devices.has(deviceId) ? 'the session could not be stored' : 'unknown device' }
+  })
+}

@@ -1,0 +1,111 @@
+import type { Selectable } from 'kysely'
+import { sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import type { Tables } from '../../../db/tables.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+
+export type SessionRow = Selectable<Tables['vpn_sessions']>
+export type SessionFilter = { device_id?: string; user_id?: string; gateway_id?: string; pool_id?: string }
+
+const columns = ['device_id', 'user_id', 'gateway_id', 'pool_id'] as const
+
+export const selectSessions = (tx: Tx, tenant: TenantId, state: 'active' | 'ended' | 'all', filter: SessionFilter) => {
+  let q = tx.selectFrom('vpn_sessions').selectAll().where('tenant_id', '=', tenant)
+  if (state !== 'all') q = q.where('state', '=', state)
+  for (const column of columns) {
+    const value = filter[column]
+    if (value !== undefined) q = q.where(column, '=', value)
+  }
+  return q
+}
+
+export const findSession = (tx: Tx, tenant: TenantId, sessionId: string): Promise<SessionRow | undefined> =>
+  tx
+    .selectFrom('vpn_sessions')
+    .selectAll()
+    .where('tenant_id', '=', tenant)
+    .where('session_id', '=', sessionId)
+    .executeTakeFirst()
+
+export async function deviceNames(
+  tx: Tx,
+  tenant: TenantId,
+  deviceIds: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await tx
+    .selectFrom('devices')
+    .select(['device_id', 'name'])
+    .where('tenant_id', '=', tenant)
+    .where('device_id', '=', sql<string>`any(${[...new Set(deviceIds)]}::uuid[])`)
+    .execute()
+  return new Map(rows.map((r) => [r.device_id, r.name]))
+}
+
+export const countKnown = async (tx: Tx, tenant: TenantId, sessionIds: readonly string[]): Promise<number> => {
+  const { known } = await tx
+    .selectFrom('vpn_sessions')
+    .select((eb) => eb.fn.countAll<number>().as('known'))
+    .where('tenant_id', '=', tenant)
+    .where('session_id', '=', sql<string>`any(${sessionIds}::uuid[])`)
+    .executeTakeFirstOrThrow()
+  return known
+}
+
+/**
+ * Ends active sessions. Rows are locked in the order of their ids, as everyone does who changes several, so that two
+ * at once wait for each other instead of failing.
+ */
+const endWhere = (tx: Tx, tenant: TenantId, where: ReturnType<typeof sql>, reason: string, at: Date, limit: number) =>
+  sql<{ session_id: string; gateway_id: string }>`
+    with locked as (
+      select session_id from vpn_sessions
+      where tenant_id = ${tenant} and state = 'active' and ${where}
+      order by session_id limit ${limit} for update)
+    update vpn_sessions v set state = 'ended', ended_at = ${at}, end_reason = ${reason}
+    from locked
+    where v.tenant_id = ${tenant} and v.session_id = locked.session_id and v.state = 'active'
+    returning v.session_id, v.gateway_id`
+    .execute(tx)
+    .then((r) => r.rows)
+
+const anyNumber = 2 ** 31 - 1
+
+export const endByIds = (tx: Tx, tenant: TenantId, ids: readonly string[], reason: string, at: Date) =>
+  endWhere(tx, tenant, sql`session_id = any(${ids}::uuid[])`, reason, at, anyNumber)
+
+export const endMatching = (tx: Tx, tenant: TenantId, f: SessionFilter, reason: string, at: Date, limit: number) => {
+  const parts = columns.flatMap((c) => (f[c] === undefined ? [] : [sql`${sql.ref(c)} = ${f[c]}`]))
+  return endWhere(tx, tenant, sql`${sql.join(parts, sql` and `)}`, reason, at, limit)
+}
+
+export const endOfDevicesAndUsers = (
+  tx: Tx,
+  tenant: TenantId,
+  which: { deviceIds: readonly string[]; userIds: readonly string[] },
+  reason: string,
+  at: Date,
+) =>
+  endWhere(
+    tx,
+    tenant,
+    sql`(device_id = any(${which.deviceIds}::uuid[]) or user_id = any(${which.userIds}::uuid[]))`,
+    reason,
+    at,
+    anyNumber,
+  )
+
+export const endSessionsOfGateway = (tx: Tx, tenant: TenantId, gatewayId: string, reason: string, at: Date) =>
+  endWhere(tx, tenant, sql`gateway_id = ${gatewayId}`, reason, at, anyNumber).then((rows) => rows.length)
+
+/** Across tenants: active sessions that no report mentioned since. */
+export const endSilent = (tx: Tx, since: Date, at: Date, limit: number) =>
+  sql<{ session_id: string }>`
+    with silent as (
+      select tenant_id, session_id from vpn_sessions where state = 'active' and last_seen_at < ${since}
+      order by last_seen_at limit ${limit} for update skip locked)
+    update vpn_sessions v set state = 'ended', ended_at = ${at}, end_reason = 'timeout'
+    from silent
+    where v.tenant_id = silent.tenant_id and v.session_id = silent.session_id and v.state = 'active'
+    returning v.session_id`
+    .execute(tx)
+    .then((r) => r.rows.length)

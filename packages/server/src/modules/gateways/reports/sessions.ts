@@ -1,0 +1,111 @@
+import type { Tx } from '../../../db/database.ts'
+import { orderOf, type PageQuery } from '../../../db/page.ts'
+import type { Actor, TenantId } from '../../../kernel/actor.ts'
+import { fail, failField } from '../../../kernel/app-error.ts'
+import { encodeId } from '../../../kernel/ids.ts'
+import type { GatewaysDeps } from '../deps.ts'
+import type { SessionFilter, SessionRow } from './sessions.queries.ts'
+import * as queries from './sessions.queries.ts'
+
+/** A report a minute is the rule: after this long without one the session is over. */
+const silentAfterMs = 15 * 60_000
+const terminateLimit = 10_000
+
+export type Session = { row: SessionRow; deviceName: string | null }
+
+export function createSessions({
+  db,
+  audit,
+  changes,
+  pager,
+  now,
+}: Pick<GatewaysDeps, 'db' | 'audit' | 'changes' | 'pager' | 'now'>) {
+  const withNames = async (tx: Tx, tenant: TenantId, rows: SessionRow[]): Promise<Session[]> => {
+    const names = await queries.deviceNames(
+      tx,
+      tenant,
+      rows.map((r) => r.device_id),
+    )
+    return rows.map((row) => ({ row, deviceName: names.get(row.device_id) ?? null }))
+  }
+
+  return {
+    list: (tenant: TenantId, state: 'active' | 'ended' | 'all', filter: SessionFilter, query: PageQuery) =>
+      db.inTenant(tenant, async (tx) => {
+        const order = orderOf(
+          query.sort ?? '-started_at',
+          { started_at: { column: 'started_at', kind: 'time' } },
+          'session_id',
+        )
+        const scope = `listSessions|${tenant}|${state}|${JSON.stringify(filter)}`
+        const found = await pager.page(queries.selectSessions(tx, tenant, state, filter), query, order, scope)
+        return { items: await withNames(tx, tenant, found.items), next_cursor: found.next_cursor }
+      }),
+
+    get: (tenant: TenantId, sessionId: string): Promise<Session> =>
+      db.inTenant(tenant, async (tx) => {
+        const row = (await queries.findSession(tx, tenant, sessionId)) ?? fail('not_found', 'no such session')
+        const [session] = await withNames(tx, tenant, [row])
+        return session ?? fail('not_found', 'no such session')
+      }),
+
+    /**
+     * Ends active sessions by id or by filter, 10,000 at most. `matched`: sessions of the tenant among the ids, or
+     * active ones that the filter names. Their gateways learn it in the next delta.
+     */
+    terminate: (
+      actor: Actor,
+      which: { ids: readonly string[] } | { filter: SessionFilter },
+      reason: string | undefined,
+    ): Promise<{ matched: number; terminated: number }> =>
+      db.inTenant(actor.tenantId, async (tx) => {
+        const tenant = actor.tenantId
+        const ended =
+          'ids' in which
+            ? await queries.endByIds(tx, tenant, which.ids, 'admin', now())
+            : await queries.endMatching(tx, tenant, which.filter, 'admin', now(), terminateLimit + 1)
+        if (ended.length > terminateLimit)
+          failField('filter', `matches more than ${terminateLimit} sessions; narrow it`)
+        const matched = 'ids' in which ? await queries.countKnown(tx, tenant, which.ids) : ended.length
+        if (ended.length > 0) {
+          const sessionIds = ended.slice(0, 100).map((s) => encodeId('vpn_session', s.session_id))
+          const fields = { session_ids: sessionIds, ...(reason !== undefined && { reason }) }
+          await audit.record(tx, actor, 'vpn_session.terminated', fields, {
+            details: { matched, terminated: ended.length },
+          })
+          await changes.record(
+            tx,
+            tenant,
+            ended.map((s) => ({ kind: 'vpn_session', subject: s.session_id })),
+          )
+        }
+        return { matched, terminated: ended.length }
+      }),
+
+    /**
+     * In the transaction that stops devices or users: ends their sessions. That transaction records the change of
+     * the devices or users, which is what tells the gateways.
+     */
+    endSessionsOf: async (
+      tx: Tx,
+      tenant: TenantId,
+      which: { deviceIds?: readonly string[]; userIds?: readonly string[]; reason: string },
+    ): Promise<number> => {
+      const { deviceIds = [], userIds = [], reason } = which
+      if (deviceIds.length + userIds.length === 0) return 0
+      return (await queries.endOfDevicesAndUsers(tx, tenant, { deviceIds, userIds }, reason, now())).length
+    },
+
+    /** Sessions whose gateway stopped reporting them. Returns how many ended. */
+    endSilent: async (): Promise<number> => {
+      let ended = 0
+      for (;;) {
+        const at = now()
+        const since = new Date(at.getTime() - silentAfterMs)
+        const batch = await db.acrossTenants((tx) => queries.endSilent(tx, since, at, 5000))
+        ended += batch
+        if (batch < 5000) return ended
+      }
+    },
+  }
+}

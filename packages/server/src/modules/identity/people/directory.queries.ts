@@ -1,0 +1,25 @@
+import type { Tx } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+
+/** Whether a user is there and not deleted. */
+export const userExists = async (tx: Tx, tenant: TenantId, userId: string) =>
+  (await tx
+    .selectFrom('users')
+    .select('user_id')
+    .where('tenant_id', '=', tenant)
+    .where('user_id', '=', userId)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()) !== undefined
+
+/** Of these ids, those that exist in the tenant. */
+export const knownGroups = async (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
+  ids.length === 0
+    ? []
+    : (
+        await tx
+          .selectFrom('groups')
+          .select('group_id')
+          .where('tenant_id', '=', tenant)
+          .where('group_id', 'in', [...ids])
+          .execute()
+      ).map((r) => r.group_id)

@@ -1,0 +1,43 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+
+/** True for the one call that gave the role. */
+export const insertGrant = async (
+  tx: Tx,
+  grant: { tenant_id: TenantId; user_id: string; role: string; granted_by: string | null; granted_at: Date },
+): Promise<boolean> => {
+  const row = await tx
+    .insertInto('user_roles')
+    .values(grant)
+    .onConflict((c) => c.columns(['tenant_id', 'user_id', 'role']).doNothing())
+    .returning('user_id')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** True for the one call that took the role. */
+export const deleteGrant = async (tx: Tx, tenant: TenantId, user: string, role: string): Promise<boolean> => {
+  const row = await tx
+    .deleteFrom('user_roles')
+    .where('tenant_id', '=', tenant)
+    .where('user_id', '=', user)
+    .where('role', '=', role)
+    .returning('user_id')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+export const selectGrants = (tx: Tx, tenant: TenantId, f: { user?: string | undefined; role?: string | undefined }) => {
+  let q = tx
+    .selectFrom('user_roles')
+    .select(['user_id', 'role', 'granted_by', 'granted_at'])
+    .select(
+      sql<string>`(select u.username from users u
+        where u.tenant_id = user_roles.tenant_id and u.user_id = user_roles.user_id)`.as('username'),
+    )
+    .where('tenant_id', '=', tenant)
+  if (f.user !== undefined) q = q.where('user_id', '=', f.user)
+  if (f.role !== undefined) q = q.where('role', '=', f.role)
+  return q
+}

@@ -1,0 +1,127 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+
+const membersOf = sql<number>`(select count(*) from group_members m
+  where m.tenant_id = groups.tenant_id and m.group_id = groups.group_id)`
+
+export const selectGroups = (tx: Tx, tenant: TenantId, prefix: string | undefined) => {
+  let q = tx.selectFrom('groups').selectAll().select(membersOf.as('member_count')).where('tenant_id', '=', tenant)
+  if (prefix !== undefined) q = q.where('name', 'ilike', prefix)
+  return q
+}
+export const findGroup = (tx: Tx, tenant: TenantId, id: string) =>
+  selectGroups(tx, tenant, undefined).where('group_id', '=', id).executeTakeFirst()
+export type GroupRow = NonNullable<Awaited<ReturnType<typeof findGroup>>>
+
+/** As `findGroup`, holding the row until commit: changes of one group's members come one after the other. */
+export const lockGroup = async (tx: Tx, tenant: TenantId, id: string) => {
+  await tx
+    .selectFrom('groups')
+    .select('group_id')
+    .where('tenant_id', '=', tenant)
+    .where('group_id', '=', id)
+    .forUpdate()
+    .execute()
+  return findGroup(tx, tenant, id)
+}
+
+/** False when the name is taken. */
+export const insertGroup = async (
+  tx: Tx,
+  group: {
+    tenant_id: TenantId
+    group_id: string
+    name: string
+    description: string
+    created_at: Date
+    updated_at: Date
+  },
+): Promise<boolean> => {
+  const made = await tx
+    .insertInto('groups')
+    .values(group)
+    .onConflict((c) => c.doNothing())
+    .returning('group_id')
+    .executeTakeFirst()
+  return made !== undefined
+}
+
+export const updateGroup = (
+  tx: Tx,
+  tenant: TenantId,
+  id: string,
+  fields: { name?: string; description?: string; updated_at: Date },
+) => tx.updateTable('groups').set(fields).where('tenant_id', '=', tenant).where('group_id', '=', id).execute()
+
+/** True for the one call that removed it; its memberships go with it. */
+export const removeGroup = async (tx: Tx, tenant: TenantId, id: string): Promise<boolean> => {
+  const row = await tx
+    .deleteFrom('groups')
+    .where('tenant_id', '=', tenant)
+    .where('group_id', '=', id)
+    .returning('group_id')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+export const listMembers = async (tx: Tx, tenant: TenantId, group: string): Promise<string[]> => {
+  const rows = await tx
+    .selectFrom('group_members')
+    .select('user_id')
+    .where('tenant_id', '=', tenant)
+    .where('group_id', '=', group)
+    .execute()
+  return rows.map((r) => r.user_id)
+}
+
+/** Which of these users exist; they can't be deleted before this transaction ends. */
+export const holdUsers = async (tx: Tx, tenant: TenantId, users: readonly string[]): Promise<Set<string>> => {
+  const rows = await tx
+    .selectFrom('users')
+    .select('user_id')
+    .where('tenant_id', '=', tenant)
+    .where(sql<boolean>`user_id = any(${users}::uuid[])`)
+    .where('deleted_at', 'is', null)
+    .orderBy('user_id')
+    .forShare()
+    .execute()
+  return new Set(rows.map((r) => r.user_id))
+}
+
+/** Which of these groups exist; they can't be deleted before this transaction ends. */
+export const holdGroups = async (tx: Tx, tenant: TenantId, groups: readonly string[]): Promise<Set<string>> => {
+  const rows = await tx
+    .selectFrom('groups')
+    .select('group_id')
+    .where('tenant_id', '=', tenant)
+    .where(sql<boolean>`group_id = any(${groups}::uuid[])`)
+    .orderBy('group_id')
+    .forKeyShare()
+    .execute()
+  return new Set(rows.map((r) => r.group_id))
+}
+
+type Pair = { group: string; user: string }
+/** The pairs that were not there before. */
+export const addMembers = async (tx: Tx, tenant: TenantId, pairs: readonly Pair[]): Promise<Pair[]> => {
+  if (pairs.length === 0) return []
+  const { rows } = await sql<{ group_id: string; user_id: string }>`
+    insert into group_members (tenant_id, group_id, user_id)
+    select ${tenant}, p.group_id, p.user_id
+    from unnest(${pairs.map((p) => p.group)}::uuid[], ${pairs.map((p) => p.user)}::uuid[]) as p (group_id, user_id)
+    on conflict do nothing
+    returning group_id, user_id`.execute(tx)
+  return rows.map((r) => ({ group: r.group_id, user: r.user_id }))
+}
+
+/** The pairs that were there. */
+export const removeMembers = async (tx: Tx, tenant: TenantId, pairs: readonly Pair[]): Promise<Pair[]> => {
+  if (pairs.length === 0) return []
+  const { rows } = await sql<{ group_id: string; user_id: string }>`
+    delete from group_members m
+    using unnest(${pairs.map((p) => p.group)}::uuid[], ${pairs.map((p) => p.user)}::uuid[]) as p (group_id, user_id)
+    where m.tenant_id = ${tenant} and m.group_id = p.group_id and m.user_id = p.user_id
+    returning m.group_id, m.user_id`.execute(tx)
+  return rows.map((r) => ({ group: r.group_id, user: r.user_id }))
+}

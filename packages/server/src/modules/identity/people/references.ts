@@ -1,0 +1,32 @@
+import type { Noun } from '@holdfast/contract/vocabulary'
+import { failField } from '../../../kernel/app-error.ts'
+import { decodeId } from '../../../kernel/ids.ts'
+
+/**
+ * Wire ids of a body → UUIDs in the same order. `exist` says which of them are rows of the tenant; the first that is
+ * not is refused by its place, whether it is malformed, unknown or of another tenant.
+ */
+export async function resolveIds(
+  noun: Noun,
+  field: string,
+  wire: readonly string[],
+  exist: (uuids: string[]) => Promise<ReadonlySet<string>>,
+): Promise<string[]> {
+  if (wire.length === 0) return []
+  const uuids = wire.map((text) => decodeId(noun, text))
+  const found = await exist(uuids.filter((id) => id !== undefined))
+  return uuids.map((id, i) =>
+    id !== undefined && found.has(id) ? id : failField(`${field}[${i}]`, `no such ${noun.replace('_', ' ')}`),
+  )
+}
+
+/** Turns the database's refusal of a second row with the same name into 422. */
+export async function refuseTaken<T>(field: string, index: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (e) {
+    const { code, constraint } = e as { code?: unknown; constraint?: unknown }
+    if (code === '23505' && constraint === index) failField(field, 'is already taken')
+    throw e
+  }
+}

@@ -1,0 +1,202 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+
+const columns = [
+  'tenant_id',
+  'user_id',
+  'username',
+  'email',
+  'display_name',
+  'status',
+  'locked_until',
+  'source',
+  'created_at',
+  'updated_at',
+  'last_login_at',
+  'deleted_at',
+] as const
+const rolesOf = sql<string[]>`array(select r.role from user_roles r
+  where r.tenant_id = users.tenant_id and r.user_id = users.user_id order by r.role)`
+const groupsOf = sql<string[]>`array(select m.group_id from group_members m
+  where m.tenant_id = users.tenant_id and m.user_id = users.user_id order by m.group_id)::text[]`
+
+const mfaSince = sql<Date | null>`(select t.enrolled_at from user_totp t
+  where t.tenant_id = users.tenant_id and t.user_id = users.user_id)`
+
+const selectAny = (tx: Tx, tenant: TenantId) =>
+  tx
+    .selectFrom('users')
+    .select(columns)
+    .select([
+      rolesOf.as('roles'),
+      groupsOf.as('group_ids'),
+      mfaSince.as('mfa_enrolled_at'),
+      sql<boolean>`password_phc is not null`.as('password_set'),
+    ])
+    .where('tenant_id', '=', tenant)
+
+export type UserFilter = {
+  prefix?: string | undefined
+  status?: 'active' | 'suspended'
+  source?: 'local' | 'directory' | 'sso'
+  role?: string
+  mfa?: boolean
+  group?: string
+}
+export const selectUsers = (tx: Tx, tenant: TenantId, f: UserFilter) => {
+  let q = selectAny(tx, tenant).where('deleted_at', 'is', null)
+  if (f.status) q = q.where('status', '=', f.status)
+  if (f.source) q = q.where('source', '=', f.source)
+  if (f.role !== undefined)
+    q = q.where(sql<boolean>`exists (select from user_roles r where r.tenant_id = ${tenant}
+      and r.user_id = users.user_id and r.role = ${f.role})`)
+  if (f.mfa !== undefined)
+    q = q.where(sql<boolean>`exists (select from user_totp t where t.tenant_id = ${tenant}
+      and t.user_id = users.user_id and t.enrolled_at is not null) = ${f.mfa}`)
+  if (f.prefix !== undefined) {
+    const prefix = f.prefix
+    q = q.where((eb) => eb.or((['username', 'email', 'display_name'] as const).map((c) => eb(c, 'ilike', prefix))))
+  }
+  if (f.group !== undefined) {
+    const group = f.group
+    q = q.where((eb) =>
+      eb.exists(
+        eb
+          .selectFrom('group_members as m')
+          .select('m.user_id')
+          .where('m.tenant_id', '=', tenant)
+          .where('m.group_id', '=', group)
+          .whereRef('m.user_id', '=', 'users.user_id'),
+      ),
+    )
+  }
+  return q
+}
+/** Deleted users too: they stay as tombstones. */
+export const findUser = (tx: Tx, tenant: TenantId, id: string) =>
+  selectAny(tx, tenant).where('user_id', '=', id).executeTakeFirst()
+export type UserRow = NonNullable<Awaited<ReturnType<typeof findUser>>>
+
+/** As `findUser`, holding the row until commit. Read after the lock, so that roles and groups are as new as the row. */
+export const lockUser = async (tx: Tx, tenant: TenantId, id: string) => {
+  await tx
+    .selectFrom('users')
+    .select('user_id')
+    .where('tenant_id', '=', tenant)
+    .where('user_id', '=', id)
+    .forNoKeyUpdate()
+    .execute()
+  return findUser(tx, tenant, id)
+}
+
+export type NewUser = {
+  tenant_id: TenantId
+  user_id: string
+  username: string
+  email: string | null
+  display_name: string
+  source?: 'local' | 'directory' | 'sso'
+  password_phc?: string | null
+  created_at: Date
+  updated_at: Date
+}
+/** False when the name is taken. */
+export const insertUser = async (tx: Tx, user: NewUser): Promise<boolean> => {
+  const made = await tx
+    .insertInto('users')
+    .values(user)
+    .onConflict((c) => c.doNothing())
+    .returning('user_id')
+    .executeTakeFirst()
+  return made !== undefined
+}
+export const insertRoles = (tx: Tx, tenant: TenantId, user: string, roles: readonly string[]) =>
+  tx
+    .insertInto('user_roles')
+    .values(roles.map((role) => ({ tenant_id: tenant, user_id: user, role })))
+    .execute()
+
+export const findIdByUsername = async (tx: Tx, tenant: TenantId, username: string): Promise<string | undefined> => {
+  const row = await tx
+    .selectFrom('users')
+    .select('user_id')
+    .where('tenant_id', '=', tenant)
+    .where(sql`lower(username)`, '=', sql`lower(${username})`)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+  return row?.user_id
+}
+
+export const updateProfile = (
+  tx: Tx,
+  tenant: TenantId,
+  id: string,
+  fields: { username?: string; email?: string | null; display_name?: string; updated_at: Date },
+) => tx.updateTable('users').set(fields).where('tenant_id', '=', tenant).where('user_id', '=', id).execute()
+
+/** True for the one call that moved the user from the other status. */
+export const moveStatus = async (tx: Tx, tenant: TenantId, id: string, to: 'active' | 'suspended', at: Date) => {
+  const row = await tx
+    .updateTable('users')
+    .set({ status: to, updated_at: at })
+    .where('tenant_id', '=', tenant)
+    .where('user_id', '=', id)
+    .where('status', '=', to === 'active' ? 'suspended' : 'active')
+    .where('deleted_at', 'is', null)
+    .returning('user_id')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** True for the one call that opened a locked account. */
+export const unlock = async (tx: Tx, tenant: TenantId, id: string, at: Date) => {
+  const row = await tx
+    .updateTable('users')
+    .set({ locked_until: null, failed_logins: 0, updated_at: at })
+    .where('tenant_id', '=', tenant)
+    .where('user_id', '=', id)
+    .where('locked_until', '>', at)
+    .where('deleted_at', 'is', null)
+    .returning('user_id')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Leaves a tombstone without password, second factor, memberships or roles. True for the one call that did it. */
+export const entomb = async (tx: Tx, tenant: TenantId, id: string, at: Date) => {
+  const row = await tx
+    .updateTable('users')
+    .set({ deleted_at: at, updated_at: at, password_phc: null })
+    .where('tenant_id', '=', tenant)
+    .where('user_id', '=', id)
+    .where('deleted_at', 'is', null)
+    .returning('user_id')
+    .executeTakeFirst()
+  if (!row) return false
+  await tx.deleteFrom('group_members').where('tenant_id', '=', tenant).where('user_id', '=', id).execute()
+  await tx.deleteFrom('user_roles').where('tenant_id', '=', tenant).where('user_id', '=', id).execute()
+  await tx.deleteFrom('user_totp').where('tenant_id', '=', tenant).where('user_id', '=', id).execute()
+  return true
+}
+
+/**
+ * Who could act in one of these roles now. All of them are held until commit, and read only then, so that of two
+ * removals at once the second sees the first.
+ */
+export const lockHolders = async (tx: Tx, tenant: TenantId, roles: readonly string[]) => {
+  const holders = () =>
+    tx
+      .selectFrom('users')
+      .innerJoin('user_roles', (j) =>
+        j.onRef('user_roles.tenant_id', '=', 'users.tenant_id').onRef('user_roles.user_id', '=', 'users.user_id'),
+      )
+      .select(['users.user_id', 'user_roles.role'])
+      .where('users.tenant_id', '=', tenant)
+      .where('user_roles.role', 'in', roles)
+      .where('users.status', '=', 'active')
+      .where('users.deleted_at', 'is', null)
+      .orderBy('users.user_id')
+  await holders().forNoKeyUpdate('users').execute()
+  return holders().execute()
+}

@@ -1,0 +1,52 @@
+import type { Role } from '@holdfast/contract/vocabulary'
+import { encodeId } from '../../../kernel/ids.ts'
+import type { RunningRow } from '../sessions/sessions.queries.ts'
+import type { GroupRow } from './groups.queries.ts'
+import type { UserRow } from './users.queries.ts'
+
+export const viewFactor = (since: Date | null) => ({
+  enabled: since !== null,
+  enrolled_at: since?.toISOString() ?? null,
+})
+
+export const viewUser = (user: UserRow, at: Date) => ({
+  user_id: encodeId('user', user.user_id),
+  tenant_id: encodeId('tenant', user.tenant_id),
+  username: user.username,
+  email: user.email,
+  display_name: user.display_name,
+  status: user.status,
+  locked_until: user.locked_until && user.locked_until > at ? user.locked_until.toISOString() : null,
+  source: user.source,
+  roles: user.roles as Role[],
+  group_ids: user.group_ids.map((id) => encodeId('group', id)),
+  mfa: viewFactor(user.mfa_enrolled_at),
+  password_set: user.password_set,
+  created_at: user.created_at.toISOString(),
+  updated_at: user.updated_at.toISOString(),
+  last_login_at: user.last_login_at?.toISOString() ?? null,
+})
+
+export const viewGroup = (group: GroupRow) => ({
+  group_id: encodeId('group', group.group_id),
+  tenant_id: encodeId('tenant', group.tenant_id),
+  name: group.name,
+  description: group.description,
+  source: group.source,
+  member_count: group.member_count,
+  created_at: group.created_at.toISOString(),
+  updated_at: group.updated_at.toISOString(),
+})
+
+export const viewSession = (row: RunningRow, asking: string | undefined) => ({
+  session_id: encodeId('admin_session', row.session_id),
+  user_id: encodeId('user', row.user_id),
+  username: row.username,
+  auth_method: row.auth_method,
+  source_ip: row.source_ip,
+  user_agent: row.user_agent,
+  current: row.session_id === asking,
+  started_at: row.started_at.toISOString(),
+  last_seen_at: row.last_seen_at.toISOString(),
+  expires_at: row.expires_at.toISOString(),
+})

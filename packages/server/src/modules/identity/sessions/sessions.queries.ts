@@ -1,0 +1,191 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+
+export const insertSession = (
+  tx: Tx,
+  session: {
+    tenant_id: TenantId
+    session_id: string
+    user_id: string
+    secret_digest: Buffer
+    auth_method: string
+    source_ip: string | null
+    user_agent: string | null
+    started_at: Date
+    last_seen_at: Date
+    idle_seconds: number
+    expires_at: Date
+    stepped_up_at: Date | null
+  },
+) => tx.insertInto('admin_sessions').values(session).execute()
+
+/** Passes the tenant wall: the cookie says which session it is. Only of users who may still sign in. */
+export const findByDigest = (tx: Tx, digest: Buffer) =>
+  tx
+    .selectFrom('admin_sessions')
+    .innerJoin('users', (j) =>
+      j.onRef('users.tenant_id', '=', 'admin_sessions.tenant_id').onRef('users.user_id', '=', 'admin_sessions.user_id'),
+    )
+    .select([
+      'admin_sessions.tenant_id',
+      'admin_sessions.session_id',
+      'admin_sessions.user_id',
+      'admin_sessions.started_at',
+      'admin_sessions.last_seen_at',
+      'admin_sessions.idle_seconds',
+      'admin_sessions.expires_at',
+      'admin_sessions.auth_method',
+      'admin_sessions.stepped_up_at',
+      'users.username',
+      'users.password_must_change',
+      sql<boolean>`exists (select from user_totp t where t.tenant_id = users.tenant_id
+        and t.user_id = users.user_id and t.enrolled_at is not null)`.as('mfa'),
+      sql<string[]>`array(select r.role from user_roles r
+        where r.tenant_id = users.tenant_id and r.user_id = users.user_id order by r.role)`.as('roles'),
+    ])
+    .where('admin_sessions.secret_digest', '=', digest)
+    .where('admin_sessions.ended_at', 'is', null)
+    .where('users.status', '=', 'active')
+    .where('users.deleted_at', 'is', null)
+    .executeTakeFirst()
+
+/** Null: the session has ended meanwhile. */
+export const findLastSeen = async (tx: Tx, tenant: TenantId, id: string): Promise<Date | null> => {
+  const row = await tx
+    .selectFrom('admin_sessions')
+    .select('last_seen_at')
+    .where('tenant_id', '=', tenant)
+    .where('session_id', '=', id)
+    .where('ended_at', 'is', null)
+    .executeTakeFirst()
+  return row?.last_seen_at ?? null
+}
+
+export type Ended = { session_id: string; user_id: string; username: string }
+const ended = sql`returning s.session_id, s.user_id,
+  (select u.username from users u where u.tenant_id = s.tenant_id and u.user_id = s.user_id) as username`
+
+/** Sessions of this tenant (or one of them) that are over by idle or absolute time; each is returned to one caller. */
+export const endOverdue = async (
+  tx: Tx,
+  tenant: TenantId,
+  limits: { idle_seconds: number; absolute_seconds: number },
+  at: Date,
+  only: string | null,
+): Promise<Ended[]> => {
+  const { rows } = await sql<Ended>`
+    update admin_sessions s set ended_at = ${at}, end_reason = 'timeout'
+    where s.tenant_id = ${tenant} and s.ended_at is null
+      and (${only}::uuid is null or s.session_id = ${only}::uuid)
+      and (s.expires_at <= ${at}
+        or s.started_at + make_interval(secs => ${limits.absolute_seconds}) <= ${at}
+        or s.last_seen_at + make_interval(secs => least(s.idle_seconds, ${limits.idle_seconds})) <= ${at})
+    ${ended}`.execute(tx)
+  return rows
+}
+
+export const endOne = async (tx: Tx, tenant: TenantId, id: string, at: Date): Promise<Ended[]> => {
+  const { rows } = await sql<Ended>`
+    update admin_sessions s set ended_at = ${at}, end_reason = 'manual'
+    where s.tenant_id = ${tenant} and s.session_id = ${id} and s.ended_at is null
+    ${ended}`.execute(tx)
+  return rows
+}
+
+/** All of a user's but `kept`. */
+export const endOfUser = async (
+  tx: Tx,
+  tenant: TenantId,
+  user: string,
+  at: Date,
+  kept: string | null,
+): Promise<Ended[]> => {
+  const { rows } = await sql<Ended>`
+    update admin_sessions s set ended_at = ${at}, end_reason = 'manual'
+    where s.tenant_id = ${tenant} and s.user_id = ${user} and s.ended_at is null
+      and s.session_id is distinct from ${kept}::uuid
+    ${ended}`.execute(tx)
+  return rows
+}
+
+/**
+ * The same session under a new id and secret: the old row ends, the new one keeps when it began and when it must end.
+ * Undefined when the old one has ended already.
+ */
+export const replaceSession = async (
+  tx: Tx,
+  tenant: TenantId,
+  id: string,
+  next: { session_id: string; secret_digest: Buffer; auth_method: string; stepped_up_at: Date | null; at: Date },
+): Promise<{ expires_at: Date } | undefined> => {
+  const { rows } = await sql<{ expires_at: Date }>`
+    with old as (
+      update admin_sessions set ended_at = ${next.at}, end_reason = 'manual'
+      where tenant_id = ${tenant} and session_id = ${id} and ended_at is null
+      returning tenant_id, user_id, source_ip, user_agent, started_at, idle_seconds, expires_at)
+    insert into admin_sessions (tenant_id, session_id, user_id, secret_digest, auth_method, source_ip, user_agent,
+      started_at, last_seen_at, idle_seconds, expires_at, stepped_up_at)
+    select tenant_id, ${next.session_id}::uuid, user_id, ${next.secret_digest}::bytea, ${next.auth_method}::text,
+      source_ip, user_agent, started_at, ${next.at}::timestamptz, idle_seconds, expires_at,
+      ${next.stepped_up_at}::timestamptz
+    from old
+    returning expires_at`.execute(tx)
+  return rows[0]
+}
+
+/** Those that have not ended; the limits of time are judged by the caller. */
+export const selectRunning = (tx: Tx, tenant: TenantId, user: string | undefined, at: Date) => {
+  let q = tx
+    .selectFrom('admin_sessions')
+    .select([
+      'session_id',
+      'user_id',
+      'auth_method',
+      'source_ip',
+      'user_agent',
+      'started_at',
+      'last_seen_at',
+      'idle_seconds',
+      'expires_at',
+    ])
+    .select(
+      sql<string>`(select u.username from users u
+        where u.tenant_id = admin_sessions.tenant_id and u.user_id = admin_sessions.user_id)`.as('username'),
+    )
+    .where('tenant_id', '=', tenant)
+    .where('ended_at', 'is', null)
+    .where('expires_at', '>', at)
+    .where(sql<boolean>`last_seen_at + make_interval(secs => idle_seconds) > ${at}`)
+  if (user !== undefined) q = q.where('user_id', '=', user)
+  return q
+}
+export type RunningRow = Awaited<ReturnType<ReturnType<typeof selectRunning>['execute']>>[number]
+
+/** Whose session it is, and whether it still runs. */
+export const findOwner = (tx: Tx, tenant: TenantId, id: string) =>
+  tx
+    .selectFrom('admin_sessions')
+    .select(['user_id', 'ended_at'])
+    .where('tenant_id', '=', tenant)
+    .where('session_id', '=', id)
+    .executeTakeFirst()
+
+/** Across tenants: those with a session that may have to end. */
+export const tenantsWithSessions = async (tx: Tx): Promise<TenantId[]> => {
+  const rows = await tx
+    .selectFrom('admin_sessions')
+    .select('tenant_id')
+    .distinct()
+    .where('ended_at', 'is', null)
+    .execute()
+  return rows.map((r) => r.tenant_id as TenantId)
+}
+
+/** Across tenants: one statement for all sessions that were used lately. */
+export const writeLastSeen = (tx: Tx, seen: { tenant_id: string; session_id: string; at: Date }[]) =>
+  sql`
+    update admin_sessions s set last_seen_at = greatest(s.last_seen_at, w.at)
+    from unnest(${seen.map((x) => x.tenant_id)}::uuid[], ${seen.map((x) => x.session_id)}::uuid[],
+      ${seen.map((x) => x.at.toISOString())}::timestamptz[]) as w (tenant_id, session_id, at)
+    where s.tenant_id = w.tenant_id and s.session_id = w.session_id and s.ended_at is null`.execute(tx)

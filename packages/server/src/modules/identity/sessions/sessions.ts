@@ -1,0 +1,254 @@
+import type { SecuritySettings } from '@holdfast/contract/settings'
+import { digestToken, mintSecret } from '@holdfast/crypto'
+import type { Database, Tx } from '../../../db/database.ts'
+import { type Actor, jobSource, type Principal, type Source, type TenantId } from '../../../kernel/actor.ts'
+import { fail } from '../../../kernel/app-error.ts'
+import { BoundedMap } from '../../../kernel/bounded-map.ts'
+import { decodeId, encodeId, newUuid } from '../../../kernel/ids.ts'
+import { createWriteBehind } from '../../../kernel/write-behind.ts'
+import type { Change, Changes } from '../../../memory/changes.ts'
+import { createCredentialCache } from '../../../memory/credential-cache.ts'
+import type { Feed } from '../../../memory/feed.ts'
+import { isRole, permissionsOfRoles } from '../../access/index.ts'
+import type { Audit } from '../../audit/index.ts'
+import * as queries from './sessions.queries.ts'
+
+export type SessionPrincipal = Extract<Principal, { kind: 'session' }>
+type Known = { principal: SessionPrincipal; startedAt: Date; lastSeenAt: Date; passwordOwed: boolean }
+/** A session under a new id: its cookie's value, and what replicas must forget. */
+export type Renewed = { secret: string; id: string; expiresAt: Date; changes: Change[] }
+
+export type SessionsDeps = {
+  db: Database
+  audit: Audit
+  changes: Changes
+  feed: Pick<Feed, 'isFresh'>
+  now: () => Date
+  pepper: Uint8Array
+  settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>
+  onError: (e: Error) => void
+}
+
+/**
+ * Sessions of administrators. A session keeps the limits it started with; limits that are lowered later bind it too.
+ * When it was last seen is kept in memory and written in batches, so another replica may know a slightly older time:
+ * before a session is called idle the database is asked.
+ */
+export function createSessions(deps: SessionsDeps) {
+  const { db, audit, changes, feed, now, pepper, settings } = deps
+  const seen = new BoundedMap<string, number>(50_000)
+
+  async function load(hex: string): Promise<Known | undefined> {
+    const row = await db.acrossTenants((tx) => queries.findByDigest(tx, Buffer.from(hex, 'hex')))
+    if (!row) return undefined
+    const roles = row.roles.filter(isRole)
+    const principal: SessionPrincipal = {
+      kind: 'session',
+      tenantId: row.tenant_id as TenantId,
+      id: row.session_id,
+      userId: row.user_id,
+      name: row.username,
+      roles,
+      permissions: permissionsOfRoles(roles),
+      expiresAt: row.expires_at,
+      idleSeconds: row.idle_seconds,
+      authMethod: row.auth_method,
+      mfa: row.mfa,
+      steppedUpAt: row.stepped_up_at,
+      requiredAction: null,
+    }
+    const passwordOwed = row.password_must_change
+    return { principal, startedAt: row.started_at, lastSeenAt: row.last_seen_at, passwordOwed }
+  }
+  const cache = createCredentialCache<Known>({
+    max: 20_000,
+    feed,
+    changes,
+    load,
+    subjectsOf: ({ principal }) => [`admin_session:${principal.id}`, `user:${principal.userId}`],
+  })
+  const lastSeen = createWriteBehind({
+    write: async (batch) => {
+      const rows = [...batch].map(([key, at]) => {
+        const [tenant_id = '', session_id = ''] = key.split('/')
+        return { tenant_id, session_id, at }
+      })
+      await db.acrossTenants((tx) => queries.writeLastSeen(tx, rows))
+    },
+    onError: deps.onError,
+  })
+
+  /** The session as today's settings bind it. */
+  const bounded = (known: Known, { sessions: limits, mfa }: SecuritySettings): SessionPrincipal => {
+    const { principal, startedAt } = known
+    const end = Math.min(principal.expiresAt.getTime(), startedAt.getTime() + limits.absolute_seconds * 1000)
+    return {
+      ...principal,
+      idleSeconds: Math.min(principal.idleSeconds, limits.idle_seconds),
+      expiresAt: new Date(end),
+      requiredAction: known.passwordOwed ? 'change_password' : owesFactor(principal, mfa) ? 'enroll_mfa' : null,
+    }
+  }
+  const isOver = (session: SessionPrincipal, lastSeenMs: number, atMs: number) =>
+    session.expiresAt.getTime() <= atMs || lastSeenMs + session.idleSeconds * 1000 <= atMs
+
+  /** Ends sessions and records each; returns what replicas must forget. */
+  async function record(
+    tx: Tx,
+    source: Source,
+    ended: queries.Ended[],
+    reason: 'timeout' | 'manual',
+    why?: string,
+  ): Promise<Change[]> {
+    const events = ended.map((s) => {
+      const session_id = encodeId('admin_session', s.session_id)
+      const fields = { session_id, user_id: encodeId('user', s.user_id), reason }
+      const target = { type: 'admin_session', id: session_id, name: s.username }
+      return {
+        source,
+        kind: 'session.expired' as const,
+        fields,
+        more: { target, ...(why !== undefined && { details: { reason: why } }) },
+      }
+    })
+    await audit.recordAll(tx, events)
+    return ended.map((s) => ({ kind: 'admin_session', subject: s.session_id }))
+  }
+
+  async function endOverdue(tenant: TenantId, only: string | null): Promise<number> {
+    const limits = (await settings(tenant)).sessions
+    return db.inTenant(tenant, async (tx) => {
+      const ended = await queries.endOverdue(tx, tenant, limits, now(), only)
+      const touched = await record(tx, jobSource(tenant, 'sweep_sessions'), ended, 'timeout')
+      if (touched.length > 0) await changes.record(tx, tenant, touched)
+      return ended.length
+    })
+  }
+
+  return {
+    /** The principal behind a cookie; undefined for anything that is not a running session. */
+    verify: async (secret: string): Promise<SessionPrincipal | undefined> => {
+      if (!/^[A-Za-z0-9_-]{43}$/.test(secret)) return undefined
+      const known = await cache.get(digestToken(pepper, secret).toString('hex'))
+      if (!known) return undefined
+      const { tenantId, id } = known.principal
+      const session = bounded(known, await settings(tenantId))
+      const at = now()
+      if (isOver(session, Math.max(seen.get(id) ?? 0, known.lastSeenAt.getTime()), at.getTime())) {
+        await endOverdue(tenantId, id)
+        const elsewhere = await db.inTenant(tenantId, (tx) => queries.findLastSeen(tx, tenantId, id))
+        if (!elsewhere || isOver(session, elsewhere.getTime(), at.getTime())) return undefined
+      }
+      seen.set(id, at.getTime())
+      lastSeen.touch(`${tenantId}/${id}`, at, Math.min(20_000, session.idleSeconds * 250))
+      return session
+    },
+
+    /** In the transaction of the sign-in. `secret` is the cookie's value, nowhere stored. */
+    open: async (
+      tx: Tx,
+      source: Source,
+      user: string,
+      limits: SecuritySettings['sessions'],
+      how: { authMethod: string; steppedUpAt: Date | null },
+    ) => {
+      const secret = mintSecret()
+      const at = now()
+      const id = newUuid()
+      const expiresAt = new Date(at.getTime() + limits.absolute_seconds * 1000)
+      await queries.insertSession(tx, {
+        tenant_id: source.tenantId,
+        session_id: id,
+        user_id: user,
+        secret_digest: digestToken(pepper, secret),
+        auth_method: how.authMethod,
+        source_ip: source.sourceIp,
+        user_agent: source.userAgent?.slice(0, 512) ?? null,
+        started_at: at,
+        last_seen_at: at,
+        idle_seconds: limits.idle_seconds,
+        expires_at: expiresAt,
+        stepped_up_at: how.steppedUpAt,
+      })
+      const session_id = encodeId('admin_session', id)
+      const target = { type: 'admin_session', id: session_id, name: source.name }
+      await audit.record(tx, source, 'session.started', { session_id, user_id: encodeId('user', user) }, { target })
+      return { secret, expiresAt }
+    },
+
+    /** True for the one call that ended it. */
+    logout: (source: Source, session: SessionPrincipal): Promise<boolean> =>
+      db.inTenant(session.tenantId, async (tx) => {
+        const ended = await queries.endOne(tx, session.tenantId, session.id, now())
+        const touched = await record(tx, { ...source, tenantId: session.tenantId }, ended, 'manual')
+        if (touched.length > 0) await changes.record(tx, session.tenantId, touched)
+        return ended.length > 0
+      }),
+
+    /** All of a user's but `kept`, in the transaction that takes the user's right to them; the caller records the changes. */
+    endOfUser: async (tx: Tx, source: Source, user: string, kept: string | null = null): Promise<Change[]> =>
+      record(tx, source, await queries.endOfUser(tx, source.tenantId, user, now(), kept), 'manual'),
+
+    /**
+     * At every change of what a session may do: it goes on under a new id and secret, so that whoever knew the old ones
+     * gains nothing. In the transaction of that change; the caller records the changes.
+     */
+    renew: async (
+      tx: Tx,
+      source: Source,
+      session: SessionPrincipal,
+      more: { steppedUpAt?: Date; authMethod?: string } = {},
+    ): Promise<Renewed> => {
+      const secret = mintSecret()
+      const id = newUuid()
+      const made = await queries.replaceSession(tx, session.tenantId, session.id, {
+        session_id: id,
+        secret_digest: digestToken(pepper, secret),
+        auth_method: more.authMethod ?? session.authMethod,
+        stepped_up_at: more.steppedUpAt ?? session.steppedUpAt,
+        at: now(),
+      })
+      if (!made) fail('unauthorized', 'missing or invalid credentials')
+      const old = { session_id: session.id, user_id: session.userId, username: session.name }
+      const touched = await record(tx, source, [old], 'manual')
+      const session_id = encodeId('admin_session', id)
+      const target = { type: 'admin_session', id: session_id, name: session.name }
+      const user_id = encodeId('user', session.userId)
+      await audit.record(tx, source, 'session.started', { session_id, user_id }, { target })
+      const expiresAt = new Date(Math.min(made.expires_at.getTime(), session.expiresAt.getTime()))
+      return { secret, id, expiresAt, changes: touched }
+    },
+
+    /** Ends a session: one's own, or with the permission that of someone else. True for the one call that ended it. */
+    end: (
+      actor: Actor,
+      wireId: string,
+      why: string | undefined,
+      mayTouch: (tx: Tx, user: string) => Promise<void>,
+    ): Promise<boolean> =>
+      db.inTenant(actor.tenantId, async (tx) => {
+        const id = decodeId('admin_session', wireId)
+        const found = id && (await queries.findOwner(tx, actor.tenantId, id))
+        if (!found) fail('not_found', 'no such session')
+        await mayTouch(tx, found.user_id)
+        const ended = await queries.endOne(tx, actor.tenantId, id, now())
+        const touched = await record(tx, actor, ended, 'manual', why)
+        if (touched.length > 0) await changes.record(tx, actor.tenantId, touched)
+        return ended.length > 0
+      }),
+
+    /** Ends every session whose time is over, also those that nobody comes back to. Returns how many. */
+    sweep: async (): Promise<number> => {
+      await lastSeen.flush()
+      let count = 0
+      for (const tenant of await db.acrossTenants(queries.tenantsWithSessions)) count += await endOverdue(tenant, null)
+      return count
+    },
+    flush: lastSeen.flush,
+  }
+}
+export type Sessions = ReturnType<typeof createSessions>
+
+/** Whether a role of the user requires a second factor that is not there. An identity provider sees to its own. */
+const owesFactor = ({ mfa, roles, authMethod }: SessionPrincipal, { required_roles }: SecuritySettings['mfa']) =>
+  !mfa && authMethod.startsWith('password') && roles.some((role) => required_roles.includes(role))

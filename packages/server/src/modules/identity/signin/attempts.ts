@@ -1,0 +1,93 @@
+import type { SecuritySettings } from '@holdfast/contract/settings'
+import type { Database, Tx } from '../../../db/database.ts'
+import type { Source, TenantId } from '../../../kernel/actor.ts'
+import { fail } from '../../../kernel/app-error.ts'
+import { encodeId } from '../../../kernel/ids.ts'
+import type { Audit } from '../../audit/index.ts'
+import * as queries from './login.queries.ts'
+
+/** Tells the administrators of a tenant, in the transaction of what it tells of. */
+export type Notify = (
+  tx: Tx,
+  tenant: TenantId,
+  notification: {
+    kind: 'account.locked'
+    severity: 'warning'
+    title: string
+    detail: string
+    subject: { type: 'user'; id: string | null; name: string }
+  },
+) => Promise<void>
+
+/** What all checks of a password or code share: they count against one number of failures, which locks the account. */
+export function createAttempts({
+  db,
+  audit,
+  now,
+  settings,
+  notify,
+}: {
+  db: Database
+  audit: Audit
+  now: () => Date
+  settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>
+  notify: Notify
+}) {
+  /** The attempt that reached the threshold reports the lock, unless somebody's right password has opened it again. */
+  async function reportLock(
+    by: Source,
+    user: { id: string; username: string },
+    { locked_until, failed_logins }: queries.Reservation,
+  ): Promise<void> {
+    if (!locked_until) return
+    const { tenantId } = by
+    const { username } = user
+    await db.inTenant(tenantId, async (tx) => {
+      if (!(await queries.isLockedUntil(tx, tenantId, user.id, locked_until))) return
+      const target = { type: 'user', id: encodeId('user', user.id), name: username } as const
+      await audit.record(tx, by, 'account.locked', { username, attempt_count: failed_logins }, { target })
+      await notify(tx, tenantId, {
+        kind: 'account.locked',
+        severity: 'warning',
+        title: `The account ${username} is locked`,
+        detail: `${failed_logins} failed attempts in a row, the last from ${by.sourceIp ?? 'an unknown address'}. It opens at ${locked_until.toISOString()}, or when an administrator unlocks it.`,
+        subject: target,
+      })
+    })
+  }
+
+  return {
+    reportLock,
+
+    /**
+     * A check that somebody who is signed in must pass again. Undefined is wrong, and counts like a wrong sign-in;
+     * 403 while the account is locked.
+     */
+    pass: async <T>(
+      by: Source,
+      user: { id: string; username: string },
+      check: () => Promise<T | undefined>,
+    ): Promise<T | undefined> => {
+      const { tenantId } = by
+      const limits = (await settings(tenantId)).login
+      const at = now()
+      const bound = { threshold: limits.lockout_threshold, lockSeconds: limits.lockout_seconds, at }
+      const reserved = await db.inTenant(tenantId, (tx) => queries.reserveAttempt(tx, tenantId, user.id, bound))
+      if (!reserved)
+        fail('forbidden', 'this account is locked after failed attempts: wait, or have an administrator unlock it')
+      const giveBack = () =>
+        db.inTenant(tenantId, (tx) => queries.releaseAttempt(tx, tenantId, user.id, reserved.locked_until))
+      let passed: T | undefined
+      try {
+        passed = await check()
+      } catch (e) {
+        await giveBack()
+        throw e
+      }
+      if (passed === undefined) await reportLock(by, user, reserved)
+      else await giveBack()
+      return passed
+    },
+  }
+}
+export type Attempts = ReturnType<typeof createAttempts>

@@ -1,0 +1,125 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+
+/**
+ * Counts one attempt from this source, unless the window that runs is full. In one statement, so that attempts on any
+ * number of replicas can't pass the bound together.
+ */
+export const reserveSource = async (
+  tx: Tx,
+  source: string,
+  { max, windowSeconds, at }: { max: number; windowSeconds: number; at: Date },
+): Promise<boolean> => {
+  const { rows } = await sql`
+    insert into login_failures as f (source, window_start, failures) values (${source}, ${at}, 1)
+    on conflict (source) do update set
+      failures = case when f.window_start <= ${windowStart(at, windowSeconds)} then 1 else f.failures + 1 end,
+      window_start = case when f.window_start <= ${windowStart(at, windowSeconds)} then ${at} else f.window_start end
+    where f.failures < ${max} or f.window_start <= ${windowStart(at, windowSeconds)}
+    returning 1`.execute(tx)
+  return rows.length > 0
+}
+const windowStart = (at: Date, windowSeconds: number) => new Date(at.getTime() - windowSeconds * 1000)
+
+/** Gives an attempt back that turned out not to be a failure. */
+export const releaseSource = (tx: Tx, source: string) =>
+  sql`update login_failures set failures = greatest(failures - 1, 0) where source = ${source}`.execute(tx)
+
+export const findWindow = (tx: Tx, source: string) =>
+  tx.selectFrom('login_failures').select('window_start').where('source', '=', source).executeTakeFirst()
+
+export const findAccount = (tx: Tx, tenant: TenantId, username: string) =>
+  tx
+    .selectFrom('users')
+    .select(['user_id', 'username', 'status', 'password_phc', 'password_expires_at', 'locked_until'])
+    .select(
+      sql<string | null>`(select t.seed_jwe from user_totp t where t.tenant_id = users.tenant_id
+        and t.user_id = users.user_id and t.enrolled_at is not null)`.as('seed_jwe'),
+    )
+    .where('tenant_id', '=', tenant)
+    .where(sql`lower(username)`, '=', sql`lower(${username})`)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+export type Account = NonNullable<Awaited<ReturnType<typeof findAccount>>>
+
+export type Reservation = { failed_logins: number; locked_until: Date | null }
+/**
+ * Counts one attempt before the password is looked at. The attempt that reaches the threshold locks the account in the
+ * same statement; it is still checked, and opens the account again if it is right. A locked or suspended account gives
+ * no row.
+ */
+export const reserveAttempt = async (
+  tx: Tx,
+  tenant: TenantId,
+  user: string,
+  { threshold, lockSeconds, at }: { threshold: number; lockSeconds: number; at: Date },
+): Promise<Reservation | undefined> => {
+  const until = new Date(at.getTime() + lockSeconds * 1000)
+  const { rows } = await sql<Reservation>`
+    update users set
+      failed_logins = case when locked_until is null then failed_logins + 1 else 1 end,
+      locked_until = case when (case when locked_until is null then failed_logins + 1 else 1 end) >= ${threshold}
+        then ${until}::timestamptz end
+    where tenant_id = ${tenant} and user_id = ${user} and status = 'active' and deleted_at is null
+      and (locked_until is null or locked_until <= ${at})
+    returning failed_logins, locked_until`.execute(tx)
+  return rows[0]
+}
+
+/** Gives an attempt back whose password nobody looked at. */
+export const releaseAttempt = (tx: Tx, tenant: TenantId, user: string, ownLock: Date | null) =>
+  sql`
+    update users set
+      failed_logins = greatest(failed_logins - 1, 0),
+      locked_until = case when locked_until = ${ownLock}::timestamptz then null else locked_until end
+    where tenant_id = ${tenant} and user_id = ${user}`.execute(tx)
+
+/** Whether the lock that an attempt set still stands. */
+export const isLockedUntil = async (tx: Tx, tenant: TenantId, user: string, until: Date): Promise<boolean> => {
+  const row = await tx
+    .selectFrom('users')
+    .select('user_id')
+    .where('tenant_id', '=', tenant)
+    .where('user_id', '=', user)
+    .where('locked_until', '=', until)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/**
+ * Opens the account for an attempt whose password was right: only if that password is still the one, the user may
+ * still sign in, and nobody else's failures have locked the account meanwhile. A temporary password is used up by it.
+ */
+export const admit = async (
+  tx: Tx,
+  tenant: TenantId,
+  account: { user_id: string; password_phc: string },
+  { ownLock, newPhc, at }: { ownLock: Date | null; newPhc: string | undefined; at: Date },
+): Promise<boolean> => {
+  const row = await tx
+    .updateTable('users')
+    .set({
+      failed_logins: 0,
+      locked_until: null,
+      last_login_at: at,
+      password_expires_at: sql<Date | null>`case when password_must_change then ${at}::timestamptz end`,
+      ...(newPhc !== undefined && { password_phc: newPhc }),
+    })
+    .where('tenant_id', '=', tenant)
+    .where('user_id', '=', account.user_id)
+    .where('password_phc', '=', account.password_phc)
+    .where('status', '=', 'active')
+    .where('deleted_at', 'is', null)
+    .where((eb) => eb.or([eb('password_expires_at', 'is', null), eb('password_expires_at', '>', at)]))
+    .where((eb) =>
+      eb.or([
+        eb('locked_until', 'is', null),
+        eb('locked_until', '<=', at),
+        ...(ownLock ? [eb('locked_until', '=', ownLock)] : []),
+      ]),
+    )
+    .returning('user_id')
+    .executeTakeFirst()
+  return row !== undefined
+}

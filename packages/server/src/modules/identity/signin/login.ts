@@ -1,0 +1,191 @@
+import type { SecuritySettings } from '@holdfast/contract/settings'
+import { type PasswordHasher, QueueFullError } from '@holdfast/crypto'
+import type { Database } from '../../../db/database.ts'
+import type { Source, TenantId } from '../../../kernel/actor.ts'
+import { AppError, fail } from '../../../kernel/app-error.ts'
+import { sourceBlock } from '../../../kernel/cidr.ts'
+import { encodeId } from '../../../kernel/ids.ts'
+import { createTurns } from '../../../kernel/in-turn.ts'
+import type { Audit } from '../../audit/index.ts'
+import type { Tenancy } from '../../tenancy/index.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import type { Attempts } from './attempts.ts'
+import * as queries from './login.queries.ts'
+import { findSeed } from './second-factor.queries.ts'
+import type { GivenFactor, Proof, SecondFactor } from './second-factor.ts'
+
+/** The request that carries the attempt. */
+export type Caller = Pick<Source, 'origin' | 'userAgent' | 'requestId'> & { sourceIp: string }
+export type SignedIn = { tenantId: TenantId; userId: string; username: string; secret: string; expiresAt: Date }
+type Reason =
+  | 'unknown_tenant'
+  | 'unknown_user'
+  | 'suspended'
+  | 'locked'
+  | 'no_password'
+  | 'wrong_password'
+  | 'password_expired'
+  | 'missing_second_factor'
+  | 'wrong_second_factor'
+/** What a person gives to sign in. */
+export type Credentials = { username: string; password: string } & GivenFactor
+type Attempt = { tenantId: TenantId; source: string; username: string; given: Credentials; by: Source }
+/** Undefined where the user has no second factor. */
+type Passed = { account: queries.Account; reservation: queries.Reservation; phc: string; proof: Proof | undefined }
+type Checked = { account: queries.Account | undefined; reservation: queries.Reservation | undefined }
+
+const defaultTenant = 'default'
+/** More than these wait for one address: it is told to come back. */
+const waitingPerSource = 200
+
+/**
+ * Sign-in with a local password, and a second factor where the user has one. Every attempt is counted, for its source and for its account, before the password is
+ * looked at, and given back when it was right; so any number of attempts at once, on any number of replicas, learn no
+ * more than as many one after the other. Attempts of one source take turns, so that people who sign in at the same
+ * time behind one address do not count against each other. Whatever is wrong, the answer and the work are the same.
+ */
+export function createLogin(deps: {
+  db: Database
+  audit: Audit
+  now: () => Date
+  passwords: PasswordHasher
+  tenancy: Pick<Tenancy, 'settings' | 'tenantByName'>
+  sessions: Pick<Sessions, 'open'>
+  factor: SecondFactor
+  attempts: Pick<Attempts, 'reportLock'>
+}) {
+  const { db, audit, now, passwords, tenancy, sessions, factor, attempts } = deps
+  const inTurn = createTurns(waitingPerSource)
+
+  /** One transaction for known and unknown names alike: count the source, find the account, count the attempt. */
+  const reserve = ({ tenantId, source, username }: Attempt, limits: SecuritySettings['login']): Promise<Checked> =>
+    db.acrossTenants(async (tx) => {
+      const at = now()
+      const bound = { max: limits.max_failures_per_ip, windowSeconds: limits.window_seconds, at }
+      if (!(await queries.reserveSource(tx, source, bound))) {
+        const since = (await queries.findWindow(tx, source))?.window_start ?? at
+        const wait = Math.ceil(limits.window_seconds - (at.getTime() - since.getTime()) / 1000)
+        throw tooMany(Math.max(1, wait))
+      }
+      const account = await queries.findAccount(tx, tenantId, username)
+      const reservation = await queries.reserveAttempt(tx, tenantId, account?.user_id ?? nobody, {
+        threshold: limits.lockout_threshold,
+        lockSeconds: limits.lockout_seconds,
+        at,
+      })
+      return { account, reservation }
+    })
+
+  /** What has passed, or why it has not. Costs one password hash in every case. */
+  async function check({ account, reservation }: Checked, attempt: Attempt): Promise<Passed | Reason> {
+    const { given } = attempt
+    const phc = account?.password_phc
+    if (!account || !reservation || !phc) {
+      await passwords.verifyDummy(given.password)
+      if (!account) return 'unknown_user'
+      if (account.status === 'suspended') return 'suspended'
+      return reservation ? 'no_password' : 'locked'
+    }
+    if (!(await passwords.verifyPassword(phc, given.password))) return 'wrong_password'
+    if (account.password_expires_at && account.password_expires_at <= now()) return 'password_expired'
+    if (account.seed_jwe === null) return { account, reservation, phc, proof: undefined }
+    if (given.totp === '' && given.recoveryCode === '') return 'missing_second_factor'
+    const proof = await factor.match(attempt.tenantId, account.user_id, account.seed_jwe, given)
+    return proof ? { account, reservation, phc, proof } : 'wrong_second_factor'
+  }
+
+  const giveBack = ({ tenantId, source }: Attempt, { account, reservation }: Checked) =>
+    db.acrossTenants(async (tx) => {
+      await queries.releaseSource(tx, source)
+      if (account && reservation) await queries.releaseAttempt(tx, tenantId, account.user_id, reservation.locked_until)
+    })
+
+  async function refuse(attempt: Attempt, { account, reservation }: Checked, reason: Reason): Promise<never> {
+    const by = account ? { ...attempt.by, id: encodeId('user', account.user_id) } : attempt.by
+    await audit.note(by, 'login.failed', { username: attempt.username, failure_reason: reason }, { outcome: 'refused' })
+    if (account && reservation)
+      await attempts.reportLock(by, { id: account.user_id, username: account.username }, reservation)
+    return fail('unauthorized', 'missing or invalid credentials')
+  }
+
+  async function open(attempt: Attempt, { account, reservation, phc, proof }: Passed): Promise<SignedIn | Reason> {
+    const { tenantId } = attempt
+    const newPhc = passwords.needsRehash(phc) ? await passwords.hashPassword(attempt.given.password) : undefined
+    const limits = (await tenancy.settings(tenantId)).sessions
+    const user_id = encodeId('user', account.user_id)
+    const by = { ...attempt.by, id: user_id, name: account.username }
+    return db
+      .inTenant(tenantId, async (tx) => {
+        const held = { user_id: account.user_id, password_phc: phc }
+        const at = now()
+        if (!(await queries.admit(tx, tenantId, held, { ownLock: reservation.locked_until, newPhc, at })))
+          throw new Refused('locked')
+        // The user's row is held from here on: a second factor that came meanwhile is seen.
+        const factorHolds = proof
+          ? await factor.use(tx, tenantId, account.user_id, proof)
+          : (await findSeed(tx, tenantId, account.user_id)) === undefined
+        if (!factorHolds) throw new Refused('wrong_second_factor')
+        await queries.releaseSource(tx, attempt.source)
+        const target = { type: 'user', id: user_id, name: account.username }
+        const auth_method = proof ? `password+${proof.method}` : 'password'
+        await audit.record(tx, by, 'login.succeeded', { user_id, auth_method }, { target })
+        const steppedUpAt = proof?.method === 'totp' ? at : null
+        const session = await sessions.open(tx, by, account.user_id, limits, { authMethod: auth_method, steppedUpAt })
+        return { tenantId, userId: account.user_id, username: account.username, ...session }
+      })
+      .catch((e: unknown) => {
+        if (e instanceof Refused) return e.reason
+        throw e
+      })
+  }
+
+  async function run(attempt: Attempt, tenantKnown: boolean): Promise<SignedIn> {
+    const limits = (await tenancy.settings(attempt.tenantId)).login
+    const checked = await reserve(tenantKnown ? attempt : { ...attempt, username: '' }, limits)
+    const passed = await check(checked, attempt).catch(async (e: unknown) => {
+      await giveBack(attempt, checked)
+      throw e
+    })
+    const outcome = typeof passed === 'string' ? passed : await open(attempt, passed)
+    if (typeof outcome !== 'string') return outcome
+    return refuse(attempt, checked, tenantKnown ? outcome : 'unknown_tenant')
+  }
+
+  /**
+   * `username` is a name in the tenant `default`, or `tenant/name`. Throws `unauthorized` for whatever is wrong with
+   * the credentials and `rate_limited` for a source with too many failures.
+   */
+  return async (given: Credentials, caller: Caller): Promise<SignedIn> => {
+    const name = clean(given.username)
+    const slash = name.indexOf('/')
+    const named = slash < 0 ? undefined : await tenancy.tenantByName(name.slice(0, slash))
+    const tenantId =
+      named ?? (await tenancy.tenantByName(defaultTenant)) ?? fail('internal_error', 'there is no tenant yet')
+    const source = `${tenantId} ${sourceBlock(caller.sourceIp)}`
+    const by: Source = { ...caller, tenantId, type: 'session', id: null, name }
+    const attempt = { tenantId, source, username: named ? name.slice(slash + 1) : name, given, by }
+    try {
+      return (await inTurn(source, () => run(attempt, slash < 0 || named !== undefined))) ?? fail('rate_limited', busy)
+    } catch (e) {
+      if (e instanceof QueueFullError) throw new AppError('rate_limited', busy, { retryAfterSeconds: 2 })
+      throw e
+    }
+  }
+}
+
+/** Undoes the transaction of a sign-in, and says why. */
+class Refused extends Error {
+  readonly reason: Reason
+  constructor(reason: Reason) {
+    super(reason)
+    this.reason = reason
+  }
+}
+
+const nobody = '00000000-0000-0000-0000-000000000000'
+const busy = 'many people sign in right now; try again in a moment'
+const tooMany = (seconds: number) =>
+  new AppError('rate_limited', 'too many failed sign-ins from this address', { retryAfterSeconds: seconds })
+
+/** Text that the database and a log line can hold. */
+const clean = (text: string) => text.toWellFormed().replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, '\ufffd')

@@ -1,0 +1,35 @@
+import type { Tx } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+
+export const findPassword = async (tx: Tx, tenant: TenantId, id: string): Promise<string | null> => {
+  const row = await tx
+    .selectFrom('users')
+    .select('password_phc')
+    .where('tenant_id', '=', tenant)
+    .where('user_id', '=', id)
+    .executeTakeFirst()
+  return row?.password_phc ?? null
+}
+
+/** False when `replaces` is given and is not the stored hash any more; null says that there was none. */
+export const storePassword = async (
+  tx: Tx,
+  tenant: TenantId,
+  id: string,
+  wanted: { phc: string; mustChange: boolean; expiresAt: Date | null; at: Date },
+  replaces: string | null | undefined,
+): Promise<boolean> => {
+  let q = tx
+    .updateTable('users')
+    .set({
+      password_phc: wanted.phc,
+      password_must_change: wanted.mustChange,
+      password_expires_at: wanted.expiresAt,
+      updated_at: wanted.at,
+    })
+    .where('tenant_id', '=', tenant)
+    .where('user_id', '=', id)
+    .where('deleted_at', 'is', null)
+  if (replaces !== undefined) q = q.where('password_phc', 'is not distinct from', replaces)
+  return (await q.returning('user_id').executeTakeFirst()) !== undefined
+}

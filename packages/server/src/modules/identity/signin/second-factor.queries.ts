@@ -1,0 +1,114 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+
+const rowOf = (tx: Tx, tenant: TenantId, user: string) =>
+  tx.selectFrom('user_totp').select('seed_jwe').where('tenant_id', '=', tenant).where('user_id', '=', user)
+
+/** The sealed seed of a user's second factor. */
+export const findSeed = async (tx: Tx, tenant: TenantId, user: string): Promise<string | undefined> =>
+  (await rowOf(tx, tenant, user).where('enrolled_at', 'is not', null).executeTakeFirst())?.seed_jwe
+
+/** The sealed seed that a code must still confirm. */
+export const findPending = async (tx: Tx, tenant: TenantId, user: string, at: Date): Promise<string | undefined> =>
+  (await rowOf(tx, tenant, user).where('enrolled_at', 'is', null).where('expires_at', '>', at).executeTakeFirst())
+    ?.seed_jwe
+
+/** Replaces a pending seed; false when the user has a second factor already. */
+export const insertPending = async (
+  tx: Tx,
+  tenant: TenantId,
+  user: string,
+  { seed_jwe, expires_at }: { seed_jwe: string; expires_at: Date },
+): Promise<boolean> => {
+  const row = await tx
+    .insertInto('user_totp')
+    .values({ tenant_id: tenant, user_id: user, seed_jwe, expires_at })
+    .onConflict((c) =>
+      c
+        .columns(['tenant_id', 'user_id'])
+        .doUpdateSet({ seed_jwe, expires_at, last_step: 0 })
+        .where('user_totp.enrolled_at', 'is', null),
+    )
+    .returning('user_id')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** True for the one call that made the pending seed the second factor. Its code counts as used. */
+export const confirm = async (
+  tx: Tx,
+  tenant: TenantId,
+  user: string,
+  { seed_jwe, step, at }: { seed_jwe: string; step: number; at: Date },
+): Promise<boolean> => {
+  const row = await tx
+    .updateTable('user_totp')
+    .set({ enrolled_at: at, last_step: step })
+    .where('tenant_id', '=', tenant)
+    .where('user_id', '=', user)
+    .where('seed_jwe', '=', seed_jwe)
+    .where('enrolled_at', 'is', null)
+    .where('expires_at', '>', at)
+    .returning('user_id')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+export const insertRecoveryCodes = (tx: Tx, tenant: TenantId, user: string, digests: readonly Buffer[]) =>
+  tx
+    .insertInto('recovery_codes')
+    .values(digests.map((code_digest) => ({ tenant_id: tenant, user_id: user, code_digest })))
+    .execute()
+
+export const countRecoveryCodes = async (tx: Tx, tenant: TenantId, user: string): Promise<number> => {
+  const { left } = await tx
+    .selectFrom('recovery_codes')
+    .select(sql<number>`count(*)`.as('left'))
+    .where('tenant_id', '=', tenant)
+    .where('user_id', '=', user)
+    .where('used_at', 'is', null)
+    .executeTakeFirstOrThrow()
+  return left
+}
+
+/** True once for every step, and never again for an earlier one: the statement is the lock, on any number of replicas. */
+export const useStep = async (tx: Tx, tenant: TenantId, user: string, seed: string, step: number): Promise<boolean> => {
+  const row = await tx
+    .updateTable('user_totp')
+    .set({ last_step: step })
+    .where('tenant_id', '=', tenant)
+    .where('user_id', '=', user)
+    .where('seed_jwe', '=', seed)
+    .where('enrolled_at', 'is not', null)
+    .where('last_step', '<', step)
+    .returning('user_id')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** True for the one call that used this code. */
+export const useRecoveryCode = async (tx: Tx, tenant: TenantId, user: string, digest: Buffer, at: Date) => {
+  const row = await tx
+    .updateTable('recovery_codes')
+    .set({ used_at: at })
+    .where('tenant_id', '=', tenant)
+    .where('user_id', '=', user)
+    .where('code_digest', '=', digest)
+    .where('used_at', 'is', null)
+    .returning('user_id')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Takes the second factor and its recovery codes. True for the one call that did. */
+export const removeFactor = async (tx: Tx, tenant: TenantId, user: string): Promise<boolean> => {
+  const row = await tx
+    .deleteFrom('user_totp')
+    .where('tenant_id', '=', tenant)
+    .where('user_id', '=', user)
+    .where('enrolled_at', 'is not', null)
+    .returning('user_id')
+    .executeTakeFirst()
+  return row !== undefined
+}

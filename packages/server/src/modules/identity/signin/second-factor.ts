@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto'
+import { digestToken, type Kek, matchTotp, seal, unseal } from '@holdfast/crypto'
+import type { Tx } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+import * as queries from './second-factor.queries.ts'
+
+/** What was shown beside the password; empty when it was not. */
+export type GivenFactor = { totp: string; recoveryCode: string }
+/** A code that fits; it counts only once it has been used up. */
+export type Proof =
+  | { method: 'totp'; seed: string; step: number }
+  | { method: 'recovery_code'; seed: string; digest: Buffer }
+
+const recoveryCodes = 10
+
+/** The second factor of users: a TOTP seed (RFC 6238), sealed where it is stored, and recovery codes of 128 bits. */
+export function createSecondFactor({ kek, pepper, now }: { kek: Kek; pepper: Uint8Array; now: () => Date }) {
+  const contextOf = (user: string) => `user_totp/${user}/seed`
+
+  const matchCode = async (user: string, seed: string, code: string): Promise<Proof | undefined> => {
+    const step = matchTotp(await unseal(kek, contextOf(user), seed), code, now())
+    return step === undefined ? undefined : { method: 'totp', seed, step }
+  }
+  const digestOf = (tenant: TenantId, user: string, code: string) =>
+    digestToken(pepper, `recovery_code ${tenant} ${user} ${code}`)
+
+  return {
+    sealSeed: (user: string, seed: Uint8Array): Promise<string> => seal(kek, contextOf(user), seed),
+    matchCode,
+
+    /** Undefined when nothing that fits was given. Whether a recovery code exists shows when it is used up. */
+    match: async (
+      tenant: TenantId,
+      user: string,
+      seed: string,
+      { totp, recoveryCode }: GivenFactor,
+    ): Promise<Proof | undefined> => {
+      if (totp !== '') return matchCode(user, seed, totp.replaceAll(/\s/g, ''))
+      const code = recoveryCode.replaceAll(/[\s-]/g, '').toLowerCase()
+      if (!/^[0-9a-f]{32}$/.test(code)) return undefined
+      return { method: 'recovery_code', seed, digest: digestOf(tenant, user, code) }
+    },
+
+    /** False when it was used before, on whatever replica, or the second factor is another one by now. */
+    use: async (tx: Tx, tenant: TenantId, user: string, proof: Proof): Promise<boolean> => {
+      if (proof.method === 'totp') return queries.useStep(tx, tenant, user, proof.seed, proof.step)
+      if ((await queries.findSeed(tx, tenant, user)) !== proof.seed) return false
+      return queries.useRecoveryCode(tx, tenant, user, proof.digest, now())
+    },
+
+    /** Fresh codes, in the transaction that makes the factor; only their digests are kept. */
+    issueRecoveryCodes: async (tx: Tx, tenant: TenantId, user: string): Promise<string[]> => {
+      const codes = Array.from({ length: recoveryCodes }, () => randomBytes(16).toString('hex'))
+      await queries.insertRecoveryCodes(
+        tx,
+        tenant,
+        user,
+        codes.map((code) => digestOf(tenant, user, code)),
+      )
+      return codes.map((code) => code.replaceAll(/.{4}(?=.)/g, '$&-'))
+    },
+  }
+}
+export type SecondFactor = ReturnType<typeof createSecondFactor>

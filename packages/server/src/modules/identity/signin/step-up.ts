@@ -1,0 +1,73 @@
+import type { SecuritySettings } from '@holdfast/contract/settings'
+import type { Database } from '../../../db/database.ts'
+import type { Actor, TenantId } from '../../../kernel/actor.ts'
+import { fail, failField } from '../../../kernel/app-error.ts'
+import { encodeId } from '../../../kernel/ids.ts'
+import type { Changes } from '../../../memory/changes.ts'
+import type { Audit } from '../../audit/index.ts'
+import type { SessionPrincipal, Sessions } from '../sessions/sessions.ts'
+import type { Attempts } from './attempts.ts'
+import { findSeed } from './second-factor.queries.ts'
+import type { SecondFactor } from './second-factor.ts'
+
+const freshMs = 300_000
+/** Until when a code that was shown then counts. */
+export const steppedUpUntil = (shown: Date): Date => new Date(shown.getTime() + freshMs)
+
+/** Proof that the person is still there: a one-time code shown a moment ago, before changes that weigh much. */
+export function createStepUp(deps: {
+  db: Database
+  audit: Audit
+  changes: Changes
+  now: () => Date
+  settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>
+  attempts: Attempts
+  factor: SecondFactor
+  sessions: Pick<Sessions, 'renew'>
+}) {
+  const { db, audit, changes, now, settings, attempts, factor, sessions } = deps
+
+  return {
+    /** 403 with what to do. Binds sessions where their own tenant, or the one they act in, asks for it. */
+    require: async ({ principal, tenantId }: Actor): Promise<void> => {
+      if (principal.kind !== 'session') return
+      const asked = (await settings(principal.tenantId)).mfa.step_up || (await settings(tenantId)).mfa.step_up
+      if (!asked) return
+      if (!principal.mfa)
+        fail(
+          'forbidden',
+          'this change needs a fresh one-time code, and your account has no authenticator app: enroll one with POST /v1/admin/users/totp/enroll and /verify, then repeat it',
+        )
+      if (!principal.steppedUpAt || steppedUpUntil(principal.steppedUpAt) <= now())
+        fail(
+          'forbidden',
+          'this change needs a one-time code not older than 5 minutes: send one to POST /v1/admin/auth/step-up, then repeat it',
+        )
+    },
+
+    stepUp: async (actor: Actor<SessionPrincipal>, code: string) => {
+      const session = actor.principal
+      const { tenantId, userId } = session
+      const source = { ...actor, tenantId }
+      const seed = await db.inTenant(tenantId, (tx) => findSeed(tx, tenantId, userId))
+      if (seed === undefined)
+        fail('forbidden', 'your account has no authenticator app: enroll one with POST /v1/admin/users/totp/enroll')
+      const user = { id: userId, username: session.name }
+      const proof = await attempts.pass(source, user, () => factor.matchCode(userId, seed, code))
+      if (!proof) failField('code', 'is not the current code')
+      return db.inTenant(tenantId, async (tx) => {
+        if (!(await factor.use(tx, tenantId, userId, proof)))
+          failField('code', 'was used already; wait for the next one')
+        const at = now()
+        const renewed = await sessions.renew(tx, source, session, { steppedUpAt: at })
+        const session_id = encodeId('admin_session', renewed.id)
+        const target = { type: 'admin_session', id: session_id, name: session.name }
+        const user_id = encodeId('user', userId)
+        await audit.record(tx, source, 'session.stepped_up', { session_id, user_id }, { target })
+        await changes.record(tx, tenantId, renewed.changes)
+        return { renewed, until: steppedUpUntil(at) }
+      })
+    },
+  }
+}
+export type StepUp = ReturnType<typeof createStepUp>
