@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { type SelectQueryBuilder, sql } from 'kysely'
+import type { TenantId } from '../kernel/actor.ts'
 import { fail } from '../kernel/app-error.ts'
 
 /** A page of a list: what the query of a list endpoint says, plus what makes its cursors its own. */
@@ -8,6 +9,19 @@ export type Page<T> = { items: T[]; next_cursor: string | null }
 
 /** One order of a list: an indexed column and the unique column that breaks ties. */
 export type Order = { column: string; kind: 'time' | 'text' | 'number'; tie: string; descending: boolean }
+
+/** What a list endpoint says of itself: its filter is all of the query but the page. */
+export type List = {
+  operation: string
+  tenant: TenantId
+  query: PageQuery & Record<string, unknown>
+  /** Sortable columns by their names in the contract. */
+  orders: Record<string, Pick<Order, 'column' | 'kind'>>
+  /** The order of a caller who names none. */
+  otherwise: string
+  /** The unique column that breaks ties. */
+  tie: string
+}
 
 /**
  * Cursors are the last row's sort key, signed together with the operation, tenant and filter that made them, so that
@@ -63,7 +77,21 @@ export function createPager(secret: Uint8Array) {
     const last = items.at(-1)
     return { items, next_cursor: rows.length > limit && last ? encode([last.sort_key, last.tie_key], bound) : null }
   }
-  return { page }
+
+  /**
+   * A page of one of the contract's lists. Its order, and what its cursors are bound to, follow from the list itself:
+   * operation, tenant and filter.
+   */
+  const list = <DB, T extends keyof DB, O extends object>(
+    select: SelectQueryBuilder<DB, T, O>,
+    { operation, tenant, query, orders, otherwise, tie }: List,
+  ): Promise<Page<O>> => {
+    const { limit, cursor, sort = otherwise, ...filter } = query
+    const window = { ...(limit !== undefined && { limit }), ...(cursor !== undefined && { cursor }) }
+    return page(select, window, orderOf(sort, orders, tie), `${operation}|${tenant}|${JSON.stringify(filter)}`)
+  }
+
+  return { page, list }
 }
 export type Pager = ReturnType<typeof createPager>
 

@@ -27,3 +27,8 @@ export function fail(code: ErrorCode, detail: string): never {
 export function failField(field: string, message: string): never {
   throw new AppError('validation_error', `${field}: ${message}`, { errors: [{ field, message }] })
 }
+
+/** The one sentence of every 401: it does not say which part of the credential failed. */
+export function unauthorized(): never {
+  throw new AppError('unauthorized', 'missing or invalid credentials')
+}

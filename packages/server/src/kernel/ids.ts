@@ -1,5 +1,6 @@
 import { idPrefixes, type Noun } from '@holdfast/contract/vocabulary'
 import { uuidv7 } from 'uuidv7'
+import { fail } from './app-error.ts'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const digitValue = new Map([...alphabet].map((c, i) => [c, BigInt(i)]))
@@ -38,3 +39,9 @@ export function decodeId(noun: Noun, text: string): string | undefined {
   const hex = value.toString(16).padStart(32, '0')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
+
+/** TypeID → UUID. What is no id of this noun is 404, like an unknown one and one of another tenant. */
+export const idOf = (noun: Noun, text: string): string => decodeId(noun, text) ?? missing(noun)
+
+/** 404 of a thing that is not there, or that the caller may not know to be. */
+export const missing = (noun: Noun): never => fail('not_found', `no such ${noun.replaceAll('_', ' ')}`)

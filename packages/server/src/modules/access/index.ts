@@ -1,6 +1,6 @@
 import type { SecuritySettings } from '@holdfast/contract/settings'
 import type { Role } from '@holdfast/contract/vocabulary'
-import { orderOf, type Pager } from '../../db/page.ts'
+import type { Pager } from '../../db/page.ts'
 import type { Handlers } from '../../http/serve.ts'
 import { jobSource, type TenantId } from '../../kernel/actor.ts'
 import { encodeId } from '../../kernel/ids.ts'
@@ -60,10 +60,14 @@ export function createAccess(deps: AccessDeps) {
       },
       listApiKeys: ({ actor, query }) =>
         db.inTenant(actor.tenantId, async (tx) => {
-          const { status, sort = '-created_at', ...page } = query
-          const order = orderOf(sort, { created_at: { column: 'created_at', kind: 'time' } }, 'key_id')
-          const scope = `listApiKeys|${actor.tenantId}|${JSON.stringify({ status })}`
-          const found = await pager.page(selectKeys(tx, actor.tenantId, status, now()), page, order, scope)
+          const found = await pager.list(selectKeys(tx, actor.tenantId, query.status, now()), {
+            operation: 'listApiKeys',
+            tenant: actor.tenantId,
+            query,
+            orders: { created_at: { column: 'created_at', kind: 'time' } },
+            otherwise: '-created_at',
+            tie: 'key_id',
+          })
           return { items: found.items.map((row) => view(row, now())), next_cursor: found.next_cursor }
         }),
       revokeApiKey: async ({ actor, params, body }) => {

@@ -1,0 +1,19 @@
+export type Changed = Record<string, readonly [before: unknown, after: unknown]>
+
+/** The fields of `after` that are not what they were: field → [before, after]. */
+export function differences(before: object, after: object): Changed {
+  const was = new Map<string, unknown>(Object.entries(before))
+  return Object.fromEntries(
+    Object.entries(after)
+      .filter(([field, value]) => ordered(value) !== ordered(was.get(field)))
+      .map(([field, value]) => [field, [was.get(field), value] as const]),
+  )
+}
+
+/** The database gives the keys of JSON back in another order. */
+const ordered = (value: unknown) =>
+  JSON.stringify(value, (_key, v: unknown) =>
+    typeof v === 'object' && v !== null && !Array.isArray(v) && !(v instanceof Date)
+      ? Object.fromEntries(Object.entries(v).sort())
+      : v,
+  )
