@@ -3,8 +3,10 @@ import { type Client, createAdmin, createClient } from '@holdfast/sdk'
 import type { Command } from 'commander'
 import { type Connection, chooseConnection, type Environment, readConfig, renewSession } from './config-file.ts'
 import { UsageError } from './exit.ts'
+import { withNames } from './names.ts'
 import { confirm, createPrompt, type Input, type Output, type Prompt } from './prompt.ts'
 import { plain } from './text.ts'
+import { version } from './version.ts'
 
 export type Streams = { input: Input; output: Output; errors: Output; env: Environment }
 
@@ -36,6 +38,24 @@ export function createCli(program: Command, streams: Streams): Cli {
   const hints: string[] = []
   let spoke = false
   const note = (line: string) => void errors.write(`${line}\n`)
+  const scope = () => {
+    const { tenant } = options()
+    return tenant === undefined ? {} : { tenant_id: tenant }
+  }
+  const headers = { 'user-agent': `holdfast-cli/${version}` }
+  const clientOf = (chosen: Connection): Client => {
+    if ('apiKey' in chosen) return createClient({ baseUrl: chosen.baseUrl, credential: chosen.apiKey, headers })
+    if (!('cookie' in chosen)) return createClient({ ...chosen, headers })
+    let held = chosen.cookie
+    const onCookie = async (cookie: string) => {
+      // The answer that came along may hold what is shown only once, so it is not given up for this.
+      await renewSession(env, held, cookie).catch((e) =>
+        note(`The session could not be saved, so sign in again: ${plain(String(e))}`),
+      )
+      held = cookie
+    }
+    return createAdmin({ ...chosen, headers, onCookie })
+  }
   const connection = async () => chooseConnection(options().url, env, await readConfig(env))
   return {
     ...streams,
@@ -43,8 +63,7 @@ export function createCli(program: Command, streams: Streams): Cli {
       return options().json === true
     },
     get scope() {
-      const { tenant } = options()
-      return tenant === undefined ? {} : { tenant_id: tenant }
+      return scope()
     },
     hints,
     hint: (line) => void hints.push(line),
@@ -62,17 +81,7 @@ export function createCli(program: Command, streams: Streams): Cli {
     client: async () => {
       const chosen = await connection()
       spoke = true
-      if ('apiKey' in chosen) return createClient({ baseUrl: chosen.baseUrl, credential: chosen.apiKey })
-      if (!('cookie' in chosen)) return createClient(chosen)
-      let held = chosen.cookie
-      const onCookie = async (cookie: string) => {
-        // The answer that came along may hold what is shown only once, so it is not given up for this.
-        await renewSession(env, held, cookie).catch((cause) =>
-          note(`The session could not be saved, so sign in again: ${plain(String(cause))}`),
-        )
-        held = cookie
-      }
-      return createAdmin({ ...chosen, onCookie })
+      return withNames(clientOf(chosen), scope)
     },
     sure: async (yes, question) => {
       if (yes === true) return

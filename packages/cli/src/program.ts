@@ -17,8 +17,10 @@ import { addSession } from './commands/session.ts'
 import { addSettings } from './commands/settings.ts'
 import { addToken } from './commands/token.ts'
 import { addTotp } from './commands/totp.ts'
+import { addTrust } from './commands/trust.ts'
 import { addUser } from './commands/user.ts'
 import { explainError } from './exit.ts'
+import { version } from './version.ts'
 
 const nouns = [
   addAuth,
@@ -37,6 +39,7 @@ const nouns = [
   addAudit,
   addNotification,
   addSettings,
+  addTrust,
   addEnroll,
 ]
 
@@ -46,12 +49,16 @@ Environment:
   HOLDFAST_API_KEY  an API key, in place of the saved credential
   NO_COLOR          no bold headings
 
+Names: wherever a user, group, device, gateway, pool, token, key or policy version is asked for, its name (or version
+number) will do as well as its id.
+
 Exit codes: 0 done, 1 refused by the server, 2 wrong use, 3 no connection.`
 
 /** Runs one command line (without node and script) and answers its exit code. */
 export async function runCli(args: readonly string[], streams: Streams): Promise<number> {
   const program = new Command('holdfast')
     .description('Administer a Holdfast control plane')
+    .version(version, '--version', 'the version of this program')
     .option('--json', 'JSON instead of text; lists as one object a line')
     .option('--url <url>', 'the server, e.g. https://control.example')
     .option('--tenant <tenant_id>', 'act in this tenant (platform administrators)')

@@ -37,6 +37,9 @@ export type Send = <K extends Operation>(
 
 type RawInput = { params?: Record<string, unknown>; query?: Record<string, unknown>; body?: unknown }
 
+/** Of this package: what the server's audit trail shows as the user agent. */
+const version = '0.1.0'
+
 /** Seconds without an answer after which the server counts as unreachable, on top of the time it was asked to hold the answer. */
 const patienceSeconds = 30
 
@@ -102,7 +105,12 @@ function requestHeaders(
   endpoint: Endpoint,
   url: string,
 ): Record<string, string> {
-  const all: Record<string, string> = { accept: 'application/json', ...options.headers, ...headers }
+  const all: Record<string, string> = {
+    accept: 'application/json',
+    'user-agent': `holdfast-sdk/${version}`,
+    ...options.headers,
+    ...headers,
+  }
   if (idempotencyKey !== undefined) all['idempotency-key'] = idempotencyKey
   if (wait !== undefined && wait > 0) all.prefer = `wait=${wait}`
   if (options.cookie !== undefined) {

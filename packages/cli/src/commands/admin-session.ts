@@ -21,14 +21,14 @@ export function addAdminSession(program: Command, cli: Cli): void {
   const auth = program.command('auth').description('sessions of administrators, and step-up')
   examples(
     limit(auth.command('sessions').description('list running admin sessions: your own, or to an API key all'))
-      .option('--user <user_id>', 'of this user')
+      .option('--user <user>', 'of this user')
       .action(async ({ limit: most, user }: { limit: number; user?: string }) => {
         const client = await cli.client()
         const query = { ...given({ user_id: user }), ...cli.scope }
         await printList(cli, most, columns, (page) => client.listAdminSessions({ query: { ...query, ...page } }))
       }),
     'auth sessions',
-    'auth sessions --user usr_01jxz3c9dqf7vr2m8k4s6t0b5w --json',
+    'auth sessions --user anna --json',
   )
   examples(
     reason(

@@ -2,7 +2,7 @@ import type { Contract, Output } from '@holdfast/contract'
 import { type Command, InvalidArgumentError } from 'commander'
 import { type Cli, given } from '../cli.ts'
 import { choice, examples, limit } from '../options.ts'
-import { type Column, printList } from '../output.ts'
+import { type Column, cellText, printList } from '../output.ts'
 import { parseDuration } from '../text.ts'
 
 type Event = Output<Contract['listAuditEvents']>['items'][number]
@@ -14,7 +14,26 @@ const columns: readonly Column<Event>[] = [
   ['ACTOR', (e) => nameOf(e.actor)],
   ['TARGET', (e) => nameOf(e.target)],
   ['SOURCE', (e) => e.source_ip],
+  ['WHAT', whatOf],
 ]
+
+/** What changed, or why it was refused: `status: active -> suspended`, `validation_error: name: is already taken`. */
+function whatOf({ changes = {}, details = {} }: Event): string | null {
+  const { error, detail, ...rest } = details
+  const changed = Object.entries(changes).map(([field, values]) => {
+    const [before, after] = Array.isArray(values) ? values : [null, values]
+    return `${field}: ${word(before)} -> ${word(after)}`
+  })
+  const others = Object.entries(rest).map(([name, value]) => `${name}: ${word(value)}`)
+  const refused = error === undefined ? [] : [`${String(error)}: ${String(detail ?? '')}`]
+  return [...refused, ...changed, ...others].join('; ') || null
+}
+
+const longest = 60
+const word = (value: unknown): string => {
+  const text = cellText(value)
+  return text.length > longest ? `${text.slice(0, longest)}…` : text
+}
 
 /** A point in time, or how long ago → RFC 3339. */
 export function parseMoment(text: string): string {

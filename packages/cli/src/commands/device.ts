@@ -6,6 +6,7 @@ import { UsageError } from '../exit.ts'
 import { choice, examples, limit, reason } from '../options.ts'
 import { type Column, printItem, printList } from '../output.ts'
 import { jsonText } from '../text.ts'
+import { addDeviceBatch } from './device-batch.ts'
 
 type Device = Output<Contract['getDevice']>
 const columns: readonly Column<Device>[] = [
@@ -37,8 +38,8 @@ export function addDevice(program: Command, cli: Cli): void {
   examples(
     limit(device.command('list').description('list devices'))
       .addOption(choice('--status <status>', 'only these', ['pending', 'active', 'suspended', 'revoked']))
-      .option('--user <user_id>', 'of this user')
-      .option('--group <group_id>', 'in this group')
+      .option('--user <user>', 'of this user')
+      .option('--group <group>', 'in this group')
       .addOption(choice('--platform <platform>', 'of this platform', platforms))
       .option('--tag <tag>', 'with this tag')
       .option('--q <prefix>', 'name starts with')
@@ -50,39 +51,37 @@ export function addDevice(program: Command, cli: Cli): void {
     'device list --status pending',
     'device list --json --limit 10000 | jq -r .device_id',
   )
-  examples(device.command('show <device_id>'), 'device show dev_01jxz3c9dqf7vr2m8k4s6t0b5w')
+  examples(device.command('show <device>'), 'device show anna-laptop')
     .description('one device')
     .action(async (device_id: string) =>
       printItem(cli, await (await cli.client()).getDevice({ params: { device_id }, query: cli.scope })),
     )
   examples(
-    reason(device.command('update <device_id>').description('change what is known of a device'))
+    reason(device.command('update <device>').description('change what is known of a device'))
       .option('--name <name>')
       .option('--tag <tag...>', 'the tags it has from now on')
       .option('--no-tag', 'no tags')
       .addOption(choice('--channel <channel>', 'where its policy comes from', ['auto', 'canary', 'stable']))
-      .option('--user <user_id>', 'the user it belongs to')
+      .option('--user <user>', 'the user it belongs to')
       .option('--no-user', 'it belongs to nobody')
       .action((device_id: string, options: Update) => update(cli, device_id, options)),
-    'device update dev_01jxz3c9dqf7vr2m8k4s6t0b5w --channel canary --tag laptop test',
-    'device update dev_01jxz3c9dqf7vr2m8k4s6t0b5w --no-user',
+    'device update anna-laptop --channel canary --tag laptop test',
+    'device update anna-laptop --no-user',
   )
   for (const [operation, description] of Object.entries(operations) as [keyof typeof operations, string][])
     reason(
-      examples(
-        device.command(`${operation} <device_id...>`),
-        `device ${operation} dev_01jxz3c9dqf7vr2m8k4s6t0b5w`,
-      ).description(description),
+      examples(device.command(`${operation} <device...>`), `device ${operation} anna-laptop`).description(description),
     ).action((ids: string[], options: { reason?: string }) => change(cli, operation, ids, options.reason))
   examples(
-    reason(device.command('revoke <device_id...>').description('shut a device out for good'))
+    reason(device.command('revoke <device...>').description('shut a device out for good'))
       .option('--yes', 'do not ask')
       .action(async (ids: string[], options: { reason?: string; yes?: boolean }) => {
         await cli.sure(options.yes, `Revocation is final. Revoke ${ids.join(', ')}?`)
         await change(cli, 'revoke', ids, options.reason)
       }),
-    'device revoke dev_01jxz3c9dqf7vr2m8k4s6t0b5w --reason stolen',
+    'device revoke anna-laptop --reason stolen',
   )
+  addDeviceBatch(device, cli)
 }
 
 type Update = {

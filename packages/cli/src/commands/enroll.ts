@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { platforms } from '@holdfast/contract/enrollment'
-import { type DevicePolicy, enrollDevice, fileStore, openDevice } from '@holdfast/sdk'
+import { type Device, type DevicePolicy, enrollDevice, fileStore, openDevice } from '@holdfast/sdk'
 import type { Command } from 'commander'
 import { type Cli, warnOfPlainHttp } from '../cli.ts'
 import { readConfig } from '../config-file.ts'
@@ -60,19 +61,34 @@ async function poll(cli: Cli, { state, once }: { state: string; once?: boolean }
   const saved = await store.load()
   if (!saved) throw new UsageError(`${state} does not exist; run holdfast enroll first.`)
   const device = openDevice(saved, { store })
-  if (once) return printPolicy(cli, await device.fetchBundle())
+  if (once) return apply(cli, device, await device.fetchBundle())
   const stop = new AbortController()
   const onSignal = () => stop.abort()
   process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
   try {
     await device.runPolling({
       signal: stop.signal,
-      onPolicy: (policy) => (policy ? printPolicy(cli, policy) : cli.note('The policy has ended; nothing is allowed.')),
+      onPolicy: (policy) =>
+        policy ? apply(cli, device, policy) : cli.note('The policy has ended; nothing is allowed.'),
       onError: (error) => cli.note(`Goes on after: ${plain(error instanceof Error ? error.message : String(error))}`),
     })
   } finally {
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
   }
+}
+
+/** Prints it, which is all that this device does with a policy, and says so to the server as an agent would. */
+async function apply(cli: Cli, device: Device, policy: DevicePolicy): Promise<void> {
+  printPolicy(cli, policy)
+  const event = {
+    event_id: randomUUID(),
+    kind: 'policy_applied',
+    at: new Date().toISOString(),
+    policy_digest: policy.digest,
+  } as const
+  await device.reportTelemetry([event]).catch((e: unknown) => {
+    cli.note(`The server could not be told that it is applied: ${plain(e instanceof Error ? e.message : String(e))}`)
+  })
 }
 
 function printPolicy(cli: Cli, { digest, channel, version, expiresAt, content }: DevicePolicy): void {

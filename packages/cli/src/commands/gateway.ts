@@ -1,6 +1,7 @@
 import type { Contract, Output } from '@holdfast/contract'
 import { type Command, InvalidArgumentError } from 'commander'
 import { type Cli, given } from '../cli.ts'
+import { UsageError } from '../exit.ts'
 import { examples, integer, limit, reason } from '../options.ts'
 import { type Column, type Page, printItem, printList, printSecret } from '../output.ts'
 
@@ -28,33 +29,51 @@ export function addGateway(program: Command, cli: Cli): void {
   const gateway = program.command('gateway').description('gateways')
   examples(
     limit(gateway.command('list').description('list the gateways of all pools'))
-      .option('--pool <pool_id>', 'of this pool only')
+      .option('--pool <pool>', 'of this pool only')
       .action((options: { limit: number; pool?: string }) => list(cli, options)),
-    'gateway list --pool gwp_01jxz3c9dqf7vr2m8k4s6t0b5w',
+    'gateway list --pool frankfurt',
   )
   examples(
     gateway
       .command('create <name>')
       .description('register a gateway; its service secret is printed once')
-      .requiredOption('--pool <pool_id>', 'the pool it joins')
+      .requiredOption('--pool <pool>', 'the pool it joins')
       .option('--endpoint <host:port/proto...>', 'where devices reach it', parseEndpoint)
       .option('--public-key <key>', 'its WireGuard public key')
       .option('--weight <n>', 'share of its sessions in a weighted pool', integer(0, 1000))
       .action((name: string, options: Create) => create(cli, name, options)),
-    'gateway create gw1 --pool gwp_01jxz3c9dqf7vr2m8k4s6t0b5w --endpoint gw1.example:51820/udp',
+    'gateway create gw1 --pool frankfurt --endpoint gw1.example:51820/udp',
   )
   examples(
     gateway
-      .command('show <gateway_id>')
+      .command('show <gateway>')
       .description('one gateway')
       .action(async (gateway_id: string) =>
         printItem(cli, await (await cli.client()).getGateway({ params: { gateway_id }, query: cli.scope })),
       ),
-    'gateway show gwy_01jxz3c9dqf7vr2m8k4s6t0b5w',
+    'gateway show gw1',
   )
   examples(
     gateway
-      .command('delete <gateway_id>')
+      .command('update <gateway>')
+      .description('change a gateway; what is not named stays')
+      .option('--name <name>')
+      .option('--endpoint <host:port/proto...>', 'where devices reach it from now on', parseEndpoint)
+      .option('--public-key <key>', 'its WireGuard public key')
+      .option('--weight <n>', 'share of its sessions in a weighted pool', integer(0, 1000))
+      .action(
+        async (gateway_id: string, { name, endpoint, publicKey, weight }: Partial<Create> & { name?: string }) => {
+          const body = given({ name, endpoints: endpoint, public_key: publicKey, weight })
+          if (Object.keys(body).length === 0)
+            throw new UsageError('Nothing to change; see: holdfast gateway update --help')
+          printItem(cli, await (await cli.client()).updateGateway({ params: { gateway_id }, body, query: cli.scope }))
+        },
+      ),
+    'gateway update gw1 --endpoint gw1.example:51820/udp --weight 50',
+  )
+  examples(
+    gateway
+      .command('delete <gateway>')
       .description('delete a gateway; its secret stops working and its sessions end')
       .option('--yes', 'do not ask')
       .action(async (gateway_id: string, { yes }: { yes?: boolean }) => {
@@ -63,13 +82,13 @@ export function addGateway(program: Command, cli: Cli): void {
         if (cli.json) printItem(cli, { gateway_id, changed })
         else cli.say(`${gateway_id}  deleted${changed ? '' : '  (as before)'}`)
       }),
-    'gateway delete gwy_01jxz3c9dqf7vr2m8k4s6t0b5w --yes',
+    'gateway delete gw1 --yes',
   )
   reason(
     examples(
-      gateway.command('drain <gateway_id>'),
-      'gateway drain gwy_01jxz3c9dqf7vr2m8k4s6t0b5w --reason "kernel update"',
-      'gateway drain gwy_01jxz3c9dqf7vr2m8k4s6t0b5w --undo',
+      gateway.command('drain <gateway>'),
+      'gateway drain gw1 --reason "kernel update"',
+      'gateway drain gw1 --undo',
     ).description('take a gateway out for new sessions'),
   )
     .option('--undo', 'put it back')
@@ -80,10 +99,7 @@ export function addGateway(program: Command, cli: Cli): void {
       if (!answer.changed) cli.note('It was so before.')
       printItem(cli, answer.gateway)
     })
-  examples(
-    gateway.command('rotate-secret <gateway_id>'),
-    'gateway rotate-secret gwy_01jxz3c9dqf7vr2m8k4s6t0b5w > secret.txt',
-  )
+  examples(gateway.command('rotate-secret <gateway>'), 'gateway rotate-secret gw1 > secret.txt')
     .description('give a gateway a new secret, printed once; the old one works until the first use of the new one')
     .action(async (gateway_id: string) => {
       const answer = await (await cli.client()).rotateGatewaySecret({ params: { gateway_id }, query: cli.scope })

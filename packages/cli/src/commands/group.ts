@@ -1,7 +1,8 @@
 import type { Contract, Output } from '@holdfast/contract'
 import type { Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
-import { examples, limit } from '../options.ts'
+import { UsageError } from '../exit.ts'
+import { examples, limit, reason } from '../options.ts'
 import { type Column, printItem, printList } from '../output.ts'
 
 type Group = Output<Contract['getGroup']>
@@ -21,16 +22,49 @@ export function addGroup(program: Command, cli: Cli): void {
       const query = { ...given({ q }), ...cli.scope }
       await printList(cli, most, columns, (page) => client.listGroups({ query: { ...query, ...page } }))
     })
-  examples(group.command('create <name>'), 'group create engineering --member usr_01jxz3c9dqf7vr2m8k4s6t0b5w')
+  examples(group.command('show <group>'), 'group show engineering')
+    .description('one group')
+    .action(async (group_id: string) =>
+      printItem(cli, await (await cli.client()).getGroup({ params: { group_id }, query: cli.scope })),
+    )
+  examples(group.command('create <name>'), 'group create engineering --member anna')
     .description('create a group')
     .option('--description <text>')
-    .option('--member <user_id...>', 'users in it')
+    .option('--member <user...>', 'users in it')
     .action(async (name: string, { description, member }: { description?: string; member?: string[] }) => {
       const fields = { name, ...given({ description, members: member }) }
       const client = await cli.client()
       const answer = await client.changeGroup({ body: { operation: 'create', group: fields }, query: cli.scope })
       printItem(cli, answer.group)
     })
+  examples(
+    reason(group.command('update <group>').description('rename or describe a group; what is not named stays'))
+      .option('--name <name>')
+      .option('--description <text>')
+      .action(async (group_id: string, options: { name?: string; description?: string; reason?: string }) => {
+        const { name, description, reason: why } = options
+        const fields = given({ name, description })
+        if (Object.keys(fields).length === 0)
+          throw new UsageError('Nothing to change; see: holdfast group update --help')
+        const body = { operation: 'update', group_id, group: fields, ...given({ reason: why }) } as const
+        const answer = await (await cli.client()).changeGroup({ body, query: cli.scope })
+        if (!answer.changed) cli.note('It was so before.')
+        printItem(cli, answer.group)
+      }),
+    'group update engineering --name "Engineering and research"',
+  )
+  examples(
+    reason(group.command('delete <group>').description('delete a group that no policy names; its users stay'))
+      .option('--yes', 'do not ask')
+      .action(async (group_id: string, options: { reason?: string; yes?: boolean }) => {
+        await cli.sure(options.yes, `Delete ${group_id}?`)
+        const body = { operation: 'delete', group_id, ...given({ reason: options.reason }) } as const
+        const { group: gone, changed } = await (await cli.client()).changeGroup({ body, query: cli.scope })
+        if (cli.json) printItem(cli, { group_id: gone.group_id, changed })
+        else cli.say(`${gone.group_id}  deleted${changed ? '' : '  (as before)'}`)
+      }),
+    'group delete engineering --yes',
+  )
   const move = async (group_id: string, members: { add_members?: string[]; remove_members?: string[] }) => {
     const client = await cli.client()
     const body = { operation: 'update', group_id, group: members } as const
@@ -38,15 +72,12 @@ export function addGroup(program: Command, cli: Cli): void {
   }
   examples(
     group
-      .command('add <group_id> <user_id...>')
+      .command('add <group> <user...>')
       .description('add users to a group')
       .action((id: string, users: string[]) => move(id, { add_members: users })),
-    'group add grp_01jxz3c9dqf7vr2m8k4s6t0b5w usr_01jxz3c9dqf7vr2m8k4s6t0b5w',
+    'group add engineering anna',
   )
-  examples(
-    group.command('remove <group_id> <user_id...>'),
-    'group remove grp_01jxz3c9dqf7vr2m8k4s6t0b5w usr_01jxz3c9dqf7vr2m8k4s6t0b5w',
-  )
+  examples(group.command('remove <group> <user...>'), 'group remove engineering anna')
     .description('remove users from a group')
     .action((id: string, users: string[]) => move(id, { remove_members: users }))
 }

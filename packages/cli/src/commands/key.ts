@@ -41,10 +41,7 @@ export function addKey(program: Command, cli: Cli): void {
       await printList(cli, most, columns, (page) => client.listApiKeys({ query: { ...query, ...page } }))
     })
   reason(
-    examples(
-      key.command('revoke <key_id>'),
-      'key revoke key_01jxz3c9dqf7vr2m8k4s6t0b5w --reason "no longer used"',
-    ).description('revoke an API key'),
+    examples(key.command('revoke <key>'), 'key revoke ci --reason "no longer used"').description('revoke an API key'),
   ).action(async (key_id: string, options: { reason?: string }) => {
     const client = await cli.client()
     const body = given({ reason: options.reason })

@@ -48,7 +48,7 @@ export function addPolicy(program: Command, cli: Cli): void {
     })
   examples(
     policy
-      .command('show <bundle_id>')
+      .command('show <bundle>')
       .description('one published version')
       .option('--document', 'only its document, as it can be published again')
       .action(async (bundle_id: string, options: { document?: boolean }) => {
@@ -60,7 +60,7 @@ export function addPolicy(program: Command, cli: Cli): void {
         if (options.document) cli.say(jsonText(document, 2))
         else printItem(cli, cli.json ? { ...bundle, policy: document } : bundle)
       }),
-    'policy show pol_01jxz3c9dqf7vr2m8k4s6t0b5w --document > policy.json',
+    'policy show 12 --document > policy.json',
   )
   examples(policy.command('validate <file>'), 'policy validate policy.json')
     .description('check a document and run its tests; exit code 1 when it is not in order')
@@ -69,13 +69,13 @@ export function addPolicy(program: Command, cli: Cli): void {
     asking(policy.command('simulate <file>').description('what a document would change if it were published'))
       .option('--target <target...>', 'ask what it decides about these: wiki, wiki:tcp/443, 10.1.2.3:tcp/22')
       .action((file: string, options: Who & { target?: string[] }) => simulate(cli, file, options)),
-    'policy simulate policy.json --user usr_01jxz3c9dqf7vr2m8k4s6t0b5w --target wiki:tcp/443',
+    'policy simulate policy.json --user anna --target wiki:tcp/443',
   )
   examples(
     asking(policy.command('explain <target>').description('why a device or user may or may not reach a target')).action(
       (target: string, options: Who) => explain(cli, target, options),
     ),
-    'policy explain wiki:tcp/443 --device dev_01jxz3c9dqf7vr2m8k4s6t0b5w',
+    'policy explain wiki:tcp/443 --device anna-laptop',
   )
 }
 
@@ -83,8 +83,8 @@ type Who = { device?: string; user?: string; at?: string; sourceIp?: string; cou
 
 const asking = (command: Command): Command =>
   command
-    .option('--device <device_id>', 'for this device')
-    .option('--user <user_id>', 'for this user')
+    .option('--device <device>', 'for this device')
+    .option('--user <user>', 'for this user')
     .option('--at <time>', 'at this time, now unless said', parseMoment)
     .option('--source-ip <address>', 'connecting from this address')
     .option('--country <code>', 'connecting from this country, e.g. DE')

@@ -1,6 +1,7 @@
 import type { Contract, Output } from '@holdfast/contract'
 import type { Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
+import { UsageError } from '../exit.ts'
 import { choice, examples, integer, limit } from '../options.ts'
 import { type Column, printItem, printList } from '../output.ts'
 
@@ -49,4 +50,61 @@ export function addPool(program: Command, cli: Cli): void {
       }),
     'pool create frankfurt --region eu-central --cidr 100.64.0.0/16',
   )
+  examples(pool.command('show <pool>'), 'pool show frankfurt')
+    .description('one pool')
+    .action(async (pool_id: string) =>
+      printItem(cli, await (await cli.client()).getGatewayPool({ params: { pool_id }, query: cli.scope })),
+    )
+  examples(
+    pool
+      .command('update <pool>')
+      .description('change a pool; what is not named stays')
+      .option('--name <name>')
+      .addOption(choice('--selection <how>', 'how a device picks a gateway', ['latency', 'geo', 'weighted']))
+      .option('--capacity <sessions>', 'how many sessions it takes', integer(1, 10_000_000))
+      .option('--no-capacity', 'unlimited')
+      .option('--cidr <network...>', 'the addresses for its devices from now on')
+      .option('--enable', 'devices may use it')
+      .option('--disable', 'no device may use it')
+      .action((pool_id: string, options: Update) => update(cli, pool_id, options)),
+    'pool update frankfurt --capacity 5000',
+    'pool update frankfurt --disable',
+  )
+  examples(
+    pool
+      .command('delete <pool>')
+      .description('delete a pool that has no gateways and that no policy names')
+      .option('--yes', 'do not ask')
+      .action(async (pool_id: string, { yes }: { yes?: boolean }) => {
+        await cli.sure(yes, `Delete ${pool_id}?`)
+        const { changed } = await (await cli.client()).deleteGatewayPool({ params: { pool_id }, query: cli.scope })
+        if (cli.json) printItem(cli, { pool_id, changed })
+        else cli.say(`${pool_id}  deleted${changed ? '' : '  (as before)'}`)
+      }),
+    'pool delete frankfurt --yes',
+  )
+}
+
+type Update = {
+  name?: string
+  selection?: Pool['selection']
+  capacity?: number | false
+  cidr?: string[]
+  enable?: boolean
+  disable?: boolean
+}
+
+async function update(cli: Cli, pool_id: string, options: Update): Promise<void> {
+  const { name, selection, capacity, cidr, enable, disable } = options
+  if (enable && disable) throw new UsageError('Either --enable or --disable.')
+  const enabled = enable ? true : disable ? false : undefined
+  const body = given({
+    name,
+    selection,
+    capacity: capacity === false ? null : capacity,
+    address_cidrs: cidr,
+    enabled,
+  })
+  if (Object.keys(body).length === 0) throw new UsageError('Nothing to change; see: holdfast pool update --help')
+  printItem(cli, await (await cli.client()).updateGatewayPool({ params: { pool_id }, body, query: cli.scope }))
 }

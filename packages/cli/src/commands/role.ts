@@ -49,7 +49,7 @@ export function addRole(program: Command, cli: Cli): void {
   )
   examples(
     limit(role.command('grants').description('who holds which role, newest first'))
-      .option('--user <user_id>', 'of this user')
+      .option('--user <user>', 'of this user')
       .addOption(choice('--role <role>', 'of this role', roleNames))
       .action(async ({ limit: most, user, role: name }: { limit: number; user?: string; role?: Role }) => {
         const client = await cli.client()
@@ -61,12 +61,12 @@ export function addRole(program: Command, cli: Cli): void {
   for (const operation of ['grant', 'revoke'] as const)
     examples(
       reason(role.command(operation).description(`${operation} a role`))
-        .argument('<user_id>', operation === 'grant' ? 'who gets it' : 'who loses it')
+        .argument('<user>', operation === 'grant' ? 'who gets it' : 'who loses it')
         .addArgument(roleArgument())
         .action((user_id: string, name: Role, options: { reason?: string }) =>
           change(cli, operation, { user_id, role: name, ...given(options) }),
         ),
-      `role ${operation} usr_01jxz3c9dqf7vr2m8k4s6t0b5w auditor --reason "yearly audit"`,
+      `role ${operation} anna auditor --reason "yearly audit"`,
     )
 }
 

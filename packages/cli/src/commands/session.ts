@@ -22,10 +22,10 @@ const filterOf = ({ device, user, gateway, pool }: Filter) =>
 
 const filtered = (command: Command): Command =>
   command
-    .option('--device <device_id>', 'of this device')
-    .option('--user <user_id>', 'of this user')
-    .option('--gateway <gateway_id>', 'through this gateway')
-    .option('--pool <pool_id>', 'through this pool')
+    .option('--device <device>', 'of this device')
+    .option('--user <user>', 'of this user')
+    .option('--gateway <gateway>', 'through this gateway')
+    .option('--pool <pool>', 'through this pool')
 
 export function addSession(program: Command, cli: Cli): void {
   const session = program.command('session').description('VPN sessions')
@@ -37,14 +37,19 @@ export function addSession(program: Command, cli: Cli): void {
         const query = { ...filterOf(options), ...given({ state: options.state }), ...cli.scope }
         await printList(cli, options.limit, columns, (page) => client.listSessions({ query: { ...query, ...page } }))
       }),
-    'session list --user usr_01jxz3c9dqf7vr2m8k4s6t0b5w',
+    'session list --user anna',
   )
+  examples(session.command('show <session_id>'), 'session show vse_01jxz3c9dqf7vr2m8k4s6t0b5w')
+    .description('one session')
+    .action(async (session_id: string) =>
+      printItem(cli, await (await cli.client()).getSession({ params: { session_id }, query: cli.scope })),
+    )
   examples(
     reason(filtered(session.command('terminate [session_id...]').description('end sessions, named or filtered')))
       .option('--yes', 'do not ask')
       .action((ids: string[], options: Filter & { reason?: string; yes?: boolean }) => terminate(cli, ids, options)),
     'session terminate vse_01jxz3c9dqf7vr2m8k4s6t0b5w --reason maintenance',
-    'session terminate --gateway gwy_01jxz3c9dqf7vr2m8k4s6t0b5w --yes',
+    'session terminate --gateway gw1 --yes',
   )
 }
 

@@ -39,8 +39,8 @@ export function addToken(program: Command, cli: Cli): void {
       .addOption(choice('--kind <kind>', 'what it is for', ['enroll', 'bootstrap']))
       .option('--max-uses <n>', 'how often; 0 is unlimited, 1 unless said', integer(0, 1_000_000))
       .option('--expires-in <duration>', 'e.g. 24h (unless said), 7d', duration)
-      .option('--user <user_id>', 'the user its devices belong to')
-      .option('--group <group_id...>', 'groups its devices join')
+      .option('--user <user>', 'the user its devices belong to')
+      .option('--group <group...>', 'groups its devices join')
       .option('--tag <tag...>', 'tags its devices get')
       .addOption(choice('--platform <platform...>', 'platforms it takes', platforms))
       .option('--cidr <network...>', 'networks it may be used from')
@@ -62,16 +62,15 @@ export function addToken(program: Command, cli: Cli): void {
       }),
     'token list --status active',
   )
-  examples(token.command('show <token_id>'), 'token show tok_01jxz3c9dqf7vr2m8k4s6t0b5w')
+  examples(token.command('show <token>'), 'token show laptops')
     .description('one token')
     .action(async (token_id: string) =>
       printItem(cli, await (await cli.client()).getToken({ params: { token_id }, query: cli.scope })),
     )
   reason(
-    examples(
-      token.command('revoke <token_id>'),
-      'token revoke tok_01jxz3c9dqf7vr2m8k4s6t0b5w --reason "posted in a chat"',
-    ).description('revoke a token'),
+    examples(token.command('revoke <token>'), 'token revoke laptops --reason "posted in a chat"').description(
+      'revoke a token',
+    ),
   ).action(async (token_id: string, options: { reason?: string }) => {
     const client = await cli.client()
     const body = given({ reason: options.reason })

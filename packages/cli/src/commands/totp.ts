@@ -9,7 +9,7 @@ export function addTotp(program: Command, cli: Cli): void {
   const totp = program.command('totp').description('second factors: authenticator apps (TOTP)')
   examples(
     totp
-      .command('enroll [user_id]')
+      .command('enroll [user]')
       .description('start to use an authenticator app; without a user your own')
       .action((user_id?: string) => enroll(cli, user_id)),
     'totp enroll',
@@ -17,13 +17,13 @@ export function addTotp(program: Command, cli: Cli): void {
   )
   examples(
     totp
-      .command('verify [user_id]')
+      .command('verify [user]')
       .description('complete it with a code, asked for or read from stdin; recovery codes are printed once')
       .action((user_id?: string) => verify(cli, user_id)),
     'totp verify > recovery-codes.txt',
   )
   examples(
-    reason(totp.command('disable <user_id>').description('take the second factor from a user; their sessions end'))
+    reason(totp.command('disable <user>').description('take the second factor from a user; their sessions end'))
       .option('--yes', 'do not ask')
       .action(async (user_id: string, { yes, reason: why }: { yes?: boolean; reason?: string }) => {
         await cli.sure(yes, `Take the second factor from ${user_id}?`)
@@ -33,7 +33,7 @@ export function addTotp(program: Command, cli: Cli): void {
         const ended = countText(answer.sessions_terminated, 'session', 'ended')
         cli.say(`${answer.user.user_id}  no second factor${answer.changed ? `, ${ended}` : '  (as before)'}`)
       }),
-    'totp disable usr_01jxz3c9dqf7vr2m8k4s6t0b5w --reason "lost phone"',
+    'totp disable anna --reason "lost phone"',
   )
 }
 

@@ -9,15 +9,15 @@ import { countText, plain } from '../text.ts'
 export function addUserPassword(user: Command, cli: Cli): void {
   examples(
     user
-      .command('password [user_id]')
+      .command('password [user]')
       .description('set a password, asked for or read from stdin; of your own first the current one, then the new')
       .option('--generate', 'make a temporary one, printed once, which opens one session that must set another')
       .action((user_id: string | undefined, { generate }: { generate?: boolean }) =>
         user_id === undefined ? changeOwn(cli, generate) : setFor(cli, user_id, generate),
       ),
     'user password',
-    'user password usr_01jxz3c9dqf7vr2m8k4s6t0b5w --generate',
-    'user password usr_01jxz3c9dqf7vr2m8k4s6t0b5w < password.txt',
+    'user password anna --generate',
+    'user password anna < password.txt',
   )
 }
 

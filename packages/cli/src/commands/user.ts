@@ -27,7 +27,7 @@ export function addUser(program: Command, cli: Cli): void {
   examples(
     limit(user.command('list').description('list users'))
       .addOption(choice('--status <status>', 'only these', ['active', 'suspended']))
-      .option('--group <group_id>', 'in this group')
+      .option('--group <group>', 'in this group')
       .addOption(choice('--role <role>', 'who hold this role', roleNames))
       .addOption(choice('--mfa <yes|no>', 'with, or without, a second factor', ['yes', 'no']))
       .option('--q <prefix>', 'name starts with')
@@ -42,12 +42,12 @@ export function addUser(program: Command, cli: Cli): void {
   )
   examples(
     user
-      .command('show <user_id>')
+      .command('show <user>')
       .description('one user')
       .action(async (user_id: string) =>
         printItem(cli, await (await cli.client()).getUser({ params: { user_id }, query: cli.scope })),
       ),
-    'user show usr_01jxz3c9dqf7vr2m8k4s6t0b5w',
+    'user show anna',
   )
   examples(
     user
@@ -55,7 +55,7 @@ export function addUser(program: Command, cli: Cli): void {
       .description('create a user')
       .option('--email <address>')
       .option('--display-name <name>')
-      .option('--group <group_id...>', 'groups to join')
+      .option('--group <group...>', 'groups to join')
       .action(async (username: string, options: { email?: string; displayName?: string; group?: string[] }) => {
         const { email, displayName, group } = options
         const fields = { username, ...given({ email, display_name: displayName, group_ids: group }) }
@@ -66,36 +66,34 @@ export function addUser(program: Command, cli: Cli): void {
     'user create anna --email anna@example.com --display-name "Anna Berg"',
   )
   examples(
-    reason(user.command('update <user_id>').description('change a user; what is not named stays'))
+    reason(user.command('update <user>').description('change a user; what is not named stays'))
       .option('--username <name>')
       .option('--email <address>')
       .option('--no-email', 'no address')
       .option('--display-name <name>')
-      .option('--group <group_id...>', 'the groups to be in from now on')
+      .option('--group <group...>', 'the groups to be in from now on')
       .option('--no-group', 'no groups')
       .action((user_id: string, options: Update) => update(cli, user_id, options)),
-    'user update usr_01jxz3c9dqf7vr2m8k4s6t0b5w --email anna@example.com --display-name "Anna Berg"',
-    'user update usr_01jxz3c9dqf7vr2m8k4s6t0b5w --no-group',
+    'user update anna --email anna@example.com --display-name "Anna Berg"',
+    'user update anna --no-group',
   )
   for (const [operation, description] of Object.entries(moves) as [Move, string][])
     examples(
-      reason(user.command(`${operation} <user_id...>`).description(description)).action(
+      reason(user.command(`${operation} <user...>`).description(description)).action(
         (ids: string[], options: { reason?: string }) => change(cli, operation, ids, options.reason),
       ),
-      `user ${operation} usr_01jxz3c9dqf7vr2m8k4s6t0b5w`,
+      `user ${operation} anna`,
     )
   examples(
     reason(
-      user
-        .command('delete <user_id...>')
-        .description('delete users for good: their sessions end, and their devices stop'),
+      user.command('delete <user...>').description('delete users for good: their sessions end, and their devices stop'),
     )
       .option('--yes', 'do not ask')
       .action(async (ids: string[], options: { reason?: string; yes?: boolean }) => {
         await cli.sure(options.yes, `Deleting is final. Delete ${ids.join(', ')}?`)
         await change(cli, 'delete', ids, options.reason)
       }),
-    'user delete usr_01jxz3c9dqf7vr2m8k4s6t0b5w --reason "left the company"',
+    'user delete anna --reason "left the company"',
   )
   addUserPassword(user, cli)
 }

@@ -1,0 +1,61 @@
+import type { Contract, Output } from '@holdfast/contract'
+import { platforms } from '@holdfast/contract/enrollment'
+import { Argument, type Command } from 'commander'
+import { type Cli, given } from '../cli.ts'
+import { Declined, UsageError } from '../exit.ts'
+import { choice, examples, reason } from '../options.ts'
+import { type Column, printList } from '../output.ts'
+
+type Batch = Output<Contract['changeDevices']>
+type Operation = 'approve' | 'suspend' | 'reactivate' | 'revoke'
+type Options = {
+  status?: 'pending' | 'active' | 'suspended' | 'revoked'
+  user?: string
+  group?: string
+  platform?: (typeof platforms)[number]
+  tag?: string
+  q?: string
+  reason?: string
+  dryRun?: boolean
+  yes?: boolean
+}
+const columns: readonly Column<Batch['results'][number]>[] = [
+  ['DEVICE', (r) => r.device_id],
+  ['OUTCOME', (r) => r.outcome],
+  ['WHY', (r) => r.error],
+]
+
+export function addDeviceBatch(device: Command, cli: Cli): void {
+  examples(
+    reason(device.command('batch').description('one operation on many devices, named or filtered, all at once'))
+      .addArgument(new Argument('<operation>').choices(['approve', 'suspend', 'reactivate', 'revoke']))
+      .argument('[device...]', 'the devices; without any, those that the filter finds')
+      .addOption(choice('--status <status>', 'only these', ['pending', 'active', 'suspended', 'revoked']))
+      .option('--user <user>', 'of this user')
+      .option('--group <group>', 'in this group')
+      .addOption(choice('--platform <platform>', 'of this platform', platforms))
+      .option('--tag <tag>', 'with this tag')
+      .option('--q <prefix>', 'name starts with')
+      .option('--dry-run', 'say what would happen, and change nothing')
+      .option('--yes', 'do not ask')
+      .action((operation: Operation, ids: string[], options: Options) => changeMany(cli, operation, ids, options)),
+    'device batch approve --status pending --dry-run',
+    'device batch revoke --user anna --reason "left the company" --yes',
+  )
+}
+
+async function changeMany(cli: Cli, operation: Operation, ids: string[], options: Options): Promise<void> {
+  const { reason: why, dryRun, yes, user, group, ...rest } = options
+  const filter = given({ ...rest, user_id: user, group_id: group })
+  const isFiltered = Object.keys(filter).length > 0
+  if (ids.length > 0 === isFiltered) throw new UsageError('Name devices, or filter them: one of the two.')
+  if (!dryRun)
+    await cli.sure(yes, isFiltered ? `${operation} every device that fits?` : `${operation} ${ids.join(', ')}?`)
+  const chosen = isFiltered ? { filter } : { device_ids: ids }
+  const body = { operation, ...chosen, ...given({ reason: why, dry_run: dryRun }) }
+  const { results, summary } = await (await cli.client()).changeDevices({ body, query: cli.scope })
+  await printList(cli, results.length, columns, async () => ({ items: results, next_cursor: null }))
+  const { changed, unchanged, failed } = summary
+  cli.note(`${dryRun ? 'Would be: ' : ''}${changed} changed, ${unchanged} as before, ${failed} failed.`)
+  if (failed > 0) throw new Declined()
+}

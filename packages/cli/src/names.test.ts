@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { operations } from '@holdfast/contract'
+import { type Answered, type Asked, startServer, startShell } from './test-shell.ts'
+import { version } from './version.ts'
+
+const user = (n: number, username: string) => ({ user_id: `usr_${n}`, username, email: `${username}@example.com` })
+const page = (items: object[]) => ({ body: { items, next_cursor: null } })
+
+const answer = ({ line }: Asked): Answered => {
+  if (line.startsWith('GET /v1/admin/users?')) return page([user(1, 'jane'), user(2, 'janet')])
+  if (line.startsWith('GET /v1/admin/devices?'))
+    return page(['dev_1', 'dev_2'].map((device_id) => ({ device_id, name: 'laptop' })))
+  if (line.startsWith('GET /v1/admin/policy?'))
+    return page([3, 2, 1].map((n) => ({ bundle_id: `pol_${n}`, version: n, current: n === 3, channel: 'stable' })))
+  return { body: { user: { user_id: 'usr_1', status: 'active', locked_until: null }, changed: true, policy: {} } }
+}
+
+test('a name will do where an id is asked, in a path, a query or a body', async (t) => {
+  const { url, asked } = await startServer(t, answer)
+  const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
+  const last = async (...args: string[]) => {
+    assert.equal((await run(args)).code, 0, args.join(' '))
+    return asked.at(-1)!
+  }
+  assert.equal((await last('user', 'show', 'Jane')).line, 'GET /v1/admin/users/usr_1')
+  assert.equal((await last('user', 'show', 'janet@example.com')).line, 'GET /v1/admin/users/usr_2')
+  assert.equal((await last('policy', 'show', '2')).line, 'GET /v1/admin/policy/pol_2')
+  assert.equal((await last('policy', 'show', 'stable')).line, 'GET /v1/admin/policy/pol_3')
+  assert.deepEqual((await last('role', 'grant', 'jane', 'auditor')).body, { user_id: 'usr_1', role: 'auditor' })
+  const before = asked.length
+  assert.equal((await last('user', 'show', 'usr_9')).line, 'GET /v1/admin/users/usr_9')
+  assert.equal(asked.length, before + 1, 'an id is sent as it is')
+})
+
+test('a name that nothing or more than one thing has is refused before anything is changed', async (t) => {
+  const { url, asked } = await startServer(t, answer)
+  const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
+  const none = await run(['user', 'suspend', 'jan'])
+  assert.deepEqual([none.code, none.err], [2, 'Error: There is no user called jan.\n'])
+  const several = await run(['device', 'revoke', 'laptop', '--yes'])
+  assert.deepEqual([several.code, several.err], [2, 'Error: 2 of them are called laptop; take an id: dev_1, dev_2.\n'])
+  assert.ok(asked.every(({ line }) => line.startsWith('GET ')))
+})
+
+test('every operation of an administrator has a command', () => {
+  const sources = globSync(join(import.meta.dirname, '**/*.ts')).filter((f) => !f.includes('test'))
+  const text = sources.map((f) => readFileSync(f, 'utf8')).join('\n')
+  const missing = operations.filter(
+    ([name, { access }]) =>
+      access.by !== 'anyone' &&
+      access.by.some((kind) => kind === 'session' || kind === 'api_key') &&
+      !new RegExp(`\\.${name}\\(`).test(text),
+  )
+  assert.deepEqual(
+    missing.map(([name]) => name),
+    [],
+  )
+})
+
+test('it says which version it is, to people and to servers', async (t) => {
+  const { url, asked } = await startServer(t, answer)
+  const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
+  assert.deepEqual(await run(['--version']), { code: 0, out: `${version}\n`, err: '' })
+  await run(['user', 'show', 'usr_1'])
+  assert.equal(asked[0]?.headers['user-agent'], `holdfast-cli/${version}`)
+})

@@ -1,0 +1,126 @@
+import { idPrefixes, type Noun } from '@holdfast/contract/vocabulary'
+import type { Client } from '@holdfast/sdk'
+import { UsageError } from './exit.ts'
+import type { Page } from './output.ts'
+import { plain } from './text.ts'
+
+/** Which fields of an input hold ids, and of what. What may hold other people's words is not looked into. */
+const nounOfField: Record<string, Noun> = {
+  user_id: 'user',
+  members: 'user',
+  add_members: 'user',
+  remove_members: 'user',
+  group_id: 'group',
+  group_ids: 'group',
+  device_id: 'device',
+  device_ids: 'device',
+  token_id: 'enrollment_token',
+  key_id: 'api_key',
+  pool_id: 'gateway_pool',
+  gateway_id: 'gateway',
+  bundle_id: 'policy_bundle',
+}
+const opaque = new Set(['policy', 'facts', 'reason', 'note'])
+const mostPages = 50
+
+type Candidate = { id: string; names: readonly (string | null)[] }
+type Search = (client: Client, name: string, scope: object) => AsyncGenerator<Candidate>
+
+/** How each noun is looked up by name: by the list's prefix search where it has one, else by walking the list. */
+const searches: Partial<Record<Noun, Search>> = {
+  user: (c, q, scope) =>
+    walk(
+      (page) => c.listUsers({ query: { q, ...page, ...scope } }),
+      (u) => ({ id: u.user_id, names: [u.username, u.email] }),
+    ),
+  group: (c, q, scope) =>
+    walk(
+      (page) => c.listGroups({ query: { q, ...page, ...scope } }),
+      (g) => ({ id: g.group_id, names: [g.name] }),
+    ),
+  device: (c, q, scope) =>
+    walk(
+      (page) => c.listDevices({ query: { q, ...page, ...scope } }),
+      (d) => ({ id: d.device_id, names: [d.name] }),
+    ),
+  enrollment_token: (c, q, scope) =>
+    walk(
+      (page) => c.listTokens({ query: { q, ...page, ...scope } }),
+      (t) => ({ id: t.token_id, names: [t.name] }),
+    ),
+  api_key: (c, _name, scope) =>
+    walk(
+      (page) => c.listApiKeys({ query: { status: 'active', ...page, ...scope } }),
+      (k) => ({ id: k.key_id, names: [k.name] }),
+    ),
+  gateway_pool: pools,
+  gateway: async function* (c, name, scope) {
+    for await (const { id: pool_id } of pools(c, name, scope))
+      yield* walk(
+        (page) => c.listGateways({ params: { pool_id }, query: { ...page, ...scope } }),
+        (g) => ({ id: g.gateway_id, names: [g.name] }),
+      )
+  },
+  policy_bundle: (c, _version, scope) =>
+    walk(
+      (page) => c.listPolicyBundles({ query: { ...page, ...scope } }),
+      (b) => ({ id: b.bundle_id, names: [String(b.version), b.current ? b.channel : null] }),
+    ),
+}
+
+function pools(client: Client, _name: string, scope: object): AsyncGenerator<Candidate> {
+  return walk(
+    (page) => client.listGatewayPools({ query: { ...page, ...scope } }),
+    (p) => ({ id: p.pool_id, names: [p.name] }),
+  )
+}
+
+async function* walk<T>(
+  ask: (page: { limit: number; cursor?: string }) => Promise<Page<T>>,
+  view: (item: T) => Candidate,
+): AsyncGenerator<Candidate> {
+  let cursor: string | null = null
+  for (let n = 0; n < mostPages; n++) {
+    const page: Page<T> = await ask({ limit: 200, ...(cursor !== null && { cursor }) })
+    for (const item of page.items) yield view(item)
+    cursor = page.next_cursor
+    if (cursor === null) return
+  }
+}
+
+/**
+ * The same client, which takes names where ids are asked: `jane` for a user, `12` or `stable` for a policy version.
+ * What looks like an id is sent as it is.
+ */
+export function withNames(client: Client, scope: () => { tenant_id?: string }): Client {
+  const idOf = async (noun: Noun, text: string): Promise<string> => {
+    const search = searches[noun]
+    if (!search || text.startsWith(`${idPrefixes[noun]}_`)) return text
+    const fits: string[] = []
+    const wanted = text.toLowerCase()
+    for await (const { id, names } of search(client, text, scope()))
+      if (names.some((name) => name?.toLowerCase() === wanted)) fits.push(id)
+    const [id, second] = fits
+    const word = noun.replaceAll('_', ' ')
+    if (id === undefined) throw new UsageError(`There is no ${word} called ${plain(text)}.`)
+    if (second !== undefined)
+      throw new UsageError(
+        `${fits.length} of them are called ${plain(text)}; take an id: ${fits.slice(0, 5).join(', ')}.`,
+      )
+    return id
+  }
+  const resolve = async (field: string, value: unknown): Promise<unknown> => {
+    const noun = nounOfField[field]
+    if (noun && typeof value === 'string') return idOf(noun, value)
+    if (Array.isArray(value)) return Promise.all(value.map((each) => resolve(field, each)))
+    if (typeof value !== 'object' || value === null || opaque.has(field)) return value
+    const entries = Object.entries(value).map(async ([name, inner]) => [name, await resolve(name, inner)] as const)
+    return Object.fromEntries(await Promise.all(entries))
+  }
+  type Call = (input?: unknown, options?: unknown) => unknown
+  const named = (Object.entries(client) as [string, Call][]).map(([operation, call]) => [
+    operation,
+    async (input?: unknown, options?: unknown) => call(await resolve('', input), options),
+  ])
+  return Object.fromEntries(named) as Client
+}
