@@ -1,7 +1,20 @@
-import { Kysely, PostgresDialect, sql } from 'kysely'
+import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import type { TenantId } from '../kernel/actor.ts'
-import type { Tables } from './tables.ts'
+import { Connection, connectionOptions } from './connection.ts'
+import {
+  foreground,
+  isFull,
+  mayRunAgain,
+  openingOf,
+  type Patience,
+  refusesForNow,
+  runOnce,
+  type Tx,
+} from './transaction.ts'
+
+export { connectionOptions } from './connection.ts'
+export { background, foreground, type Patience, type Tx, UnknownOutcome } from './transaction.ts'
 
 // bigint (counts, sequence numbers, bytes) and numeric (percentages) as numbers.
 const types: pg.CustomTypesConfig = {
@@ -9,80 +22,116 @@ const types: pg.CustomTypesConfig = {
     (oid === 20 || oid === 1700) && format !== 'binary' ? Number : pg.types.getTypeParser(oid, format ?? 'text'),
 }
 
-declare const inTransaction: unique symbol
-/** An open transaction whose tenant is set. Only `Database` makes one, so a query can't run outside the tenant wall. */
-export type Tx = Kysely<Tables> & { readonly [inTransaction]: true }
-
+/**
+ * `work` may be run again from its start, when its transaction lost against another or with its connection: it has no
+ * effect outside `tx` but through `afterCommit`.
+ */
 export type Database = {
   /** Runs `work` in a transaction that sees and writes rows of this tenant only. */
-  inTenant: <T>(tenant: TenantId, work: (tx: Tx) => Promise<T>) => Promise<T>
+  inTenant: <T>(tenant: TenantId, work: (tx: Tx) => Promise<T>, patience?: Patience) => Promise<T>
   /**
    * Runs `work` in a transaction that passes the tenant wall: sign-in and credential look-up, where the tenant is not
    * known yet, and sweeps over all tenants.
    */
-  acrossTenants: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>
+  acrossTenants: <T>(work: (tx: Tx) => Promise<T>, patience?: Patience) => Promise<T>
   /** Registers work to run right after the transaction's commit, and not at all if it rolls back. */
   afterCommit: (tx: Tx, work: () => void) => void
-  isReachable: () => Promise<boolean>
   close: () => Promise<void>
 }
 
-/** Session settings of the application's connections: its role, and a bound on every statement. */
-export const connectionOptions = '-c role=holdfast_app -c statement_timeout=8000 -c lock_timeout=4000 -c timezone=UTC'
+const tries = 3
+/** How long a pool that the server refused to widen stays as it is. */
+const narrowForMs = 10_000
 
 export function connectDatabase(
   url: string,
   { max = 20, onError }: { max?: number; onError: (e: Error) => void },
 ): Database {
+  let hasTotal = false
   const pool = new pg.Pool({
     connectionString: url,
     max,
     types,
     options: connectionOptions,
-    connectionTimeoutMillis: 2000,
-    query_timeout: 10_000,
+    connectionTimeoutMillis: foreground.connect,
     idleTimeoutMillis: 60_000,
-    keepAlive: true,
+    Client: Connection,
+    onConnect: async (client) => {
+      const { rows } = await client.query<{ number: number }>(
+        "select current_setting('server_version_num')::int as number",
+      )
+      hasTotal = rows[0]!.number >= 170_000
+    },
   })
   // An idle connection that the server ends would otherwise end the process.
   pool.on('error', onError)
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
   const committed = new WeakMap<object, (() => void)[]>()
 
-  const transact = <T>(scope: string, work: (tx: Tx) => Promise<T>): Promise<T> =>
-    db.connection().execute(async (connection) => {
-      const tx = connection as Tx
-      const after: (() => void)[] = []
-      committed.set(tx, after)
-      await sql.raw(`begin; set local holdfast.tenant = '${scope}'`).execute(tx)
+  /** A free connection, or a new one. A server that is full or restarting is waited for, not answered with an error. */
+  async function acquire(until: number): Promise<Connection & pg.PoolClient> {
+    for (;;) {
       try {
-        const result = await work(tx)
-        await sql.raw('commit').execute(tx)
-        for (const f of after) f()
-        return result
+        return (await pool.connect()) as Connection & pg.PoolClient
       } catch (e) {
-        await sql.raw('rollback').execute(tx).catch(onError)
-        throw e
+        if (isFull(e)) narrow()
+        const pause = 20 + Math.random() * 60
+        if (!refusesForNow(e) || performance.now() + pause > until) throw e
+        await delay(pause)
       }
+    }
+  }
+  /** What the server gave is all there is for a while: the others wait in turn instead of knocking. */
+  function narrow() {
+    pool.options.max = Math.max(1, pool.totalCount)
+    setTimeout(() => {
+      pool.options.max = max
+    }, narrowForMs).unref()
+  }
+
+  async function attempt<T>(scope: string, work: (tx: Tx) => Promise<T>, patience: Patience, deadline: number) {
+    const client = await acquire(Math.min(performance.now() + patience.connect, deadline))
+    const after: (() => void)[] = []
+    const done = await runOnce(client, {
+      opening: openingOf(scope, patience, { left: deadline - performance.now(), hasTotal }),
+      deadline,
+      work: (tx) => {
+        committed.set(tx, after)
+        return work(tx)
+      },
     })
+    if (!done.sound) client.cut()
+    client.release(!done.sound)
+    if ('error' in done) throw done.error
+    for (const f of after)
+      try {
+        f()
+      } catch (e) {
+        onError(e as Error)
+      }
+    return done.result
+  }
+
+  async function transact<T>(scope: string, work: (tx: Tx) => Promise<T>, patience: Patience): Promise<T> {
+    const deadline = performance.now() + patience.total
+    for (let n = 1; ; n++) {
+      try {
+        return await attempt(scope, work, patience, deadline)
+      } catch (e) {
+        if (n === tries || !mayRunAgain(e) || performance.now() > deadline - patience.connect) throw e
+        await delay(Math.random() * 30 * n)
+      }
+    }
+  }
 
   return {
-    inTenant: (tenant, work) => transact(uuidOnly(tenant), work),
-    acrossTenants: (work) => transact('*', work),
+    inTenant: (tenant, work, patience = foreground) => transact(uuidOnly(tenant), work, patience),
+    acrossTenants: (work, patience = foreground) => transact('*', work, patience),
     afterCommit: (tx, work) => {
       const after = committed.get(tx)
       if (!after) throw new Error('afterCommit outside a transaction')
       after.push(work)
     },
-    isReachable: async () => {
-      try {
-        await sql`select 1`.execute(db)
-        return true
-      } catch {
-        return false
-      }
-    },
-    close: () => db.destroy(),
+    close: () => pool.end(),
   }
 }
 

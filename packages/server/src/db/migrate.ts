@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import pg from 'pg'
+import { connectOnce } from './connection.ts'
 
 const directory = join(import.meta.dirname, '../../migrations')
 // Any number serves that no other user of the database takes; held while migrating, so that replicas take turns.
@@ -11,9 +11,7 @@ export class MigrationError extends Error {}
 
 /** Brings the schema to this version: numbered files, each in a transaction of its own, forward only. */
 export async function migrate(url: string): Promise<{ applied: string[] }> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 })
-  client.on('error', () => {})
-  await client.connect()
+  const client = await connectOnce(url)
   try {
     await client.query('select pg_advisory_lock($1)', [migrationLock])
     await client.query(

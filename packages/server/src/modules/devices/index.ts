@@ -1,5 +1,5 @@
 import type { Noun } from '@holdfast/contract/vocabulary'
-import type { Database } from '../../db/database.ts'
+import { background, type Database } from '../../db/database.ts'
 import { orderOf, type Pager } from '../../db/page.ts'
 import type { Handlers } from '../../http/serve.ts'
 import { jobSource, type TenantId } from '../../kernel/actor.ts'
@@ -106,10 +106,10 @@ export function createDevices(deps: {
   return {
     handlers,
     sweepPosture: posture.sweep,
-    forgetProofs: () => db.acrossTenants((tx) => queries.forgetProofs(tx, now())),
+    forgetProofs: () => db.acrossTenants((tx) => queries.forgetProofs(tx, now()), background),
     /** Revokes the devices of ephemeral tokens that fell silent. */
     revokeSilent: async () => {
-      const silent = await db.acrossTenants((tx) => queries.silentEphemerals(tx, now(), 1000))
+      const silent = await db.acrossTenants((tx) => queries.silentEphemerals(tx, now(), 1000), background)
       for (const [tenant, rows] of Map.groupBy(silent, (r) => r.tenant_id as TenantId))
         await lifecycle.revokeAll(
           jobSource(tenant, 'revoke_silent_devices'),

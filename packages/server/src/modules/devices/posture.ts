@@ -1,5 +1,5 @@
 import { contentDigest } from '@holdfast/crypto'
-import type { Database } from '../../db/database.ts'
+import { background, type Database } from '../../db/database.ts'
 import type { PostureVerdict } from '../../db/tables.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { fail } from '../../kernel/app-error.ts'
@@ -75,7 +75,7 @@ export function createPosture({
 
     /** Verdicts that time has ended: their devices are evaluated anew, everywhere. */
     sweep: async (limit = 1000): Promise<number> => {
-      const expired = await db.acrossTenants((tx) => takeExpired(tx, now(), limit))
+      const expired = await db.acrossTenants((tx) => takeExpired(tx, now(), limit), background)
       for (const [tenant, rows] of Map.groupBy(expired, (r) => r.tenant_id))
         await db.inTenant(tenant, (tx) =>
           changes.record(

@@ -1,5 +1,5 @@
 import { diffPolicies, evaluateChecks } from '@holdfast/policy'
-import type { Database } from '../../db/database.ts'
+import { background, type Database } from '../../db/database.ts'
 import { orderOf, type Pager } from '../../db/page.ts'
 import type { Handlers } from '../../http/serve.ts'
 import type { TenantId } from '../../kernel/actor.ts'
@@ -235,7 +235,8 @@ export function createPolicy(deps: {
     rulesUsingPool: (tenant: TenantId, poolId: string) => rulesUsing(tenant, 'pools', encodeId('gateway_pool', poolId)),
     rulesUsingGroup: (tenant: TenantId, groupId: string) => rulesUsing(tenant, 'groups', groupId),
     finishImpacts: publishing.finishImpacts,
-    pruneVariants: () => db.acrossTenants((tx) => queries.pruneVariants(tx, new Date(now().getTime() - 86_400_000))),
+    pruneVariants: () =>
+      db.acrossTenants((tx) => queries.pruneVariants(tx, new Date(now().getTime() - 86_400_000)), background),
     waiting: waiters.count,
     /** Answers every held request. */
     stop: waiters.wakeAll,

@@ -1,5 +1,5 @@
 import { createImpact, diffPolicies, type PolicyTestReport } from '@holdfast/policy'
-import type { Database } from '../../db/database.ts'
+import { background, type Database } from '../../db/database.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { AppError, fail, failField } from '../../kernel/app-error.ts'
 import { decodeId, encodeId, newUuid } from '../../kernel/ids.ts'
@@ -209,7 +209,10 @@ export function createPublishing({
 
     /** Impacts whose process ended before they were known. */
     finishImpacts: async (): Promise<void> => {
-      const open = await db.acrossTenants((tx) => queries.unfinishedImpacts(tx, new Date(now().getTime() - 120_000)))
+      const open = await db.acrossTenants(
+        (tx) => queries.unfinishedImpacts(tx, new Date(now().getTime() - 120_000)),
+        background,
+      )
       for (const { tenant_id, version } of open) {
         const tenant = tenant_id as TenantId
         const row = await db.inTenant(tenant, (tx) => queries.bundleByVersion(tx, tenant, version))

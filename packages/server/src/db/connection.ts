@@ -1,0 +1,31 @@
+import pg from 'pg'
+import { second } from '../kernel/time.ts'
+
+/** Seconds after which the server notices that a client is gone, whatever it was doing. */
+const keepalive =
+  '-c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3 -c tcp_user_timeout=10000'
+
+/**
+ * Session settings of the application's connections. A pooler may drop them, so nothing that must hold stands only here:
+ * role, tenant and timeouts are set again in every transaction.
+ */
+export const connectionOptions = `-c role=holdfast_app -c statement_timeout=2000 -c lock_timeout=1500 -c timezone=UTC ${keepalive}`
+
+/** A connection whose loss never ends the process, and that can be cut without asking the other side. */
+export class Connection extends pg.Client {
+  constructor(config?: pg.ClientConfig) {
+    super({ keepAlive: true, keepAliveInitialDelayMillis: 5 * second, ...config })
+    // Whoever waits for an answer hears of it; without a listener Node would end the process.
+    this.on('error', () => {})
+  }
+  cut(): void {
+    this.connection.stream.destroy()
+  }
+}
+
+/** A connection of its own, outside the pool and as the role of the URL: for migrations and locks. */
+export async function connectOnce(url: string, { within = 5 * second }: { within?: number } = {}): Promise<Connection> {
+  const connection = new Connection({ connectionString: url, connectionTimeoutMillis: within, options: keepalive })
+  await connection.connect()
+  return connection
+}
