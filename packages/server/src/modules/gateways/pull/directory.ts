@@ -3,7 +3,7 @@ import type { Output } from '@holdfast/contract'
 import type { gatewayPools } from '@holdfast/contract/gateway-runtime'
 import { Answer } from '../../../http/answer.ts'
 import type { Actor, Principal, TenantId } from '../../../kernel/actor.ts'
-import { fail } from '../../../kernel/app-error.ts'
+import { unauthorized } from '../../../kernel/app-error.ts'
 import { BoundedMap } from '../../../kernel/bounded-map.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import type { GatewaysDeps } from '../deps.ts'
@@ -37,7 +37,7 @@ export function createDirectory({
   const made = new BoundedMap<string, Made>(2000)
 
   async function permitted(tenant: TenantId, deviceId: string, directory: Directory): Promise<PoolRow[]> {
-    const device = (await fleet.device(tenant, deviceId)) ?? fail('unauthorized', 'missing or invalid credentials')
+    const device = (await fleet.device(tenant, deviceId)) ?? unauthorized()
     if (!device.usable) return []
     const pools = poolsOf((await policy.at(tenant)).variantOf(device, now().getTime()).content)
     return [...directory.pools.values()].filter(
@@ -70,6 +70,7 @@ export function createDirectory({
     },
   }
 }
+export type DirectoryReads = ReturnType<typeof createDirectory>
 
 function bytesOf(pools: View['pools']): { digest: string; bytes: Buffer } {
   const digest = `sha256:${createHash('sha256').update(JSON.stringify(pools)).digest('hex')}`

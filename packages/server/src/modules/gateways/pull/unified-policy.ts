@@ -3,7 +3,7 @@ import type { unifiedPolicy } from '@holdfast/contract/gateway-runtime'
 import { signJws } from '@holdfast/crypto'
 import { Answer } from '../../../http/answer.ts'
 import type { Actor, Principal, TenantId } from '../../../kernel/actor.ts'
-import { fail } from '../../../kernel/app-error.ts'
+import { unauthorized } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { GatewayRow } from '../registry/gateways.queries.ts'
@@ -57,7 +57,7 @@ export function createUnifiedPolicy({
 
   async function gatewayOf({ tenantId, principal }: GatewayActor): Promise<GatewayRow> {
     const { gateways } = await registry.of(tenantId)
-    return gateways.get(principal.id) ?? fail('unauthorized', 'missing or invalid credentials')
+    return gateways.get(principal.id) ?? unauthorized()
   }
 
   async function contentOf(tenant: TenantId, poolId: string, touched: Touched | undefined) {
@@ -167,3 +167,4 @@ export function createUnifiedPolicy({
     },
   }
 }
+export type UnifiedPolicy = ReturnType<typeof createUnifiedPolicy>

@@ -1,29 +1,32 @@
 import type { Tx } from '../../../db/database.ts'
-import { orderOf, type PageQuery } from '../../../db/page.ts'
+import type { PageQuery } from '../../../db/page.ts'
+import { refuseTaken } from '../../../db/taken.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
-import { fail, failField } from '../../../kernel/app-error.ts'
-import { encodeId, newUuid } from '../../../kernel/ids.ts'
+import { failField } from '../../../kernel/app-error.ts'
+import { differences } from '../../../kernel/differences.ts'
+import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import { endSessionsOfGateway } from '../reports/sessions.queries.ts'
-import { differences } from './differences.ts'
 import type { GatewayFields, GatewayRow } from './gateways.queries.ts'
 import * as queries from './gateways.queries.ts'
-import { refuseTakenName } from './names.ts'
-import { lockPool } from './pools.queries.ts'
+import { findPool, lockPool } from './pools.queries.ts'
 import type { Secrets } from './secrets.ts'
 
 export type GatewayPatch = { [K in keyof GatewayFields]?: GatewayFields[K] }
 export type ActivityRow = Awaited<ReturnType<typeof queries.activityOf>>[number]
 export type Gateway = { row: GatewayRow; activity: ActivityRow | undefined }
 
-const noGateway = () => fail('not_found', 'no such gateway')
+const noGateway = () => missing('gateway')
+/** What to say of a name that another gateway has. */
+const nameTaken = 'another gateway has this name'
+const defaults: Omit<GatewayFields, 'name'> = { endpoints: [], public_key: null, weight: 100 }
 const fieldsOf = ({ name, endpoints, public_key, weight }: GatewayRow): GatewayFields => ({
   name,
   endpoints,
   public_key,
   weight,
 })
-const idOf = (g: GatewayRow) => ({ gateway_id: encodeId('gateway', g.gateway_id) })
+const namedBy = (g: GatewayRow) => ({ gateway_id: encodeId('gateway', g.gateway_id) })
 const targetOf = (g: GatewayRow) => ({ type: 'gateway', id: encodeId('gateway', g.gateway_id), name: g.name })
 
 export function createGatewayRules({
@@ -49,13 +52,15 @@ export function createGatewayRules({
   return {
     list: (tenant: TenantId, poolId: string, query: PageQuery) =>
       db.inTenant(tenant, async (tx) => {
-        const order = orderOf(
-          query.sort ?? 'name',
-          { name: { column: 'name', kind: 'text' }, created_at: { column: 'created_at', kind: 'time' } },
-          'gateway_id',
-        )
-        const scope = `listGateways|${tenant}|${poolId}`
-        const found = await pager.page(queries.selectGateways(tx, tenant, poolId), query, order, scope)
+        if (!(await findPool(tx, tenant, poolId))) missing('gateway_pool')
+        const found = await pager.list(queries.selectGateways(tx, tenant, poolId), {
+          operation: `listGateways|${poolId}`,
+          tenant,
+          query,
+          orders: { name: { column: 'name', kind: 'text' }, created_at: { column: 'created_at', kind: 'time' } },
+          otherwise: 'name',
+          tie: 'gateway_id',
+        })
         return { items: await withActivity(tx, tenant, found.items), next_cursor: found.next_cursor }
       }),
 
@@ -65,16 +70,21 @@ export function createGatewayRules({
         return row && row.deleted_at === null ? one(tx, tenant, row) : noGateway()
       }),
 
-    create: async (actor: Actor, poolId: string, f: GatewayFields): Promise<{ gateway: Gateway; secret: string }> => {
+    create: async (
+      actor: Actor,
+      poolId: string,
+      given: GatewayPatch & Pick<GatewayFields, 'name'>,
+    ): Promise<{ gateway: Gateway; secret: string }> => {
       const tenant = actor.tenantId
+      const f = { ...defaults, ...given }
       const secret = secrets.mint()
       const gateway = await db.inTenant(tenant, async (tx) => {
-        if (!(await lockPool(tx, tenant, poolId))) fail('not_found', 'no such gateway pool')
+        if (!(await lockPool(tx, tenant, poolId))) missing('gateway_pool')
         const row =
           (await queries.insertGateway(tx, tenant, { gatewayId: newUuid(), poolId }, f, now())) ??
-          failField('name', 'another gateway has this name')
+          failField('name', nameTaken)
         await secrets.store(tx, tenant, row.gateway_id, secret)
-        const fields = { ...idOf(row), pool_id: encodeId('gateway_pool', poolId) }
+        const fields = { ...namedBy(row), pool_id: encodeId('gateway_pool', poolId) }
         await audit.record(tx, actor, 'gateway.created', fields, { target: targetOf(row) })
         await touched(tx, actor, row)
         return { row, activity: undefined }
@@ -84,18 +94,22 @@ export function createGatewayRules({
 
     /** Absent fields stay. A change that changes nothing leaves no trace. */
     update: (actor: Actor, gatewayId: string, patch: GatewayPatch): Promise<Gateway> =>
-      refuseTakenName('gateway', () =>
-        db.inTenant(actor.tenantId, async (tx) => {
-          const before = (await queries.lockGateway(tx, actor.tenantId, gatewayId)) ?? noGateway()
-          const next = { ...fieldsOf(before), ...patch }
-          const changed = differences(before, next)
-          if (Object.keys(changed).length === 0) return one(tx, actor.tenantId, before)
-          const row = await queries.updateGateway(tx, actor.tenantId, gatewayId, next, now())
-          await audit.record(tx, actor, 'gateway.updated', idOf(row), { target: targetOf(row), changes: changed })
-          const gateway = await one(tx, actor.tenantId, row)
-          await touched(tx, actor, row)
-          return gateway
-        }),
+      refuseTaken(
+        'name',
+        'gateway_name_is_unique_in_its_tenant',
+        () =>
+          db.inTenant(actor.tenantId, async (tx) => {
+            const before = (await queries.lockGateway(tx, actor.tenantId, gatewayId)) ?? noGateway()
+            const next = { ...fieldsOf(before), ...patch }
+            const changed = differences(before, next)
+            if (Object.keys(changed).length === 0) return one(tx, actor.tenantId, before)
+            const row = await queries.updateGateway(tx, actor.tenantId, gatewayId, next, now())
+            await audit.record(tx, actor, 'gateway.updated', namedBy(row), { target: targetOf(row), changes: changed })
+            const gateway = await one(tx, actor.tenantId, row)
+            await touched(tx, actor, row)
+            return gateway
+          }),
+        nameTaken,
       ),
 
     /** Its secrets stop working and its sessions end. Returns false when it was deleted before. */
@@ -109,7 +123,7 @@ export function createGatewayRules({
         }
         await secrets.endAll(tx, actor.tenantId, gatewayId)
         const ended = await endSessionsOfGateway(tx, actor.tenantId, gatewayId, 'gateway_down', at)
-        await audit.record(tx, actor, 'gateway.deleted', idOf(row), {
+        await audit.record(tx, actor, 'gateway.deleted', namedBy(row), {
           target: targetOf(row),
           details: { sessions_ended: ended },
         })
@@ -122,7 +136,7 @@ export function createGatewayRules({
       const oldValidUntil = await db.inTenant(actor.tenantId, async (tx) => {
         const row = (await queries.lockGateway(tx, actor.tenantId, gatewayId)) ?? noGateway()
         const until = await secrets.replace(tx, actor.tenantId, gatewayId, secret)
-        await audit.record(tx, actor, 'gateway.secret_rotated', idOf(row), { target: targetOf(row) })
+        await audit.record(tx, actor, 'gateway.secret_rotated', namedBy(row), { target: targetOf(row) })
         await touched(tx, actor, row)
         return until
       })
@@ -142,7 +156,7 @@ export function createGatewayRules({
           tx,
           actor,
           'gateway.drained',
-          { ...idOf(moved), draining },
+          { ...namedBy(moved), draining },
           {
             target: targetOf(moved),
             ...(reason !== undefined && { details: { reason } }),
@@ -154,3 +168,4 @@ export function createGatewayRules({
       }),
   }
 }
+export type GatewayRules = ReturnType<typeof createGatewayRules>

@@ -1,12 +1,12 @@
 import type { Tx } from '../../../db/database.ts'
-import { orderOf, type PageQuery } from '../../../db/page.ts'
+import type { PageQuery } from '../../../db/page.ts'
+import { refuseTaken } from '../../../db/taken.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
-import { encodeId, newUuid } from '../../../kernel/ids.ts'
+import { differences } from '../../../kernel/differences.ts'
+import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import { checkCidrs } from './cidr.ts'
-import { differences } from './differences.ts'
-import { refuseTakenName } from './names.ts'
 import type { PoolFields, PoolRow } from './pools.queries.ts'
 import * as queries from './pools.queries.ts'
 
@@ -24,7 +24,9 @@ const defaults = {
   health_threshold: 1,
 } as const satisfies Partial<PoolFields>
 
-const noPool = () => fail('not_found', 'no such gateway pool')
+const noPool = () => missing('gateway_pool')
+/** What to say of a name that another pool has. */
+const nameTaken = 'another gateway pool has this name'
 const targetOf = (pool: PoolRow) => ({
   type: 'gateway_pool',
   id: encodeId('gateway_pool', pool.pool_id),
@@ -51,12 +53,14 @@ export function createPools({
   return {
     list: (tenant: TenantId, query: PageQuery) =>
       db.inTenant(tenant, async (tx) => {
-        const order = orderOf(
-          query.sort ?? 'name',
-          { name: { column: 'name', kind: 'text' }, created_at: { column: 'created_at', kind: 'time' } },
-          'pool_id',
-        )
-        const found = await pager.page(queries.selectPools(tx, tenant), query, order, `listGatewayPools|${tenant}`)
+        const found = await pager.list(queries.selectPools(tx, tenant), {
+          operation: 'listGatewayPools',
+          tenant,
+          query,
+          orders: { name: { column: 'name', kind: 'text' }, created_at: { column: 'created_at', kind: 'time' } },
+          otherwise: 'name',
+          tie: 'pool_id',
+        })
         return { items: await withGateways(tx, tenant, found.items), next_cursor: found.next_cursor }
       }),
 
@@ -78,7 +82,7 @@ export function createPools({
             newUuid(),
             { ...defaults, address_cidrs: [], ...definedOf(input), name: input.name, region: input.region },
             now(),
-          )) ?? failField('name', 'another gateway pool has this name')
+          )) ?? failField('name', nameTaken)
         await audit.record(
           tx,
           actor,
@@ -95,7 +99,7 @@ export function createPools({
     update: async (actor: Actor, poolId: string, patch: PoolPatch): Promise<Pool> => {
       checkCidrs('address_cidrs', patch.address_cidrs ?? [])
       const tenant = actor.tenantId
-      return refuseTakenName('gateway pool', () =>
+      const update = () =>
         db.inTenant(tenant, async (tx) => {
           const before = (await queries.lockPool(tx, tenant, poolId)) ?? noPool()
           const changed = differences(before, definedOf(patch))
@@ -113,8 +117,8 @@ export function createPools({
           const [pool] = await withGateways(tx, tenant, [row])
           if (row !== before) await changes.record(tx, tenant, [{ kind: 'pool', subject: poolId }])
           return pool ?? noPool()
-        }),
-      )
+        })
+      return refuseTaken('name', 'pool_name_is_unique_in_its_tenant', update, nameTaken)
     },
 
     /** Refused while it has gateways or the policy names it. */
@@ -143,6 +147,7 @@ export function createPools({
     },
   }
 }
+export type Pools = ReturnType<typeof createPools>
 
 const fieldsOf = (row: PoolRow): PoolFields => ({
   name: row.name,

@@ -4,6 +4,7 @@ import type { Incoming } from '../../../http/authenticate.ts'
 import type { Principal, TenantId } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { decodeId, newUuid } from '../../../kernel/ids.ts'
+import { hour } from '../../../kernel/time.ts'
 import { createCredentialCache } from '../../../memory/credential-cache.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import { lockGateway } from './gateways.queries.ts'
@@ -11,7 +12,7 @@ import type { Registry } from './registry.ts'
 import * as queries from './secrets.queries.ts'
 
 /** How long a replaced secret works at most. */
-const overlapMs = 4 * 3600_000
+const overlapMs = 4 * hour
 
 type GatewayPrincipal = Extract<Principal, { kind: 'gateway' }>
 type Known = { principal: GatewayPrincipal; validUntil: Date | null }

@@ -95,6 +95,7 @@ export function createMetering({
     },
   }
 }
+export type Metering = ReturnType<typeof createMetering>
 
 const sum = (samples: readonly GivenSample[], of: (s: GivenSample) => number) =>
   Math.min(

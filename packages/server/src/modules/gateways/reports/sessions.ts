@@ -1,14 +1,15 @@
 import type { Tx } from '../../../db/database.ts'
-import { orderOf, type PageQuery } from '../../../db/page.ts'
+import type { PageQuery } from '../../../db/page.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
-import { fail, failField } from '../../../kernel/app-error.ts'
-import { encodeId } from '../../../kernel/ids.ts'
+import { failField } from '../../../kernel/app-error.ts'
+import { encodeId, missing } from '../../../kernel/ids.ts'
+import { minute } from '../../../kernel/time.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { SessionFilter, SessionRow } from './sessions.queries.ts'
 import * as queries from './sessions.queries.ts'
 
 /** A report a minute is the rule: after this long without one the session is over. */
-const silentAfterMs = 15 * 60_000
+const silentAfterMs = 15 * minute
 const terminateLimit = 10_000
 
 export type Session = { row: SessionRow; deviceName: string | null }
@@ -32,21 +33,22 @@ export function createSessions({
   return {
     list: (tenant: TenantId, state: 'active' | 'ended' | 'all', filter: SessionFilter, query: PageQuery) =>
       db.inTenant(tenant, async (tx) => {
-        const order = orderOf(
-          query.sort ?? '-started_at',
-          { started_at: { column: 'started_at', kind: 'time' } },
-          'session_id',
-        )
-        const scope = `listSessions|${tenant}|${state}|${JSON.stringify(filter)}`
-        const found = await pager.page(queries.selectSessions(tx, tenant, state, filter), query, order, scope)
+        const found = await pager.list(queries.selectSessions(tx, tenant, state, filter), {
+          operation: 'listSessions',
+          tenant,
+          query: { ...query, state, ...filter },
+          orders: { started_at: { column: 'started_at', kind: 'time' } },
+          otherwise: '-started_at',
+          tie: 'session_id',
+        })
         return { items: await withNames(tx, tenant, found.items), next_cursor: found.next_cursor }
       }),
 
     get: (tenant: TenantId, sessionId: string): Promise<Session> =>
       db.inTenant(tenant, async (tx) => {
-        const row = (await queries.findSession(tx, tenant, sessionId)) ?? fail('not_found', 'no such session')
+        const row = (await queries.findSession(tx, tenant, sessionId)) ?? missing('vpn_session')
         const [session] = await withNames(tx, tenant, [row])
-        return session ?? fail('not_found', 'no such session')
+        return session ?? missing('vpn_session')
       }),
 
     /**
@@ -109,3 +111,4 @@ export function createSessions({
     },
   }
 }
+export type Sessions = ReturnType<typeof createSessions>

@@ -51,6 +51,7 @@ export function createTelemetry({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
     },
   }
 }
+export type Telemetry = ReturnType<typeof createTelemetry>
 
 const keyOf = (deviceId: string, eventId: string, at: Date) => `${deviceId}|${at.getTime()}|${eventId}`
 

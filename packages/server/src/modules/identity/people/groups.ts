@@ -1,4 +1,5 @@
 import type { Database, Tx } from '../../../db/database.ts'
+import { refuseTaken } from '../../../db/taken.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { decodeId, encodeId, newUuid } from '../../../kernel/ids.ts'
@@ -6,7 +7,7 @@ import type { Changes } from '../../../memory/changes.ts'
 import type { Audit, Changed } from '../../audit/index.ts'
 import type { GroupRow } from './groups.queries.ts'
 import * as queries from './groups.queries.ts'
-import { refuseTaken, resolveIds } from './references.ts'
+import { resolveIds } from './references.ts'
 
 export type GroupFields = {
   name?: string

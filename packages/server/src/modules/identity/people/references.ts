@@ -19,14 +19,3 @@ export async function resolveIds(
     id !== undefined && found.has(id) ? id : failField(`${field}[${i}]`, `no such ${noun.replace('_', ' ')}`),
   )
 }
-
-/** Turns the database's refusal of a second row with the same name into 422. */
-export async function refuseTaken<T>(field: string, index: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (e) {
-    const { code, constraint } = e as { code?: unknown; constraint?: unknown }
-    if (code === '23505' && constraint === index) failField(field, 'is already taken')
-    throw e
-  }
-}

@@ -1,0 +1,47 @@
+import type { Handlers } from '../../../http/serve.ts'
+import { unauthorized } from '../../../kernel/app-error.ts'
+import type { GatewaysDeps } from '../deps.ts'
+import type { Registry } from '../registry/registry.ts'
+import type { Activity } from './activity.ts'
+import type { Metering } from './metering.ts'
+import { statusOf } from './status.ts'
+import type { Telemetry } from './telemetry.ts'
+
+const heartbeatSeconds = 10
+
+/** What gateways and devices tell of themselves. */
+export const reportHandlers = ({
+  now,
+  registry,
+  activity,
+  metering,
+  telemetry,
+}: Pick<GatewaysDeps, 'now'> & {
+  registry: Registry
+  activity: Activity
+  metering: Metering
+  telemetry: Telemetry
+}) =>
+  ({
+    heartbeat: async ({ actor, body }) => {
+      const at = now()
+      const gateway = (await registry.of(actor.tenantId)).gateways.get(actor.principal.id) ?? unauthorized()
+      await activity.report({
+        tenantId: actor.tenantId,
+        gatewayId: gateway.gateway_id,
+        at,
+        bootId: body.boot_id,
+        version: body.version ?? null,
+        activeSessions: body.active_sessions,
+        rxBps: body.rx_bps ?? null,
+        txBps: body.tx_bps ?? null,
+        policyDigest: body.applied?.policy_digest ?? null,
+        policySeq: body.applied?.policy_seq ?? null,
+        trustVersion: body.applied?.trust_version ?? null,
+      })
+      const { status } = statusOf(gateway, at.getTime(), at.getTime())
+      return { status, server_time: now().toISOString(), next_heartbeat_seconds: heartbeatSeconds }
+    },
+    metering: ({ actor, body }) => metering.take(actor, body),
+    telemetry: ({ actor, body }) => telemetry.take(actor, body.events),
+  }) satisfies Partial<Handlers>

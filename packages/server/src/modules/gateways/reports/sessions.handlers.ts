@@ -1,0 +1,80 @@
+import type { Output } from '@holdfast/contract'
+import type { Noun } from '@holdfast/contract/vocabulary'
+import type { getSession } from '@holdfast/contract/vpn-sessions'
+import type { Handlers } from '../../../http/serve.ts'
+import { failField } from '../../../kernel/app-error.ts'
+import { decodeId, encodeId, idOf } from '../../../kernel/ids.ts'
+import type { SessionFilter } from './sessions.queries.ts'
+import type { Session, Sessions } from './sessions.ts'
+
+export const sessionHandlers = (sessions: Sessions) =>
+  ({
+    listSessions: async ({ actor, query }) => {
+      const { state = 'active', limit, cursor, sort, ...given } = query
+      const filter = readFilter(given)
+      if (!filter) return { items: [], next_cursor: null }
+      const found = await sessions.list(actor.tenantId, state, filter, {
+        ...(limit !== undefined && { limit }),
+        ...(cursor !== undefined && { cursor }),
+        ...(sort !== undefined && { sort }),
+      })
+      return { items: found.items.map(viewSession), next_cursor: found.next_cursor }
+    },
+    getSession: async ({ actor, params }) =>
+      viewSession(await sessions.get(actor.tenantId, idOf('vpn_session', params.session_id))),
+    terminateSessions: ({ actor, body }) => sessions.terminate(actor, readChoice(body), body.reason),
+  }) satisfies Partial<Handlers>
+
+const filterNouns = { device_id: 'device', user_id: 'user', gateway_id: 'gateway', pool_id: 'gateway_pool' } as const
+type GivenFilter = { [K in keyof typeof filterNouns]?: string }
+
+/** TypeIDs → UUIDs. Undefined: one of them is no id of its kind, so that nothing can match. */
+function readFilter(given: GivenFilter): SessionFilter | undefined {
+  const filter: SessionFilter = {}
+  for (const [field, noun] of Object.entries(filterNouns) as [keyof typeof filterNouns, Noun][]) {
+    const text = given[field]
+    if (text === undefined) continue
+    const id = decodeId(noun, text)
+    if (id === undefined) return undefined
+    filter[field] = id
+  }
+  return filter
+}
+
+/** Which sessions to end: by ids or by a filter that names something, one of the two. */
+function readChoice(body: {
+  session_ids?: string[]
+  filter?: GivenFilter
+}): { ids: string[] } | { filter: SessionFilter } {
+  const { session_ids, filter } = body
+  if ((session_ids === undefined) === (filter === undefined))
+    failField('session_ids', 'name the sessions by session_ids or by filter, one of the two')
+  if (filter === undefined) return { ids: (session_ids ?? []).flatMap((id) => decodeId('vpn_session', id) ?? []) }
+  if (Object.keys(filter).length === 0)
+    failField('filter', 'names nothing; give device_id, user_id, gateway_id or pool_id')
+  const read = readFilter(filter)
+  return read ? { filter: read } : { ids: [] }
+}
+
+const viewSession = ({ row: s, deviceName }: Session): Output<typeof getSession> => ({
+  session_id: encodeId('vpn_session', s.session_id),
+  device_id: encodeId('device', s.device_id),
+  device_name: deviceName,
+  user_id: s.user_id === null ? null : encodeId('user', s.user_id),
+  gateway_id: encodeId('gateway', s.gateway_id),
+  pool_id: encodeId('gateway_pool', s.pool_id),
+  state: s.state,
+  started_at: s.started_at.toISOString(),
+  last_seen_at: s.last_seen_at.toISOString(),
+  ended_at: s.ended_at?.toISOString() ?? null,
+  end_reason: s.end_reason,
+  source_ip: s.source_ip,
+  assigned_ip: s.assigned_ip,
+  protocol: s.protocol,
+  client_version: s.client_version,
+  auth_method: s.auth_method,
+  policy_digest: s.policy_digest,
+  posture_verdict: s.posture_verdict,
+  rx_bytes: s.rx_bytes,
+  tx_bytes: s.tx_bytes,
+})

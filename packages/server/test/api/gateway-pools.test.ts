@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { audited, publish, refused, region, rule, seqOf } from '../gateways.ts'
+import { startKit, times } from '../kit.ts'
+
+test('gateway pools', async (t: TestContext) => {
+  const kit = await startKit(t)
+  const { admin } = kit
+  const pool = await admin.createGatewayPool({
+    body: { name: 'Frankfurt', region, capacity: 500, address_cidrs: ['10.8.0.0/16'] },
+  })
+
+  await t.test('what is not said has defaults, and what was said is given back', async () => {
+    assert.deepEqual(await admin.getGatewayPool({ params: { pool_id: pool.pool_id } }), pool)
+    const { protocol, selection, enabled, health_threshold, gateways } = pool
+    assert.deepEqual(
+      { protocol, selection, enabled, health_threshold, gateways },
+      { protocol: 'wireguard', selection: 'latency', enabled: true, health_threshold: 1, gateways: 0 },
+    )
+  })
+  await t.test('a network is refused by its position', () =>
+    assert.rejects(
+      admin.createGatewayPool({ body: { name: 'x', region, address_cidrs: ['10.0.0.0/8', '10.1.0.1/16'] } }),
+      refused(422, /address_cidrs\[1\].*10\.1\.0\.0\/16/),
+    ),
+  )
+  await t.test('a number that no column holds is refused, not an error of the server', () =>
+    assert.rejects(
+      admin.createGatewayPool({ body: { name: 'x', region, health_threshold: 2 ** 40 } }),
+      refused(422, /health_threshold/),
+    ),
+  )
+  await t.test('a name is taken whatever its case, at creation and at a change', async () => {
+    await assert.rejects(admin.createGatewayPool({ body: { name: 'frankfurt', region } }), refused(422, /name/))
+    const other = await admin.createGatewayPool({ body: { name: 'Oslo', region } })
+    const params = { pool_id: other.pool_id }
+    await assert.rejects(admin.updateGatewayPool({ params, body: { name: 'FRANKFURT' } }), refused(422, /name/))
+    assert.deepEqual(await admin.deleteGatewayPool({ params }), { changed: true })
+    await assert.rejects(admin.deleteGatewayPool({ params }), refused(404))
+  })
+  await t.test(
+    'a change keeps what it does not name, records what it changed, and nothing when nothing changed',
+    async () => {
+      const params = { pool_id: pool.pool_id }
+      const changed = await admin.updateGatewayPool({ params, body: { capacity: null, enabled: false } })
+      assert.deepEqual(changed, { ...pool, capacity: null, enabled: false, updated_at: changed.updated_at })
+      const before = await seqOf(kit)
+      await admin.updateGatewayPool({ params, body: { enabled: false, region: { ...region } } })
+      assert.equal(await seqOf(kit), before)
+      const events = await audited(kit, 'gateway_pool.updated')
+      assert.equal(events.filter((e) => e.outcome === 'success').length, 1)
+      assert.deepEqual(events[0]?.changes, { capacity: [500, null], enabled: [true, false] })
+    },
+  )
+  await t.test('it is not deleted while it has gateways or the policy names it', async () => {
+    const params = { pool_id: pool.pool_id }
+    const { gateway } = await admin.createGateway({ params, body: { name: 'a' } })
+    assert.equal((await admin.getGatewayPool({ params })).gateways, 1)
+    await assert.rejects(admin.deleteGatewayPool({ params }), refused(422, /1 gateways/))
+    await admin.deleteGateway({ params: { gateway_id: gateway.gateway_id } })
+    await publish(kit, [rule('through-frankfurt', { any: true }, ['Frankfurt'])])
+    await assert.rejects(admin.deleteGatewayPool({ params }), refused(422, /through-frankfurt/))
+    await publish(kit, [])
+    assert.deepEqual(await admin.deleteGatewayPool({ params }), { changed: true })
+  })
+  await t.test('lists are paged in order', async () => {
+    await times(5, (i) => admin.createGatewayPool({ body: { name: `p${i}`, region } }))
+    const names: string[] = []
+    let cursor: string | undefined
+    do {
+      const page = await admin.listGatewayPools({ query: { limit: 2, sort: '-name', ...(cursor && { cursor }) } })
+      names.push(...page.items.map((p) => p.name))
+      cursor = page.next_cursor ?? undefined
+    } while (cursor)
+    assert.deepEqual(names, ['p4', 'p3', 'p2', 'p1', 'p0'])
+  })
+  await t.test('another tenant sees and changes none of it', async () => {
+    const other = await kit.as('tenant_admin', await kit.newTenant())
+    const params = { pool_id: (await admin.listGatewayPools()).items[0]!.pool_id }
+    assert.deepEqual((await other.listGatewayPools()).items, [])
+    await assert.rejects(other.getGatewayPool({ params }), refused(404))
+    await assert.rejects(other.updateGatewayPool({ params, body: { name: 'mine' } }), refused(404))
+    await assert.rejects(other.deleteGatewayPool({ params }), refused(404))
+    await assert.rejects(other.createGateway({ params, body: { name: 'mine' } }), refused(404))
+    await assert.rejects(other.listGateways({ params }), refused(404))
+  })
+})

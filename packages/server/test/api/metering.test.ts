@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { encodeId, newUuid } from '../../src/kernel/ids.ts'
+import { enroll, newSession, refused, report, withGateway } from '../gateways.ts'
+import { startKit, times } from '../kit.ts'
+
+test('metering', async (t: TestContext) => {
+  const kit = await startKit(t)
+  const { admin } = kit
+  const { client, pool, gateway } = await withGateway(kit)
+  const device = await enroll(kit, 'laptop')
+  const sample = (session_id: string, more: object = {}) => ({
+    session_id,
+    device_id: device.id,
+    state: 'active',
+    rx_bytes: 10,
+    tx_bytes: 1,
+    ...more,
+  })
+  const get = (session_id: string) => admin.getSession({ params: { session_id } })
+
+  await t.test('the first sample opens a session with what is known of its device; the next ones add', async () => {
+    const id = newSession()
+    const started_at = new Date(Date.now() - 90_000).toISOString()
+    const first = report([sample(id, { started_at, source_ip: '203.0.113.9', assigned_ip: '100.64.0.1' })])
+    assert.deepEqual(await client.metering({ body: first }), { accepted: 1, duplicate: false, rejected: [] })
+    await client.metering({ body: report([sample(id, { rx_bytes: 5 }), sample(id, { rx_bytes: 7 })]) })
+    const session = await get(id)
+    const digest = (await device.client.policyDigest()).digest
+    assert.deepEqual(
+      { ...session, last_seen_at: '', started_at: '' },
+      {
+        session_id: id,
+        device_id: device.id,
+        device_name: 'laptop',
+        user_id: null,
+        gateway_id: gateway.gateway_id,
+        pool_id: pool.pool_id,
+        state: 'active',
+        started_at: '',
+        last_seen_at: '',
+        ended_at: null,
+        end_reason: null,
+        source_ip: '203.0.113.9',
+        assigned_ip: '100.64.0.1',
+        protocol: 'wireguard',
+        client_version: '1.2.3',
+        auth_method: 'device_key',
+        policy_digest: digest,
+        posture_verdict: 'unknown',
+        rx_bytes: 22,
+        tx_bytes: 3,
+      },
+    )
+  })
+  await t.test('twenty sends of one report at once count once', async () => {
+    const id = newSession()
+    const body = report([sample(id)])
+    const answers = await times(20, () => client.metering({ body }))
+    assert.equal(answers.filter((a) => !a.duplicate).length, 1)
+    assert.deepEqual(
+      answers.find((a) => a.duplicate),
+      { accepted: 0, duplicate: true, rejected: [] },
+    )
+    assert.equal((await get(id)).rx_bytes, 10)
+    const moved = { ...body, interval_end: new Date(Date.parse(body.interval_end) + 1).toISOString() }
+    assert.equal((await client.metering({ body: moved })).duplicate, true)
+    assert.equal((await client.metering({ body: { ...body, boot_id: 'boot-2' } })).duplicate, false)
+  })
+  await t.test('different reports of one session at once all count', async () => {
+    const id = newSession()
+    await times(20, () => client.metering({ body: report([sample(id)]) }))
+    assert.equal((await get(id)).rx_bytes, 200)
+  })
+  await t.test('a bad sample is rejected by its index and the others count', async () => {
+    const id = newSession()
+    const stranger = encodeId('device', newUuid())
+    const elsewhere = await enroll(kit, 'laptop', { admin: await kit.as('tenant_admin', await kit.newTenant()) })
+    const answer = await client.metering({
+      body: report([
+        sample('vse_nonsense'),
+        sample(id),
+        sample(newSession(), { device_id: stranger }),
+        sample(newSession(), { device_id: 'dev_x' }),
+        sample(newSession(), { source_ip: 'here' }),
+        sample(newSession(), { device_id: elsewhere.id }),
+      ]),
+    })
+    assert.equal(answer.accepted, 1)
+    assert.deepEqual(answer.rejected, [
+      { index: 0, error: 'session_id is not an id of a session (vse_…)' },
+      { index: 2, error: 'unknown device' },
+      { index: 3, error: 'unknown device' },
+      { index: 4, error: 'source_ip is not an address' },
+      { index: 5, error: 'unknown device' },
+    ])
+    assert.equal((await get(id)).state, 'active')
+  })
+  await t.test('an ended sample ends the session for good', async () => {
+    const id = newSession()
+    await client.metering({ body: report([sample(id)]) })
+    await client.metering({ body: report([sample(id, { state: 'ended' })]) })
+    await client.metering({ body: report([sample(id)]) })
+    const session = await get(id)
+    assert.deepEqual([session.state, session.end_reason, session.rx_bytes], ['ended', 'gateway', 30])
+    const short = newSession()
+    await client.metering({ body: report([sample(short, { state: 'ended', end_reason: 'user' })]) })
+    assert.deepEqual([(await get(short)).state, (await get(short)).end_reason], ['ended', 'user'])
+  })
+  await t.test('a device has one active session on a gateway: a new one ends the one before', async () => {
+    const [a, b] = [newSession(), newSession()]
+    await client.metering({ body: report([sample(a)]) })
+    await client.metering({ body: report([sample(b)]) })
+    assert.deepEqual([(await get(a)).end_reason, (await get(b)).state], ['superseded', 'active'])
+    const device_id = device.id
+    assert.deepEqual(
+      (await admin.listSessions({ query: { device_id } })).items.map((s) => s.session_id),
+      [b],
+    )
+  })
+  await t.test('a session of another gateway is not touched', async () => {
+    const other = await withGateway(kit, 'other')
+    const id = newSession()
+    await client.metering({ body: report([sample(id)]) })
+    const answer = await other.client.metering({ body: report([sample(id, { state: 'ended' })]) })
+    assert.deepEqual(answer.rejected, [{ index: 0, error: 'the session belongs to another gateway' }])
+    assert.deepEqual([(await get(id)).state, (await get(id)).rx_bytes], ['active', 10])
+  })
+  await t.test('intervals outside of 7 days back and 5 minutes ahead are refused', async () => {
+    const at = (ms: number) => new Date(Date.now() + ms).toISOString()
+    const old = report([], { interval_start: at(-8 * 86_400_000), interval_end: at(-8 * 86_400_000) })
+    await assert.rejects(client.metering({ body: old }), refused(422, /interval_start/))
+    await assert.rejects(
+      client.metering({ body: report([], { interval_end: at(600_000) }) }),
+      refused(422, /interval_end/),
+    )
+    const reversed = report([], { interval_start: at(0), interval_end: at(-1000) })
+    await assert.rejects(client.metering({ body: reversed }), refused(422, /interval_end/))
+    await client.metering({
+      body: report([], { interval_start: at(-6.9 * 86_400_000), interval_end: at(-6.9 * 86_400_000) }),
+    })
+  })
+  await t.test('bytes never overflow', async () => {
+    const id = newSession()
+    const most = Number.MAX_SAFE_INTEGER
+    await client.metering({ body: report([sample(id, { rx_bytes: most }), sample(id, { rx_bytes: most })]) })
+    await client.metering({ body: report([sample(id, { rx_bytes: most })]) })
+    assert.equal((await get(id)).rx_bytes, most)
+  })
+  await t.test('ten thousand samples are one report', async () => {
+    const before = (await admin.listSessions({ query: { state: 'ended' } })).items.length
+    assert.ok(before > 0)
+    const samples = Array.from({ length: 10_000 }, () => sample(newSession(), { state: 'ended' }))
+    const answer = await client.metering({ body: report(samples) })
+    assert.deepEqual([answer.accepted, answer.rejected.length], [10_000, 0])
+  })
+})

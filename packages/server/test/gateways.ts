@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { createProof, generateKey } from '@holdfast/crypto'
+import { ApiError, createClient, createSender, type Gateway, openGateway } from '@holdfast/sdk'
+import { encodeId, newUuid } from '../src/kernel/ids.ts'
+import type { Kit } from './kit.ts'
+
+export const region = { code: 'eu-1', name: 'Frankfurt', lat: 50.1, lon: 8.7 }
+
+export const refused = (status: number, detail?: RegExp) => (e: unknown) => {
+  assert.ok(e instanceof ApiError, String(e))
+  assert.equal(e.status, status, e.message)
+  if (detail) assert.match(`${e.message} ${JSON.stringify(e.errors ?? [])}`, detail)
+  return true
+}
+export const audited = async (kit: Kit, kind: string) => (await kit.admin.listAuditEvents({ query: { kind } })).items
+export const seqOf = async (kit: Kit) =>
+  kit.db.inTenant(kit.tenant, async (tx) => {
+    const row = await tx
+      .selectFrom('tenant_epochs')
+      .select('seq')
+      .where('tenant_id', '=', kit.tenant)
+      .executeTakeFirstOrThrow()
+    return row.seq
+  })
+
+export async function withGateway(kit: Kit, name = 'g1', poolName = `pool of ${name}`) {
+  const pool = await kit.admin.createGatewayPool({ body: { name: poolName, region } })
+  const { gateway, secret } = await kit.admin.createGateway({
+    params: { pool_id: pool.pool_id },
+    body: { name, endpoints: [{ host: `${name}.example`, port: 51820, proto: 'udp' }], public_key: 'k' },
+  })
+  return { pool, gateway, secret, client: kit.clientFor(secret) }
+}
+
+/** A change that no gateway needs to know of. */
+export async function changeSomethingElse(kit: Kit) {
+  const before = await seqOf(kit)
+  const { api_key } = await kit.admin.createApiKey({ body: { name: 'short-lived', role: 'viewer' } })
+  await kit.admin.revokeApiKey({ params: { key_id: api_key.key_id }, body: {} })
+  assert.ok((await seqOf(kit)) > before)
+}
+
+export async function enroll(
+  kit: Kit,
+  name: string,
+  {
+    now = () => new Date(),
+    admin = kit.admin,
+    ...token
+  }: { user_id?: string; tags?: string[]; now?: () => Date; admin?: Kit['admin'] } = {},
+) {
+  const { token: secret } = await admin.generateToken({ body: token })
+  const { privateJwk } = generateKey('ES256')
+  const connection = {
+    baseUrl: kit.publicUrl,
+    dispatcher: kit.dispatcher,
+    prove: (method: string, url: string, accessToken: string) =>
+      createProof(privateJwk, { method, url, accessToken, now: now() }),
+  }
+  const device = { name, platform: 'linux' as const, client_version: '1.2.3' }
+  const made = await createClient({ ...connection, credential: secret }).enroll({ body: { device } })
+  return {
+    id: made.device_id,
+    client: createClient({ ...connection, credential: made.credential }),
+    send: createSender({ ...connection, credential: made.credential }),
+  }
+}
+
+export const open = (kit: Kit, { gateway, secret }: { gateway: { gateway_id: string }; secret: string }): Gateway =>
+  openGateway({
+    baseUrl: kit.publicUrl,
+    dispatcher: kit.dispatcher,
+    secret,
+    gatewayId: gateway.gateway_id,
+    tenantId: encodeId('tenant', kit.tenant),
+  })
+
+export const rule = (id: string, from: object, via?: string[]) => ({
+  id,
+  action: 'allow',
+  from,
+  to: ['10.0.0.0/8'],
+  ...(via && { via }),
+})
+export const publish = (kit: Kit, rules: object[]) =>
+  kit.admin.publishPolicy({ body: { channel: 'stable', policy: { schema: 'holdfast.policy/1', rules } } })
+
+let sequence = 0
+export const report = (samples: object[], more: object = {}) => {
+  const end = Date.now()
+  return {
+    report_id: newUuid(),
+    boot_id: 'boot-1',
+    sequence: ++sequence,
+    interval_start: new Date(end - 60_000).toISOString(),
+    interval_end: new Date(end).toISOString(),
+    samples: samples as {
+      session_id: string
+      device_id: string
+      state: 'active' | 'ended'
+      rx_bytes: number
+      tx_bytes: number
+    }[],
+    ...more,
+  }
+}
+export const newSession = () => encodeId('vpn_session', newUuid())
