@@ -1,0 +1,79 @@
+import { get } from 'node:http'
+import { connect, createServer, type Socket } from 'node:net'
+
+export type Balancer = Awaited<ReturnType<typeof startBalancer>>
+const checkEveryMs = 200
+const answerWithinMs = 1_000
+
+/**
+ * Spreads TCP connections over the replicas that say they are ready, each asked every 200 ms. One that is not gets no
+ * new connection; those it has are left to it. A replica that refuses a connection is passed over for the next.
+ */
+export async function startBalancer(ports: readonly number[]) {
+  const ready = new Map(ports.map((port) => [port, false]))
+  const open = new Set<Socket>()
+  let turn = 0
+  let isClosed = false
+
+  const check = async (port: number) => {
+    const isReady = await asks(port)
+    if (!isClosed) ready.set(port, isReady)
+  }
+  const timers = ports.map((port) => setInterval(() => void check(port), checkEveryMs))
+  await Promise.all(ports.map(check))
+
+  function lead(client: Socket, tried: ReadonlySet<number>): void {
+    const able = ports.filter((port) => ready.get(port) && !tried.has(port))
+    const port = able[turn++ % Math.max(1, able.length)]
+    if (port === undefined) return void client.destroy()
+    const server = connect({ port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true })
+    server.once('error', () => {
+      if (server.connecting || server.bytesWritten === 0) lead(client, new Set([...tried, port]))
+      else client.destroy()
+    })
+    server.once('connect', () => {
+      server.removeAllListeners('error')
+      const end = () => {
+        client.destroy()
+        server.destroy()
+      }
+      server.on('error', end).once('close', end)
+      client.once('close', end)
+      client.pipe(server)
+      server.pipe(client)
+    })
+  }
+
+  const listener = createServer({ noDelay: true, pauseOnConnect: true, allowHalfOpen: true }, (client) => {
+    open.add(client)
+    client.on('error', () => client.destroy()).once('close', () => open.delete(client))
+    lead(client, new Set())
+  })
+  await new Promise<void>((resolve) => listener.listen({ port: 0, host: '127.0.0.1', backlog: 4096 }, resolve))
+  const address = listener.address()
+  if (address === null || typeof address === 'string') throw new Error('the balancer has no port')
+
+  return {
+    port: address.port,
+    url: `http://127.0.0.1:${address.port}`,
+    isReady: (port: number): boolean => ready.get(port) ?? false,
+    close: async () => {
+      isClosed = true
+      for (const timer of timers) clearInterval(timer)
+      const closed = new Promise((resolve) => listener.close(resolve))
+      for (const socket of open) socket.destroy()
+      await closed
+    },
+  }
+}
+
+/** Whether the replica on this port says that it is ready. */
+export const asks = (port: number, withinMs = answerWithinMs): Promise<boolean> =>
+  new Promise((resolve) => {
+    const request = get({ port, host: '127.0.0.1', path: '/readyz', agent: false, timeout: withinMs }, (response) => {
+      response.resume().once('close', () => resolve(response.statusCode === 200))
+    })
+    request.once('timeout', () => request.destroy())
+    request.once('error', () => resolve(false))
+    request.once('close', () => resolve(false))
+  })

@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs'
+
+/**
+ * Preloaded into a replica: its wall clock runs off by the milliseconds that the file in HOLDFAST_BENCH_CLOCK names, and
+ * follows when they change. Durations (`performance.now()`, timers) are left alone, as with a clock that somebody sets.
+ */
+const file = process.env.HOLDFAST_BENCH_CLOCK
+if (file) {
+  const RealDate = Date
+  const realNow = RealDate.now.bind(RealDate)
+  let offset = 0
+  const read = () => {
+    try {
+      offset = Number(readFileSync(file, 'utf8')) || 0
+    } catch {
+      offset = 0
+    }
+  }
+  read()
+  setInterval(read, 200).unref()
+  globalThis.Date = new Proxy(RealDate, {
+    construct: (target, given: [], newTarget) =>
+      Reflect.construct(target, given.length === 0 ? [realNow() + offset] : given, newTarget),
+    apply: () => new RealDate(realNow() + offset).toString(),
+    get: (target, name, receiver) => (name === 'now' ? () => realNow() + offset : Reflect.get(target, name, receiver)),
+  })
+}

@@ -1,0 +1,117 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { open, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { asks } from './balancer.ts'
+
+const root = fileURLToPath(new URL('../../../../', import.meta.url))
+const readyWithinSeconds = 90
+
+export type Replica = ReturnType<typeof createReplica>
+type Wanted = {
+  name: string
+  port: number
+  publicUrl: string
+  databaseUrl: string
+  /** Shared by the replicas: the master key lies there. */
+  dataDir: string
+  adminPassword: string
+  environment?: Record<string, string>
+}
+
+/** One server process on a database that others share, with a clock that can be set. It ends with us. */
+export function createReplica(wanted: Wanted) {
+  const { name, port, publicUrl, databaseUrl, dataDir, adminPassword } = wanted
+  const logFile = join(dataDir, `${name}.log`)
+  const clockFile = join(dataDir, `${name}.clock`)
+  /** How it ended when nobody had asked it to. */
+  const unasked: string[] = []
+  let child: ChildProcess | undefined
+  let exited: Promise<string> = Promise.resolve('not started')
+  let isAsked = false
+
+  const lastWords = async () => (await readFile(logFile, 'utf8').catch(() => '')).slice(-3_000)
+
+  async function launch(): Promise<void> {
+    const output = await open(logFile, 'a', 0o600)
+    const preload = (path: string) => `--import=${pathToFileURL(join(root, path)).href}`
+    const { DATABASE_URL: _, HOLDFAST_PUBLIC_URL: __, ...environment } = process.env
+    isAsked = false
+    const flags = ['--disable-warning=ExperimentalWarning', preload('packages/bench/src/deployment/clock.ts')]
+    const started = spawn(
+      process.execPath,
+      [...flags, preload('scripts/lifeline.mjs'), join(root, 'packages/server/src/main.ts')],
+      {
+        cwd: dataDir,
+        stdio: ['ignore', output.fd, output.fd],
+        env: {
+          ...environment,
+          HOLDFAST_PARENT_PID: String(process.pid),
+          HOLDFAST_BENCH_CLOCK: clockFile,
+          HOLDFAST_DATA_DIR: dataDir,
+          HOLDFAST_HOST: '127.0.0.1',
+          HOLDFAST_PORT: String(port),
+          HOLDFAST_PUBLIC_URL: publicUrl,
+          HOLDFAST_ADMIN_PASSWORD: adminPassword,
+          HOLDFAST_LOG_LEVEL: 'warn',
+          DATABASE_URL: databaseUrl,
+          ...wanted.environment,
+        },
+      },
+    )
+    child = started
+    exited = new Promise((resolve) =>
+      started.once('exit', (code, signal) => {
+        const how = String(signal ?? code)
+        if (!isAsked) unasked.push(how)
+        resolve(how)
+      }),
+    )
+    await output.close()
+  }
+
+  const isRunning = () => child !== undefined && child.exitCode === null && child.signalCode === null
+
+  async function awaitReady(seconds = readyWithinSeconds): Promise<number> {
+    const started = performance.now()
+    while (performance.now() - started < seconds * 1000) {
+      if (await asks(port)) return (performance.now() - started) / 1000
+      if (!isRunning()) break
+      await delay(25)
+    }
+    throw new Error(`${name} did not become ready within ${seconds} s:\n${await lastWords()}`)
+  }
+
+  return {
+    name,
+    port,
+    logFile,
+    unasked,
+    isRunning,
+    launch,
+    awaitReady,
+    lastWords,
+    pid: (): number => child?.pid ?? 0,
+    start: async (): Promise<number> => {
+      await launch()
+      return awaitReady()
+    },
+    /** SIGKILL; settles when it has ended. */
+    kill: async (): Promise<void> => {
+      isAsked = true
+      child?.kill('SIGKILL')
+      await exited
+    },
+    /** SIGTERM; how it ended, or `SIGKILL` when it had to be made to. */
+    terminate: async (withinSeconds = 40): Promise<string> => {
+      isAsked = true
+      if (!isRunning()) return exited
+      child?.kill('SIGTERM')
+      const late = setTimeout(() => child?.kill('SIGKILL'), withinSeconds * 1000)
+      return exited.finally(() => clearTimeout(late))
+    },
+    /** Its wall clock is off by so much from now on (a fifth of a second until it notices). */
+    setClock: (offsetMs: number): Promise<void> => writeFile(clockFile, String(offsetMs)),
+  }
+}

@@ -1,0 +1,87 @@
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { signIn } from '@holdfast/sdk'
+import { startBalancer } from './balancer.ts'
+import { freePort } from './ports.ts'
+import type { Postgres } from './postgres.ts'
+import { createReplica, type Replica } from './replica.ts'
+import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
+
+const adminPassword = 'replicas that are only tried'
+
+export type Node = { replica: Replica; proxy: TcpProxy }
+export type Stand = Awaited<ReturnType<typeof startStand>>
+type Options = {
+  replicas: number
+  /** Leads to the replicas instead of our own balancer: where it is reached, given their ports. */
+  balance?: (ports: readonly number[]) => Promise<{ url: string; close: () => Promise<void> }>
+  environment?: Record<string, string>
+}
+
+/**
+ * A deployment as operators run it: replicas in processes of their own, each reaching the one database through a proxy of
+ * its own, behind a balancer. All of them start at once, on an empty database.
+ */
+export async function startStand(postgres: Postgres, { replicas, balance = startBalancer, environment = {} }: Options) {
+  const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-stand-'))
+  await chmod(dataDir, 0o700)
+  const ports = await Promise.all(Array.from({ length: replicas }, freePort))
+  const balancer = await balance(ports)
+  const nodes: Node[] = []
+  for (const [i, port] of ports.entries()) {
+    const proxy = await startTcpProxy(postgres.port)
+    const databaseUrl = postgres.urlAt(proxy.port)
+    const name = `replica ${i + 1}`
+    const shared = { publicUrl: balancer.url, dataDir, adminPassword, environment }
+    nodes.push({ proxy, replica: createReplica({ name, port, databaseUrl, ...shared }) })
+  }
+
+  const remove = async () => {
+    await Promise.all(
+      nodes.map(async ({ replica, proxy }) => {
+        proxy.release()
+        await replica.terminate(20)
+        await proxy.close()
+      }),
+    )
+    await balancer.close()
+    await rm(dataDir, { recursive: true, force: true })
+  }
+
+  try {
+    // One that ends is counted among those that nobody asked to, and started again as a supervisor would.
+    await Promise.all(nodes.map(({ replica }) => replica.start().catch(() => replica.start())))
+  } catch (e) {
+    await remove()
+    throw e
+  }
+  return {
+    url: balancer.url,
+    nodes,
+    /** The key of a platform administrator whose rate is not what is tried. */
+    makeApiKey: async (): Promise<string> => {
+      const { client } = await signIn({ baseUrl: balancer.url, username: 'admin', password: adminPassword })
+      await client.updateSecuritySettings({ body: { api: { requests_per_minute_per_key: 10_000_000 } } })
+      const { secret } = await client.createApiKey({ body: { name: 'stand', role: 'platform_admin' } })
+      return secret
+    },
+    /** Lines of the replicas' logs that nothing in a fault excuses, with how often each was seen. */
+    unhandled: async (): Promise<Map<string, number>> => {
+      const found = new Map<string, number>()
+      for (const { replica } of nodes) {
+        const text = await readFile(replica.logFile, 'utf8').catch(() => '')
+        for (const line of text.split('\n')) {
+          const [fault] = unhandledKinds.exec(line) ?? []
+          if (fault) found.set(`${replica.name}: ${fault}`, (found.get(`${replica.name}: ${fault}`) ?? 0) + 1)
+        }
+      }
+      return found
+    },
+    remove,
+  }
+}
+
+/** What a program says that meets something nobody thought of; a database that is away is no such thing. */
+const unhandledKinds =
+  /unhandled|uncaught|(Type|Reference|Range|Syntax|Assertion)Error\b[^"\\]{0,80}|MaxListenersExceeded|current transaction is aborted|duplicate key[^"\\]{0,80}|deadlock detected/i
