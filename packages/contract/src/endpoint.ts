@@ -25,36 +25,46 @@ type Common = {
   status?: 200 | 201 | 202
   errors?: readonly ErrorCode[]
 }
+/** What only a read can have. */
+type Read = {
+  /** Its answer bears an ETag, and If-None-Match may be answered with 304. */
+  etag?: true
+  /** `Prefer: wait=N` holds it until there is something else to say than the client knows. */
+  waits?: true
+}
+type NoRead = { [K in keyof Read]?: never }
 
 /**
  * A write names its audit event. `records: 'refusals'` marks the high-volume reports of devices and gateways, whose
  * successes are data of their own and would drown the audit trail.
  */
 export type Endpoint =
-  | (Common & {
-      method: 'GET'
-      audit?: never
-      body?: never
-      records?: never
-      bodyLimit?: never
-      form?: never
-      stepUp?: never
-    })
-  | (Common & {
-      method: 'POST' | 'PUT' | 'DELETE'
-      audit: AuditKind
-      records?: 'refusals'
-      body?: TSchema
-      /** Bytes; 1 MiB unless said. */
-      bodyLimit?: number
-      /** Also takes the fields of its body as an HTML form. */
-      form?: true
-      /**
-       * Where the tenant asks for step-up: a body with these values needs a one-time code not older than 5 minutes.
-       * Empty means every body. Binds sessions; an API key has no person who could enter one.
-       */
-      stepUp?: Readonly<Record<string, string>>
-    })
+  | (Common &
+      Read & {
+        method: 'GET'
+        audit?: never
+        body?: never
+        records?: never
+        bodyLimit?: never
+        form?: never
+        stepUp?: never
+      })
+  | (Common &
+      NoRead & {
+        method: 'POST' | 'PUT' | 'DELETE'
+        audit: AuditKind
+        records?: 'refusals'
+        body?: TSchema
+        /** Bytes; 1 MiB unless said. */
+        bodyLimit?: number
+        /** Also takes the fields of its body as an HTML form. */
+        form?: true
+        /**
+         * Where the tenant asks for step-up: a body with these values needs a one-time code not older than 5 minutes.
+         * Empty means every body. Binds sessions; an API key has no person who could enter one.
+         */
+        stepUp?: Readonly<Record<string, string>>
+      })
 
 /** Parameters that the pipe itself reads: platform roles name a tenant; the deployment-wide secret a gateway too. */
 export const scopeParameters = (e: Endpoint): readonly ('tenant_id' | 'gateway_id')[] => {

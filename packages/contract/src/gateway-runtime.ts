@@ -9,6 +9,7 @@ export const gatewayPools = endpoint({
   path: '/v1/gateway/pools',
   summary: 'The gateways that the calling device may use, best first within each pool',
   access: { by: ['device'], permission: 'own' },
+  etag: true,
   response: Closed({
     pools: Type.Array(
       Closed({
@@ -40,6 +41,7 @@ export const unifiedPolicy = endpoint({
   summary:
     'What the gateway must enforce, signed (gateway-policy+jws): a snapshot, or with `since` what changed; Prefer: wait=N holds it until something does',
   access: { by: ['gateway'], permission: 'own' },
+  waits: true,
   query: Closed({ since: Type.Optional(Count) }),
   response: Closed({
     kind: OneOf(['snapshot', 'delta']),

@@ -21,6 +21,7 @@ export const openapiDocument = endpoint({
   path: '/v1/openapi.json',
   summary: 'This interface as OpenAPI 3.1',
   access: { by: ['session', 'api_key', 'device', 'gateway', 'enrollment_token'], permission: 'own' },
+  etag: true,
   response: Type.Object({
     openapi: Type.String(),
     info: Type.Unknown(),

@@ -198,17 +198,20 @@ const Delivered = {
 export const policyDigest = endpoint({
   method: 'GET',
   path: '/v1/policy/digest',
-  summary:
-    'The digest of the own policy; ETag, If-None-Match, and Prefer: wait=N (at most 55 s) hold it until it changes',
+  summary: 'The digest of the own policy; Prefer: wait=N with If-None-Match holds it until the policy changes',
   access: { by: ['device'], permission: 'own' },
+  etag: true,
+  waits: true,
   response: Closed({ ...Delivered, poll_seconds: Count }),
 })
 
 export const policyBundle = endpoint({
   method: 'GET',
   path: '/v1/policy/bundle',
-  summary: 'The own policy bundle, signed (policy-bundle+jws)',
+  summary: 'The own policy bundle, signed (policy-bundle+jws); Prefer: wait=N as for the digest',
   access: { by: ['device'], permission: 'own' },
+  etag: true,
+  waits: true,
   response: Closed({ ...Delivered, bundle: Type.String() }),
 })
 
@@ -217,6 +220,7 @@ export const gatewayPolicyBundle = endpoint({
   path: '/v1/gateway/runtime/policy-bundle',
   summary: "A device's current policy bundle, for its gateway",
   access: { by: ['gateway'], permission: 'own' },
+  etag: true,
   query: Closed({ device_id: Id('device') }),
   response: Closed({ ...Delivered, bundle: Type.String() }),
 })

@@ -50,6 +50,7 @@ export const trustAnchors = endpoint({
   path: '/v1/trust/anchors',
   summary: 'The current trust anchor set, signed (general JSON JWS, trust-set+jws)',
   access: { by: ['session', 'api_key', 'device'], permission: 'trust:read' },
+  etag: true,
   response: Signed,
 })
 
@@ -58,5 +59,6 @@ export const gatewayTrustAnchors = endpoint({
   path: '/v1/gateway/runtime/trust-anchors',
   summary: 'The current trust anchor set, for gateways',
   access: { by: ['gateway'], permission: 'own' },
+  etag: true,
   response: Signed,
 })

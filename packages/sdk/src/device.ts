@@ -31,7 +31,7 @@ export function openDevice(
   let policy: DevicePolicy | null = null
   /** When the bundle in force is to be asked for again though nothing says that it changed. */
   let refetchAt = new Date(0)
-  let pointer: { digest: string; etag: string | null; freshUntil: Date } | null = null
+  let pointer: { digest: string; freshUntil: Date } | null = null
   let pollSeconds = defaultPollSeconds
   restorePolicy()
 
@@ -91,9 +91,9 @@ export function openDevice(
     }
   }
 
-  async function noteFresh(seen: PolicyPointer, etag: string | null): Promise<void> {
+  async function noteFresh(seen: PolicyPointer): Promise<void> {
     const { digest, channel, version } = seen
-    pointer = { digest, etag, freshUntil: halfway(now(), seen.expiresAt) }
+    pointer = { digest, freshUntil: halfway(now(), seen.expiresAt) }
     if (policy?.digest === digest && (policy.channel !== channel || policy.version !== version))
       policy = { ...policy, channel, version }
     const { accepted } = state
@@ -104,7 +104,8 @@ export function openDevice(
   /** The etag to ask with; none when what we know must be confirmed in full, which ends an attempt to freeze us with 304. */
   function knownEtag(): string | undefined {
     if (!policy || now() >= policy.expiresAt || !pointer || now() >= pointer.freshUntil) return undefined
-    return (pointer.digest === policy.digest ? pointer.etag : state.policy?.etag) ?? undefined
+    // A digest is its own tag.
+    return `"${policy.digest}"`
   }
 
   /** Asks whether the own policy changed; `wait` is how many seconds the server may hold the answer (at most 55). */
@@ -115,7 +116,7 @@ export function openDevice(
     const { body } = reply
     const seen = await withTrust(() => verifyPointer(body, judge(), state.accepted ?? undefined), { signal })
     pollSeconds = body.poll_seconds
-    await noteFresh(seen, etagOf(reply))
+    await noteFresh(seen)
     return { changed: seen.digest !== policy?.digest || now() >= policy.expiresAt, pollSeconds }
   }
 
@@ -136,7 +137,7 @@ export function openDevice(
     const receivedAt = now()
     refetchAt = halfway(receivedAt, fetched.expiresAt)
     if (policy && fetched.digest === policy.digest && fetched.expiresAt <= policy.expiresAt) {
-      await noteFresh(seen, etagOf(reply))
+      await noteFresh(seen)
       return policy
     }
     const { digest, channel, version } = seen
@@ -152,7 +153,7 @@ export function openDevice(
         receivedAt: receivedAt.toISOString(),
       },
     })
-    await noteFresh(seen, etagOf(reply))
+    await noteFresh(seen)
     return fetched
   }
 

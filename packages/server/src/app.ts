@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { openapi } from '@holdfast/contract/openapi'
 import { sql } from 'kysely'
@@ -14,6 +15,7 @@ import { createHttp, type Handlers } from './http/serve.ts'
 import { createWarmReads } from './http/warm-reads.ts'
 import type { Job } from './jobs/runner.ts'
 import type { Log } from './kernel/log.ts'
+import { Representation } from './kernel/representation.ts'
 import { createChanges } from './memory/changes.ts'
 import { createFeed } from './memory/feed.ts'
 import { createAccess } from './modules/access/index.ts'
@@ -92,6 +94,7 @@ export function createApp({ config, secrets, databaseUrl, log, now = () => new D
 
   let isReady = false
   const description = Buffer.from(JSON.stringify(openapi()))
+  const descriptionTag = createHash('sha256').update(description).digest('base64url')
   const handlers: Handlers = {
     health: async () => ({ status: 'ok' }),
     ready: async ({ request }) =>
@@ -101,7 +104,7 @@ export function createApp({ config, secrets, databaseUrl, log, now = () => new D
             status: 503,
             headers: { 'retry-after': '1' },
           }),
-    openapiDocument: async () => new Answer<ReturnType<typeof openapi>>(description),
+    openapiDocument: () => new Representation<ReturnType<typeof openapi>>(descriptionTag, description),
     ...audit.handlers,
     ...tenancy.handlers,
     ...access.handlers,

@@ -1,4 +1,7 @@
-/** An answer that says more than its body: a status, headers, or bytes made once and sent as they are. */
+/**
+ * What a handler of the sign-in pages says beside its body: a status, the session's cookie, a redirect, a page. Reads
+ * with a tag return a Representation instead, and rules return rows.
+ */
 export class Answer<T> {
   readonly body: T | Buffer | null
   readonly status: number | undefined

@@ -12,12 +12,14 @@ import type { Actor, Principal } from '../kernel/actor.ts'
 import { AppError, fail } from '../kernel/app-error.ts'
 import { newUuid } from '../kernel/ids.ts'
 import type { Log } from '../kernel/log.ts'
+import { Representation } from '../kernel/representation.ts'
 import type { Admission, Admit } from './admit.ts'
 import { Answer } from './answer.ts'
 import { securityHeaders, sendError, toAppError, unauthorized } from './error-response.ts'
 import type { Idempotency } from './idempotency.ts'
 import { isForm, registerBodyReaders, unexpectedBody } from './read-body.ts'
 import { createQueryReader } from './read-query.ts'
+import { type Granted, goneSignal, type Hold, holdOf, isKnown, preferenceApplied } from './representation.ts'
 import { createValidator } from './validate.ts'
 
 declare module 'fastify' {
@@ -38,16 +40,28 @@ export type RequestFacts = {
   sourceIp: string
   requestId: string
   isForm: boolean
-  /** Settles when the client has gone; a waiting handler gives up then. */
+  /** Settles when the client has gone; what only its answer would need is given up then. */
   signal: AbortSignal
 }
+/** Where the contract says that an endpoint waits: what of that wish is granted, if it was made. */
+type Waiting<E extends Endpoint> = E extends { waits: true } ? { hold: Hold | undefined } : unknown
 export type Handlers = {
   [K in Operation]: (
-    call: Caller<Contract[K]> & Given<Contract[K]> & { request: RequestFacts },
+    call: Caller<Contract[K]> & Given<Contract[K]> & Waiting<Contract[K]> & { request: RequestFacts },
   ) => Result<Contract[K]> | Promise<Result<Contract[K]>>
 }
-type Result<E extends Endpoint> = Output<E> | Answer<Output<E>>
-type AnyHandler = (call: object) => unknown
+type Result<E extends Endpoint> = E extends { etag: true }
+  ? Representation<Output<E>>
+  : Output<E> | Representation<Output<E>> | Answer<Output<E>>
+type Call = {
+  actor: Actor | null
+  params: unknown
+  query: unknown
+  body: unknown
+  request: RequestFacts
+  hold: Granted | undefined
+}
+type AnyHandler = (call: Call) => unknown
 
 export type HttpDeps = {
   handlers: Handlers
@@ -91,7 +105,7 @@ export function createHttp(deps: HttpDeps): FastifyInstance {
   registerBodyReaders(http)
   for (const [name, endpoint] of operations) {
     http.route({
-      method: endpoint.method,
+      method: endpoint.method === 'GET' ? ['GET', 'HEAD'] : endpoint.method,
       url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
       schema: { response: { [endpoint.status ?? 200]: endpoint.response } },
       ...(endpoint.bodyLimit && { bodyLimit: endpoint.bodyLimit }),
@@ -126,13 +140,14 @@ function runEndpoint(deps: HttpDeps, name: Operation, endpoint: Endpoint) {
   const readQuery = createQueryReader(endpoint.query)
   const isRead = endpoint.method === 'GET'
 
-  const callOf = (request: FastifyRequest, reply: FastifyReply, admission: Admission) => {
+  const callOf = (request: FastifyRequest, reply: FastifyReply, admission: Admission): Call => {
     validateParams?.(request.params)
     const query = readQuery(admission.search)
     const body = endpoint.body ? (request.body === undefined ? {} : request.body) : unexpectedBody(request.body)
     validateBody?.(body)
     const { actor } = admission
-    return { actor, params: request.params, query, body, request: factsOf(request, reply, admission) }
+    const hold = endpoint.waits ? holdOf(request.raw, reply.raw) : undefined
+    return { actor, params: request.params, query, body, request: factsOf(request, reply, admission), hold }
   }
   async function change(request: FastifyRequest, reply: FastifyReply, admission: Admission): Promise<unknown> {
     if (admission.authenticateBody) await admission.authenticateBody(request)
@@ -140,10 +155,20 @@ function runEndpoint(deps: HttpDeps, name: Operation, endpoint: Endpoint) {
     if (call.actor && needsStepUp(endpoint, call.body)) await deps.requireStepUp(call.actor)
     return deps.idempotency.run(endpoint, request, call.actor, async () => handler(call))
   }
-  async function sendLater(reply: FastifyReply, admission: Admission, result: unknown): Promise<void> {
+  const finish = (request: FastifyRequest, reply: FastifyReply, result: unknown, hold?: Granted) => {
+    if (hold && !hold.isDeclined) reply.header('preference-applied', preferenceApplied(hold))
+    send(endpoint, request, reply, result)
+  }
+  async function finishLater(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    admission: Admission,
+    result: unknown,
+    hold?: Granted,
+  ): Promise<void> {
     const answer = await result
     await admission.recorded
-    send(endpoint, reply, answer)
+    finish(request, reply, answer, hold)
   }
 
   return {
@@ -162,9 +187,12 @@ function runEndpoint(deps: HttpDeps, name: Operation, endpoint: Endpoint) {
     },
     handler: (request: FastifyRequest, reply: FastifyReply): Promise<void> | undefined => {
       const admission = request.admission ?? fail('internal_error', 'unexpected server error')
-      const result = isRead ? handler(callOf(request, reply, admission)) : change(request, reply, admission)
-      if (result instanceof Promise || admission.recorded) return sendLater(reply, admission, result)
-      send(endpoint, reply, result)
+      if (!isRead) return finishLater(request, reply, admission, change(request, reply, admission))
+      const call = callOf(request, reply, admission)
+      const result = handler(call)
+      if (result instanceof Promise || admission.recorded)
+        return finishLater(request, reply, admission, result, call.hold)
+      finish(request, reply, result, call.hold)
       return undefined
     },
     /** Every refusal passes here, wherever it was made: a refused write is put on record, then answered. */
@@ -191,7 +219,15 @@ const needsStepUp = ({ stepUp }: Endpoint, body: unknown): boolean =>
 
 const json = 'application/json; charset=utf-8'
 
-function send(endpoint: Endpoint, reply: FastifyReply, result: unknown): void {
+/** Decides 304, and nothing else does. A HEAD is answered as its GET; Node leaves the body out. */
+function send(endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply, result: unknown): void {
+  if (result instanceof Representation) {
+    const { etag, content } = result
+    if (etag !== undefined) void reply.header('etag', etag)
+    if (isKnown(request.headers['if-none-match'], etag)) void reply.code(304).send()
+    else void reply.code(200).header('content-type', json).send(content)
+    return
+  }
   if (!(result instanceof Answer)) {
     void reply
       .code(endpoint.status ?? 200)
@@ -204,21 +240,17 @@ function send(endpoint: Endpoint, reply: FastifyReply, result: unknown): void {
   void reply.headers(result.headers).send(result.body ?? undefined)
 }
 
-function factsOf(request: FastifyRequest, reply: FastifyReply, admission: Admission): RequestFacts {
-  return {
-    headers: request.headers,
-    method: request.method,
-    path: admission.path,
-    sourceIp: admission.sourceIp,
-    requestId: request.id,
-    isForm: isForm(request),
-    get signal() {
-      const gone = new AbortController()
-      reply.raw.once('close', () => gone.abort())
-      return gone.signal
-    },
-  }
-}
+const factsOf = (request: FastifyRequest, reply: FastifyReply, admission: Admission): RequestFacts => ({
+  headers: request.headers,
+  method: request.method,
+  path: admission.path,
+  sourceIp: admission.sourceIp,
+  requestId: request.id,
+  isForm: isForm(request),
+  get signal() {
+    return goneSignal(reply.raw)
+  },
+})
 
 /** Without a valid credential every path is 401, known or not. */
 async function unknownRoute(deps: HttpDeps, request: FastifyRequest): Promise<AppError> {

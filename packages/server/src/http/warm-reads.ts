@@ -4,17 +4,15 @@ import type { Principal } from '../kernel/actor.ts'
 import { newUuid } from '../kernel/ids.ts'
 import type { Log } from '../kernel/log.ts'
 import { whenReady } from '../kernel/ready.ts'
-import type { Answer } from './answer.ts'
+import type { Representation } from '../kernel/representation.ts'
 import { tokenOf, type Verifiers } from './authenticate.ts'
 import { challenge, errorBody, securityHeaders, toAppError, unauthorized } from './error-response.ts'
+import { isKnown } from './representation.ts'
 import { sourceIp } from './source-ip.ts'
 
 type Device = Extract<Principal, { kind: 'device' }>
-/** A read of the calling device, by its exact path. Both do what the handlers of their endpoints do. */
-export type WarmReads = Record<
-  string,
-  (device: Device, ifNoneMatch: string | undefined) => Answer<unknown> | Promise<Answer<unknown>>
->
+/** A read of the calling device, by its exact path. Both are what the handlers of their endpoints use. */
+export type WarmReads = Record<string, (device: Device) => Representation<object> | Promise<Representation<object>>>
 export type WarmDeps = {
   reads: WarmReads
   verifyDevice: Verifiers['device']
@@ -52,7 +50,7 @@ export function createWarmReads({ reads, verifyDevice, trustedProxies, log }: Wa
     }
     const answer = (principal: Principal | undefined) => {
       if (principal?.kind !== 'device') throw unauthorized()
-      return whenReady(read(principal, headers['if-none-match']), (a) => sendAnswer(response, a))
+      return whenReady(read(principal), (r) => sendRepresentation(response, r, headers['if-none-match']))
     }
     try {
       const sent = whenReady(verifyDevice(token, incoming), answer)
@@ -64,16 +62,20 @@ export function createWarmReads({ reads, verifyDevice, trustedProxies, log }: Wa
   }
 }
 
-function sendAnswer(response: ServerResponse, { status = 200, headers, body }: Answer<unknown>): void {
+function sendRepresentation(
+  response: ServerResponse,
+  { etag, content }: Representation<object>,
+  ifNoneMatch: string | undefined,
+): void {
   const lines = [...fixed, 'x-request-id', newUuid()]
-  for (const name in headers) lines.push(name, headers[name]!)
-  if (body === null) {
-    response.writeHead(status, lines).end()
+  if (etag !== undefined) lines.push('etag', etag)
+  if (isKnown(ifNoneMatch, etag)) {
+    response.writeHead(304, lines).end()
     return
   }
-  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body))
-  lines.push('content-length', String(bytes.length))
-  response.writeHead(status, lines).end(bytes)
+  const bytes = Buffer.isBuffer(content) ? content : Buffer.from(JSON.stringify(content))
+  lines.push('content-type', 'application/json; charset=utf-8', 'content-length', String(bytes.length))
+  response.writeHead(200, lines).end(bytes)
 }
 
 function sendRefusal(response: ServerResponse, thrown: unknown, log: Pick<Log, 'error'>): void {

@@ -1,13 +1,12 @@
 import type { SecuritySettings } from '@holdfast/contract/settings'
 import type { Database } from '../../db/database.ts'
-import type { RequestFacts } from '../../http/serve.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { isWithin } from '../../kernel/cidr.ts'
 import { newUuid } from '../../kernel/ids.ts'
 import type { Applicant, Outcome } from './batch.ts'
 import type { Issue, Issued } from './credential.ts'
-import { type ReadKey, unauthorized } from './proven-key.ts'
+import { type Presented, type ReadKey, unauthorized } from './proven-key.ts'
 import { findToken } from './tokens.queries.ts'
 
 export type EnrollInput = {
@@ -45,10 +44,10 @@ export const createEnroll =
     join: (tenant: TenantId, applicant: Applicant) => Promise<Outcome>
     now: () => Date
   }) =>
-  async (actor: Actor, token: string, input: EnrollInput, request: RequestFacts): Promise<Enrolled> => {
+  async (actor: Actor, presented: Presented, input: EnrollInput): Promise<Enrolled> => {
     const tenant = actor.tenantId
     const rules = (await settings(tenant)).devices
-    const key = readKey(request.headers.dpop, input.public_key, 'public_key', token, request)
+    const key = readKey(presented, input.public_key, 'public_key')
     if (!key && rules.require_device_key)
       failField(
         'DPoP',
@@ -60,7 +59,7 @@ export const createEnroll =
     if (terms.kind === 'bootstrap') fail('forbidden', 'a bootstrap token can not enroll a device')
     if (terms.platforms.length > 0 && !terms.platforms.includes(input.device.platform))
       fail('forbidden', `this enrollment token is for ${terms.platforms.join(', ')}`)
-    if (terms.allowed_cidrs.length > 0 && !isWithin(request.sourceIp, terms.allowed_cidrs))
+    if (terms.allowed_cidrs.length > 0 && !isWithin(presented.sourceIp, terms.allowed_cidrs))
       fail('forbidden', 'this enrollment token can not be used from this address')
 
     const at = now()

@@ -12,7 +12,7 @@ import type { Trust } from '../trust/index.ts'
 import { createBatches } from './batch.ts'
 import { createIssuer } from './credential.ts'
 import { createEnroll, type Enrolled } from './enroll.ts'
-import { createKeyReader } from './proven-key.ts'
+import { createKeyReader, type Presented } from './proven-key.ts'
 import { createRenew } from './renew.ts'
 import { selectTokens } from './tokens.queries.ts'
 import { createTokens, type TokenRow } from './tokens.ts'
@@ -78,17 +78,22 @@ export function createEnrollment(deps: {
     enroll: async ({ actor, body, request }) => {
       const { enrollment_token, ...input } = body
       const token = bearerOf(request) ?? enrollment_token ?? fail('unauthorized', 'missing or invalid credentials')
-      return answer(actor.tenantId, await enroll(actor, token, input, request))
+      return answer(actor.tenantId, await enroll(actor, presentedIn(request, token, 'dpop'), input))
     },
     renewCredential: async ({ actor, body, request }) => {
       const token = bearerOf(request) ?? fail('unauthorized', 'missing or invalid credentials')
-      return answer(actor.tenantId, await renew(actor, token, body, request))
+      return answer(actor.tenantId, await renew(actor, presentedIn(request, token, 'dpop-new-key'), body))
     },
   } satisfies Partial<Handlers>
 
   return { handlers, verifyEnrollmentToken: tokens.verify }
 }
 
+const presentedIn = (
+  { headers, method, path, sourceIp }: RequestFacts,
+  token: string,
+  proof: 'dpop' | 'dpop-new-key',
+): Presented => ({ token, proof: headers[proof], method, path, sourceIp })
 const bearerOf = (request: RequestFacts) => request.headers.authorization?.split(' ')[1]
 
 function viewToken(t: TokenRow, at: Date): Output<Contract['getToken']> {

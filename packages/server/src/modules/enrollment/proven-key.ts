@@ -1,5 +1,4 @@
 import { CryptoError, type PublicJwk, parsePublicJwk, proofKey, thumbprint, verifyProof } from '@holdfast/crypto'
-import type { RequestFacts } from '../../http/serve.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { proofSeconds } from '../devices/index.ts'
 
@@ -10,25 +9,22 @@ export type ProvenKey = {
   proof: Buffer
 }
 
+/** How a token was presented: enough to check the proof that came with it. */
+export type Presented = { token: string; proof: unknown; method: string; path: string; sourceIp: string }
+
 export const unauthorized = () => fail('unauthorized', 'missing or invalid credentials')
 
 /** Reads the key that a DPoP header proves over a token. Anything wrong with the proof is the same 401. */
 export const createKeyReader =
   ({ publicUrl, now }: { publicUrl: string; now: () => Date }) =>
-  (
-    header: unknown,
-    given: object | undefined,
-    field: string,
-    token: string,
-    request: RequestFacts,
-  ): ProvenKey | null => {
+  ({ token, proof: header, method, path }: Presented, given: object | undefined, field: string): ProvenKey | null => {
     if (header === undefined) return null
     if (typeof header !== 'string') return unauthorized()
     try {
       const proof = verifyProof({
         proofs: header,
-        method: request.method,
-        url: publicUrl + request.path,
+        method,
+        url: publicUrl + path,
         accessToken: token,
         now: now(),
         maxAgeSeconds: proofSeconds,

@@ -1,6 +1,5 @@
 import { peekDeviceCredential } from '@holdfast/crypto'
 import type { Database } from '../../db/database.ts'
-import type { RequestFacts } from '../../http/serve.ts'
 import type { Actor } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { encodeId } from '../../kernel/ids.ts'
@@ -9,7 +8,7 @@ import type { Audit } from '../audit/index.ts'
 import { proofSeconds, rememberProofs } from '../devices/index.ts'
 import type { Issue } from './credential.ts'
 import type { Enrolled } from './enroll.ts'
-import { type ReadKey, unauthorized } from './proven-key.ts'
+import { type Presented, type ReadKey, unauthorized } from './proven-key.ts'
 import * as queries from './renew.queries.ts'
 
 export type RenewInput = {
@@ -42,16 +41,16 @@ export const createRenew =
     readKey: ReadKey
     now: () => Date
   }) =>
-  async (actor: Actor, token: string, input: RenewInput, request: RequestFacts): Promise<Enrolled> => {
+  async (actor: Actor, presented: Presented, input: RenewInput): Promise<Enrolled> => {
     const tenant = actor.tenantId
     const deviceId = actor.principal.id
-    const newKey = readKey(request.headers['dpop-new-key'], input.new_public_key, 'new_public_key', token, request)
+    const newKey = readKey(presented, input.new_public_key, 'new_public_key')
     if (input.new_public_key && !newKey)
       failField('new_public_key', 'prove it with a DPoP proof in the header DPoP-New-Key')
-    const presented = peekDeviceCredential(token).claims
+    const { gen } = peekDeviceCredential(presented.token).claims
     const before = await db.inTenant(tenant, (tx) => queries.findForRenewal(tx, tenant, deviceId))
     if (!before) return unauthorized()
-    const repeated = presented.gen < before.generation
+    const repeated = gen < before.generation
     const jkt = newKey?.jkt ?? before.jkt
     const generation = repeated ? before.generation : before.generation + 1
     const at = now()

@@ -1,9 +1,9 @@
 import { signJws } from '@holdfast/crypto'
 import type { Database } from '../../db/database.ts'
-import { Answer } from '../../http/answer.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import { whenReady } from '../../kernel/ready.ts'
+import { Representation } from '../../kernel/representation.ts'
 import type { Feed } from '../../memory/feed.ts'
 import type { FleetDevice } from '../devices/index.ts'
 import type { Trust } from '../trust/index.ts'
@@ -28,9 +28,8 @@ type Made = {
   seq: number
   renewAt: number
   delivered: Delivered
-  digest: Answer<DigestBody>
-  unchanged: Answer<DigestBody>
-  bundle: Answer<BundleBody> | undefined
+  digest: Representation<DigestBody>
+  bundle: Representation<BundleBody> | undefined
   bundleRenewAt: number
 }
 
@@ -65,14 +64,15 @@ export function createDelivery({
       exp: Math.floor((at + pointerLifetime) / 1000),
     })
     const poll_seconds = variant.content.settings.poll_seconds ?? defaultPollSeconds
-    const headers = { etag: `"${variant.digest}"`, 'content-type': 'application/json; charset=utf-8' }
     const before = made.get(variant)
     const next: Made = {
       seq,
       renewAt: at + pointerLifetime / 2,
       delivered: { ...delivered, pointer },
-      digest: new Answer<DigestBody>(Buffer.from(JSON.stringify({ ...delivered, poll_seconds, pointer })), { headers }),
-      unchanged: before?.unchanged ?? new Answer<DigestBody>(null, { status: 304, headers: { etag: headers.etag } }),
+      digest: new Representation<DigestBody>(
+        variant.digest,
+        Buffer.from(JSON.stringify({ ...delivered, poll_seconds, pointer })),
+      ),
       bundle: undefined,
       bundleRenewAt: before?.bundleRenewAt ?? 0,
     }
@@ -122,11 +122,14 @@ export function createDelivery({
     return work
   }
 
-  async function renewBundle(tenant: TenantId, variant: Variant, m: Made): Promise<Answer<BundleBody>> {
+  /**
+   * Its tag names all that it says. One that was signed anew has another: who asks conditionally must not keep the old
+   * one until its end.
+   */
+  async function renewBundle(tenant: TenantId, variant: Variant, m: Made): Promise<Representation<BundleBody>> {
     const { bundle, expires_at } = await sharedBundle(tenant, variant)
-    m.bundle = new Answer<BundleBody>(Buffer.from(JSON.stringify({ ...m.delivered, bundle })), {
-      headers: m.digest.headers,
-    })
+    const tag = `${variant.digest}.${variant.channel}-${variant.version}.${Math.floor(expires_at.getTime() / 1000).toString(36)}`
+    m.bundle = new Representation<BundleBody>(tag, Buffer.from(JSON.stringify({ ...m.delivered, bundle })))
     m.bundleRenewAt = expires_at.getTime() - bundleLifetime / 2
     return m.bundle
   }
@@ -137,10 +140,8 @@ export function createDelivery({
   /** Warm calls are synchronous. */
   return {
     variantOf,
-    digest: (device: FleetDevice, ifNoneMatch: string | undefined) =>
-      whenReady(variantOf(device), (variant) =>
-        whenReady(deliver(device, variant), (m) => (ifNoneMatch === m.digest.headers.etag ? m.unchanged : m.digest)),
-      ),
+    digest: (device: FleetDevice) =>
+      whenReady(variantOf(device), (variant) => whenReady(deliver(device, variant), (m) => m.digest)),
     bundle: (device: FleetDevice) =>
       whenReady(variantOf(device), (variant) =>
         whenReady(deliver(device, variant), (m) =>

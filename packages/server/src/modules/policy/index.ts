@@ -1,11 +1,13 @@
 import { diffPolicies, evaluateChecks } from '@holdfast/policy'
 import { background, type Database } from '../../db/database.ts'
 import { orderOf, type Pager } from '../../db/page.ts'
+import type { Hold } from '../../http/representation.ts'
 import type { Handlers } from '../../http/serve.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import { fail } from '../../kernel/app-error.ts'
+import { fail, unauthorized } from '../../kernel/app-error.ts'
 import { decodeId, encodeId } from '../../kernel/ids.ts'
 import { whenReady } from '../../kernel/ready.ts'
+import type { Representation } from '../../kernel/representation.ts'
 import type { Change, Changes } from '../../memory/changes.ts'
 import type { Feed } from '../../memory/feed.ts'
 import type { Audit } from '../audit/index.ts'
@@ -27,7 +29,6 @@ export type { TenantPolicy, Variant } from './tenant-policy.ts'
 
 type Caller = { tenantId: TenantId; id: string }
 
-const maxWaitSeconds = 55
 const maxWaiters = 50_000
 
 export function createPolicy(deps: {
@@ -76,17 +77,21 @@ export function createPolicy(deps: {
   }
   const deviceOf = (tenant: TenantId, id: string): FleetDevice | Promise<FleetDevice> =>
     whenReady(fleet.device(tenant, id), (device) => device ?? fail('not_found', 'no such device'))
-  const digestOf = ({ tenantId, id }: Caller, ifNoneMatch: string | undefined) =>
-    whenReady(deviceOf(tenantId, id), (device) => delivery.digest(device, ifNoneMatch))
+  const digestOf = ({ tenantId, id }: Caller) => whenReady(deviceOf(tenantId, id), delivery.digest)
   const bundleOf = ({ tenantId, id }: Caller) => whenReady(deviceOf(tenantId, id), delivery.bundle)
 
-  /** The answer once the device's digest is another, or when the time is over. */
-  async function heldDigest({ tenantId, id }: Caller, ifNoneMatch: string, seconds: number, signal: AbortSignal) {
-    await waiters.wait(tenantId, id, ifNoneMatch.slice(1, -1), seconds, signal)
+  /** Of what the device has: that which follows it, or the same again when the time is over. */
+  async function next<T>(
+    { tenantId, id }: Caller,
+    had: Representation<T>,
+    hold: Hold,
+    make: (device: FleetDevice) => Representation<T> | Promise<Representation<T>>,
+  ): Promise<Representation<T>> {
+    if (waiters.count() >= maxWaiters) hold.decline()
+    else await waiters.wait(tenantId, id, digestIn(had), hold.seconds, hold.signal)
     const after = await deviceOf(tenantId, id)
-    if (after.status === 'revoked' || after.status === 'suspended')
-      fail('unauthorized', 'missing or invalid credentials')
-    return delivery.digest(after, ifNoneMatch)
+    if (after.status === 'revoked' || after.status === 'suspended') unauthorized()
+    return make(after)
   }
 
   const handlers = {
@@ -161,14 +166,10 @@ export function createPolicy(deps: {
         posture_verdict: posture.verdict,
       }
     },
-    policyDigest: ({ actor, request }) => {
-      const ifNoneMatch = request.headers['if-none-match']
-      const wait = waitSeconds(request.headers.prefer)
-      return whenReady(digestOf(actor.principal, ifNoneMatch), (answer) =>
-        answer.status === 304 && wait > 0 ? heldDigest(actor.principal, ifNoneMatch!, wait, request.signal) : answer,
-      )
-    },
-    policyBundle: ({ actor }) => bundleOf(actor.principal),
+    policyDigest: ({ actor: { principal }, hold }) =>
+      whenReady(digestOf(principal), (r) => (hold?.knows(r) ? next(principal, r, hold, delivery.digest) : r)),
+    policyBundle: ({ actor: { principal }, hold }) =>
+      whenReady(bundleOf(principal), (r) => (hold?.knows(r) ? next(principal, r, hold, delivery.bundle) : r)),
   } satisfies Partial<Handlers>
 
   const rulesUsing = async (tenant: TenantId, kind: 'groups' | 'pools', id: string): Promise<string[]> => {
@@ -244,8 +245,5 @@ export function createPolicy(deps: {
 }
 export type Policy = ReturnType<typeof createPolicy>
 
-/** `Prefer: wait=N` (RFC 7240 §4.3), at most 55 seconds. */
-export function waitSeconds(prefer: string | string[] | undefined): number {
-  const [, seconds] = /(?:^|[,;]\s*)wait=(\d{1,4})(?:$|[\s,;])/.exec(String(prefer ?? '')) ?? []
-  return seconds === undefined ? 0 : Math.min(Number(seconds), maxWaitSeconds)
-}
+/** The digest that the tag of a digest or bundle begins with. */
+const digestIn = ({ etag }: Representation<unknown>): string => /sha256:[0-9a-f]{64}/.exec(etag ?? '')?.[0] ?? ''

@@ -1,9 +1,9 @@
 import { certificateInfo, type Kek, type Purpose, type Signer, type VerificationKey } from '@holdfast/crypto'
 import type { Database } from '../../db/database.ts'
-import { Answer } from '../../http/answer.ts'
 import type { Handlers } from '../../http/serve.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { encodeId } from '../../kernel/ids.ts'
+import { Representation } from '../../kernel/representation.ts'
 import type { Changes } from '../../memory/changes.ts'
 import { everything } from '../../memory/changes.ts'
 import type { Feed } from '../../memory/feed.ts'
@@ -11,7 +11,7 @@ import { type Keyring, makeFirstKeys, openKeyring } from './keys.ts'
 import * as queries from './trust.queries.ts'
 import { type SignedTrustSet, signTrustSet } from './trust-set.ts'
 
-type Trusted = { keyring: Keyring; set: SignedTrustSet; answer: Answer<SignedTrustSet> }
+type Trusted = { keyring: Keyring; set: SignedTrustSet; representation: Representation<SignedTrustSet> }
 
 export function createTrust({
   db,
@@ -40,9 +40,8 @@ export function createTrust({
     const current = newest?.document as SignedTrustSet | undefined
     const set =
       current && now() < new Date(current.refresh_after) ? current : await issue(tenant, keyring, newest?.version ?? 0)
-    const etag = `"ta-${set.version}"`
-    const answer = new Answer<SignedTrustSet>(Buffer.from(JSON.stringify(set)), { headers: { etag } })
-    return { keyring, set, answer }
+    const representation = new Representation<SignedTrustSet>(`ta-${set.version}`, Buffer.from(JSON.stringify(set)))
+    return { keyring, set, representation }
   }
 
   /** The next version; where another replica was faster, its set. */
@@ -76,17 +75,10 @@ export function createTrust({
     return loading
   }
 
-  const answerFor = async (tenant: TenantId, ifNoneMatch: string | undefined) => {
-    const { answer } = await trusted(tenant)
-    return ifNoneMatch === answer.headers.etag
-      ? new Answer<SignedTrustSet>(null, { status: 304, headers: answer.headers })
-      : answer
-  }
-
   return {
     handlers: {
-      trustAnchors: ({ actor, request }) => answerFor(actor.tenantId, request.headers['if-none-match']),
-      gatewayTrustAnchors: ({ actor, request }) => answerFor(actor.tenantId, request.headers['if-none-match']),
+      trustAnchors: async ({ actor }) => (await trusted(actor.tenantId)).representation,
+      gatewayTrustAnchors: async ({ actor }) => (await trusted(actor.tenantId)).representation,
     } satisfies Partial<Handlers>,
     /** Makes the first keys, certificates and trust set of a tenant; once. */
     provision: async (tenant: TenantId): Promise<void> => {

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { Output } from '@holdfast/contract'
 import type { gatewayPools } from '@holdfast/contract/gateway-runtime'
-import { Answer } from '../../../http/answer.ts'
 import type { Actor, Principal, TenantId } from '../../../kernel/actor.ts'
 import { unauthorized } from '../../../kernel/app-error.ts'
 import { BoundedMap } from '../../../kernel/bounded-map.ts'
 import { encodeId } from '../../../kernel/ids.ts'
+import { Representation } from '../../../kernel/representation.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { GatewayRow } from '../registry/gateways.queries.ts'
 import type { PoolRow } from '../registry/pools.queries.ts'
@@ -16,7 +16,7 @@ import { poolsOf } from './pools-of-variant.ts'
 
 type View = Output<typeof gatewayPools>
 type DeviceActor = Actor<Extract<Principal, { kind: 'device' }>>
-type Made = { directory: Directory; revision: number; madeAtMs: number; digest: string; bytes: Buffer }
+type Made = { directory: Directory; revision: number; madeAtMs: number; representation: Representation<View> }
 
 const ttlSeconds = 60
 /** Time alone turns healthy into degraded, so what was made is good for this long only. */
@@ -46,7 +46,7 @@ export function createDirectory({
   }
 
   return {
-    answer: async (actor: DeviceActor, ifNoneMatch: string | undefined): Promise<Answer<View>> => {
+    read: async (actor: DeviceActor): Promise<Representation<View>> => {
       const tenant = actor.tenantId
       const directory = await registry.of(tenant)
       const { byGateway, revision } = await activity.of(tenant)
@@ -61,26 +61,20 @@ export function createDirectory({
         Math.abs(atMs - view.madeAtMs) >= remakeMs
       ) {
         const body = pools.map((pool) => viewPool(pool, directory.gatewaysOf(pool.pool_id), byGateway, atMs))
-        view = { directory, revision, madeAtMs: atMs, ...bytesOf(body) }
+        view = { directory, revision, madeAtMs: atMs, representation: representationOf(body) }
         made.set(key, view)
       }
-      const etag = `"${view.digest}"`
-      if (matches(ifNoneMatch, etag)) return new Answer<View>(null, { status: 304, headers: { etag } })
-      return new Answer<View>(view.bytes, { headers: { etag } })
+      return view.representation
     },
   }
 }
 export type DirectoryReads = ReturnType<typeof createDirectory>
 
-function bytesOf(pools: View['pools']): { digest: string; bytes: Buffer } {
+function representationOf(pools: View['pools']): Representation<View> {
   const digest = `sha256:${createHash('sha256').update(JSON.stringify(pools)).digest('hex')}`
   const body: View = { pools, digest, ttl_seconds: ttlSeconds }
-  return { digest, bytes: Buffer.from(JSON.stringify(body)) }
+  return new Representation<View>(digest, Buffer.from(JSON.stringify(body)))
 }
-
-/** RFC 9110 §13.1.2: weak comparison, a list, or `*`. */
-const matches = (ifNoneMatch: string | undefined, etag: string): boolean =>
-  ifNoneMatch?.split(',').some((t) => ['*', etag].includes(t.trim().replace(/^W\//, ''))) ?? false
 
 export function viewPool(
   pool: PoolRow,

@@ -1,6 +1,5 @@
 import type { Handlers } from '../../../http/serve.ts'
 import { idOf, missing } from '../../../kernel/ids.ts'
-import { waitSeconds } from '../../policy/index.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { DirectoryReads } from './directory.ts'
 import type { UnifiedPolicy } from './unified-policy.ts'
@@ -13,9 +12,8 @@ export const pullHandlers = ({
   unified,
 }: Pick<GatewaysDeps, 'fleet' | 'policy'> & { directory: DirectoryReads; unified: UnifiedPolicy }) =>
   ({
-    gatewayPools: ({ actor, request }) => directory.answer(actor, request.headers['if-none-match']),
-    unifiedPolicy: ({ actor, query, request }) =>
-      unified.answer(actor, query.since, waitSeconds(request.headers.prefer) * 1000, () => request.signal),
+    gatewayPools: ({ actor }) => directory.read(actor),
+    unifiedPolicy: ({ actor, query, hold }) => unified.answer(actor, query.since, hold),
     gatewayPolicyBundle: async ({ actor, query }) =>
       policy.bundleFor((await fleet.device(actor.tenantId, idOf('device', query.device_id))) ?? missing('device')),
   }) satisfies Partial<Handlers>

@@ -1,10 +1,11 @@
 import type { Output } from '@holdfast/contract'
 import type { unifiedPolicy } from '@holdfast/contract/gateway-runtime'
 import { signJws } from '@holdfast/crypto'
-import { Answer } from '../../../http/answer.ts'
+import type { Hold } from '../../../http/representation.ts'
 import type { Actor, Principal, TenantId } from '../../../kernel/actor.ts'
 import { unauthorized } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
+import { Representation } from '../../../kernel/representation.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { GatewayRow } from '../registry/gateways.queries.ts'
 import type { Registry } from '../registry/registry.ts'
@@ -114,7 +115,7 @@ export function createUnifiedPolicy({
     return made
   }
 
-  async function answer(gateway: GatewayRow, tenant: TenantId, span: Span): Promise<Answer<View>> {
+  async function answer(gateway: GatewayRow, tenant: TenantId, span: Span): Promise<Representation<View>> {
     const { bytes } = await sharedContent(tenant, gateway.pool_id, span)
     const named = {
       schema: 'holdfast.gateway-policy/1',
@@ -130,24 +131,24 @@ export function createUnifiedPolicy({
       policy,
       poll_seconds: pollSeconds,
     }
-    return new Answer<View>(Buffer.from(JSON.stringify(view)))
+    return new Representation<View>(undefined, Buffer.from(JSON.stringify(view)))
   }
 
   return {
     /**
-     * `since`: the sequence number that the gateway has. With `waitMs` the request is held until something concerns
+     * `since`: the sequence number that the gateway has. With `hold` the request is held until something concerns
      * the gateway; at its end an empty delta gives the gateway a new `expires_at`.
      */
     answer: async (
       actor: GatewayActor,
       since: number | undefined,
-      waitMs: number,
-      signalOf: () => AbortSignal,
-    ): Promise<Answer<View>> => {
+      hold: Hold | undefined,
+    ): Promise<Representation<View>> => {
       const tenant = actor.tenantId
-      const deadline = performance.now() + waitMs
-      const ticket = since !== undefined && waitMs > 0 ? waiters.enter(tenant, actor.principal.id) : undefined
-      const signal = ticket && signalOf()
+      const deadline = performance.now() + (hold?.seconds ?? 0) * 1000
+      const ticket = since !== undefined && hold ? waiters.enter(tenant, actor.principal.id) : undefined
+      if (!ticket) hold?.decline()
+      const signal = ticket && hold?.signal
       try {
         for (;;) {
           const seq = await currentSeq(tenant, Math.max(since ?? 0, waiters.newestOf(tenant)))

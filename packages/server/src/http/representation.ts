@@ -1,0 +1,69 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Representation } from '../kernel/representation.ts'
+
+/** One tag of a list (RFC 9110 §8.8.3), weak or strong, at the place where the last one ended. */
+const nextTag = /[\s,]*(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")\s*(?=,|$)/y
+
+/**
+ * Whether a client already has what bears this tag (RFC 9110 §13.1.2). Tags are compared weakly, since a proxy that
+ * compresses weakens them; a list and `*` are taken.
+ */
+export function isKnown(ifNoneMatch: string | undefined, etag: string | undefined): boolean {
+  if (ifNoneMatch === undefined || etag === undefined) return false
+  if (ifNoneMatch === etag || ifNoneMatch.trim() === '*') return true
+  nextTag.lastIndex = 0
+  for (let found = nextTag.exec(ifNoneMatch); found; found = nextTag.exec(ifNoneMatch))
+    if (found[1] === etag) return true
+  return false
+}
+
+/** A wish to be answered only when there is something new, as far as it is granted. */
+export type Hold = {
+  readonly seconds: number
+  /** Settles when the client has gone; whoever waits gives up then. */
+  readonly signal: AbortSignal
+  /** Whether this is what the client has. */
+  knows: (r: Representation<unknown>) => boolean
+  /** There is no room to wait: the answer then does not claim that the preference was applied. */
+  decline: () => void
+}
+export type Granted = Hold & { readonly isDeclined: boolean }
+
+/** Seconds for which a request may be held; a connection that ends with its answer is held more briefly. */
+const longest = { keptAlive: 300, closing: 55 }
+const waitPreference = /(?:^|,)\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:[,;]|$)/i
+
+/** `Prefer: wait=N` (RFC 7240 §4.3) of a GET. */
+export function holdOf(request: IncomingMessage, response: ServerResponse): Granted | undefined {
+  const { method, headers, httpVersion } = request
+  if (headers.prefer === undefined || method !== 'GET') return undefined
+  const [, asked = '0'] = waitPreference.exec(String(headers.prefer)) ?? []
+  const keptAlive = httpVersion !== '1.0' && !/\bclose\b/i.test(headers.connection ?? '')
+  const seconds = Math.min(Number(asked), keptAlive ? longest.keptAlive : longest.closing)
+  if (seconds === 0) return undefined
+  let isDeclined = false
+  return {
+    seconds,
+    get signal() {
+      return goneSignal(response)
+    },
+    knows: ({ etag }) => isKnown(headers['if-none-match'], etag),
+    decline: () => {
+      isDeclined = true
+    },
+    get isDeclined() {
+      return isDeclined
+    },
+  }
+}
+
+/** Settles when the client has gone. */
+export function goneSignal(response: ServerResponse): AbortSignal {
+  const gone = new AbortController()
+  if (response.closed) gone.abort()
+  else response.once('close', () => gone.abort())
+  return gone.signal
+}
+
+/** What stands in the answer's header when the wish was granted. */
+export const preferenceApplied = ({ seconds }: Hold): string => `wait=${seconds}`

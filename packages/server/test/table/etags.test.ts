@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Endpoint, operations } from '@holdfast/contract'
+import { startKit } from '../kit.ts'
+import { type Caller, call, createWorld, fill, type World } from '../world.ts'
+
+const reads = operations.filter(([, e]) => e.method === 'GET')
+const tagged = reads.filter(([, e]) => e.etag)
+
+const pathOf = (e: Endpoint, { own }: World): string => fill(e.path, own.ids)
+const queryOf = (name: string, { own }: World) =>
+  name === 'gatewayPolicyBundle' ? `?device_id=${own.ids.device_id}` : ''
+const callerOf = (e: Endpoint, { callers }: World): Caller | null => {
+  const { by } = e.access
+  const kind = (['api_key', 'device', 'gateway', 'session'] as const).find((k) => by !== 'anyone' && by.includes(k))
+  return kind ? callers[kind] : null
+}
+const withHeaders =
+  (caller: Caller | null, more: Record<string, string>): Caller =>
+  (method, url) => ({ ...caller?.(method, url), ...more })
+
+test('every read with an ETag × {none, exact, weak, list, *, other} × GET, HEAD', async (t) => {
+  const kit = await startKit(t)
+  const world = await createWorld(kit)
+  const wrong: string[] = []
+  for (const [name, e] of tagged) {
+    const path = pathOf(e, world)
+    const ask = (method: string, more: Record<string, string>) =>
+      call(kit, { method, path }, withHeaders(callerOf(e, world), more), undefined, queryOf(name, world))
+    const etag = String((await ask('GET', {})).headers.etag)
+    if (!/^"[^"]+"$/.test(etag)) wrong.push(`${name}: ETag: ${etag}`)
+    const table: readonly (readonly [what: string, ifNoneMatch: string | undefined, known: boolean])[] = [
+      ['none', undefined, false],
+      ['exact', etag, true],
+      ['weak', `W/${etag}`, true],
+      ['list', `"a,b" , W/"x",${etag}`, true],
+      ['*', '*', true],
+      ['other', '"other"', false],
+      ['a list of others', `"${etag.slice(1, -1)}x", W/"other"`, false],
+      ['no tag', etag.slice(1, -1), false],
+      ['garbage before it', `x${etag}`, false],
+    ]
+    // A preference takes a request past the reads in front of the router: both ways answer alike.
+    for (const way of [{}, { prefer: 'respond-async' }] as Record<string, string>[])
+      for (const method of ['GET', 'HEAD'])
+        for (const [what, ifNoneMatch, known] of table) {
+          const answer = await ask(method, {
+            ...way,
+            ...(ifNoneMatch !== undefined && { 'if-none-match': ifNoneMatch }),
+          })
+          const { status, headers, text } = answer
+          const hasBody = method === 'GET' && !known
+          const fits =
+            status === (known ? 304 : 200) &&
+            headers.etag === etag &&
+            headers['x-request-id'] !== undefined &&
+            headers['cache-control'] === 'no-store' &&
+            (text !== '') === hasBody &&
+            (known || headers['content-type'] === 'application/json; charset=utf-8')
+          if (!fits) wrong.push(`${name} ${method} ${what}: ${status} ${JSON.stringify(headers)} ${text.slice(0, 80)}`)
+        }
+  }
+  assert.ok(tagged.length >= 7)
+  assert.deepEqual(wrong, [])
+})
+
+test('HEAD is answered as its GET, without the body: every read, known and refused', async (t) => {
+  const kit = await startKit(t)
+  const world = await createWorld(kit)
+  const wrong: string[] = []
+  for (const [name, e] of reads)
+    for (const caller of [callerOf(e, world), null]) {
+      const ask = (method: string) =>
+        call(kit, { method, path: pathOf(e, world) }, caller, undefined, queryOf(name, world))
+      const [get, head] = [await ask('GET'), await ask('HEAD')]
+      const same = ['content-type', 'etag', 'www-authenticate'].every((h) => head.headers[h] === get.headers[h])
+      if (head.status !== get.status || head.text !== '' || !same)
+        wrong.push(`${name}: GET ${get.status}, HEAD ${head.status} ${JSON.stringify(head.headers)}`)
+    }
+  assert.deepEqual(wrong, [])
+})
+
+test('Prefer: wait holds every read that waits, by any form of its tag, and says for how long', async (t) => {
+  const kit = await startKit(t)
+  const world = await createWorld(kit)
+  const wrong: string[] = []
+  const waiting = reads.filter(([, e]) => e.waits)
+  await Promise.all(
+    waiting.flatMap(([name, e]) =>
+      [(tag: string) => tag, (tag: string) => `W/${tag}`, (tag: string) => `"a", ${tag}`].map(async (form) => {
+        const ask = (more: Record<string, string>, query = '') =>
+          call(kit, { method: 'GET', path: e.path }, withHeaders(callerOf(e, world), more), undefined, query)
+        const first = await ask({})
+        const known = e.etag ? { 'if-none-match': form(String(first.headers.etag)) } : {}
+        const started = performance.now()
+        const held = await ask({ prefer: 'wait=1', ...known }, e.etag ? '' : `?since=${first.json.seq}`)
+        const took = performance.now() - started
+        const fits =
+          held.status === (e.etag ? 304 : 200) && took >= 950 && held.headers['preference-applied'] === 'wait=1'
+        if (!fits) wrong.push(`${name} ${JSON.stringify(known)}: ${held.status} after ${took} ms`)
+      }),
+    ),
+  )
+  assert.ok(waiting.length >= 3)
+  assert.deepEqual(wrong, [])
+  const granted = async (prefer: string, more: Record<string, string> = {}) => {
+    const answer = await call(
+      kit,
+      { method: 'GET', path: '/v1/policy/digest' },
+      withHeaders(world.callers.device, { prefer, ...more }),
+    )
+    return answer.headers['preference-applied']
+  }
+  assert.equal(await granted('wait=3600'), 'wait=300', 'at most five minutes')
+  assert.equal(await granted('wait=3600', { connection: 'close' }), 'wait=55', 'less where the connection ends')
+  assert.equal(await granted('respond-async, wait="7"; x=1'), 'wait=7')
+  for (const none of ['wait=0', 'wait=x', 'respond-async', 'await=5'])
+    assert.equal(await granted(none), undefined, none)
+})
