@@ -18,6 +18,7 @@ export type Tables = {
     seq: Default<number>
     policy_version: Default<number>
     addresses: Default<number>
+    changed_at: Generated<Date>
   }
   changes: { tenant_id: string; seq: number; kind: string; subject: string; at: Generated<Date> }
   users: {

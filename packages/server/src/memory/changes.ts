@@ -3,62 +3,81 @@ import type { Database, Tx } from '../db/database.ts'
 import type { TenantId } from '../kernel/actor.ts'
 
 /** What a change touched. A device, user or group changes what some devices get; `policy` what all of a tenant may get. */
-export type ChangeKind =
-  | 'device'
-  | 'user'
-  | 'group'
-  | 'policy'
-  | 'pool'
-  | 'gateway'
-  | 'vpn_session'
-  | 'admin_session'
-  | 'api_key'
-  | 'enrollment_token'
-  | 'trust'
-  | 'settings'
+export const changeKinds = [
+  'device',
+  'user',
+  'group',
+  'policy',
+  'pool',
+  'gateway',
+  'vpn_session',
+  'admin_session',
+  'api_key',
+  'enrollment_token',
+  'trust',
+  'settings',
+] as const
+export type ChangeKind = (typeof changeKinds)[number]
 export type Change = { kind: ChangeKind; subject: string }
-/** The subject of a change that concerns a whole tenant. */
+/** The subject of a change that may concern everything of its kind. */
 export const everything = '00000000-0000-0000-0000-000000000000'
 
-type Listener = (tenant: TenantId, seq: number, changes: readonly Change[]) => void
+/** Where a tenant's change log stands: its newest number, and the database's time when that was given (ms). */
+export type Moment = { seq: number; atMs: number }
+
+/** Values are dropped first, then the fleet that reads them, then those who wait are woken. */
+export const stages = ['values', 'fleet', 'waiters'] as const
+export type Stage = (typeof stages)[number]
+export type Listener = {
+  changed: (tenant: TenantId, changes: readonly Change[]) => void
+  /** Nothing that is remembered of the tenant, or without one of any, counts any more. */
+  forgotten: (tenant: TenantId | undefined) => void
+}
 
 /**
  * The tenant's change log. `record` is the last statement of a transaction that changes what others hold in memory:
- * it locks the tenant's epoch row until commit, so sequence numbers become visible in order.
+ * it locks the tenant's epoch row until commit, so sequence numbers become visible in order and without gaps.
  */
 export function createChanges(db: Database) {
-  const listeners: Listener[] = []
-  let announce = () => {}
-  const tell: Listener = (tenant, seq, changes) => {
-    for (const listener of listeners) listener(tenant, seq, changes)
+  const listeners: Record<Stage, Listener[]> = { values: [], fleet: [], waiters: [] }
+  let committed: (tenant: TenantId, moment: Moment) => void = () => {}
+
+  const tell = (tenant: TenantId, changes: readonly Change[]): void => {
+    for (const stage of stages) for (const { changed } of listeners[stage]) changed(tenant, changes)
   }
 
   return {
     /** Returns the tenant's new sequence number. Listeners of this replica hear of it at commit, before any answer. */
     record: async (tx: Tx, tenant: TenantId, changes: readonly Change[]): Promise<number> => {
-      const { rows } = await sql<{ seq: number }>`
-        with epoch as (update tenant_epochs set seq = seq + 1 where tenant_id = ${tenant} returning seq),
+      if (changes.length === 0) throw new Error('a change names what it touched')
+      const { rows } = await sql<{ seq: number; at_ms: number }>`
+        with epoch as (
+          update tenant_epochs set seq = seq + 1, changed_at = greatest(changed_at, clock_timestamp())
+          where tenant_id = ${tenant} returning seq, changed_at),
         logged as (
-          insert into changes (tenant_id, seq, kind, subject)
-          select ${tenant}, epoch.seq, c.kind, c.subject from epoch,
+          insert into changes (tenant_id, seq, kind, subject, at)
+          select ${tenant}, epoch.seq, c.kind, c.subject, epoch.changed_at from epoch,
             unnest(${changes.map((c) => c.kind)}::text[], ${changes.map((c) => c.subject)}::uuid[]) as c (kind, subject)
           on conflict do nothing)
-        select seq from epoch`.execute(tx)
-      const seq = rows[0]?.seq
-      if (seq === undefined) throw new Error(`tenant ${tenant} has no epoch`)
+        select seq, extract(epoch from changed_at) * 1000 as at_ms from epoch`.execute(tx)
+      const [row] = rows
+      if (!row) throw new Error(`tenant ${tenant} has no epoch`)
       db.afterCommit(tx, () => {
-        tell(tenant, seq, changes)
-        announce()
+        committed(tenant, { seq: row.seq, atMs: row.at_ms })
+        tell(tenant, changes)
       })
-      return seq
+      return row.seq
     },
-    onChange: (listener: Listener) => {
-      listeners.push(listener)
+    listen: (stage: Stage, listener: Listener): void => {
+      listeners[stage].push(listener)
     },
     tell,
-    /** Set by the feed: wakes the other replicas. */
-    announceWith: (f: () => void) => {
-      announce = f
+    forget: (tenant: TenantId | undefined): void => {
+      for (const stage of stages) for (const { forgotten } of listeners[stage]) forgotten(tenant)
+    },
+    /** Set by the feed, which hears of a commit of this replica before the listeners do. */
+    onCommit: (f: typeof committed): void => {
+      committed = f
     },
   }
 }

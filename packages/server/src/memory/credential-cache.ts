@@ -1,18 +1,18 @@
 import { BoundedMap } from '../kernel/bounded-map.ts'
-import type { Changes } from './changes.ts'
-import type { Feed } from './feed.ts'
+import { everything } from './changes.ts'
+import type { Memory } from './held.ts'
 
 /**
  * What a credential's digest stands for, remembered until a change touches one of its subjects (`kind:uuid`). While
- * this replica's memory is not proven fresh nothing remembered is used: every look-up asks the database.
+ * this replica's memory is not proven fresh callers wait for one comparison with the database.
  */
-export function createCredentialCache<V extends object>(deps: {
-  max: number
-  feed: Pick<Feed, 'isFresh'>
-  changes: Changes
-  load: (key: string) => Promise<V | undefined>
-  subjectsOf: (value: V) => readonly string[]
-}) {
+export function createCredentialCache<V extends object>(
+  deps: Memory & {
+    max: number
+    load: (key: string) => Promise<V | undefined>
+    subjectsOf: (value: V) => readonly string[]
+  },
+) {
   const keysBySubject = new Map<string, Set<string>>()
   const entries = new BoundedMap<string, V>(deps.max, (key, value) => unindex(key, value))
   // Counts changes: what was loaded while one arrived may be older than it, and is used once but not kept.
@@ -32,24 +32,36 @@ export function createCredentialCache<V extends object>(deps: {
       keysBySubject.set(subject, keys.add(key))
     }
   }
-  deps.changes.onChange((_tenant, _seq, changes) => {
-    changesSeen++
-    for (const { kind, subject } of changes)
-      for (const key of [...(keysBySubject.get(`${kind}:${subject}`) ?? [])]) {
-        const value = entries.get(key)
-        entries.delete(key)
-        if (value) unindex(key, value)
-      }
+  const clear = () => {
+    entries.clear()
+    keysBySubject.clear()
+  }
+  deps.changes.listen('values', {
+    changed: (_tenant, changes) => {
+      changesSeen++
+      if (changes.some((c) => c.subject === everything)) return clear()
+      for (const { kind, subject } of changes)
+        for (const key of [...(keysBySubject.get(`${kind}:${subject}`) ?? [])]) {
+          const value = entries.get(key)
+          entries.delete(key)
+          if (value) unindex(key, value)
+        }
+    },
+    forgotten: () => {
+      changesSeen++
+      clear()
+    },
   })
   const load = async (key: string) => {
     const before = changesSeen
     const value = await deps.load(key)
-    if (value && before === changesSeen && deps.feed.isFresh()) keep(key, value)
+    if (value && before === changesSeen) keep(key, value)
     return value
   }
+  const current = (key: string) => entries.get(key) ?? load(key)
 
   return {
     get: (key: string): V | undefined | Promise<V | undefined> =>
-      (deps.feed.isFresh() && entries.get(key)) || load(key),
+      deps.feed.isFresh() ? current(key) : deps.feed.catchUp().then(() => current(key)),
   }
 }

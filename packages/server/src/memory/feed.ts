@@ -1,151 +1,227 @@
 import { randomUUID } from 'node:crypto'
-import pg from 'pg'
-import { connectionOptions } from '../db/database.ts'
 import type { TenantId } from '../kernel/actor.ts'
 import { AppError } from '../kernel/app-error.ts'
-import type { Change, ChangeKind, Changes } from './changes.ts'
+import { type Change, type Changes, everything, type Moment } from './changes.ts'
+import type { Clock } from './clock.ts'
+import { connectFeed, type FeedConnection, type LoggedChange, type Place } from './feed-connection.ts'
+import { createFollowed } from './followed.ts'
 
 const heartbeatMs = 400
 /** How long a replica's memory counts as fresh after the last proof. */
 const freshMs = 1000
-const answerWithinMs = 1500
+const page = 5000
+/** Beyond this many changes a tenant's memory is read anew instead. */
+const backlogMost = 50_000
+const reconnectMs = { least: 50, most: 1000 }
 
 /**
- * Keeps this replica's memory true. One connection listens; a notification, or the heartbeat, compares the epoch of
- * every tenant with what was applied and reads what is missing. A lost notification is therefore only a delay, and an
- * unanswered heartbeat makes `isFresh` false.
+ * Keeps this replica's memory true. One connection listens; a notification names a tenant, whose changes are read; the
+ * heartbeat compares the epoch of every tenant with what was applied. A lost notification is therefore only a delay, and
+ * an unanswered heartbeat makes `isFresh` false. What cannot be followed change by change (a gap in the log, a long
+ * backlog, a database that was set back) is forgotten and read anew.
  */
-export function createFeed(url: string, changes: Changes, log: { warn: (o: object, message: string) => void }) {
-  const applied = new Map<string, number>()
-  // Own commits may be told out of order; they count once everything before them was seen.
-  const ahead = new Map<string, Set<number>>()
-  let client: pg.Client | undefined
+export function createFeed(deps: {
+  url: string
+  changes: Changes
+  clock: Clock
+  log: { warn: (o: object, message: string) => void }
+}) {
+  const { url, changes, clock, log } = deps
+  const replica = randomUUID().slice(0, 8)
+  const followed = createFollowed()
+  const onBeat: (() => void)[] = []
+  let connection: FeedConnection | undefined
+  let database: string | undefined
   let provenAt = Number.NEGATIVE_INFINITY
-  let running: Promise<void> | undefined
-  let again = false
+  let failures = 0
+  let retryAt = 0
   let stopped = false
   let timer: NodeJS.Timeout | undefined
-  /** A commit of this replica waits to be told to the others, who then compare. */
-  let mustAnnounce = false
-  const replica = randomUUID()
+  let running: Promise<void> | undefined
+  // What the next turn has to do.
+  let compare = false
+  const heard = new Map<TenantId, number>()
+  const toAnnounce = new Map<TenantId, number>()
 
-  changes.onChange((tenant, seq) => {
-    const known = applied.get(tenant)
-    if (known === undefined || seq <= known) return
-    const waiting = ahead.get(tenant) ?? new Set()
-    ahead.set(tenant, waiting.add(seq))
-    let next = known
-    while (waiting.delete(next + 1)) next++
-    applied.set(tenant, next)
+  changes.onCommit((tenant, moment) => {
+    followed.applied(tenant, moment)
+    toAnnounce.set(tenant, Math.max(moment.seq, toAnnounce.get(tenant) ?? 0))
+    void turn()
   })
 
-  async function connect(): Promise<pg.Client> {
-    const c = new pg.Client({
-      connectionString: url,
-      options: `${connectionOptions} -c holdfast.tenant=*`,
-      connectionTimeoutMillis: answerWithinMs,
-      query_timeout: answerWithinMs,
-      keepAlive: true,
-    })
-    const drop = () => {
-      if (client === c) client = undefined
-      c.end().catch(() => {})
-    }
-    c.on('error', drop)
-    c.on('end', drop)
-    c.on('notification', ({ payload }) => {
-      if (payload !== replica) void poll()
-    })
-    await c.connect()
-    await c.query('listen holdfast')
-    client = c
-    return c
+  function hear(payload: string): void {
+    const [from, tenant, seq] = payload.split('|')
+    if (from === replica || tenant === undefined) return
+    heard.set(tenant as TenantId, Math.max(Number(seq), heard.get(tenant as TenantId) ?? 0))
+    void turn()
   }
 
-  async function pollOnce(): Promise<void> {
-    const startedAt = performance.now()
-    const c = client ?? (await connect())
-    if (mustAnnounce) {
-      mustAnnounce = false
-      await c.query("select pg_notify('holdfast', $1)", [replica])
-    }
-    const epochs = await c.query<{ tenant_id: TenantId; seq: string }>('select tenant_id, seq from tenant_epochs')
-    for (const row of epochs.rows) {
-      const seq = Number(row.seq)
-      const known = applied.get(row.tenant_id)
-      // At start nothing is remembered yet; a tenant that appears later is heard of from its beginning.
-      if (known === undefined && provenAt < 0) applied.set(row.tenant_id, seq)
-      else if (seq > (known ?? 0)) await catchUp(c, row.tenant_id, known ?? 0)
-    }
-    provenAt = startedAt
+  async function connected(): Promise<FeedConnection> {
+    if (connection?.isOpen()) return connection
+    const made = await connectFeed(url, hear)
+    if (stopped) made.close()
+    connection = made
+    // What was notified while nobody listened is found by comparing.
+    compare = true
+    if (database !== undefined && database !== made.database) forgetAll('the database is another one than before')
+    database = made.database
+    return made
   }
 
-  async function catchUp(c: pg.Client, tenant: TenantId, known: number): Promise<void> {
-    const { rows } = await c.query<{ seq: string; kind: ChangeKind; subject: string }>(
-      'select seq, kind, subject from changes where tenant_id = $1 and seq > $2 order by seq',
-      [tenant, known],
-    )
-    const bySeq = Map.groupBy(rows, (r) => Number(r.seq))
-    if (!applied.has(tenant)) applied.set(tenant, known)
-    for (const [seq, list] of bySeq) changes.tell(tenant, seq, list satisfies Change[])
+  function forgetAll(reason: string): void {
+    log.warn({ reason }, 'memory is read anew')
+    followed.clear()
+    changes.forget(undefined)
+  }
+  function startAnew(tenant: TenantId, moment: Moment): void {
+    changes.forget(tenant)
+    followed.start(tenant, moment)
   }
 
-  /** One comparison at a time; a call during one leads to another right after it. */
-  function poll(): Promise<void> {
-    if (running) {
-      again = true
-      return running
+  /** Applies what the log holds up to a number. False when the log does not hold all of it, or too much. */
+  async function apply(c: FeedConnection, tenant: TenantId, known: Moment, upTo: number): Promise<boolean> {
+    if (upTo - known.seq > backlogMost) return false
+    let after: Place = { seq: known.seq + 1, kind: '', subject: everything }
+    let next = known.seq + 1
+    for (let told = 0; told <= backlogMost; ) {
+      const rows = await c.changesAfter(tenant, after, page)
+      const last = rows.at(-1)
+      for (const [seq, part] of Map.groupBy(rows, (r) => r.seq)) {
+        if (seq > next) return false
+        // A number whose changes fill more than a page is applied with its last part.
+        const isWhole = rows.length < page || seq !== last?.seq
+        if (isWhole) followed.applied(tenant, { seq, atMs: part[0]!.atMs })
+        changes.tell(tenant, part satisfies Change[])
+        if (isWhole) next = seq + 1
+      }
+      told += rows.length
+      if (rows.length < page || !last) return next > upTo
+      after = last satisfies LoggedChange
     }
-    running = pollOnce()
+    return false
+  }
+
+  async function follow(c: FeedConnection, tenant: TenantId, upTo: number): Promise<void> {
+    const known = followed.of(tenant)
+    if (!known || upTo <= known.seq || (await apply(c, tenant, known, upTo))) return
+    const moment = await c.momentOf(tenant)
+    log.warn({ tenant, known: known.seq, now: moment?.seq }, 'changes were missed; the tenant is read anew')
+    if (moment) startAnew(tenant, moment)
+  }
+
+  /** A tenant whose number is lower than one known here, or that is gone: the database was set back. */
+  async function checkBack(c: FeedConnection, tenant: TenantId): Promise<void> {
+    const known = followed.of(tenant)
+    const now = await c.momentOf(tenant)
+    // Own commits of the meantime are known before the comparison that started earlier.
+    if (!known || (now && now.seq >= known.seq)) return
+    log.warn({ tenant, known: known.seq, now: now?.seq }, 'the database was set back; the tenant is read anew')
+    if (now) await c.raise(tenant, followed.newestOf(tenant))
+    followed.drop(tenant)
+    const raised = now && (await c.momentOf(tenant))
+    if (raised) startAnew(tenant, raised)
+    else changes.forget(tenant)
+  }
+
+  async function compareAll(c: FeedConnection): Promise<void> {
+    const sentAt = performance.now()
+    const beat = await c.beat()
+    clock.measured(beat.atMs, sentAt, performance.now())
+    const seen = new Set<TenantId>()
+    for (const [tenant, seq, atMs] of beat.tenants) {
+      seen.add(tenant)
+      const known = followed.of(tenant)
+      if (!known) startAnew(tenant, { seq, atMs })
+      else if (seq > known.seq) await follow(c, tenant, seq)
+      else if (seq < known.seq) await checkBack(c, tenant)
+    }
+    if (followed.count() > seen.size)
+      for (const tenant of [...followed.tenants()]) if (!seen.has(tenant)) await checkBack(c, tenant)
+    provenAt = sentAt
+  }
+
+  async function work(): Promise<void> {
+    const c = await connected()
+    if (toAnnounce.size > 0) {
+      const payloads = [...toAnnounce].map(([tenant, seq]) => `${replica}|${tenant}|${seq}`)
+      toAnnounce.clear()
+      await c.notify(payloads)
+    }
+    if (compare) {
+      compare = false
+      heard.clear()
+      await compareAll(c)
+    }
+    for (const [tenant, seq] of [...heard]) {
+      heard.delete(tenant)
+      if (followed.of(tenant)) await follow(c, tenant, seq)
+      else compare = true
+    }
+    failures = 0
+  }
+
+  /** One turn at a time; what comes up during one leads to another right after it. */
+  function turn(): Promise<void> {
+    if (running) return running
+    if (stopped || performance.now() < retryAt) return Promise.resolve()
+    running = work()
       .catch((e: Error) => {
+        retryAt = performance.now() + Math.min(reconnectMs.most, reconnectMs.least * 2 ** failures++) * (0.5 + Math.random() / 2)
         log.warn({ err: e }, 'change feed lost its connection; reconnecting')
-        const broken = client
-        client = undefined
-        broken?.end().catch(() => {})
+        connection?.close()
+        connection = undefined
       })
       .finally(() => {
         running = undefined
-        if (again && !stopped) {
-          again = false
-          void poll()
-        }
+        const hasMore = compare || heard.size > 0 || toAnnounce.size > 0
+        if (hasMore && failures === 0 && !stopped) void turn()
       })
     return running
   }
-
-  const beat = async () => {
-    await poll()
-    if (!stopped) timer = setTimeout(beat, client ? heartbeatMs : 100)
+  const comparison = () => {
+    compare = true
+    return turn()
   }
 
-  changes.announceWith(() => {
-    mustAnnounce = true
-    void poll()
-  })
+  const beat = async () => {
+    await comparison()
+    for (const f of onBeat) f()
+    if (stopped) return
+    timer = setTimeout(beat, failures === 0 ? heartbeatMs : Math.max(1, retryAt - performance.now() + 1))
+  }
 
   return {
+    /** Throws when the first comparison fails: without the database's word there is nothing to serve. */
     start: async () => {
       await beat()
+      if (provenAt < 0) throw new Error('the database did not answer the first comparison')
     },
     /** Whether what this replica remembers was compared with the database within the last second. */
     isFresh: () => performance.now() - provenAt <= freshMs,
     /**
-     * Compares with the database now, for a caller whose memory is not proven fresh. Throws while the database does
-     * not answer, so that nothing unproven is served.
+     * Compares with the database now, for a caller whose memory is not proven fresh or not new enough. Throws while the
+     * database does not answer, so that nothing unproven is served.
      */
     catchUp: async () => {
       const asked = performance.now()
-      await poll()
-      if (provenAt < asked) await poll()
+      await comparison()
+      if (provenAt < asked) await comparison()
       if (provenAt < asked) throw new AppError('internal_error', 'unexpected server error', { retryAfterSeconds: 2 })
     },
-    /** The newest sequence number of the tenant whose changes were applied here. */
-    seqOf: (tenant: TenantId) => applied.get(tenant) ?? 0,
+    /** Where the tenant stands whose changes were all applied here. */
+    momentOf: (tenant: TenantId): Moment => followed.of(tenant) ?? { seq: 0, atMs: 0 },
+    seqOf: (tenant: TenantId): number => followed.of(tenant)?.seq ?? 0,
+    /** The newest number that was told here; own commits are told before those of others that precede them. */
+    newestOf: (tenant: TenantId): number => followed.newestOf(tenant),
+    /** Runs with every heartbeat, for what has to be looked after now and then. */
+    onBeat: (f: () => void): void => {
+      onBeat.push(f)
+    },
     stop: async () => {
       stopped = true
       clearTimeout(timer)
       await running
-      await client?.end().catch(() => {})
+      connection?.close()
     },
   }
 }

@@ -1,0 +1,129 @@
+import { Socket } from 'node:net'
+import pg from 'pg'
+import { connectionOptions } from '../db/database.ts'
+import type { TenantId } from '../kernel/actor.ts'
+import { type Change, type ChangeKind, changeKinds, everything, type Moment } from './changes.ts'
+
+export const answerWithinMs = 1500
+
+/** What a heartbeat is told: whether it counts as proof, and where every tenant stands. */
+export type Beat = { atMs: number; tenants: [TenantId, number, number][] }
+/** A place in the change log: after the row with this key. */
+export type Place = { seq: number; kind: string; subject: string }
+export type LoggedChange = Change & { seq: number; atMs: number }
+
+/** The feed's own connection. Any failure ends it for good: nothing is left open, nothing half done is gone on with. */
+export async function connectFeed(url: string, onHeard: (payload: string) => void) {
+  const socket = new Socket()
+  const client = new pg.Client({
+    connectionString: url,
+    options: connectionOptions,
+    application_name: 'holdfast feed',
+    connectionTimeoutMillis: answerWithinMs,
+    query_timeout: answerWithinMs,
+    keepAlive: true,
+    stream: () => socket,
+  })
+  let open = true
+  const close = () => {
+    if (!open) return
+    open = false
+    client.end().catch(() => {})
+    // An end that nobody answers to would leave the connection open.
+    setTimeout(() => socket.destroy(), 200).unref()
+  }
+  client.on('error', close)
+  client.on('end', close)
+  client.on('notification', ({ payload = '' }) => onHeard(payload))
+
+  /** The scope stands in the same message as the question, where nothing between here and the database can drop it. */
+  const ask = async <R>(scope: string, question: string, access = 'read only'): Promise<R[]> => {
+    const text = `begin ${access}; set local holdfast.tenant = '${scope}'; ${question}; commit`
+    const results = (await client.query(text)) as unknown
+    return (results as { rows: R[] }[])[2]!.rows
+  }
+
+  try {
+    await client.connect()
+    await client.query('listen holdfast')
+    const database = await identify(client)
+
+    return {
+      /** Another value for another database, or for the same one after it was set back or taken over by a standby. */
+      database,
+      close,
+      isOpen: () => open,
+      beat: async (): Promise<Beat> => {
+        const [row] = await ask<{ scoped: boolean; standby: boolean; at_ms: string; tenants: Beat['tenants'] }>(
+          '*',
+          `select across_tenants() as scoped, pg_is_in_recovery() as standby,
+             extract(epoch from clock_timestamp()) * 1000 as at_ms,
+             coalesce(json_agg(json_build_array(tenant_id, seq, extract(epoch from changed_at) * 1000)), '[]') as tenants
+           from tenant_epochs`,
+        )
+        if (!row?.scoped) throw new Error('the change feed may not see all tenants, so that it proves nothing')
+        if (row.standby) throw new Error('the change feed reads a standby, which may be behind')
+        return { atMs: Number(row.at_ms), tenants: row.tenants }
+      },
+      momentOf: async (tenant: TenantId): Promise<Moment | undefined> => {
+        const [row] = await ask<{ seq: string; at_ms: string }>(
+          '*',
+          `select seq, extract(epoch from changed_at) * 1000 as at_ms from tenant_epochs where tenant_id = '${uuid(tenant)}'`,
+        )
+        return row && { seq: Number(row.seq), atMs: Number(row.at_ms) }
+      },
+      changesAfter: async (tenant: TenantId, after: Place, limit: number): Promise<LoggedChange[]> => {
+        const rows = await ask<{ seq: string; kind: ChangeKind; subject: string; at_ms: string }>(
+          uuid(tenant),
+          `select seq, kind, subject, extract(epoch from at) * 1000 as at_ms from changes
+           where tenant_id = '${uuid(tenant)}'
+             and (seq, kind, subject) > (${after.seq}, ${client.escapeLiteral(after.kind)}, '${uuid(after.subject)}')
+           order by seq, kind, subject limit ${limit}`,
+        )
+        return rows.map((r) => ({ kind: r.kind, subject: r.subject, seq: Number(r.seq), atMs: Number(r.at_ms) }))
+      },
+      /** Takes a tenant that was set back past every number it ever gave out, as a change of everything. */
+      raise: (tenant: TenantId, above: number) =>
+        ask(
+          uuid(tenant),
+          `with epoch as (update tenant_epochs set seq = greatest(seq, ${above}) + 1, changed_at = greatest(changed_at, clock_timestamp())
+             where tenant_id = '${uuid(tenant)}' returning tenant_id, seq, changed_at)
+           insert into changes (tenant_id, seq, kind, subject, at)
+           select tenant_id, seq, kind, '${everything}', changed_at from epoch, unnest(array['${changeKinds.join("','")}']) as kind`,
+          'read write',
+        ),
+      notify: (payloads: readonly string[]) =>
+        client.query("select pg_notify('holdfast', payload) from unnest($1::text[]) as payload", [payloads]),
+    }
+  } catch (e) {
+    close()
+    throw e
+  }
+}
+export type FeedConnection = Awaited<ReturnType<typeof connectFeed>>
+
+const uuid = (id: string): string => {
+  if (!/^[0-9a-f-]{36}$/.test(id)) throw new Error('not a UUID')
+  return id
+}
+
+/** Each part is left out where this server or these rights do not give it; a connection never changes its answer. */
+async function identify(client: pg.Client): Promise<string> {
+  const parts = [
+    'select oid::text as part from pg_database where datname = current_database()',
+    'select system_identifier::text as part from pg_control_system()',
+    'select left(pg_walfile_name(pg_current_wal_lsn()), 8) as part',
+  ]
+  const found = []
+  for (const question of parts)
+    found.push(
+      await client.query<{ part: string }>(question).then(
+        (r) => r.rows[0]?.part,
+        (e: { code?: string }) => {
+          if (e.code === undefined) throw e
+          return e.code
+        },
+      ),
+    )
+  return found.join('/')
+}
