@@ -16,7 +16,8 @@ import { createWarmReads } from './http/warm-reads.ts'
 import type { Job } from './jobs/runner.ts'
 import type { Log } from './kernel/log.ts'
 import { Representation } from './kernel/representation.ts'
-import { createChanges } from './memory/changes.ts'
+import { createChanges, pruneChanges } from './memory/changes.ts'
+import { createClock } from './memory/clock.ts'
 import { createFeed } from './memory/feed.ts'
 import { createAccess } from './modules/access/index.ts'
 import { createAudit } from './modules/audit/index.ts'
@@ -35,18 +36,21 @@ export type AppDeps = {
   secrets: Secrets
   databaseUrl: string
   log: Log
+  /** The database's time, unless a test moves it by hand. */
   now?: () => Date
 }
 
 /** The composition root: every module is made once, by hand, in the order in which they may use each other. */
-export function createApp({ config, secrets, databaseUrl, log, now = () => new Date() }: AppDeps) {
+export function createApp({ config, secrets, databaseUrl, log, now: given }: AppDeps) {
   const onError = (e: unknown) => log.error({ err: e }, 'background work failed')
   const { publicUrl } = config
   const { pepper, kek } = secrets
 
   const db = connectDatabase(databaseUrl, { max: config.databaseConnections, onError })
   const changes = createChanges(db)
-  const feed = createFeed(databaseUrl, changes, log)
+  const clock = createClock()
+  const now = given ?? clock.now
+  const feed = createFeed({ url: databaseUrl, changes, clock, log })
   const pager = createPager(secrets.cursorKey)
   const base = { db, changes, feed, pager, now, pepper, kek, publicUrl, onError }
 
@@ -173,7 +177,7 @@ export function createApp({ config, secrets, databaseUrl, log, now = () => new D
   async function pruneShortLived() {
     const dayAgo = new Date(now().getTime() - 86_400_000)
     await db.acrossTenants(async (tx) => {
-      await tx.deleteFrom('changes').where('at', '<', dayAgo).execute()
+      await pruneChanges(tx)
       await tx.deleteFrom('idempotency_keys').where('created_at', '<', dayAgo).execute()
       await tx.deleteFrom('login_failures').where('window_start', '<', dayAgo).execute()
     })
@@ -200,8 +204,8 @@ export function createApp({ config, secrets, databaseUrl, log, now = () => new D
     },
     /** Proves the database, then reads what the first requests would otherwise wait for. */
     start: async (): Promise<void> => {
-      await ensurePartitions()
       await feed.start()
+      await ensurePartitions()
       for (const tenant of await tenancy.listTenantIds()) {
         await fleet.all(tenant)
         await policy.at(tenant)

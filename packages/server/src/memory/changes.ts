@@ -81,4 +81,9 @@ export function createChanges(db: Database) {
     },
   }
 }
+
+/** The log is kept for a day, by the database's own clock: who was away for longer reads everything anew. */
+export const pruneChanges = (tx: Tx) =>
+  tx.deleteFrom('changes').where('at', '<', sql<Date>`clock_timestamp() - interval '1 day'`).execute()
+
 export type Changes = ReturnType<typeof createChanges>

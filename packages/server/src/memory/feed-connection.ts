@@ -1,6 +1,4 @@
-import { Socket } from 'node:net'
-import pg from 'pg'
-import { connectionOptions } from '../db/database.ts'
+import { Connection, connectionOptions } from '../db/connection.ts'
 import type { TenantId } from '../kernel/actor.ts'
 import { type Change, type ChangeKind, changeKinds, everything, type Moment } from './changes.ts'
 
@@ -14,15 +12,12 @@ export type LoggedChange = Change & { seq: number; atMs: number }
 
 /** The feed's own connection. Any failure ends it for good: nothing is left open, nothing half done is gone on with. */
 export async function connectFeed(url: string, onHeard: (payload: string) => void) {
-  const socket = new Socket()
-  const client = new pg.Client({
+  const client = new Connection({
     connectionString: url,
     options: connectionOptions,
     application_name: 'holdfast feed',
     connectionTimeoutMillis: answerWithinMs,
     query_timeout: answerWithinMs,
-    keepAlive: true,
-    stream: () => socket,
   })
   let open = true
   const close = () => {
@@ -30,7 +25,7 @@ export async function connectFeed(url: string, onHeard: (payload: string) => voi
     open = false
     client.end().catch(() => {})
     // An end that nobody answers to would leave the connection open.
-    setTimeout(() => socket.destroy(), 200).unref()
+    setTimeout(() => client.cut(), 200).unref()
   }
   client.on('error', close)
   client.on('end', close)
@@ -108,7 +103,7 @@ const uuid = (id: string): string => {
 }
 
 /** Each part is left out where this server or these rights do not give it; a connection never changes its answer. */
-async function identify(client: pg.Client): Promise<string> {
+async function identify(client: Connection): Promise<string> {
   const parts = [
     'select oid::text as part from pg_database where datname = current_database()',
     'select system_identifier::text as part from pg_control_system()',

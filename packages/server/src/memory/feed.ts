@@ -166,7 +166,9 @@ export function createFeed(deps: {
     if (stopped || performance.now() < retryAt) return Promise.resolve()
     running = work()
       .catch((e: Error) => {
-        retryAt = performance.now() + Math.min(reconnectMs.most, reconnectMs.least * 2 ** failures++) * (0.5 + Math.random() / 2)
+        retryAt =
+          performance.now() +
+          Math.min(reconnectMs.most, reconnectMs.least * 2 ** failures++) * (0.5 + Math.random() / 2)
         log.warn({ err: e }, 'change feed lost its connection; reconnecting')
         connection?.close()
         connection = undefined

@@ -470,9 +470,11 @@ test('the members of a group move by list and by difference, and each who moved 
   assert.equal(group.member_count, 2)
   const { group_id } = group
   const told: string[] = []
-  kit.app.changes.onChange((_tenant, _seq, list) =>
-    told.push(...list.filter((x) => x.kind === 'user').map((x) => encodeId('user', x.subject))),
-  )
+  kit.app.changes.listen('waiters', {
+    changed: (_tenant, list) =>
+      told.push(...list.filter((x) => x.kind === 'user').map((x) => encodeId('user', x.subject))),
+    forgotten: () => {},
+  })
   const change = async (members: object) => {
     told.length = 0
     const done = await admin.changeGroup({ body: { operation: 'update', group_id, group: members } })

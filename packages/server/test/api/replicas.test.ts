@@ -23,7 +23,7 @@ async function cutFeeds(kit: Kit): Promise<number> {
   const client = new pg.Client({ connectionString: kit.databaseUrl })
   await client.connect()
   const { rowCount } = await client.query(
-    "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and query ilike any (array['listen holdfast%', '%pg_notify%', 'select tenant_id, seq from tenant_epochs%', 'select seq, kind%'])",
+    "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'holdfast feed'",
   )
   await client.end()
   return rowCount ?? 0

@@ -5,7 +5,7 @@ import type { Handlers } from '../../http/serve.ts'
 import { jobSource, type TenantId } from '../../kernel/actor.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import { createRateLimiter } from '../../kernel/rate-limit.ts'
-import type { Feed } from '../../memory/feed.ts'
+import type { Memory } from '../../memory/held.ts'
 import { endingKeys, type KeyRow, type KeyStatus, selectKeys } from './api-keys.queries.ts'
 import { type ApiKeysDeps, createApiKeys, type NewKey } from './api-keys.ts'
 import { createKeyVerifier, type KeyPrincipal } from './verify-key.ts'
@@ -13,7 +13,7 @@ import { createKeyVerifier, type KeyPrincipal } from './verify-key.ts'
 export { isRole, mayHandle, permissionsOfRoles } from './roles.ts'
 
 export type AccessDeps = ApiKeysDeps & {
-  feed: Pick<Feed, 'isFresh'>
+  feed: Memory['feed']
   pager: Pager
   settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>
   /** Hears of "last used" times that could not be written yet. */

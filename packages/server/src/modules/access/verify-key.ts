@@ -6,7 +6,7 @@ import { isWithin } from '../../kernel/cidr.ts'
 import { createWriteBehind } from '../../kernel/write-behind.ts'
 import type { Changes } from '../../memory/changes.ts'
 import { createCredentialCache } from '../../memory/credential-cache.ts'
-import type { Feed } from '../../memory/feed.ts'
+import type { Memory } from '../../memory/held.ts'
 import { findByLookup, writeActivity } from './api-keys.queries.ts'
 import { isRole, permissionsOfRoles } from './roles.ts'
 
@@ -18,7 +18,7 @@ type Known = { principal: KeyPrincipal; expiresAt: Date | null; allowedCidrs: re
 export function createKeyVerifier(deps: {
   db: Database
   changes: Changes
-  feed: Pick<Feed, 'isFresh'>
+  feed: Memory['feed']
   now: () => Date
   pepper: Uint8Array
   onError: (e: Error) => void

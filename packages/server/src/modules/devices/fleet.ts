@@ -1,6 +1,6 @@
 import type { Database } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import type { Changes } from '../../memory/changes.ts'
+import type { Change, Changes } from '../../memory/changes.ts'
 import type { Feed } from '../../memory/feed.ts'
 import * as queries from './fleet.queries.ts'
 import { type FleetDevice, FleetTenant } from './fleet-tenant.ts'
@@ -23,7 +23,7 @@ type Held = {
 export function createFleet({ db, changes, feed }: { db: Database; changes: Changes; feed: Feed }) {
   const held = new Map<TenantId, Held>()
 
-  changes.onChange((tenantId, _seq, list) => {
+  const onChange = (tenantId: TenantId, list: readonly Change[]) => {
     const h = held.get(tenantId)
     if (!h) return
     for (const { kind, subject } of list) {
@@ -37,6 +37,10 @@ export function createFleet({ db, changes, feed }: { db: Database; changes: Chan
           for (const id of h.tenant.devicesOfUser(user)) h.staleDevices.add(id)
         }
     }
+  }
+  changes.listen('fleet', {
+    changed: onChange,
+    forgotten: (tenant) => (tenant === undefined ? held.clear() : held.delete(tenant)),
   })
 
   async function loadAll(h: Held): Promise<void> {

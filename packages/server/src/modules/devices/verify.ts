@@ -58,8 +58,11 @@ export function createDeviceVerifier({
     },
     { maxBatch: 500, maxQueue: 20_000 },
   )
-  changes.onChange((_tenant, _seq, list) => {
-    if (list.some((c) => c.kind === 'trust')) verified.clear()
+  changes.listen('values', {
+    changed: (_tenant, list) => {
+      if (list.some((c) => c.kind === 'trust')) verified.clear()
+    },
+    forgotten: () => verified.clear(),
   })
 
   const read = (claims: DeviceCredentialClaims): Verified | undefined => {

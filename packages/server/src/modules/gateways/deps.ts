@@ -12,7 +12,7 @@ export type GatewaysDeps = {
   db: Database
   audit: Audit
   changes: Changes
-  feed: Pick<Feed, 'isFresh' | 'seqOf' | 'catchUp'>
+  feed: Pick<Feed, 'isFresh' | 'seqOf' | 'newestOf' | 'catchUp' | 'onBeat'>
   pager: Pager
   now: () => Date
   /** Keys the digests of stored secrets. */

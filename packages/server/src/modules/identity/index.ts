@@ -8,7 +8,7 @@ import { AppError, fail } from '../../kernel/app-error.ts'
 import { decodeId, encodeId } from '../../kernel/ids.ts'
 import { isSameOrigin } from '../../kernel/same-origin.ts'
 import type { Changes } from '../../memory/changes.ts'
-import type { Feed } from '../../memory/feed.ts'
+import type { Memory } from '../../memory/held.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Tenancy } from '../tenancy/index.ts'
 import { createGrants } from './people/grants.ts'
@@ -38,7 +38,7 @@ export type IdentityDeps = {
   db: Database
   audit: Audit
   changes: Changes
-  feed: Pick<Feed, 'isFresh'>
+  feed: Memory['feed']
   pager: Pager
   now: () => Date
   pepper: Uint8Array

@@ -65,7 +65,10 @@ export function createPolicy(deps: {
     return device instanceof Promise ? device.then(digest) : digest(device)
   }
   const waiters = createWaiters({ max: maxWaiters, digestOf: digestNow, touchedDevices })
-  changes.onChange((tenant, _seq, list) => void waiters.onChange(tenant, list).catch(deps.onError))
+  changes.listen('waiters', {
+    changed: (tenant, list) => void waiters.onChange(tenant, list).catch(deps.onError),
+    forgotten: waiters.wakeAll,
+  })
 
   const bundleView = async (tenant: TenantId, bundleId: string) => {
     const row = await db.inTenant(tenant, (tx) => queries.bundleById(tx, tenant, bundleId))

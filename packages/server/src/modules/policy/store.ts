@@ -2,8 +2,7 @@ import { compilePolicy, type ResolvedPolicy } from '@holdfast/policy'
 import type { Database, Tx } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { BoundedMap } from '../../kernel/bounded-map.ts'
-import type { Changes } from '../../memory/changes.ts'
-import type { Feed } from '../../memory/feed.ts'
+import { held, type Memory } from '../../memory/held.ts'
 import * as queries from './policy.queries.ts'
 import { TenantPolicy, type Version } from './tenant-policy.ts'
 
@@ -23,14 +22,12 @@ const nothingPublished: Version = {
 type Versions = { canary: number | null; stable: number | null }
 
 /** Policies in memory: the current one of each tenant, replaced when the tenant publishes, and compiled versions by number. */
-export function createPolicyStore({ db, changes, feed }: { db: Database; changes: Changes; feed: Feed }) {
-  const current = new Map<TenantId, TenantPolicy | Promise<TenantPolicy>>()
+export function createPolicyStore({ db, changes, feed }: { db: Database } & Memory) {
   const compiled = new BoundedMap<string, Version>(64)
   const salts = new Map<TenantId, Buffer>()
 
-  changes.onChange((tenant, _seq, list) => {
-    if (list.some((c) => c.kind === 'policy')) current.delete(tenant)
-  })
+  // A database that was set back may give a version's number to another document.
+  changes.listen('values', { changed: () => {}, forgotten: () => compiled.clear() })
 
   async function readVersion(tx: Tx, tenant: TenantId, version: number): Promise<Version> {
     const known = compiled.get(`${tenant}|${version}`)
@@ -62,26 +59,11 @@ export function createPolicyStore({ db, changes, feed }: { db: Database; changes
   const load = (tenant: TenantId): Promise<TenantPolicy> =>
     db.inTenant(tenant, async (tx) => build(tx, tenant, pair(await queries.channelsOf(tx, tenant))))
 
-  /** The policy that holds now; the promise only while it is being read or memory is not proven fresh. */
-  function at(tenant: TenantId): TenantPolicy | Promise<TenantPolicy> {
-    const known = current.get(tenant)
-    if (known) return feed.isFresh() ? known : feed.catchUp().then(() => current.get(tenant) ?? at(tenant))
-    const loading = load(tenant).then(
-      (policy) => {
-        if (current.get(tenant) === loading) current.set(tenant, policy)
-        return policy
-      },
-      (e) => {
-        if (current.get(tenant) === loading) current.delete(tenant)
-        throw e
-      },
-    )
-    current.set(tenant, loading)
-    return loading
-  }
+  const current = held<TenantPolicy>({ changes, feed }, { kinds: ['policy'], load })
 
   return {
-    at,
+    /** The policy that holds now; the promise only while it is being read or memory is not proven fresh. */
+    at: current.get,
     /** An earlier pair of versions, for deltas. */
     atVersions: (tenant: TenantId, versions: Versions) => db.inTenant(tenant, (tx) => build(tx, tenant, versions)),
     versionsAt: (tenant: TenantId, seq: number): Promise<Versions> =>

@@ -1,9 +1,8 @@
 import { defaultSecuritySettings, type SecuritySettings } from '@holdfast/contract/settings'
 import type { Database } from '../../db/database.ts'
-import type { Source, TenantId } from '../../kernel/actor.ts'
-import { BoundedMap } from '../../kernel/bounded-map.ts'
+import type { Source } from '../../kernel/actor.ts'
 import { type Changes, everything } from '../../memory/changes.ts'
-import type { Feed } from '../../memory/feed.ts'
+import { held, type Memory } from '../../memory/held.ts'
 import type { Audit } from '../audit/index.ts'
 import { differences, mergeSections } from './merge.ts'
 import { lockSettings, readSettings, type Sections, writeSettings } from './tenants.queries.ts'
@@ -12,31 +11,23 @@ export type SettingsDeps = {
   db: Database
   audit: Audit
   changes: Changes
-  feed: Pick<Feed, 'isFresh'>
+  feed: Memory['feed']
   now: () => Date
 }
 
 /** The database keeps what an administrator set; everything else is the default of the code. */
 export function createSettings({ db, audit, changes, feed, now }: SettingsDeps) {
-  const known = new BoundedMap<TenantId, SecuritySettings>(10_000)
-  // Counts changes of settings: what was read while one arrived may be older than it, and is not kept.
-  let changesSeen = 0
-  changes.onChange((tenant, _seq, list) => {
-    if (!list.some((c) => c.kind === 'settings')) return
-    changesSeen++
-    known.delete(tenant)
-  })
-
-  const load = async (tenant: TenantId) => {
-    const before = changesSeen
-    const settings = mergeSections(defaultSecuritySettings, await db.inTenant(tenant, (tx) => readSettings(tx, tenant)))
-    if (before === changesSeen && feed.isFresh()) known.set(tenant, settings)
-    return settings
-  }
+  const known = held<SecuritySettings>(
+    { changes, feed },
+    {
+      kinds: ['settings'],
+      load: async (tenant) =>
+        mergeSections(defaultSecuritySettings, await db.inTenant(tenant, (tx) => readSettings(tx, tenant))),
+    },
+  )
 
   return {
-    read: (tenant: TenantId): SecuritySettings | Promise<SecuritySettings> =>
-      (feed.isFresh() && known.get(tenant)) || load(tenant),
+    read: known.get,
 
     /** Changes the fields that are named. Naming the values that hold already changes and records nothing. */
     update: (actor: Source, named: Sections): Promise<SecuritySettings> =>

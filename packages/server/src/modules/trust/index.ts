@@ -6,7 +6,7 @@ import { encodeId } from '../../kernel/ids.ts'
 import { Representation } from '../../kernel/representation.ts'
 import type { Changes } from '../../memory/changes.ts'
 import { everything } from '../../memory/changes.ts'
-import type { Feed } from '../../memory/feed.ts'
+import { held, type Memory } from '../../memory/held.ts'
 import { type Keyring, makeFirstKeys, openKeyring } from './keys.ts'
 import * as queries from './trust.queries.ts'
 import { type SignedTrustSet, signTrustSet } from './trust-set.ts'
@@ -22,15 +22,10 @@ export function createTrust({
 }: {
   db: Database
   changes: Changes
-  feed: Pick<Feed, 'isFresh' | 'catchUp'>
+  feed: Memory['feed']
   kek: Kek
   now: () => Date
 }) {
-  const held = new Map<TenantId, Trusted | Promise<Trusted>>()
-  changes.onChange((tenant, _seq, list) => {
-    if (list.some((c) => c.kind === 'trust')) held.delete(tenant)
-  })
-
   async function load(tenant: TenantId): Promise<Trusted> {
     const { rows, newest } = await db.inTenant(tenant, async (tx) => ({
       rows: await queries.usableKeys(tx, tenant),
@@ -56,24 +51,10 @@ export function createTrust({
     })
   }
 
-  function trusted(tenant: TenantId): Trusted | Promise<Trusted> {
-    const known = held.get(tenant)
-    const due = known && 'set' in known && now() >= new Date(known.set.refresh_after)
-    // Compared once for all who ask meanwhile: after a stall of a second everyone comes at the same time.
-    if (known && !due) return feed.isFresh() ? known : feed.catchUp().then(() => held.get(tenant) ?? trusted(tenant))
-    const loading = load(tenant).then(
-      (t) => {
-        if (held.get(tenant) === loading) held.set(tenant, t)
-        return t
-      },
-      (e) => {
-        if (held.get(tenant) === loading) held.delete(tenant)
-        throw e
-      },
-    )
-    held.set(tenant, loading)
-    return loading
-  }
+  const { get: trusted } = held<Trusted>(
+    { changes, feed },
+    { kinds: ['trust'], load, isOver: ({ set }) => now() >= new Date(set.refresh_after) },
+  )
 
   return {
     handlers: {

@@ -151,7 +151,7 @@ export function createUnifiedPolicy({
       const signal = ticket && hold?.signal
       try {
         for (;;) {
-          const seq = await currentSeq(tenant, Math.max(since ?? 0, waiters.newestOf(tenant)))
+          const seq = await currentSeq(tenant, Math.max(since ?? 0, feed.newestOf(tenant)))
           const gateway = await gatewayOf(actor)
           let touched = since !== undefined && since <= seq ? await deltas.between(tenant, since, seq) : undefined
           // What a change of the pool itself means for its peers only a snapshot says.

@@ -1,19 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TenantId } from '../../../kernel/actor.ts'
-import type { Change, ChangeKind } from '../../../memory/changes.ts'
+import type { ChangeKind, Listener } from '../../../memory/changes.ts'
 import { createWaiters, type Ticket } from './waiters.ts'
 
 const tenant = 'a' as TenantId
-type Listener = (tenant: TenantId, seq: number, changes: readonly Change[]) => void
 
 const kit = (max = 10) => {
-  let tell: Listener = () => {}
-  const onChange = (listener: Listener) => {
-    tell = listener
+  let tell: Listener['changed'] = () => {}
+  const listen = (_: string, listener: Listener) => {
+    tell = listener.changed
   }
-  const waiters = createWaiters({ changes: { onChange }, max, gatherMs: 1 })
-  const change = (kind: ChangeKind, subject = 'x', where: TenantId = tenant) => tell(where, 1, [{ kind, subject }])
+  const waiters = createWaiters({ changes: { listen }, max, gatherMs: 1 })
+  const change = (kind: ChangeKind, subject = 'x', where: TenantId = tenant) => tell(where, [{ kind, subject }])
   const enter = (gateway = 'g'): Ticket => {
     const ticket = waiters.enter(tenant, gateway)
     assert.ok(ticket)

@@ -1,5 +1,5 @@
 import type { TenantId } from '../../../kernel/actor.ts'
-import { BoundedMap } from '../../../kernel/bounded-map.ts'
+import { held } from '../../../memory/held.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { GatewayRow } from './gateways.queries.ts'
 import type { PoolRow } from './pools.queries.ts'
@@ -16,16 +16,7 @@ export type Directory = {
 
 /** Pools and gateways in memory until a change touches one; read from the database while memory is not proven fresh. */
 export function createRegistry({ db, changes, feed }: Pick<GatewaysDeps, 'db' | 'changes' | 'feed'>) {
-  const held = new BoundedMap<TenantId, Directory>(10_000)
   let reads = 0
-  const loading = new Map<TenantId, Promise<Directory>>()
-
-  changes.onChange((tenant, _seq, list) => {
-    if (!list.some(({ kind }) => kind === 'pool' || kind === 'gateway')) return
-    held.delete(tenant)
-    // What is being read may be older than this change: those who asked before it get it, nobody after.
-    loading.delete(tenant)
-  })
 
   async function read(tenant: TenantId): Promise<Directory> {
     const [pools, gateways] = await db.inTenant(tenant, async (tx) => [
@@ -41,28 +32,8 @@ export function createRegistry({ db, changes, feed }: Pick<GatewaysDeps, 'db' | 
     }
   }
 
-  function load(tenant: TenantId): Promise<Directory> {
-    const running = loading.get(tenant)
-    if (running) return running
-    const mine = read(tenant)
-      .then((directory) => {
-        if (loading.get(tenant) === mine) held.set(tenant, directory)
-        return directory
-      })
-      .finally(() => {
-        if (loading.get(tenant) === mine) loading.delete(tenant)
-      })
-    loading.set(tenant, mine)
-    return mine
-  }
+  const directories = held<Directory>({ changes, feed }, { kinds: ['pool', 'gateway'], load: read })
 
-  return {
-    of: async (tenant: TenantId): Promise<Directory> => {
-      const known = held.get(tenant)
-      if (known && feed.isFresh()) return known
-      if (!feed.isFresh()) await feed.catchUp()
-      return held.get(tenant) ?? load(tenant)
-    },
-  }
+  return { of: async (tenant: TenantId): Promise<Directory> => directories.get(tenant) }
 }
 export type Registry = ReturnType<typeof createRegistry>

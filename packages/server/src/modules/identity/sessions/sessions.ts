@@ -8,7 +8,7 @@ import { decodeId, encodeId, newUuid } from '../../../kernel/ids.ts'
 import { createWriteBehind } from '../../../kernel/write-behind.ts'
 import type { Change, Changes } from '../../../memory/changes.ts'
 import { createCredentialCache } from '../../../memory/credential-cache.ts'
-import type { Feed } from '../../../memory/feed.ts'
+import type { Memory } from '../../../memory/held.ts'
 import { isRole, permissionsOfRoles } from '../../access/index.ts'
 import type { Audit } from '../../audit/index.ts'
 import * as queries from './sessions.queries.ts'
@@ -22,7 +22,7 @@ export type SessionsDeps = {
   db: Database
   audit: Audit
   changes: Changes
-  feed: Pick<Feed, 'isFresh'>
+  feed: Memory['feed']
   now: () => Date
   pepper: Uint8Array
   settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>
