@@ -1,8 +1,8 @@
 // node scripts/run.mjs scripts/test.mjs [options of node --test | files…]: every test, on one throw-away PostgreSQL.
 import { spawn } from 'node:child_process'
-import { globSync } from 'node:fs'
-import { constants } from 'node:os'
-import { dirname } from 'node:path'
+import { globSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { constants, tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startTestCluster } from '../packages/server/src/embedded/test-database.ts'
 
@@ -14,17 +14,31 @@ const everything = ['packages/*/src/**/*.test.ts', 'packages/*/test/**/*.test.ts
 const files = named.length > 0 ? named : globSync(everything, { cwd: root }).sort()
 
 const cluster = process.env.HOLDFAST_TEST_DATABASE_URL ? undefined : await startTestCluster()
-const child = spawn(
-  process.execPath,
-  ['--test', '--test-reporter=spec', '--test-timeout=180000', ...options, ...files],
-  {
-    cwd: root,
-    stdio: 'inherit',
-    env: { ...process.env, ...(cluster && { HOLDFAST_TEST_DATABASE_URL: cluster.url }) },
-  },
-)
+const statements = mkdtempSync(join(tmpdir(), 'hft-statements-'))
+const environment = {
+  ...process.env,
+  HOLDFAST_TEST_STATEMENTS: statements,
+  ...(named.length === 0 && { HOLDFAST_TEST_WHOLE_RUN: '1' }),
+  ...(cluster && { HOLDFAST_TEST_DATABASE_URL: cluster.url }),
+}
+let child
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
-child.on('exit', async (code, signal) => {
-  await cluster?.stop()
-  process.exitCode = signal ? 128 + constants.signals[signal] : code
-})
+
+/** Resolves with the exit code of `node --test`. */
+const run = (files) =>
+  new Promise((resolve) => {
+    child = spawn(process.execPath, ['--test', '--test-reporter=spec', '--test-timeout=180000', ...options, ...files], {
+      cwd: root,
+      stdio: 'inherit',
+      env: environment,
+    })
+    child.on('exit', (code, signal) => resolve(signal ? 128 + constants.signals[signal] : code))
+  })
+
+let code = await run(files)
+// What the tests' servers sent to PostgreSQL is judged as a whole.
+if (code < 128 && readdirSync(statements).length > 0)
+  code = (await run(['packages/server/test/statements/judge.ts'])) || code
+rmSync(statements, { recursive: true })
+await cluster?.stop()
+process.exitCode = code

@@ -11,6 +11,7 @@ import type { Secrets } from '../src/config/secrets.ts'
 import { migrate } from '../src/db/migrate.ts'
 import { createTestDatabase } from '../src/embedded/test-database.ts'
 import type { TenantId } from '../src/kernel/actor.ts'
+import './statements/record.ts'
 
 export const adminPassword = 'correct horse battery staple'
 const template = { name: 'holdfast_template', prepare: async (url: string) => void (await migrate(url)) }

@@ -1,0 +1,81 @@
+// Run by scripts/test.mjs after the tests: judges every statement that their servers sent.
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { before, test } from 'node:test'
+import { loadModule } from 'libpg-query'
+import { type Fault, type Judgement, judge, tenantTables } from './guard.ts'
+import { acrossTenants, owed } from './lists.ts'
+import type { Sent } from './record.ts'
+
+const directory = process.env.HOLDFAST_TEST_STATEMENTS ?? ''
+const sent: Sent[] = globSync('*.jsonl', { cwd: directory }).flatMap((f) =>
+  readFileSync(join(directory, f), 'utf8')
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Sent),
+)
+const statements = [...Map.groupBy(sent, (s) => `${s.origin}\n${s.text}`).values()].map((all) => ({
+  ...all[0]!,
+  scopes: new Set(all.map((s) => s.scope)),
+}))
+const isWholeRun = process.env.HOLDFAST_TEST_WHOLE_RUN === '1'
+const judged = new Map<string, Judgement>()
+
+before(async () => {
+  await loadModule()
+  for (const { text } of statements) if (!judged.has(text)) judged.set(text, judge(text))
+})
+
+/** What is wrong with a statement, and where it ran. */
+function faultsOf({ text, scopes }: (typeof statements)[number]): { fault: Fault; what: string }[] {
+  const { faults, reads, writes } = judged.get(text)!
+  const touched = [...reads, ...writes].filter((table) => tenantTables.has(table))
+  const isOpen = scopes.has('all') && touched.length > 0 && !faults.some((f) => f.fault === 'unbound')
+  return isOpen ? [...faults, { fault: 'no_wall', what: touched.join(', ') }] : faults
+}
+const ofTheNamed: readonly Fault[] = ['unbound', 'no_wall', 'tenant_moves']
+
+test('every statement is bound to one tenant at every level, or is one of the named few', (t) => {
+  const bad = new Set<string>()
+  for (const statement of statements) {
+    const { origin } = statement
+    const tolerated = [...(origin in acrossTenants ? ofTheNamed : []), ...(owed[origin] ?? [])]
+    for (const { fault, what } of faultsOf(statement))
+      if (!tolerated.includes(fault)) bad.add(`${origin}: ${fault} (${what})`)
+  }
+  t.diagnostic(`${statements.length} statements from ${new Set(statements.map((s) => s.origin)).size} places`)
+  assert.deepEqual([...bad], [])
+})
+
+test('the lists name nothing that is not there any more', { skip: !isWholeRun }, () => {
+  const found = Map.groupBy(statements, (s) => s.origin)
+  const has = (origin: string, fault: Fault) =>
+    found.get(origin)?.some((s) => faultsOf(s).some((f) => f.fault === fault)) ?? false
+  assert.deepEqual(
+    Object.keys(acrossTenants).filter((origin) => !ofTheNamed.some((fault) => has(origin, fault))),
+    [],
+  )
+  assert.deepEqual(
+    Object.entries(owed).flatMap(([origin, faults]) =>
+      faults.filter((fault) => !has(origin, fault)).map((fault) => `${origin}: ${fault}`),
+    ),
+    [],
+  )
+})
+
+test('a statement that loses a condition on its tenant is refused', (t) => {
+  const condition = /(?:"?\w+"?\.)?"?tenant_id"? = (?:\$\d+(?:::uuid)?|"?\w+"?\."?tenant_id"?)/g
+  let mutants = 0
+  const survivors: string[] = []
+  for (const [text, { faults }] of judged) {
+    if (faults.length > 0) continue
+    for (const match of text.matchAll(condition)) {
+      const mutant = `${text.slice(0, match.index)}true${text.slice(match.index + match[0].length)}`
+      mutants++
+      if (judge(mutant).faults.length === 0) survivors.push(mutant)
+    }
+  }
+  t.diagnostic(`${mutants} mutants`)
+  assert.deepEqual(survivors, [])
+})

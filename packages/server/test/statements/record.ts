@@ -1,0 +1,76 @@
+import { appendFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DefaultQueryExecutor } from 'kysely'
+import pg from 'pg'
+
+/**
+ * What a test run's servers send to PostgreSQL, for `judge.ts`: each statement once for each place of the sources that
+ * sends it and each scope in which it ran. Imported by the kit; does something only where scripts/test.mjs named a folder.
+ */
+export type Sent = { text: string; origin: string; scope: 'tenant' | 'all' | 'none' }
+
+const directory = process.env.HOLDFAST_TEST_STATEMENTS
+const server = new URL('../../', import.meta.url).href
+
+if (directory) {
+  const file = join(directory, `${process.pid}.jsonl`)
+  const written = new Set<string>()
+  const origins = new Map<string, Set<string>>()
+  const scopes = new WeakMap<object, Sent['scope']>()
+
+  const write = (sent: Sent) => {
+    const line = JSON.stringify(sent)
+    if (written.has(line)) return
+    written.add(line)
+    appendFileSync(file, `${line}\n`)
+  }
+
+  // Kysely compiles a statement in the call of `execute`, so the stack still shows who made it.
+  const { compileQuery } = DefaultQueryExecutor.prototype
+  DefaultQueryExecutor.prototype.compileQuery = function (...given) {
+    const compiled = compileQuery.apply(this, given)
+    const origin = originOf(stack())
+    if (origin) origins.set(compiled.sql, (origins.get(compiled.sql) ?? new Set()).add(origin))
+    return compiled
+  }
+
+  // The driver sees everything, and in which scope.
+  const { query } = pg.Client.prototype
+  pg.Client.prototype.query = function (this: pg.Client, ...given: Parameters<typeof query>) {
+    const [first, second] = given as readonly unknown[]
+    const text = typeof first === 'string' ? first : (first as { text?: string } | undefined)?.text
+    if (text) {
+      const named = /holdfast\.tenant/.test(text) && `${text} ${JSON.stringify(second ?? [])}`
+      if (named) scopes.set(this, /(?:'|")\*(?:'|")/.test(named) ? 'all' : 'tenant')
+      else if (/^(?:commit|rollback)\b/i.test(text)) scopes.delete(this)
+      else {
+        const scope = scopes.get(this) ?? 'none'
+        const frames = stack()
+        const direct = frames.includes('/kysely/') ? undefined : originOf(frames)
+        for (const origin of direct ? [direct] : (origins.get(text) ?? [])) write({ text, origin, scope })
+      }
+    }
+    return Reflect.apply(query, this, given)
+  } as typeof query
+}
+
+function stack(): string {
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 40
+  const text = new Error().stack ?? ''
+  Error.stackTraceLimit = stackTraceLimit
+  return text
+}
+
+/** `file#function` of the innermost frame that is ours and not only passes statements on; none where that is a test. */
+function originOf(frames: string): string | undefined {
+  for (const line of frames.split('\n').slice(1)) {
+    const at = line.indexOf(server)
+    if (at < 0 || /test\/statements\/record\.ts|src\/db\/(?:page|database|migrate)\.ts/.test(line)) continue
+    const place = line.slice(at + server.length).replace(/(?:\?.*)?:\d+:\d+\)?$/, '')
+    if (!place.startsWith('src/') || place.startsWith('src/embedded/')) return undefined
+    const name = /at (?:async )?(?:new )?(?:Object\.|Module\.)?([\w.<>]+) \(/.exec(line)?.[1]
+    return `${place.slice(4).replace(/^modules\//, '')}${name && name !== '<anonymous>' ? `#${name}` : ''}`
+  }
+  return undefined
+}

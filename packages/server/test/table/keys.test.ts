@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import pg from 'pg'
+import { startKit } from '../kit.ts'
+import { sharedTables } from '../statements/guard.ts'
+
+test('every key of a table of tenants begins with the tenant, and no policy asks a question of its own', async (t) => {
+  const kit = await startKit(t)
+  const client = new pg.Client({ connectionString: kit.databaseUrl })
+  await client.connect()
+  const ask = async (text: string) => (await client.query<{ found: string }>(text)).rows.map((r) => r.found)
+  const ofTenants = `n.nspname = 'public' and c.relkind in ('r', 'p') and not c.relispartition
+    and exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'tenant_id')`
+
+  assert.deepEqual(
+    await ask(`select c.relname as found from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = 'public' and c.relkind in ('r', 'p') and not c.relispartition and not (${ofTenants}) order by 1`),
+    [...sharedTables].sort(),
+    'tables without a tenant',
+  )
+  assert.deepEqual(
+    await ask(`select i.relname as found from pg_index x join pg_class c on c.oid = x.indrelid
+      join pg_class i on i.oid = x.indexrelid join pg_namespace n on n.oid = c.relnamespace
+      where ${ofTenants} and x.indisunique and not exists (select from pg_attribute a
+        where a.attrelid = c.oid and a.attname = 'tenant_id' and a.attnum = any(x.indkey::int2[])) order by 1`),
+    // Names of tenants are unique among all.
+    ['tenant_name_is_unique'],
+    'unique keys without the tenant',
+  )
+  assert.deepEqual(
+    await ask(`select x.conname as found from pg_constraint x join pg_class c on c.oid = x.conrelid
+      join pg_namespace n on n.oid = c.relnamespace where ${ofTenants} and x.contype = 'f'
+      and not exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'tenant_id'
+        and a.attnum = any(x.conkey)) order by 1`),
+    [],
+    'foreign keys without the tenant',
+  )
+  assert.deepEqual(
+    await ask(`select tablename || '.' || policyname as found from pg_policies
+      where schemaname = 'public' and (qual ~* '\\mselect\\M' or with_check ~* '\\mselect\\M') order by 1`),
+    [],
+    'policies with a sub-select',
+  )
+  await client.end()
+})
