@@ -4,7 +4,7 @@ import { openapi } from '@holdfast/contract/openapi'
 import { sql } from 'kysely'
 import type { Config } from './config/config.ts'
 import type { Secrets } from './config/secrets.ts'
-import { connectDatabase } from './db/database.ts'
+import { background, connectDatabase } from './db/database.ts'
 import { createPager } from './db/page.ts'
 import { createAdmit } from './http/admit.ts'
 import { Answer } from './http/answer.ts'
@@ -171,7 +171,7 @@ export function createApp({ config, secrets, databaseUrl, log, now: given }: App
   ]
 
   async function ensurePartitions() {
-    await db.acrossTenants((tx) => sql`call ensure_partitions(${now()})`.execute(tx))
+    await db.acrossTenants((tx) => sql`call ensure_partitions(${now()})`.execute(tx), background)
   }
   /** Change log, replayable answers and failure counts: nobody asks for them after a day. */
   async function pruneShortLived() {
@@ -180,7 +180,7 @@ export function createApp({ config, secrets, databaseUrl, log, now: given }: App
       await pruneChanges(tx)
       await tx.deleteFrom('idempotency_keys').where('created_at', '<', dayAgo).execute()
       await tx.deleteFrom('login_failures').where('window_start', '<', dayAgo).execute()
-    })
+    }, background)
   }
 
   return {

@@ -1,4 +1,4 @@
-import type { Database } from '../../db/database.ts'
+import { background, type Database } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Change, Changes } from '../../memory/changes.ts'
 import type { Feed } from '../../memory/feed.ts'
@@ -46,10 +46,10 @@ export function createFleet({ db, changes, feed }: { db: Database; changes: Chan
   async function loadAll(h: Held): Promise<void> {
     const { tenantId } = h.tenant
     const seq = feed.seqOf(tenantId)
-    for (const user of await db.inTenant(tenantId, (tx) => queries.usersWithGroups(tx, tenantId, null)))
+    for (const user of await db.inTenant(tenantId, (tx) => queries.usersWithGroups(tx, tenantId, null), background))
       h.tenant.putUser(user)
     for (let after = '00000000-0000-0000-0000-000000000000'; ; ) {
-      const rows = await db.inTenant(tenantId, (tx) => queries.devicesAfter(tx, tenantId, after, chunk))
+      const rows = await db.inTenant(tenantId, (tx) => queries.devicesAfter(tx, tenantId, after, chunk), background)
       for (const row of rows) h.tenant.putDevice(row, seq)
       if (rows.length < chunk) return
       after = rows.at(-1)!.device_id

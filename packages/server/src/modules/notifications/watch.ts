@@ -1,4 +1,4 @@
-import type { Database } from '../../db/database.ts'
+import { background, type Database } from '../../db/database.ts'
 import { jobSource, type TenantId } from '../../kernel/actor.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import * as queries from './notifications.queries.ts'
@@ -68,7 +68,7 @@ export function createWatch({
 
     /** Acknowledged ones are kept for half a year. */
     forgetOld: () =>
-      db.acrossTenants((tx) => queries.forgetAcknowledged(tx, new Date(now().getTime() - keepDays * day))),
+      db.acrossTenants((tx) => queries.forgetAcknowledged(tx, new Date(now().getTime() - keepDays * day)), background),
   }
 }
 

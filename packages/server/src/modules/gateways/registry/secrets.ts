@@ -1,5 +1,5 @@
 import { digestToken, equalDigest, mintToken, parseToken } from '@holdfast/crypto'
-import type { Tx } from '../../../db/database.ts'
+import { background, type Tx } from '../../../db/database.ts'
 import type { Incoming } from '../../../http/authenticate.ts'
 import type { Principal, TenantId } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
@@ -119,7 +119,7 @@ export function createSecrets({
       return until
     },
     endAll: queries.endAll,
-    forgetExpired: () => db.acrossTenants((tx) => queries.forgetExpired(tx, now())),
+    forgetExpired: () => db.acrossTenants((tx) => queries.forgetExpired(tx, now()), background),
   }
 }
 export type Secrets = ReturnType<typeof createSecrets>

@@ -1,4 +1,4 @@
-import type { Tx } from '../../../db/database.ts'
+import { background, type Tx } from '../../../db/database.ts'
 import type { PageQuery } from '../../../db/page.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { failField } from '../../../kernel/app-error.ts'
@@ -104,7 +104,7 @@ export function createSessions({
       for (;;) {
         const at = now()
         const since = new Date(at.getTime() - silentAfterMs)
-        const batch = await db.acrossTenants((tx) => queries.endSilent(tx, since, at, 5000))
+        const batch = await db.acrossTenants((tx) => queries.endSilent(tx, since, at, 5000), background)
         ended += batch
         if (batch < 5000) return ended
       }
