@@ -1,4 +1,5 @@
 // node scripts/run.mjs scripts/test.mjs [options of node --test | files…]: every test, on one throw-away PostgreSQL.
+// Tests that take long (*.slow.test.ts) run only where they are named, as `npm run test:faults` names those of faults.
 import { spawn } from 'node:child_process'
 import { globSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { constants, tmpdir } from 'node:os'
@@ -8,10 +9,11 @@ import { startTestCluster } from '../packages/server/src/embedded/test-database.
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const given = process.argv.slice(2)
-const named = given.filter((argument) => !argument.startsWith('-'))
+const patterns = given.filter((argument) => !argument.startsWith('-'))
+const named = patterns.flatMap((p) => (/[*?]/.test(p) ? globSync(p, { cwd: root }).sort() : [p]))
 const options = given.filter((argument) => argument.startsWith('-'))
 const everything = ['packages/*/src/**/*.test.ts', 'packages/*/test/**/*.test.ts', 'test/**/*.test.ts']
-const files = named.length > 0 ? named : globSync(everything, { cwd: root }).sort()
+const files = named.length > 0 ? named : globSync(everything, { cwd: root, exclude: ['**/*.slow.test.ts'] }).sort()
 
 const cluster = process.env.HOLDFAST_TEST_DATABASE_URL ? undefined : await startTestCluster()
 const statements = mkdtempSync(join(tmpdir(), 'hft-statements-'))

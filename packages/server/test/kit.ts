@@ -28,7 +28,13 @@ export type Kit = Awaited<ReturnType<typeof startKit>>
 /** A running deployment on a database of its own: real PostgreSQL, real HTTP, ended with the test. */
 export async function startKit(
   t: TestContext,
-  options: { replicas?: number; now?: () => Date; config?: Partial<Config> } = {},
+  options: {
+    replicas?: number
+    now?: () => Date
+    config?: Partial<Config>
+    /** The URL by which the nth replica reaches the database, where it is not the database's own. */
+    route?: (databaseUrl: string, n: number) => string | Promise<string>
+  } = {},
 ) {
   const database = await createTestDatabase(template)
   const secrets: Secrets = {
@@ -44,12 +50,13 @@ export async function startKit(
   const publicUrl = 'http://holdfast.test'
   const replicas: Replica[] = []
   const startReplica = async (): Promise<Replica> => {
+    const databaseUrl = (await options.route?.(database.url, replicas.length)) ?? database.url
     const config: Config = {
       host: '127.0.0.1',
       port: 0,
       publicUrl,
       dataDir: '/nonexistent',
-      databaseUrl: database.url,
+      databaseUrl,
       databaseConnections: 10,
       trustedProxies: [],
       tls: undefined,
@@ -62,7 +69,7 @@ export async function startKit(
     const app = createApp({
       config,
       secrets,
-      databaseUrl: database.url,
+      databaseUrl,
       log,
       ...(options.now && { now: options.now }),
     })

@@ -65,6 +65,13 @@ export function connectDatabase(
   })
   // An idle connection that the server ends would otherwise end the process.
   pool.on('error', onError)
+  let open = 0
+  pool.on('connect', () => {
+    open++
+  })
+  pool.on('remove', () => {
+    open--
+  })
   const committed = new WeakMap<object, (() => void)[]>()
 
   /** A free connection, or a new one. A server that is full or restarting is waited for, not answered with an error. */
@@ -82,7 +89,7 @@ export function connectDatabase(
   }
   /** What the server gave is all there is for a while: the others wait in turn instead of knocking. */
   function narrow() {
-    pool.options.max = Math.max(1, pool.totalCount)
+    pool.options.max = Math.max(1, open)
     setTimeout(() => {
       pool.options.max = max
     }, narrowForMs).unref()

@@ -1,0 +1,103 @@
+import { connect, createServer, type Socket } from 'node:net'
+import type { TestContext } from 'node:test'
+
+/** What a network does to a connection. `hold`: bytes wait, in both directions, until it passes again. */
+type Link = { client: Socket; server: Socket; held: boolean; waiting: (() => void)[] }
+
+/** A network between one replica and PostgreSQL, to be disturbed by hand. */
+export async function createNetwork(t: TestContext, databaseUrl: string) {
+  const target = new URL(databaseUrl.replace('@/', '@socket/'))
+  const folder = target.searchParams.get('host')
+  const port = target.searchParams.get('port') ?? target.port ?? '5432'
+  const links = new Set<Link>()
+  let holdAt: string | undefined
+  let delayMs = 0
+  let refusing = false
+  let seen = 0
+  const heldOnes: Link[] = []
+
+  const forward = (link: Link, to: Socket, bytes: Buffer) => {
+    const pass = () => void (to.destroyed || to.write(bytes))
+    if (link.held) link.waiting.push(pass)
+    else if (delayMs > 0) setTimeout(pass, delayMs)
+    else pass()
+  }
+  const server = createServer((client) => {
+    if (refusing) return void client.resetAndDestroy()
+    seen++
+    const upstream = folder ? connect(`${folder}/.s.PGSQL.${port}`) : connect(Number(port), target.hostname)
+    const link: Link = { client, server: upstream, held: false, waiting: [] }
+    links.add(link)
+    client.on('data', (bytes) => {
+      if (holdAt !== undefined && bytes.includes(holdAt)) {
+        holdAt = undefined
+        link.held = true
+        heldOnes.push(link)
+      }
+      forward(link, upstream, bytes)
+    })
+    upstream.on('data', (bytes) => forward(link, client, bytes))
+    // A connection that is held keeps its other half: nobody on the far side hears that it has ended.
+    const end = (other: Socket) => () => {
+      if (!link.held) other.destroy()
+      if (client.destroyed && upstream.destroyed) links.delete(link)
+    }
+    client.on('close', end(upstream)).on('error', () => {})
+    upstream.on('close', end(client)).on('error', () => {})
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address() as { port: number }
+  const url = new URL(target)
+  url.searchParams.delete('host')
+  url.searchParams.delete('port')
+  url.hostname = '127.0.0.1'
+  url.port = String(address.port)
+
+  const release = () => {
+    for (const link of links) {
+      link.held = false
+      for (const pass of link.waiting.splice(0)) pass()
+      if (link.client.destroyed) link.server.destroy()
+      if (link.server.destroyed) link.client.destroy()
+    }
+  }
+  t.after(() => {
+    for (const { client, server: upstream } of links) {
+      client.destroy()
+      upstream.destroy()
+    }
+    server.close()
+  })
+  return {
+    /** The database's URL through this network. */
+    url: url.href,
+    /** Connections made so far. */
+    connections: () => seen,
+    open: () => links.size,
+    /** The next connection that says this text is held, with that text and everything after it. */
+    holdAt: (text: string) => {
+      holdAt = text
+    },
+    isHolding: () => heldOnes.length > 0,
+    /** Everything is held: a partition in which nobody is told anything. */
+    hold: () => {
+      for (const link of links) link.held = true
+    },
+    release,
+    delay: (ms: number) => {
+      delayMs = ms
+    },
+    /** New connections are reset. */
+    refuse: (is: boolean) => {
+      refusing = is
+    },
+    /** Resets every connection. */
+    cut: () => {
+      for (const { client, server: upstream } of links) {
+        client.resetAndDestroy()
+        upstream.destroy()
+      }
+    },
+  }
+}
+export type Network = Awaited<ReturnType<typeof createNetwork>>

@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { sql } from 'kysely'
+import pg from 'pg'
+import { connectDatabase, UnknownOutcome } from '../../src/db/database.ts'
+import { decodeId } from '../../src/kernel/ids.ts'
+import { type Kit, type Replica, startKit, times } from '../kit.ts'
+import { bearer, type Caller, call, enrollRaw, operation, type Raw } from '../world.ts'
+import { watchBackends } from './backends.ts'
+import { createNetwork, type Network } from './proxy.ts'
+
+/** What a request may wait, and a little for a busy machine. */
+const bar = 3000
+const slack = 1200
+
+/** Two replicas, the first of them behind a network that can be disturbed. */
+async function startDisturbed(t: Parameters<typeof startKit>[0], config: { databaseConnections?: number } = {}) {
+  let network: Network | undefined
+  const kit = await startKit(t, {
+    replicas: 2,
+    config,
+    route: async (url, n) => {
+      if (n > 0) return url
+      network = await createNetwork(t, url)
+      return `${network.url}?application_name=first`
+    },
+  })
+  return { kit, network: network!, admin: bearer(kit.adminKey), second: kit.replicas[1] as Replica }
+}
+
+const timed = async (ask: () => Promise<Raw>) => {
+  const start = performance.now()
+  const answer = await ask()
+  return { ...answer, took: performance.now() - start }
+}
+const suspend = (kit: Kit, admin: Caller, user_id: string) => call(kit, operation('suspendUser'), admin, { user_id })
+const isSuspended = async (kit: Kit, user: string) => {
+  const id = decodeId('user', user)!
+  return kit.replicas[1]!.app.db.inTenant(kit.tenant, async (tx) => {
+    const row = await tx.selectFrom('users').select('status').where('user_id', '=', id).executeTakeFirstOrThrow()
+    const logged = await tx
+      .selectFrom('changes')
+      .selectAll()
+      .where('subject', '=', id)
+      .where('kind', '=', 'user')
+      .execute()
+    const events = await tx
+      .selectFrom('audit_events')
+      .selectAll()
+      .where('kind', '=', 'user.changed')
+      .where('target_id', '=', user)
+      .execute()
+    return {
+      suspended: row.status === 'suspended',
+      logged: logged.length,
+      audited: events.filter((e) => e.outcome === 'success').length,
+    }
+  })
+}
+
+test('a change that stalls between its statements is undone whole, and can be made again', async (t) => {
+  const { kit, network, admin } = await startDisturbed(t)
+  const made = await call(kit, operation('changeUser'), admin, { operation: 'create', user: { username: 'ada' } })
+  const user = String((made.json.user as { user_id: string }).user_id)
+  const { token } = await kit.admin.generateToken({ body: { max_uses: 0, user_id: user } })
+  const device = await enrollRaw(kit, token)
+  const before = await isSuspended(kit, user)
+
+  network.holdAt('user.changed')
+  const stalled = await timed(() => suspend(kit, admin, user))
+  assert.ok(network.isHolding(), 'it was held in the middle')
+  assert.equal(stalled.status, 500)
+  assert.ok(stalled.took < bar + slack, `answered after ${stalled.took} ms`)
+  network.release()
+  // Whoever uses the pool next must not commit the half that was done.
+  await times(20, () => call(kit, operation('listUsers'), admin))
+  assert.deepEqual(await isSuspended(kit, user), before)
+  assert.equal((await call(kit, operation('policyDigest'), device.caller)).status, 200)
+
+  const again = await suspend(kit, admin, user)
+  assert.deepEqual([again.status, again.json.changed], [200, true], again.text)
+  assert.deepEqual(await isSuspended(kit, user), {
+    suspended: true,
+    logged: before.logged + 1,
+    audited: before.audited + 1,
+  })
+  assert.equal((await call(kit, operation('policyDigest'), device.caller)).status, 401)
+  console.log(`# a stalled suspension: answered after ${Math.round(stalled.took)} ms, 0 halves committed`)
+})
+
+test('a commit without an answer is an outcome that is not known, and says so', async (t) => {
+  const { kit, network, admin } = await startDisturbed(t)
+  // Held on its way there: nothing was committed.
+  network.holdAt('commit\0')
+  const lost = await timed(() =>
+    call(kit, operation('changeUser'), admin, { operation: 'create', user: { username: 'bob' } }),
+  )
+  assert.equal(lost.status, 500)
+  assert.match(String(lost.json.detail), /outcome of this change is unknown/)
+  assert.ok(lost.headers['retry-after'])
+  assert.ok(lost.took < bar + slack, `answered after ${lost.took} ms`)
+  network.release()
+  console.log(`# an unanswered commit: answered after ${Math.round(lost.took)} ms`)
+  // A database error answered to the commit itself is an answer: nothing is unknown.
+  await assert.rejects(
+    kit.db.inTenant(kit.tenant, async (tx) => {
+      await sql`select 1/0`.execute(tx).catch(() => {})
+      return 'ignored'
+    }),
+    (e) => !(e instanceof UnknownOutcome) && /failed statement was ignored/.test((e as Error).message),
+  )
+})
+
+test('backends that are stopped in mid-statement cost those requests, and nothing afterwards', async (t) => {
+  const { kit, admin } = await startDisturbed(t, { databaseConnections: 3 })
+  const backends = await watchBackends(t, kit)
+  const list = () => timed(() => call(kit, operation('listUsers'), admin))
+  await times(12, list)
+  const pool = await backends.pids(
+    "application_name = 'first' and query not ilike '%tenant_epochs%' and query <> 'listen holdfast'",
+  )
+  assert.equal(pool.length, 3)
+  backends.stop(pool.slice(0, 2))
+  const during = await times(30, list)
+  const worst = Math.max(...during.map((a) => a.took))
+  assert.ok(worst < bar + slack, `one waited ${worst} ms`)
+  backends.goOn()
+  await delay(100)
+  const after = [...(await times(30, list)), ...(await times(30, list))]
+  assert.deepEqual(new Set(after.map((a) => a.status)), new Set([200]))
+  console.log(
+    `# two of three backends stopped: worst wait ${Math.round(worst)} ms, ${after.filter((a) => a.status !== 200).length} of ${after.length} failed afterwards`,
+  )
+})
+
+test('connections that end while they are in use end no process, and what was not committed runs again', async (t) => {
+  const { kit, network } = await startDisturbed(t)
+  let runs = 0
+  const count = await kit.db.inTenant(kit.tenant, async (tx) => {
+    runs++
+    await sql`select 1`.execute(tx)
+    if (runs === 1) network.cut()
+    await delay(20)
+    const { rows } = await sql<{ n: number }>`select count(*)::int as n from users`.execute(tx)
+    return rows[0]!.n
+  })
+  assert.ok(count >= 1)
+  assert.equal(runs, 2)
+  // Cut while idle, too: the next request makes a connection of its own.
+  network.cut()
+  await delay(20)
+  assert.ok((await kit.db.inTenant(kit.tenant, (tx) => sql`select 1`.execute(tx))).rows.length === 1)
+})
+
+test('of two transactions that wait for each other both are done', async (t) => {
+  const kit = await startKit(t)
+  const ids = await times(2, async (i) => {
+    const { user } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: `user-${i}` } } })
+    return decodeId('user', user.user_id)!
+  })
+  let runs = 0
+  const renames = (order: readonly string[], name: string) =>
+    kit.db.inTenant(kit.tenant, async (tx) => {
+      runs++
+      for (const id of order) {
+        await tx
+          .updateTable('users')
+          .set({ display_name: name })
+          .where('tenant_id', '=', kit.tenant)
+          .where('user_id', '=', id)
+          .execute()
+        await delay(50)
+      }
+    })
+  await Promise.all([renames(ids, 'one'), renames([...ids].reverse(), 'two')])
+  assert.equal(runs, 3, 'the one that lost ran again')
+})
+
+test('a process that stops in the middle of a transaction holds its locks for a second at most', async (t) => {
+  const { kit, network, second } = await startDisturbed(t)
+  network.holdAt('display_name')
+  const stuck = kit.db.inTenant(kit.tenant, async (tx) => {
+    await sql`update tenant_epochs set seq = seq where tenant_id = ${kit.tenant}`.execute(tx)
+    await sql`update users set display_name = 'x' where tenant_id = ${kit.tenant}`.execute(tx)
+  })
+  stuck.catch(() => {})
+  await delay(100)
+  const admin = bearer(kit.adminKey)
+  const start = performance.now()
+  const answers = await times(8, (i) =>
+    call({ ...kit, ...second }, operation('changeUser'), admin, { operation: 'create', user: { username: `u${i}` } }),
+  )
+  const took = performance.now() - start
+  assert.deepEqual(new Set(answers.map((a) => a.status)), new Set([200]), answers.map((a) => a.text).join('\n'))
+  assert.ok(took < bar, `${took} ms`)
+  network.release()
+  await stuck.catch(() => {})
+  console.log(
+    `# a replica stopped in mid-transaction: the other made ${answers.length} of ${answers.length} changes within ${Math.round(took)} ms`,
+  )
+})
+
+test('a server with fewer connections than are asked for makes requests wait, not fail', async (t) => {
+  const kit = await startKit(t)
+  const backends = await watchBackends(t, kit)
+  const role = `small_${kit.tenant.slice(-8)}`
+  await backends.client.query(`create role ${role} login connection limit 2 in role holdfast_app`)
+  t.after(async () => {
+    const client = new pg.Client({ connectionString: kit.databaseUrl.replace(/\/[^/?]+(\?|$)/, '/postgres$1') })
+    await client.connect()
+    await client.query(`drop role if exists ${role}`)
+    await client.end()
+  })
+  const url = new URL(kit.databaseUrl.replace('@/', '@socket/'))
+  url.username = role
+  const db = connectDatabase(url.href.replace('@socket/', '@/'), { max: 20, onError: () => {} })
+  const work = () => db.inTenant(kit.tenant, (tx) => sql`select pg_sleep(0.005)`.execute(tx))
+  const settled = await Promise.allSettled(Array.from({ length: 100 }, work))
+  await db.close()
+  const failed = settled.flatMap((s) => (s.status === 'rejected' ? [String(s.reason)] : []))
+  assert.deepEqual(failed, [])
+  console.log(`# 2 connections for a pool of 20: 0 of 100 transactions failed`)
+})
