@@ -70,7 +70,14 @@ export const changeDevice = endpoint({
   method: 'POST',
   path: '/v1/admin/devices/lifecycle',
   summary: 'Approve, update, suspend, reactivate or revoke a device; revocation is final',
-  access: { by: ['session', 'api_key'], permission: 'devices:suspend' },
+  access: { by: ['session', 'api_key'], permission: 'by_operation' },
+  operations: {
+    approve: { permission: 'devices:write' },
+    update: { permission: 'devices:write' },
+    suspend: { permission: 'devices:suspend' },
+    reactivate: { permission: 'devices:write' },
+    revoke: { permission: 'devices:write' },
+  },
   audit: 'device.changed',
   body: Closed({
     operation: OneOf(['approve', 'update', 'suspend', 'reactivate', 'revoke']),
@@ -92,7 +99,13 @@ export const changeDevices = endpoint({
   method: 'POST',
   path: '/v1/admin/devices/batch',
   summary: 'One operation on up to 10,000 devices, named or filtered, with an outcome for each',
-  access: { by: ['session', 'api_key'], permission: 'devices:write' },
+  access: { by: ['session', 'api_key'], permission: 'by_operation' },
+  operations: {
+    approve: { permission: 'devices:write' },
+    suspend: { permission: 'devices:write' },
+    reactivate: { permission: 'devices:write' },
+    revoke: { permission: 'devices:write' },
+  },
   audit: 'device.batch_changed',
   stepUp: { operation: 'revoke' },
   body: Closed({

@@ -3,16 +3,20 @@ import type { AuditKind, CredentialKind, ErrorCode, Permission, RequiredAction }
 
 /**
  * Who may call: nobody checked, or these credential kinds. `permission` binds the kinds that carry a role (session,
- * api_key); `own` says that the credential itself is the right, as for a device that fetches its own bundle. A session
- * that owes one of the actions `during` may call it all the same.
+ * api_key); `own` says that the credential itself is the right, as for a device that fetches its own bundle, and
+ * `by_operation` that `operations` say it: whoever may none of them is refused before the body is read, everyone else
+ * after. A session that owes one of the actions `during` may call it all the same.
  */
 export type Access =
   | { by: 'anyone' }
   | {
       by: readonly [CredentialKind, ...CredentialKind[]]
-      permission: Permission | 'own'
+      permission: Permission | 'own' | 'by_operation'
       during?: readonly RequiredAction[]
     }
+
+/** What one value of `operation` in a body needs, and the status of its success where that is another. */
+export type OperationRule = { permission: Permission; status?: 201 }
 
 type Common = {
   path: `/${string}`
@@ -48,6 +52,7 @@ export type Endpoint =
         bodyLimit?: never
         form?: never
         stepUp?: never
+        operations?: never
       })
   | (Common &
       NoRead & {
@@ -64,7 +69,28 @@ export type Endpoint =
          * Empty means every body. Binds sessions; an API key has no person who could enter one.
          */
         stepUp?: Readonly<Record<string, string>>
+        /** For a body whose `operation` decides what it does: a rule for each of its values. */
+        operations?: Readonly<Record<string, OperationRule>>
       })
+
+/** The permissions of which a caller needs one to get past the door; undefined where none is asked for. */
+export function entryPermissions({ access, operations = {} }: Endpoint): readonly Permission[] | undefined {
+  if (access.by === 'anyone' || access.permission === 'own') return undefined
+  if (access.permission !== 'by_operation') return [access.permission]
+  return [...new Set(Object.values(operations).map((o) => o.permission))]
+}
+
+/** The rule for what a body asks for, valid or not. */
+export function operationRule({ operations }: Endpoint, body: unknown): OperationRule | undefined {
+  if (!operations || typeof body !== 'object' || body === null || !('operation' in body)) return undefined
+  const { operation } = body
+  return typeof operation === 'string' && Object.hasOwn(operations, operation) ? operations[operation] : undefined
+}
+
+/** The statuses of success. */
+export const successStatuses = ({ status = 200, operations = {} }: Endpoint): readonly (200 | 201 | 202)[] => [
+  ...new Set([status, ...Object.values(operations).flatMap((o) => o.status ?? [])]),
+]
 
 /** Parameters that the pipe itself reads: platform roles name a tenant; the deployment-wide secret a gateway too. */
 export const scopeParameters = (e: Endpoint): readonly ('tenant_id' | 'gateway_id')[] => {

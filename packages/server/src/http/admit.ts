@@ -1,4 +1,4 @@
-import { type Endpoint, scopeParameters } from '@holdfast/contract/endpoint'
+import { type Endpoint, entryPermissions, scopeParameters } from '@holdfast/contract/endpoint'
 import type { RequiredAction } from '@holdfast/contract/vocabulary'
 import type { FastifyRequest } from 'fastify'
 import type { Actor, Principal, TenantId } from '../kernel/actor.ts'
@@ -137,11 +137,12 @@ function refusalOf(
   if (endpoint.access.by === 'anyone') return undefined
   if (!endpoint.access.by.includes(principal.kind))
     return new AppError('forbidden', `this route is not for a ${principal.kind.replace('_', ' ')}`)
-  const { permission, during = [] } = endpoint.access
+  const { during = [] } = endpoint.access
   if (principal.kind === 'session' && principal.requiredAction && !during.includes(principal.requiredAction))
     return new AppError('forbidden', owed[principal.requiredAction])
-  if ('permissions' in principal && permission !== 'own' && !principal.permissions.has(permission))
-    return new AppError('forbidden', `this needs the permission ${permission}`)
+  const needed = entryPermissions(endpoint)
+  if ('permissions' in principal && needed && !needed.some((p) => principal.permissions.has(p)))
+    return new AppError('forbidden', `this needs the permission ${needed.join(' or ')}`)
   if (
     principal.kind === 'session' &&
     endpoint.method !== 'GET' &&

@@ -7,6 +7,8 @@ import {
 } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import { type Contract, type Endpoint, type Given, type Operation, type Output, operations } from '@holdfast/contract'
+import { operationRule, successStatuses } from '@holdfast/contract/endpoint'
+import type { Permission } from '@holdfast/contract/vocabulary'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Actor, Principal } from '../kernel/actor.ts'
 import { AppError, fail } from '../kernel/app-error.ts'
@@ -107,7 +109,7 @@ export function createHttp(deps: HttpDeps): FastifyInstance {
     http.route({
       method: endpoint.method === 'GET' ? ['GET', 'HEAD'] : endpoint.method,
       url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-      schema: { response: { [endpoint.status ?? 200]: endpoint.response } },
+      schema: { response: Object.fromEntries(successStatuses(endpoint).map((s) => [s, endpoint.response])) },
       ...(endpoint.bodyLimit && { bodyLimit: endpoint.bodyLimit }),
       config: { takesForm: endpoint.form === true },
       ...runEndpoint(deps, name, endpoint),
@@ -151,13 +153,17 @@ function runEndpoint(deps: HttpDeps, name: Operation, endpoint: Endpoint) {
   }
   async function change(request: FastifyRequest, reply: FastifyReply, admission: Admission): Promise<unknown> {
     if (admission.authenticateBody) await admission.authenticateBody(request)
+    const rule = operationRule(endpoint, request.body)
+    if (rule) requirePermission(admission.actor, rule.permission)
     const call = callOf(request, reply, admission)
     if (call.actor && needsStepUp(endpoint, call.body)) await deps.requireStepUp(call.actor)
-    return deps.idempotency.run(endpoint, request, call.actor, async () => handler(call))
+    const status = rule?.status ?? endpoint.status ?? 200
+    reply.code(status)
+    return deps.idempotency.run({ ...endpoint, status }, request, call.actor, async () => handler(call))
   }
   const finish = (request: FastifyRequest, reply: FastifyReply, result: unknown, hold?: Granted) => {
     if (hold && !hold.isDeclined) reply.header('preference-applied', preferenceApplied(hold))
-    send(endpoint, request, reply, result)
+    send(request, reply, result)
   }
   async function finishLater(
     request: FastifyRequest,
@@ -212,6 +218,13 @@ function runEndpoint(deps: HttpDeps, name: Operation, endpoint: Endpoint) {
   }
 }
 
+/** Binds the kinds that carry a role. */
+function requirePermission(actor: Actor | null, permission: Permission): void {
+  const { principal } = actor ?? {}
+  if (principal && 'permissions' in principal && !principal.permissions.has(permission))
+    fail('forbidden', `this operation needs the permission ${permission}`)
+}
+
 /** Whether a body is one of those that the endpoint guards with a fresh one-time code. */
 const needsStepUp = ({ stepUp }: Endpoint, body: unknown): boolean =>
   stepUp !== undefined &&
@@ -219,8 +232,8 @@ const needsStepUp = ({ stepUp }: Endpoint, body: unknown): boolean =>
 
 const json = 'application/json; charset=utf-8'
 
-/** Decides 304, and nothing else does. A HEAD is answered as its GET; Node leaves the body out. */
-function send(endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply, result: unknown): void {
+/** Decides 304, and nothing else does. The status of success is set already. A HEAD is answered as its GET; Node leaves the body out. */
+function send(request: FastifyRequest, reply: FastifyReply, result: unknown): void {
   if (result instanceof Representation) {
     const { etag, content } = result
     if (etag !== undefined) void reply.header('etag', etag)
@@ -229,13 +242,10 @@ function send(endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply, 
     return
   }
   if (!(result instanceof Answer)) {
-    void reply
-      .code(endpoint.status ?? 200)
-      .header('content-type', json)
-      .send(result)
+    void reply.header('content-type', json).send(result)
     return
   }
-  void reply.code(result.status ?? endpoint.status ?? 200)
+  void reply.code(result.status ?? reply.statusCode)
   if (result.body !== null && !('content-type' in result.headers)) void reply.header('content-type', json)
   void reply.headers(result.headers).send(result.body ?? undefined)
 }

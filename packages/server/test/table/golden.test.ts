@@ -3,8 +3,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { operations } from '@holdfast/contract'
+import { entryPermissions } from '@holdfast/contract/endpoint'
 import { openapi } from '@holdfast/contract/openapi'
-import { permissions, type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
+import { type Permission, permissions, type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
 import pg from 'pg'
 import { startKit } from '../kit.ts'
 import { describeSchema } from '../schema-dump.ts'
@@ -43,13 +44,17 @@ test('route × role is what was reviewed', () =>
   golden(
     'routes.txt',
     matrix(
-      operations.map(([, e]) => {
+      operations.flatMap(([, e]) => {
         const { access } = e
         const kinds = access.by === 'anyone' ? 'anyone' : access.by.join(',')
         const people = access.by !== 'anyone' && (access.by.includes('session') || access.by.includes('api_key'))
-        const may = (role: Role) =>
-          access.by === 'anyone' || (people && (access.permission === 'own' || has(role, access.permission)))
-        return [`${e.method} ${e.path} [${kinds}]`, roleNames.map(may)]
+        const may = (needed: readonly Permission[] | undefined) =>
+          roleNames.map((role) => access.by === 'anyone' || (people && (!needed || needed.some((p) => has(role, p)))))
+        const row = (name: string, needed: readonly Permission[] | undefined) =>
+          [`${e.method} ${e.path}${name} [${kinds}]`, may(needed)] as const
+        return e.operations
+          ? Object.entries(e.operations).map(([name, { permission }]) => row(` ${name}`, [permission]))
+          : [row('', entryPermissions(e))]
       }),
     ),
   ))

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { operations } from '@holdfast/contract'
-import { credentialKinds, type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
+import { entryPermissions } from '@holdfast/contract/endpoint'
+import { credentialKinds, type Permission, type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { startKit } from '../kit.ts'
 import { type Caller, call, createWorld, fill } from '../world.ts'
 
+const has = (role: Role, permission: Permission) => (roles[role] as readonly string[]).includes(permission)
 const guarded = operations.filter(([, e]) => e.access.by !== 'anyone')
 
 test('every route against every wrong caller', async (t) => {
@@ -19,12 +21,13 @@ test('every route against every wrong caller', async (t) => {
     e: { method: string; path: string },
     caller: Caller | null,
     query = '',
+    body: object = {},
   ) => {
     const answer = await call(
       kit,
       { ...e, path: fill(e.path, world.own.ids) },
       caller,
-      e.method === 'GET' ? undefined : {},
+      e.method === 'GET' ? undefined : body,
       query,
     )
     if (
@@ -60,11 +63,23 @@ test('every route against every wrong caller', async (t) => {
 
   await t.test('with a role that lacks the permission: 403', async () => {
     for (const [, e] of guarded) {
-      if (e.access.by === 'anyone' || e.access.permission === 'own' || !e.access.by.includes('api_key')) continue
+      const needed = entryPermissions(e)
+      if (!needed || e.access.by === 'anyone' || !e.access.by.includes('api_key')) continue
       for (const role of roleNames)
-        if (!(roles[role as Role] as readonly string[]).includes(e.access.permission))
-          await expect(role, 403, 'forbidden', e, await world.byRole(role))
+        if (!needed.some((p) => has(role, p))) await expect(role, 403, 'forbidden', e, await world.byRole(role))
     }
+    assert.deepEqual(wrong.splice(0), [])
+  })
+
+  await t.test('with a role that may another operation of the route, but not this one: 403', async () => {
+    let operations = 0
+    for (const [, e] of guarded)
+      for (const [operation, { permission }] of Object.entries(e.operations ?? {}))
+        for (const role of roleNames.filter((r) => !has(r, permission))) {
+          operations++
+          await expect(`${role} ${operation}`, 403, 'forbidden', e, await world.byRole(role), '', { operation })
+        }
+    assert.ok(operations > 10)
     assert.deepEqual(wrong.splice(0), [])
   })
 
@@ -72,9 +87,7 @@ test('every route against every wrong caller', async (t) => {
     const tenantAdmin = await world.byRole('tenant_admin')
     for (const [, e] of guarded) {
       if (e.access.by === 'anyone' || !e.access.by.includes('api_key')) continue
-      const permitted =
-        e.access.permission === 'own' || (roles.tenant_admin as readonly string[]).includes(e.access.permission)
-      if (permitted)
+      if (entryPermissions(e)?.some((p) => has('tenant_admin', p)) ?? true)
         await expect(
           'other tenant',
           403,

@@ -1,5 +1,5 @@
 import type { Database, Tx } from '../../db/database.ts'
-import { type Actor, permissionsOf, type Source, type TenantId } from '../../kernel/actor.ts'
+import type { Actor, Source, TenantId } from '../../kernel/actor.ts'
 import { AppError, fail, failField } from '../../kernel/app-error.ts'
 import { decodeId, encodeId } from '../../kernel/ids.ts'
 import type { Changes } from '../../memory/changes.ts'
@@ -63,8 +63,6 @@ export function createLifecycle({
     /** Returns whether anything changed. Repeating an operation that already holds changes nothing. */
     change: (actor: Actor, deviceId: string, operation: Move, reason: string | undefined): Promise<boolean> =>
       db.inTenant(actor.tenantId, async (tx) => {
-        if (operation !== 'suspend' && !permissionsOf(actor).has('devices:write'))
-          fail('forbidden', 'this operation needs the permission devices:write')
         const moved = await move(tx, actor, [deviceId], operation, reason)
         if (moved.length > 0) {
           await changes.record(tx, actor.tenantId, [{ kind: 'device', subject: deviceId }])
@@ -78,8 +76,6 @@ export function createLifecycle({
 
     update: (actor: Actor, deviceId: string, patch: DevicePatch, reason: string | undefined): Promise<boolean> =>
       db.inTenant(actor.tenantId, async (tx) => {
-        if (!permissionsOf(actor).has('devices:write'))
-          fail('forbidden', 'this operation needs the permission devices:write')
         const before = (await queries.lockDevice(tx, actor.tenantId, deviceId)) ?? fail('not_found', 'no such device')
         if (before.status === 'revoked') fail('validation_error', refusal('revoke', 'revoked'))
         if (patch.user_id && !(await userExists(tx, actor.tenantId, patch.user_id)))
