@@ -33,9 +33,9 @@ export {
   digestToken,
   equalDigest,
   type MintedToken,
-  mintSecret,
   mintToken,
-  parseToken,
+  type PresentedToken,
+  readToken,
   type TokenPrefix,
 } from './opaque-token.ts'
 export {

@@ -1,83 +1,107 @@
 import assert from 'node:assert/strict'
-import { createHmac } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
-import { digestToken, equalDigest, mintSecret, mintToken, parseToken, type TokenPrefix } from './opaque-token.ts'
+import { decodeUuid62, encodeUuid62, toBase62 } from './base62.ts'
+import { digestToken, equalDigest, mintToken, readToken, type TokenPrefix } from './opaque-token.ts'
 
 const base62 = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz']
-const prefix = fc.constantFrom<TokenPrefix>('hfk', 'hfg', 'hfe')
+const prefix = fc.constantFrom<TokenPrefix>('hfk', 'hfg', 'hfe', 'hfs')
+const pepper = Buffer.alloc(32, 7)
+const tenant = '019c8f00-1234-7abc-8def-0123456789ab'
+const mint = (kind: TokenPrefix = 'hfk', of = tenant) => mintToken(pepper, kind, of)
+/** With a checksum that fits, so that only the MAC can refuse it. */
+const withChecksum = (body: string) => body + toBase62(BigInt(crc32(body)), 6)
 
-test('a minted token parses to its prefix and id', () => {
+test('a minted token says its prefix, tenant and id, and what is stored of it', () => {
   fc.assert(
-    fc.property(prefix, (kind) => {
-      const { token, id, hint } = mintToken(kind)
-      assert.match(token, /^hf[kge]_[0-9A-Za-z]{54}$/)
-      assert.deepEqual(parseToken(token), { prefix: kind, id })
-      assert.ok(token.startsWith(`${kind}_${id}`) && token.endsWith(hint) && hint.length === 4)
+    fc.property(prefix, fc.uuid(), (kind, of) => {
+      const { hint, ...presented } = mint(kind, of)
+      const { token } = presented
+      assert.match(token, /^hf[kges]_[0-9A-Za-z]{76}$/)
+      assert.deepEqual(readToken(pepper, token), presented)
+      assert.deepEqual([presented.prefix, presented.tenant], [kind, of])
+      assert.ok(token.startsWith(`${kind}_${encodeUuid62(of)}${presented.id}1`) && token.endsWith(hint))
     }),
   )
 })
 
-test('the format is fixed: a token of known parts has this checksum', () => {
-  // CRC-32 of the first 52 characters, computed with Python's zlib.crc32, in base62.
-  const body = `hfk_${'A'.repeat(16)}${'z'.repeat(32)}`
-  assert.deepEqual(parseToken(`${body}2xANWv`), { prefix: 'hfk', id: 'A'.repeat(16) })
+test('the format is fixed: a token of known parts has this MAC and this checksum', () => {
+  const signed = `hfk_${'0'.repeat(21)}1${'A'.repeat(16)}1${'z'.repeat(21)}`
+  const digest = createHmac('sha256', pepper).update(signed).digest()
+  const token = withChecksum(signed + toBase62(digest.readBigUInt64BE(0), 10))
+  const id = 'A'.repeat(16)
+  const one = '00000000-0000-0000-0000-000000000001'
+  assert.deepEqual(readToken(pepper, token), { prefix: 'hfk', tenant: one, id, digest, token })
 })
-test('any one changed character fails the checksum', () => {
+
+test('any one changed character is refused, by the checksum, and by the MAC where the checksum was made to fit', () => {
   fc.assert(
-    fc.property(prefix, fc.nat(57), fc.constantFrom(...base62), (kind, at, character) => {
-      const { token } = mintToken(kind)
+    fc.property(prefix, fc.nat(79), fc.constantFrom(...base62), (kind, at, character) => {
+      const { token } = mint(kind)
       fc.pre(token[at] !== character)
-      assert.equal(parseToken(token.slice(0, at) + character + token.slice(at + 1)), undefined)
+      const changed = token.slice(0, at) + character + token.slice(at + 1)
+      assert.equal(readToken(pepper, changed), undefined)
+      if (at < 74) assert.equal(readToken(pepper, withChecksum(changed.slice(0, -6))), undefined)
     }),
     { numRuns: 2000 },
   )
 })
 
-test('another length, another alphabet, surrounding space or another prefix is no token', () => {
-  const { token } = mintToken('hfk')
+test('an invented token with a right checksum is refused, and so is one of another pepper or key version', () => {
+  const { token } = mint()
+  assert.equal(readToken(Buffer.alloc(32, 8), token), undefined)
+  const other = `${token.slice(0, 42)}2${token.slice(43, -6)}`
+  assert.equal(readToken(pepper, withChecksum(other)), undefined)
+  for (let i = 0; i < 2000; i++) {
+    const random = [...randomBytes(31)].map((byte) => base62[byte % 62]).join('')
+    assert.equal(readToken(pepper, withChecksum(`${token.slice(0, 43)}${random}`)), undefined)
+  }
+})
+
+test('another length, another alphabet, surrounding space, another case or another prefix is no token', () => {
+  const { token } = mint()
+  const flipped = [...token].map((c) => (c === c.toLowerCase() ? c.toUpperCase() : c.toLowerCase())).join('')
   for (const text of [
     '',
     token.slice(1),
+    token.slice(0, -1),
     `${token}0`,
     ` ${token}`,
     `${token}\n`,
     `hfx${token.slice(3)}`,
+    `hfe${token.slice(3)}`,
     token.replace('_', '-'),
-  ]) {
-    assert.equal(parseToken(text), undefined, JSON.stringify(text))
-  }
+    flipped,
+    token.toLowerCase(),
+  ])
+    assert.equal(readToken(pepper, text), undefined, JSON.stringify(text))
 })
 
-test('a token relabelled as another kind fails the checksum', () => {
-  const { token } = mintToken('hfe')
-  assert.equal(parseToken(`hfk${token.slice(3)}`), undefined)
+test('22 characters are one UUID or none', () => {
+  fc.assert(fc.property(fc.uuid(), (uuid) => assert.equal(decodeUuid62(encodeUuid62(uuid)), uuid)))
+  assert.equal(encodeUuid62('ffffffff-ffff-ffff-ffff-ffffffffffff'), '7n42DGM5Tflk9n8mt7Fhc7')
+  for (const none of ['7n42DGM5Tflk9n8mt7Fhc8', 'z'.repeat(22), '0'.repeat(21), '0'.repeat(23), `${'0'.repeat(21)}-`])
+    assert.equal(decodeUuid62(none), undefined, none)
 })
 
 test('every character of the alphabet is drawn about equally often', () => {
   const counts = new Map(base62.map((character) => [character, 0]))
   const draws = 4000
-  for (let i = 0; i < draws; i++) {
-    for (const character of mintToken('hfk').token.slice(4, 52)) counts.set(character, (counts.get(character) ?? 0) + 1)
-  }
-  const expected = (draws * 48) / 62
+  const randomOf = (token: string) => token.slice(26, 42) + token.slice(43, 64)
+  for (let i = 0; i < draws; i++)
+    for (const character of randomOf(mint().token)) counts.set(character, (counts.get(character) ?? 0) + 1)
+  const expected = (draws * 37) / 62
   const chiSquare = [...counts.values()].reduce((sum, n) => sum + (n - expected) ** 2 / expected, 0)
-  // 61 degrees of freedom: above 140 has a probability below 1e-7. Taking bytes modulo 62 without rejection gives about 500.
+  // 61 degrees of freedom: above 140 has a probability below 1e-7. Taking bytes modulo 62 without rejection gives about 400.
   assert.ok(chiSquare < 140, `chi-square ${chiSquare}`)
 })
 
 test('the digest is HMAC-SHA-256 under the pepper; a short pepper is refused', () => {
-  const pepper = Buffer.alloc(32, 7)
-  const { token } = mintToken('hfg')
-  assert.deepEqual(digestToken(pepper, token), createHmac('sha256', pepper).update(token).digest())
-  assert.ok(equalDigest(digestToken(pepper, token), digestToken(pepper, token)))
-  assert.ok(!equalDigest(digestToken(pepper, token), digestToken(Buffer.alloc(32, 8), token)))
+  assert.deepEqual(digestToken(pepper, 'x'), createHmac('sha256', pepper).update('x').digest())
+  assert.ok(equalDigest(digestToken(pepper, 'x'), digestToken(pepper, 'x')))
+  assert.ok(!equalDigest(digestToken(pepper, 'x'), digestToken(Buffer.alloc(32, 8), 'x')))
   assert.ok(!equalDigest(Buffer.alloc(32), Buffer.alloc(31)))
-  assert.throws(() => digestToken(Buffer.alloc(8), token), RangeError)
-})
-
-test('a session secret has 256 bits and never repeats', () => {
-  const secrets = new Set(Array.from({ length: 1000 }, mintSecret))
-  assert.equal(secrets.size, 1000)
-  for (const secret of secrets) assert.equal(Buffer.from(secret, 'base64url').length, 32)
+  assert.throws(() => digestToken(Buffer.alloc(8), 'x'), RangeError)
 })

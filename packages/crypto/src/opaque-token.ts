@@ -1,16 +1,22 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import { decodeUuid62, encodeUuid62, toBase62 } from './base62.ts'
 
-/** hfk: API key, hfg: gateway service secret, hfe: enrollment or bootstrap token. */
-export type TokenPrefix = 'hfk' | 'hfg' | 'hfe'
-/** `id` is the public look-up key, `hint` the last four characters for display. The token itself is shown once. */
-export type MintedToken = { token: string; id: string; hint: string }
+/** hfk: API key, hfg: gateway service secret, hfe: enrollment or bootstrap token, hfs: session cookie. */
+export type TokenPrefix = (typeof prefixes)[number]
+/** What a token says once its MAC holds: whose it is and by what to look it up. `digest` is what is stored of it. */
+export type PresentedToken = { prefix: TokenPrefix; tenant: string; id: string; digest: Buffer; token: string }
+/** `hint` is the last four characters for display. The token itself is shown once. */
+export type MintedToken = PresentedToken & { hint: string }
 
-const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-const idLength = 16
-const secretLength = 32
-const checksumLength = 6
-const shape = /^(hf[kge])_([0-9A-Za-z]{16})[0-9A-Za-z]{32}[0-9A-Za-z]{6}$/
+const prefixes = ['hfk', 'hfg', 'hfe', 'hfs'] as const
+/** Which pepper made the MAC; another character once there is another pepper. */
+const keyVersion = '1'
+const lengths = { prefix: 4, tenant: 22, id: 16, head: 21, mac: 10, checksum: 6 } as const
+const shape = /^(hf[kges])_([0-9A-Za-z]{22})([0-9A-Za-z]{16})[0-9A-Za-z]{22}([0-9A-Za-z]{10})([0-9A-Za-z]{6})$/
+const versionAt = lengths.prefix + lengths.tenant + lengths.id
+const macAt = versionAt + 1 + lengths.head
+const longest = macAt + lengths.mac + lengths.checksum
 /** The largest multiple of 62 in a byte: bytes from here on would favour the first characters and are drawn again. */
 const unbiased = 248
 
@@ -18,38 +24,42 @@ function randomBase62(length: number): string {
   let text = ''
   while (text.length < length) {
     for (const byte of randomBytes(length * 2)) {
-      if (byte < unbiased && text.length < length) text += alphabet[byte % 62]
+      if (byte < unbiased && text.length < length) text += toBase62(BigInt(byte % 62), 1)
     }
   }
   return text
 }
 
-function checksum(text: string): string {
-  let rest = crc32(text)
-  let digits = ''
-  for (let i = 0; i < checksumLength; i++) {
-    digits = alphabet[rest % 62] + digits
-    rest = Math.floor(rest / 62)
-  }
-  return digits
-}
+const checksum = (text: string): string => toBase62(BigInt(crc32(text)), lengths.checksum)
 
-/** `<prefix>_<id:16><secret:32><crc32:6>` in base62: 190 random bits, findable by secret scanners, typos caught without a database. */
-export function mintToken(prefix: TokenPrefix): MintedToken {
-  const id = randomBase62(idLength)
-  const body = `${prefix}_${id}${randomBase62(secretLength)}`
+/** The 59 bits of the digest that the token itself carries. The head's 125 bits keep it secret all the same. */
+const macOf = (digest: Buffer): string => toBase62(digest.readBigUInt64BE(0) % 62n ** BigInt(lengths.mac), lengths.mac)
+
+/**
+ * `<prefix>_<tenant:22><id:16><secret:32><crc32:6>` in base62; the secret is a key version, 125 random bits and a MAC of
+ * all that under the pepper. So a token names its tenant, secret scanners find it, typos are caught, and whoever invents
+ * one is refused without a database.
+ */
+export function mintToken(pepper: Uint8Array, prefix: TokenPrefix, tenant: string): MintedToken {
+  const id = randomBase62(lengths.id)
+  const signed = `${prefix}_${encodeUuid62(tenant)}${id}${keyVersion}${randomBase62(lengths.head)}`
+  const digest = digestToken(pepper, signed)
+  const body = signed + macOf(digest)
   const token = body + checksum(body)
-  return { token, id, hint: token.slice(-4) }
+  return { prefix, tenant, id, digest, token, hint: token.slice(-4) }
 }
 
-/** Shape and checksum only: undefined says the text was never minted; a result says nothing about validity. */
-export function parseToken(text: string): { prefix: TokenPrefix; id: string } | undefined {
+/** Undefined for what was not minted under this pepper. Whether a minted token is still good, the database knows. */
+export function readToken(pepper: Uint8Array, text: string): PresentedToken | undefined {
+  if (text.length !== longest || text[versionAt] !== keyVersion) return undefined
   const match = shape.exec(text)
-  if (!match?.[2]) return undefined
-  const prefix = match[1]
-  if (prefix !== 'hfk' && prefix !== 'hfg' && prefix !== 'hfe') return undefined
-  if (checksum(text.slice(0, -checksumLength)) !== text.slice(-checksumLength)) return undefined
-  return { prefix, id: match[2] }
+  const prefix = prefixes.find((p) => p === match?.[1])
+  if (!match || !prefix || checksum(text.slice(0, -lengths.checksum)) !== match[5]) return undefined
+  const tenant = decodeUuid62(match[2] ?? '')
+  if (tenant === undefined) return undefined
+  const digest = digestToken(pepper, text.slice(0, macAt))
+  if (!equalDigest(Buffer.from(match[4] ?? ''), Buffer.from(macOf(digest)))) return undefined
+  return { prefix, tenant, id: match[3] ?? '', digest, token: text }
 }
 
 /** What is stored: HMAC-SHA-256 under a pepper (at least 16 bytes) that is not in the database. */
@@ -61,9 +71,4 @@ export function digestToken(pepper: Uint8Array, token: string): Buffer {
 /** Constant-time for equal lengths, which is all that digests have. */
 export function equalDigest(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && timingSafeEqual(a, b)
-}
-
-/** 256 random bits in base64url, for session cookies and one-time links. */
-export function mintSecret(): string {
-  return randomBytes(32).toString('base64url')
 }

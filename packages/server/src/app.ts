@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { openapi } from '@holdfast/contract/openapi'
+import { readToken } from '@holdfast/crypto'
 import { sql } from 'kysely'
 import type { Config } from './config/config.ts'
 import type { Secrets } from './config/secrets.ts'
@@ -123,6 +124,8 @@ export function createApp({ config, secrets, databaseUrl, log, now: given }: App
 
   const admit = createAdmit({
     verifiers: {
+      readToken: (text) => readToken(pepper, text),
+      service: gateways.service,
       session: identity.verifySession,
       api_key: access.verifyApiKey,
       device: verifyDevice,

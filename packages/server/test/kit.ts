@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import type { Role } from '@holdfast/contract/vocabulary'
-import { mintToken, openKek } from '@holdfast/crypto'
+import { openKek } from '@holdfast/crypto'
 import { createClient } from '@holdfast/sdk'
 import { Agent, buildConnector } from 'undici'
 import { type App, createApp } from '../src/app.ts'
@@ -42,7 +42,7 @@ export async function startKit(
     pepper: randomBytes(32),
     cursorKey: randomBytes(32),
     adminPassword,
-    gatewayServiceSecret: mintToken('hfg').token,
+    gatewayServiceSecret: randomBytes(32).toString('base64url'),
   }
   const logs: string[] = []
   const note = (o: object, message: string) => void logs.push(`${message} ${JSON.stringify(o, errors)}`)

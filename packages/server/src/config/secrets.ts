@@ -1,7 +1,7 @@
 import { hkdfSync, randomBytes } from 'node:crypto'
-import { mkdir, open, readFile } from 'node:fs/promises'
+import { mkdir, open, readFile, writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { type Kek, mintToken, openKek, parseToken } from '@holdfast/crypto'
+import { type Kek, openKek } from '@holdfast/crypto'
 import { type Config, ConfigError } from './config.ts'
 
 /** Never logged, never serialised. */
@@ -30,12 +30,14 @@ export async function loadSecrets(env: Record<string, string | undefined>, confi
       `The master key in ${config.masterKeyFile} must be 32 bytes in base64 (HOLDFAST_MASTER_KEY_FILE).`,
     )
   const derive = (use: string) => new Uint8Array(hkdfSync('sha256', master, '', `holdfast ${use}`, 32))
-  const gatewayServiceSecret =
-    env.HOLDFAST_GATEWAY_SERVICE_SECRET ??
-    (await readOrCreate(resolve(config.dataDir, 'gateway-service.secret'), () => mintToken('hfg').token))
-  if (parseToken(gatewayServiceSecret)?.prefix !== 'hfg')
+  const derived = Buffer.from(derive('gateway service secret')).toString('base64url')
+  const gatewayServiceSecret = env.HOLDFAST_GATEWAY_SERVICE_SECRET || derived
+  // For the operator to read; replicas write the same.
+  if (gatewayServiceSecret === derived)
+    await writeFile(resolve(config.dataDir, 'gateway-service.secret'), `${derived}\n`, { mode: 0o600 })
+  if (!/^[\x21-\x7e]{32,256}$/.test(gatewayServiceSecret))
     throw new ConfigError(
-      'HOLDFAST_GATEWAY_SERVICE_SECRET must be a gateway service secret (hfg_…); leave it unset to have one made.',
+      'HOLDFAST_GATEWAY_SERVICE_SECRET must be 32 to 256 printable characters without spaces; leave it unset to have one made.',
     )
   return {
     kek: openKek(derive('key encryption')),

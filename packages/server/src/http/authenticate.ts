@@ -1,5 +1,5 @@
 import type { CredentialKind } from '@holdfast/contract/vocabulary'
-import { parseToken } from '@holdfast/crypto'
+import type { PresentedToken } from '@holdfast/crypto'
 import type { FastifyRequest } from 'fastify'
 import type { Principal } from '../kernel/actor.ts'
 
@@ -15,13 +15,18 @@ export type Incoming = {
   scope: { tenant_id?: string; gateway_id?: string }
 }
 type Verdict = Principal | undefined
+type Verify<Presented> = (presented: Presented, request: Incoming) => Verdict | Promise<Verdict>
 /** Each verifies one kind of credential; anything wrong with it is undefined. */
-export type Verifiers = {
-  [K in CredentialKind]: (secret: string, request: Incoming) => Verdict | Promise<Verdict>
+export type Verifiers = { [K in Exclude<CredentialKind, 'device'>]: Verify<PresentedToken> } & {
+  device: Verify<string>
+  /** Undefined for a text that this deployment never minted: no other verifier sees it. */
+  readToken: (text: string) => PresentedToken | undefined
+  /** The deployment-wide gateway secret, which says nothing of itself by its shape. */
+  service: { is: (text: string) => boolean; verify: Verify<string> }
 }
 
-export const sessionCookies = ['__Host-holdfast_session', 'holdfast_session'] as const
 const kindOfPrefix = { hfk: 'api_key', hfg: 'gateway', hfe: 'enrollment_token' } as const
+const sessionCookies: readonly string[] = ['__Host-holdfast_session', 'holdfast_session']
 
 /**
  * Exactly one verifier is chosen, from the shape of the credential; there is no second try. A cookie together with an
@@ -34,7 +39,7 @@ export function authenticate(
 ): Verdict | Promise<Verdict> {
   const authorization = request.headers.authorization
   const cookie = sessionCookie(request.headers.cookie)
-  if (authorization === undefined) return cookie ? verifiers.session(cookie, incoming) : undefined
+  if (authorization === undefined) return cookie ? verifyCookie(verifiers, cookie, incoming) : undefined
   if (cookie !== undefined) return undefined
   const token = tokenOf(authorization)
   return token ? verifyToken(verifiers, token, incoming) : undefined
@@ -42,7 +47,10 @@ export function authenticate(
 
 const longestToken = 8192
 
-/** The credential of an Authorization header; either scheme word is taken. */
+/**
+ * The credential of an Authorization header; either scheme word is taken. Two such headers arrive joined by a comma and
+ * a space, which is in no token.
+ */
 export function tokenOf(authorization: string | undefined): string | undefined {
   const space = authorization?.indexOf(' ') ?? -1
   if (authorization === undefined || space < 0) return undefined
@@ -53,20 +61,25 @@ export function tokenOf(authorization: string | undefined): string | undefined {
 }
 
 export function verifyToken(verifiers: Verifiers, token: string, incoming: Incoming): Verdict | Promise<Verdict> {
-  if (token.startsWith('hf')) {
-    const parsed = parseToken(token)
-    return parsed && verifiers[kindOfPrefix[parsed.prefix]](token, incoming)
-  }
-  return verifiers.device(token, incoming)
+  if (verifiers.service.is(token)) return verifiers.service.verify(token, incoming)
+  if (!token.startsWith('hf')) return verifiers.device(token, incoming)
+  const presented = verifiers.readToken(token)
+  if (!presented || presented.prefix === 'hfs') return undefined
+  return verifiers[kindOfPrefix[presented.prefix]](presented, incoming)
 }
 
-/** The session's secret; undefined when there is no such cookie, empty when it is given twice. */
+function verifyCookie(verifiers: Verifiers, cookie: string, incoming: Incoming): Verdict | Promise<Verdict> {
+  const presented = verifiers.readToken(cookie)
+  return presented?.prefix === 'hfs' ? verifiers.session(presented, incoming) : undefined
+}
+
+/** The session's cookie, all that stands behind its name; undefined when there is none, empty when it is given twice. */
 function sessionCookie(header: string | undefined): string | undefined {
   if (!header?.includes('holdfast_session')) return undefined
-  const values = header
-    .split(';')
-    .map((pair) => pair.trim().split('='))
-    .filter(([name]) => sessionCookies.some((c) => c === name))
-    .map(([, value = '']) => value)
+  const values: string[] = []
+  for (const pair of header.split(';')) {
+    const equals = pair.indexOf('=')
+    if (sessionCookies.includes(pair.slice(0, equals).trim())) values.push(pair.slice(equals + 1))
+  }
   return values.length > 1 ? '' : values[0]
 }

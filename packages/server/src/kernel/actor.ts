@@ -32,9 +32,24 @@ export type Principal =
       roles: readonly Role[]
       permissions: ReadonlySet<Permission>
     }
-  | { kind: 'device'; tenantId: TenantId; id: string; name: string; userId: string | null }
+  | {
+      kind: 'device'
+      tenantId: TenantId
+      id: string
+      name: string
+      userId: string | null
+      /** The credential as it was shown, and which generation of it that is. */
+      presented: { token: string; generation: number }
+    }
   | { kind: 'gateway'; tenantId: TenantId; id: string; name: string; poolId: string }
-  | { kind: 'enrollment_token'; tenantId: TenantId; id: string; name: string }
+  | {
+      kind: 'enrollment_token'
+      tenantId: TenantId
+      id: string
+      name: string
+      /** The token as it was shown: proofs are bound to it. */
+      presented: { token: string }
+    }
 
 /** Where a change comes from: enough to write its audit event. */
 export type Source = {

@@ -6,10 +6,10 @@ import type { Memory } from './held.ts'
  * What a credential's digest stands for, remembered until a change touches one of its subjects (`kind:uuid`). While
  * this replica's memory is not proven fresh callers wait for one comparison with the database.
  */
-export function createCredentialCache<V extends object>(
+export function createCredentialCache<P extends { digest: Buffer }, V extends object>(
   deps: Memory & {
     max: number
-    load: (key: string) => Promise<V | undefined>
+    load: (presented: P) => Promise<V | undefined>
     subjectsOf: (value: V) => readonly string[]
   },
 ) {
@@ -52,16 +52,18 @@ export function createCredentialCache<V extends object>(
       clear()
     },
   })
-  const load = async (key: string) => {
+  const load = async (key: string, presented: P) => {
     const before = changesSeen
-    const value = await deps.load(key)
+    const value = await deps.load(presented)
     if (value && before === changesSeen) keep(key, value)
     return value
   }
-  const current = (key: string) => entries.get(key) ?? load(key)
+  const current = (key: string, presented: P) => entries.get(key) ?? load(key, presented)
 
   return {
-    get: (key: string): V | undefined | Promise<V | undefined> =>
-      deps.feed.isFresh() ? current(key) : deps.feed.catchUp().then(() => current(key)),
+    get: (presented: P): V | undefined | Promise<V | undefined> => {
+      const key = presented.digest.toString('base64url')
+      return deps.feed.isFresh() ? current(key, presented) : deps.feed.catchUp().then(() => current(key, presented))
+    },
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { mintToken, parseToken } from '@holdfast/crypto'
+import { mintToken, readToken } from '@holdfast/crypto'
 import { sql } from 'kysely'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { refused, withGateway } from '../gateways.ts'
@@ -22,7 +22,7 @@ test('gateway service secrets', async (t: TestContext) => {
       )
 
   await t.test('it appears once, and is stored as a digest only', async () => {
-    assert.equal(parseToken(made.secret)?.prefix, 'hfg')
+    assert.equal(readToken(kit.secrets.pepper, made.secret)?.prefix, 'hfg')
     const { rows } = await kit.db.acrossTenants((tx) =>
       sql<{ t: string }>`select gateway_secrets::text t from gateway_secrets`.execute(tx),
     )
@@ -31,7 +31,7 @@ test('gateway service secrets', async (t: TestContext) => {
     assert.ok(!kit.logs.join().includes(made.secret))
   })
   await t.test('a minted secret of nobody is 401, and a device or key is 403', async () => {
-    assert.equal(await works(mintToken('hfg').token), false)
+    assert.equal(await works(mintToken(kit.secrets.pepper, 'hfg', kit.tenant).token), false)
     await assert.rejects(admin.heartbeat({ body: { boot_id: 'b', active_sessions: 0 } }), refused(403))
     await assert.rejects(made.client.listGatewayPools(), refused(403))
   })

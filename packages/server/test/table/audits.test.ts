@@ -239,7 +239,12 @@ test('no secret reaches an event or a log line', async (t) => {
   const kit = await startKit(t)
   const world = await createWorld(kit)
   await call(kit, operation('login'), null, { username: 'admin', password: 'wrong password of mine' })
-  await call(kit, operation('generateToken'), () => ({ authorization: `Bearer ${mintToken('hfk').token}` }), {})
+  await call(
+    kit,
+    operation('generateToken'),
+    () => ({ authorization: `Bearer ${mintToken(kit.secrets.pepper, 'hfk', kit.tenant).token}` }),
+    {},
+  )
   const events = JSON.stringify((await kit.admin.listAuditEvents({ query: { limit: 200 } })).items)
   const secrets = [
     kit.adminKey,

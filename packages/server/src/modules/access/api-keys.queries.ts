@@ -19,14 +19,14 @@ export const insertKey = (
   },
 ) => tx.insertInto('api_keys').values(key).execute()
 
-/** Passes the tenant wall: the key says which tenant it is of. */
-export const findByLookup = (tx: Tx, lookup: string) =>
+export const findByLookup = (tx: Tx, tenant: TenantId, lookup: string) =>
   tx
     .selectFrom('api_keys')
-    .select(['tenant_id', 'key_id', 'secret_digest', 'name', 'role', 'allowed_cidrs', 'expires_at'])
+    .select(['key_id', 'secret_digest', 'name', 'role', 'allowed_cidrs', 'expires_at'])
+    .where('tenant_id', '=', tenant)
     .where('lookup', '=', lookup)
     .where('revoked_at', 'is', null)
-    .execute()
+    .executeTakeFirst()
 
 const columns = [
   'tenant_id',

@@ -1,5 +1,5 @@
 import type { Role } from '@holdfast/contract/vocabulary'
-import { digestToken, mintToken } from '@holdfast/crypto'
+import { mintToken } from '@holdfast/crypto'
 import type { Database, Tx } from '../../db/database.ts'
 import type { Actor, Source, TenantId } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
@@ -16,7 +16,7 @@ export type ApiKeysDeps = { db: Database; audit: Audit; changes: Changes; now: (
 export function createApiKeys({ db, audit, changes, now, pepper }: ApiKeysDeps) {
   /** Mints for whoever is trusted to: the caller's right to the role has been checked. */
   const mint = async (source: Source, wanted: NewKey, maker?: Maker): Promise<{ row: KeyRow; secret: string }> => {
-    const { token, id: lookup, hint } = mintToken('hfk')
+    const { token, id: lookup, hint, digest } = mintToken(pepper, 'hfk', source.tenantId)
     // Its maker may be of another tenant than the key.
     const bounds = maker ? await db.inTenant(maker.tenantId, (tx) => boundsOf(tx, maker, wanted)) : wanted
     return db.inTenant(source.tenantId, async (tx) => {
@@ -31,7 +31,7 @@ export function createApiKeys({ db, audit, changes, now, pepper }: ApiKeysDeps) 
         created_at: now(),
         expires_at: bounds.expires_at === undefined ? null : new Date(bounds.expires_at),
       }
-      await insertKey(tx, { ...row, lookup, secret_digest: digestToken(pepper, token) })
+      await insertKey(tx, { ...row, lookup, secret_digest: digest })
       const key_id = encodeId('api_key', row.key_id)
       await audit.record(tx, source, 'api_key.created', { key_id, role: row.role }, { target: targetOf(row) })
       return { row: { ...row, revoked_at: null, last_used_at: null }, secret: token }

@@ -1,5 +1,5 @@
 import type { Role } from '@holdfast/contract/vocabulary'
-import { digestToken, equalDigest, parseToken } from '@holdfast/crypto'
+import { equalDigest, type PresentedToken } from '@holdfast/crypto'
 import type { Database } from '../../db/database.ts'
 import type { Principal, TenantId } from '../../kernel/actor.ts'
 import { isWithin } from '../../kernel/cidr.ts'
@@ -20,23 +20,19 @@ export function createKeyVerifier(deps: {
   changes: Changes
   feed: Memory['feed']
   now: () => Date
-  pepper: Uint8Array
   onError: (e: Error) => void
 }) {
-  const { db, changes, feed, now, pepper } = deps
+  const { db, changes, feed, now } = deps
 
-  /** The cache's key is the public look-up id and the digest of the whole token. */
-  async function load(key: string): Promise<Known | undefined> {
-    const [lookup = '', hex = ''] = key.split(':')
-    const digest = Buffer.from(hex, 'hex')
-    const rows = await db.acrossTenants((tx) => findByLookup(tx, lookup))
-    const row = rows.find((r) => equalDigest(r.secret_digest, digest))
-    if (!row) return undefined
+  async function load({ tenant, id, digest }: PresentedToken): Promise<Known | undefined> {
+    const tenantId = tenant as TenantId
+    const row = await db.inTenant(tenantId, (tx) => findByLookup(tx, tenantId, id))
+    if (!row || !equalDigest(row.secret_digest, digest)) return undefined
     const roles: Role[] = isRole(row.role) ? [row.role] : []
     return {
       principal: {
         kind: 'api_key',
-        tenantId: row.tenant_id as TenantId,
+        tenantId,
         id: row.key_id,
         name: row.name,
         roles,
@@ -75,12 +71,10 @@ export function createKeyVerifier(deps: {
 
   return {
     verifyApiKey: (
-      token: string,
+      presented: PresentedToken,
       incoming: { sourceIp: string },
     ): KeyPrincipal | undefined | Promise<KeyPrincipal | undefined> => {
-      const parsed = parseToken(token)
-      if (parsed?.prefix !== 'hfk') return undefined
-      const found = cache.get(`${parsed.id}:${digestToken(pepper, token).toString('hex')}`)
+      const found = cache.get(presented)
       return found instanceof Promise
         ? found.then((known) => judge(known, incoming.sourceIp))
         : judge(found, incoming.sourceIp)

@@ -100,12 +100,13 @@ export function createDeviceVerifier({
     return previous && (v.jkt ?? null) === (device.previousJkt ?? device.jkt)
   }
 
-  const principalOf = (device: FleetDevice): Principal => ({
+  const principalOf = (device: FleetDevice, token: string, { generation }: Verified): Principal => ({
     kind: 'device',
     tenantId: device.tenantId,
     id: device.deviceId,
     name: device.name,
     userId: device.userId,
+    presented: { token, generation },
   })
 
   /** Whoever holds the credential must show its key, and each proof counts once. */
@@ -155,11 +156,11 @@ export function createDeviceVerifier({
     const proven = prove(v, token, incoming, at)
     onSeen(device, at)
     const confirm = v.generation === device.generation && device.previousGenerationUntil !== null
-    if (proven === true && !confirm) return principalOf(device)
+    if (proven === true && !confirm) return principalOf(device, token, v)
     return (async () => {
       if (!(await proven)) return undefined
       if (confirm) await confirmGeneration(device)
-      return principalOf(device)
+      return principalOf(device, token, v)
     })()
   }
 

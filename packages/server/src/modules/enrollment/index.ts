@@ -3,8 +3,7 @@ import type { SecuritySettings } from '@holdfast/contract/settings'
 import type { Database } from '../../db/database.ts'
 import { orderOf, type Pager } from '../../db/page.ts'
 import type { Handlers, RequestFacts } from '../../http/serve.ts'
-import type { TenantId } from '../../kernel/actor.ts'
-import { fail } from '../../kernel/app-error.ts'
+import type { Actor, Principal, TenantId } from '../../kernel/actor.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
@@ -76,13 +75,11 @@ export function createEnrollment(deps: {
       return { enrollment_token: view(row), changed }
     },
     enroll: async ({ actor, body, request }) => {
-      const { enrollment_token, ...input } = body
-      const token = bearerOf(request) ?? enrollment_token ?? fail('unauthorized', 'missing or invalid credentials')
-      return answer(actor.tenantId, await enroll(actor, presentedIn(request, token, 'dpop'), input))
+      const { enrollment_token: _, ...input } = body
+      return answer(actor.tenantId, await enroll(actor, presentedIn(request, actor, 'dpop'), input))
     },
     renewCredential: async ({ actor, body, request }) => {
-      const token = bearerOf(request) ?? fail('unauthorized', 'missing or invalid credentials')
-      return answer(actor.tenantId, await renew(actor, presentedIn(request, token, 'dpop-new-key'), body))
+      return answer(actor.tenantId, await renew(actor, presentedIn(request, actor, 'dpop-new-key'), body))
     },
   } satisfies Partial<Handlers>
 
@@ -91,10 +88,9 @@ export function createEnrollment(deps: {
 
 const presentedIn = (
   { headers, method, path, sourceIp }: RequestFacts,
-  token: string,
+  { principal }: Actor<Extract<Principal, { kind: 'device' | 'enrollment_token' }>>,
   proof: 'dpop' | 'dpop-new-key',
-): Presented => ({ token, proof: headers[proof], method, path, sourceIp })
-const bearerOf = (request: RequestFacts) => request.headers.authorization?.split(' ')[1]
+): Presented => ({ token: principal.presented.token, proof: headers[proof], method, path, sourceIp })
 
 function viewToken(t: TokenRow, at: Date): Output<Contract['getToken']> {
   const spent = t.max_uses > 0 && t.uses >= t.max_uses

@@ -1,6 +1,5 @@
-import { peekDeviceCredential } from '@holdfast/crypto'
 import type { Database } from '../../db/database.ts'
-import type { Actor } from '../../kernel/actor.ts'
+import type { Actor, Principal } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import type { Changes } from '../../memory/changes.ts'
@@ -41,16 +40,19 @@ export const createRenew =
     readKey: ReadKey
     now: () => Date
   }) =>
-  async (actor: Actor, presented: Presented, input: RenewInput): Promise<Enrolled> => {
+  async (
+    actor: Actor<Extract<Principal, { kind: 'device' }>>,
+    presented: Presented,
+    input: RenewInput,
+  ): Promise<Enrolled> => {
     const tenant = actor.tenantId
     const deviceId = actor.principal.id
     const newKey = readKey(presented, input.new_public_key, 'new_public_key')
     if (input.new_public_key && !newKey)
       failField('new_public_key', 'prove it with a DPoP proof in the header DPoP-New-Key')
-    const { gen } = peekDeviceCredential(presented.token).claims
     const before = await db.inTenant(tenant, (tx) => queries.findForRenewal(tx, tenant, deviceId))
     if (!before) return unauthorized()
-    const repeated = gen < before.generation
+    const repeated = actor.principal.presented.generation < before.generation
     const jkt = newKey?.jkt ?? before.jkt
     const generation = repeated ? before.generation : before.generation + 1
     const at = now()

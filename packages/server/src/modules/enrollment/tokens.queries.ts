@@ -18,9 +18,13 @@ export const findToken = (tx: Tx, tenant: TenantId, tokenId: string) =>
     .where('token_id', '=', tokenId)
     .executeTakeFirst()
 
-/** Across tenants: the credential itself says nothing of its tenant. */
-export const findByLookup = (tx: Tx, lookup: string) =>
-  tx.selectFrom('enrollment_tokens').selectAll().where('lookup', '=', lookup).executeTakeFirst()
+export const findByLookup = (tx: Tx, tenant: TenantId, lookup: string) =>
+  tx
+    .selectFrom('enrollment_tokens')
+    .select(['token_id', 'name', 'secret_digest', 'revoked_at', 'expires_at'])
+    .where('tenant_id', '=', tenant)
+    .where('lookup', '=', lookup)
+    .executeTakeFirst()
 
 /** The status is computed: revoked before expired before exhausted before active. */
 const statusOf = (at: Date) => sql<TokenStatus>`case

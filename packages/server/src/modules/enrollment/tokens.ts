@@ -1,4 +1,4 @@
-import { digestToken, equalDigest, mintToken, parseToken } from '@holdfast/crypto'
+import { equalDigest, mintToken, type PresentedToken } from '@holdfast/crypto'
 import ipaddr from 'ipaddr.js'
 import type { Database } from '../../db/database.ts'
 import type { Actor, Principal, TenantId } from '../../kernel/actor.ts'
@@ -51,7 +51,7 @@ export function createTokens({
       )
       for (const [i, cidr] of (input.allowed_cidrs ?? []).entries())
         if (!ipaddr.isValidCIDR(cidr)) failField(`allowed_cidrs[${i}]`, 'must be a CIDR such as 203.0.113.0/24')
-      const minted = mintToken('hfe')
+      const minted = mintToken(pepper, 'hfe', tenant)
       const at = now()
       const row = await db.inTenant(tenant, async (tx) => {
         if (userId && !(await userExists(tx, tenant, userId))) failField('user_id', 'no such user')
@@ -61,7 +61,7 @@ export function createTokens({
           tenant_id: tenant,
           token_id: newUuid(),
           lookup: minted.id,
-          secret_digest: digestToken(pepper, minted.token),
+          secret_digest: minted.digest,
           hint: minted.hint,
           name: input.name ?? '',
           kind: input.kind ?? 'enroll',
@@ -117,13 +117,12 @@ export function createTokens({
      * A revoked or expired token is no credential. A spent one still says who asks, so that a device whose answer was
      * lost gets it again under its Idempotency-Key; it enrolls nobody. Asked of the database every time.
      */
-    verify: async (token: string): Promise<Principal | undefined> => {
-      const parsed = parseToken(token)
-      if (!parsed) return undefined
-      const row = await db.acrossTenants((tx) => queries.findByLookup(tx, parsed.id))
-      if (!row || !equalDigest(row.secret_digest, digestToken(pepper, token))) return undefined
+    verify: async ({ tenant, id, digest, token }: PresentedToken): Promise<Principal | undefined> => {
+      const tenantId = tenant as TenantId
+      const row = await db.inTenant(tenantId, (tx) => queries.findByLookup(tx, tenantId, id))
+      if (!row || !equalDigest(row.secret_digest, digest)) return undefined
       if (row.revoked_at || row.expires_at <= now()) return undefined
-      return { kind: 'enrollment_token', tenantId: row.tenant_id as TenantId, id: row.token_id, name: row.name }
+      return { kind: 'enrollment_token', tenantId, id: row.token_id, name: row.name, presented: { token } }
     },
   }
 }

@@ -43,6 +43,7 @@ export function createGateways(deps: GatewaysDeps) {
     },
     /** For the pipe's table of verifiers. */
     verifyGateway: secrets.verify,
+    service: secrets.service,
     /** Ends the VPN sessions of devices or users in the transaction that stops them. */
     endSessionsOf: sessions.endSessionsOf,
     /** Jobs: safe to run at any time, on any replica. */

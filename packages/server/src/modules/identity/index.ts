@@ -75,7 +75,7 @@ export function createIdentity(deps: IdentityDeps) {
   const userView = (user: UserRow) => viewUser(user, now())
 
   return {
-    verifySession: (secret: string): Promise<SessionPrincipal | undefined> => sessions.verify(secret),
+    verifySession: sessions.verify,
     createUser: users.createUser,
     createFirstAdmin: users.createFirstAdmin,
     /** For the job runner: ends every session whose time is over and records each end once. Returns how many. */
@@ -108,8 +108,8 @@ export function createIdentity(deps: IdentityDeps) {
         try {
           const { username, password, totp = '', recovery_code: recoveryCode = '' } = body
           const given = { username, password, totp, recoveryCode }
-          const { secret, expiresAt, ...who } = await login(given, callerOf(request))
-          const headers = { 'set-cookie': cookie.set(secret) }
+          const { minted, expiresAt, ...who } = await login(given, callerOf(request))
+          const headers = { 'set-cookie': cookie.set(minted.token) }
           if (request.isForm)
             return new Answer<never>(null, { status: 303, headers: { ...headers, location: next ?? '/admin' } })
           const user = {
@@ -117,7 +117,7 @@ export function createIdentity(deps: IdentityDeps) {
             username: who.username,
             tenant_id: encodeId('tenant', who.tenantId),
           }
-          const required_action = (await sessions.verify(secret))?.requiredAction ?? null
+          const required_action = (await sessions.verify(minted))?.requiredAction ?? null
           return new Answer({ user, expires_at: expiresAt.toISOString(), required_action }, { headers })
         } catch (e) {
           if (request.isForm && e instanceof AppError) return failedPage(e, body.username, next)

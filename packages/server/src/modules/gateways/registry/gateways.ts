@@ -77,7 +77,7 @@ export function createGatewayRules({
     ): Promise<{ gateway: Gateway; secret: string }> => {
       const tenant = actor.tenantId
       const f = { ...defaults, ...given }
-      const secret = secrets.mint()
+      const secret = secrets.mint(tenant)
       const gateway = await db.inTenant(tenant, async (tx) => {
         if (!(await lockPool(tx, tenant, poolId))) missing('gateway_pool')
         const row =
@@ -132,7 +132,7 @@ export function createGatewayRules({
       }),
 
     rotateSecret: async (actor: Actor, gatewayId: string): Promise<{ secret: string; oldValidUntil: Date }> => {
-      const secret = secrets.mint()
+      const secret = secrets.mint(actor.tenantId)
       const oldValidUntil = await db.inTenant(actor.tenantId, async (tx) => {
         const row = (await queries.lockGateway(tx, actor.tenantId, gatewayId)) ?? noGateway()
         const until = await secrets.replace(tx, actor.tenantId, gatewayId, secret)

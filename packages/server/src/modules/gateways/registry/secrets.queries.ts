@@ -9,29 +9,30 @@ export const insertSecret = (tx: Tx, tenant: TenantId, gatewayId: string, secret
     .values({ ...d, tenant_id: tenant, gateway_id: gatewayId, secret_id: secretId, created_at: at, valid_until: null })
     .execute()
 
-/** Across tenants: whose secret this may be. Its digest decides. */
-export const findSecrets = (tx: Tx, lookup: string) =>
+export const findSecret = (tx: Tx, tenant: TenantId, lookup: string) =>
   tx
     .selectFrom('gateway_secrets as s')
     .innerJoin('gateways as g', (j) =>
       j.onRef('g.tenant_id', '=', 's.tenant_id').onRef('g.gateway_id', '=', 's.gateway_id'),
     )
-    .select(['s.tenant_id', 's.gateway_id', 's.secret_id', 's.secret_digest', 's.valid_until', 'g.name', 'g.pool_id'])
+    .select(['s.gateway_id', 's.secret_id', 's.secret_digest', 's.valid_until', 'g.name', 'g.pool_id'])
     .select((eb) =>
       eb
         .exists(
           eb
             .selectFrom('gateway_secrets as other')
             .select('other.secret_id')
-            .whereRef('other.tenant_id', '=', 's.tenant_id')
+            .where('other.tenant_id', '=', tenant)
             .whereRef('other.gateway_id', '=', 's.gateway_id')
             .where('other.valid_until', 'is not', null),
         )
         .as('another_is_ending'),
     )
+    .where('s.tenant_id', '=', tenant)
+    .where('g.tenant_id', '=', tenant)
     .where('s.lookup', '=', lookup)
     .where('g.deleted_at', 'is', null)
-    .execute()
+    .executeTakeFirst()
 
 const secretsOf = (tx: Tx, tenant: TenantId, gatewayId: string) =>
   tx.deleteFrom('gateway_secrets').where('tenant_id', '=', tenant).where('gateway_id', '=', gatewayId)

@@ -1,4 +1,4 @@
-import { digestToken, equalDigest, mintToken, parseToken } from '@holdfast/crypto'
+import { digestToken, equalDigest, mintToken, type PresentedToken } from '@holdfast/crypto'
 import { background, type Tx } from '../../../db/database.ts'
 import type { Incoming } from '../../../http/authenticate.ts'
 import type { Principal, TenantId } from '../../../kernel/actor.ts'
@@ -41,14 +41,11 @@ export function createSecrets({
     subjectsOf: ({ principal }) => [`gateway:${principal.id}`],
   })
 
-  /** `key`: public part and digest of the secret. */
-  async function load(key: string): Promise<Known | undefined> {
-    const [lookup = '', digest = ''] = key.split(':')
-    return db.acrossTenants(async (tx) => {
-      const rows = await queries.findSecrets(tx, lookup)
-      const row = rows.find((r) => equalDigest(r.secret_digest, Buffer.from(digest, 'hex')))
-      if (!row) return undefined
-      const tenantId = row.tenant_id as TenantId
+  async function load({ tenant, id, digest }: PresentedToken): Promise<Known | undefined> {
+    const tenantId = tenant as TenantId
+    return db.inTenant(tenantId, async (tx) => {
+      const row = await queries.findSecret(tx, tenantId, id)
+      if (!row || !equalDigest(row.secret_digest, digest)) return undefined
       if (row.valid_until === null && row.another_is_ending && !(await endReplaced(tx, tenantId, row))) return undefined
       return {
         principal: { kind: 'gateway', tenantId, id: row.gateway_id, name: row.name, poolId: row.pool_id },
@@ -83,10 +80,11 @@ export function createSecrets({
 
   return {
     /** For the pipe. A gateway's own secret speaks for no other: naming one is 403. */
-    verify: async (token: string, incoming: Pick<Incoming, 'scope'>): Promise<GatewayPrincipal | undefined> => {
-      const digest = digestToken(pepper, token)
-      if (equalDigest(digest, serviceDigest)) return speakFor(incoming.scope)
-      const known = await cache.get(`${parseToken(token)?.id}:${digest.toString('hex')}`)
+    verify: async (
+      presented: PresentedToken,
+      incoming: Pick<Incoming, 'scope'>,
+    ): Promise<GatewayPrincipal | undefined> => {
+      const known = await cache.get(presented)
       if (!known || (known.validUntil !== null && known.validUntil <= now())) return undefined
       const { tenant_id, gateway_id } = incoming.scope
       if (tenant_id !== undefined && decodeId('tenant', tenant_id) !== known.principal.tenantId)
@@ -96,10 +94,17 @@ export function createSecrets({
       return known.principal
     },
 
+    /** The deployment-wide secret: any text that the operator chose, so that only comparing tells it from other credentials. */
+    service: {
+      is: (text: string): boolean =>
+        text.length === serviceSecret.length && equalDigest(digestToken(pepper, text), serviceDigest),
+      verify: (_: string, incoming: Pick<Incoming, 'scope'>) => speakFor(incoming.scope),
+    },
+
     /** Made before the transaction that stores it. */
-    mint: (): NewSecret => {
-      const { token, id } = mintToken('hfg')
-      return { token, digest: { lookup: id, secret_digest: digestToken(pepper, token) } }
+    mint: (tenant: TenantId): NewSecret => {
+      const { token, id, digest } = mintToken(pepper, 'hfg', tenant)
+      return { token, digest: { lookup: id, secret_digest: digest } }
     },
     store: (tx: Tx, tenant: TenantId, gatewayId: string, { digest }: NewSecret) =>
       queries.insertSecret(tx, tenant, gatewayId, newUuid(), digest, now()),

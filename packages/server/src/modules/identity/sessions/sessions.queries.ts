@@ -20,15 +20,14 @@ export const insertSession = (
   },
 ) => tx.insertInto('admin_sessions').values(session).execute()
 
-/** Passes the tenant wall: the cookie says which session it is. Only of users who may still sign in. */
-export const findByDigest = (tx: Tx, digest: Buffer) =>
+/** Only of users who may still sign in. */
+export const findByDigest = (tx: Tx, tenant: TenantId, digest: Buffer) =>
   tx
     .selectFrom('admin_sessions')
     .innerJoin('users', (j) =>
       j.onRef('users.tenant_id', '=', 'admin_sessions.tenant_id').onRef('users.user_id', '=', 'admin_sessions.user_id'),
     )
     .select([
-      'admin_sessions.tenant_id',
       'admin_sessions.session_id',
       'admin_sessions.user_id',
       'admin_sessions.started_at',
@@ -39,11 +38,13 @@ export const findByDigest = (tx: Tx, digest: Buffer) =>
       'admin_sessions.stepped_up_at',
       'users.username',
       'users.password_must_change',
-      sql<boolean>`exists (select from user_totp t where t.tenant_id = users.tenant_id
+      sql<boolean>`exists (select from user_totp t where t.tenant_id = ${tenant}
         and t.user_id = users.user_id and t.enrolled_at is not null)`.as('mfa'),
       sql<string[]>`array(select r.role from user_roles r
-        where r.tenant_id = users.tenant_id and r.user_id = users.user_id order by r.role)`.as('roles'),
+        where r.tenant_id = ${tenant} and r.user_id = users.user_id order by r.role)`.as('roles'),
     ])
+    .where('admin_sessions.tenant_id', '=', tenant)
+    .where('users.tenant_id', '=', tenant)
     .where('admin_sessions.secret_digest', '=', digest)
     .where('admin_sessions.ended_at', 'is', null)
     .where('users.status', '=', 'active')

@@ -1,5 +1,5 @@
 import type { SecuritySettings } from '@holdfast/contract/settings'
-import { digestToken, mintSecret } from '@holdfast/crypto'
+import { mintToken, type PresentedToken } from '@holdfast/crypto'
 import type { Database, Tx } from '../../../db/database.ts'
 import { type Actor, jobSource, type Principal, type Source, type TenantId } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
@@ -38,13 +38,14 @@ export function createSessions(deps: SessionsDeps) {
   const { db, audit, changes, feed, now, pepper, settings } = deps
   const seen = new BoundedMap<string, number>(50_000)
 
-  async function load(hex: string): Promise<Known | undefined> {
-    const row = await db.acrossTenants((tx) => queries.findByDigest(tx, Buffer.from(hex, 'hex')))
+  async function load({ tenant, digest }: PresentedToken): Promise<Known | undefined> {
+    const tenantId = tenant as TenantId
+    const row = await db.inTenant(tenantId, (tx) => queries.findByDigest(tx, tenantId, digest))
     if (!row) return undefined
     const roles = row.roles.filter(isRole)
     const principal: SessionPrincipal = {
       kind: 'session',
-      tenantId: row.tenant_id as TenantId,
+      tenantId,
       id: row.session_id,
       userId: row.user_id,
       name: row.username,
@@ -127,9 +128,8 @@ export function createSessions(deps: SessionsDeps) {
 
   return {
     /** The principal behind a cookie; undefined for anything that is not a running session. */
-    verify: async (secret: string): Promise<SessionPrincipal | undefined> => {
-      if (!/^[A-Za-z0-9_-]{43}$/.test(secret)) return undefined
-      const known = await cache.get(digestToken(pepper, secret).toString('hex'))
+    verify: async (presented: PresentedToken): Promise<SessionPrincipal | undefined> => {
+      const known = await cache.get(presented)
       if (!known) return undefined
       const { tenantId, id } = known.principal
       const session = bounded(known, await settings(tenantId))
@@ -144,7 +144,7 @@ export function createSessions(deps: SessionsDeps) {
       return session
     },
 
-    /** In the transaction of the sign-in. `secret` is the cookie's value, nowhere stored. */
+    /** In the transaction of the sign-in. `minted.token` is the cookie's value, nowhere stored. */
     open: async (
       tx: Tx,
       source: Source,
@@ -152,7 +152,7 @@ export function createSessions(deps: SessionsDeps) {
       limits: SecuritySettings['sessions'],
       how: { authMethod: string; steppedUpAt: Date | null },
     ) => {
-      const secret = mintSecret()
+      const minted = mintToken(pepper, 'hfs', source.tenantId)
       const at = now()
       const id = newUuid()
       const expiresAt = new Date(at.getTime() + limits.absolute_seconds * 1000)
@@ -160,7 +160,7 @@ export function createSessions(deps: SessionsDeps) {
         tenant_id: source.tenantId,
         session_id: id,
         user_id: user,
-        secret_digest: digestToken(pepper, secret),
+        secret_digest: minted.digest,
         auth_method: how.authMethod,
         source_ip: source.sourceIp,
         user_agent: source.userAgent?.slice(0, 512) ?? null,
@@ -173,7 +173,7 @@ export function createSessions(deps: SessionsDeps) {
       const session_id = encodeId('admin_session', id)
       const target = { type: 'admin_session', id: session_id, name: source.name }
       await audit.record(tx, source, 'session.started', { session_id, user_id: encodeId('user', user) }, { target })
-      return { secret, expiresAt }
+      return { minted, expiresAt }
     },
 
     /** True for the one call that ended it. */
@@ -199,11 +199,11 @@ export function createSessions(deps: SessionsDeps) {
       session: SessionPrincipal,
       more: { steppedUpAt?: Date; authMethod?: string } = {},
     ): Promise<Renewed> => {
-      const secret = mintSecret()
+      const { token: secret, digest } = mintToken(pepper, 'hfs', session.tenantId)
       const id = newUuid()
       const made = await queries.replaceSession(tx, session.tenantId, session.id, {
         session_id: id,
-        secret_digest: digestToken(pepper, secret),
+        secret_digest: digest,
         auth_method: more.authMethod ?? session.authMethod,
         stepped_up_at: more.steppedUpAt ?? session.steppedUpAt,
         at: now(),

@@ -1,5 +1,5 @@
 import type { SecuritySettings } from '@holdfast/contract/settings'
-import { type PasswordHasher, QueueFullError } from '@holdfast/crypto'
+import { type MintedToken, type PasswordHasher, QueueFullError } from '@holdfast/crypto'
 import type { Database } from '../../../db/database.ts'
 import type { Source, TenantId } from '../../../kernel/actor.ts'
 import { AppError, fail } from '../../../kernel/app-error.ts'
@@ -16,7 +16,7 @@ import type { GivenFactor, Proof, SecondFactor } from './second-factor.ts'
 
 /** The request that carries the attempt. */
 export type Caller = Pick<Source, 'origin' | 'userAgent' | 'requestId'> & { sourceIp: string }
-export type SignedIn = { tenantId: TenantId; userId: string; username: string; secret: string; expiresAt: Date }
+export type SignedIn = { tenantId: TenantId; userId: string; username: string; minted: MintedToken; expiresAt: Date }
 type Reason =
   | 'unknown_tenant'
   | 'unknown_user'

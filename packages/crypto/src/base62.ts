@@ -1,0 +1,33 @@
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const digitOf = new Map([...alphabet].map((character, value) => [character, value]))
+/** As many digits as a double holds exactly. */
+const chunk = 8
+
+/** The last `length` digits of a number, padded with zeros. */
+export function toBase62(value: bigint, length: number): string {
+  let rest = value
+  let digits = ''
+  for (let i = 0; i < length; i++) {
+    digits = alphabet[Number(rest % 62n)] + digits
+    rest /= 62n
+  }
+  return digits
+}
+
+/** A UUID as 22 characters: the whole number that it is. */
+export const encodeUuid62 = (uuid: string): string => toBase62(BigInt(`0x${uuid.replaceAll('-', '')}`), 22)
+
+/** The UUID of 22 base62 characters; undefined for a number that is none. */
+export function decodeUuid62(text: string): string | undefined {
+  let value = 0n
+  for (let at = 0; at < text.length; at += chunk) {
+    const part = text.slice(at, at + chunk)
+    let digits = 0
+    for (const character of part) digits = digits * 62 + (digitOf.get(character) ?? Number.NaN)
+    if (Number.isNaN(digits)) return undefined
+    value = value * 62n ** BigInt(part.length) + BigInt(digits)
+  }
+  const hex = value.toString(16).padStart(32, '0')
+  if (text.length !== 22 || hex.length > 32) return undefined
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+}
