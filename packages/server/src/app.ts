@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { openapi } from '@holdfast/contract/openapi'
-import { readToken } from '@holdfast/crypto'
 import { sql } from 'kysely'
 import type { Config } from './config/config.ts'
 import type { Secrets } from './config/secrets.ts'
@@ -124,7 +123,7 @@ export function createApp({ config, secrets, databaseUrl, log, now: given }: App
 
   const admit = createAdmit({
     verifiers: {
-      readToken: (text) => readToken(pepper, text),
+      readToken: access.readToken,
       service: gateways.service,
       session: identity.verifySession,
       api_key: access.verifyApiKey,

@@ -1,5 +1,6 @@
 import type { SecuritySettings } from '@holdfast/contract/settings'
 import type { Role } from '@holdfast/contract/vocabulary'
+import { type PresentedToken, readToken } from '@holdfast/crypto'
 import type { Pager } from '../../db/page.ts'
 import type { Handlers } from '../../http/serve.ts'
 import { jobSource, type TenantId } from '../../kernel/actor.ts'
@@ -30,6 +31,8 @@ export function createAccess(deps: AccessDeps) {
     secondsToWait(key.id, s.api.requests_per_minute_per_key, performance.now())
 
   return {
+    /** What a token says that this deployment minted; undefined for every other text. */
+    readToken: (text: string): PresentedToken | undefined => readToken(deps.pepper, text),
     verifyApiKey: verifier.verifyApiKey,
     /** Seconds to wait, 0 to pass. */
     limitKey: (key: KeyPrincipal): number | Promise<number> => {

@@ -42,7 +42,7 @@ export function createKeyVerifier(deps: {
       allowedCidrs: row.allowed_cidrs,
     }
   }
-  const cache = createCredentialCache<Known>({
+  const cache = createCredentialCache<PresentedToken, Known>({
     max: 50_000,
     feed,
     changes,

@@ -33,7 +33,7 @@ export function createSecrets({
 }: Pick<GatewaysDeps, 'db' | 'changes' | 'feed' | 'now' | 'pepper' | 'serviceSecret'> & { registry: Registry }) {
   const serviceDigest = digestToken(pepper, serviceSecret)
 
-  const cache = createCredentialCache<Known>({
+  const cache = createCredentialCache<PresentedToken, Known>({
     max: 50_000,
     feed,
     changes,

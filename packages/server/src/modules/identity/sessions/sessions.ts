@@ -61,7 +61,7 @@ export function createSessions(deps: SessionsDeps) {
     const passwordOwed = row.password_must_change
     return { principal, startedAt: row.started_at, lastSeenAt: row.last_seen_at, passwordOwed }
   }
-  const cache = createCredentialCache<Known>({
+  const cache = createCredentialCache<PresentedToken, Known>({
     max: 20_000,
     feed,
     changes,
