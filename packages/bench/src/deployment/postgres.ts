@@ -124,7 +124,8 @@ export async function createPostgres(from?: { backup: Backup; follow?: Postgres 
     path,
     /** By way of a proxy on this port, or directly. */
     urlAt,
-    url: urlAt(port),
+    /** By its socket, which no fault of a network touches. */
+    localUrl: local(database),
     start,
     query,
     withClient,

@@ -1,0 +1,191 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { Agent } from 'undici'
+import { asks } from '../deployment/balancer.ts'
+import { patient } from '../deployment/patient.ts'
+import { type Stand, startStand } from '../deployment/stand.ts'
+import { createRandom } from '../sim/random.ts'
+import { openAdmin } from '../sim/setup.ts'
+import { type Deeds, doDeeds, enrollWatched } from '../trial/deeds.ts'
+import { createObserver, type Observer } from '../trial/observer.ts'
+import { readBack } from '../trial/read-back.ts'
+import { createRecord, type Record } from '../trial/record.ts'
+import { type Pair, startPair } from './pair.ts'
+
+export const scenarioNames = ['killed', 'switched', 'restarted', 'set-back'] as const
+export type Scenario = (typeof scenarioNames)[number]
+type Options = { times: number; replicas: number; isSynchronous: boolean; chosen: readonly string[] }
+const readyWithinSeconds = 3
+const loadSeconds = 6
+
+type Round = {
+  scenario: Scenario
+  downSeconds: number
+  readySeconds: number
+  exits: string[]
+  lost: string[]
+  twice: string[]
+  forbidden: string[]
+  wrongInTheEnd: string[]
+}
+
+/** True: no replica ended, all were ready in time, nothing acknowledged was lost, nothing forbidden was served. */
+export async function runHa({ times, replicas, isSynchronous, chosen }: Options): Promise<boolean> {
+  const scenarios = chosen.map((name) => {
+    const known = scenarioNames.find((each) => each === name)
+    if (!known) throw new Error(`there is no scenario ${name}; there are ${scenarioNames.join(', ')}`)
+    return known
+  })
+  const rounds: Round[] = []
+  for (const scenario of scenarios) {
+    // A database that went back has forgotten what the record holds, so each scenario begins anew.
+    const trial = await startTrial({ replicas, isSynchronous })
+    try {
+      for (let i = 0; i < times; i++) rounds.push(await trial.round(scenario))
+      for (const [what, count] of await trial.stand.unhandled()) say(`  unhandled: ${count} × ${what}`)
+    } finally {
+      await trial.end()
+    }
+  }
+  return report(rounds, isSynchronous)
+}
+
+type Trial = {
+  stand: Stand
+  round: (scenario: Scenario) => Promise<Round>
+  end: () => Promise<void>
+}
+
+async function startTrial({ replicas, isSynchronous }: Pick<Options, 'replicas' | 'isSynchronous'>): Promise<Trial> {
+  const pair = await startPair(isSynchronous)
+  const stand = await startStand(pair.primary, { replicas })
+  // First starts at once are judged by the soak; here only what a failover does.
+  for (const { replica } of stand.nodes) replica.unasked.splice(0)
+  const admin = openAdmin(stand.url, await stand.makeApiKey())
+  const patientAdmin = patient(admin)
+  const observer = createObserver({ nodes: stand.nodes, databaseUrl: () => pair.primary.localUrl })
+  const dispatcher = new Agent()
+  const record = createRecord()
+  const { token } = await patientAdmin.generateToken({ body: { name: 'late', max_uses: 0, tags: ['watched'] } })
+  let isOver = true
+  const deeds: Deeds = {
+    ...{ url: stand.url, admin, record, observer, dispatcher, token },
+    random: createRandom(1),
+    published: new Map(),
+    documentOf: (n) => ({ schema: 'holdfast.policy/1', rules: [], settings: { keepalive_seconds: 10 + (n % 50) } }),
+    isOver: () => isOver,
+  }
+  await patientAdmin.publishPolicy({ body: { channel: 'stable', policy: deeds.documentOf(0) } })
+  await enrollWatched({ ...deeds, admin: patientAdmin }, 8)
+  let n = 0
+
+  return {
+    stand,
+    round: async (scenario) => {
+      await pair.follow()
+      const backup = scenario === 'set-back' ? await pair.primary.backup() : undefined
+      isOver = false
+      deeds.random = createRandom(++n)
+      const writing = doDeeds(deeds, { moves: 4, made: 4, publishEveryMs: 1_500 })
+      await delay(loadSeconds * 1_000)
+      const before = observer.wrong.length
+      const began = performance.now()
+      if (scenario === 'killed') await pair.killAndPromote()
+      if (scenario === 'switched') await pair.switchOver()
+      if (scenario === 'restarted') await pair.restartFast()
+      if (backup) await pair.setBack(backup)
+      for (const { proxy } of stand.nodes) {
+        proxy.leadTo(pair.primary.port)
+        if (scenario !== 'restarted') proxy.cut()
+      }
+      observer.reconnect()
+      const back = performance.now()
+      const readySeconds = await awaitAllReady(stand)
+      await delay(4_000)
+      isOver = true
+      await writing
+      const round = {
+        ...{ scenario, downSeconds: (back - began) / 1000, readySeconds },
+        ...(await judge({ pair, stand, observer, record, before, isJudged: !backup })),
+      }
+      // What was written into the database that is gone is nobody's loss.
+      if (backup) forget(record)
+      say(describe(round))
+      return round
+    },
+    end: async () => {
+      isOver = true
+      await observer.stop()
+      await dispatcher.destroy()
+      await stand.remove()
+      await pair.remove()
+    },
+  }
+}
+
+/** Seconds until every replica says that it is ready and every one of them still does a moment later. */
+async function awaitAllReady({ nodes }: Stand): Promise<number> {
+  const started = performance.now()
+  let since = Number.NaN
+  while (performance.now() - started < 60_000) {
+    const all = await Promise.all(nodes.map(({ replica }) => asks(replica.port, 500)))
+    if (!all.every(Boolean)) since = Number.NaN
+    else if (Number.isNaN(since)) since = performance.now()
+    else if (performance.now() - since > 1_000) return (since - started) / 1000
+    await delay(50)
+  }
+  return Number.POSITIVE_INFINITY
+}
+
+type Evidence = {
+  pair: Pair
+  stand: Stand
+  observer: Observer
+  record: Record
+  before: number
+  isJudged: boolean
+}
+
+async function judge({ pair, stand, observer, record, before, isJudged }: Evidence) {
+  const exits = stand.nodes.flatMap(({ replica }) => replica.unasked.splice(0).map((how) => `${replica.name}: ${how}`))
+  for (const { replica } of stand.nodes) if (!replica.isRunning()) await replica.start()
+  const forbidden = observer.wrong
+    .slice(before)
+    .filter(({ status }) => status === 200)
+    .map((w) => `${w.replica} served ${w.deviceId} ${(w.lateMs / 1000).toFixed(1)} s after it was forbidden`)
+  const { lost, twice } = isJudged ? await readBack(pair.primary, record) : { lost: [], twice: [] }
+  return { exits, forbidden, lost, twice, wrongInTheEnd: await observer.compare() }
+}
+
+function forget(record: Record): void {
+  record.made.splice(0)
+  for (const subject of record.subjects.values()) subject.moves.splice(0)
+}
+
+const say = (text: string) => void process.stdout.write(`${text}\n`)
+
+function describe(round: Round): string {
+  const { scenario, downSeconds, readySeconds, exits, lost, twice, forbidden, wrongInTheEnd } = round
+  const first = [...exits, ...lost, ...twice, ...forbidden, ...wrongInTheEnd].slice(0, 4).map((text) => `\n    ${text}`)
+  return `${scenario.padEnd(10)} database back after ${downSeconds.toFixed(1)} s, all ready ${readySeconds.toFixed(1)} s later; ${exits.length} replicas ended, ${lost.length} acknowledged lost, ${twice.length} done twice, ${forbidden.length} served though forbidden, ${wrongInTheEnd.length} wrong in the end${first.join('')}`
+}
+
+function report(rounds: readonly Round[], isSynchronous: boolean): boolean {
+  let isRight = rounds.length > 0
+  say('')
+  for (const [scenario, list] of Map.groupBy(rounds, (round) => round.scenario)) {
+    const sum = (of: (round: Round) => readonly unknown[]) => list.reduce((total, round) => total + of(round).length, 0)
+    const slowest = Math.max(...list.map(({ readySeconds }) => readySeconds))
+    const counts = {
+      'replicas ended': sum((r) => r.exits),
+      'acknowledged lost': sum((r) => r.lost),
+      'done twice': sum((r) => r.twice),
+      'served though forbidden': sum((r) => r.forbidden),
+      'wrong in the end': sum((r) => r.wrongInTheEnd),
+    }
+    const text = Object.entries(counts).map(([name, n]) => `${name} ${n}`)
+    say(`${scenario} × ${list.length}: slowest ready ${slowest.toFixed(1)} s after the database; ${text.join(', ')}`)
+    const mustBeZero = { ...counts, ...(!isSynchronous && { 'acknowledged lost': 0 }) }
+    if (slowest > readyWithinSeconds || Object.values(mustBeZero).some((n) => n > 0)) isRight = false
+  }
+  return isRight
+}

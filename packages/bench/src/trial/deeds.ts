@@ -1,0 +1,148 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { PolicyDocument } from '@holdfast/contract/policy-document'
+import { type Client, type DeviceState, enrollDevice } from '@holdfast/sdk'
+import type { Dispatcher } from 'undici'
+import { inParallel } from '../sim/in-parallel.ts'
+import type { Random } from '../sim/random.ts'
+import type { Observer } from './observer.ts'
+import { outcomeOf, type Record, type Subject } from './record.ts'
+
+/** What was asked without an answer may still be done; nothing else is asked of the same subject for so long. */
+const settleMs = 15_000
+
+export type Deeds = {
+  url: string
+  admin: Client
+  record: Record
+  observer: Observer
+  random: Random
+  dispatcher: Dispatcher
+  /** The token that watched and late devices enroll with. */
+  token: string
+  /** The n-th document to publish. */
+  documentOf: (n: number) => PolicyDocument
+  published: Map<string, PolicyDocument>
+  isOver: () => boolean
+}
+export type Pace = { moves: number; made: number; publishEveryMs: number }
+
+/** Users with two devices each whose answers are watched. */
+export async function enrollWatched({ url, admin, observer, dispatcher, record }: Deeds, users: number): Promise<void> {
+  const numbers = Array.from({ length: users }, (_, n) => n)
+  await inParallel(numbers, 4, async (n) => {
+    const made = await admin.changeUser({ body: { operation: 'create', user: { username: `watched-${n}` } } })
+    const user_id = made.user.user_id
+    record.subject('user', user_id)
+    const { token } = await admin.generateToken({
+      body: { name: `watched-${n}`, user_id, max_uses: 2, tags: ['watched'] },
+    })
+    for (const which of ['a', 'b']) {
+      const device = { name: `watched-${n}-${which}`, platform: 'linux' as const }
+      const store = { save: (state: DeviceState) => observer.watch(state) }
+      const { id } = await enrollDevice({ baseUrl: url, token, device, dispatcher, store })
+      record.subject('device', id)
+    }
+  })
+}
+
+/** Makes, publishes, suspends, reactivates and revokes until it is over. Nothing is asked twice. */
+export async function doDeeds(deeds: Deeds, { moves, made, publishEveryMs }: Pace): Promise<void> {
+  const busy = new Set<string>()
+  const run = async (lanes: number, pauseMs: number, work: () => Promise<void>) => {
+    await Promise.all(
+      Array.from({ length: lanes }, async () => {
+        while (!deeds.isOver()) {
+          await work()
+          await delay(deeds.random.between(pauseMs / 2, pauseMs * 1.5))
+        }
+      }),
+    )
+  }
+  let n = 0
+  await Promise.all([
+    run(moves, 300, () => moveOne(deeds, busy)),
+    run(made, 300, () => makeUser(deeds, ++n)),
+    run(1, 1_000, () => enrollOne(deeds, ++n)),
+    run(1, publishEveryMs, () => publishOne(deeds, ++n)),
+  ])
+}
+
+async function makeUser({ admin, record }: Deeds, n: number): Promise<void> {
+  const marker = `made-${n}`
+  const outcome = await tell(() =>
+    admin.changeUser({ body: { operation: 'create', user: { username: marker } } }, { signal: soon() }),
+  )
+  record.made.push({ kind: 'user', marker, outcome })
+}
+
+/** Watched from its first moment, so that a database that forgets it is noticed. */
+async function enrollOne({ url, token, record, dispatcher, observer }: Deeds, n: number): Promise<void> {
+  const marker = `late-${n}`
+  let state: DeviceState | undefined
+  const save = (saved: DeviceState) => {
+    state = saved
+  }
+  const device = { name: marker, platform: 'linux' as const }
+  const outcome = await tell(() => enrollDevice({ baseUrl: url, token, device, dispatcher, store: { save } }))
+  record.made.push({ kind: 'device', marker, outcome })
+  if (state && observer.devices.size < mostWatched) observer.watch(state)
+}
+const mostWatched = 150
+
+async function publishOne({ admin, record, published, documentOf }: Deeds, n: number): Promise<void> {
+  const note = `document ${n}`
+  const policy = documentOf(n)
+  published.set(note, policy)
+  const outcome = await tell(() =>
+    admin.publishPolicy({ body: { channel: 'stable', policy, note } }, { signal: soon() }),
+  )
+  record.made.push({ kind: 'publication', marker: note, outcome })
+}
+
+async function moveOne({ admin, record, random, isOver }: Deeds, busy: Set<string>): Promise<void> {
+  const free = [...record.subjects.values()].filter(
+    ({ id, moves }) => !busy.has(id) && !moves.some(({ want }) => want === 'revoked'),
+  )
+  if (free.length === 0) return
+  const subject = random.pick(free)
+  busy.add(subject.id)
+  try {
+    const last = subject.moves.findLast(({ outcome }) => outcome === 'acknowledged')?.want ?? 'active'
+    // Few are revoked, or there would soon be nobody left to ask.
+    const isRevoked = subject.kind === 'device' && random.chance(0.01)
+    const want = isRevoked ? 'revoked' : last === 'active' ? 'suspended' : 'active'
+    const move: Subject['moves'][number] = { want, outcome: 'unknown', changed: true }
+    subject.moves.push(move)
+    const operation = ({ revoked: 'revoke', suspended: 'suspend', active: 'reactivate' } as const)[want]
+    move.outcome = await tell(async () => {
+      const answer =
+        subject.kind === 'device'
+          ? await admin.changeDevice(
+              { body: { operation, device_id: subject.id, reason: 'trial' } },
+              { signal: soon() },
+            )
+          : await admin.changeUser(
+              {
+                body: { operation: want === 'active' ? 'reactivate' : 'suspend', user_id: subject.id, reason: 'trial' },
+              },
+              { signal: soon() },
+            )
+      move.changed = answer.changed
+    })
+    if (move.outcome === 'unknown') for (let waited = 0; waited < settleMs && !isOver(); waited += 200) await delay(200)
+  } finally {
+    busy.delete(subject.id)
+  }
+}
+
+/** A client of ours does not wait for ever. */
+const soon = () => AbortSignal.timeout(20_000)
+
+async function tell(work: () => Promise<unknown>): Promise<'acknowledged' | 'refused' | 'unknown'> {
+  try {
+    await work()
+    return 'acknowledged'
+  } catch (e) {
+    return outcomeOf(e)
+  }
+}

@@ -1,0 +1,171 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { createProof } from '@holdfast/crypto/dpop'
+import { ApiError, createSender, type DeviceState } from '@holdfast/sdk'
+import pg from 'pg'
+import { Agent, buildConnector } from 'undici'
+import { typeId } from '../benchmarks/rig/type-id.ts'
+import type { Node } from '../deployment/stand.ts'
+
+/** How long an answer may be behind the database. */
+const graceMs = 1_000
+/** How long a device may be refused after it was allowed again. */
+const refusalGraceMs = 5_000
+const lookEveryMs = 100
+const lanes = 3
+const pollEveryMs = 60
+
+/** What the database says of a device, unchanged since a look that was answered at `since`. */
+type Seen = { isAllowed: boolean; version: string; since: number }
+type Answer = { deviceId: string; replica: string; status: number; sentAt: number; answeredAt: number; known: Seen }
+export type Wrong = { deviceId: string; replica: string; status: number; lateMs: number; at: number }
+export type Observer = ReturnType<typeof createObserver>
+
+/**
+ * Asks every replica directly, again and again, as each of these devices, and compares each answer with what the
+ * database itself says: by a connection of its own that no fault touches, and by SQL that is not the server's.
+ */
+export function createObserver({ nodes, databaseUrl }: { nodes: readonly Node[]; databaseUrl: () => string }) {
+  const devices = new Map<string, DeviceState>()
+  const seen = new Map<string, Seen>()
+  const wrong: Wrong[] = []
+  const pending: Answer[] = []
+  const counts = { looks: 0, failedLooks: 0, served: 0, refused: 0, unanswered: 0, judged: 0 }
+  let isOver = false
+  let client: pg.Client | undefined
+
+  async function look(): Promise<void> {
+    client ??= await connect(databaseUrl())
+    const sentAt = performance.now()
+    const { rows } = await client.query<{ device_id: string; is_allowed: boolean; version: string }>(
+      `select d.device_id, d.status = 'active' and coalesce(u.status = 'active' and u.deleted_at is null, true) as is_allowed,
+         concat_ws(' ', d.updated_at, d.status, u.updated_at, u.status) as version
+       from devices d left join users u using (tenant_id, user_id) where 'watched' = any (d.tags)`,
+    )
+    const answeredAt = performance.now()
+    counts.looks++
+    const now = new Map(rows.map((row) => [typeId('device', row.device_id), row]))
+    for (const deviceId of devices.keys()) {
+      const row = now.get(deviceId)
+      const isAllowed = row?.is_allowed ?? false
+      const version = row?.version ?? 'not there'
+      const known = seen.get(deviceId)
+      if (known?.isAllowed !== isAllowed || known.version !== version)
+        seen.set(deviceId, { isAllowed, version, since: answeredAt })
+    }
+    judge(sentAt)
+  }
+
+  /** An answer counts once a look that began after it shows that nothing had changed meanwhile. */
+  function judge(lookedAt: number): void {
+    for (const answer of pending.splice(0)) {
+      if (answer.answeredAt >= lookedAt) {
+        pending.push(answer)
+        continue
+      }
+      const { deviceId, replica, status, sentAt, known } = answer
+      if (seen.get(deviceId) !== known) continue
+      counts.judged++
+      const lateMs = sentAt - known.since
+      const isStale = status === 200 ? !known.isAllowed && lateMs > graceMs : known.isAllowed && lateMs > refusalGraceMs
+      if (isStale) wrong.push({ deviceId, replica, status, lateMs, at: sentAt })
+    }
+  }
+
+  const looking = (async () => {
+    while (!isOver) {
+      await look().catch(() => {
+        counts.failedLooks++
+        client?.end().catch(() => {})
+        client = undefined
+      })
+      await delay(lookEveryMs)
+    }
+  })()
+
+  const dispatchers = nodes.map(({ replica }) => straightTo(replica.port))
+  /** The status of one answer, and the digest with 200; 0: none that says anything about the device. */
+  async function ask(n: number, { baseUrl, privateJwk, credential }: DeviceState): Promise<Asked> {
+    const dispatcher = dispatchers[n]
+    if (!dispatcher) throw new RangeError(`no replica ${n}`)
+    const prove = (method: string, url: string, accessToken: string) =>
+      createProof(privateJwk, { method, url, accessToken, now: new Date() })
+    try {
+      const send = createSender({ baseUrl, credential, prove, dispatcher })
+      const { body } = await send('policyDigest', {}, { signal: AbortSignal.timeout(4_000) })
+      return { status: 200, digest: body?.digest ?? null }
+    } catch (e) {
+      return { status: e instanceof ApiError && e.status === 401 ? 401 : 0, digest: null }
+    }
+  }
+
+  const polling = nodes.flatMap(({ replica }, n) =>
+    Array.from({ length: lanes }, async (_, lane) => {
+      for (let turn = lane; !isOver; turn += lanes) {
+        await delay(pollEveryMs)
+        const all = [...devices.keys()]
+        const deviceId = all[turn % Math.max(1, all.length)]
+        const state = deviceId && devices.get(deviceId)
+        const known = deviceId && seen.get(deviceId)
+        if (!deviceId || !state || !known) continue
+        const sentAt = performance.now()
+        const { status } = await ask(n, state)
+        if (status === 0) counts.unanswered++
+        else {
+          counts[status === 200 ? 'served' : 'refused']++
+          pending.push({ deviceId, replica: replica.name, status, sentAt, answeredAt: performance.now(), known })
+        }
+      }
+    }),
+  )
+
+  return {
+    wrong,
+    counts,
+    devices: devices as ReadonlyMap<string, DeviceState>,
+    watch: (state: DeviceState) => void devices.set(state.deviceId, state),
+    /** The database is another one from now on. */
+    reconnect: () => {
+      client?.end().catch(() => {})
+      client = undefined
+    },
+    /** For every device and replica: what is wrong now, in words. */
+    compare: async (): Promise<string[]> => {
+      await look()
+      const amiss: string[] = []
+      for (const [deviceId, state] of devices) {
+        const want = seen.get(deviceId)?.isAllowed ? 200 : 401
+        const digests = new Set<string | null>()
+        for (const [n, { replica }] of nodes.entries()) {
+          const { status, digest } = await ask(n, state)
+          if (status !== want) amiss.push(`${replica.name} answers ${status || 'nothing'} to ${deviceId}, not ${want}`)
+          if (status === 200) digests.add(digest)
+        }
+        if (digests.size > 1) amiss.push(`${deviceId} is given ${digests.size} different policies by the replicas`)
+      }
+      return amiss
+    },
+    stop: async (): Promise<void> => {
+      isOver = true
+      await Promise.all([looking, ...polling])
+      await client?.end().catch(() => {})
+      await Promise.all(dispatchers.map((dispatcher) => dispatcher.destroy()))
+    },
+  }
+}
+type Asked = { status: number; digest: string | null }
+
+/** Sends to this port whatever the URL says: so a replica is asked directly about what it is called in public. */
+function straightTo(port: number): Agent {
+  const connect = buildConnector({ timeout: 2_000 })
+  return new Agent({
+    pipelining: 1,
+    connect: (options, callback) => connect({ ...options, hostname: '127.0.0.1', port: String(port) }, callback),
+  })
+}
+
+async function connect(connectionString: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString, connectionTimeoutMillis: 2_000, query_timeout: 3_000 })
+  client.on('error', () => {})
+  await client.connect()
+  return client
+}
