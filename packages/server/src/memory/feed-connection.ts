@@ -77,11 +77,14 @@ export async function connectFeed(url: string, onHeard: (payload: string) => voi
         )
         return rows.map((r) => ({ kind: r.kind, subject: r.subject, seq: Number(r.seq), atMs: Number(r.at_ms) }))
       },
-      /** Takes a tenant that was set back past every number it ever gave out, as a change of everything. */
+      /**
+       * Takes a tenant that was set back past every number it ever gave out, also past those that only other replicas have
+       * heard of, as a change of everything. The gap before it tells the others that they can't follow.
+       */
       raise: (tenant: TenantId, above: number) =>
         ask(
           uuid(tenant),
-          `with epoch as (update tenant_epochs set seq = greatest(seq, ${above}) + 1, changed_at = greatest(changed_at, clock_timestamp())
+          `with epoch as (update tenant_epochs set seq = greatest(seq, ${above}) + 1000, changed_at = greatest(changed_at, clock_timestamp())
              where tenant_id = '${uuid(tenant)}' returning tenant_id, seq, changed_at)
            insert into changes (tenant_id, seq, kind, subject, at)
            select tenant_id, seq, kind, '${everything}', changed_at from epoch, unnest(array['${changeKinds.join("','")}']) as kind`,

@@ -83,20 +83,31 @@ export function createFeed(deps: {
     if (upTo - known.seq > backlogMost) return false
     let after: Place = { seq: known.seq + 1, kind: '', subject: everything }
     let next = known.seq + 1
+    // The last number of a full page may go on in the next one; it is applied when that shows that it does not.
+    let open: Moment | undefined
+    const close = (moment: Moment) => {
+      followed.applied(tenant, moment)
+      next = moment.seq + 1
+      open = undefined
+    }
     for (let told = 0; told <= backlogMost; ) {
       const rows = await c.changesAfter(tenant, after, page)
+      const isLast = rows.length < page
       const last = rows.at(-1)
       for (const [seq, part] of Map.groupBy(rows, (r) => r.seq)) {
+        if (open && seq > open.seq) close(open)
         if (seq > next) return false
-        // A number whose changes fill more than a page is applied with its last part.
-        const isWhole = rows.length < page || seq !== last?.seq
-        if (isWhole) followed.applied(tenant, { seq, atMs: part[0]!.atMs })
+        const moment = { seq, atMs: part[0]!.atMs }
+        if (seq === last?.seq && !isLast) open = moment
+        else close(moment)
         changes.tell(tenant, part satisfies Change[])
-        if (isWhole) next = seq + 1
+      }
+      if (isLast) {
+        if (open) close(open)
+        return next > upTo
       }
       told += rows.length
-      if (rows.length < page || !last) return next > upTo
-      after = last satisfies LoggedChange
+      after = last! satisfies LoggedChange
     }
     return false
   }

@@ -1,0 +1,63 @@
+import type { TestContext } from 'node:test'
+import pg from 'pg'
+import { connectDatabase } from '../../src/db/database.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { createTestDatabase } from '../../src/embedded/test-database.ts'
+import type { TenantId } from '../../src/kernel/actor.ts'
+import { newUuid } from '../../src/kernel/ids.ts'
+import { type Change, createChanges } from '../../src/memory/changes.ts'
+import { createClock } from '../../src/memory/clock.ts'
+import { createFeed } from '../../src/memory/feed.ts'
+
+/** Replicas that are nothing but a feed, on a database that the test may do anything to. */
+export async function startFeeds(t: TestContext, count = 2) {
+  const database = await createTestDatabase({
+    name: 'holdfast_template',
+    prepare: async (url) => void (await migrate(url)),
+  })
+  const owner = new pg.Client({ connectionString: database.url })
+  await owner.connect()
+  const tenant = newUuid() as TenantId
+  await owner.query("insert into tenants (tenant_id, name, canary_salt) values ($1, 'feeds', '')", [tenant])
+  await owner.query('insert into tenant_epochs (tenant_id) values ($1)', [tenant])
+
+  const start = async () => {
+    const db = connectDatabase(database.url, { max: 3, onError: () => {} })
+    const changes = createChanges(db)
+    const clock = createClock()
+    const warnings: string[] = []
+    const feed = createFeed({ url: database.url, changes, clock, log: { warn: (_, text) => warnings.push(text) } })
+    const told: Change[] = []
+    const forgotten: (TenantId | undefined)[] = []
+    changes.listen('values', {
+      changed: (_, list) => void told.push(...list),
+      forgotten: (which) => void forgotten.push(which),
+    })
+    await feed.start()
+    told.length = 0
+    forgotten.length = 0
+    const record = (list: Change[]) => db.inTenant(tenant, (tx) => changes.record(tx, tenant, list))
+    const stop = async () => {
+      await feed.stop()
+      await db.close()
+    }
+    return { db, changes, feed, clock, told, forgotten, warnings, record, stop }
+  }
+  const replicas = await Promise.all(Array.from({ length: count }, start))
+  t.after(async () => {
+    for (const r of replicas) await r.stop()
+    await owner.end()
+    await database.drop()
+  })
+  return { owner, tenant, replicas, url: database.url }
+}
+
+/** Waits until something holds; how long it took, in milliseconds. */
+export async function until(holds: () => boolean | Promise<boolean>, withinMs = 5000, what = 'it'): Promise<number> {
+  const start = performance.now()
+  while (!(await holds())) {
+    if (performance.now() - start > withinMs) throw new Error(`${what} did not come to hold within ${withinMs} ms`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+  return performance.now() - start
+}
