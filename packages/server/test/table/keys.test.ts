@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { globSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import pg from 'pg'
 import { startKit } from '../kit.ts'
@@ -42,4 +44,14 @@ test('every key of a table of tenants begins with the tenant, and no policy asks
     'policies with a sub-select',
   )
   await client.end()
+})
+
+test('migrations are numbered without gaps, and no number stands twice', () => {
+  const numbers = globSync('*.sql', { cwd: join(import.meta.dirname, '../../migrations') })
+    .map((name) => Number(name.slice(0, 4)))
+    .sort((a, b) => a - b)
+  assert.deepEqual(
+    numbers,
+    numbers.map((_, i) => i + 1),
+  )
 })
