@@ -3,6 +3,9 @@ import { test } from 'node:test'
 import { AppError } from './app-error.ts'
 import { createGroupCommit } from './group-commit.ts'
 
+const one = () => 'one'
+const refusal = () => Object.assign(new Error('no'), { code: '22P05' })
+
 test('what waits while a batch is written shares the next one; each gets its own result', async () => {
   const batches: number[][] = []
   const join = createGroupCommit<number, number>(
@@ -11,7 +14,7 @@ test('what waits while a batch is written shares the next one; each gets its own
       await new Promise((resolve) => setImmediate(resolve))
       return batch.map((n) => n * 10)
     },
-    { maxBatch: 3, maxQueue: 10 },
+    { tenantOf: one, maxBatch: 3, maxQueue: 10, maxPerTenant: 10 },
   )
   assert.deepEqual(await Promise.all([1, 2, 3, 4, 5].map(join)), [10, 20, 30, 40, 50])
   assert.deepEqual(batches, [
@@ -26,7 +29,7 @@ test('a batch that fails fails its own callers only', async () => {
       if (batch.includes(2)) throw new Error('no')
       return batch
     },
-    { maxBatch: 2, maxQueue: 10 },
+    { tenantOf: one, maxBatch: 2, maxQueue: 10, maxPerTenant: 10 },
   )
   const settled = await Promise.allSettled([1, 2, 3].map(join))
   assert.deepEqual(
@@ -36,7 +39,12 @@ test('a batch that fails fails its own callers only', async () => {
 })
 
 test('beyond its bound the queue asks to come back, and takes again when it has drained', async () => {
-  const join = createGroupCommit<number, number>(async (batch) => batch, { maxBatch: 2, maxQueue: 3 })
+  const join = createGroupCommit<number, number>(async (batch) => batch, {
+    tenantOf: one,
+    maxBatch: 2,
+    maxQueue: 3,
+    maxPerTenant: 10,
+  })
   const settled = await Promise.allSettled([1, 2, 3, 4].map(join))
   assert.deepEqual(
     settled.map((s) => s.status),
@@ -46,4 +54,42 @@ test('beyond its bound the queue asks to come back, and takes again when it has 
   assert.ok(reason instanceof AppError)
   assert.deepEqual([reason.code, reason.retryAfterSeconds], ['rate_limited', 1])
   assert.equal(await join(5), 5)
+})
+
+test('of a batch whose data is refused only the offender fails', async () => {
+  let writes = 0
+  const join = createGroupCommit<number, number>(
+    async (batch) => {
+      writes++
+      if (batch.includes(37)) throw refusal()
+      return batch
+    },
+    { tenantOf: one, maxBatch: 100, maxQueue: 100, maxPerTenant: 100 },
+  )
+  const settled = await Promise.allSettled(Array.from({ length: 100 }, (_, i) => join(i)))
+  assert.deepEqual(
+    settled.flatMap((s, i) => (s.status === 'rejected' ? [i] : [])),
+    [37],
+  )
+  assert.ok(writes <= 16, `${writes} writes`)
+})
+
+test('tenants take turns: one that floods waits for itself and is refused at its own bound', async () => {
+  const written: string[][] = []
+  const join = createGroupCommit<string>(
+    async (batch) => {
+      written.push(batch)
+      await new Promise((resolve) => setImmediate(resolve))
+      return []
+    },
+    { tenantOf: (item) => item[0]!, maxBatch: 10, maxQueue: 1000, maxPerTenant: 100 },
+  )
+  const flood = Promise.allSettled(Array.from({ length: 150 }, (_, i) => join(`a${i}`)))
+  const others = [join('b1'), join('b2'), join('c1')]
+  await Promise.all(others)
+  assert.deepEqual(
+    written.slice(0, 2).map((batch) => batch.filter((item) => item[0] !== 'a')),
+    [['b1', 'c1', 'b2'], []].slice(0, written.length),
+  )
+  assert.equal((await flood).filter((s) => s.status === 'rejected').length, 50)
 })

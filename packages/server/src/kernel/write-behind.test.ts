@@ -9,6 +9,7 @@ function observe() {
   const behind = createWriteBehind({
     write: async (batch) => {
       if (broken) throw new Error('away')
+      if (batch.has('poison')) throw Object.assign(new Error('no'), { code: '23503' })
       batches.push(Object.fromEntries([...batch].map(([k, at]) => [k, at.getTime()])))
     },
     onError: (e) => errors.push(e),
@@ -55,4 +56,13 @@ test('what could not be written goes with the next batch, unless something newer
   await o.flush()
   assert.equal(o.errors.length, 1)
   assert.deepEqual(o.batches, [{ a: 1, b: 5 }])
+})
+
+test('what is refused for its data is dropped, and keeps nothing else from being written', async () => {
+  const o = observe()
+  for (const key of ['a', 'poison', 'b']) o.touch(key, new Date(1), 60_000)
+  await o.flush()
+  await o.flush()
+  assert.deepEqual(Object.assign({}, ...o.batches), { a: 1, b: 1 })
+  assert.equal(o.errors.length, 1)
 })

@@ -1,7 +1,9 @@
+import { isOfData, writeInHalves } from './in-halves.ts'
+
 /**
  * Remembers the newest moment per key and writes all of them in one batch, at the latest `withinMs` after the first
- * one that waits. For what may lag and must not cost a request a statement: "last seen". What can't be written stays
- * and goes with the next batch.
+ * one that waits. For what may lag and must not cost a request a statement: "last seen". What can't be written now stays
+ * and goes with the next batch; what is refused for its data is dropped alone.
  */
 export function createWriteBehind(deps: {
   write: (batch: ReadonlyMap<string, Date>) => Promise<void>
@@ -29,12 +31,13 @@ export function createWriteBehind(deps: {
     if (pending.size === 0) return
     const batch = pending
     pending = new Map()
-    try {
-      await deps.write(batch)
-    } catch (e) {
-      for (const [key, at] of batch) keepNewest(key, at)
-      deps.onError(e as Error)
-    }
+    await writeInHalves([...batch], {
+      write: (part) => deps.write(new Map(part)),
+      refused: (part, e) => {
+        if (!isOfData(e)) for (const [key, at] of part) keepNewest(key, at)
+        deps.onError(e as Error)
+      },
+    })
   }
   /** Everything touched before the call is written (or reported to `onError`) when it settles. */
   async function flush(): Promise<void> {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
+import { storableJson } from '../../kernel/text.ts'
 
 export type EventRow = {
   tenant_id: string
@@ -28,7 +29,7 @@ export const insert = (tx: Tx, rows: EventRow[]) =>
   sql`
     insert into audit_events (tenant_id, event_id, at, kind, outcome, actor_type, actor_id, actor_name, target_type,
       target_id, target_name, source_ip, user_agent, request_id, origin, fields, changes, details)
-    select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as r (tenant_id uuid, event_id uuid, at timestamptz,
+    select * from jsonb_to_recordset(${storableJson(rows)}::jsonb) as r (tenant_id uuid, event_id uuid, at timestamptz,
       kind text, outcome text, actor_type text, actor_id text, actor_name text, target_type text, target_id text,
       target_name text, source_ip text, user_agent text, request_id text, origin text, fields jsonb, changes jsonb,
       details jsonb)`.execute(tx)
@@ -40,8 +41,8 @@ export type Filter = {
   target_id?: string
   source_ip?: string
   outcome?: 'success' | 'refused' | 'failed'
-  from?: string
-  to?: string
+  from?: Date
+  to?: Date
   request_id?: string
 }
 export const select = (tx: Tx, tenant: TenantId, f: Filter, prefix: string | undefined) => {
@@ -50,8 +51,8 @@ export const select = (tx: Tx, tenant: TenantId, f: Filter, prefix: string | und
     const value = f[column]
     if (value !== undefined) q = q.where(column, '=', value)
   }
-  if (f.from !== undefined) q = q.where('at', '>=', new Date(f.from))
-  if (f.to !== undefined) q = q.where('at', '<', new Date(f.to))
+  if (f.from !== undefined) q = q.where('at', '>=', f.from)
+  if (f.to !== undefined) q = q.where('at', '<', f.to)
   if (prefix !== undefined)
     q = q.where((eb) =>
       eb.or(

@@ -51,12 +51,13 @@ export function createDeviceVerifier({
   // of the fleet every time.
   const verified = new BoundedMap<string, Verified>(200_000)
   const reads = createReplayGuard(rememberProofMs)
-  const remember = createGroupCommit<Buffer, boolean>(
-    (proofs) => {
+  const remember = createGroupCommit<{ tenant: TenantId; proof: Buffer }, boolean>(
+    (batch) => {
+      const proofs = batch.map((b) => b.proof)
       const expires = new Date(now().getTime() + rememberProofMs)
       return db.acrossTenants((tx) => queries.rememberProofs(tx, proofs, expires))
     },
-    { maxBatch: 500, maxQueue: 20_000 },
+    { tenantOf: ({ tenant }) => tenant, maxBatch: 500, maxQueue: 20_000, maxPerTenant: 10_000 },
   )
   changes.listen('values', {
     changed: (_tenant, list) => {
@@ -127,7 +128,7 @@ export function createDeviceVerifier({
         throw new CryptoError('replayed', 'proof seen before')
       return true
     }
-    return remember(proofKey(proof.jkt, proof.jti))
+    return remember({ tenant: v.tenantId, proof: proofKey(proof.jkt, proof.jti) })
   }
 
   async function confirmGeneration(device: FleetDevice): Promise<void> {

@@ -86,7 +86,12 @@ export function createBatches({
     join: (tenant: TenantId, applicant: Applicant): Promise<Outcome> => {
       let queue = queues.get(tenant)
       if (!queue) {
-        queue = createGroupCommit((batch: Applicant[]) => write(tenant, batch), { maxBatch: 200, maxQueue: 5000 })
+        queue = createGroupCommit((batch: Applicant[]) => write(tenant, batch), {
+          tenantOf: () => tenant,
+          maxBatch: 200,
+          maxQueue: 5000,
+          maxPerTenant: 5000,
+        })
         queues.set(tenant, queue)
       }
       return queue(applicant)

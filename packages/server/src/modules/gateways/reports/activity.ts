@@ -24,8 +24,10 @@ export function createActivity({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
   const join = createGroupCommit<Report>(
     (batch) => db.acrossTenants((tx) => upsertActivity(tx, newest(batch)).then(() => [])),
     {
+      tenantOf: (report) => report.tenantId,
       maxBatch: 2000,
       maxQueue: 50_000,
+      maxPerTenant: 20_000,
     },
   )
 

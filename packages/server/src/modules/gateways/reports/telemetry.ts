@@ -15,7 +15,12 @@ type Item = { events: Event[]; seen: Seen }
 
 /** What devices saw of their connections: the reports of many devices share a statement and a commit. */
 export function createTelemetry({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
-  const join = createGroupCommit<Item, number>(write, { maxBatch: 500, maxQueue: 20_000 })
+  const join = createGroupCommit<Item, number>(write, {
+    tenantOf: ({ seen }) => seen.tenantId,
+    maxBatch: 500,
+    maxQueue: 20_000,
+    maxPerTenant: 5000,
+  })
 
   /** How many of each item's events are new. */
   async function write(batch: Item[]): Promise<number[]> {

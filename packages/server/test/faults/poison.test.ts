@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { operations } from '@holdfast/contract'
+import { startKit, times } from '../kit.ts'
+import { bearer, call, createWorld, fill, operation, send } from '../world.ts'
+
+/** Texts that jsonb or text columns refuse, or that become such when cut in the wrong place. */
+const poisons = ['\0', '\ud83d', '\udc00x', `${'a'.repeat(63)}😀`, `${'b'.repeat(511)}😀`, 'x\0y']
+
+test('poison in every string that reaches an event harms nobody else', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const world = await createWorld(kit)
+  const neighbour = bearer(await kit.keyFor('viewer', world.foreign))
+  const statuses = new Map<number, number>()
+  const failed: string[] = []
+  const count = (what: string, status: number) => {
+    statuses.set(status, (statuses.get(status) ?? 0) + 1)
+    if (status >= 500) failed.push(`${what}: ${status}`)
+  }
+  let neighbours = 0
+  const beside = async () => {
+    for (const answer of await times(4, () => call(kit, operation('listUsers'), neighbour))) {
+      neighbours++
+      assert.equal(answer.status, 200, answer.text)
+    }
+  }
+
+  for (const [name, endpoint] of operations) {
+    if (endpoint.access.by === 'anyone' || !endpoint.audit) continue
+    const caller = world.callers[endpoint.access.by.includes('api_key') ? 'api_key' : endpoint.access.by[0]!]
+    const path = fill(endpoint.path, world.own.ids)
+    await Promise.all([
+      ...poisons.flatMap((poison) => {
+        const urls = [`${path}?${encodeURIComponent(poison.toWellFormed())}=1`, `${path}?a=%00`, `${path}?%ED%A0%80=1`]
+        const bodies = [{ [poison]: poison }, { name: poison, reason: poison, operation: poison, username: poison }]
+        return [
+          ...urls.map((url) =>
+            send(kit, endpoint.method, url, caller(endpoint.method, kit.publicUrl + path)).then((a) =>
+              count(`${name} ${url}`, a.status),
+            ),
+          ),
+          ...bodies.map((body) =>
+            call(kit, { method: endpoint.method, path }, caller, body).then((a) =>
+              count(`${name} ${JSON.stringify(body)}`, a.status),
+            ),
+          ),
+        ]
+      }),
+      beside(),
+    ])
+  }
+
+  // What is valid but for its text.
+  const valid = (text: string): [Parameters<typeof operation>[0], object][] => [
+    ['changeUser', { operation: 'create', user: { username: `u${text}`, display_name: text } }],
+    ['changeUser', { operation: 'suspend', user_id: world.own.ids.user_id, reason: text }],
+    ['changeGroup', { operation: 'create', group: { name: `g${text}`, description: text } }],
+    ['createGatewayPool', { name: `p${text}`, region: { code: 'eu' } }],
+    ['createApiKey', { name: `k${text}`, role: 'viewer' }],
+    ['generateToken', { max_uses: 1, name: text }],
+    ['changeDevice', { operation: 'update', device_id: world.own.ids.device_id, device: { name: `d${text}` } }],
+    [
+      'publishPolicy',
+      { channel: 'stable', policy: { schema: 'holdfast.policy/1', rules: [{ id: 'r', description: text }] } },
+    ],
+  ]
+  for (const poison of poisons)
+    await Promise.all([
+      ...valid(poison).map(([name, body]) =>
+        call(kit, operation(name), world.callers.api_key, body).then((a) =>
+          count(`${name} ${JSON.stringify(body)}`, a.status),
+        ),
+      ),
+      beside(),
+    ])
+  assert.deepEqual(failed, [])
+  console.log(
+    `# poison: ${[...statuses.values()].reduce((a, b) => a + b)} requests, statuses ${JSON.stringify(Object.fromEntries([...statuses].sort()))}; 0 of ${neighbours} requests of another tenant failed`,
+  )
+})
