@@ -140,7 +140,12 @@ export const enrollTotp = endpoint({
   summary: 'Start TOTP enrollment, for oneself or with credentials:write for another user',
   access: { by: ['session', 'api_key'], permission: 'own', during: ['enroll_mfa'] },
   audit: 'user.mfa_enrollment_started',
-  body: Closed({ user_id: Type.Optional(Id('user')) }),
+  body: Closed({
+    user_id: Type.Optional(Id('user')),
+    current_password: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 1024, description: 'For oneself, where the account has a password' }),
+    ),
+  }),
   response: Closed({
     provisioning_uri: Type.String({ description: 'otpauth:// URI for an authenticator app' }),
     secret: Type.String({ description: 'The seed in base32, shown once' }),
@@ -151,7 +156,8 @@ export const enrollTotp = endpoint({
 export const verifyTotp = endpoint({
   method: 'POST',
   path: '/v1/admin/users/totp/verify',
-  summary: 'Complete TOTP enrollment with a code; the recovery codes appear only in this answer',
+  summary:
+    'Complete TOTP enrollment with a code, which does not count as a step-up; the recovery codes appear only here',
   access: { by: ['session', 'api_key'], permission: 'own', during: ['enroll_mfa'] },
   audit: 'user.mfa_enabled',
   body: Closed({ user_id: Type.Optional(Id('user')), code: OneTimeCode }),
@@ -161,11 +167,19 @@ export const verifyTotp = endpoint({
 export const disableTotp = endpoint({
   method: 'POST',
   path: '/v1/admin/users/totp/disable',
-  summary: 'Take the second factor from a user; the sessions of the user end',
+  summary: 'Take the second factor from a user, or with password and code the own one; the sessions of the user end',
   access: { by: ['session', 'api_key'], permission: 'credentials:write' },
   audit: 'user.mfa_disabled',
   stepUp: {},
-  body: Closed({ user_id: Id('user'), reason: Type.Optional(Reason) }),
+  body: Closed({
+    user_id: Id('user'),
+    reason: Type.Optional(Reason),
+    current_password: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 1024, description: 'For the own factor, with a code' }),
+    ),
+    code: Type.Optional(OneTimeCode),
+    recovery_code: Type.Optional(Type.String({ maxLength: 64 })),
+  }),
   response: Closed({ user: User, changed: Type.Boolean(), sessions_terminated: Type.Integer({ minimum: 0 }) }),
 })
 

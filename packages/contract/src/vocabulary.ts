@@ -159,6 +159,7 @@ export type Origin = 'api' | 'console' | 'device' | 'gateway' | 'job'
 export type AuditFields = {
   'login.succeeded': { user_id: string; auth_method: string }
   'login.failed': { username: string; failure_reason: string }
+  'auth.throttled': { credential: string; refused: number }
   'account.locked': { username: string; attempt_count: number }
   'session.started': { session_id: string; user_id: string }
   'session.expired': { session_id: string; user_id: string; reason: 'timeout' | 'manual' }

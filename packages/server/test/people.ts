@@ -74,7 +74,7 @@ export type Authenticator = ReturnType<typeof createAuthenticator>
 /** Signs in, enrolls, and shows the code; the clock must be moved before the next one counts. */
 export async function enrollFactor(kit: Kit, username: string, now?: () => Date) {
   const person = await signInAs(kit, username)
-  const begun = await person.post('/v1/admin/users/totp/enroll')
+  const begun = await person.post('/v1/admin/users/totp/enroll', { current_password: passwordOf(username) })
   assert.equal(begun.status, 200, begun.text)
   const app = createAuthenticator(begun.json.secret, now)
   const verified = await person.post('/v1/admin/users/totp/verify', { code: app.code() })

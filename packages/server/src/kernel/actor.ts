@@ -13,6 +13,8 @@ export type Principal =
       name: string
       roles: readonly Role[]
       permissions: ReadonlySet<Permission>
+      /** When its person signed in. */
+      startedAt: Date
       expiresAt: Date
       idleSeconds: number
       /** How the user signed in, as the audit trail says it. */
@@ -54,7 +56,8 @@ export type Principal =
 /** Where a change comes from: enough to write its audit event. */
 export type Source = {
   tenantId: TenantId
-  type: CredentialKind | 'job'
+  /** `address` where nobody is known yet but where they come from. */
+  type: CredentialKind | 'job' | 'address'
   /** TypeID, or a job's name. */
   id: string | null
   name: string | null

@@ -20,7 +20,12 @@ test('a second factor is enrolled with a code, and from then on every sign-in ne
   const person = await signInAs(kit, 'ana')
   const before = person.cookie()
 
-  const begun = await person.post('/v1/admin/users/totp/enroll')
+  for (const [current_password, status] of [
+    [undefined, 422],
+    ['a stolen cookie knows none', 422],
+  ] as const)
+    assert.equal((await person.post('/v1/admin/users/totp/enroll', { current_password })).status, status)
+  const begun = await person.post('/v1/admin/users/totp/enroll', { current_password: passwordOf('ana') })
   assert.match(begun.json.secret, /^[A-Z2-7]{32}$/)
   const uri = new URL(begun.json.provisioning_uri)
   assert.equal(`${uri.protocol}//${uri.host}${decodeURIComponent(uri.pathname)}`, 'otpauth://totp/Holdfast:ana')
@@ -51,7 +56,8 @@ test('a second factor is enrolled with a code, and from then on every sign-in ne
     ['ana'],
   )
 
-  assert.equal((await person.post('/v1/admin/users/totp/enroll')).status, 422)
+  const second = await person.post('/v1/admin/users/totp/enroll', { current_password: passwordOf('ana') })
+  assert.equal(second.status, 422, 'there is one already')
   assert.equal((await trySignIn(kit, 'ana')).status, 401)
   assert.equal((await trySignIn(kit, 'ana', { totp: app.wrong() })).status, 401)
   assert.equal((await trySignIn(kit, 'ana', { totp: app.code() })).status, 401, 'the code of the enrollment is used')
@@ -74,7 +80,7 @@ test('another program makes the codes that are taken', async (t) => {
   const kit = await startKit(t)
   await makeUser(kit, 'ana')
   const person = await signInAs(kit, 'ana')
-  const { secret } = (await person.post('/v1/admin/users/totp/enroll')).json
+  const { secret } = (await person.post('/v1/admin/users/totp/enroll', { current_password: passwordOf('ana') })).json
   const code = spawnSync('oathtool', ['--totp', '--base32', secret]).stdout.toString().trim()
   assert.equal((await person.post('/v1/admin/users/totp/verify', { code })).status, 200)
 })
@@ -198,7 +204,7 @@ test('an enrollment waits ten minutes, and starting again replaces it', async (t
   await makeUser(kit, 'ana')
   const person = await signInAs(kit, 'ana')
   const start = async () =>
-    createAuthenticator((await person.post('/v1/admin/users/totp/enroll')).json.secret, clock.now)
+    createAuthenticator((await person.post('/v1/admin/users/totp/enroll', { current_password: passwordOf('ana') })).json.secret, clock.now)
   const verify = (code: string) => person.post('/v1/admin/users/totp/verify', { code })
   assert.equal((await verify('123456')).status, 422)
   const replaced = await start()
@@ -331,6 +337,7 @@ test('where step-up is on, changes that weigh much need a code not older than fi
   assert.ok(refused.length >= 1)
 
   const before = { cookie: person.cookie(), session: (await person.get('/v1/admin/me')).json.session }
+  assert.equal(before.session.stepped_up_until, null, 'enrolling a factor is no step-up')
   assert.equal((await person.post('/v1/admin/auth/step-up', { code: app.wrong() })).status, 422)
   const code = app.code()
   const raised = await person.post('/v1/admin/auth/step-up', { code })
@@ -377,7 +384,7 @@ test('the first administrator can have a second factor too', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const person = await signInAs(kit, 'admin', { password: adminPassword })
-  const { secret } = (await person.post('/v1/admin/users/totp/enroll')).json
+  const { secret } = (await person.post('/v1/admin/users/totp/enroll', { current_password: adminPassword })).json
   const app = createAuthenticator(secret, clock.now)
   assert.equal((await person.post('/v1/admin/users/totp/verify', { code: app.code() })).status, 200)
   clock.advance(30)

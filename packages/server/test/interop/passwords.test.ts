@@ -65,7 +65,7 @@ test('codes of oathtool enroll the second factor and sign in, each once', { skip
   const kit = await startKit(t, { now: clock.now })
   await makeUser(kit, 'ana')
   const person = await signInAs(kit, 'ana')
-  const begun = await person.post('/v1/admin/users/totp/enroll')
+  const begun = await person.post('/v1/admin/users/totp/enroll', { current_password: passwordOf('ana') })
   assert.equal(begun.status, 200, begun.text)
   const codeAt = async (at: Date, seconds = 0) => {
     const time = new Date(at.getTime() + seconds * 1000)

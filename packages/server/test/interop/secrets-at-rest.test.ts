@@ -70,7 +70,7 @@ async function useEverySecret(kit: Kit, advance: (seconds: number) => void, now:
   assert.equal(again.status, 201, again.text)
   await makeUser(kit, 'ana')
   const person = await signInAs(kit, 'ana')
-  const begun = await person.post('/v1/admin/users/totp/enroll')
+  const begun = await person.post('/v1/admin/users/totp/enroll', { current_password: passwordOf('ana') })
   const app = createAuthenticator(begun.json.secret, now)
   const verified = await person.post('/v1/admin/users/totp/verify', { code: app.code() })
   assert.equal(verified.status, 200, verified.text)

@@ -26,8 +26,7 @@ export const lockGroup = async (tx: Tx, tenant: TenantId, id: string) => {
   return findGroup(tx, tenant, id)
 }
 
-/** False when the name is taken. */
-export const insertGroup = async (
+export const insertGroup = (
   tx: Tx,
   group: {
     tenant_id: TenantId
@@ -37,15 +36,7 @@ export const insertGroup = async (
     created_at: Date
     updated_at: Date
   },
-): Promise<boolean> => {
-  const made = await tx
-    .insertInto('groups')
-    .values(group)
-    .onConflict((c) => c.doNothing())
-    .returning('group_id')
-    .executeTakeFirst()
-  return made !== undefined
-}
+) => tx.insertInto('groups').values(group).execute()
 
 export const updateGroup = (
   tx: Tx,

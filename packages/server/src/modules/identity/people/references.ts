@@ -2,20 +2,22 @@ import type { Noun } from '@holdfast/contract/vocabulary'
 import { failField } from '../../../kernel/app-error.ts'
 import { decodeId } from '../../../kernel/ids.ts'
 
-/**
- * Wire ids of a body → UUIDs in the same order. `exist` says which of them are rows of the tenant; the first that is
- * not is refused by its place, whether it is malformed, unknown or of another tenant.
- */
-export async function resolveIds(
+const unknown = (noun: Noun, field: string, place: number) =>
+  failField(`${field}[${place}]`, `no such ${noun.replaceAll('_', ' ')}`)
+
+/** Wire ids of a body → UUIDs in the same order; the first that is none of this noun is refused by its place. */
+export const decodeIds = (noun: Noun, field: string, wire: readonly string[]): string[] =>
+  wire.map((text, i) => decodeId(noun, text) ?? unknown(noun, field, i))
+
+/** `exist` says which of them are rows of the tenant; the first that is not is refused by its place. */
+export async function requireAll(
   noun: Noun,
   field: string,
-  wire: readonly string[],
-  exist: (uuids: string[]) => Promise<ReadonlySet<string>>,
-): Promise<string[]> {
-  if (wire.length === 0) return []
-  const uuids = wire.map((text) => decodeId(noun, text))
-  const found = await exist(uuids.filter((id) => id !== undefined))
-  return uuids.map((id, i) =>
-    id !== undefined && found.has(id) ? id : failField(`${field}[${i}]`, `no such ${noun.replace('_', ' ')}`),
-  )
+  ids: readonly string[],
+  exist: (ids: readonly string[]) => Promise<ReadonlySet<string>>,
+): Promise<void> {
+  if (ids.length === 0) return
+  const found = await exist(ids)
+  const missing = ids.findIndex((id) => !found.has(id))
+  if (missing >= 0) unknown(noun, field, missing)
 }

@@ -101,8 +101,10 @@ export type NewUser = {
   created_at: Date
   updated_at: Date
 }
+export const insertUser = (tx: Tx, user: NewUser) => tx.insertInto('users').values(user).execute()
+
 /** False when the name is taken. */
-export const insertUser = async (tx: Tx, user: NewUser): Promise<boolean> => {
+export const insertUnlessTaken = async (tx: Tx, user: NewUser): Promise<boolean> => {
   const made = await tx
     .insertInto('users')
     .values(user)
@@ -111,10 +113,10 @@ export const insertUser = async (tx: Tx, user: NewUser): Promise<boolean> => {
     .executeTakeFirst()
   return made !== undefined
 }
-export const insertRoles = (tx: Tx, tenant: TenantId, user: string, roles: readonly string[]) =>
+export const insertRoles = (tx: Tx, tenant: TenantId, user: string, roles: readonly string[], at: Date) =>
   tx
     .insertInto('user_roles')
-    .values(roles.map((role) => ({ tenant_id: tenant, user_id: user, role })))
+    .values(roles.map((role) => ({ tenant_id: tenant, user_id: user, role, granted_at: at })))
     .execute()
 
 export const findIdByUsername = async (tx: Tx, tenant: TenantId, username: string): Promise<string | undefined> => {
@@ -178,25 +180,4 @@ export const entomb = async (tx: Tx, tenant: TenantId, id: string, at: Date) => 
   await tx.deleteFrom('user_roles').where('tenant_id', '=', tenant).where('user_id', '=', id).execute()
   await tx.deleteFrom('user_totp').where('tenant_id', '=', tenant).where('user_id', '=', id).execute()
   return true
-}
-
-/**
- * Who could act in one of these roles now. All of them are held until commit, and read only then, so that of two
- * removals at once the second sees the first.
- */
-export const lockHolders = async (tx: Tx, tenant: TenantId, roles: readonly string[]) => {
-  const holders = () =>
-    tx
-      .selectFrom('users')
-      .innerJoin('user_roles', (j) =>
-        j.onRef('user_roles.tenant_id', '=', 'users.tenant_id').onRef('user_roles.user_id', '=', 'users.user_id'),
-      )
-      .select(['users.user_id', 'user_roles.role'])
-      .where('users.tenant_id', '=', tenant)
-      .where('user_roles.role', 'in', roles)
-      .where('users.status', '=', 'active')
-      .where('users.deleted_at', 'is', null)
-      .orderBy('users.user_id')
-  await holders().forNoKeyUpdate('users').execute()
-  return holders().execute()
 }

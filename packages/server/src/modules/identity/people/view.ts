@@ -1,6 +1,5 @@
 import type { Role } from '@holdfast/contract/vocabulary'
 import { encodeId } from '../../../kernel/ids.ts'
-import type { RunningRow } from '../sessions/sessions.queries.ts'
 import type { GroupRow } from './groups.queries.ts'
 import type { UserRow } from './users.queries.ts'
 
@@ -36,17 +35,4 @@ export const viewGroup = (group: GroupRow) => ({
   member_count: group.member_count,
   created_at: group.created_at.toISOString(),
   updated_at: group.updated_at.toISOString(),
-})
-
-export const viewSession = (row: RunningRow, asking: string | undefined) => ({
-  session_id: encodeId('admin_session', row.session_id),
-  user_id: encodeId('user', row.user_id),
-  username: row.username,
-  auth_method: row.auth_method,
-  source_ip: row.source_ip,
-  user_agent: row.user_agent,
-  current: row.session_id === asking,
-  started_at: row.started_at.toISOString(),
-  last_seen_at: row.last_seen_at.toISOString(),
-  expires_at: row.expires_at.toISOString(),
 })

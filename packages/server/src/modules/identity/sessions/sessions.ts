@@ -1,20 +1,30 @@
 import type { SecuritySettings } from '@holdfast/contract/settings'
 import { mintToken, type PresentedToken } from '@holdfast/crypto'
 import type { Database, Tx } from '../../../db/database.ts'
-import { type Actor, jobSource, type Principal, type Source, type TenantId } from '../../../kernel/actor.ts'
-import { fail } from '../../../kernel/app-error.ts'
+import {
+  type Actor,
+  jobSource,
+  type Principal,
+  permissionsOf,
+  type Source,
+  type TenantId,
+} from '../../../kernel/actor.ts'
+import { fail, unauthorized } from '../../../kernel/app-error.ts'
 import { BoundedMap } from '../../../kernel/bounded-map.ts'
-import { decodeId, encodeId, newUuid } from '../../../kernel/ids.ts'
+import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
 import { createWriteBehind } from '../../../kernel/write-behind.ts'
 import type { Change, Changes } from '../../../memory/changes.ts'
 import { createCredentialCache } from '../../../memory/credential-cache.ts'
 import type { Memory } from '../../../memory/held.ts'
 import { isRole, permissionsOfRoles } from '../../access/index.ts'
 import type { Audit } from '../../audit/index.ts'
+import type { IdentityDeps } from '../deps.ts'
+import { present, refuseStronger } from '../people/subject.ts'
+import { findUser } from '../people/users.queries.ts'
 import * as queries from './sessions.queries.ts'
 
 export type SessionPrincipal = Extract<Principal, { kind: 'session' }>
-type Known = { principal: SessionPrincipal; startedAt: Date; lastSeenAt: Date; passwordOwed: boolean }
+type Known = { principal: SessionPrincipal; lastSeenAt: Date; passwordOwed: boolean }
 /** A session under a new id: its cookie's value, and what replicas must forget. */
 export type Renewed = { secret: string; id: string; expiresAt: Date; changes: Change[] }
 
@@ -25,7 +35,7 @@ export type SessionsDeps = {
   feed: Memory['feed']
   now: () => Date
   pepper: Uint8Array
-  settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>
+  tenancy: Pick<IdentityDeps['tenancy'], 'settings'>
   onError: (e: Error) => void
 }
 
@@ -35,7 +45,7 @@ export type SessionsDeps = {
  * before a session is called idle the database is asked.
  */
 export function createSessions(deps: SessionsDeps) {
-  const { db, audit, changes, feed, now, pepper, settings } = deps
+  const { db, audit, changes, feed, now, pepper, tenancy } = deps
   const seen = new BoundedMap<string, number>(50_000)
 
   async function load({ tenant, digest }: PresentedToken): Promise<Known | undefined> {
@@ -51,6 +61,7 @@ export function createSessions(deps: SessionsDeps) {
       name: row.username,
       roles,
       permissions: permissionsOfRoles(roles),
+      startedAt: row.started_at,
       expiresAt: row.expires_at,
       idleSeconds: row.idle_seconds,
       authMethod: row.auth_method,
@@ -59,7 +70,7 @@ export function createSessions(deps: SessionsDeps) {
       requiredAction: null,
     }
     const passwordOwed = row.password_must_change
-    return { principal, startedAt: row.started_at, lastSeenAt: row.last_seen_at, passwordOwed }
+    return { principal, lastSeenAt: row.last_seen_at, passwordOwed }
   }
   const cache = createCredentialCache<PresentedToken, Known>({
     max: 20_000,
@@ -81,8 +92,8 @@ export function createSessions(deps: SessionsDeps) {
 
   /** The session as today's settings bind it. */
   const bounded = (known: Known, { sessions: limits, mfa }: SecuritySettings): SessionPrincipal => {
-    const { principal, startedAt } = known
-    const end = Math.min(principal.expiresAt.getTime(), startedAt.getTime() + limits.absolute_seconds * 1000)
+    const { principal } = known
+    const end = Math.min(principal.expiresAt.getTime(), principal.startedAt.getTime() + limits.absolute_seconds * 1000)
     return {
       ...principal,
       idleSeconds: Math.min(principal.idleSeconds, limits.idle_seconds),
@@ -117,7 +128,7 @@ export function createSessions(deps: SessionsDeps) {
   }
 
   async function endOverdue(tenant: TenantId, only: string | null): Promise<number> {
-    const limits = (await settings(tenant)).sessions
+    const limits = (await tenancy.settings(tenant)).sessions
     return db.inTenant(tenant, async (tx) => {
       const ended = await queries.endOverdue(tx, tenant, limits, now(), only)
       const touched = await record(tx, jobSource(tenant, 'sweep_sessions'), ended, 'timeout')
@@ -132,7 +143,7 @@ export function createSessions(deps: SessionsDeps) {
       const known = await cache.get(presented)
       if (!known) return undefined
       const { tenantId, id } = known.principal
-      const session = bounded(known, await settings(tenantId))
+      const session = bounded(known, await tenancy.settings(tenantId))
       const at = now()
       if (isOver(session, Math.max(seen.get(id) ?? 0, known.lastSeenAt.getTime()), at.getTime())) {
         await endOverdue(tenantId, id)
@@ -208,7 +219,7 @@ export function createSessions(deps: SessionsDeps) {
         stepped_up_at: more.steppedUpAt ?? session.steppedUpAt,
         at: now(),
       })
-      if (!made) fail('unauthorized', 'missing or invalid credentials')
+      if (!made) unauthorized()
       const old = { session_id: session.id, user_id: session.userId, username: session.name }
       const touched = await record(tx, source, [old], 'manual')
       const session_id = encodeId('admin_session', id)
@@ -220,20 +231,20 @@ export function createSessions(deps: SessionsDeps) {
     },
 
     /** Ends a session: one's own, or with the permission that of someone else. True for the one call that ended it. */
-    end: (
-      actor: Actor,
-      wireId: string,
-      why: string | undefined,
-      mayTouch: (tx: Tx, user: string) => Promise<void>,
-    ): Promise<boolean> =>
+    end: (actor: Actor, id: string, why: string | undefined): Promise<boolean> =>
       db.inTenant(actor.tenantId, async (tx) => {
-        const id = decodeId('admin_session', wireId)
-        const found = id && (await queries.findOwner(tx, actor.tenantId, id))
-        if (!found) fail('not_found', 'no such session')
-        await mayTouch(tx, found.user_id)
-        const ended = await queries.endOne(tx, actor.tenantId, id, now())
+        const { principal, tenantId } = actor
+        const found = (await queries.findOwner(tx, tenantId, id)) ?? missing('admin_session')
+        const isOwn =
+          principal.kind === 'session' && principal.tenantId === tenantId && principal.userId === found.user_id
+        if (!isOwn) {
+          if (!permissionsOf(actor).has('credentials:write'))
+            fail('forbidden', 'the sessions of another user need the permission credentials:write')
+          refuseStronger(actor, present(await findUser(tx, tenantId, found.user_id)))
+        }
+        const ended = await queries.endOne(tx, tenantId, id, now())
         const touched = await record(tx, actor, ended, 'manual', why)
-        if (touched.length > 0) await changes.record(tx, actor.tenantId, touched)
+        if (touched.length > 0) await changes.record(tx, tenantId, touched)
         return ended.length > 0
       }),
 

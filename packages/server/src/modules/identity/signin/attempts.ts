@@ -1,36 +1,23 @@
-import type { SecuritySettings } from '@holdfast/contract/settings'
-import type { Database, Tx } from '../../../db/database.ts'
-import type { Source, TenantId } from '../../../kernel/actor.ts'
+import type { Database } from '../../../db/database.ts'
+import type { Source } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import type { Audit } from '../../audit/index.ts'
+import type { IdentityDeps, Notify } from '../deps.ts'
 import * as queries from './login.queries.ts'
-
-/** Tells the administrators of a tenant, in the transaction of what it tells of. */
-export type Notify = (
-  tx: Tx,
-  tenant: TenantId,
-  notification: {
-    kind: 'account.locked'
-    severity: 'warning'
-    title: string
-    detail: string
-    subject: { type: 'user'; id: string | null; name: string }
-  },
-) => Promise<void>
 
 /** What all checks of a password or code share: they count against one number of failures, which locks the account. */
 export function createAttempts({
   db,
   audit,
   now,
-  settings,
+  tenancy,
   notify,
 }: {
   db: Database
   audit: Audit
   now: () => Date
-  settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>
+  tenancy: Pick<IdentityDeps['tenancy'], 'settings'>
   notify: Notify
 }) {
   /** The attempt that reached the threshold reports the lock, unless somebody's right password has opened it again. */
@@ -69,7 +56,7 @@ export function createAttempts({
       check: () => Promise<T | undefined>,
     ): Promise<T | undefined> => {
       const { tenantId } = by
-      const limits = (await settings(tenantId)).login
+      const limits = (await tenancy.settings(tenantId)).login
       const at = now()
       const bound = { threshold: limits.lockout_threshold, lockSeconds: limits.lockout_seconds, at }
       const reserved = await db.inTenant(tenantId, (tx) => queries.reserveAttempt(tx, tenantId, user.id, bound))

@@ -2,12 +2,14 @@ import type { SecuritySettings } from '@holdfast/contract/settings'
 import { type MintedToken, type PasswordHasher, QueueFullError } from '@holdfast/crypto'
 import type { Database } from '../../../db/database.ts'
 import type { Source, TenantId } from '../../../kernel/actor.ts'
-import { AppError, fail } from '../../../kernel/app-error.ts'
+import { AppError, fail, unauthorized } from '../../../kernel/app-error.ts'
 import { sourceBlock } from '../../../kernel/cidr.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import { createTurns } from '../../../kernel/in-turn.ts'
+import { createTally } from '../../../kernel/tally.ts'
 import type { Audit } from '../../audit/index.ts'
-import type { Tenancy } from '../../tenancy/index.ts'
+import type { IdentityDeps } from '../deps.ts'
+import { canonicalUsername } from '../people/username.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Attempts } from './attempts.ts'
 import * as queries from './login.queries.ts'
@@ -18,6 +20,7 @@ import type { GivenFactor, Proof, SecondFactor } from './second-factor.ts'
 export type Caller = Pick<Source, 'origin' | 'userAgent' | 'requestId'> & { sourceIp: string }
 export type SignedIn = { tenantId: TenantId; userId: string; username: string; minted: MintedToken; expiresAt: Date }
 type Reason =
+  | 'other_site'
   | 'unknown_tenant'
   | 'unknown_user'
   | 'suspended'
@@ -39,23 +42,30 @@ const defaultTenant = 'default'
 const waitingPerSource = 200
 
 /**
- * Sign-in with a local password, and a second factor where the user has one. Every attempt is counted, for its source and for its account, before the password is
- * looked at, and given back when it was right; so any number of attempts at once, on any number of replicas, learn no
- * more than as many one after the other. Attempts of one source take turns, so that people who sign in at the same
+ * Sign-in with a local password, and a second factor where the user has one. Every attempt is counted, for its source
+ * and for its account, before the password is looked at, and given back when it was right; so any number of attempts at
+ * once, on any number of replicas, learn no more than as many one after the other. Attempts of one source take turns, so that people who sign in at the same
  * time behind one address do not count against each other. Whatever is wrong, the answer and the work are the same.
  */
 export function createLogin(deps: {
   db: Database
   audit: Audit
   now: () => Date
-  passwords: PasswordHasher
-  tenancy: Pick<Tenancy, 'settings' | 'tenantByName'>
+  hasher: PasswordHasher
+  tenancy: Pick<IdentityDeps['tenancy'], 'settings' | 'tenantByName'>
   sessions: Pick<Sessions, 'open'>
   factor: SecondFactor
   attempts: Pick<Attempts, 'reportLock'>
+  /** Hears of counts that could not be put on record. */
+  onError: (e: Error) => void
 }) {
-  const { db, audit, now, passwords, tenancy, sessions, factor, attempts } = deps
+  const { db, audit, now, hasher, tenancy, sessions, factor, attempts, onError } = deps
   const inTurn = createTurns(waitingPerSource)
+  const throttled = createTally({
+    onError,
+    record: (by: Source, refused) =>
+      audit.note(by, 'auth.throttled', { credential: 'password', refused }, { outcome: 'refused' }),
+  })
 
   /** One transaction for known and unknown names alike: count the source, find the account, count the attempt. */
   const reserve = ({ tenantId, source, username }: Attempt, limits: SecuritySettings['login']): Promise<Checked> =>
@@ -81,12 +91,12 @@ export function createLogin(deps: {
     const { given } = attempt
     const phc = account?.password_phc
     if (!account || !reservation || !phc) {
-      await passwords.verifyDummy(given.password)
+      await hasher.verifyDummy(given.password)
       if (!account) return 'unknown_user'
       if (account.status === 'suspended') return 'suspended'
       return reservation ? 'no_password' : 'locked'
     }
-    if (!(await passwords.verifyPassword(phc, given.password))) return 'wrong_password'
+    if (!(await hasher.verifyPassword(phc, given.password))) return 'wrong_password'
     if (account.password_expires_at && account.password_expires_at <= now()) return 'password_expired'
     if (account.seed_jwe === null) return { account, reservation, phc, proof: undefined }
     if (given.totp === '' && given.recoveryCode === '') return 'missing_second_factor'
@@ -101,19 +111,20 @@ export function createLogin(deps: {
     })
 
   async function refuse(attempt: Attempt, { account, reservation }: Checked, reason: Reason): Promise<never> {
-    const by = account ? { ...attempt.by, id: encodeId('user', account.user_id) } : attempt.by
-    await audit.note(by, 'login.failed', { username: attempt.username, failure_reason: reason }, { outcome: 'refused' })
+    const { by, username } = attempt
+    const target = { type: 'user', id: account ? encodeId('user', account.user_id) : null, name: username }
+    await audit.note(by, 'login.failed', { username, failure_reason: reason }, { outcome: 'refused', target })
     if (account && reservation)
       await attempts.reportLock(by, { id: account.user_id, username: account.username }, reservation)
-    return fail('unauthorized', 'missing or invalid credentials')
+    return unauthorized()
   }
 
   async function open(attempt: Attempt, { account, reservation, phc, proof }: Passed): Promise<SignedIn | Reason> {
     const { tenantId } = attempt
-    const newPhc = passwords.needsRehash(phc) ? await passwords.hashPassword(attempt.given.password) : undefined
+    const newPhc = hasher.needsRehash(phc) ? await hasher.hashPassword(attempt.given.password) : undefined
     const limits = (await tenancy.settings(tenantId)).sessions
     const user_id = encodeId('user', account.user_id)
-    const by = { ...attempt.by, id: user_id, name: account.username }
+    const by = { ...attempt.by, type: 'session' as const, id: user_id, name: account.username }
     return db
       .inTenant(tenantId, async (tx) => {
         const held = { user_id: account.user_id, password_phc: phc }
@@ -151,27 +162,52 @@ export function createLogin(deps: {
     return refuse(attempt, checked, tenantKnown ? outcome : 'unknown_tenant')
   }
 
-  /**
-   * `username` is a name in the tenant `default`, or `tenant/name`. Throws `unauthorized` for whatever is wrong with
-   * the credentials and `rate_limited` for a source with too many failures.
-   */
-  return async (given: Credentials, caller: Caller): Promise<SignedIn> => {
+  /** Whose account a name may mean, and where the attempt comes from. */
+  async function attemptOf(given: Credentials, caller: Caller): Promise<{ attempt: Attempt; tenantKnown: boolean }> {
     const name = clean(given.username)
     const slash = name.indexOf('/')
     const named = slash < 0 ? undefined : await tenancy.tenantByName(name.slice(0, slash))
     const tenantId =
       named ?? (await tenancy.tenantByName(defaultTenant)) ?? fail('internal_error', 'there is no tenant yet')
     const source = `${tenantId} ${sourceBlock(caller.sourceIp)}`
-    const by: Source = { ...caller, tenantId, type: 'session', id: null, name }
-    const attempt = { tenantId, source, username: named ? name.slice(slash + 1) : name, given, by }
-    try {
-      return (await inTurn(source, () => run(attempt, slash < 0 || named !== undefined))) ?? fail('rate_limited', busy)
-    } catch (e) {
-      if (e instanceof QueueFullError) throw new AppError('rate_limited', busy, { retryAfterSeconds: 2 })
-      throw e
-    }
+    const by: Source = { ...caller, tenantId, type: 'address', id: null, name: caller.sourceIp }
+    const typed = named ? name.slice(slash + 1) : name
+    // What is no username is looked for all the same, so that it takes as long.
+    const username = canonicalUsername(typed).name ?? typed
+    return { attempt: { tenantId, source, username, given, by }, tenantKnown: slash < 0 || named !== undefined }
+  }
+
+  return {
+    /**
+     * `username` is a name in the tenant `default`, or `tenant/name`. Throws `unauthorized` for whatever is wrong with
+     * the credentials and `rate_limited` for a source with too many failures.
+     */
+    signIn: async (given: Credentials, caller: Caller): Promise<SignedIn> => {
+      const { attempt, tenantKnown } = await attemptOf(given, caller)
+      try {
+        return (await inTurn(attempt.source, () => run(attempt, tenantKnown))) ?? fail('rate_limited', busy)
+      } catch (e) {
+        if (e instanceof AppError && e.code === 'rate_limited') await throttled.count(attempt.by)
+        if (!(e instanceof QueueFullError)) throw e
+        await throttled.count(attempt.by)
+        throw new AppError('rate_limited', busy, { retryAfterSeconds: 2 })
+      }
+    },
+
+    /** A form of another site that signs somebody in here. */
+    refuseOtherSite: async (username: string, caller: Caller): Promise<never> => {
+      const { attempt } = await attemptOf({ username, password: '', totp: '', recoveryCode: '' }, caller)
+      const target = { type: 'user', id: null, name: attempt.username }
+      const fields = { username: attempt.username, failure_reason: 'other_site' satisfies Reason }
+      await audit.note(attempt.by, 'login.failed', fields, { outcome: 'refused', target })
+      return fail('forbidden', 'a sign-in must come from this site')
+    },
+
+    /** Writes the counts of what was throttled lately; at stop. */
+    flush: throttled.flush,
   }
 }
+export type Login = ReturnType<typeof createLogin>
 
 /** Undoes the transaction of a sign-in, and says why. */
 class Refused extends Error {

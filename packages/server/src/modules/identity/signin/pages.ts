@@ -1,5 +1,8 @@
 import type { RequiredAction } from '@holdfast/contract/vocabulary'
-import { escapeHtml, renderPage } from './page-layout.ts'
+import type { IdentityDeps } from '../deps.ts'
+import type { SessionPrincipal } from '../sessions/sessions.ts'
+import { safeNext } from './next-path.ts'
+import { escapeHtml, pageHeaders, renderPage } from './page-layout.ts'
 
 /** The sign-in form. After a failure `message` says so and the name is filled in again. */
 export function loginPage({
@@ -66,3 +69,17 @@ ${who.requiredAction ? `<div class="alert" role="alert">${owed[who.requiredActio
 <button type="submit">Sign out</button>
 </form>`,
   )
+
+/** The pages of the login itself; they stand beside the contract. */
+export const createPages = ({ tenancy }: { tenancy: Pick<IdentityDeps['tenancy'], 'nameOf'> }) => ({
+  headers: pageHeaders,
+  login: (next: string | undefined): Buffer => loginPage({ next: safeNext(next) }),
+  home: async (session: SessionPrincipal): Promise<Buffer> =>
+    homePage({
+      username: session.name,
+      tenant: (await tenancy.nameOf(session.tenantId)) ?? '',
+      roles: session.roles,
+      expiresAt: session.expiresAt,
+      requiredAction: session.requiredAction,
+    }),
+})

@@ -1,29 +1,26 @@
 import { randomBytes } from 'node:crypto'
-import type { SecuritySettings } from '@holdfast/contract/settings'
 import type { PasswordHasher } from '@holdfast/crypto'
 import type { Database } from '../../../db/database.ts'
-import type { Actor, TenantId } from '../../../kernel/actor.ts'
+import type { Actor } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
+import { day } from '../../../kernel/time.ts'
 import type { Change, Changes } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
-import { missingUser, refuseStronger, type Subject, subjectOf } from '../people/subject.ts'
+import type { IdentityDeps } from '../deps.ts'
+import { present, refuseStronger, type Subject, subjectOf } from '../people/subject.ts'
 import { findUser, lockUser, type UserRow } from '../people/users.queries.ts'
 import type { Renewed, Sessions } from '../sessions/sessions.ts'
-import type { Attempts } from './attempts.ts'
+import type { OwnPassword } from './own-password.ts'
 import { passwordProblem } from './password-rules.ts'
-import { findPassword, storePassword } from './passwords.queries.ts'
+import { storePassword } from './passwords.queries.ts'
 
-export type PasswordRequest = {
-  user_id?: string
-  new_password?: string
-  generate?: boolean
-  current_password?: string
-}
+/** `user` is a UUID; without one the own password is meant. */
+export type PasswordRequest = { user?: string; new_password?: string; generate?: boolean; current_password?: string }
 type Method = 'own' | 'set' | 'generated'
 
 /** How long a generated password waits for its first and only sign-in. */
-const temporarySeconds = 86_400
+const temporaryForMs = day
 const serviceName = 'holdfast'
 
 export function createPasswords(deps: {
@@ -32,15 +29,14 @@ export function createPasswords(deps: {
   changes: Changes
   now: () => Date
   hasher: PasswordHasher
-  settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>
-  tenantName: (tenant: TenantId) => Promise<string | undefined>
-  attempts: Attempts
+  tenancy: Pick<IdentityDeps['tenancy'], 'settings' | 'nameOf'>
+  ownPassword: OwnPassword
   sessions: Pick<Sessions, 'endOfUser' | 'renew'>
 }) {
-  const { db, audit, changes, now, hasher, settings, tenantName, attempts, sessions } = deps
+  const { db, audit, changes, now, hasher, tenancy, ownPassword, sessions } = deps
 
-  const check = (actor: Actor, { own }: Subject, user: UserRow | undefined): UserRow => {
-    if (!user || user.deleted_at) missingUser()
+  const check = (actor: Actor, { own }: Subject, found: UserRow | undefined): UserRow => {
+    const user = present(found)
     if (!own) refuseStronger(actor, user)
     if (user.source !== 'local')
       fail('validation_error', `the password of ${user.username} is kept where the account comes from`)
@@ -55,29 +51,14 @@ export function createPasswords(deps: {
     if (own && generate) failField('generate', 'is for the password of someone else')
     if (!own && current_password !== undefined) failField('current_password', 'has no meaning for someone else')
     if (new_password === undefined) return { password: randomBytes(15).toString('base64url'), generated: true }
-    const words = [serviceName, user.username, user.email?.split('@')[0], await tenantName(tenant)]
+    const words = [serviceName, user.username, user.email?.split('@')[0], await tenancy.nameOf(tenant)]
     const problem = await passwordProblem(new_password, {
-      minLength: (await settings(tenant)).passwords.min_length,
+      minLength: (await tenancy.settings(tenant)).passwords.min_length,
       mfa: user.mfa_enrolled_at !== null,
       words: words.filter((word) => word !== undefined),
     })
     if (problem) failField('new_password', problem)
     return { password: new_password, generated: false }
-  }
-
-  /** The stored hash of the own password, once the current one was given rightly. */
-  async function proveOwn({ source, tenant, id }: Subject, user: UserRow, request: PasswordRequest) {
-    const { current_password, new_password } = request
-    const phc = await db.inTenant(tenant, (tx) => findPassword(tx, tenant, id))
-    if (phc === null) return null
-    if (current_password === undefined) failField('current_password', 'is required to change the own password')
-    const right = await attempts.pass(source, { id, username: user.username }, async () =>
-      (await hasher.verifyPassword(phc, current_password)) ? true : undefined,
-    )
-    if (!right) failField('current_password', 'is wrong')
-    if (current_password.normalize('NFC') === new_password?.normalize('NFC'))
-      failField('new_password', 'is the current one')
-    return phc
   }
 
   return {
@@ -86,17 +67,19 @@ export function createPasswords(deps: {
      * `temporary` is there when the password was generated.
      */
     change: async (actor: Actor, request: PasswordRequest) => {
-      const subject = subjectOf(actor, request.user_id)
+      const subject = subjectOf(actor, request.user)
       const { tenant, id, source, own } = subject
       const before = check(actor, subject, await db.inTenant(tenant, (tx) => findUser(tx, tenant, id)))
       const { password, generated } = await choose(subject, before, request)
-      const replaces = own ? await proveOwn(subject, before, request) : undefined
+      const replaces = own ? await ownPassword.prove(subject, before.username, request.current_password) : undefined
+      if (own && request.current_password?.normalize('NFC') === password.normalize('NFC'))
+        failField('new_password', 'is the current one')
       const phc = await hasher.hashPassword(password)
-      const expiresAt = generated ? new Date(now().getTime() + temporarySeconds * 1000) : null
       return db.inTenant(tenant, async (tx) => {
         const user = check(actor, subject, await lockUser(tx, tenant, id))
-        const wanted = { phc, mustChange: generated, expiresAt, at: now() }
-        if (!(await storePassword(tx, tenant, id, wanted, replaces)))
+        const at = now()
+        const expiresAt = generated ? new Date(at.getTime() + temporaryForMs) : null
+        if (!(await storePassword(tx, tenant, id, { phc, mustChange: generated, expiresAt, at }, replaces)))
           failField('current_password', 'has been changed meanwhile')
         const touched: Change[] = await sessions.endOfUser(tx, source, id, own?.id ?? null)
         const terminated = touched.length
@@ -110,7 +93,7 @@ export function createPasswords(deps: {
         const target = { type: 'user', id: user_id, name: user.username }
         await audit.record(tx, source, 'user.password_changed', { user_id, method }, { target })
         await changes.record(tx, tenant, [{ kind: 'user', subject: id }, ...touched])
-        const after = (await findUser(tx, tenant, id)) ?? missingUser()
+        const after = present(await findUser(tx, tenant, id))
         return { user: after, terminated, renewed, temporary: expiresAt && { password, expiresAt } }
       })
     },

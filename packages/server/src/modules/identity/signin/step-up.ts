@@ -1,16 +1,17 @@
-import type { SecuritySettings } from '@holdfast/contract/settings'
 import type { Database } from '../../../db/database.ts'
-import type { Actor, TenantId } from '../../../kernel/actor.ts'
+import type { Actor } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
+import { minute } from '../../../kernel/time.ts'
 import type { Changes } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
+import type { IdentityDeps } from '../deps.ts'
 import type { SessionPrincipal, Sessions } from '../sessions/sessions.ts'
 import type { Attempts } from './attempts.ts'
 import { findSeed } from './second-factor.queries.ts'
 import type { SecondFactor } from './second-factor.ts'
 
-const freshMs = 300_000
+const freshMs = 5 * minute
 /** Until when a code that was shown then counts. */
 export const steppedUpUntil = (shown: Date): Date => new Date(shown.getTime() + freshMs)
 
@@ -20,18 +21,19 @@ export function createStepUp(deps: {
   audit: Audit
   changes: Changes
   now: () => Date
-  settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>
+  tenancy: Pick<IdentityDeps['tenancy'], 'settings'>
   attempts: Attempts
   factor: SecondFactor
   sessions: Pick<Sessions, 'renew'>
 }) {
-  const { db, audit, changes, now, settings, attempts, factor, sessions } = deps
+  const { db, audit, changes, now, tenancy, attempts, factor, sessions } = deps
 
   return {
     /** 403 with what to do. Binds sessions where their own tenant, or the one they act in, asks for it. */
     require: async ({ principal, tenantId }: Actor): Promise<void> => {
       if (principal.kind !== 'session') return
-      const asked = (await settings(principal.tenantId)).mfa.step_up || (await settings(tenantId)).mfa.step_up
+      const asked =
+        (await tenancy.settings(principal.tenantId)).mfa.step_up || (await tenancy.settings(tenantId)).mfa.step_up
       if (!asked) return
       if (!principal.mfa)
         fail(

@@ -1,74 +1,100 @@
-import { type Kek, mintTotpSeed, provisioningUri, toBase32 } from '@holdfast/crypto'
+import { mintTotpSeed, provisioningUri } from '@holdfast/crypto'
 import type { Database, Tx } from '../../../db/database.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
+import { minute } from '../../../kernel/time.ts'
 import type { Change, Changes } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
-import { missingUser, refuseStronger, type Subject, subjectOf } from '../people/subject.ts'
-import { lockUser, type UserRow } from '../people/users.queries.ts'
+import type { IdentityDeps } from '../deps.ts'
+import { present, refuseStronger, type Subject, subjectOf } from '../people/subject.ts'
+import { findUser, lockUser, type UserRow } from '../people/users.queries.ts'
 import type { Renewed, Sessions } from '../sessions/sessions.ts'
+import type { Attempts } from './attempts.ts'
+import type { OwnPassword } from './own-password.ts'
 import * as queries from './second-factor.queries.ts'
-import type { SecondFactor } from './second-factor.ts'
+import type { Proof, SecondFactor } from './second-factor.ts'
 
-const pendingSeconds = 600
+const pendingForMs = 10 * minute
 const issuer = 'Holdfast'
+
+/** What the owner of a factor shows to be rid of it; of no meaning where somebody else takes it. */
+export type Shown = { current_password?: string; code?: string; recovery_code?: string }
 
 export type TotpDeps = {
   db: Database
   audit: Audit
   changes: Changes
   now: () => Date
-  kek: Kek
   factor: SecondFactor
+  attempts: Attempts
+  ownPassword: OwnPassword
   sessions: Pick<Sessions, 'endOfUser' | 'renew'>
-  tenantName: (tenant: TenantId) => Promise<string | undefined>
+  tenancy: Pick<IdentityDeps['tenancy'], 'nameOf'>
 }
 
 /** How a user comes to a second factor and loses it. */
-export function createTotp({ db, audit, changes, now, factor, sessions, tenantName }: TotpDeps) {
+export function createTotp(deps: TotpDeps) {
+  const { db, audit, changes, now, factor, attempts, ownPassword, sessions, tenancy } = deps
+
   const hold = async (tx: Tx, actor: Actor, { tenant, id, own }: Subject): Promise<UserRow> => {
-    const user = await lockUser(tx, tenant, id)
-    if (!user || user.deleted_at) missingUser()
+    const user = present(await lockUser(tx, tenant, id))
     if (!own) refuseStronger(actor, user)
     return user
   }
   const targetOf = (user: UserRow) => ({ type: 'user', id: encodeId('user', user.user_id), name: user.username })
   const accountOf = async (tenant: TenantId, username: string) => {
-    const name = await tenantName(tenant)
+    const name = await tenancy.nameOf(tenant)
     return name === undefined || name === 'default' ? username : `${name}/${username}`
+  }
+
+  /** The password, or where the account has none here, a fresh sign-in. */
+  async function proveOwner(subject: Subject, password: string | undefined): Promise<void> {
+    if (!subject.own) return
+    if ((await ownPassword.prove(subject, subject.own.name, password)) === null) ownPassword.requireFresh(subject)
+  }
+
+  /** The owner's password and a code of the factor that is to go. Undefined where there is none to take. */
+  async function proveFactor(subject: Subject, { code = '', recovery_code = '' }: Shown): Promise<Proof | undefined> {
+    const { tenant, id, source } = subject
+    const user = present(await db.inTenant(tenant, (tx) => findUser(tx, tenant, id)))
+    const seed = await db.inTenant(tenant, (tx) => queries.findSeed(tx, tenant, id))
+    if (seed === undefined) return undefined
+    if (code === '' && recovery_code === '') failField('code', 'is required to give up the own second factor')
+    const given = { totp: code, recoveryCode: recovery_code }
+    const proof = await attempts.pass(source, { id, username: user.username }, () =>
+      factor.match(tenant, id, seed, given),
+    )
+    return proof ?? failField('code', 'is not the current code')
   }
 
   return {
     /** A seed that is nothing yet: a code must confirm it. Starting again replaces it. */
-    enroll: async (actor: Actor, wireId: string | undefined) => {
-      const subject = subjectOf(actor, wireId)
+    enroll: async (actor: Actor, named: string | undefined, password: string | undefined) => {
+      const subject = subjectOf(actor, named)
       const { tenant, id, source } = subject
+      await proveOwner(subject, password)
       const seed = mintTotpSeed()
       const seed_jwe = await factor.sealSeed(id, seed)
-      const expires_at = new Date(now().getTime() + pendingSeconds * 1000)
-      const user = await db.inTenant(tenant, async (tx) => {
-        const held = await hold(tx, actor, subject)
-        if (!(await queries.insertPending(tx, tenant, id, { seed_jwe, expires_at })))
-          fail('validation_error', `${held.username} has a second factor already; it must be disabled first`)
+      const { user, expiresAt } = await db.inTenant(tenant, async (tx) => {
+        const user = await hold(tx, actor, subject)
+        const expiresAt = new Date(now().getTime() + pendingForMs)
+        if (!(await queries.insertPending(tx, tenant, id, { seed_jwe, expires_at: expiresAt })))
+          fail('validation_error', `${user.username} has a second factor already; it must be disabled first`)
         const user_id = encodeId('user', id)
-        await audit.record(tx, source, 'user.mfa_enrollment_started', { user_id }, { target: targetOf(held) })
-        return held
+        await audit.record(tx, source, 'user.mfa_enrollment_started', { user_id }, { target: targetOf(user) })
+        return { user, expiresAt }
       })
       const account = await accountOf(tenant, user.username)
-      return {
-        provisioning_uri: provisioningUri({ seed, issuer, account }),
-        secret: toBase32(seed),
-        expires_at: expires_at.toISOString(),
-      }
+      return { uri: provisioningUri({ seed, issuer, account }), seed, expiresAt }
     },
 
     /**
      * Makes the pending seed the second factor. Sessions that began without it end; the one that confirms it goes on
-     * under a new id.
+     * under a new id, and has not stepped up: that needs a code of a factor that was there before.
      */
-    verify: async (actor: Actor, wireId: string | undefined, code: string) => {
-      const subject = subjectOf(actor, wireId)
+    verify: async (actor: Actor, named: string | undefined, code: string) => {
+      const subject = subjectOf(actor, named)
       const { tenant, id, source, own } = subject
       const seed = await db.inTenant(tenant, async (tx) => {
         await hold(tx, actor, subject)
@@ -86,7 +112,7 @@ export function createTotp({ db, audit, changes, now, factor, sessions, tenantNa
         const touched: Change[] = await sessions.endOfUser(tx, source, id, own?.id ?? null)
         let renewed: Renewed | undefined
         if (own) {
-          renewed = await sessions.renew(tx, source, own, { steppedUpAt: at, authMethod: `${own.authMethod}+totp` })
+          renewed = await sessions.renew(tx, source, own, { authMethod: `${own.authMethod}+totp` })
           touched.push(...renewed.changes)
         }
         const user_id = encodeId('user', id)
@@ -96,13 +122,18 @@ export function createTotp({ db, audit, changes, now, factor, sessions, tenantNa
       })
     },
 
-    /** By an administrator. Every session of the user ends. */
-    disable: async (actor: Actor, wireId: string, reason: string | undefined) => {
-      const subject = subjectOf(actor, wireId)
-      const { tenant, id, source } = subject
+    /** By an administrator, or by its owner, who shows all that a sign-in would need. Every session of the user ends. */
+    disable: async (actor: Actor, id: string, shown: Shown, reason: string | undefined) => {
+      const subject = subjectOf(actor, id)
+      const { tenant, source, own } = subject
+      await proveOwner(subject, shown.current_password)
+      const proof = own && (await proveFactor(subject, shown))
       return db.inTenant(tenant, async (tx) => {
         const user = await hold(tx, actor, subject)
-        if (!(await queries.removeFactor(tx, tenant, id))) return { user, changed: false, terminated: 0 }
+        if (proof && !(await factor.use(tx, tenant, id, proof))) failField('code', 'was used already')
+        // An owner who showed no code had no factor then: one that came meanwhile stays.
+        if ((own && !proof) || !(await queries.removeFactor(tx, tenant, id)))
+          return { user, changed: false, terminated: 0 }
         const ended = await sessions.endOfUser(tx, source, id)
         const user_id = encodeId('user', id)
         const more = { target: targetOf(user), ...(reason !== undefined && { details: { reason } }) }

@@ -1,0 +1,49 @@
+import type { Kek, PasswordHasher } from '@holdfast/crypto'
+import type { Database, Tx } from '../../db/database.ts'
+import type { Pager } from '../../db/page.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+import type { Changes } from '../../memory/changes.ts'
+import type { Memory } from '../../memory/held.ts'
+import type { Audit } from '../audit/index.ts'
+import type { Tenancy } from '../tenancy/index.ts'
+
+/** Ends users' VPN sessions in the transaction that stops them; how many there were. */
+export type EndSessionsOf = (
+  tx: Tx,
+  tenant: TenantId,
+  which: { userIds: readonly string[]; reason: string },
+) => Promise<number>
+
+/** Tells the administrators of a tenant, in the transaction of what it tells of. */
+export type Notify = (
+  tx: Tx,
+  tenant: TenantId,
+  notification: {
+    kind: 'account.locked'
+    severity: 'warning'
+    title: string
+    detail: string
+    subject: { type: 'user'; id: string | null; name: string }
+  },
+) => Promise<void>
+
+/** What the rooms of this module share; each takes the part it needs. Nothing here may be left out. */
+export type IdentityDeps = {
+  db: Database
+  audit: Audit
+  changes: Changes
+  feed: Memory['feed']
+  pager: Pager
+  now: () => Date
+  pepper: Uint8Array
+  kek: Kek
+  publicUrl: string
+  tenancy: Pick<Tenancy, 'settings' | 'nameOf' | 'tenantByName'>
+  hasher: PasswordHasher
+  /** Ids of the rules of the published policy that name this group. */
+  rulesUsingGroup: (tenant: TenantId, groupId: string) => Promise<readonly string[]>
+  endSessionsOf: EndSessionsOf
+  notify: Notify
+  /** Hears of "last seen" times that could not be written yet. */
+  onError: (e: Error) => void
+}

@@ -1,0 +1,26 @@
+import type { Tx } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+
+/** Held until commit by one transaction at a time; rows that refer to the tenant are written meanwhile. */
+export const lockTenant = (tx: Tx, tenant: TenantId) =>
+  tx
+    .selectFrom('tenants')
+    .select('tenant_id')
+    .where('tenant_id', '=', tenant)
+    .forNoKeyUpdate()
+    .executeTakeFirstOrThrow()
+
+/** Who could act in one of these roles now. */
+export const selectHolders = (tx: Tx, tenant: TenantId, roles: readonly string[]) =>
+  tx
+    .selectFrom('users')
+    .innerJoin('user_roles', (j) =>
+      j.onRef('user_roles.tenant_id', '=', 'users.tenant_id').onRef('user_roles.user_id', '=', 'users.user_id'),
+    )
+    .select(['users.user_id', 'user_roles.role'])
+    .where('users.tenant_id', '=', tenant)
+    .where('user_roles.tenant_id', '=', tenant)
+    .where('user_roles.role', 'in', roles)
+    .where('users.status', '=', 'active')
+    .where('users.deleted_at', 'is', null)
+    .execute()

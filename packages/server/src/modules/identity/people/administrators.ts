@@ -1,0 +1,30 @@
+import type { Tx } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+import { fail } from '../../../kernel/app-error.ts'
+import * as queries from './administrators.queries.ts'
+
+/** A tenant must keep somebody who can administer it, the deployment somebody who can administer tenants. */
+const indispensable: readonly string[] = ['platform_admin', 'tenant_admin']
+
+/**
+ * Comes first in whatever may take an administrator away, before anything is read: of two removals at once the second
+ * waits here, and judges by what the first has left.
+ */
+export const holdAdministrators = (tx: Tx, tenant: TenantId) => queries.lockTenant(tx, tenant)
+
+/** 422 if nobody else could act in one of these roles of the user. Only after `holdAdministrators`. */
+export async function refuseLast(
+  tx: Tx,
+  tenant: TenantId,
+  user: { user_id: string; username: string },
+  roles: readonly string[],
+): Promise<void> {
+  const held = roles.filter((role) => indispensable.includes(role))
+  if (held.length === 0) return
+  const holders = await queries.selectHolders(tx, tenant, held)
+  for (const role of held) {
+    const active = holders.filter((h) => h.role === role)
+    if (active.length === 1 && active[0]?.user_id === user.user_id)
+      fail('validation_error', `${user.username} is the last active ${role}; give that role to someone else first`)
+  }
+}

@@ -1,0 +1,74 @@
+import type { Role } from '@holdfast/contract/vocabulary'
+import type { PasswordHasher } from '@holdfast/crypto'
+import type { Database } from '../../../db/database.ts'
+import { jobSource, type TenantId } from '../../../kernel/actor.ts'
+import { fail } from '../../../kernel/app-error.ts'
+import { encodeId, newUuid } from '../../../kernel/ids.ts'
+import type { Changes } from '../../../memory/changes.ts'
+import type { Audit } from '../../audit/index.ts'
+import { selectHolders } from './administrators.queries.ts'
+import { canonicalUsername } from './username.ts'
+import * as queries from './users.queries.ts'
+
+export type LocalUser = {
+  username: string
+  password: string
+  roles: readonly Role[]
+  email?: string
+  displayName?: string
+}
+
+/** Users that the deployment makes itself. */
+export function createFirstAdmins(deps: {
+  db: Database
+  audit: Audit
+  changes: Changes
+  now: () => Date
+  hasher: PasswordHasher
+}) {
+  const { db, audit, changes, now, hasher } = deps
+
+  /** A local user with a password. Of two first starts at once one makes it. */
+  async function createUser(tenant: TenantId, user: LocalUser): Promise<{ userId: string; created: boolean }> {
+    const password_phc = await hasher.hashPassword(user.password)
+    const username = canonicalUsername(user.username).name ?? fail('internal_error', `${user.username} is no username`)
+    const id = newUuid()
+    return db.inTenant(tenant, async (tx) => {
+      const at = now()
+      const row = {
+        tenant_id: tenant,
+        user_id: id,
+        username,
+        email: user.email ?? null,
+        display_name: user.displayName ?? '',
+        password_phc,
+        created_at: at,
+        updated_at: at,
+      }
+      if (!(await queries.insertUnlessTaken(tx, row))) {
+        const taken = await queries.findIdByUsername(tx, tenant, username)
+        return { userId: taken ?? fail('internal_error', `the user ${username} can't be made`), created: false }
+      }
+      if (user.roles.length > 0) await queries.insertRoles(tx, tenant, id, user.roles, at)
+      const user_id = encodeId('user', id)
+      const more = { target: { type: 'user', id: user_id, name: username }, details: { roles: user.roles } }
+      await audit.record(tx, jobSource(tenant, 'bootstrap'), 'user.changed', { operation: 'create', user_id }, more)
+      await changes.record(tx, tenant, [{ kind: 'user', subject: id }])
+      return { userId: id, created: true }
+    })
+  }
+
+  return {
+    createUser,
+    /** The administrator of a deployment that has none in this role yet; undefined when there is one. */
+    createFirstAdmin: async (
+      tenant: TenantId,
+      admin: { username: string; password: string; role: Role },
+    ): Promise<string | undefined> => {
+      const holders = await db.inTenant(tenant, (tx) => selectHolders(tx, tenant, [admin.role]))
+      if (holders.length > 0) return undefined
+      const { userId, created } = await createUser(tenant, { ...admin, roles: [admin.role] })
+      return created ? userId : undefined
+    },
+  }
+}

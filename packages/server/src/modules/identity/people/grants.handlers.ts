@@ -1,0 +1,48 @@
+import { type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
+import type { Database } from '../../../db/database.ts'
+import type { Pager } from '../../../db/page.ts'
+import type { Handlers } from '../../../http/serve.ts'
+import { encodeId, idOf } from '../../../kernel/ids.ts'
+import { selectGrants } from './grants.queries.ts'
+import type { Grants } from './grants.ts'
+import { viewUser } from './view.ts'
+
+export function grantHandlers(deps: { db: Database; pager: Pager; now: () => Date; grants: Grants }) {
+  const { db, pager, now, grants } = deps
+
+  return {
+    grantRole: async ({ actor, body }) => {
+      const { user, changed } = await grants.grant(actor, idOf('user', body.user_id), body.role, body.reason)
+      return { user: viewUser(user, now()), changed }
+    },
+    revokeRole: async ({ actor, body }) => {
+      const { user, changed } = await grants.revoke(actor, idOf('user', body.user_id), body.role, body.reason)
+      return { user: viewUser(user, now()), changed }
+    },
+    listRoles: async () => ({
+      items: roleNames.map((role) => ({ role, permissions: [...roles[role]].sort() })),
+      next_cursor: null,
+    }),
+    listGrants: ({ actor, query }) =>
+      db.inTenant(actor.tenantId, async (tx) => {
+        const { user_id, role } = query
+        const filter = { user: user_id === undefined ? undefined : idOf('user', user_id), role }
+        const found = await pager.list(selectGrants(tx, actor.tenantId, filter), {
+          operation: 'listGrants',
+          tenant: actor.tenantId,
+          query,
+          orders: { granted_at: { column: 'granted_at', kind: 'time' } },
+          otherwise: '-granted_at',
+          tie: 'grant_id',
+        })
+        const items = found.items.map((grant) => ({
+          user_id: encodeId('user', grant.user_id),
+          username: grant.username,
+          role: grant.role as Role,
+          granted_by: grant.granted_by,
+          granted_at: grant.granted_at.toISOString(),
+        }))
+        return { items, next_cursor: found.next_cursor }
+      }),
+  } satisfies Partial<Handlers>
+}

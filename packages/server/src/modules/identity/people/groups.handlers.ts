@@ -1,0 +1,68 @@
+import type { Database } from '../../../db/database.ts'
+import { type Pager, prefixPattern } from '../../../db/page.ts'
+import type { Handlers } from '../../../http/serve.ts'
+import { failField } from '../../../kernel/app-error.ts'
+import { idOf } from '../../../kernel/ids.ts'
+import { selectGroups } from './groups.queries.ts'
+import type { Groups } from './groups.ts'
+import { decodeIds } from './references.ts'
+import { viewGroup } from './view.ts'
+
+const orders = {
+  name: { column: 'name', kind: 'text' },
+  created_at: { column: 'created_at', kind: 'time' },
+} as const
+
+export function groupHandlers({ db, pager, groups }: { db: Database; pager: Pager; groups: Groups }) {
+  return {
+    listGroups: ({ actor, query }) =>
+      db.inTenant(actor.tenantId, async (tx) => {
+        const prefix = query.q === undefined ? undefined : prefixPattern(query.q)
+        const found = await pager.list(selectGroups(tx, actor.tenantId, prefix), {
+          operation: 'listGroups',
+          tenant: actor.tenantId,
+          query,
+          orders,
+          otherwise: 'name',
+          tie: 'group_id',
+        })
+        return { items: found.items.map(viewGroup), next_cursor: found.next_cursor }
+      }),
+
+    getGroup: async ({ actor, params }) => viewGroup(await groups.find(actor.tenantId, idOf('group', params.group_id))),
+
+    changeGroup: async ({ actor, body }) => {
+      const { operation, reason } = body
+      const { name, description, members, add_members, remove_members } = body.group ?? {}
+      const fields = {
+        ...(name !== undefined && { name }),
+        ...(description !== undefined && { description }),
+        ...(members && { members: decodeIds('user', 'group.members', members) }),
+        ...(add_members && { add: decodeIds('user', 'group.add_members', add_members) }),
+        ...(remove_members && { remove: decodeIds('user', 'group.remove_members', remove_members) }),
+      }
+      const found = async () => {
+        if (operation === 'create') {
+          if (body.group_id !== undefined) failField('group_id', 'is given by the server when a group is created')
+          if (add_members ?? remove_members) failField('group', 'takes the members of a new group as members')
+          return groups.create(
+            actor,
+            { ...fields, name: name ?? failField('group.name', 'is required to create a group') },
+            reason,
+          )
+        }
+        const id = idOf('group', body.group_id ?? failField('group_id', `is required to ${operation} a group`))
+        if (operation === 'delete') {
+          if (body.group !== undefined) failField('group', 'has no meaning with delete')
+          return groups.remove(actor, id, reason)
+        }
+        if (body.group === undefined) failField('group', 'is required to update a group')
+        if (members && (add_members ?? remove_members))
+          failField('group.members', 'is the whole list; it does not go together with add_members or remove_members')
+        return groups.update(actor, id, fields, reason)
+      }
+      const { changed, group } = await found()
+      return { operation, changed, group: viewGroup(group) }
+    },
+  } satisfies Partial<Handlers>
+}

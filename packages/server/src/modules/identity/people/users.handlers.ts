@@ -1,0 +1,77 @@
+import type { Database } from '../../../db/database.ts'
+import { type Pager, prefixPattern } from '../../../db/page.ts'
+import type { Handlers } from '../../../http/serve.ts'
+import { failField } from '../../../kernel/app-error.ts'
+import { idOf } from '../../../kernel/ids.ts'
+import { decodeIds } from './references.ts'
+import { selectUsers } from './users.queries.ts'
+import type { Users } from './users.ts'
+import { viewUser } from './view.ts'
+
+const orders = {
+  username: { column: 'username', kind: 'text' },
+  created_at: { column: 'created_at', kind: 'time' },
+} as const
+
+export function userHandlers({ db, pager, now, users }: { db: Database; pager: Pager; now: () => Date; users: Users }) {
+  const view = (user: Parameters<typeof viewUser>[0]) => viewUser(user, now())
+
+  return {
+    listUsers: ({ actor, query }) =>
+      db.inTenant(actor.tenantId, async (tx) => {
+        const { q, status, source, role, mfa, group_id } = query
+        const filter = {
+          ...(q !== undefined && { prefix: prefixPattern(q) }),
+          ...(status && { status }),
+          ...(source && { source }),
+          ...(role && { role }),
+          ...(mfa !== undefined && { mfa }),
+          ...(group_id !== undefined && { group: idOf('group', group_id) }),
+        }
+        const found = await pager.list(selectUsers(tx, actor.tenantId, filter), {
+          operation: 'listUsers',
+          tenant: actor.tenantId,
+          query,
+          orders,
+          otherwise: 'username',
+          tie: 'user_id',
+        })
+        return { items: found.items.map(view), next_cursor: found.next_cursor }
+      }),
+
+    getUser: async ({ actor, params }) => view(await users.find(actor.tenantId, idOf('user', params.user_id))),
+
+    changeUser: async ({ actor, body }) => {
+      const { operation, reason } = body
+      const { group_ids, ...named } = body.user ?? {}
+      const fields = { ...named, ...(group_ids && { groups: decodeIds('group', 'user.group_ids', group_ids) }) }
+      if (operation === 'create') {
+        if (body.user_id !== undefined) failField('user_id', 'is given by the server when a user is created')
+        const username = fields.username ?? failField('user.username', 'is required to create a user')
+        const { changed, user } = await users.create(actor, { ...fields, username }, reason)
+        return { operation, changed, user: view(user) }
+      }
+      const id = idOf('user', body.user_id ?? failField('user_id', `is required to ${operation} a user`))
+      if ((operation === 'update') === (body.user === undefined))
+        failField('user', operation === 'update' ? 'is required to update a user' : `has no meaning with ${operation}`)
+      const { changed, user } = await (operation === 'update'
+        ? users.update(actor, id, fields, reason)
+        : users.move(actor, operation, id, reason))
+      return { operation, changed, user: view(user) }
+    },
+
+    suspendUser: async ({ actor, body }) => {
+      const id = idOf('user', body.user_id)
+      const { changed, user, terminated } = await users.move(actor, 'suspend', id, body.reason)
+      return { user: view(user), changed, sessions_terminated: terminated }
+    },
+    reactivateUser: async ({ actor, body }) => {
+      const { changed, user } = await users.move(actor, 'reactivate', idOf('user', body.user_id), body.reason)
+      return { user: view(user), changed }
+    },
+    unlockUser: async ({ actor, body }) => {
+      const { changed, user } = await users.move(actor, 'unlock', idOf('user', body.user_id), body.reason)
+      return { user: view(user), changed }
+    },
+  } satisfies Partial<Handlers>
+}

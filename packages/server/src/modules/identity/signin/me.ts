@@ -1,0 +1,27 @@
+import type { Database } from '../../../db/database.ts'
+import type { Actor, Principal } from '../../../kernel/actor.ts'
+import type { IdentityDeps } from '../deps.ts'
+import { present } from '../people/subject.ts'
+import { findUser } from '../people/users.queries.ts'
+import { countRecoveryCodes } from './second-factor.queries.ts'
+import { steppedUpUntil } from './step-up.ts'
+
+type Person = Actor<Extract<Principal, { kind: 'session' | 'api_key' }>>
+
+/** Who is calling. */
+export function createMe({ db, tenancy }: { db: Database; tenancy: Pick<IdentityDeps['tenancy'], 'nameOf'> }) {
+  return async ({ principal, tenantId }: Person) => {
+    const tenantName = (await tenancy.nameOf(tenantId)) ?? ''
+    if (principal.kind !== 'session')
+      return { tenantName, session: null, user: null, recoveryCodes: 0, steppedUpUntil: null }
+    const { tenantId: home, userId, mfa, steppedUpAt } = principal
+    return db.inTenant(home, async (tx) => ({
+      tenantName,
+      session: principal,
+      user: present(await findUser(tx, home, userId)),
+      recoveryCodes: mfa ? await countRecoveryCodes(tx, home, userId) : 0,
+      steppedUpUntil: steppedUpAt && steppedUpUntil(steppedUpAt),
+    }))
+  }
+}
+export type Me = ReturnType<typeof createMe>

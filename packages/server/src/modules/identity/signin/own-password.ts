@@ -1,0 +1,39 @@
+import type { PasswordHasher } from '@holdfast/crypto'
+import type { Database } from '../../../db/database.ts'
+import { fail, failField } from '../../../kernel/app-error.ts'
+import { minute } from '../../../kernel/time.ts'
+import type { Subject } from '../people/subject.ts'
+import type { Attempts } from './attempts.ts'
+import { findPassword } from './passwords.queries.ts'
+
+/** A session this young needs no other proof where the account has no password here. */
+const freshForMs = 5 * minute
+
+/**
+ * Who changes what an account is signed in with shows its password once more: a session alone, which may be stolen, is
+ * not enough. A wrong one counts like a wrong sign-in.
+ */
+export function createOwnPassword(deps: { db: Database; now: () => Date; hasher: PasswordHasher; attempts: Attempts }) {
+  const { db, now, hasher, attempts } = deps
+
+  return {
+    /** The stored hash, once the password was given rightly; null where the account has none. */
+    prove: async ({ source, tenant, id }: Subject, username: string, given: string | undefined) => {
+      const phc = await db.inTenant(tenant, (tx) => findPassword(tx, tenant, id))
+      if (phc === null) return null
+      if (given === undefined) failField('current_password', 'is required: what you sign in with changes')
+      const right = await attempts.pass(source, { id, username }, async () =>
+        (await hasher.verifyPassword(phc, given)) ? true : undefined,
+      )
+      if (!right) failField('current_password', 'is wrong')
+      return phc
+    },
+
+    /** 403 for a session that has neither shown a password now nor begun a moment ago. */
+    requireFresh: ({ own }: Subject): void => {
+      if (own && now().getTime() - own.startedAt.getTime() > freshForMs)
+        fail('forbidden', 'this needs a sign-in not older than 5 minutes: sign in again, then repeat it')
+    },
+  }
+}
+export type OwnPassword = ReturnType<typeof createOwnPassword>
