@@ -38,7 +38,9 @@ export function addTotp(program: Command, cli: Cli): void {
 }
 
 async function enroll(cli: Cli, user_id: string | undefined): Promise<void> {
-  const answer = await (await cli.client()).enrollTotp({ body: given({ user_id }), query: cli.scope })
+  const client = await cli.client()
+  const current_password = user_id === undefined ? await cli.prompt.secret('Current password') : undefined
+  const answer = await client.enrollTotp({ body: given({ user_id, current_password }), query: cli.scope })
   printItem(cli, answer)
   cli.note(`
 Add it to an authenticator app, in one of these ways:

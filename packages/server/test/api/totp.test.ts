@@ -204,7 +204,10 @@ test('an enrollment waits ten minutes, and starting again replaces it', async (t
   await makeUser(kit, 'ana')
   const person = await signInAs(kit, 'ana')
   const start = async () =>
-    createAuthenticator((await person.post('/v1/admin/users/totp/enroll', { current_password: passwordOf('ana') })).json.secret, clock.now)
+    createAuthenticator(
+      (await person.post('/v1/admin/users/totp/enroll', { current_password: passwordOf('ana') })).json.secret,
+      clock.now,
+    )
   const verify = (code: string) => person.post('/v1/admin/users/totp/verify', { code })
   assert.equal((await verify('123456')).status, 422)
   const replaced = await start()

@@ -25,8 +25,7 @@ type Event = { operation: 'create' | 'update' | 'delete'; reason: string | undef
 
 /** More ids than this are counted in the event, not listed. */
 const listedInEvent = 500
-const unlessTaken = <T>(work: () => Promise<T>) =>
-  refuseTaken('group.name', 'group_name_is_unique_in_its_tenant', work)
+const unlessTaken = <T>(work: () => Promise<T>) => refuseTaken('group.name', 'group_name_is_unique_in_its_tenant', work)
 
 export function createGroups(deps: {
   db: Database
