@@ -59,7 +59,15 @@ export const changeUser = endpoint({
   method: 'POST',
   path: '/v1/admin/users/lifecycle',
   summary: 'Create, update, suspend, reactivate, unlock or delete a user',
-  access: { by: ['session', 'api_key'], permission: 'users:write' },
+  access: { by: ['session', 'api_key'], permission: 'by_operation' },
+  operations: {
+    create: { permission: 'users:write', status: 201 },
+    update: { permission: 'users:write' },
+    suspend: { permission: 'users:write' },
+    reactivate: { permission: 'users:write' },
+    unlock: { permission: 'credentials:write' },
+    delete: { permission: 'users:write' },
+  },
   audit: 'user.changed',
   body: Closed({
     operation: OneOf(['create', 'update', 'suspend', 'reactivate', 'unlock', 'delete']),
@@ -265,7 +273,12 @@ export const changeGroup = endpoint({
   method: 'POST',
   path: '/v1/admin/groups/lifecycle',
   summary: 'Create, update or delete a group; members by whole list, or by what to add and remove',
-  access: { by: ['session', 'api_key'], permission: 'groups:write' },
+  access: { by: ['session', 'api_key'], permission: 'by_operation' },
+  operations: {
+    create: { permission: 'groups:write', status: 201 },
+    update: { permission: 'groups:write' },
+    delete: { permission: 'groups:write' },
+  },
   audit: 'group.changed',
   body: Closed({
     operation: OneOf(['create', 'update', 'delete']),
