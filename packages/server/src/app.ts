@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { openapi } from '@holdfast/contract/openapi'
-import { createPasswordHasher } from '@holdfast/crypto'
 import { sql } from 'kysely'
 import type { Config } from './config/config.ts'
 import type { Secrets } from './config/secrets.ts'
@@ -77,7 +76,6 @@ export function createApp({ config, secrets, databaseUrl, log, now: given }: App
     ...base,
     audit,
     tenancy,
-    hasher: createPasswordHasher({ concurrency: 2, maxQueue: 200 }),
     rulesUsingGroup: policy.rulesUsingGroup,
     endSessionsOf,
     // An account that is locked again and again is one notification until somebody has seen it.

@@ -1,4 +1,4 @@
-import type { Kek, PasswordHasher } from '@holdfast/crypto'
+import type { Kek } from '@holdfast/crypto'
 import type { Database, Tx } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
 import type { TenantId } from '../../kernel/actor.ts'
@@ -39,7 +39,6 @@ export type IdentityDeps = {
   kek: Kek
   publicUrl: string
   tenancy: Pick<Tenancy, 'settings' | 'nameOf' | 'tenantByName'>
-  hasher: PasswordHasher
   /** Ids of the rules of the published policy that name this group. */
   rulesUsingGroup: (tenant: TenantId, groupId: string) => Promise<readonly string[]>
   endSessionsOf: EndSessionsOf

@@ -1,3 +1,4 @@
+import { createPasswordHasher } from '@holdfast/crypto'
 import type { IdentityDeps } from './deps.ts'
 import { createFirstAdmins } from './people/first-admin.ts'
 import { grantHandlers } from './people/grants.handlers.ts'
@@ -24,7 +25,8 @@ import { createTotp } from './signin/totp.ts'
 export type { IdentityDeps, Notify } from './deps.ts'
 export { knownGroups, userExists } from './people/known.queries.ts'
 
-export function createIdentity(deps: IdentityDeps) {
+export function createIdentity(given: IdentityDeps) {
+  const deps = { ...given, hasher: createPasswordHasher({ concurrency: 2, maxQueue: 200 }) }
   const sessions = createSessions(deps)
   const attempts = createAttempts(deps)
   const factor = createSecondFactor(deps)
