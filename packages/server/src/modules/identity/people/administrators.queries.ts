@@ -19,7 +19,6 @@ export const selectHolders = (tx: Tx, tenant: TenantId, roles: readonly string[]
     )
     .select(['users.user_id', 'user_roles.role'])
     .where('users.tenant_id', '=', tenant)
-    .where('user_roles.tenant_id', '=', tenant)
     .where('user_roles.role', 'in', roles)
     .where('users.status', '=', 'active')
     .where('users.deleted_at', 'is', null)
