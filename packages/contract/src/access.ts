@@ -18,6 +18,7 @@ export const login = endpoint({
   summary: 'Sign in with a local account; JSON, or the form of the login page',
   access: { by: 'anyone' },
   audit: 'login.succeeded',
+  setsCookie: true,
   form: true,
   body: Closed({
     username: Type.String({ minLength: 1, maxLength: 128 }),
@@ -31,7 +32,7 @@ export const login = endpoint({
     expires_at: Time,
     required_action: Owed,
   }),
-  errors: ['unauthorized', 'rate_limited'],
+  errors: ['unauthorized', 'forbidden', 'rate_limited'],
 })
 
 export const logout = endpoint({
@@ -40,6 +41,7 @@ export const logout = endpoint({
   summary: 'End the own session; also as the form of a page',
   access: { by: ['session'], permission: 'own', during: requiredActions },
   audit: 'session.expired',
+  setsCookie: true,
   form: true,
   response: Closed({ changed: Type.Boolean() }),
 })
@@ -71,18 +73,21 @@ export const me = endpoint({
   }),
 })
 
-export const AdminSession = Closed({
-  session_id: Id('admin_session'),
-  user_id: Id('user'),
-  username: Name,
-  auth_method: Type.String(),
-  source_ip: Nullable(Type.String()),
-  user_agent: Nullable(Type.String()),
-  current: Type.Boolean({ description: 'Whether it is the session that asks' }),
-  started_at: Time,
-  last_seen_at: Time,
-  expires_at: Time,
-})
+export const AdminSession = Closed(
+  {
+    session_id: Id('admin_session'),
+    user_id: Id('user'),
+    username: Name,
+    auth_method: Type.String(),
+    source_ip: Nullable(Type.String()),
+    user_agent: Nullable(Type.String()),
+    current: Type.Boolean({ description: 'Whether it is the session that asks' }),
+    started_at: Time,
+    last_seen_at: Time,
+    expires_at: Time,
+  },
+  { title: 'AdminSession' },
+)
 
 export const listAdminSessions = endpoint({
   method: 'GET',
@@ -110,24 +115,28 @@ export const stepUp = endpoint({
   summary: 'Show a fresh one-time code; the session goes on under a new id and cookie',
   access: { by: ['session'], permission: 'own' },
   audit: 'session.stepped_up',
+  setsCookie: true,
   body: Closed({ code: OneTimeCode }),
   response: Closed({ session_id: Id('admin_session'), expires_at: Time, stepped_up_until: Time }),
 })
 
-export const ApiKey = Closed({
-  key_id: Id('api_key'),
-  tenant_id: Id('tenant'),
-  name: Name,
-  role: OneOf(roleNames),
-  status: OneOf(['active', 'expired', 'revoked']),
-  hint: Type.String({ description: 'The last four characters' }),
-  allowed_cidrs: Type.Array(Type.String()),
-  created_by: Nullable(Type.String()),
-  created_at: Time,
-  expires_at: Nullable(Time),
-  last_used_at: Nullable(Time),
-  revoked_at: Nullable(Time),
-})
+export const ApiKey = Closed(
+  {
+    key_id: Id('api_key'),
+    tenant_id: Id('tenant'),
+    name: Name,
+    role: OneOf(roleNames),
+    status: OneOf(['active', 'expired', 'revoked']),
+    hint: Type.String({ description: 'The last four characters' }),
+    allowed_cidrs: Type.Array(Type.String()),
+    created_by: Nullable(Type.String()),
+    created_at: Time,
+    expires_at: Nullable(Time),
+    last_used_at: Nullable(Time),
+    revoked_at: Nullable(Time),
+  },
+  { title: 'ApiKey' },
+)
 
 export const createApiKey = endpoint({
   method: 'POST',

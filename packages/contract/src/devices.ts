@@ -9,34 +9,39 @@ export const Channel = OneOf(channels)
 const ChannelChoice = OneOf(['auto', 'canary', 'stable'])
 export const PostureVerdict = OneOf(['compliant', 'non_compliant', 'unknown'])
 
-export const Device = Closed({
-  device_id: Id('device'),
-  tenant_id: Id('tenant'),
-  user_id: Nullable(Id('user')),
-  name: Name,
-  platform: Platform,
-  os_version: Nullable(Type.String()),
-  client_version: Nullable(Type.String()),
-  serial: Nullable(Type.String()),
-  tags: Type.Array(Type.String()),
-  group_ids: Type.Array(Id('group'), { description: 'Groups given by its enrollment token, beside those of its user' }),
-  status: deviceStatus,
-  channel: ChannelChoice,
-  effective_channel: Channel,
-  binding: OneOf(['dpop', 'none']),
-  addresses: Closed({ ipv4: Nullable(Type.String()), ipv6: Nullable(Type.String()) }),
-  wireguard_public_key: Nullable(Type.String()),
-  posture: Closed({ verdict: PostureVerdict, reported_at: Nullable(Time) }),
-  policy: Closed({
-    digest: Nullable(Type.String()),
-    applied_digest: Nullable(Type.String()),
-    applied_at: Nullable(Time),
-  }),
-  enrolled_by: Closed({ method: OneOf(['token']), token_id: Nullable(Id('enrollment_token')) }),
-  enrolled_at: Time,
-  last_seen_at: Nullable(Time),
-  credential: Closed({ expires_at: Time, renew_after: Time }),
-})
+export const Device = Closed(
+  {
+    device_id: Id('device'),
+    tenant_id: Id('tenant'),
+    user_id: Nullable(Id('user')),
+    name: Name,
+    platform: Platform,
+    os_version: Nullable(Type.String()),
+    client_version: Nullable(Type.String()),
+    serial: Nullable(Type.String()),
+    tags: Type.Array(Type.String()),
+    group_ids: Type.Array(Id('group'), {
+      description: 'Groups given by its enrollment token, beside those of its user',
+    }),
+    status: deviceStatus,
+    channel: ChannelChoice,
+    effective_channel: Channel,
+    binding: OneOf(['dpop', 'none']),
+    addresses: Closed({ ipv4: Nullable(Type.String()), ipv6: Nullable(Type.String()) }),
+    wireguard_public_key: Nullable(Type.String()),
+    posture: Closed({ verdict: PostureVerdict, reported_at: Nullable(Time) }),
+    policy: Closed({
+      digest: Nullable(Type.String()),
+      applied_digest: Nullable(Type.String()),
+      applied_at: Nullable(Time),
+    }),
+    enrolled_by: Closed({ method: OneOf(['token']), token_id: Nullable(Id('enrollment_token')) }),
+    enrolled_at: Time,
+    last_seen_at: Nullable(Time),
+    credential: Closed({ expires_at: Time, renew_after: Time }),
+  },
+  { title: 'Device' },
+)
 
 const filters = {
   q: Prefix,

@@ -28,6 +28,12 @@ type Common = {
   /** The status of success; 200 unless said. */
   status?: 200 | 201 | 202
   errors?: readonly ErrorCode[]
+  /** Request headers that only this endpoint reads. */
+  headers?: readonly 'DPoP-New-Key'[]
+  /** Its answer may begin, renew or end the session's cookie. */
+  setsCookie?: true
+  /** It may say 503: not now. */
+  unavailable?: true
 }
 /** What only a read can have. */
 type Read = {
@@ -53,6 +59,7 @@ export type Endpoint =
         form?: never
         stepUp?: never
         operations?: never
+        ifMatch?: never
       })
   | (Common &
       NoRead & {
@@ -69,6 +76,8 @@ export type Endpoint =
          * Empty means every body. Binds sessions; an API key has no person who could enter one.
          */
         stepUp?: Readonly<Record<string, string>>
+        /** If-Match names the version that is to be changed; one that is stale is 422. */
+        ifMatch?: true
         /** For a body whose `operation` decides what it does: a rule for each of its values. */
         operations?: Readonly<Record<string, OperationRule>>
       })

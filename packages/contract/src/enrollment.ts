@@ -6,29 +6,32 @@ export const platforms = ['linux', 'macos', 'windows', 'ios', 'android', 'other'
 export const Platform = OneOf(platforms)
 const tokenStatus = OneOf(['active', 'exhausted', 'expired', 'revoked'])
 
-export const EnrollmentToken = Closed({
-  token_id: Id('enrollment_token'),
-  tenant_id: Id('tenant'),
-  name: Type.String(),
-  kind: OneOf(['enroll', 'bootstrap']),
-  status: tokenStatus,
-  hint: Type.String({ description: 'The last four characters' }),
-  max_uses: Type.Integer({ description: '0 is unlimited' }),
-  uses: Count,
-  expires_at: Time,
-  user_id: Nullable(Id('user')),
-  group_ids: Type.Array(Id('group')),
-  tags: Type.Array(Type.String()),
-  platforms: Type.Array(Platform),
-  allowed_cidrs: Type.Array(Type.String()),
-  requires_approval: Type.Boolean(),
-  ephemeral_seconds: Nullable(Type.Integer()),
-  max_devices_per_user: Nullable(Type.Integer()),
-  created_by: Nullable(Type.String()),
-  created_at: Time,
-  last_used_at: Nullable(Time),
-  revoked_at: Nullable(Time),
-})
+export const EnrollmentToken = Closed(
+  {
+    token_id: Id('enrollment_token'),
+    tenant_id: Id('tenant'),
+    name: Type.String(),
+    kind: OneOf(['enroll', 'bootstrap']),
+    status: tokenStatus,
+    hint: Type.String({ description: 'The last four characters' }),
+    max_uses: Type.Integer({ description: '0 is unlimited' }),
+    uses: Count,
+    expires_at: Time,
+    user_id: Nullable(Id('user')),
+    group_ids: Type.Array(Id('group')),
+    tags: Type.Array(Type.String()),
+    platforms: Type.Array(Platform),
+    allowed_cidrs: Type.Array(Type.String()),
+    requires_approval: Type.Boolean(),
+    ephemeral_seconds: Nullable(Type.Integer()),
+    max_devices_per_user: Nullable(Type.Integer()),
+    created_by: Nullable(Type.String()),
+    created_at: Time,
+    last_used_at: Nullable(Time),
+    revoked_at: Nullable(Time),
+  },
+  { title: 'EnrollmentToken' },
+)
 
 export const generateToken = endpoint({
   method: 'POST',
@@ -147,6 +150,7 @@ export const renewCredential = endpoint({
   summary: 'Renew the device credential; a new key proves itself in the header DPoP-New-Key',
   access: { by: ['device'], permission: 'own' },
   audit: 'device.renewed',
+  headers: ['DPoP-New-Key'],
   body: Closed({
     new_public_key: Type.Optional(PublicKey),
     wireguard_public_key: Type.Optional(WireguardKey),

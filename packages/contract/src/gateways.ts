@@ -33,14 +33,17 @@ const poolFields = {
     description: 'Healthy gateways below which the pool counts as degraded',
   }),
 }
-export const GatewayPool = Closed({
-  pool_id: Id('gateway_pool'),
-  tenant_id: Id('tenant'),
-  ...poolFields,
-  gateways: Count,
-  created_at: Time,
-  updated_at: Time,
-})
+export const GatewayPool = Closed(
+  {
+    pool_id: Id('gateway_pool'),
+    tenant_id: Id('tenant'),
+    ...poolFields,
+    gateways: Count,
+    created_at: Time,
+    updated_at: Time,
+  },
+  { title: 'GatewayPool' },
+)
 const PoolBody = Closed({
   name: Name,
   region: Region,
@@ -101,29 +104,32 @@ export const deleteGatewayPool = endpoint({
   response: Closed({ changed: Type.Boolean() }),
 })
 
-export const Gateway = Closed({
-  gateway_id: Id('gateway'),
-  tenant_id: Id('tenant'),
-  pool_id: Id('gateway_pool'),
-  name: Name,
-  endpoints: Type.Array(Endpoint),
-  public_key: Nullable(Type.String()),
-  weight: Type.Integer(),
-  status: GatewayStatus,
-  status_reason: Type.String(),
-  version: Nullable(Type.String()),
-  active_sessions: Count,
-  rx_bps: Count,
-  tx_bps: Count,
-  last_seen_at: Nullable(Time),
-  applied: Closed({
-    policy_digest: Nullable(Type.String()),
-    policy_seq: Nullable(Count),
-    trust_version: Nullable(Count),
-    at: Nullable(Time),
-  }),
-  created_at: Time,
-})
+export const Gateway = Closed(
+  {
+    gateway_id: Id('gateway'),
+    tenant_id: Id('tenant'),
+    pool_id: Id('gateway_pool'),
+    name: Name,
+    endpoints: Type.Array(Endpoint),
+    public_key: Nullable(Type.String()),
+    weight: Type.Integer(),
+    status: GatewayStatus,
+    status_reason: Type.String(),
+    version: Nullable(Type.String()),
+    active_sessions: Count,
+    rx_bps: Count,
+    tx_bps: Count,
+    last_seen_at: Nullable(Time),
+    applied: Closed({
+      policy_digest: Nullable(Type.String()),
+      policy_seq: Nullable(Count),
+      trust_version: Nullable(Count),
+      at: Nullable(Time),
+    }),
+    created_at: Time,
+  },
+  { title: 'Gateway' },
+)
 const GatewayBody = Closed({
   name: Name,
   endpoints: Type.Optional(Type.Array(Endpoint, { maxItems: 16 })),

@@ -9,23 +9,26 @@ const Email = Type.String({ minLength: 3, maxLength: 254, pattern: '^[^@\\s]+@[^
 
 const Mfa = Closed({ enabled: Type.Boolean(), enrolled_at: Nullable(Time) })
 
-export const User = Closed({
-  user_id: Id('user'),
-  tenant_id: Id('tenant'),
-  username: Name,
-  email: Nullable(Type.String()),
-  display_name: Type.String(),
-  status: OneOf(['active', 'suspended']),
-  locked_until: Nullable(Time),
-  source: OneOf(['local', 'directory', 'sso']),
-  roles: Type.Array(OneOf(roleNames)),
-  group_ids: Type.Array(Id('group')),
-  mfa: Mfa,
-  password_set: Type.Boolean(),
-  created_at: Time,
-  updated_at: Time,
-  last_login_at: Nullable(Time),
-})
+export const User = Closed(
+  {
+    user_id: Id('user'),
+    tenant_id: Id('tenant'),
+    username: Name,
+    email: Nullable(Type.String()),
+    display_name: Type.String(),
+    status: OneOf(['active', 'suspended']),
+    locked_until: Nullable(Time),
+    source: OneOf(['local', 'directory', 'sso']),
+    roles: Type.Array(OneOf(roleNames)),
+    group_ids: Type.Array(Id('group')),
+    mfa: Mfa,
+    password_set: Type.Boolean(),
+    created_at: Time,
+    updated_at: Time,
+    last_login_at: Nullable(Time),
+  },
+  { title: 'User' },
+)
 
 export const listUsers = endpoint({
   method: 'GET',
@@ -125,6 +128,7 @@ export const changePassword = endpoint({
   summary: 'Change the own password; with credentials:write set that of another user, or generate a temporary one',
   access: { by: ['session', 'api_key'], permission: 'own', during: ['change_password'] },
   audit: 'user.password_changed',
+  setsCookie: true,
   body: Closed({
     user_id: Type.Optional(Id('user')),
     new_password: Type.Optional(Type.String({ minLength: 1, maxLength: 1024 })),
@@ -168,6 +172,7 @@ export const verifyTotp = endpoint({
     'Complete TOTP enrollment with a code, which does not count as a step-up; the recovery codes appear only here',
   access: { by: ['session', 'api_key'], permission: 'own', during: ['enroll_mfa'] },
   audit: 'user.mfa_enabled',
+  setsCookie: true,
   body: Closed({ user_id: Type.Optional(Id('user')), code: OneTimeCode }),
   response: Closed({ mfa: Mfa, recovery_codes: Type.Array(Type.String()) }),
 })
@@ -240,16 +245,19 @@ export const listGrants = endpoint({
   ),
 })
 
-export const Group = Closed({
-  group_id: Id('group'),
-  tenant_id: Id('tenant'),
-  name: Name,
-  description: Type.String(),
-  source: OneOf(['local', 'directory']),
-  member_count: Count,
-  created_at: Time,
-  updated_at: Time,
-})
+export const Group = Closed(
+  {
+    group_id: Id('group'),
+    tenant_id: Id('tenant'),
+    name: Name,
+    description: Type.String(),
+    source: OneOf(['local', 'directory']),
+    member_count: Count,
+    created_at: Time,
+    updated_at: Time,
+  },
+  { title: 'Group' },
+)
 
 export const listGroups = endpoint({
   method: 'GET',

@@ -19,6 +19,28 @@ const endpointsOf = <M extends object>(module: M) =>
     Object.entries(module).filter(([, v]) => typeof v === 'object' && v !== null && 'access' in v && 'path' in v),
   ) as EndpointsOf<M>
 
+/** The parts of the interface, as its description groups them. */
+export const areas: readonly { tag: string; about: string; module: object }[] = [
+  { tag: 'Health', about: 'Whether it runs, whether it is ready, and this document', module: health },
+  { tag: 'Access', about: 'Signing in, admin sessions and API keys', module: access },
+  { tag: 'Identity', about: 'Users, groups, roles, passwords and second factors', module: identity },
+  { tag: 'Enrollment', about: 'Enrollment tokens, and how a device gets its credential', module: enrollment },
+  { tag: 'Devices', about: 'The fleet, and what devices report', module: devices },
+  { tag: 'Policy', about: 'Documents, published bundles, and what a device gets', module: policy },
+  { tag: 'Gateways', about: 'Gateway pools and gateways', module: gateways },
+  { tag: 'Gateway runtime', about: 'What gateways fetch and report', module: gatewayRuntime },
+  { tag: 'VPN sessions', about: 'Connections of devices through gateways', module: vpnSessions },
+  { tag: 'Settings', about: 'What a tenant decides about its security', module: settings },
+  { tag: 'Trust', about: 'Trust anchors', module: trust },
+  { tag: 'Audit', about: 'What happened', module: audit },
+  { tag: 'Notifications', about: 'What administrators must hear of', module: notifications },
+]
+export const areaOf = (operation: string): string =>
+  areas.find(({ module }) => operation in module)?.tag ?? fail(operation)
+const fail = (operation: string): never => {
+  throw new Error(`${operation} is in no area`)
+}
+
 /** Every endpoint of the product, by operation name. */
 export const contract = {
   ...endpointsOf(health),

@@ -8,30 +8,33 @@ const Severity = OneOf(notificationSeverities)
 const Channel = OneOf(notificationChannels)
 const Named = Closed({ type: Type.String(), id: Nullable(Type.String()), name: Nullable(Type.String()) })
 
-export const Notification = Closed({
-  notification_id: Id('notification'),
-  tenant_id: Id('tenant'),
-  kind: Kind,
-  severity: Severity,
-  title: Type.String(),
-  detail: Type.String(),
-  subject: Named,
-  state: OneOf(['open', 'acknowledged']),
-  created_at: Time,
-  acknowledged_at: Nullable(Time),
-  acknowledged_by: Nullable(Named),
-  deliveries: Type.Array(
-    Closed({
-      channel: Channel,
-      recipient: Nullable(Type.String({ description: 'Mail address; null for the webhook' })),
-      state: OneOf(['pending', 'delivered', 'failed']),
-      attempts: Count,
-      next_attempt_at: Nullable(Time),
-      finished_at: Nullable(Time),
-      last_error: Nullable(Type.String()),
-    }),
-  ),
-})
+export const Notification = Closed(
+  {
+    notification_id: Id('notification'),
+    tenant_id: Id('tenant'),
+    kind: Kind,
+    severity: Severity,
+    title: Type.String(),
+    detail: Type.String(),
+    subject: Named,
+    state: OneOf(['open', 'acknowledged']),
+    created_at: Time,
+    acknowledged_at: Nullable(Time),
+    acknowledged_by: Nullable(Named),
+    deliveries: Type.Array(
+      Closed({
+        channel: Channel,
+        recipient: Nullable(Type.String({ description: 'Mail address; null for the webhook' })),
+        state: OneOf(['pending', 'delivered', 'failed']),
+        attempts: Count,
+        next_attempt_at: Nullable(Time),
+        finished_at: Nullable(Time),
+        last_error: Nullable(Type.String()),
+      }),
+    ),
+  },
+  { title: 'Notification' },
+)
 export type Notification = Static<typeof Notification>
 
 export const listNotifications = endpoint({
@@ -81,13 +84,16 @@ const Webhook = Closed({
   kinds: Kinds,
 })
 
-export const NotificationSettings = Closed({
-  email: Closed({
-    ...Email.properties,
-    available: Type.Boolean({ description: 'Whether this deployment has a mail server' }),
-  }),
-  webhook: Closed({ ...Webhook.properties, secret_set: Type.Boolean() }),
-})
+export const NotificationSettings = Closed(
+  {
+    email: Closed({
+      ...Email.properties,
+      available: Type.Boolean({ description: 'Whether this deployment has a mail server' }),
+    }),
+    webhook: Closed({ ...Webhook.properties, secret_set: Type.Boolean() }),
+  },
+  { title: 'NotificationSettings' },
+)
 export type NotificationSettings = Static<typeof NotificationSettings>
 export type EmailSettings = Static<typeof Email>
 export type WebhookSettings = Static<typeof Webhook>

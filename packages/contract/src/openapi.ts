@@ -1,87 +1,57 @@
-import type { TSchema } from 'typebox'
-import { type Endpoint, scopeParameters } from './endpoint.ts'
-import { operations } from './index.ts'
+import type { Endpoint } from './endpoint.ts'
+import { areaOf, areas, operations } from './index.ts'
+import { createComponents, type Json } from './openapi-components.ts'
+import { createOperations } from './openapi-operation.ts'
 import { PolicyDocument } from './policy-document.ts'
 import { ErrorBody } from './schema.ts'
-import { type ErrorCode, errorStatus } from './vocabulary.ts'
 
-type Json = Record<string, unknown>
-type ObjectSchema = { properties?: Record<string, TSchema>; required?: string[] }
+const description = `Control plane of a secure-access fleet.
+
+Bodies are closed UTF-8 JSON (\`Content-Type: application/json\`): an unknown field is 422 and named. Ids are TypeIDs; a
+malformed, an unknown and another tenant's id are the same 404. Times are RFC 3339 in UTC. A list gives \`next_cursor\`
+for its next page. HEAD is answered wherever GET is. Every answer has \`X-Request-Id\`, which finds the audit event.`
+
+export type OpenApi = { openapi: string; info: Json; servers: Json[]; tags: Json[]; paths: Json; components: Json }
 
 /** The whole interface as an OpenAPI 3.1 document: a pure function of the contract. */
-export function openapi(): { openapi: string; info: Json; paths: Json; components: Json } {
+export function openapi(serverUrl = '/'): OpenApi {
+  const components = createComponents({ PolicyDocument })
+  components.schema(ErrorBody)
+  const operation = createOperations(components)
   const paths: Record<string, Json> = {}
-  for (const [operationId, e] of operations) {
+  for (const [operationId, e] of operations as [string, Endpoint][]) {
     const path = paths[e.path] ?? {}
     paths[e.path] = path
-    path[e.method.toLowerCase()] = operation(operationId, e)
+    path[e.method.toLowerCase()] = operation(operationId, e, areaOf(operationId))
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'Holdfast control plane', version: 'v1', license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
+    info: {
+      title: 'Holdfast control plane',
+      version: 'v1',
+      description,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: serverUrl, description: 'The deployment that serves this document' }],
+    tags: areas.map(({ tag, about }) => ({ name: tag, description: about })),
     paths,
-    components: {
-      schemas: { Error: ErrorBody, PolicyDocument },
-      securitySchemes: {
-        session: { type: 'apiKey', in: 'cookie', name: '__Host-holdfast_session' },
-        api_key: { type: 'http', scheme: 'bearer' },
-        device: {
-          type: 'http',
-          scheme: 'bearer',
-          description: 'Device credential, with a DPoP proof in the DPoP header',
-        },
-        gateway: { type: 'http', scheme: 'bearer' },
-        enrollment_token: { type: 'http', scheme: 'bearer' },
-      },
-    },
+    components: { ...components.all(), securitySchemes },
   }
 }
 
-function operation(operationId: string, e: Endpoint): Json {
-  const guarded = e.access.by !== 'anyone'
-  const codes = new Set<ErrorCode>(['internal_error', ...(e.errors ?? [])])
-  if (guarded) for (const code of ['unauthorized', 'forbidden', 'rate_limited'] as const) codes.add(code)
-  if (e.query || e.body) codes.add('bad_request')
-  if (e.body) codes.add('validation_error')
-  if (e.params) codes.add('not_found')
-  return {
-    operationId,
-    summary: e.summary,
-    'x-access': e.access,
-    ...(e.audit && { 'x-audit': e.audit }),
-    ...(e.stepUp && { 'x-step-up': e.stepUp }),
-    ...(e.access.by === 'anyone' ? { security: [] } : { security: e.access.by.map((kind) => ({ [kind]: [] })) }),
-    parameters: [...parameters(e.params, 'path'), ...parameters(e.query, 'query'), ...scopes(e)],
-    ...(e.body && { requestBody: { required: true, content: { 'application/json': { schema: e.body } } } }),
-    responses: {
-      [e.status ?? 200]: { description: 'Success', content: { 'application/json': { schema: e.response } } },
-      ...Object.fromEntries(
-        [...codes]
-          .sort((a, b) => errorStatus[a] - errorStatus[b])
-          .map((code) => [
-            errorStatus[code],
-            { description: code, content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } },
-          ]),
-      ),
-    },
-  }
+const securitySchemes = {
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: '__Host-holdfast_session',
+    description: 'From signing in; changes also need `Origin` or `Sec-Fetch-Site` of this site',
+  },
+  api_key: { type: 'http', scheme: 'bearer', description: '`hfk_…`, of one tenant and with one role' },
+  device: { type: 'http', scheme: 'bearer', description: 'Device credential, with a DPoP proof (RFC 9449)' },
+  gateway: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'Service secret `hfg_…` of a gateway, or of the deployment together with `tenant_id` and `gateway_id`',
+  },
+  enrollment_token: { type: 'http', scheme: 'bearer', description: '`hfe_…`, with a DPoP proof of the device key' },
 }
-
-const parameters = (schema: TSchema | undefined, where: 'path' | 'query'): Json[] => {
-  const { properties = {}, required = [] } = (schema ?? {}) as ObjectSchema
-  return Object.entries(properties).map(([name, s]) => ({
-    name,
-    in: where,
-    required: required.includes(name),
-    schema: s,
-  }))
-}
-
-const scopes = (e: Endpoint): Json[] =>
-  scopeParameters(e).map((name) => ({
-    name,
-    in: 'query',
-    required: false,
-    schema: { type: 'string' },
-    description: name === 'tenant_id' ? 'For platform roles and the deployment-wide gateway secret' : 'For that secret',
-  }))

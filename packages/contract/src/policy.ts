@@ -7,9 +7,7 @@ import { Closed, Count, Id, Ids, List, ListQuery, Nullable, OneOf, Text, Time } 
  * A policy document on the wire. Its own schema (`policy-document.ts`) is checked by the policy engine, which names
  * the exact position of every error; the transport only knows that it is an object.
  */
-const Document = Type.Record(Type.String(), Type.Unknown(), {
-  description: 'A policy document; its schema is #/components/schemas/PolicyDocument',
-})
+const Document = Type.Record(Type.String(), Type.Unknown(), { title: 'PolicyDocument' })
 const Digest = Type.String({ pattern: '^sha256:[0-9a-f]{64}$' })
 
 const TestResult = Closed({
@@ -31,31 +29,41 @@ const Rollout = Closed({
   device_ids: Type.Optional(Ids('device', 10_000)),
 })
 
-export const PolicyBundle = Closed({
-  bundle_id: Id('policy_bundle'),
-  tenant_id: Id('tenant'),
-  version: Count,
-  channel: Channel,
-  digest: Digest,
-  previous_digest: Nullable(Digest),
-  note: Type.String(),
-  published_by: Nullable(Type.String()),
-  published_at: Time,
-  current: Type.Boolean({ description: 'Whether this is what its channel delivers now' }),
-  rollout: Closed({ percent: Type.Number(), group_ids: Type.Array(Id('group')), device_ids: Type.Array(Id('device')) }),
-  tests: Tests,
-  impact: Closed({
-    ...RuleDiff,
-    status: OneOf(['running', 'done']),
-    devices_examined: Count,
-    devices_affected: Count,
-    grants_gained: Count,
-    grants_lost: Count,
-  }),
-  variants: Count,
-  adoption: Closed({ applied: Count, pending: Count }),
-})
-export const PolicyBundleDetail = Closed({ ...PolicyBundle.properties, policy: Document })
+export const PolicyBundle = Closed(
+  {
+    bundle_id: Id('policy_bundle'),
+    tenant_id: Id('tenant'),
+    version: Count,
+    channel: Channel,
+    digest: Digest,
+    previous_digest: Nullable(Digest),
+    note: Type.String(),
+    published_by: Nullable(Type.String()),
+    published_at: Time,
+    current: Type.Boolean({ description: 'Whether this is what its channel delivers now' }),
+    rollout: Closed({
+      percent: Type.Number(),
+      group_ids: Type.Array(Id('group')),
+      device_ids: Type.Array(Id('device')),
+    }),
+    tests: Tests,
+    impact: Closed({
+      ...RuleDiff,
+      status: OneOf(['running', 'done']),
+      devices_examined: Count,
+      devices_affected: Count,
+      grants_gained: Count,
+      grants_lost: Count,
+    }),
+    variants: Count,
+    adoption: Closed({ applied: Count, pending: Count }),
+  },
+  { title: 'PolicyBundle' },
+)
+export const PolicyBundleDetail = Closed(
+  { ...PolicyBundle.properties, policy: Document },
+  { title: 'PolicyBundleDetail' },
+)
 
 export const publishPolicy = endpoint({
   method: 'POST',

@@ -1,9 +1,14 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox'
-import { idPrefixes, type Noun } from './vocabulary.ts'
+import { aOrAn, type ErrorCode, errorStatus, idPrefixes, type Noun } from './vocabulary.ts'
 
-/** A closed object: an undeclared field is refused on the way in and dropped on the way out. */
-export const Closed = <const P extends TProperties>(properties: P, options: { description?: string } = {}) =>
-  Type.Object(properties, { additionalProperties: false, ...options })
+/**
+ * A closed object: an undeclared field is refused on the way in and dropped on the way out. With a `title` it is a
+ * component of that name in the API description, as is anything else that has one.
+ */
+export const Closed = <const P extends TProperties>(
+  properties: P,
+  options: { title?: string; description?: string } = {},
+) => Type.Object(properties, { additionalProperties: false, ...options })
 
 /** The same object with every field optional; it stays closed. */
 export const Partial = <const P extends TProperties>(object: TObject<P>) =>
@@ -11,19 +16,32 @@ export const Partial = <const P extends TProperties>(object: TObject<P>) =>
 
 export const Nullable = <const S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()])
 
-export const OneOf = <const T extends readonly string[]>(values: T, options: { description?: string } = {}) =>
-  Type.Unsafe<T[number]>({ type: 'string', enum: [...values], ...options })
+export const OneOf = <const T extends readonly string[]>(
+  values: T,
+  options: { title?: string; description?: string } = {},
+) => Type.Unsafe<T[number]>({ type: 'string', enum: [...values], ...options })
+
+const pascal = (snake: string) => snake.replaceAll(/(?:^|_)(\w)/g, (_, c: string) => c.toUpperCase())
+
+/** An id as it looks; no thing has it. */
+export const exampleId = (noun: Noun): string => `${idPrefixes[noun]}_01jxz3c9dqf7vr2m8k4s6t0b5w`
 
 /** A TypeID. Malformed, unknown and of another tenant are the same answer, so the schema only bounds it. */
 export const Id = (noun: Noun) =>
   Type.String({
+    title: `${pascal(noun)}Id`,
     maxLength: 64,
-    description: `TypeID of a ${noun}`,
-    examples: [`${idPrefixes[noun]}_01jxz3c9dqf7vr2m8k4s6t0b5w`],
+    description: `TypeID of ${aOrAn(noun.replaceAll('_', ' '))}`,
+    examples: [exampleId(noun)],
   })
 
 /** RFC 3339, UTC, milliseconds. */
-export const Time = Type.String({ format: 'date-time', maxLength: 40 })
+export const Time = Type.String({
+  title: 'Time',
+  format: 'date-time',
+  maxLength: 40,
+  examples: ['2026-01-31T09:30:00.000Z'],
+})
 export const Name = Type.String({ minLength: 1, maxLength: 128 })
 export const Text = Type.String({ maxLength: 1024 })
 export const Reason = Type.String({ minLength: 1, maxLength: 512, description: 'Why; goes into the audit event' })
@@ -36,7 +54,13 @@ export const Tags = Type.Array(Type.String({ minLength: 1, maxLength: 64, patter
 export const Ids = (noun: Noun, maxItems = 200) => Type.Array(Id(noun), { maxItems, uniqueItems: true })
 
 export const List = <const S extends TSchema>(item: S) =>
-  Closed({ items: Type.Array(item), next_cursor: Nullable(Type.String()) })
+  Closed(
+    {
+      items: Type.Array(item),
+      next_cursor: Nullable(Type.String({ description: 'Give it as `cursor` for the next page; null at the end' })),
+    },
+    'title' in item ? { title: `${item.title}List` } : {},
+  )
 
 /** The query of a list: page, order and the named filters. `sort` takes one of `sorts`, `-` in front for descending. */
 export const ListQuery = <const F extends TProperties, const S extends readonly string[]>(filters: F, sorts: S) =>
@@ -48,10 +72,17 @@ export const ListQuery = <const F extends TProperties, const S extends readonly 
   })
 export const Prefix = Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Prefix search' }))
 
-export const ErrorBody = Closed({
-  error: Type.String(),
-  detail: Type.String(),
-  request_id: Type.String(),
-  errors: Type.Optional(Type.Array(Closed({ field: Type.String(), message: Type.String() }))),
-})
+export const ErrorBody = Closed(
+  {
+    error: OneOf(Object.keys(errorStatus) as ErrorCode[]),
+    detail: Type.String({ description: 'One sentence for a person' }),
+    request_id: Type.String({ description: 'That of X-Request-Id; finds the audit event' }),
+    errors: Type.Optional(
+      Type.Array(Closed({ field: Type.String(), message: Type.String() }), {
+        description: 'Each field that breaks the schema or a rule',
+      }),
+    ),
+  },
+  { title: 'Error' },
+)
 export type ErrorBody = Static<typeof ErrorBody>

@@ -6,34 +6,37 @@ import { roleNames } from './vocabulary.ts'
 const seconds = (minimum: number, maximum: number) => Type.Integer({ minimum, maximum })
 
 /** What a tenant decides about sign-in, sessions, rates and devices. */
-export const SecuritySettings = Closed({
-  login: Closed({
-    max_failures_per_ip: Type.Integer({ minimum: 1, maximum: 10_000 }),
-    window_seconds: seconds(10, 86_400),
-    lockout_threshold: Type.Integer({ minimum: 1, maximum: 1000 }),
-    lockout_seconds: seconds(1, 7 * 86_400),
-  }),
-  sessions: Closed({ idle_seconds: seconds(1, 86_400), absolute_seconds: seconds(1, 30 * 86_400) }),
-  api: Closed({ requests_per_minute_per_key: Type.Integer({ minimum: 1, maximum: 10_000_000 }) }),
-  passwords: Closed({
-    min_length: Type.Integer({
-      minimum: 8,
-      maximum: 64,
-      description: 'Characters, for users without a second factor; with one, 8 are enough',
+export const SecuritySettings = Closed(
+  {
+    login: Closed({
+      max_failures_per_ip: Type.Integer({ minimum: 1, maximum: 10_000 }),
+      window_seconds: seconds(10, 86_400),
+      lockout_threshold: Type.Integer({ minimum: 1, maximum: 1000 }),
+      lockout_seconds: seconds(1, 7 * 86_400),
     }),
-  }),
-  mfa: Closed({
-    required_roles: Type.Array(OneOf(roleNames), {
-      uniqueItems: true,
-      maxItems: roleNames.length,
-      description: 'Users in one of these roles do nothing before they have enrolled',
+    sessions: Closed({ idle_seconds: seconds(1, 86_400), absolute_seconds: seconds(1, 30 * 86_400) }),
+    api: Closed({ requests_per_minute_per_key: Type.Integer({ minimum: 1, maximum: 10_000_000 }) }),
+    passwords: Closed({
+      min_length: Type.Integer({
+        minimum: 8,
+        maximum: 64,
+        description: 'Characters, for users without a second factor; with one, 8 are enough',
+      }),
     }),
-    step_up: Type.Boolean({
-      description: 'Changes marked x-step-up need a one-time code not older than 5 minutes',
+    mfa: Closed({
+      required_roles: Type.Array(OneOf(roleNames), {
+        uniqueItems: true,
+        maxItems: roleNames.length,
+        description: 'Users in one of these roles do nothing before they have enrolled',
+      }),
+      step_up: Type.Boolean({
+        description: 'Changes marked x-step-up need a one-time code not older than 5 minutes',
+      }),
     }),
-  }),
-  devices: Closed({ require_device_key: Type.Boolean(), approval: Type.Boolean() }),
-})
+    devices: Closed({ require_device_key: Type.Boolean(), approval: Type.Boolean() }),
+  },
+  { title: 'SecuritySettings' },
+)
 export type SecuritySettings = Static<typeof SecuritySettings>
 
 export const defaultSecuritySettings: SecuritySettings = {

@@ -35,15 +35,18 @@ export const TrustSet = Closed({
   jwks: Closed({ keys: Type.Array(Jwk) }),
 })
 
-const Signed = Closed({
-  ...TrustSet.properties,
-  signed: Closed({
-    payload: Type.String({
-      description: 'base64url of the canonical JSON (RFC 8785) of this document without `signed`',
+const Signed = Closed(
+  {
+    ...TrustSet.properties,
+    signed: Closed({
+      payload: Type.String({
+        description: 'base64url of the canonical JSON (RFC 8785) of this document without `signed`',
+      }),
+      signatures: Type.Array(Closed({ protected: Type.String(), signature: Type.String() })),
     }),
-    signatures: Type.Array(Closed({ protected: Type.String(), signature: Type.String() })),
-  }),
-})
+  },
+  { title: 'TrustSet' },
+)
 
 export const trustAnchors = endpoint({
   method: 'GET',

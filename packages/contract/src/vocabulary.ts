@@ -22,6 +22,10 @@ export const idPrefixes = {
 } as const
 export type Noun = keyof typeof idPrefixes
 
+/** A noun with its article: an API key, a user. */
+export const aOrAn = (noun: string): string =>
+  `${/^(?!u[sn])[aeiou]/i.test(noun) ? 'an' : 'a'} ${noun.replace(/^api\b/, 'API')}`
+
 export const errorStatus = {
   bad_request: 400,
   unauthorized: 401,
@@ -155,53 +159,4 @@ export type NotificationChannel = (typeof notificationChannels)[number]
 /** Where a request came from, as an audit event says it. */
 export type Origin = 'api' | 'console' | 'device' | 'gateway' | 'job'
 
-/** Every kind of audit event, with the fields that stand at its top level beside the common ones. */
-export type AuditFields = {
-  'login.succeeded': { user_id: string; auth_method: string }
-  'login.failed': { username: string; failure_reason: string }
-  'auth.throttled': { credential: string; refused: number }
-  'account.locked': { username: string; attempt_count: number }
-  'session.started': { session_id: string; user_id: string }
-  'session.expired': { session_id: string; user_id: string; reason: 'timeout' | 'manual' }
-  'api_key.used': { key_id: string; endpoint: string }
-  'api_key.created': { key_id?: string; role?: string }
-  'api_key.revoked': { key_id?: string }
-  'session.stepped_up': { session_id?: string; user_id?: string }
-  'user.changed': { operation?: string; user_id?: string }
-  'user.password_changed': { user_id?: string; method?: 'own' | 'set' | 'generated' }
-  'user.mfa_enrollment_started': { user_id?: string }
-  'user.mfa_enabled': { user_id?: string }
-  'user.mfa_disabled': { user_id?: string }
-  'role.granted': { user_id?: string; role?: string }
-  'role.revoked': { user_id?: string; role?: string }
-  'group.changed': { operation?: string; group_id?: string }
-  'enrollment_token.created': { token_id?: string }
-  'enrollment_token.revoked': { token_id?: string }
-  'device.enrolled': { device_id?: string; token_id?: string }
-  'device.renewed': { device_id?: string }
-  'device.changed': { operation?: string; device_id?: string }
-  'device.batch_changed': { operation?: string; matched?: number; changed?: number }
-  'posture.reported': { device_id?: string; verdict?: string }
-  'policy.published': { bundle_id?: string; channel?: string; version?: number; digest?: string }
-  'policy.validated': { valid?: boolean }
-  'policy.simulated': { questions?: number }
-  'policy.explained': { decision?: string }
-  'gateway_pool.created': { pool_id?: string }
-  'gateway_pool.updated': { pool_id?: string }
-  'gateway_pool.deleted': { pool_id?: string }
-  'gateway.created': { gateway_id?: string; pool_id?: string }
-  'gateway.updated': { gateway_id?: string }
-  'gateway.deleted': { gateway_id?: string }
-  'gateway.secret_rotated': { gateway_id?: string }
-  'gateway.drained': { gateway_id?: string; draining?: boolean }
-  'gateway.heartbeat': { gateway_id?: string }
-  'gateway.metered': { gateway_id?: string; report_id?: string }
-  'telemetry.ingested': { device_id?: string; events?: number }
-  'vpn_session.terminated': { session_ids?: string[]; reason?: string }
-  'security_settings.updated': Record<never, never>
-  'tenant.created': { name: string }
-  'notification.acknowledged': { notification_id?: string }
-  'notification_settings.updated': Record<never, never>
-  'notification_settings.tested': { succeeded?: number; failed?: number }
-}
-export type AuditKind = keyof AuditFields
+export type { AuditFields, AuditKind } from './audit-fields.ts'

@@ -6,28 +6,31 @@ import { Bytes, Closed, Count, Id, Ids, List, ListQuery, Nullable, OneOf, Reason
 
 export const SessionState = OneOf(['active', 'ended'])
 
-export const VpnSession = Closed({
-  session_id: Id('vpn_session'),
-  device_id: Id('device'),
-  device_name: Nullable(Type.String()),
-  user_id: Nullable(Id('user')),
-  gateway_id: Id('gateway'),
-  pool_id: Id('gateway_pool'),
-  state: SessionState,
-  started_at: Time,
-  last_seen_at: Time,
-  ended_at: Nullable(Time),
-  end_reason: Nullable(Type.String()),
-  source_ip: Nullable(Type.String()),
-  assigned_ip: Nullable(Type.String()),
-  protocol: Protocol,
-  client_version: Nullable(Type.String()),
-  auth_method: Type.String(),
-  policy_digest: Nullable(Type.String()),
-  posture_verdict: PostureVerdict,
-  rx_bytes: Bytes,
-  tx_bytes: Bytes,
-})
+export const VpnSession = Closed(
+  {
+    session_id: Id('vpn_session'),
+    device_id: Id('device'),
+    device_name: Nullable(Type.String()),
+    user_id: Nullable(Id('user')),
+    gateway_id: Id('gateway'),
+    pool_id: Id('gateway_pool'),
+    state: SessionState,
+    started_at: Time,
+    last_seen_at: Time,
+    ended_at: Nullable(Time),
+    end_reason: Nullable(Type.String()),
+    source_ip: Nullable(Type.String()),
+    assigned_ip: Nullable(Type.String()),
+    protocol: Protocol,
+    client_version: Nullable(Type.String()),
+    auth_method: Type.String(),
+    policy_digest: Nullable(Type.String()),
+    posture_verdict: PostureVerdict,
+    rx_bytes: Bytes,
+    tx_bytes: Bytes,
+  },
+  { title: 'VpnSession' },
+)
 const sessionFilters = {
   device_id: Type.Optional(Id('device')),
   user_id: Type.Optional(Id('user')),

@@ -119,7 +119,7 @@ test('the whole story through the SDK: enroll, publish, apply, connect, meter, r
   assert.equal((await admin.getSession({ params: { session_id } })).end_reason, 'revoked')
   assert.ok((await bystander.pollDigest()).pollSeconds > 0, 'nobody else is out')
 
-  const kinds = new Set((await admin.listAuditEvents({ query: { limit: 200 } })).items.map((e) => e.kind))
+  const kinds = new Set<string>((await admin.listAuditEvents({ query: { limit: 200 } })).items.map((e) => e.kind))
   for (const kind of [
     'enrollment_token.created',
     'device.enrolled',

@@ -35,7 +35,23 @@ const matrix = (rows: (readonly [string, readonly boolean[]])[]): string => {
 }
 const has = (role: Role, permission: string) => (roles[role] as readonly string[]).includes(permission)
 
-test('OpenAPI is what was reviewed', () => golden('openapi.json', `${JSON.stringify(openapi(), null, 2)}\n`))
+/** JSON whose short parts stand on one line. */
+function printed(value: unknown, indent = '', room = 120): string {
+  const flat = JSON.stringify(value)
+  if (typeof value !== 'object' || value === null || flat.length + indent.length <= room) return flat
+  const deeper = `${indent}  `
+  const [open, close] = Array.isArray(value) ? '[]' : '{}'
+  const parts = Array.isArray(value)
+    ? value.map((v) => printed(v, deeper))
+    : Object.entries(value).map(([k, v]) => `${JSON.stringify(k)}: ${printed(v, deeper, 120 - k.length - 4)}`)
+  return `${open}\n${parts.map((part) => deeper + part).join(',\n')}\n${indent}${close}`
+}
+
+test('OpenAPI is what was reviewed', () => {
+  const text = printed(openapi())
+  assert.deepEqual(JSON.parse(text), JSON.parse(JSON.stringify(openapi())))
+  golden('openapi.json', `${text}\n`)
+})
 
 test('role × permission is what was reviewed', () =>
   golden('roles.txt', matrix(permissions.map((p) => [p, roleNames.map((role) => has(role, p))]))))

@@ -1,3 +1,4 @@
+import type { AuditKind } from '@holdfast/contract/vocabulary'
 import type { Database } from '../../db/database.ts'
 import { type Pager, prefixPattern } from '../../db/page.ts'
 import type { Handlers } from '../../http/serve.ts'
@@ -39,7 +40,7 @@ const view = (e: Row) => ({
   ...e.fields,
   event_id: encodeId('audit_event', e.event_id),
   tenant_id: encodeId('tenant', e.tenant_id),
-  kind: e.kind,
+  kind: e.kind as AuditKind,
   timestamp: e.at.toISOString(),
   outcome: e.outcome,
   actor: { type: e.actor_type, id: e.actor_id, name: e.actor_name },

@@ -1,0 +1,76 @@
+type Types = { string: string; integer: number; boolean: boolean; strings: readonly string[] }
+type Typed = keyof Types | `${keyof Types}?`
+
+/**
+ * Every kind of audit event, with the fields that stand at its top level beside the common ones, and their types; those
+ * with `?` may be absent.
+ */
+export const auditFields = {
+  'login.succeeded': { user_id: 'string', auth_method: 'string' },
+  'login.failed': { username: 'string', failure_reason: 'string' },
+  'auth.throttled': { credential: 'string', refused: 'integer' },
+  'account.locked': { username: 'string', attempt_count: 'integer' },
+  'session.started': { session_id: 'string', user_id: 'string' },
+  'session.expired': { session_id: 'string', user_id: 'string', reason: 'string' },
+  'api_key.used': { key_id: 'string', endpoint: 'string' },
+  'api_key.created': { key_id: 'string?', role: 'string?' },
+  'api_key.revoked': { key_id: 'string?' },
+  'session.stepped_up': { session_id: 'string?', user_id: 'string?' },
+  'user.changed': { operation: 'string?', user_id: 'string?' },
+  'user.password_changed': { user_id: 'string?', method: 'string?' },
+  'user.mfa_enrollment_started': { user_id: 'string?' },
+  'user.mfa_enabled': { user_id: 'string?' },
+  'user.mfa_disabled': { user_id: 'string?' },
+  'role.granted': { user_id: 'string?', role: 'string?' },
+  'role.revoked': { user_id: 'string?', role: 'string?' },
+  'group.changed': { operation: 'string?', group_id: 'string?' },
+  'enrollment_token.created': { token_id: 'string?' },
+  'enrollment_token.revoked': { token_id: 'string?' },
+  'device.enrolled': { device_id: 'string?', token_id: 'string?' },
+  'device.renewed': { device_id: 'string?' },
+  'device.changed': { operation: 'string?', device_id: 'string?' },
+  'device.batch_changed': { operation: 'string?', matched: 'integer?', changed: 'integer?' },
+  'posture.reported': { device_id: 'string?', verdict: 'string?' },
+  'policy.published': { bundle_id: 'string?', channel: 'string?', version: 'integer?', digest: 'string?' },
+  'policy.validated': { valid: 'boolean?' },
+  'policy.simulated': { questions: 'integer?' },
+  'policy.explained': { decision: 'string?' },
+  'gateway_pool.created': { pool_id: 'string?' },
+  'gateway_pool.updated': { pool_id: 'string?' },
+  'gateway_pool.deleted': { pool_id: 'string?' },
+  'gateway.created': { gateway_id: 'string?', pool_id: 'string?' },
+  'gateway.updated': { gateway_id: 'string?' },
+  'gateway.deleted': { gateway_id: 'string?' },
+  'gateway.secret_rotated': { gateway_id: 'string?' },
+  'gateway.drained': { gateway_id: 'string?', draining: 'boolean?' },
+  'gateway.heartbeat': { gateway_id: 'string?' },
+  'gateway.metered': { gateway_id: 'string?', report_id: 'string?' },
+  'telemetry.ingested': { device_id: 'string?', events: 'integer?' },
+  'vpn_session.terminated': { session_ids: 'strings?', reason: 'string?' },
+  'security_settings.updated': {},
+  'tenant.created': { name: 'string' },
+  'notification.acknowledged': { notification_id: 'string?' },
+  'notification_settings.updated': {},
+  'notification_settings.tested': { succeeded: 'integer?', failed: 'integer?' },
+} as const satisfies Record<string, Record<string, Typed>>
+export type AuditKind = keyof typeof auditFields
+export const auditKinds = Object.keys(auditFields) as [AuditKind, ...AuditKind[]]
+
+type TypeOf<T> = T extends keyof Types ? Types[T] : never
+type Optional<F> = {
+  [K in keyof F as F[K] extends `${string}?` ? K : never]?: F[K] extends `${infer T}?` ? TypeOf<T> : never
+}
+type Required<F> = { [K in keyof F as F[K] extends `${string}?` ? never : K]: TypeOf<F[K]> }
+export type AuditFields = { [K in AuditKind]: Required<(typeof auditFields)[K]> & Optional<(typeof auditFields)[K]> }
+
+/** Each field that any kind has: its type, and the kinds that have it. */
+export const auditFieldTypes = (): Map<string, { type: keyof Types; kinds: AuditKind[] }> => {
+  const all = new Map<string, { type: keyof Types; kinds: AuditKind[] }>()
+  for (const kind of auditKinds)
+    for (const [name, typed] of Object.entries(auditFields[kind] as Record<string, Typed>)) {
+      const field = all.get(name) ?? { type: typed.replace('?', '') as keyof Types, kinds: [] }
+      field.kinds.push(kind)
+      all.set(name, field)
+    }
+  return all
+}

@@ -1,0 +1,63 @@
+import type { Static, TSchema } from 'typebox'
+import type { Contract, Operation } from './index.ts'
+import { exampleId } from './schema.ts'
+
+type WithBody = { [K in Operation]: Contract[K] extends { body: TSchema } ? K : never }[Operation]
+type BodyOf<E> = E extends { body: infer S extends TSchema } ? Static<S> : never
+
+const user_id = exampleId('user')
+const device_id = exampleId('device')
+const at = '2026-01-31T09:30:00.000Z'
+const policy = {
+  schema: 'holdfast.policy/1',
+  rules: [{ id: 'ssh', action: 'allow', from: { tags: ['laptop'] }, to: ['10.1.0.0/16'], ports: ['tcp/22'] }],
+}
+
+/** A valid body of every endpoint that takes one: what its description shows, and what tests send with ids that exist. */
+export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
+  login: { username: 'jane', password: 'correct horse battery staple' },
+  stepUp: { code: '123456' },
+  endAdminSession: { reason: 'left on a shared computer' },
+  createApiKey: { name: 'ci', role: 'viewer' },
+  revokeApiKey: { reason: 'no longer used' },
+  changeUser: { operation: 'create', user: { username: 'jane' } },
+  suspendUser: { user_id, reason: 'on leave' },
+  reactivateUser: { user_id },
+  unlockUser: { user_id },
+  changePassword: { user_id, generate: true },
+  enrollTotp: { user_id },
+  verifyTotp: { user_id, code: '123456' },
+  disableTotp: { user_id, reason: 'lost the phone' },
+  grantRole: { user_id, role: 'viewer' },
+  revokeRole: { user_id, role: 'viewer' },
+  changeGroup: { operation: 'create', group: { name: 'engineering' } },
+  updateSecuritySettings: { sessions: { idle_seconds: 1234 } },
+  generateToken: { name: 'laptops of engineering', max_uses: 10 },
+  revokeToken: { reason: 'was posted in a chat' },
+  enroll: { device: { name: "Jane's laptop", platform: 'linux' } },
+  renewCredential: { os_version: '24.04' },
+  changeDevice: { operation: 'suspend', device_id, reason: 'lost' },
+  changeDevices: { operation: 'suspend', device_ids: [device_id], reason: 'lost' },
+  reportPosture: { facts: { 'os.version': '24.04', 'disk.encrypted': true } },
+  publishPolicy: { channel: 'stable', policy, note: 'SSH for laptops' },
+  validatePolicy: { policy },
+  simulatePolicy: { policy, questions: [{ device_id, target: '10.1.2.3:tcp/22' }] },
+  explainPolicy: { device_id, target: '10.1.2.3:tcp/22' },
+  createGatewayPool: { name: 'frankfurt', region: { code: 'eu' } },
+  updateGatewayPool: { name: 'frankfurt-1' },
+  createGateway: { name: 'fra-1', endpoints: [{ host: 'fra-1.example.com', port: 51820, proto: 'udp' }] },
+  updateGateway: { name: 'fra-2', weight: 50 },
+  drainGateway: { draining: true, reason: 'maintenance' },
+  heartbeat: { boot_id: 'boot-1', active_sessions: 12 },
+  metering: {
+    report_id: 'report-1',
+    boot_id: 'boot-1',
+    sequence: 1,
+    interval_start: at,
+    interval_end: at,
+    samples: [{ session_id: exampleId('vpn_session'), device_id, state: 'active', rx_bytes: 1024, tx_bytes: 2048 }],
+  },
+  telemetry: { events: [{ event_id: 'event-1', kind: 'connected', at }] },
+  terminateSessions: { operation: 'terminate', session_ids: [exampleId('vpn_session')], reason: 'maintenance' },
+  updateNotificationSettings: { email: { recipients: ['security@example.com'] } },
+}

@@ -1,0 +1,124 @@
+import type { TSchema } from 'typebox'
+import type { errorStatus } from './vocabulary.ts'
+
+export type Json = Record<string, unknown>
+
+const error = { $ref: '#/components/schemas/Error' }
+const ref = (kind: string, name: string): Json => ({ $ref: `#/components/${kind}/${name}` })
+const header = (description: string, schema: Json, example: unknown): Json => ({ description, schema, example })
+const text = { type: 'string' }
+const requestId = '01a1ffc2-96a0-7c3e-8a4e-0d9f3c5b7e21'
+
+const headers: Record<string, Json> = {
+  'X-Request-Id': header('Finds the audit event: `GET /v1/audit/events?request_id=`', text, requestId),
+  ETag: header('Names this content; give it back in If-None-Match or If-Match', text, '"7"'),
+  'Retry-After': header('Seconds to wait', { type: 'integer', minimum: 0 }, 2),
+  'Preference-Applied': header('For how long the answer could have been held', text, 'wait=55'),
+  'WWW-Authenticate': header('How to authenticate', text, 'DPoP algs="ES256 Ed25519", Bearer'),
+  'Set-Cookie': header("The session's cookie", text, '__Host-holdfast_session=…; Path=/; Secure; HttpOnly'),
+  Location: header('Where the browser goes next', text, '/admin'),
+  'Idempotency-Replayed': header('The first answer to this Idempotency-Key, again', text, 'true'),
+}
+
+const inHeader = (name: string, description: string, schema: Json = text): Json => ({
+  name,
+  in: 'header',
+  required: false,
+  description,
+  schema,
+})
+const inQuery = (name: string, description: string): Json => ({ ...inHeader(name, description), in: 'query' })
+const parameters: Record<string, Json> = {
+  DPoP: inHeader('DPoP', 'Proof of the device key for this request (RFC 9449)'),
+  'DPoP-New-Key': inHeader('DPoP-New-Key', 'Proof of the new device key'),
+  'If-None-Match': inHeader('If-None-Match', 'Tags that are known: 304 where one of them is current'),
+  'If-Match': inHeader('If-Match', 'The tag that is to be changed: 422 where it is no longer current'),
+  Prefer: inHeader('Prefer', '`wait=N`: hold the answer up to N seconds (at most 300) until there is something new'),
+  'Idempotency-Key': inHeader('Idempotency-Key', 'Within 24 hours the same key gets the first answer again', {
+    type: 'string',
+    pattern: '^[\\x21-\\x7e]{1,128}$',
+  }),
+  tenant_id: inQuery(
+    'tenant_id',
+    'For platform roles and the deployment-wide gateway secret: the tenant that is meant',
+  ),
+  gateway_id: inQuery('gateway_id', 'For the deployment-wide gateway secret: the gateway it speaks for'),
+}
+
+const refusal = (description: string, more: readonly string[] = []): Json => ({
+  description,
+  headers: Object.fromEntries(['X-Request-Id', ...more].map((name) => [name, ref('headers', name)])),
+  content: { 'application/json': { schema: error } },
+})
+const refusals: Record<number, [name: string, response: Json]> = {
+  400: ['BadRequest', refusal('The request can not be read')],
+  401: ['Unauthorized', refusal('Missing or invalid credentials', ['WWW-Authenticate'])],
+  403: ['Forbidden', refusal('A valid credential that may not do this')],
+  404: ['NotFound', refusal('No such thing, or one of another tenant')],
+  409: ['EntitlementExceeded', refusal('A limit of the plan or of a token is reached')],
+  422: ['ValidationError', refusal('Breaks the schema or a rule; `errors` names the fields')],
+  429: ['RateLimited', refusal('Too many requests', ['Retry-After'])],
+  500: ['InternalError', refusal('Our fault, or the database is away; then with Retry-After', ['Retry-After'])],
+  503: ['NotReady', refusal('The database does not answer, or the process starts or stops', ['Retry-After'])],
+}
+export type RefusalStatus = (typeof errorStatus)[keyof typeof errorStatus] | 503
+
+/**
+ * Gathers what operations share: whatever schema has a title, and the headers, parameters and answers that are used.
+ * `definitions` say in full what a schema of their title only names.
+ */
+export function createComponents(definitions: Readonly<Record<string, TSchema>>) {
+  const defined: Record<string, Json> = {}
+  const schemas: Record<string, Json> = {}
+  const used = {
+    headers: new Map<string, Json>(),
+    parameters: new Map<string, Json>(),
+    responses: new Map<string, Json>(),
+  }
+
+  function inner(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map(inner)
+    if (typeof value !== 'object' || value === null) return value
+    if ('title' in value && typeof value.title === 'string') return named(value.title, value)
+    return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, inner(v)]))
+  }
+  function named(title: string, schema: object): Json {
+    if (title in defined) return ref('schemas', title)
+    const { title: _, ...rest } = schema as Json
+    const content = inner(rest) as Json
+    const before = schemas[title]
+    if (before && JSON.stringify(before) !== JSON.stringify(content))
+      throw new Error(`two schemas have the title ${title}`)
+    schemas[title] = content
+    return ref('schemas', title)
+  }
+  const sorted = (all: Map<string, Json>) => Object.fromEntries([...all].sort(([a], [b]) => (a < b ? -1 : 1)))
+
+  const parameter = (name: string): Json => {
+    used.parameters.set(name, parameters[name]!)
+    return ref('parameters', name)
+  }
+  const headersOf = (names: readonly string[]): Json => {
+    for (const name of names) used.headers.set(name, headers[name]!)
+    return Object.fromEntries(names.map((name) => [name, ref('headers', name)]))
+  }
+  for (const [title, schema] of Object.entries(definitions)) defined[title] = inner(schema) as Json
+  return {
+    schema: (schema: TSchema): unknown => inner(schema),
+    parameter,
+    headers: headersOf,
+    refusal: (status: RefusalStatus): Json => {
+      const [name, response] = refusals[status]!
+      headersOf(Object.keys(response.headers as Json))
+      used.responses.set(name, response)
+      return ref('responses', name)
+    },
+    all: (): Json => ({
+      schemas: sorted(new Map(Object.entries({ ...schemas, ...defined }))),
+      headers: sorted(used.headers),
+      parameters: sorted(used.parameters),
+      responses: sorted(used.responses),
+    }),
+  }
+}
+export type Components = ReturnType<typeof createComponents>

@@ -1,0 +1,118 @@
+import type { TSchema } from 'typebox'
+import { type Endpoint, scopeParameters, successStatuses } from './endpoint.ts'
+import { examples } from './examples.ts'
+import type { Components, Json, RefusalStatus } from './openapi-components.ts'
+import { aOrAn, errorStatus } from './vocabulary.ts'
+
+type ObjectSchema = { properties?: Record<string, TSchema>; required?: string[] }
+
+/** Describes one endpoint, from nothing but its contract. */
+export const createOperations =
+  (components: Components) =>
+  (operationId: string, e: Endpoint, tag: string): Json => ({
+    operationId,
+    tags: [tag],
+    summary: e.summary,
+    description: describe(e),
+    'x-access': e.access,
+    ...(e.operations && { 'x-operations': e.operations }),
+    ...(e.audit && { 'x-audit': e.audit }),
+    ...(e.stepUp && { 'x-step-up': e.stepUp }),
+    security: e.access.by === 'anyone' ? [] : e.access.by.map((kind) => ({ [kind]: [] })),
+    parameters: [
+      ...parameters(components, e.params, 'path'),
+      ...parameters(components, e.query, 'query'),
+      ...scopeParameters(e).map(components.parameter),
+      ...requestHeaders(e).map(components.parameter),
+    ],
+    ...(e.body && { requestBody: requestBody(components, operationId, e) }),
+    responses: responses(components, e),
+  })
+
+function describe(e: Endpoint): string {
+  const { access, operations, stepUp } = e
+  const lines: string[] = []
+  if (access.by === 'anyone') lines.push('No credential is asked for.')
+  else if (operations)
+    lines.push(
+      ...Object.entries(operations).map(([name, o]) => `\`${name}\` needs the permission \`${o.permission}\`.`),
+    )
+  else if (access.permission !== 'own') lines.push(`Needs the permission \`${access.permission}\`.`)
+  else lines.push(`For ${access.by.map((kind) => aOrAn(kind.replaceAll('_', ' '))).join(' or ')}.`)
+  if (stepUp) {
+    const which = Object.entries(stepUp).map(([field, value]) => `\`${field}: ${value}\``)
+    lines.push(`Where the tenant asks for step-up, ${which.join(', ') || 'it'} needs a fresh one-time code.`)
+  }
+  if (e.audit) lines.push(`On record as \`${e.audit}\`${e.records ? ' when refused' : ''}.`)
+  return lines.join(' ')
+}
+
+function requestHeaders(e: Endpoint): string[] {
+  const { by } = e.access
+  const proves = by !== 'anyone' && (by.includes('device') || by.includes('enrollment_token'))
+  return [
+    ...(proves ? ['DPoP'] : []),
+    ...(e.headers ?? []),
+    ...(e.etag ? ['If-None-Match'] : []),
+    ...(e.ifMatch ? ['If-Match'] : []),
+    ...(e.waits ? ['Prefer'] : []),
+    ...(e.method === 'POST' && by !== 'anyone' ? ['Idempotency-Key'] : []),
+  ]
+}
+
+function requestBody(components: Components, operationId: string, e: Endpoint): Json {
+  const schema = components.schema(e.body!)
+  const example = (examples as Record<string, unknown>)[operationId]
+  const { required = [] } = e.body as ObjectSchema
+  return {
+    required: required.length > 0,
+    content: {
+      'application/json': { schema, ...(example !== undefined && { example }) },
+      ...(e.form && { 'application/x-www-form-urlencoded': { schema } }),
+    },
+  }
+}
+
+function responses(components: Components, e: Endpoint): Json {
+  const cookie = e.setsCookie ? ['Set-Cookie'] : []
+  const tag = e.etag ? ['ETag'] : []
+  const always = ['X-Request-Id', ...cookie, ...tag]
+  const success = {
+    description: 'Success',
+    headers: components.headers([
+      ...always,
+      ...(e.waits ? ['Preference-Applied'] : []),
+      ...(e.method === 'POST' && e.access.by !== 'anyone' ? ['Idempotency-Replayed'] : []),
+    ]),
+    content: { 'application/json': { schema: components.schema(e.response) } },
+  }
+  return {
+    ...Object.fromEntries(successStatuses(e).map((status) => [status, success])),
+    ...(e.form && {
+      303: { description: 'After a form: onward', headers: components.headers([...always, 'Location']) },
+    }),
+    ...(e.etag && { 304: { description: 'What If-None-Match names is current', headers: components.headers(always) } }),
+    ...Object.fromEntries(refusalStatuses(e).map((status) => [status, components.refusal(status)])),
+  }
+}
+
+/** Every refusal that can happen: what the endpoint says itself, and what the pipe does for its like. */
+function refusalStatuses(e: Endpoint): RefusalStatus[] {
+  const statuses = new Set<RefusalStatus>([400, 500, ...(e.errors ?? []).map((code) => errorStatus[code])])
+  const guarded = e.access.by !== 'anyone'
+  if (guarded) for (const status of [401, 403, 429] as const) statuses.add(status)
+  if (e.method !== 'GET') statuses.add(422)
+  if (e.params || scopeParameters(e).length > 0) statuses.add(404)
+  if (e.unavailable) statuses.add(503)
+  return [...statuses].sort((a, b) => a - b)
+}
+
+function parameters(components: Components, schema: TSchema | undefined, where: 'path' | 'query'): Json[] {
+  const { properties = {}, required = [] } = (schema ?? {}) as ObjectSchema
+  return Object.entries(properties).map(([name, s]) => ({
+    name,
+    in: where,
+    required: required.includes(name),
+    schema: components.schema(s),
+  }))
+}
