@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Value } from 'typebox/value'
+import { examples } from './examples.ts'
 import { operations } from './index.ts'
 
 test('an endpoint whose permission depends on the operation has a rule for each, and no other', () => {
@@ -12,6 +14,16 @@ test('an endpoint whose permission depends on the operation has a rule for each,
     if (byOperation !== ruled.length > 0) wrong.push(`${name}: by_operation and operations go together`)
     if (ruled.length > 0 && ruled.join() !== named.join())
       wrong.push(`${name}: rules for ${ruled}, body takes ${named}`)
+  }
+  assert.deepEqual(wrong, [])
+})
+
+test('every body has an example, and it is valid', () => {
+  const wrong: string[] = []
+  for (const [name, e] of operations) {
+    if (!e.body) continue
+    const example = (examples as Record<string, unknown>)[name]
+    if (!Value.Check(e.body, example)) wrong.push(`${name}: ${JSON.stringify(Value.Errors(e.body, example))}`)
   }
   assert.deepEqual(wrong, [])
 })

@@ -34,7 +34,7 @@ def schemas_of(node, path=""):
                 yield f"{path}/{name}", member
             elif name == "schemas":
                 yield from ((f"{path}/{name}/{key}", schema) for key, schema in member.items())
-            else:
+            elif name != "example":
                 yield from schemas_of(member, f"{path}/{name}")
 
 
@@ -62,7 +62,10 @@ resolver = RefResolver.from_schema(document)
 
 def validator_of(method, path, status):
     answers = document["paths"][path][method]["responses"]
-    schema = answers[str(status)]["content"]["application/json"]["schema"]
+    answer = answers[str(status)]
+    if "$ref" in answer:
+        _, answer = resolver.resolve(answer["$ref"])
+    schema = answer["content"]["application/json"]["schema"]
     return Draft202012Validator(schema, resolver=resolver, format_checker=formats)
 
 
