@@ -1,4 +1,4 @@
-// node scripts/run.mjs <file> [args…]: runs the file on the pinned Node, whichever Node started this.
+// node scripts/run.mjs [options of Node] <file> [args…]: runs the file on the pinned Node, whichever Node started this.
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { constants } from 'node:os'
@@ -8,12 +8,13 @@ import { isEnough, NEEDED } from './node-version.mjs'
 
 const scripts = dirname(fileURLToPath(import.meta.url))
 const modules = join(dirname(scripts), 'node_modules')
-const [file, ...args] = process.argv.slice(2)
-if (!file) stop('Usage: node scripts/run.mjs <file> [args…]')
+const given = process.argv.slice(2)
+const at = given.findIndex((argument) => !argument.startsWith('--'))
+if (at < 0) stop('Usage: node scripts/run.mjs [options of Node] <file> [args…]')
 
 const node = findNode()
 const lifeline = pathToFileURL(join(scripts, 'lifeline.mjs')).href
-const command = ['--disable-warning=ExperimentalWarning', `--import=${lifeline}`, file, ...args]
+const command = ['--disable-warning=ExperimentalWarning', `--import=${lifeline}`, ...given]
 // `npm start &` in a shell that is left goes on, because npm does; started without npm, we end with nobody else.
 const underNpm = process.env.npm_lifecycle_event !== undefined
 

@@ -38,16 +38,17 @@ export function createReplica(wanted: Wanted) {
     const preload = (path: string) => `--import=${pathToFileURL(join(root, path)).href}`
     const { DATABASE_URL: _, HOLDFAST_PUBLIC_URL: __, ...environment } = process.env
     isAsked = false
-    const flags = ['--disable-warning=ExperimentalWarning', preload('packages/bench/src/deployment/clock.ts')]
     const started = spawn(
       process.execPath,
-      [...flags, preload('scripts/lifeline.mjs'), join(root, 'packages/server/src/main.ts')],
+      ['--disable-warning=ExperimentalWarning', join(root, 'scripts/start.mjs')],
       {
         cwd: dataDir,
         stdio: ['ignore', output.fd, output.fd],
         env: {
           ...environment,
-          HOLDFAST_PARENT_PID: String(process.pid),
+          // As if npm had started it: it ends with us.
+          npm_lifecycle_event: 'start',
+          NODE_OPTIONS: preload('packages/bench/src/deployment/clock.ts'),
           HOLDFAST_BENCH_CLOCK: clockFile,
           HOLDFAST_DATA_DIR: dataDir,
           HOLDFAST_HOST: '127.0.0.1',

@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { fileURLToPath } from 'node:url'
 import { type Client, createAdmin, signIn } from '@holdfast/sdk'
 import pg from 'pg'
 import { measuredCore, moveToCore } from './cores.ts'
@@ -39,17 +39,23 @@ export async function startServer({ profileTo }: { profileTo?: string | undefine
   /** Settles when `/readyz` says so: the seconds that took since the process was started. */
   async function start(): Promise<number> {
     const output = await open(logFile, 'a', 0o600)
-    const lifeline = pathToFileURL(join(root, 'scripts/lifeline.mjs')).href
     const { DATABASE_URL: _, HOLDFAST_PUBLIC_URL: __, ...environment } = process.env
     const started = performance.now()
-    const flags = ['--disable-warning=ExperimentalWarning', `--import=${lifeline}`]
-    if (profileTo) flags.push('--cpu-prof', `--cpu-prof-dir=${profileTo}`)
-    child = spawn(process.execPath, [...flags, join(root, 'packages/server/src/main.ts')], {
+    // With a profile, the sources: their names and lines are what somebody wants to read.
+    const profile = profileTo && [
+      '--cpu-prof',
+      `--cpu-prof-dir=${profileTo}`,
+      join(root, 'packages/server/src/main.ts'),
+    ]
+    const command = profile ? ['run.mjs', ...profile] : ['start.mjs']
+    const [script = '', ...args] = command
+    child = spawn(process.execPath, [join(root, 'scripts', script), ...args], {
       cwd: dataDir,
       stdio: ['ignore', output.fd, output.fd],
       env: {
         ...environment,
-        HOLDFAST_PARENT_PID: String(process.pid),
+        // As if npm had started it: it ends with us.
+        npm_lifecycle_event: 'start',
         HOLDFAST_DATA_DIR: dataDir,
         HOLDFAST_HOST: '127.0.0.1',
         HOLDFAST_PORT: String(port),
