@@ -7,12 +7,17 @@ import { permissions, roleNames } from './vocabulary.ts'
 const Username = Type.String({ minLength: 1, maxLength: 128, pattern: '^[^\\s/\\u0000-\\u001f]+$' })
 const Email = Type.String({ minLength: 3, maxLength: 254, pattern: '^[^@\\s]+@[^@\\s]+$' })
 
+const Kind = OneOf(['person', 'service'], {
+  description: 'A service account has no password and no sign-in: it holds roles, and may own API keys',
+})
+
 const Mfa = Closed({ enabled: Type.Boolean(), enrolled_at: Nullable(Time) })
 
 export const User = Closed(
   {
     user_id: Id('user'),
     tenant_id: Id('tenant'),
+    kind: Kind,
     username: Name,
     email: Nullable(Type.String()),
     display_name: Type.String(),
@@ -38,6 +43,7 @@ export const listUsers = endpoint({
   query: ListQuery(
     {
       q: Prefix,
+      kind: Type.Optional(Kind),
       status: Type.Optional(OneOf(['active', 'suspended'])),
       source: Type.Optional(OneOf(['local', 'directory', 'sso'])),
       role: Type.Optional(OneOf(roleNames)),
@@ -77,6 +83,7 @@ export const changeUser = endpoint({
     user_id: Type.Optional(Id('user')),
     user: Type.Optional(
       Closed({
+        kind: Type.Optional(Kind),
         username: Type.Optional(Username),
         email: Type.Optional(Nullable(Email)),
         display_name: Type.Optional(Type.String({ maxLength: 256 })),

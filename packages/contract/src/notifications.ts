@@ -90,7 +90,12 @@ export const NotificationSettings = Closed(
       ...Email.properties,
       available: Type.Boolean({ description: 'Whether this deployment has a mail server' }),
     }),
-    webhook: Closed({ ...Webhook.properties, secret_set: Type.Boolean() }),
+    webhook: Closed({
+      enabled: Type.Boolean(),
+      origin: Nullable(Type.String({ description: 'Where it goes; the rest of its URL is as good as a secret' })),
+      kinds: Kinds,
+      secret_set: Type.Boolean(),
+    }),
   },
   { title: 'NotificationSettings' },
 )

@@ -143,7 +143,7 @@ export function createApp({ config, secrets, databaseUrl, log, now: given }: App
     admit,
     idempotency: createIdempotency({ db, kek }),
     requireStepUp: identity.requireStepUp,
-    recordRefusal: (actor, kind, error) => audit.refused(actor, kind, error.code, error.message),
+    recordRefusal: (actor, operation, error) => audit.refused(actor, operation, error.code, error.message),
     log,
     ...(config.tls && { https: { cert: readFileSync(config.tls.certFile), key: readFileSync(config.tls.keyFile) } }),
   })

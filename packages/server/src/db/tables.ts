@@ -24,6 +24,7 @@ export type Tables = {
   users: {
     tenant_id: string
     user_id: string
+    kind: Default<'person' | 'service'>
     username: string
     email: string | null
     display_name: Default<string>
@@ -56,6 +57,15 @@ export type Tables = {
     last_step: Default<number>
   }
   recovery_codes: { tenant_id: string; user_id: string; code_digest: Buffer; used_at: Date | null }
+  deleted_groups: {
+    tenant_id: string
+    group_id: string
+    name: string
+    description: string
+    source: 'local' | 'directory'
+    created_at: Date
+    deleted_at: Date
+  }
   groups: {
     tenant_id: string
     group_id: string

@@ -71,7 +71,8 @@ export type HttpDeps = {
   idempotency: Idempotency
   /** Refuses a session that has shown no one-time code lately, where the tenant asks for one. */
   requireStepUp: (actor: Actor) => Promise<void>
-  recordRefusal: (actor: Actor, kind: NonNullable<Endpoint['audit']>, error: AppError) => Promise<void>
+  /** Puts a refused write on record. */
+  recordRefusal: (actor: Actor, operation: Operation, error: AppError) => Promise<void>
   log: Pick<Log, 'error'>
   /** Answers a request in front of the router; false when it is not one of its own. */
   warm: (request: IncomingMessage, response: ServerResponse) => boolean
@@ -208,8 +209,7 @@ function runEndpoint(deps: HttpDeps, name: Operation, endpoint: Endpoint) {
       const silent = error.code === 'unauthorized' || error.code === 'rate_limited'
       try {
         await admission?.recorded
-        if (admission?.actor && endpoint.audit && !silent)
-          await deps.recordRefusal(admission.actor, endpoint.audit, error)
+        if (admission?.actor && endpoint.audit && !silent) await deps.recordRefusal(admission.actor, name, error)
       } catch (e) {
         return sendError(deps.log, error.code === 'internal_error' ? error : e, request, reply)
       }

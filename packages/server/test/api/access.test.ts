@@ -85,7 +85,7 @@ test('nobody mints or revokes beyond what they hold', async (t) => {
     roleNames.filter((r) => r !== 'platform_admin'),
   )
   assert.deepEqual(await minting('security_admin'), [])
-  const refused = (await eventsOf(kit, 'api_key.created')).filter((e) => e.outcome === 'refused')
+  const refused = (await eventsOf(kit, 'request.refused')).filter((e) => e.operation === 'createApiKey')
   assert.equal(refused.length, 1 + roleNames.length)
 
   const { api_key } = await kit.admin.createApiKey({ body: { name: 'root', role: 'platform_admin' } })
@@ -152,7 +152,7 @@ test('a key that a key makes ends with it at the latest, and works from nowhere 
     assert.equal(got.status, 403, JSON.stringify(more))
     assert.match(got.json.detail, why)
   }
-  const refused = (await eventsOf(kit, 'api_key.created')).filter((e) => e.outcome === 'refused')
+  const refused = (await eventsOf(kit, 'request.refused')).filter((e) => e.operation === 'createApiKey')
   assert.equal(refused.length, beyond.length)
 
   clock.advance(7201)

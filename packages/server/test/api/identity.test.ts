@@ -433,7 +433,7 @@ test('nobody touches a user who may do more', async (t) => {
     await assert.rejects(tenantAdmin.changeUser({ body: { operation, user_id } }), refusedWith(403))
   const rename = { operation: 'update', user_id, user: { username: 'mine' } } as const
   await assert.rejects(tenantAdmin.changeUser({ body: rename }), refusedWith(403))
-  const refused = (await eventsOf(kit, 'user.changed')).filter((e) => e.outcome === 'refused')
+  const refused = (await eventsOf(kit, 'request.refused')).filter((e) => e.operation === 'changeUser')
   assert.equal(refused.length, 3)
 })
 

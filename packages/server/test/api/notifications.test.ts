@@ -317,6 +317,7 @@ test('the signing secret is shown when it is made and nowhere else', async (t) =
   const first = await enableWebhook(kit, receiver.url)
   const untouched = await kit.admin.updateNotificationSettings({ body: { webhook: { kinds: ['gateway.down'] } } })
   assert.equal(untouched.webhook_secret, null)
+  assert.equal(untouched.settings.webhook.origin, new URL(receiver.url).origin)
   const rotated = await kit.admin.updateNotificationSettings({ body: { webhook: { rotate_secret: true, kinds: [] } } })
   const second = rotated.webhook_secret!
   assert.notEqual(first, second)
@@ -364,7 +365,7 @@ test('settings that can not work are refused with the field', async (t) => {
   await assert.rejects(put({ email: { kinds: ['nonsense' as 'expiring'] } }), refusedWith(422, /kinds/))
   assert.deepEqual(await kit.admin.getNotificationSettings(), {
     email: { enabled: false, recipients: [], kinds: [], min_severity: 'info', available: false },
-    webhook: { enabled: false, url: null, kinds: [], secret_set: false },
+    webhook: { enabled: false, origin: null, kinds: [], secret_set: false },
   })
 })
 

@@ -336,7 +336,7 @@ test('where step-up is on, changes that weigh much need a code not older than fi
     assert.match(got.json.detail, /not older than 5 minutes: send one to POST \/v1\/admin\/auth\/step-up/)
   }
   for (const got of await sendAll(free)) assert.ok(got.status < 300 || got.status === 422, got.text)
-  const refused = (await eventsOf(kit, 'role.granted')).filter((e) => e.outcome === 'refused')
+  const refused = (await eventsOf(kit, 'request.refused')).filter((e) => e.operation === 'grantRole')
   assert.ok(refused.length >= 1)
 
   const before = { cookie: person.cookie(), session: (await person.get('/v1/admin/me')).json.session }

@@ -64,12 +64,12 @@ export function createRecorder({ db, now }: { db: Database; now: () => Date }) {
     note: <K extends AuditKind>(source: Source, kind: K, fields: AuditFields[K], more: More = {}) =>
       join(row(source, kind, fields, more)),
     /** For the pipe: a write that was refused. */
-    refused: (source: Source, kind: AuditKind, code: string, detail: string) =>
+    refused: (source: Source, operation: string, code: string, detail: string) =>
       join(
         row(
           source,
-          kind,
-          {},
+          'request.refused',
+          { operation },
           {
             outcome: code === 'internal_error' ? 'failed' : 'refused',
             details: { error: code, detail: storable(detail, longest) },

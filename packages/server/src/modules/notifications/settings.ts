@@ -36,9 +36,9 @@ export function createChannelSettings({
   outbound: Pick<Outbound, 'refusalOf'>
   mailAvailable: boolean
 }) {
-  const view = ({ email, webhook, secretJwe }: Stored): NotificationSettings => ({
+  const view = ({ email, webhook: { url, enabled, kinds }, secretJwe }: Stored): NotificationSettings => ({
     email: { ...email, available: mailAvailable },
-    webhook: { ...webhook, secret_set: secretJwe !== null },
+    webhook: { enabled, kinds, origin: originOf(url), secret_set: secretJwe !== null },
   })
 
   function check({ email, webhook }: Stored, named: Named): void {
@@ -104,16 +104,17 @@ const withDefaults = (row: queries.StoredSettings | undefined): Stored => ({
   secretJwe: row?.webhook_secret_jwe ?? null,
 })
 
-/** The path of a webhook's URL is often what lets a caller in: the audit trail gets its origin only. */
+/** The path of a webhook's URL is often what lets a caller in: nobody is shown more than its origin. */
+const originOf = (url: string | null): string | null => url && new URL(url).origin
+
 function differences(before: Stored, after: Stored): Changed {
-  const origin = (url: string | null) => url && new URL(url).origin
   const found: Record<string, readonly [unknown, unknown]> = {}
   for (const channel of ['email', 'webhook'] as const) {
     const was: Record<string, unknown> = before[channel]
     for (const [field, value] of Object.entries<unknown>(after[channel]))
       if (JSON.stringify(was[field]) !== JSON.stringify(value)) found[`${channel}.${field}`] = [was[field], value]
   }
-  if (found['webhook.url']) found['webhook.url'] = [origin(before.webhook.url), origin(after.webhook.url)]
+  if (found['webhook.url']) found['webhook.url'] = [originOf(before.webhook.url), originOf(after.webhook.url)]
   if (before.secretJwe !== after.secretJwe) found['webhook.secret'] = [before.secretJwe && 'set', 'set anew']
   return found
 }

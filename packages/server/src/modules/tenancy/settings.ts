@@ -1,6 +1,7 @@
 import { defaultSecuritySettings, type SecuritySettings } from '@holdfast/contract/settings'
 import type { Database } from '../../db/database.ts'
-import type { Source } from '../../kernel/actor.ts'
+import type { Actor } from '../../kernel/actor.ts'
+import { failField } from '../../kernel/app-error.ts'
 import { type Changes, everything } from '../../memory/changes.ts'
 import { held, type Memory } from '../../memory/held.ts'
 import type { Audit } from '../audit/index.ts'
@@ -30,17 +31,28 @@ export function createSettings({ db, audit, changes, feed, now }: SettingsDeps) 
     read: known.get,
 
     /** Changes the fields that are named. Naming the values that hold already changes and records nothing. */
-    update: (actor: Source, named: Sections): Promise<SecuritySettings> =>
+    update: (actor: Actor, named: Sections): Promise<SecuritySettings> =>
       db.inTenant(actor.tenantId, async (tx) => {
         const stored = await lockSettings(tx, actor.tenantId)
         const before = mergeSections(defaultSecuritySettings, stored)
         const after = mergeSections(before, named)
         const changed = differences(before, after)
         if (Object.keys(changed).length === 0) return before
+        check(actor, before, after)
         await writeSettings(tx, actor.tenantId, mergeSections(stored, named), now())
         await audit.record(tx, actor, 'security_settings.updated', {}, { changes: changed })
         await changes.record(tx, actor.tenantId, [{ kind: 'settings', subject: everything }])
         return after
       }),
   }
+}
+
+/** What no field says alone. */
+function check({ principal }: Actor, before: SecuritySettings, after: SecuritySettings): void {
+  const { idle_seconds, absolute_seconds } = after.sessions
+  if (idle_seconds > absolute_seconds)
+    failField('sessions.idle_seconds', `must not be longer than absolute_seconds, which is ${absolute_seconds}`)
+  const turnsOn = after.mfa.step_up && !before.mfa.step_up
+  if (turnsOn && principal.kind === 'session' && !principal.mfa)
+    failField('mfa.step_up', 'would bind you too, and your account has no authenticator app: enroll one first')
 }

@@ -10,7 +10,7 @@ export const lockTenant = (tx: Tx, tenant: TenantId) =>
     .forNoKeyUpdate()
     .executeTakeFirstOrThrow()
 
-/** Who could act in one of these roles now. */
+/** The people who could sign in with one of these roles now. */
 export const selectHolders = (tx: Tx, tenant: TenantId, roles: readonly string[]) =>
   tx
     .selectFrom('users')
@@ -20,6 +20,7 @@ export const selectHolders = (tx: Tx, tenant: TenantId, roles: readonly string[]
     .select(['users.user_id', 'user_roles.role'])
     .where('users.tenant_id', '=', tenant)
     .where('user_roles.role', 'in', roles)
+    .where('users.kind', '=', 'person')
     .where('users.status', '=', 'active')
     .where('users.deleted_at', 'is', null)
     .execute()

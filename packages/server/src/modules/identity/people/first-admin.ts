@@ -38,6 +38,7 @@ export function createFirstAdmins(deps: {
       const row = {
         tenant_id: tenant,
         user_id: id,
+        kind: 'person' as const,
         username,
         email: user.email ?? null,
         display_name: user.displayName ?? '',

@@ -45,16 +45,30 @@ export const updateGroup = (
   fields: { name?: string; description?: string; updated_at: Date },
 ) => tx.updateTable('groups').set(fields).where('tenant_id', '=', tenant).where('group_id', '=', id).execute()
 
-/** True for the one call that removed it; its memberships go with it. */
-export const removeGroup = async (tx: Tx, tenant: TenantId, id: string): Promise<boolean> => {
+/** What was deleted, as it was; nobody is in it any more. */
+export const findDeleted = async (tx: Tx, tenant: TenantId, id: string): Promise<GroupRow | undefined> => {
   const row = await tx
-    .deleteFrom('groups')
+    .selectFrom('deleted_groups')
+    .selectAll()
     .where('tenant_id', '=', tenant)
     .where('group_id', '=', id)
-    .returning('group_id')
     .executeTakeFirst()
-  return row !== undefined
+  return row && { ...row, updated_at: row.deleted_at, member_count: 0 }
 }
+
+export const insertDeleted = (
+  tx: Tx,
+  { tenant_id, group_id, name, description, source, created_at }: GroupRow,
+  at: Date,
+) =>
+  tx
+    .insertInto('deleted_groups')
+    .values({ tenant_id, group_id, name, description, source, created_at, deleted_at: at })
+    .execute()
+
+/** Its memberships go with it. */
+export const removeGroup = (tx: Tx, tenant: TenantId, id: string) =>
+  tx.deleteFrom('groups').where('tenant_id', '=', tenant).where('group_id', '=', id).execute()
 
 export const listMembers = async (tx: Tx, tenant: TenantId, group: string): Promise<string[]> => {
   const rows = await tx

@@ -108,9 +108,11 @@ export function createGroups(deps: {
         fail('validation_error', `the published policy names this group in ${named}; publish a policy without it first`)
       }
       return db.inTenant(tenant, async (tx) => {
-        const group = (await queries.lockGroup(tx, tenant, id)) ?? missing('group')
+        const group = await queries.lockGroup(tx, tenant, id)
+        if (!group) return { changed: false, group: (await queries.findDeleted(tx, tenant, id)) ?? missing('group') }
         const removed = await queries.listMembers(tx, tenant, id)
-        if (!(await queries.removeGroup(tx, tenant, id))) missing('group')
+        await queries.removeGroup(tx, tenant, id)
+        await queries.insertDeleted(tx, group, now())
         await record(tx, actor, group, { operation: 'delete', reason, moved: { added: [], removed }, changes: {} })
         return { changed: true, group }
       })

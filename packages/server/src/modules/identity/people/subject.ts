@@ -36,6 +36,11 @@ export function present<U extends { deleted_at: Date | null }>(user: U | undefin
   return user && !user.deleted_at ? user : missing('user')
 }
 
+/** 422 for an account that nobody signs in with. */
+export function requirePerson(user: { kind: string; username: string }): void {
+  if (user.kind !== 'person') fail('validation_error', `${user.username} is a service account: nobody signs in with it`)
+}
+
 /** Whoever could take away more than they hold could take it over. */
 export function refuseStronger(actor: Actor, user: { roles: readonly string[] }): void {
   const beyond = user.roles.find((role) => isRole(role) && !mayHandle(actor, role))

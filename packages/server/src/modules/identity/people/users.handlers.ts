@@ -19,9 +19,10 @@ export function userHandlers({ db, pager, now, users }: { db: Database; pager: P
   return {
     listUsers: ({ actor, query }) =>
       db.inTenant(actor.tenantId, async (tx) => {
-        const { q, status, source, role, mfa, group_id } = query
+        const { q, kind, status, source, role, mfa, group_id } = query
         const filter = {
           ...(q !== undefined && { prefix: prefixPattern(q) }),
+          ...(kind && { kind }),
           ...(status && { status }),
           ...(source && { source }),
           ...(role && { role }),
@@ -43,15 +44,16 @@ export function userHandlers({ db, pager, now, users }: { db: Database; pager: P
 
     changeUser: async ({ actor, body }) => {
       const { operation, reason } = body
-      const { group_ids, ...named } = body.user ?? {}
+      const { group_ids, kind, ...named } = body.user ?? {}
       const fields = { ...named, ...(group_ids && { groups: decodeIds('group', 'user.group_ids', group_ids) }) }
       if (operation === 'create') {
         if (body.user_id !== undefined) failField('user_id', 'is given by the server when a user is created')
         const username = fields.username ?? failField('user.username', 'is required to create a user')
-        const { changed, user } = await users.create(actor, { ...fields, username }, reason)
+        const { changed, user } = await users.create(actor, { ...fields, kind: kind ?? 'person', username }, reason)
         return { operation, changed, user: view(user) }
       }
       const id = idOf('user', body.user_id ?? failField('user_id', `is required to ${operation} a user`))
+      if (kind !== undefined) failField('user.kind', 'is chosen when a user is created')
       if ((operation === 'update') === (body.user === undefined))
         failField('user', operation === 'update' ? 'is required to update a user' : `has no meaning with ${operation}`)
       const { changed, user } = await (operation === 'update'

@@ -5,6 +5,7 @@ import type { TenantId } from '../../../kernel/actor.ts'
 const columns = [
   'tenant_id',
   'user_id',
+  'kind',
   'username',
   'email',
   'display_name',
@@ -37,6 +38,7 @@ const selectAny = (tx: Tx, tenant: TenantId) =>
     .where('tenant_id', '=', tenant)
 
 export type UserFilter = {
+  kind?: 'person' | 'service'
   prefix?: string | undefined
   status?: 'active' | 'suspended'
   source?: 'local' | 'directory' | 'sso'
@@ -46,6 +48,7 @@ export type UserFilter = {
 }
 export const selectUsers = (tx: Tx, tenant: TenantId, f: UserFilter) => {
   let q = selectAny(tx, tenant).where('deleted_at', 'is', null)
+  if (f.kind) q = q.where('kind', '=', f.kind)
   if (f.status) q = q.where('status', '=', f.status)
   if (f.source) q = q.where('source', '=', f.source)
   if (f.role !== undefined)
@@ -93,6 +96,7 @@ export const lockUser = async (tx: Tx, tenant: TenantId, id: string) => {
 export type NewUser = {
   tenant_id: TenantId
   user_id: string
+  kind: 'person' | 'service'
   username: string
   email: string | null
   display_name: string

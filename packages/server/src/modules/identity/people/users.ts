@@ -17,6 +17,7 @@ import { canonicalUsername } from './username.ts'
 import type { UserRow } from './users.queries.ts'
 import * as queries from './users.queries.ts'
 
+export type UserKind = 'person' | 'service'
 export type UserFields = { username?: string; email?: string | null; display_name?: string; groups?: string[] }
 export type Move = 'suspend' | 'reactivate' | 'unlock' | 'delete'
 /** `terminated` counts the admin and VPN sessions that ended with it. */
@@ -77,17 +78,30 @@ export function createUsers(deps: {
     find: async (tenant: TenantId, id: string): Promise<UserRow> =>
       present(await db.inTenant(tenant, (tx) => queries.findUser(tx, tenant, id))),
 
-    create: (actor: Actor, wanted: UserFields & { username: string }, reason: string | undefined): Promise<Outcome> => {
+    create: (
+      actor: Actor,
+      wanted: UserFields & { kind: UserKind; username: string },
+      reason: string | undefined,
+    ): Promise<Outcome> => {
       const tenant = actor.tenantId
       const id = newUuid()
       const username = usernameOf(wanted.username)
       const email = emailOf(wanted.email) ?? null
-      const { groups = [], display_name = '' } = wanted
+      const { kind, groups = [], display_name = '' } = wanted
       return unlessTaken(() =>
         db.inTenant(tenant, async (tx) => {
           await holdAll(tx, tenant, groups)
           const at = now()
-          const user = { tenant_id: tenant, user_id: id, username, email, display_name, created_at: at, updated_at: at }
+          const user = {
+            tenant_id: tenant,
+            user_id: id,
+            kind,
+            username,
+            email,
+            display_name,
+            created_at: at,
+            updated_at: at,
+          }
           await queries.insertUser(tx, user)
           await addMembers(
             tx,

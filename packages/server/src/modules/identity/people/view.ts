@@ -11,6 +11,7 @@ export const viewFactor = (since: Date | null) => ({
 export const viewUser = (user: UserRow, at: Date) => ({
   user_id: encodeId('user', user.user_id),
   tenant_id: encodeId('tenant', user.tenant_id),
+  kind: user.kind,
   username: user.username,
   email: user.email,
   display_name: user.display_name,

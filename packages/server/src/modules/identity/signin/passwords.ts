@@ -8,7 +8,7 @@ import { day } from '../../../kernel/time.ts'
 import type { Change, Changes } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { IdentityDeps } from '../deps.ts'
-import { present, refuseStronger, type Subject, subjectOf } from '../people/subject.ts'
+import { present, refuseStronger, requirePerson, type Subject, subjectOf } from '../people/subject.ts'
 import { findUser, lockUser, type UserRow } from '../people/users.queries.ts'
 import type { Renewed, Sessions } from '../sessions/sessions.ts'
 import type { OwnPassword } from './own-password.ts'
@@ -38,6 +38,7 @@ export function createPasswords(deps: {
   const check = (actor: Actor, { own }: Subject, found: UserRow | undefined): UserRow => {
     const user = present(found)
     if (!own) refuseStronger(actor, user)
+    requirePerson(user)
     if (user.source !== 'local')
       fail('validation_error', `the password of ${user.username} is kept where the account comes from`)
     return user

@@ -7,7 +7,7 @@ import { minute } from '../../../kernel/time.ts'
 import type { Change, Changes } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { IdentityDeps } from '../deps.ts'
-import { present, refuseStronger, type Subject, subjectOf } from '../people/subject.ts'
+import { present, refuseStronger, requirePerson, type Subject, subjectOf } from '../people/subject.ts'
 import { findUser, lockUser, type UserRow } from '../people/users.queries.ts'
 import type { Renewed, Sessions } from '../sessions/sessions.ts'
 import type { Attempts } from './attempts.ts'
@@ -40,6 +40,7 @@ export function createTotp(deps: TotpDeps) {
   const hold = async (tx: Tx, actor: Actor, { tenant, id, own }: Subject): Promise<UserRow> => {
     const user = present(await lockUser(tx, tenant, id))
     if (!own) refuseStronger(actor, user)
+    requirePerson(user)
     return user
   }
   const targetOf = (user: UserRow) => ({ type: 'user', id: encodeId('user', user.user_id), name: user.username })
