@@ -44,7 +44,6 @@ export const findByDigest = (tx: Tx, tenant: TenantId, digest: Buffer) =>
         where r.tenant_id = ${tenant} and r.user_id = users.user_id order by r.role)`.as('roles'),
     ])
     .where('admin_sessions.tenant_id', '=', tenant)
-    .where('users.tenant_id', '=', tenant)
     .where('admin_sessions.secret_digest', '=', digest)
     .where('admin_sessions.ended_at', 'is', null)
     .where('users.status', '=', 'active')
