@@ -1,6 +1,6 @@
 import { backoffSeconds, jitter, type Random, sleep } from './backoff.ts'
 import type { Device } from './device.ts'
-import { ApiError } from './errors.ts'
+import { ApiError, ConnectionError } from './errors.ts'
 import type { DevicePolicy } from './policy-verifier.ts'
 
 export type PollingOptions = {
@@ -9,63 +9,77 @@ export type PollingOptions = {
   onPolicy: (policy: DevicePolicy | null) => void | Promise<void>
   /** Told of every failure that is survived: `VerificationError`, `ConnectionError`, `ApiError`. */
   onError?: (error: unknown) => void
-  /** Seconds that the server may hold a poll, ± 20 %; 25 unless said. 0 polls as often as the server advises. */
+  /** Seconds that the server may hold a request, ± 20 %; 240 unless said. 0 asks as often as the policy advises. */
   wait?: number
 }
 
-/** The longest hold the interface allows. */
-const longestWait = 55
-/** Polls in a row that may come back at once and unchanged before the server counts as one that does not hold them. */
+/** The longest hold the interface allows, and the shortest that is tried where something on the way cuts longer ones. */
+const longestWait = 300
+const shortestWait = 25
+/** Answers in a row that may come back at once and unchanged before the server counts as one that does not hold them. */
 const patience = 3
+const defaultPollSeconds = 30
 
 /**
- * Polls until aborted, then settles. Renews the credential when due and refreshes the trust set; failures wait longer each time and
- * leave the policy in force until its own end. Rejects when the credential is refused and could not be renewed.
+ * Keeps the policy current until aborted, then settles: one request is held at the server until something changes. Renews
+ * the credential when due and refreshes the trust set. A failure, also one of `onPolicy`, is told and tried again, each
+ * time later; the policy stays in force until its own end. Rejects when the credential is refused and could not be renewed.
  */
 export async function runPolling(
   device: Device,
-  { signal, onPolicy, onError, wait = 25 }: PollingOptions,
+  { signal, onPolicy, onError, wait = 240 }: PollingOptions,
   { now, random }: { now: () => Date; random: Random },
 ): Promise<void> {
   let told: string | null = null
+  /** A policy counts as told once `onPolicy` has settled: what could not be applied is tried again. */
   const tell = async () => {
     const { policy } = device
     const digest = policy?.digest ?? null
     if (digest === told) return
-    told = digest
     await onPolicy(policy)
+    told = digest
   }
   const maintain = createMaintenance(device, { now, random, onError })
   let failures = 0
   let idle = 0
+  let hold = Math.min(wait, longestWait)
   let triedRenewal = false
 
   while (!signal.aborted) {
-    await tell()
-    let pause: number
+    let pause = 0
+    const asked = performance.now()
+    const took = () => (performance.now() - asked) / 1000
     try {
+      await tell()
       await maintain(signal)
-      const asked = performance.now()
-      const held = wait > 0 ? Math.max(1, Math.min(longestWait, Math.round(jitter(wait, random)))) : 0
-      const { changed, pollSeconds } = await device.pollDigest({ wait: held, signal })
-      idle = changed || performance.now() - asked > 1000 ? 0 : idle + 1
-      if (changed || device.isBundleDue) await device.fetchBundle({ signal })
+      if (device.isConfirmed) {
+        const before = device.policy
+        const untilDue = (device.nextDue.getTime() - now().getTime()) / 1000
+        await device.fetchBundle({ wait: Math.max(0, Math.floor(Math.min(jitter(hold, random), untilDue))), signal })
+        idle = device.policy !== before || took() > 1 ? 0 : idle + 1
+      } else {
+        const { changed } = await device.pollDigest({ signal })
+        if (changed || device.isBundleDue) await device.fetchBundle({ signal })
+      }
+      await tell()
       failures = 0
       triedRenewal = false
-      pause = wait > 0 && idle < patience ? 0 : jitter(pollSeconds, random)
-    } catch (error) {
+      if (hold === 0 || idle >= patience)
+        pause = jitter(device.policy?.content.settings.poll_seconds ?? defaultPollSeconds, random)
+    } catch (e) {
       if (signal.aborted) return
-      if (error instanceof ApiError && error.status === 401) {
+      if (e instanceof ApiError && e.status === 401) {
         const outcome: Renewal = triedRenewal ? 'refused' : await tryRenewal(device, signal)
-        if (outcome === 'refused') throw error
+        if (outcome === 'refused') throw e
         triedRenewal = outcome === 'renewed'
       }
-      onError?.(error)
-      pause = backoffSeconds(++failures, error, random)
+      // A proxy or a NAT on the way that forgets quiet connections: ask to be answered before it does.
+      if (e instanceof ConnectionError && took() > shortestWait) hold = Math.max(shortestWait, took() * 0.8)
+      onError?.(e)
+      pause = backoffSeconds(++failures, e, random)
     }
-    await tell()
-    await sleep(untilEnd(device.policy, pause, now), signal).catch((error) => {
-      if (!signal.aborted) throw error
+    await sleep(untilEnd(device.policy, pause, now), signal).catch((e) => {
+      if (!signal.aborted) throw e
     })
   }
 }

@@ -108,7 +108,7 @@ export function openDevice(
     return `"${policy.digest}"`
   }
 
-  /** Asks whether the own policy changed; `wait` is how many seconds the server may hold the answer (at most 55). */
+  /** Asks whether the own policy changed; `wait` is how many seconds the server may hold the answer (at most 300). */
   async function pollDigest({ wait = 0, signal }: Ask & { wait?: number } = {}): Promise<Polled> {
     const etag = knownEtag()
     const reply = await call('policyDigest', {}, { signal, wait, headers: ifNoneMatch(etag) })
@@ -120,10 +120,13 @@ export function openDevice(
     return { changed: seen.digest !== policy?.digest || now() >= policy.expiresAt, pollSeconds }
   }
 
-  /** Fetches and verifies the own bundle and puts it into force. On any failure the one before stays in force. */
-  async function fetchBundle({ signal }: Ask = {}): Promise<DevicePolicy> {
+  /**
+   * Fetches and verifies the own bundle and puts it into force. On any failure the one before stays in force. `wait` is
+   * how many seconds the server may hold the answer while nothing changes (at most 300).
+   */
+  async function fetchBundle({ wait = 0, signal }: Ask & { wait?: number } = {}): Promise<DevicePolicy> {
     const etag = policy && now() < policy.expiresAt && now() < refetchAt ? state.policy?.etag : undefined
-    const reply = await call('policyBundle', {}, { signal, headers: ifNoneMatch(etag ?? undefined) })
+    const reply = await call('policyBundle', {}, { signal, wait, headers: ifNoneMatch(etag ?? undefined) })
     if (!reply.body && policy) return policy
     const body = bodyOf(reply)
     const { seen, fetched } = await withTrust(
@@ -196,6 +199,20 @@ export function openDevice(
     },
     get isBundleDue(): boolean {
       return !policy || now() >= refetchAt
+    },
+    /** Whether 304 may be believed: what the server said last of the policy in force is not too old. */
+    get isConfirmed(): boolean {
+      return pointer !== null && pointer.digest === policy?.digest && now() < pointer.freshUntil && !device.isBundleDue
+    },
+    /** When there is something else to do than to wait for a change. */
+    get nextDue(): Date {
+      const moments = [
+        refetchAt,
+        pointer?.freshUntil,
+        new Date(state.renewAfter),
+        new Date(trust.document.refresh_after),
+      ]
+      return new Date(Math.min(...moments.flatMap((moment) => moment?.getTime() ?? [])))
     },
     get isRenewalDue(): boolean {
       return now() >= new Date(state.renewAfter)

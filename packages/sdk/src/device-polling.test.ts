@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { DevicePolicy, openDevice } from './index.ts'
+import { day, startControl } from './test-control.ts'
+import { contentFor } from './test-issuer.ts'
+
+/** Runs the polling until `done` says so of the policies seen. */
+async function poll(device: Awaited<ReturnType<typeof openDevice>>, done: (seen: (string | null)[]) => boolean) {
+  const abort = new AbortController()
+  const seen: (string | null)[] = []
+  const errors: unknown[] = []
+  const onPolicy = (policy: DevicePolicy | null) => {
+    seen.push(policy?.content.rules[0]?.id ?? null)
+    if (done(seen)) abort.abort()
+  }
+  await device.runPolling({ signal: abort.signal, onPolicy, onError: (error) => errors.push(error) })
+  return { seen, errors }
+}
+
+test('polling brings each policy once, over a failure in between', { timeout: 20_000 }, async (t) => {
+  const control = await startControl(t)
+  const device = await control.enrollNow()
+  let fails = 1
+  control.instead['/v1/policy/bundle'] = ({ headers }) => {
+    if (headers['if-none-match'] === undefined) return undefined
+    if (fails-- > 0) return { status: 500, body: { error: 'internal_error', detail: 'x' } }
+    control.content = contentFor('r2')
+    control.seq = 2
+    return undefined
+  }
+  const { seen, errors } = await poll(device, (all) => all.length === 2)
+  assert.deepEqual(seen, ['r1', 'r2'])
+  assert.equal(errors.length, 1)
+})
+
+test('polling renews when it is time', { timeout: 20_000 }, async (t) => {
+  const control = await startControl(t)
+  const device = await control.enrollNow()
+  control.trust = await control.issuer.trustSet({ version: 2, expires_at: '2031-01-01T00:00:00Z' })
+  control.clock.now = new Date(control.clock.now.getTime() + 21 * day)
+  await poll(device, () => true)
+  assert.equal(device.state.credential, 'cred-2')
+  assert.equal(device.state.trust.version, 2)
+})
+
+test('polling ends when the credential is refused and can not be renewed', { timeout: 20_000 }, async (t) => {
+  const control = await startControl(t)
+  const device = await control.enrollNow()
+  control.credential = 'cred-9'
+  await assert.rejects(
+    poll(device, () => false),
+    { name: 'ApiError', status: 401 },
+  )
+  assert.equal(control.asks('/v1/enroll/renew').length, 1)
+})
+
+test('the end of the last good policy is told', { timeout: 20_000 }, async (t) => {
+  const control = await startControl(t)
+  const device = await control.enrollNow()
+  const { expiresAt } = await device.fetchBundle()
+  control.instead['/v1/policy/bundle'] = () => {
+    control.clock.now = expiresAt
+    return { status: 500, body: { error: 'internal_error', detail: 'x' } }
+  }
+  assert.deepEqual((await poll(device, (all) => all.includes(null))).seen, ['r1', null])
+})
+
+test('one request is held for as long as nothing changes and nothing else is due', { timeout: 20_000 }, async (t) => {
+  const control = await startControl(t)
+  const device = await control.enrollNow()
+  let held = 0
+  control.instead['/v1/policy/bundle'] = ({ headers }) => {
+    if (headers['if-none-match'] === undefined) return undefined
+    if (++held === 2) {
+      control.content = contentFor('r2')
+      control.seq = 2
+    }
+    return undefined
+  }
+  await poll(device, (all) => all.includes('r2'))
+  const [first, ...later] = control.asks('/v1/policy/bundle')
+  assert.equal(first?.headers.prefer, undefined)
+  assert.deepEqual(
+    later.map(({ headers }) => headers.prefer),
+    ['wait=192', 'wait=192'],
+  )
+  assert.equal(control.asks('/v1/policy/digest').length, 1, 'the digest is asked for once, to confirm')
+})
+
+test('what could not be applied is told, and applied again', { timeout: 20_000 }, async (t) => {
+  const control = await startControl(t)
+  const device = await control.enrollNow()
+  const abort = new AbortController()
+  const errors: unknown[] = []
+  let tries = 0
+  const onPolicy = () => {
+    if (++tries === 1) throw new Error('nft is not there')
+    abort.abort()
+  }
+  await device.runPolling({ signal: abort.signal, onPolicy, onError: (e) => errors.push(e) })
+  assert.equal(tries, 2)
+  assert.match(String(errors[0]), /nft is not there/)
+})
