@@ -42,7 +42,12 @@ export const unifiedPolicy = endpoint({
     'What the gateway must enforce, signed (gateway-policy+jws): a snapshot, or with `since` what changed; Prefer: wait=N holds it until something does',
   access: { by: ['gateway'], permission: 'own' },
   waits: true,
-  query: Closed({ since: Type.Optional(Count) }),
+  query: Closed({
+    since: Type.Optional(Count),
+    as_of: Type.Optional(
+      Type.String({ format: 'date-time', maxLength: 40, description: '`generated_at` of what the gateway has' }),
+    ),
+  }),
   response: Closed({
     kind: OneOf(['snapshot', 'delta']),
     seq: Count,
@@ -50,6 +55,25 @@ export const unifiedPolicy = endpoint({
     policy: Type.String({ description: 'Compact JWS over the snapshot or delta' }),
     poll_seconds: Count,
   }),
+})
+
+const Peer = Closed({
+  addresses: Type.Array(Type.String(), { description: 'Overlay addresses: IPv4, IPv6' }),
+  device_id: Id('device'),
+  user_id: Nullable(Id('user')),
+  valid_until: Nullable(Time),
+  variant: Type.String({ description: 'Digest of what it may reach, in `variants`' }),
+  wireguard_public_key: Nullable(Type.String()),
+})
+export const unifiedPolicyChunk = endpoint({
+  method: 'GET',
+  path: '/v1/gateway/runtime/unified-policy/chunks/{digest}',
+  summary: 'Peers that a snapshot names by the digest of this answer (SHA-256 of its canonical JSON)',
+  access: { by: ['gateway'], permission: 'own' },
+  etag: true,
+  params: Closed({ digest: Type.String({ maxLength: 80, examples: ['sha256:…'] }) }),
+  response: Closed({ peers: Type.Array(Peer) }),
+  errors: ['not_found'],
 })
 
 export const heartbeat = endpoint({

@@ -7,14 +7,13 @@ export type Random = () => number
 export const jitter = (value: number, random: Random): number => value * (0.8 + 0.4 * random())
 
 const firstSeconds = 1
-const longestSeconds = 300
 
 /**
- * Seconds to wait after the n-th failure in a row (n from 1): exponential up to 5 minutes, the upper half of it random. Never sooner
+ * Seconds to wait after the n-th failure in a row (n from 1): exponential up to `longest` seconds, the upper half of it random. Never sooner
  * than the server asked for in Retry-After.
  */
-export function backoffSeconds(failures: number, error: unknown, random: Random): number {
-  const ceiling = Math.min(longestSeconds, firstSeconds * 2 ** Math.min(failures, 20))
+export function backoffSeconds(failures: number, error: unknown, random: Random, longest = 300): number {
+  const ceiling = Math.min(longest, firstSeconds * 2 ** Math.min(failures, 20))
   const own = ceiling * (0.5 + 0.5 * random())
   const asked = error instanceof ApiError ? (error.retryAfterSeconds ?? 0) : 0
   return asked > own ? asked * (1 + 0.2 * random()) : own

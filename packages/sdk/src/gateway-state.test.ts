@@ -21,6 +21,7 @@ const peer = (id: string, variant: string) => ({
   user_id: null,
   wireguard_public_key: null,
   addresses: ['100.64.0.1/32'],
+  valid_until: null,
   variant,
 })
 const a = contentFor('a')

@@ -6,21 +6,28 @@ import type { PolicyContent } from './policy-verifier.ts'
 export type GatewayState = {
   seq: number
   poolId: string
+  /** As of when this is what the control plane knew. */
+  generatedAt: Date
   expiresAt: Date
   failMode: 'closed' | 'open'
   trustAnchorVersion: number
-  /** By device id. */
+  /** By device id. Whose time has come is not there any more. */
   peers: Map<string, Peer>
   /** By digest; every peer's is there and no other. */
   variants: Map<string, PolicyContent>
   revokedDevices: Set<string>
   revokedSessions: Set<string>
+  /** No peer's time comes earlier (ms); Infinity: none has one. */
+  nextEnd: number
 }
 
 /** What an application changed: ids of devices, and of sessions to cut. */
 export type GatewayChange = {
-  kind: 'snapshot' | 'delta'
+  /** `ended`: nothing was heard, the time of these peers has come. */
+  kind: 'snapshot' | 'delta' | 'ended'
   seq: number
+  /** All peers under one variant are under another. */
+  moved: { from: string; to: string }[]
   peers: string[]
   removedPeers: string[]
   revokedDevices: string[]
@@ -44,10 +51,13 @@ export function applyPolicy(
   for (const { device_id, variant } of peers)
     if (!policy.variants.has(variant) && !held?.variants.has(variant))
       reject('malformed', `the variant of ${device_id} is missing`)
+  for (const { to } of policy.moved)
+    if (!policy.variants.has(to) && !held?.variants.has(to)) reject('malformed', `the variant ${to} is missing`)
 
   const next: GatewayState = {
     seq: policy.seq,
     poolId: policy.poolId,
+    generatedAt: policy.generatedAt,
     expiresAt: policy.expiresAt,
     failMode: policy.failMode,
     trustAnchorVersion: policy.trustAnchorVersion,
@@ -55,9 +65,17 @@ export function applyPolicy(
     variants: held?.variants ?? new Map(),
     revokedDevices: held?.revokedDevices ?? new Set(),
     revokedSessions: held?.revokedSessions ?? new Set(),
+    nextEnd: held?.nextEnd ?? Number.POSITIVE_INFINITY,
   }
   for (const [digest, content] of policy.variants) next.variants.set(digest, content)
+  const moves = new Map(policy.moved.map(({ from, to }) => [from, to]))
+  if (moves.size > 0)
+    for (const [id, peer] of next.peers) {
+      const variant = moves.get(peer.variant)
+      if (variant !== undefined) next.peers.set(id, { ...peer, variant })
+    }
   for (const peer of peers) {
+    next.nextEnd = Math.min(next.nextEnd, endOf(peer))
     next.peers.set(peer.device_id, peer)
     // Named as a peer again: a suspension that was lifted.
     next.revokedDevices.delete(peer.device_id)
@@ -72,6 +90,24 @@ export function applyPolicy(
   return { state: next, change: changeOf(state, policy, next) }
 }
 
+const endOf = ({ valid_until }: Peer): number =>
+  valid_until === null ? Number.POSITIVE_INFINITY : Date.parse(valid_until)
+
+/** Takes out the peers whose time has come, and says which. */
+export function dropEnded(state: GatewayState, now: Date): string[] {
+  if (now.getTime() < state.nextEnd) return []
+  const ended: string[] = []
+  state.nextEnd = Number.POSITIVE_INFINITY
+  for (const peer of state.peers.values()) {
+    const end = endOf(peer)
+    if (end <= now.getTime()) ended.push(peer.device_id)
+    else state.nextEnd = Math.min(state.nextEnd, end)
+  }
+  for (const id of ended) state.peers.delete(id)
+  if (ended.length > 0) dropUnused(state)
+  return ended
+}
+
 function dropUnused({ peers, variants }: GatewayState): void {
   const used = new Set<string>()
   for (const peer of peers.values()) used.add(peer.variant)
@@ -84,6 +120,7 @@ function changeOf(before: GatewayState | null, policy: GatewayPolicy, after: Gat
   return {
     kind: policy.kind,
     seq: policy.seq,
+    moved: policy.moved,
     peers: policy.peers.map((peer) => peer.device_id).filter((id) => after.peers.has(id)),
     removedPeers: [...new Set([...policy.removedPeers, ...gone])].filter((id) => !after.peers.has(id)),
     revokedDevices: policy.revocations.devices,

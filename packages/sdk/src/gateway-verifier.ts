@@ -9,9 +9,14 @@ export type Peer = {
   user_id: string | null
   wireguard_public_key: string | null
   addresses: string[]
+  /** RFC 3339; from then on it is no peer, unless something newer was heard. */
+  valid_until: string | null
   /** Digest of its content in `variants`. */
   variant: string
 }
+
+/** Peers that a snapshot names by the digest of their canonical JSON. */
+export type ChunkName = { digest: string; bytes: number }
 
 /** A verified snapshot or delta (`holdfast.gateway-policy/1`). */
 export type GatewayPolicy = {
@@ -24,7 +29,11 @@ export type GatewayPolicy = {
   expiresAt: Date
   revocations: { devices: string[]; sessions: string[] }
   variants: Map<string, PolicyContent>
+  /** Every peer under the one variant is under the other now. */
+  moved: { from: string; to: string }[]
+  /** Of a snapshot also what its chunks hold. */
   peers: Peer[]
+  chunks: ChunkName[]
   removedPeers: string[]
   trustAnchorVersion: number
   failMode: 'closed' | 'open'
@@ -56,7 +65,9 @@ export function verifyGatewayPolicy(jws: string, { trust, tenantId, gatewayId, n
       sessions: textsOf(revocations.sessions, 'revocations.sessions'),
     },
     variants: variantsOf(said.variants),
+    moved: movesOf(said.moved),
     peers: peersOf(said.peers),
+    chunks: chunksOf(said.chunks),
     removedPeers: textsOf(said.removed_peers, 'removed_peers'),
     trustAnchorVersion: countOf(said.trust_anchor_version, 'trust_anchor_version'),
     // Anything but an explicit `open` closes.
@@ -76,8 +87,31 @@ function variantsOf(value: unknown): Map<string, PolicyContent> {
   return variants
 }
 
-const peersOf = (value: unknown): Peer[] =>
-  Array.isArray(value) ? value.map(peerOf) : reject('malformed', 'peers is not a list')
+const movesOf = (value: unknown): GatewayPolicy['moved'] =>
+  listOf(value, 'moved').map((move) =>
+    isObject(move)
+      ? { from: textOf(move.from, 'moved.from'), to: textOf(move.to, 'moved.to') }
+      : reject('malformed', 'a move is not an object'),
+  )
+
+const chunksOf = (value: unknown): ChunkName[] =>
+  listOf(value, 'chunks').map((chunk) =>
+    isObject(chunk)
+      ? { digest: textOf(chunk.digest, 'chunks.digest'), bytes: countOf(chunk.bytes, 'chunks.bytes') }
+      : reject('malformed', 'a chunk is not an object'),
+  )
+
+const listOf = (value: unknown, name: string): unknown[] =>
+  Array.isArray(value) ? value : reject('malformed', `${name} is not a list`)
+
+/** The peers of a chunk. Throws `VerificationError` unless they are what the snapshot named. */
+export function readChunk(body: unknown, digest: string): Peer[] {
+  if (!isObject(body)) reject('malformed', 'a chunk is not an object')
+  if (verified(() => contentDigest(body)) !== digest) reject('wrong_digest', 'a chunk is not what its digest says')
+  return peersOf(body.peers)
+}
+
+const peersOf = (value: unknown): Peer[] => listOf(value, 'peers').map(peerOf)
 
 function peerOf(value: unknown): Peer {
   if (!isObject(value)) reject('malformed', 'a peer is not an object')
@@ -87,6 +121,7 @@ function peerOf(value: unknown): Peer {
     user_id: user_id === null ? null : textOf(user_id, 'user_id'),
     wireguard_public_key: wireguard_public_key === null ? null : textOf(wireguard_public_key, 'wireguard_public_key'),
     addresses: textsOf(value.addresses, 'addresses'),
+    valid_until: value.valid_until === null ? null : timeOf(value.valid_until, 'valid_until').toISOString(),
     variant: textOf(value.variant, 'variant'),
   }
 }

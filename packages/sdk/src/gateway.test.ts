@@ -11,6 +11,7 @@ const peer = (id: string) => ({
   user_id: null,
   wireguard_public_key: null,
   addresses: ['100.64.0.1/32'],
+  valid_until: null,
   variant,
 })
 
@@ -112,12 +113,20 @@ test('forged, foreign and old policies leave the state as it was', async (t) => 
   }
 })
 
-test('a state that has expired is not built upon', async (t) => {
+test('a state that has expired is no longer in force, and a delta on it is enough', async (t) => {
   const control = await startControl(t)
   const gateway = control.open()
   await gateway.pull()
-  control.clock.now = new Date(control.clock.now.getTime() + 16 * 60_000)
-  assert.equal((await gateway.pull())?.kind, 'snapshot')
+  const asOf = control.clock.now
+  control.clock.now = new Date(asOf.getTime() + 16 * 60_000)
+  assert.ok(gateway.state && gateway.state.expiresAt < control.clock.now)
+  control.seq = 2
+  assert.equal((await gateway.pull({ wait: 20 }))?.kind, 'delta')
+  assert.ok(gateway.state.expiresAt > control.clock.now)
+  const last = control.asks('unified-policy').at(-1)
+  const search = new URLSearchParams(last?.search)
+  assert.deepEqual([search.get('since'), search.get('as_of')], ['1', asOf.toISOString()])
+  assert.equal(last?.headers.prefer, undefined, 'it does not wait while nothing is in force')
 })
 
 test('pulling tells each change, and ends when the secret is refused', { timeout: 20_000 }, async (t) => {
@@ -148,8 +157,12 @@ test('a heartbeat says what is applied', async (t) => {
   const control = await startControl(t)
   const gateway = control.open()
   await gateway.pull()
+  await gateway.heartbeat({ active_sessions: 3 })
+  gateway.confirm()
   assert.equal((await gateway.heartbeat({ active_sessions: 3 })).status, 'healthy')
-  assert.deepEqual(control.asks('heartbeat')[0]?.body, {
+  const [before, after] = control.asks('heartbeat').map(({ body }) => body as { applied: object })
+  assert.deepEqual(before?.applied, { trust_version: 1 })
+  assert.deepEqual(after, {
     active_sessions: 3,
     boot_id: gateway.bootId,
     applied: { policy_seq: 1, trust_version: 1 },

@@ -23,7 +23,7 @@ import { createAccess } from './modules/access/index.ts'
 import { createAudit } from './modules/audit/index.ts'
 import { createActivity, createDevices, createDeviceVerifier, createFleet } from './modules/devices/index.ts'
 import { createEnrollment } from './modules/enrollment/index.ts'
-import { createGateways } from './modules/gateways/index.ts'
+import { createGateways, type SnapshotSize } from './modules/gateways/index.ts'
 import { createIdentity } from './modules/identity/index.ts'
 import { createNotifications } from './modules/notifications/index.ts'
 import { createPolicy } from './modules/policy/index.ts'
@@ -38,10 +38,19 @@ export type AppDeps = {
   log: Log
   /** The database's time, unless a test moves it by hand. */
   now?: () => Date
+  /** Up to how many peers a gateway's snapshot is one piece, and about how many a chunk holds beyond. */
+  snapshotSize?: SnapshotSize
 }
 
 /** The composition root: every module is made once, by hand, in the order in which they may use each other. */
-export function createApp({ config, secrets, databaseUrl, log, now: given }: AppDeps) {
+export function createApp({
+  config,
+  secrets,
+  databaseUrl,
+  log,
+  now: given,
+  snapshotSize = { inlineUpTo: 5000, perChunk: 1000 },
+}: AppDeps) {
   const onError = (e: unknown) => log.error({ err: e }, 'background work failed')
   const { publicUrl } = config
   const { pepper, kek } = secrets
@@ -70,7 +79,7 @@ export function createApp({ config, secrets, databaseUrl, log, now: given }: App
   const fleet = createFleet(base)
   const policy = createPolicy({ ...base, audit, fleet, trust })
   const { gatewayServiceSecret: serviceSecret } = secrets
-  const gateways = createGateways({ ...base, audit, serviceSecret, fleet, policy, trust })
+  const gateways = createGateways({ ...base, audit, serviceSecret, fleet, policy, trust, snapshotSize })
   const { endSessionsOf } = gateways
   const identity = createIdentity({
     ...base,

@@ -11,6 +11,7 @@ import type { Secrets } from '../src/config/secrets.ts'
 import { migrate } from '../src/db/migrate.ts'
 import { createTestDatabase } from '../src/embedded/test-database.ts'
 import type { TenantId } from '../src/kernel/actor.ts'
+import type { SnapshotSize } from '../src/modules/gateways/index.ts'
 import './statements/record.ts'
 
 export const adminPassword = 'correct horse battery staple'
@@ -34,6 +35,8 @@ export async function startKit(
     config?: Partial<Config>
     /** The URL by which the nth replica reaches the database, where it is not the database's own. */
     route?: (databaseUrl: string, n: number) => string | Promise<string>
+    /** By replica; the usual one where there is none. */
+    snapshotSizes?: readonly SnapshotSize[]
   } = {},
 ) {
   const database = await createTestDatabase(template)
@@ -66,12 +69,14 @@ export async function startKit(
       allowedPrivateCidrs: [],
       ...options.config,
     }
+    const snapshotSize = options.snapshotSizes?.[replicas.length]
     const app = createApp({
       config,
       secrets,
       databaseUrl,
       log,
       ...(options.now && { now: options.now }),
+      ...(snapshotSize && { snapshotSize }),
     })
     await app.start()
     await bootstrap(app, adminPassword)

@@ -61,6 +61,7 @@ test('unified policy', async (t: TestContext) => {
     assert.deepEqual(delta, {
       kind: 'delta',
       seq: delta?.seq,
+      moved: [],
       peers: [ids[0]],
       removedPeers: [],
       revokedDevices: [ids[1]],

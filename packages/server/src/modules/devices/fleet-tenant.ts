@@ -23,6 +23,8 @@ export type FleetDevice = {
   readonly previousGenerationUntil: number | null
   readonly wireguardPublicKey: string | null
   readonly addressNumber: number
+  /** When its credential ends unless it is renewed. */
+  readonly credentialUntil: number
   readonly posture: { facts: Record<string, unknown>; reported_at: number; verdict: PostureVerdict } | null
   /** The tenant's sequence number when this was read: the policy it selects is at least that new. */
   readonly seq: number
@@ -90,6 +92,7 @@ export class FleetTenant {
       previousGenerationUntil: row.previous_generation_until?.getTime() ?? null,
       wireguardPublicKey: row.wireguard_public_key,
       addressNumber: row.address_number,
+      credentialUntil: row.credential_expires_at.getTime(),
       posture:
         row.facts && row.reported_at
           ? { facts: row.facts, reported_at: row.reported_at.getTime(), verdict: row.verdict ?? 'unknown' }

@@ -21,12 +21,13 @@ export type FleetRow = Pick<
   | 'previous_generation_until'
   | 'wireguard_public_key'
   | 'address_number'
+  | 'credential_expires_at'
 > & { facts: Record<string, unknown> | null; reported_at: Date | null; verdict: PostureVerdict | null }
 
 const columns = sql.raw(
   `d.device_id, d.user_id, d.name, d.platform, d.client_version, d.status, d.channel, d.tags, d.group_ids, d.jkt,
    d.previous_jkt, d.generation, d.previous_generation_until, d.wireguard_public_key, d.address_number,
-   p.facts, p.reported_at, p.verdict`,
+   d.credential_expires_at,   p.facts, p.reported_at, p.verdict`,
 )
 
 /** The next `limit` devices after an id, in id order. */

@@ -6,6 +6,7 @@ import type { Audit } from '../audit/index.ts'
 import type { Fleet } from '../devices/index.ts'
 import type { Policy } from '../policy/index.ts'
 import type { Trust } from '../trust/index.ts'
+import type { SnapshotSize } from './pull/chunk.ts'
 
 /** What the rooms of this module share; each takes the part it needs. */
 export type GatewaysDeps = {
@@ -21,5 +22,7 @@ export type GatewaysDeps = {
   serviceSecret: string
   fleet: Fleet
   policy: Pick<Policy, 'at' | 'atVersions' | 'versionsAt' | 'bundleFor' | 'rulesUsingPool'>
+  /** How large a pool's snapshot is before it is cut into chunks, and how large those are. */
+  snapshotSize: SnapshotSize
   trust: Pick<Trust, 'signerFor' | 'versionOf'>
 }

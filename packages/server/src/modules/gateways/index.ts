@@ -3,6 +3,7 @@ import { createDeltas } from './pull/delta.ts'
 import { createDirectory } from './pull/directory.ts'
 import { createPeers } from './pull/peers.ts'
 import { pullHandlers } from './pull/pull.handlers.ts'
+import { createSnapshots } from './pull/snapshots.ts'
 import { createUnifiedPolicy } from './pull/unified-policy.ts'
 import { createWaiters } from './pull/waiters.ts'
 import { gatewayHandlers } from './registry/gateways.handlers.ts'
@@ -19,6 +20,7 @@ import { createSessions } from './reports/sessions.ts'
 import { createTelemetry } from './reports/telemetry.ts'
 
 export type { GatewaysDeps } from './deps.ts'
+export type { SnapshotSize } from './pull/chunk.ts'
 
 /** Gateways, what they must enforce and what they report: pools, secrets, sessions, metering, unified policy. */
 export function createGateways(deps: GatewaysDeps) {
@@ -29,8 +31,9 @@ export function createGateways(deps: GatewaysDeps) {
   const sessions = createSessions(deps)
   const waiters = createWaiters({ changes: deps.changes, max: 20_000, gatherMs: 20 })
   const directory = createDirectory({ ...deps, registry, activity })
-  const pull = { registry, waiters, deltas: createDeltas(deps), peers: createPeers(deps) }
-  const unified = createUnifiedPolicy({ ...deps, ...pull })
+  const deltas = createDeltas(deps)
+  const snapshots = createSnapshots({ ...deps, deltas, size: deps.snapshotSize })
+  const unified = createUnifiedPolicy({ ...deps, registry, waiters, deltas, peers: createPeers(deps), snapshots })
   const metering = createMetering({ ...deps, activity })
 
   return {

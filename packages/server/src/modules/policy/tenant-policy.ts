@@ -75,15 +75,25 @@ export class TenantPolicy {
   }
 
   variantOf(device: FleetDevice, nowMs: number): Variant {
+    return this.selectionOf(device, nowMs).variant
+  }
+
+  /** Whether time alone can give a device another variant: a check that decides about rules has a freshness. */
+  get isTimed(): boolean {
+    return [this.#stable, this.#canary].some((v) => v?.compiled.checks.some((c) => c.enforcement === 'enforce'))
+  }
+
+  /** What a device gets, and until when if nothing but time passes (ms; null: for good). */
+  selectionOf(device: FleetDevice, nowMs: number): { variant: Variant; validUntil: number | null } {
     const known = device.selected
     if (known?.by === this.#mark && (known.validUntil === null || nowMs < known.validUntil))
-      return known.variant as Variant
+      return { variant: known.variant as Variant, validUntil: known.validUntil }
     const channel = this.channelOf(device)
     const version = this.#versionOf(channel)
     const selection = device.usable ? selectVariant(version.compiled, factsOf(device), nowMs) : nothing
     const variant = this.#variant(channel, version, selection)
     device.selected = { by: this.#mark, variant, validUntil: selection.valid_until }
-    return variant
+    return { variant, validUntil: selection.valid_until }
   }
 
   #versionOf(channel: Channel): Version {

@@ -35,6 +35,10 @@ export function createByteCache<V extends { bytes: Buffer }>({
         drop(oldest)
       }
     },
+    clear: (): void => {
+      entries.clear()
+      held = 0
+    },
     heldBytes: () => held,
   }
 }

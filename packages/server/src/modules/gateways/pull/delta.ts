@@ -1,35 +1,53 @@
-import { setImmediate as otherWork } from 'node:timers/promises'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { BoundedMap } from '../../../kernel/bounded-map.ts'
 import { encodeId } from '../../../kernel/ids.ts'
+import { day, minute } from '../../../kernel/time.ts'
 import { everything } from '../../../memory/changes.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import * as queries from './delta.queries.ts'
+import { createMoves, type Move } from './moves.ts'
 import { relevantKinds } from './waiters.ts'
 
 /** What was touched between two sequence numbers. Devices and pools as UUIDs, sessions as TypeIDs by pool. */
 export type Touched = {
+  /** To be looked at one by one. */
   devices: ReadonlySet<string>
+  moved: readonly Move[]
   pools: ReadonlySet<string>
   sessions: ReadonlyMap<string, readonly string[]>
   trust: boolean
 }
+/** From where to where: `asOf` is the moment as of which the asker was told, when it says so. */
+export type Span = { since: number; asOf: number | undefined; seq: number }
 
 /** Beyond this a snapshot is the shorter answer. */
 const mostTouched = 50_000
 /** Sessions end by the application's clock and changes are dated by the database's. */
-const clockMarginMs = 60_000
-const chunk = 2000
-const nothing: Touched = { devices: new Set(), pools: new Set(), sessions: new Map(), trust: false }
+const clockMargin = minute
+export const nothing: Touched = {
+  devices: new Set(),
+  moved: [],
+  pools: new Set(),
+  sessions: new Map(),
+  trust: false,
+}
 
 export const concerns = (t: Touched, poolId: string): boolean =>
-  t.devices.size > 0 || t.trust || t.pools.has(poolId) || t.sessions.has(poolId)
+  t.devices.size > 0 || t.moved.length > 0 || t.trust || t.pools.has(poolId) || t.sessions.has(poolId)
 
 /** Who was touched since when: worked out once for all gateways of a tenant that ask for the same span. */
-export function createDeltas({ db, fleet, policy, now }: Pick<GatewaysDeps, 'db' | 'fleet' | 'policy' | 'now'>) {
+export function createDeltas({
+  db,
+  changes,
+  fleet,
+  policy,
+  now,
+}: Pick<GatewaysDeps, 'db' | 'changes' | 'fleet' | 'policy' | 'now'>) {
   const known = new BoundedMap<string, Promise<Touched | undefined>>(64)
+  const moves = createMoves({ changes, fleet, policy, now })
+  changes.listen('values', { changed: () => {}, forgotten: known.clear.bind(known) })
 
-  async function work(tenant: TenantId, since: number, seq: number): Promise<Touched | undefined> {
+  async function work(tenant: TenantId, { since, asOf, seq }: Span): Promise<Touched | undefined> {
     const read = await db.inTenant(tenant, async (tx) => {
       const oldest = await queries.oldestSeq(tx, tenant)
       if (oldest === undefined || oldest > since + 1) return undefined
@@ -38,7 +56,7 @@ export function createDeltas({ db, fleet, policy, now }: Pick<GatewaysDeps, 'db'
       const subjects = (kind: string) => rows.filter((r) => r.kind === kind).map((r) => r.subject)
       const from = await queries.firstChangeAfter(tx, tenant, since)
       const ends = from && ['device', 'user', 'vpn_session'].some((kind) => rows.some((r) => r.kind === kind))
-      const margin = new Date((from ?? now()).getTime() - clockMarginMs)
+      const margin = new Date((from ?? now()).getTime() - clockMargin)
       const cut = ends ? await queries.cutSessions(tx, tenant, subjects('vpn_session'), margin, mostTouched + 1) : []
       return cut.length > mostTouched ? undefined : { rows, subjects, cut }
     })
@@ -50,49 +68,38 @@ export function createDeltas({ db, fleet, policy, now }: Pick<GatewaysDeps, 'db'
     const devices = new Set(subjects('device'))
     for (const user of subjects('user')) for (const id of await fleet.devicesOfUser(tenant, user)) devices.add(id)
     for (const group of subjects('group')) for (const id of await fleet.devicesOfGroup(tenant, group)) devices.add(id)
-    if (rows.some((r) => r.kind === 'policy') && !(await addMoved(tenant, since, devices))) return undefined
+    const moved = rows.some((r) => r.kind === 'policy') ? await moves.since(tenant, since, asOf) : undefined
+    if (!moved && rows.some((r) => r.kind === 'policy')) return undefined
+    for (const id of moved?.alone ?? []) devices.add(id)
     if (devices.size > mostTouched) return undefined
     const sessions = Map.groupBy(cut, (s) => s.pool_id)
     return {
       devices,
+      moved: moved?.together ?? [],
       pools: new Set(subjects('pool')),
       sessions: new Map([...sessions].map(([pool, s]) => [pool, s.map((r) => encodeId('vpn_session', r.session_id))])),
       trust: rows.some((r) => r.kind === 'trust'),
     }
   }
 
-  /** Adds the devices that the policy moved to another variant. False: too many. */
-  async function addMoved(tenant: TenantId, since: number, devices: Set<string>): Promise<boolean> {
-    const before = await policy.versionsAt(tenant, since)
-    const current = await policy.at(tenant)
-    if (before.canary === current.versions.canary && before.stable === current.versions.stable) return true
-    const earlier = await policy.atVersions(tenant, before)
-    const at = now().getTime()
-    let walked = 0
-    for (const device of (await fleet.all(tenant)).values()) {
-      if (++walked % chunk === 0) await otherWork()
-      if (!device.usable || earlier.variantOf(device, at).digest === current.variantOf(device, at).digest) continue
-      devices.add(device.deviceId)
-      if (devices.size > mostTouched) return false
-    }
-    return true
-  }
-
   return {
-    /** Undefined: a snapshot must say it, since the log no longer reaches back that far or too much was touched. */
-    between: (tenant: TenantId, since: number, seq: number): Promise<Touched | undefined> => {
-      if (since === seq) return Promise.resolve(nothing)
-      const key = `${tenant}|${since}|${seq}`
+    /**
+     * Undefined: a snapshot must say it, since the log no longer reaches back that far, too much was touched, or the
+     * asker does not say as of when it was told and time matters. What time alone changed is not in it.
+     */
+    between: (tenant: TenantId, span: Span): Promise<Touched | undefined> => {
+      if (span.since === span.seq) return Promise.resolve(nothing)
+      const key = `${tenant}|${span.since}|${span.asOf}|${span.seq}`
       const before = known.get(key)
       if (before) return before
-      const touched = work(tenant, since, seq)
+      const touched = work(tenant, span)
       known.set(key, touched)
       touched.catch(() => known.delete(key))
       return touched
     },
     /** Sessions of a pool that were ended from here within a day, for who starts from a snapshot. */
     recentlyCut: async (tenant: TenantId, poolId: string): Promise<string[]> => {
-      const since = new Date(now().getTime() - 86_400_000)
+      const since = new Date(now().getTime() - day)
       const rows = await db.inTenant(tenant, (tx) => queries.cutSessions(tx, tenant, [], since, mostTouched))
       return rows.filter((r) => r.pool_id === poolId).map((r) => encodeId('vpn_session', r.session_id))
     },

@@ -39,7 +39,8 @@ export function createDirectory({
   async function permitted(tenant: TenantId, deviceId: string, directory: Directory): Promise<PoolRow[]> {
     const device = (await fleet.device(tenant, deviceId)) ?? unauthorized()
     if (!device.usable) return []
-    const pools = poolsOf((await policy.at(tenant)).variantOf(device, now().getTime()).content)
+    const at = now().getTime()
+    const pools = poolsOf((await policy.at(tenant)).variantOf(device, at).content, at)
     return [...directory.pools.values()].filter(
       (p) => p.enabled && (pools === 'every' || pools.has(encodeId('gateway_pool', p.pool_id))),
     )

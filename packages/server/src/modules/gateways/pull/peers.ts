@@ -1,80 +1,63 @@
-import { setImmediate as otherWork } from 'node:timers/promises'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { encodeId } from '../../../kernel/ids.ts'
-import { addressesOf, type FleetDevice } from '../../devices/index.ts'
+import { createSlices } from '../../../kernel/time-slice.ts'
+import type { FleetDevice } from '../../devices/index.ts'
 import type { VariantContent } from '../../policy/index.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { Touched } from './delta.ts'
-import { mayUse } from './pools-of-variant.ts'
+import { entitlementOf } from './entitlement.ts'
+import { type Peer, peerOf } from './peer.ts'
+import { endOn } from './pools-of-variant.ts'
 
-type Described = {
-  device_id: string
-  user_id: string | null
-  wireguard_public_key: string | null
-  /** Overlay addresses: IPv4, IPv6. */
-  addresses: readonly string[]
-}
-/** A device that may connect through a pool, and under which variant. */
-export type Peer = Described & { variant: string }
-export type Peers = {
+/** What a delta says of peers. `moved` comes before the others, which may name some of the same devices. */
+export type PeerChanges = {
+  moved: { from: string; to: string }[]
   peers: Peer[]
   variants: Record<string, VariantContent>
   removed_peers: string[]
   revoked: string[]
 }
 
-const chunk = 2000
-const described = new WeakMap<FleetDevice, Described>()
-
-/** Which devices a pool's gateways must let in, evaluated now. */
-export function createPeers({ fleet, policy, now }: Pick<GatewaysDeps, 'fleet' | 'policy' | 'now'>) {
-  async function collect(tenant: TenantId, poolId: string, ids: Iterable<string>): Promise<Peers> {
+/** What became of the devices that were touched, for the gateways of a pool, as of `at`. */
+export function createPeers({ fleet, policy }: Pick<GatewaysDeps, 'fleet' | 'policy'>) {
+  async function collect(tenant: TenantId, pool: string, ids: Iterable<string>, at: number, out: PeerChanges) {
     const devices = await fleet.all(tenant)
     const current = await policy.at(tenant)
-    const pool = encodeId('gateway_pool', poolId)
-    const at = now().getTime()
-    const out: Peers = { peers: [], variants: {}, removed_peers: [], revoked: [] }
-    let walked = 0
+    const slice = createSlices()
     for (const id of ids) {
-      if (++walked % chunk === 0) await otherWork()
+      if (slice.isOver()) await slice.next()
       const device = devices.get(id)
       if (!device || isRevoked(device)) {
         out.revoked.push(encodeId('device', id))
         continue
       }
-      const { digest, content } = current.variantOf(device, at)
-      if (device.usable && mayUse(content, pool)) {
-        out.variants[digest] = content
-        out.peers.push({ ...describe(device), variant: digest })
+      const entitlement = entitlementOf(current, device, pool, at)
+      if (entitlement) {
+        out.variants[entitlement.variant.digest] = entitlement.variant.content
+        out.peers.push(peerOf(device, entitlement))
       } else out.removed_peers.push(encodeId('device', id))
     }
-    return out
   }
 
   return {
-    all: async (tenant: TenantId, poolId: string): Promise<Pick<Peers, 'peers' | 'variants'>> => {
-      const { peers, variants } = await collect(tenant, poolId, (await fleet.all(tenant)).keys())
-      return { peers, variants }
+    touched: async (tenant: TenantId, poolId: string, touched: Touched, at: number): Promise<PeerChanges> => {
+      const pool = encodeId('gateway_pool', poolId)
+      const out: PeerChanges = { moved: [], peers: [], variants: {}, removed_peers: [], revoked: [] }
+      const oneByOne: Iterable<string>[] = [touched.devices]
+      for (const { from, to, ids } of touched.moved) {
+        const [before, after] = [endOn(from.content, pool), endOn(to.content, pool)]
+        if (before <= at && after <= at) continue
+        if (before === after) {
+          out.moved.push({ from: from.digest, to: to.digest })
+          out.variants[to.digest] = to.content
+        } else oneByOne.push(ids)
+      }
+      for (const ids of oneByOne) await collect(tenant, pool, ids, at, out)
+      return out
     },
-    touched: (tenant: TenantId, poolId: string, touched: Touched): Promise<Peers> =>
-      collect(tenant, poolId, touched.devices),
   }
 }
+export type Peers = ReturnType<typeof createPeers>
 
 /** Pending is not yet a peer; everything else that is not usable was stopped, itself or through its user. */
 const isRevoked = (device: FleetDevice): boolean => !device.usable && device.status !== 'pending'
-
-/** Made once per state of a device: a changed device is another object. */
-function describe(device: FleetDevice): Described {
-  const known = described.get(device)
-  if (known) return known
-  const { ipv4, ipv6 } = addressesOf(device.tenantId, device.addressNumber)
-  const made = {
-    device_id: encodeId('device', device.deviceId),
-    user_id: device.userId === null ? null : encodeId('user', device.userId),
-    wireguard_public_key: device.wireguardPublicKey,
-    addresses: [ipv4, ipv6],
-  }
-  described.set(device, made)
-  return made
-}

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { VariantContent } from '../../policy/index.ts'
-import { mayUse, poolsOf } from './pools-of-variant.ts'
+import { endOn, poolsOf as poolsAt } from './pools-of-variant.ts'
+
+const poolsOf = (content: VariantContent) => poolsAt(content, 0)
+const mayUse = (content: VariantContent, pool: string) => endOn(content, pool) > 0
 
 const variant = (
-  rules: { action?: 'allow' | 'deny'; to: string[]; via?: string[] }[],
+  rules: { action?: 'allow' | 'deny'; to: string[]; via?: string[]; expires_at?: string }[],
   resources: Record<string, { pool?: string }> = {},
 ): VariantContent => ({
   schema: 'holdfast.policy/1',
@@ -39,4 +42,18 @@ test('a rule that leads anywhere without a pool leads through every pool', () =>
   assert.equal(poolsOf(variant([{ to: ['wiki', 'printers'] }], resources)), 'every')
   assert.equal(poolsOf(variant([{ to: ['wiki'] }, { to: ['10.0.0.0/8'] }], resources)), 'every')
   assert.equal(poolsOf(variant([{ to: ['constructor'] }])), 'every')
+})
+
+test('a rule leads through its pools until it expires', () => {
+  const soon = new Date(1000).toISOString()
+  const later = new Date(2000).toISOString()
+  const content = variant([
+    { to: ['*'], via: ['gwp_a'], expires_at: soon },
+    { to: ['10.0.0.0/8'], via: ['gwp_a', 'gwp_b'], expires_at: later },
+    { to: ['*'], expires_at: soon },
+  ])
+  assert.equal(poolsAt(content, 999), 'every')
+  assert.deepEqual(poolsAt(content, 1000), new Set(['gwp_a', 'gwp_b']))
+  assert.deepEqual(poolsAt(content, 2000), new Set())
+  assert.deepEqual([endOn(content, 'gwp_a'), endOn(content, 'gwp_z')], [2000, 1000])
 })

@@ -1,32 +1,44 @@
 import type { VariantContent } from '../../policy/index.ts'
 
-const known = new WeakMap<VariantContent, ReadonlySet<string> | 'every'>()
+/** Until when (ms) a variant leads through pools: through every enabled one, and through those it names. */
+type Ends = { every: number; named: ReadonlyMap<string, number> }
+
+const never = Number.NEGATIVE_INFINITY
+const known = new WeakMap<VariantContent, Ends>()
+
+function endsOf(content: VariantContent): Ends {
+  const before = known.get(content)
+  if (before) return before
+  const ends = readEnds(content)
+  known.set(content, ends)
+  return ends
+}
 
 /**
  * The pools (TypeIDs) through which a variant lets its devices connect: those its allow rules name, or else the pools
- * of what they lead to. A rule that names none leads through every enabled pool.
+ * of what they lead to. A rule that names none leads through every enabled pool; one that has expired through none.
  */
-export function poolsOf(content: VariantContent): ReadonlySet<string> | 'every' {
-  const before = known.get(content)
-  if (before) return before
-  const pools = readPools(content)
-  known.set(content, pools)
-  return pools
+export function poolsOf(content: VariantContent, at: number): ReadonlySet<string> | 'every' {
+  const { every, named } = endsOf(content)
+  if (at < every) return 'every'
+  return new Set([...named].flatMap(([pool, end]) => (at < end ? [pool] : [])))
 }
 
-export const mayUse = (content: VariantContent, poolId: string): boolean => {
-  const pools = poolsOf(content)
-  return pools === 'every' || pools.has(poolId)
+/** Until when a variant leads through a pool, in milliseconds since the epoch; -Infinity: it never did. */
+export function endOn(content: VariantContent, poolId: string): number {
+  const { every, named } = endsOf(content)
+  return Math.max(every, named.get(poolId) ?? never)
 }
 
-function readPools({ rules, resources }: VariantContent): ReadonlySet<string> | 'every' {
-  const pools = new Set<string>()
-  for (const { action, via, to } of rules) {
+function readEnds({ rules, resources }: VariantContent): Ends {
+  let every = never
+  const named = new Map<string, number>()
+  for (const { action, via, to, expires_at } of rules) {
     if (action !== 'allow') continue
-    for (const pool of via ?? to.map((name) => (Object.hasOwn(resources, name) ? resources[name]?.pool : undefined))) {
-      if (pool === undefined) return 'every'
-      pools.add(pool)
-    }
+    const end = expires_at === undefined ? Number.POSITIVE_INFINITY : Date.parse(expires_at)
+    for (const pool of via ?? to.map((name) => (Object.hasOwn(resources, name) ? resources[name]?.pool : undefined)))
+      if (pool === undefined) every = Math.max(every, end)
+      else named.set(pool, Math.max(named.get(pool) ?? never, end))
   }
-  return pools
+  return { every, named }
 }

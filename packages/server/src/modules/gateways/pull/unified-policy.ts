@@ -1,32 +1,40 @@
 import type { Output } from '@holdfast/contract'
-import type { unifiedPolicy } from '@holdfast/contract/gateway-runtime'
+import type { unifiedPolicy, unifiedPolicyChunk } from '@holdfast/contract/gateway-runtime'
 import { signJws } from '@holdfast/crypto'
 import type { Hold } from '../../../http/representation.ts'
 import type { Actor, Principal, TenantId } from '../../../kernel/actor.ts'
-import { unauthorized } from '../../../kernel/app-error.ts'
+import { fail, unauthorized } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import { Representation } from '../../../kernel/representation.ts'
+import { minute, second } from '../../../kernel/time.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { GatewayRow } from '../registry/gateways.queries.ts'
 import type { Registry } from '../registry/registry.ts'
 import { createByteCache } from './byte-cache.ts'
 import { concerns, type Deltas, type Touched } from './delta.ts'
-import type { createPeers } from './peers.ts'
+import type { Peers } from './peers.ts'
+import { nextEnd, type PoolView, timedAfter } from './pool-view.ts'
+import type { Snapshots } from './snapshots.ts'
 import type { Waiters } from './waiters.ts'
 
 type View = Output<typeof unifiedPolicy>
+type Chunk = Output<typeof unifiedPolicyChunk>
 type GatewayActor = Actor<Extract<Principal, { kind: 'gateway' }>>
+/** What the gateway has: everything up to a sequence number, as of a moment. */
+export type Known = { since: number; asOf: number | undefined }
 
-/** What is asked for; `touched` undefined: all of it. */
-type Span = { since: number | undefined; seq: number; touched: Touched | undefined }
+/** What is asked for; `touched` undefined: all of it. `view`: where it is needed for that, or time alone matters. */
+type Span = { known: Known | undefined; seq: number; touched: Touched | undefined; view: PoolView | undefined }
 type Content = { bytes: Buffer }
-const baseOf = ({ since, touched }: Span): number | null => (touched && since !== undefined ? since : null)
+const baseOf = ({ known, touched }: Span): number | null => (touched && known ? known.since : null)
 
-const lifetimeMs = 15 * 60_000
+const lifetime = 15 * minute
 const pollSeconds = 15
 /** Content is given out again for this long, so their end is always more than 14 minutes away. */
-const reuseMs = 30_000
+const reuseFor = 30 * second
 const budgetBytes = 128 * 1024 * 1024
+/** Entries of many devices may end within moments of each other; a held request looks at most this often. */
+const shortestLook = 20
 
 /**
  * What a gateway must enforce: a signed snapshot, or what changed since a sequence number. The content is made once for
@@ -35,20 +43,25 @@ const budgetBytes = 128 * 1024 * 1024
  */
 export function createUnifiedPolicy({
   feed,
+  changes,
   trust,
+  policy,
   now,
   registry,
   deltas,
   peers,
+  snapshots,
   waiters,
-}: Pick<GatewaysDeps, 'feed' | 'trust' | 'now'> & {
+}: Pick<GatewaysDeps, 'feed' | 'changes' | 'trust' | 'policy' | 'now'> & {
   registry: Registry
   deltas: Deltas
-  peers: ReturnType<typeof createPeers>
+  peers: Peers
+  snapshots: Snapshots
   waiters: Waiters
 }) {
-  const held = createByteCache<Content>({ maxBytes: budgetBytes, maxAgeMs: reuseMs, nowMs: () => now().getTime() })
+  const held = createByteCache<Content>({ maxBytes: budgetBytes, maxAgeMs: reuseFor, nowMs: () => now().getTime() })
   const making = new Map<string, Promise<Content>>()
+  changes.listen('values', { changed: () => {}, forgotten: held.clear })
 
   /** The sequence number up to which this replica has applied everything. Throws while the database is away. */
   async function currentSeq(tenant: TenantId, atLeast: number): Promise<number> {
@@ -61,39 +74,72 @@ export function createUnifiedPolicy({
     return gateways.get(principal.id) ?? unauthorized()
   }
 
-  async function contentOf(tenant: TenantId, poolId: string, touched: Touched | undefined) {
+  /** What became of what the gateway knows: by changes, and where posture has an end, by time alone. */
+  async function spanOf(tenant: TenantId, poolId: string, asked: Known | undefined, seq: number): Promise<Span> {
+    const current = await policy.at(tenant)
+    const view = current.isTimed ? await snapshots.viewOf(tenant, poolId, seq) : undefined
+    const whole = { known: asked, seq, touched: undefined, view }
+    if (!asked || asked.since > seq) return whole
+    // Where time changes nothing, those who ask for the same span at different times share an answer.
+    const known = current.isTimed || asked.since < current.seq ? asked : { ...asked, asOf: undefined }
+    const touched = await deltas.between(tenant, { ...known, seq })
+    // What a change of the pool itself means for its peers only a snapshot says.
+    if (!touched || touched.pools.has(poolId)) return whole
+    if (!view) return { known, seq, touched, view }
+    const timed = known.asOf === undefined ? undefined : timedAfter(view, known.asOf)
+    if (!timed) return whole
+    if (timed.length === 0) return { known, seq, touched, view }
+    return { known, seq, touched: { ...touched, devices: new Set([...touched.devices, ...timed]) }, view }
+  }
+
+  async function contentOf(tenant: TenantId, poolId: string, span: Span) {
     const pool = (await registry.of(tenant)).pools.get(poolId)
+    const { touched } = span
+    const none = { peers: [], chunks: [], variants: {} }
     if (!touched) {
-      const open = pool?.enabled ? await peers.all(tenant, poolId) : { peers: [], variants: {} }
+      const view = await snapshots.viewOf(tenant, poolId, span.seq)
+      const open = pool?.enabled ? await snapshots.peersOf(tenant, poolId, view) : none
       const sessions = await deltas.recentlyCut(tenant, poolId)
-      return { revocations: { devices: [], sessions }, ...open, removed_peers: [] }
+      return { at: view.at, revocations: { devices: [], sessions }, moved: [], ...open, removed_peers: [] }
     }
-    const { revoked, ...rest } = await peers.touched(tenant, poolId, touched)
+    const at = Math.max(now().getTime(), span.view?.at ?? 0)
+    const { revoked, ...rest } = await peers.touched(tenant, poolId, touched, at)
     const closed = {
-      peers: [],
-      variants: {},
+      ...none,
+      moved: [],
       removed_peers: [...rest.peers.map((p) => p.device_id), ...rest.removed_peers],
     }
     return {
+      at,
       revocations: { devices: revoked, sessions: touched.sessions.get(poolId) ?? [] },
+      chunks: [],
       ...(pool?.enabled ? rest : closed),
     }
   }
 
   /** All of the payload that is the same for every gateway of the pool, as the rest of a JSON object. */
   async function makeContent(tenant: TenantId, poolId: string, span: Span): Promise<Content> {
-    const at = now()
-    const { revocations, variants, peers, removed_peers } = await contentOf(tenant, poolId, span.touched)
+    const {
+      at,
+      revocations,
+      variants,
+      moved,
+      peers: named,
+      chunks,
+      removed_peers,
+    } = await contentOf(tenant, poolId, span)
     const content = {
       kind: span.touched ? 'delta' : 'snapshot',
       pool_id: encodeId('gateway_pool', poolId),
       seq: span.seq,
       base_seq: baseOf(span),
-      generated_at: at.toISOString(),
-      expires_at: new Date(at.getTime() + lifetimeMs).toISOString(),
+      generated_at: new Date(at).toISOString(),
+      expires_at: new Date(at + lifetime).toISOString(),
       revocations,
       variants,
-      peers,
+      moved,
+      peers: named,
+      chunks,
       removed_peers,
       trust_anchor_version: await trust.versionOf(tenant),
       fail_mode: 'closed',
@@ -102,9 +148,11 @@ export function createUnifiedPolicy({
   }
 
   async function sharedContent(tenant: TenantId, poolId: string, span: Span): Promise<Content> {
-    const key = `${tenant}|${poolId}|${baseOf(span)}|${span.seq}`
-    const known = held.get(key)
-    if (known) return known
+    const { known, view } = span
+    const timed = view ? view.chunks.reduce((at, chunk) => Math.max(at, chunk.changedAt), 0) : 0
+    const key = [tenant, poolId, baseOf(span), baseOf(span) === null ? '' : known?.asOf, span.seq, timed].join('|')
+    const before = held.get(key)
+    if (before) return before
     let running = making.get(key)
     if (!running) {
       running = makeContent(tenant, poolId, span).finally(() => making.delete(key))
@@ -123,12 +171,12 @@ export function createUnifiedPolicy({
       gateway_id: encodeId('gateway', gateway.gateway_id),
     }
     const payload = Buffer.concat([Buffer.from(JSON.stringify(named).slice(0, -1)), bytes])
-    const policy = await signJws(await trust.signerFor(tenant, 'gateway-policy'), 'gateway-policy+jws', payload)
+    const signed = await signJws(await trust.signerFor(tenant, 'gateway-policy'), 'gateway-policy+jws', payload)
     const view: View = {
       kind: span.touched ? 'delta' : 'snapshot',
       seq: span.seq,
       base_seq: baseOf(span),
-      policy,
+      policy: signed,
       poll_seconds: pollSeconds,
     }
     return new Representation<View>(undefined, Buffer.from(JSON.stringify(view)))
@@ -136,35 +184,44 @@ export function createUnifiedPolicy({
 
   return {
     /**
-     * `since`: the sequence number that the gateway has. With `hold` the request is held until something concerns
-     * the gateway; at its end an empty delta gives the gateway a new `expires_at`.
+     * `known`: what the gateway has. With `hold` the request is held until something concerns the gateway; at its
+     * end an empty delta gives the gateway a new `expires_at`.
      */
     answer: async (
       actor: GatewayActor,
-      since: number | undefined,
+      known: Known | undefined,
       hold: Hold | undefined,
     ): Promise<Representation<View>> => {
       const tenant = actor.tenantId
-      const deadline = performance.now() + (hold?.seconds ?? 0) * 1000
-      const ticket = since !== undefined && hold ? waiters.enter(tenant, actor.principal.id) : undefined
+      const deadline = performance.now() + (hold?.seconds ?? 0) * second
+      const ticket = known && hold ? waiters.enter(tenant, actor.principal.id) : undefined
       if (!ticket) hold?.decline()
       const signal = ticket && hold?.signal
       try {
         for (;;) {
-          const seq = await currentSeq(tenant, Math.max(since ?? 0, feed.newestOf(tenant)))
+          const seq = await currentSeq(tenant, Math.max(known?.since ?? 0, feed.newestOf(tenant)))
           const gateway = await gatewayOf(actor)
-          let touched = since !== undefined && since <= seq ? await deltas.between(tenant, since, seq) : undefined
-          // What a change of the pool itself means for its peers only a snapshot says.
-          if (touched?.pools.has(gateway.pool_id)) touched = undefined
+          const span = await spanOf(tenant, gateway.pool_id, known, seq)
           const left = deadline - performance.now()
-          const waits = ticket && signal && left > 0 && touched && !concerns(touched, gateway.pool_id)
-          if (!waits) return await answer(gateway, tenant, { since, seq, touched })
-          const outcome = await ticket.next(left, signal)
-          if (outcome === 'gone' || outcome === 'stopped') return await answer(gateway, tenant, { since, seq, touched })
+          const waits = ticket && signal && left > 0 && span.touched && !concerns(span.touched, gateway.pool_id)
+          if (!waits) return await answer(gateway, tenant, span)
+          const untilEnd = span.view ? nextEnd(span.view) - now().getTime() : Number.POSITIVE_INFINITY
+          const outcome = await ticket.next(Math.min(left, Math.max(untilEnd, shortestLook)), signal)
+          if (outcome === 'gone' || outcome === 'stopped') return await answer(gateway, tenant, span)
         }
       } finally {
         ticket?.leave()
       }
+    },
+
+    /** A chunk that a snapshot of the gateway's pool named. */
+    chunk: async (actor: GatewayActor, digest: string): Promise<Representation<Chunk>> => {
+      const tenant = actor.tenantId
+      const seq = await currentSeq(tenant, feed.newestOf(tenant))
+      const { pool_id } = await gatewayOf(actor)
+      const bytes = await snapshots.chunk(tenant, pool_id, digest, seq)
+      if (!bytes) fail('not_found', 'no such chunk: fetch the snapshot again')
+      return new Representation<Chunk>(digest, bytes)
     },
   }
 }

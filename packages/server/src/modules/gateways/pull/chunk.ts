@@ -1,0 +1,74 @@
+import { sha256Hex } from '@holdfast/crypto'
+import type { Variant } from '../../policy/index.ts'
+import type { Entitlement } from './entitlement.ts'
+import type { Peer } from './peer.ts'
+
+/** How a snapshot is cut: all in one up to `inlineUpTo` peers, beyond it into chunks of about `perChunk`. */
+export type SnapshotSize = { inlineUpTo: number; perChunk: number }
+
+/** What a pool's gateways are told of a device; `since`: when time alone made it so, 0 where nothing but a change did. */
+export type Entry = Entitlement & { readonly since: number }
+
+/** Peers whose ids fall into one part of the hash space, in the order of their ids; a column a field. Never written into. */
+export type Chunk = {
+  readonly ids: readonly string[]
+  readonly variants: readonly Variant[]
+  readonly untils: Float64Array
+  readonly sinces: Float64Array
+  /** The earliest end of an entry, and the latest moment at which time alone made one. */
+  readonly end: number
+  readonly changedAt: number
+}
+export type Member = readonly [id: string, entry: Entry]
+export type EncodedChunk = { digest: string; bytes: Buffer }
+
+/** A power of two, so that it stays what it is while a fleet grows slowly. */
+export const chunkCount = (peers: number, perChunk: number): number =>
+  2 ** Math.max(0, Math.ceil(Math.log2(peers / perChunk)))
+
+/** Which of `count` (a power of two) chunks a device belongs to: the first bits of a hash of its id (FNV-1a, mixed). */
+export function chunkIndex(id: string, count: number): number {
+  if (count === 1) return 0
+  let hash = 0x811c9dc5
+  for (let i = 0; i < id.length; i++) hash = Math.imul(hash ^ id.charCodeAt(i), 0x01000193)
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return ((hash ^ (hash >>> 16)) >>> 0) >>> (32 - Math.log2(count))
+}
+
+/** `members` in any order. */
+export function chunkOf(members: readonly Member[]): Chunk {
+  const sorted = [...members].sort(([a], [b]) => (a < b ? -1 : 1))
+  const untils = Float64Array.from(sorted, ([, entry]) => entry.until)
+  const sinces = Float64Array.from(sorted, ([, entry]) => entry.since)
+  return {
+    ids: sorted.map(([id]) => id),
+    variants: sorted.map(([, entry]) => entry.variant),
+    untils,
+    sinces,
+    end: untils.reduce((end, until) => Math.min(end, until), Number.POSITIVE_INFINITY),
+    changedAt: sinces.reduce((at, since) => Math.max(at, since), 0),
+  }
+}
+
+export const membersOf = ({ ids, variants, untils, sinces }: Chunk): Member[] =>
+  ids.flatMap((id, i): Member[] => {
+    const variant = variants[i]
+    return variant ? [[id, { variant, until: untils[i] ?? 0, since: sinces[i] ?? 0 }]] : []
+  })
+
+/** The same chunk with these devices put in, changed, or (undefined) taken out. */
+export function changedChunk(chunk: Chunk, changes: ReadonlyMap<string, Entry | undefined>): Chunk {
+  const members = new Map(membersOf(chunk))
+  for (const [id, entry] of changes) {
+    if (entry) members.set(id, entry)
+    else members.delete(id)
+  }
+  return chunkOf([...members])
+}
+
+/** Canonical JSON (RFC 8785), named by its SHA-256: equal peers give equal bytes, on every replica. */
+export function encodeChunk(peers: readonly Peer[]): EncodedChunk {
+  const text = JSON.stringify({ peers })
+  return { digest: `sha256:${sha256Hex(text)}`, bytes: Buffer.from(text) }
+}

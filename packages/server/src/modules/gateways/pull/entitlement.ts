@@ -1,0 +1,24 @@
+import type { FleetDevice } from '../../devices/index.ts'
+import type { TenantPolicy, Variant } from '../../policy/index.ts'
+import { endOn } from './pools-of-variant.ts'
+
+/** Under which variant a device may use a pool, and until when if nothing but time passes (ms; Infinity: for good). */
+export type Entitlement = { readonly variant: Variant; readonly until: number }
+
+/**
+ * What a pool's gateways are told of a device, as of a moment. It ends with the device's credential, with the posture
+ * that its variant rests on, and with the last of its rules that leads through the pool. Time windows within the rules
+ * are left to the gateway, which finds them in the variant.
+ */
+export function entitlementOf(
+  policy: TenantPolicy,
+  device: FleetDevice,
+  pool: string,
+  at: number,
+): Entitlement | undefined {
+  if (!device.usable || device.credentialUntil <= at) return undefined
+  const { variant, validUntil } = policy.selectionOf(device, at)
+  const end = endOn(variant.content, pool)
+  if (end <= at) return undefined
+  return { variant, until: Math.min(device.credentialUntil, end, validUntil ?? Number.POSITIVE_INFINITY) }
+}

@@ -1,0 +1,82 @@
+import type { TenantId } from '../../../kernel/actor.ts'
+import { BoundedMap } from '../../../kernel/bounded-map.ts'
+import { createSlices } from '../../../kernel/time-slice.ts'
+import type { TenantPolicy, Variant } from '../../policy/index.ts'
+import type { GatewaysDeps } from '../deps.ts'
+
+/** Devices that went together from one variant to another, and that nothing else happened to. */
+export type Move = { from: Variant; to: Variant; ids: readonly string[] }
+export type Moves = {
+  /** At most one from each variant: whoever is under it and not named otherwise is under the other now. */
+  together: readonly Move[]
+  /** Those whose new state must be told one by one. */
+  alone: readonly string[]
+}
+
+const none: Moves = { together: [], alone: [] }
+
+/**
+ * What a publish did to devices that did not change themselves. Most of the devices of a variant go the same way, which
+ * is said once; the few that do not are named.
+ */
+export function createMoves({
+  changes,
+  fleet,
+  policy,
+  now,
+}: Pick<GatewaysDeps, 'changes' | 'fleet' | 'policy' | 'now'>) {
+  const known = new BoundedMap<string, Promise<Moves>>(16)
+  changes.listen('values', { changed: () => {}, forgotten: known.clear.bind(known) })
+
+  async function walk(tenant: TenantId, earlier: TenantPolicy, current: TenantPolicy, asOf: number): Promise<Moves> {
+    const at = now().getTime()
+    const ways = new Map<string, Map<string, Move & { ids: string[] }>>()
+    const alone: string[] = []
+    const slice = createSlices()
+    for (const device of (await fleet.all(tenant)).values()) {
+      if (slice.isOver()) await slice.next()
+      if (!device.usable) continue
+      const before = earlier.selectionOf(device, asOf)
+      const after = current.selectionOf(device, at)
+      if (before.validUntil !== after.validUntil || (before.validUntil !== null && before.validUntil <= at)) {
+        alone.push(device.deviceId)
+        continue
+      }
+      const from = ways.get(before.variant.digest) ?? new Map<string, Move & { ids: string[] }>()
+      ways.set(before.variant.digest, from)
+      const way = from.get(after.variant.digest)
+      if (way) way.ids.push(device.deviceId)
+      else from.set(after.variant.digest, { from: before.variant, to: after.variant, ids: [device.deviceId] })
+    }
+    const together: Move[] = []
+    for (const from of ways.values()) {
+      const [most, ...others] = [...from.values()].sort((a, b) => b.ids.length - a.ids.length)
+      if (!most) continue
+      const stays = most.from.digest === most.to.digest
+      if (!stays) together.push(most)
+      for (const other of others) for (const id of other.ids) alone.push(id)
+    }
+    return { together, alone }
+  }
+
+  return {
+    /** `asOf`: the moment as of which the gateway was told. Undefined when it must be known and is not. */
+    since: async (tenant: TenantId, seq: number, asOf: number | undefined): Promise<Moves | undefined> => {
+      const current = await policy.at(tenant)
+      const before = await policy.versionsAt(tenant, seq)
+      const { canary, stable } = current.versions
+      if (before.canary === canary && before.stable === stable) return none
+      const earlier = await policy.atVersions(tenant, before)
+      const isTimed = earlier.isTimed || current.isTimed
+      if (isTimed && asOf === undefined) return undefined
+      const moment = isTimed && asOf !== undefined ? asOf : now().getTime()
+      const key = [tenant, before.canary, before.stable, canary, stable, isTimed ? moment : ''].join('|')
+      const held = known.get(key)
+      if (held) return held
+      const moves = walk(tenant, earlier, current, moment)
+      known.set(key, moves)
+      moves.catch(() => known.delete(key))
+      return moves
+    },
+  }
+}

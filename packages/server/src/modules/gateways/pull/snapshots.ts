@@ -1,0 +1,124 @@
+import type { TenantId } from '../../../kernel/actor.ts'
+import { BoundedMap } from '../../../kernel/bounded-map.ts'
+import { createTurns } from '../../../kernel/in-turn.ts'
+import { minute } from '../../../kernel/time.ts'
+import { createSlices } from '../../../kernel/time-slice.ts'
+import type { VariantContent } from '../../policy/index.ts'
+import type { GatewaysDeps } from '../deps.ts'
+import { createByteCache } from './byte-cache.ts'
+import { type Chunk, type EncodedChunk, encodeChunk, membersOf, type SnapshotSize } from './chunk.ts'
+import type { Deltas } from './delta.ts'
+import { type Peer, peerOf } from './peer.ts'
+import { createPoolViews, type PoolView } from './pool-view.ts'
+
+/** The peers of a snapshot: themselves, or the names and sizes of the chunks that hold them. */
+export type SnapshotPeers = {
+  peers: readonly Peer[]
+  chunks: readonly { digest: string; bytes: number }[]
+  variants: Record<string, VariantContent>
+}
+
+const maxViews = 256
+/** A pool whose gateways have not asked for so long is forgotten. */
+const idleFor = 20 * minute
+/** Bytes of chunks that are held; what is not is encoded again when it is asked for. */
+const budgetBytes = 128 * 1024 * 1024
+/** Chunks that a gateway may still fetch though a change has replaced them. */
+const maxOffered = 2048
+const offeredFor = 5 * minute
+
+/**
+ * The peers of pools, held as chunks so that a change makes one chunk anew and the gateways of a pool share its bytes.
+ * Work is cut into slices: no snapshot, whatever its size, keeps other requests waiting.
+ */
+export function createSnapshots({
+  changes,
+  fleet,
+  policy,
+  now,
+  deltas,
+  size,
+}: Pick<GatewaysDeps, 'changes' | 'fleet' | 'policy' | 'now'> & { deltas: Deltas; size: SnapshotSize }) {
+  const views = createPoolViews({ fleet, policy, now, deltas, perChunk: size.perChunk })
+  const held = new BoundedMap<string, { view: PoolView; usedAt: number }>(maxViews)
+  const inTurn = createTurns(Number.POSITIVE_INFINITY)
+  const encoded = new WeakMap<Chunk, { digest: string; bytes: number }>()
+  const offered = new BoundedMap<string, Chunk>(maxOffered)
+  const bytesOf = createByteCache<EncodedChunk>({
+    maxBytes: budgetBytes,
+    maxAgeMs: offeredFor,
+    nowMs: () => performance.now(),
+  })
+
+  changes.listen('values', { changed: () => {}, forgotten: held.clear.bind(held) })
+
+  /** The pool at a sequence number or later, with everything that time has ended taken into account. */
+  async function viewOf(tenant: TenantId, poolId: string, seq: number): Promise<PoolView> {
+    const key = `${tenant}|${poolId}`
+    const view = await inTurn(key, async () => {
+      const before = held.get(key)?.view
+      const next = before ? await views.bring(before, tenant, poolId, seq) : await views.make(tenant, poolId, seq)
+      held.set(key, { view: next, usedAt: performance.now() })
+      for (const [other, { usedAt }] of held.entries()) if (performance.now() - usedAt > idleFor) held.delete(other)
+      return next
+    })
+    return view ?? views.make(tenant, poolId, seq)
+  }
+
+  async function peersOf(tenant: TenantId, chunk: Chunk): Promise<Peer[]> {
+    const devices = await fleet.all(tenant)
+    return membersOf(chunk).flatMap(([id, entry]) => {
+      const device = devices.get(id)
+      return device ? [peerOf(device, entry)] : []
+    })
+  }
+
+  async function encode(tenant: TenantId, poolId: string, chunk: Chunk): Promise<EncodedChunk> {
+    const made = encodeChunk(await peersOf(tenant, chunk))
+    encoded.set(chunk, { digest: made.digest, bytes: made.bytes.length })
+    bytesOf.set(`${tenant}|${made.digest}`, made)
+    offered.set(`${tenant}|${poolId}|${made.digest}`, chunk)
+    return made
+  }
+
+  /** Names the chunks of a view; those that no change has replaced have their names. */
+  async function offer(tenant: TenantId, poolId: string, { chunks }: PoolView) {
+    const named: { digest: string; bytes: number }[] = []
+    const slice = createSlices()
+    for (const chunk of chunks) {
+      if (slice.isOver()) await slice.next()
+      let known = encoded.get(chunk)
+      if (known) offered.set(`${tenant}|${poolId}|${known.digest}`, chunk)
+      else {
+        const { digest, bytes } = await encode(tenant, poolId, chunk)
+        known = { digest, bytes: bytes.length }
+      }
+      named.push(known)
+    }
+    return named
+  }
+
+  return {
+    viewOf,
+    peersOf: async (tenant: TenantId, poolId: string, view: PoolView): Promise<SnapshotPeers> => {
+      const variants: SnapshotPeers['variants'] = {}
+      const digests = new Set(view.chunks.flatMap((chunk) => [...new Set(chunk.variants)]))
+      for (const { digest, content } of digests) variants[digest] = content
+      if (view.peers > size.inlineUpTo) return { peers: [], chunks: await offer(tenant, poolId, view), variants }
+      const peers: Peer[] = []
+      for (const chunk of view.chunks) peers.push(...(await peersOf(tenant, chunk)))
+      return { peers, chunks: [], variants }
+    },
+    /** Bytes of a chunk that was named lately, or that is what the pool holds now. */
+    chunk: async (tenant: TenantId, poolId: string, digest: string, seq: number): Promise<Buffer | undefined> => {
+      const key = `${tenant}|${poolId}|${digest}`
+      // Another replica may have named it.
+      if (!offered.get(key)) await offer(tenant, poolId, await viewOf(tenant, poolId, seq))
+      const chunk = offered.get(key)
+      if (!chunk) return undefined
+      const bytes = bytesOf.get(`${tenant}|${digest}`) ?? (await encode(tenant, poolId, chunk))
+      return bytes.digest === digest ? bytes.bytes : undefined
+    },
+  }
+}
+export type Snapshots = ReturnType<typeof createSnapshots>
