@@ -41,6 +41,8 @@ type Read = {
   etag?: true
   /** `Prefer: wait=N` holds it until there is something else to say than the client knows. */
   waits?: true
+  /** Its path names its content, so whoever has it need not ask again. */
+  immutable?: true
 }
 type NoRead = { [K in keyof Read]?: never }
 

@@ -71,6 +71,7 @@ export const unifiedPolicyChunk = endpoint({
   summary: 'Peers that a snapshot names by the digest of this answer (SHA-256 of its canonical JSON)',
   access: { by: ['gateway'], permission: 'own' },
   etag: true,
+  immutable: true,
   params: Closed({ digest: Type.String({ maxLength: 80, examples: ['sha256:…'] }) }),
   response: Closed({ peers: Type.Array(Peer) }),
   errors: ['not_found'],

@@ -163,6 +163,7 @@ function runEndpoint(deps: HttpDeps, name: Operation, endpoint: Endpoint) {
     return deps.idempotency.run({ ...endpoint, status }, request, call.actor, async () => handler(call))
   }
   const finish = (request: FastifyRequest, reply: FastifyReply, result: unknown, hold?: Granted) => {
+    if (endpoint.immutable) reply.header('cache-control', 'private, max-age=86400, immutable')
     if (hold && !hold.isDeclined) reply.header('preference-applied', preferenceApplied(hold))
     send(request, reply, result)
   }
