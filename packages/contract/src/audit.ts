@@ -46,6 +46,7 @@ export const AuditEvent = Closed(
 export const listAuditEvents = endpoint({
   method: 'GET',
   path: '/v1/audit/events',
+  costly: true,
   summary: 'Query audit events, newest first unless said',
   access: { by: ['session', 'api_key'], permission: 'audit:read' },
   query: ListQuery(

@@ -34,6 +34,8 @@ type Common = {
   setsCookie?: true
   /** It may say 503: not now. */
   unavailable?: true
+  /** It may cost more than a look-up: few run at once, and beyond them it is 429. */
+  costly?: true
 }
 /** What only a read can have. */
 type Read = {
@@ -58,6 +60,7 @@ export type Endpoint =
         body?: never
         records?: never
         bodyLimit?: never
+        bodyNames?: never
         form?: never
         stepUp?: never
         operations?: never
@@ -71,6 +74,8 @@ export type Endpoint =
         body?: TSchema
         /** Bytes; 1 MiB unless said. */
         bodyLimit?: number
+        /** Names in all objects of its body together; 10,000 unless said. */
+        bodyNames?: number
         /** Also takes the fields of its body as an HTML form. */
         form?: true
         /**

@@ -122,6 +122,7 @@ export const metering = endpoint({
   audit: 'gateway.metered',
   records: 'refusals',
   bodyLimit: 10 * 1024 * 1024,
+  bodyNames: 200_000,
   body: Closed({
     report_id: Type.String({ minLength: 1, maxLength: 64 }),
     boot_id: Type.String({ minLength: 1, maxLength: 64 }),
@@ -146,6 +147,7 @@ export const telemetry = endpoint({
   audit: 'telemetry.ingested',
   records: 'refusals',
   bodyLimit: 10 * 1024 * 1024,
+  bodyNames: 200_000,
   body: Closed({
     events: Type.Array(
       Closed({

@@ -73,6 +73,7 @@ export const publishPolicy = endpoint({
   audit: 'policy.published',
   stepUp: { channel: 'stable' },
   status: 201,
+  bodyNames: 100_000,
   body: Closed({
     channel: Channel,
     policy: Type.Optional(Document),
@@ -111,9 +112,11 @@ export const getPolicyBundle = endpoint({
 export const validatePolicy = endpoint({
   method: 'POST',
   path: '/v1/admin/policy/validate',
+  costly: true,
   summary: 'Check a document and run its tests without publishing it',
   access: { by: ['session', 'api_key'], permission: 'policy:read' },
   audit: 'policy.validated',
+  bodyNames: 100_000,
   body: Closed({ policy: Document }),
   response: Closed({
     valid: Type.Boolean(),
@@ -152,6 +155,7 @@ const Decision = {
 export const explainPolicy = endpoint({
   method: 'POST',
   path: '/v1/admin/policy/explain',
+  costly: true,
   summary: 'Why a device or user may or may not reach a target now: which rule, which condition, which fact',
   access: { by: ['session', 'api_key'], permission: 'policy:read' },
   audit: 'policy.explained',
@@ -184,9 +188,11 @@ export const explainPolicy = endpoint({
 export const simulatePolicy = endpoint({
   method: 'POST',
   path: '/v1/admin/policy/simulate',
+  costly: true,
   summary: 'What a document would decide, and whom it would change, if it were published',
   access: { by: ['session', 'api_key'], permission: 'policy:read' },
   audit: 'policy.simulated',
+  bodyNames: 100_000,
   body: Closed({ policy: Document, questions: Type.Optional(Type.Array(Closed(Question), { maxItems: 200 })) }),
   response: Closed({
     answers: Type.Array(Closed({ target: Type.String(), before: Closed(Decision), after: Closed(Decision) })),

@@ -5,6 +5,13 @@ import { roleNames } from './vocabulary.ts'
 
 const seconds = (minimum: number, maximum: number) => Type.Integer({ minimum, maximum })
 
+const perMinute = (what: string) =>
+  Type.Integer({
+    minimum: 1,
+    maximum: 10_000_000,
+    description: `Of one ${what}, counted by each replica; a tenth of it at once`,
+  })
+
 /** What a tenant decides about sign-in, sessions, rates and devices. */
 export const SecuritySettings = Closed(
   {
@@ -15,7 +22,12 @@ export const SecuritySettings = Closed(
       lockout_seconds: seconds(1, 7 * 86_400),
     }),
     sessions: Closed({ idle_seconds: seconds(1, 86_400), absolute_seconds: seconds(1, 30 * 86_400) }),
-    api: Closed({ requests_per_minute_per_key: Type.Integer({ minimum: 1, maximum: 10_000_000 }) }),
+    api: Closed({
+      requests_per_minute_per_key: perMinute('API key'),
+      requests_per_minute_per_session: perMinute('session of an administrator'),
+      requests_per_minute_per_device: perMinute('device'),
+      requests_per_minute_per_gateway: perMinute('gateway'),
+    }),
     passwords: Closed({
       min_length: Type.Integer({
         minimum: 8,
@@ -42,7 +54,12 @@ export type SecuritySettings = Static<typeof SecuritySettings>
 export const defaultSecuritySettings: SecuritySettings = {
   login: { max_failures_per_ip: 20, window_seconds: 900, lockout_threshold: 10, lockout_seconds: 900 },
   sessions: { idle_seconds: 1800, absolute_seconds: 43_200 },
-  api: { requests_per_minute_per_key: 600 },
+  api: {
+    requests_per_minute_per_key: 600,
+    requests_per_minute_per_session: 600,
+    requests_per_minute_per_device: 600,
+    requests_per_minute_per_gateway: 3000,
+  },
   passwords: { min_length: 15 },
   mfa: { required_roles: [], step_up: false },
   devices: { require_device_key: true, approval: false },

@@ -11,9 +11,11 @@ import { Answer } from './http/answer.ts'
 import { errorBody } from './http/error-response.ts'
 import { createIdempotency } from './http/idempotency.ts'
 import { registerPages } from './http/pages.ts'
+import { createRefuse } from './http/refuse.ts'
 import { createHttp, type Handlers } from './http/serve.ts'
 import { createWarmReads } from './http/warm-reads.ts'
 import type { Job } from './jobs/runner.ts'
+import { createGate } from './kernel/gate.ts'
 import type { Log } from './kernel/log.ts'
 import { Representation } from './kernel/representation.ts'
 import { createChanges, pruneChanges } from './memory/changes.ts'
@@ -102,7 +104,7 @@ export function createApp({
     policyOf: policy.policyOf,
   })
   const enrollment = createEnrollment({ ...base, audit, trust, settings })
-  const verifyDevice = createDeviceVerifier({ ...base, trust, fleet, onSeen: activity.seen })
+  const verifyDevice = createDeviceVerifier({ ...base, trust, rates: access.rates, fleet, onSeen: activity.seen })
 
   let isReady = false
   const description = Buffer.from(JSON.stringify(openapi()))
@@ -129,6 +131,7 @@ export function createApp({
     ...enrollment.handlers,
   }
 
+  const refuse = createRefuse({ audit, log, onError, failuresPerMinute: config.authFailuresPerMinute })
   const admit = createAdmit({
     verifiers: {
       readToken: access.readToken,
@@ -142,11 +145,21 @@ export function createApp({
     audit,
     publicUrl,
     trustedProxies: config.trustedProxies,
-    limitKey: access.limitKey,
+    refuse,
+    rates: access.rates,
+    log,
     tenantExists: tenancy.exists,
   })
-  const warm = createWarmReads({ reads: policy.reads, verifyDevice, trustedProxies: config.trustedProxies, log })
+  const warm = createWarmReads({
+    reads: policy.reads,
+    verifyDevice,
+    refuse,
+    trustedProxies: config.trustedProxies,
+    log,
+  })
   const http = createHttp({
+    maxConnections: config.maxConnections,
+    costly: createGate({ perKey: 3, total: 8, waiting: 64 }),
     handlers,
     warm,
     admit,
@@ -228,6 +241,7 @@ export function createApp({
       policy.stop()
       gateways.stop()
       await http.close()
+      await refuse.flush()
       await notifications.stop()
       await activity.flush()
       await access.stop()

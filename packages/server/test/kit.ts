@@ -15,6 +15,12 @@ import type { SnapshotSize } from '../src/modules/gateways/index.ts'
 import './statements/record.ts'
 
 export const adminPassword = 'correct horse battery staple'
+const unlimited = {
+  requests_per_minute_per_key: 10_000_000,
+  requests_per_minute_per_session: 10_000_000,
+  requests_per_minute_per_device: 10_000_000,
+  requests_per_minute_per_gateway: 10_000_000,
+}
 const template = { name: 'holdfast_template', prepare: async (url: string) => void (await migrate(url)) }
 
 /** A moment that tests move by hand; it runs on from there. */
@@ -62,6 +68,8 @@ export async function startKit(
       databaseUrl,
       databaseConnections: 10,
       trustedProxies: [],
+      maxConnections: 10_000,
+      authFailuresPerMinute: 10_000_000,
       tls: undefined,
       logLevel: 'silent',
       masterKeyFile: '/nonexistent',
@@ -102,7 +110,7 @@ export async function startKit(
   await first.app.db.inTenant(tenant, (tx) =>
     tx
       .updateTable('tenant_settings')
-      .set({ security: JSON.stringify({ api: { requests_per_minute_per_key: 10_000_000 } }) })
+      .set({ security: JSON.stringify({ api: unlimited }) })
       .where('tenant_id', '=', tenant)
       .execute(),
   )

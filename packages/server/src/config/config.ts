@@ -13,6 +13,10 @@ export type Config = {
   databaseUrl: string | undefined
   databaseConnections: number
   trustedProxies: readonly string[]
+  /** Connections beyond it are closed at once. */
+  maxConnections: number
+  /** How many credentials from one address (IPv6: /64) may fail in a minute before it is told to wait. */
+  authFailuresPerMinute: number
   tls: { certFile: string; keyFile: string } | undefined
   logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
   masterKeyFile: string
@@ -47,6 +51,8 @@ export function parseConfig(env: Env): Config {
     databaseUrl: databaseUrl(env),
     databaseConnections: wholeNumber(env, 'HOLDFAST_DATABASE_CONNECTIONS', 20, 2, 500),
     trustedProxies: cidrs(env, 'HOLDFAST_TRUSTED_PROXIES'),
+    maxConnections: wholeNumber(env, 'HOLDFAST_MAX_CONNECTIONS', 100_000, 10, 10_000_000),
+    authFailuresPerMinute: wholeNumber(env, 'HOLDFAST_AUTH_FAILURES_PER_MINUTE', 600, 1, 10_000_000),
     tls,
     logLevel,
     masterKeyFile: env.HOLDFAST_MASTER_KEY_FILE || resolve(dataDir, 'master.key'),

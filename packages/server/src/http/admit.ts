@@ -1,14 +1,17 @@
 import { type Endpoint, entryPermissions, scopeParameters } from '@holdfast/contract/endpoint'
 import type { RequiredAction } from '@holdfast/contract/vocabulary'
 import type { FastifyRequest } from 'fastify'
-import type { Actor, Principal, TenantId } from '../kernel/actor.ts'
+import type { Actor, Principal, RefusedCredential, TenantId } from '../kernel/actor.ts'
 import { AppError } from '../kernel/app-error.ts'
 import { decodeId, encodeId } from '../kernel/ids.ts'
+import type { Log } from '../kernel/log.ts'
+import { whenReady } from '../kernel/ready.ts'
 import { isSameOrigin } from '../kernel/same-origin.ts'
+import type { Rates } from '../modules/access/index.ts'
 import type { Audit } from '../modules/audit/index.ts'
-import { authenticate, type Incoming, type Verifiers, verifyToken } from './authenticate.ts'
-import { unauthorized } from './error-response.ts'
-import { sourceIp } from './source-ip.ts'
+import { authenticate, type Incoming, judgedSafely, type Verdict, type Verifiers, verifyToken } from './authenticate.ts'
+import type { Refuse } from './refuse.ts'
+import { sourceOf } from './source-ip.ts'
 
 /** What is settled about a request before its body is read. */
 export type Admission = {
@@ -32,8 +35,9 @@ export type AdmitDeps = {
   audit: Audit
   publicUrl: string
   trustedProxies: readonly string[]
-  /** Seconds to wait, 0 to pass. */
-  limitKey: (principal: Extract<Principal, { kind: 'api_key' }>) => number | Promise<number>
+  refuse: Refuse
+  rates: Pick<Rates, 'take'>
+  log: Pick<Log, 'error'>
   tenantExists: (tenant: TenantId) => Promise<boolean>
 }
 
@@ -59,10 +63,10 @@ export function createAdmit(deps: AdmitDeps): Admit {
       authenticateBody: undefined,
     }
     if (endpoint?.access.by === 'anyone') return admission
-    const principal = authenticate(deps.verifiers, request, incoming)
-    return principal instanceof Promise
-      ? principal.then((p) => settle(deps, admission, endpoint, request, incoming, p))
-      : settle(deps, admission, endpoint, request, incoming, principal)
+    const judge = () => authenticate(deps.verifiers, request, incoming)
+    return whenReady(judgedSafely(deps.log, judge), (verdict) =>
+      settle(deps, admission, endpoint, request, incoming, verdict),
+    )
   }
 }
 
@@ -72,15 +76,24 @@ function settle(
   endpoint: Endpoint | undefined,
   request: FastifyRequest,
   incoming: Incoming,
-  principal: Principal | undefined,
+  verdict: Verdict,
 ): Admission | Promise<Admission> {
-  if (!principal) {
+  if (!verdict || verdict.kind === 'refused') {
+    if (verdict) throw refuse(deps, verdict, request, incoming)
     admission.authenticateBody = tokenInBody(deps, admission, endpoint, request, incoming)
     return admission
   }
-  admission.actor = actorOf(principal, request, admission.sourceIp)
+  const principal = verdict
+  const actor = actorOf(principal, request, admission.sourceIp)
+  admission.actor = actor
   if (principal.kind === 'api_key' || principal.kind === 'session')
-    return settlePerson(deps, admission, endpoint, request, admission.actor)
+    return settlePerson(deps, admission, endpoint, request, actor)
+  if (principal.kind === 'gateway')
+    return whenReady(deps.rates.take(principal), (wait) => {
+      if (wait > 0) throw deps.refuse.rate(actor, wait)
+      if (endpoint) admission.refusal = refusalOf(deps, endpoint, request, principal)
+      return admission
+    })
   if (endpoint) admission.refusal = refusalOf(deps, endpoint, request, principal)
   return admission
 }
@@ -90,13 +103,14 @@ function tokenInBody(
   deps: AdmitDeps,
   admission: Admission,
   endpoint: Endpoint | undefined,
-  { headers }: FastifyRequest,
+  request: FastifyRequest,
   incoming: Incoming,
 ): (request: FastifyRequest) => Promise<void> {
   const takesToken = endpoint && endpoint.access.by !== 'anyone' && endpoint.access.by.includes('enrollment_token')
-  const hasOther = headers.authorization !== undefined || headers.cookie?.includes('holdfast_session')
-  if (!takesToken || !endpoint.body || hasOther) throw unauthorized()
-  return (request) => authenticateFromBody(deps, admission, incoming, request)
+  const { authorization, cookie } = request.headers
+  const hasOther = authorization !== undefined || cookie?.includes('holdfast_session')
+  if (!takesToken || !endpoint.body || hasOther) throw refuse(deps, undefined, request, incoming)
+  return () => authenticateFromBody(deps, admission, incoming, request)
 }
 
 async function settlePerson(
@@ -107,9 +121,10 @@ async function settlePerson(
   actor: Actor,
 ): Promise<Admission> {
   const { principal } = actor
+  if (principal.kind !== 'session' && principal.kind !== 'api_key') return admission
+  const wait = await deps.rates.take(principal)
+  if (wait > 0) throw deps.refuse.rate(actor, wait)
   if (principal.kind === 'api_key') {
-    const wait = await deps.limitKey(principal)
-    if (wait > 0) throw new AppError('rate_limited', 'too many requests with this API key', { retryAfterSeconds: wait })
     const route = endpoint ? `${endpoint.method} ${endpoint.path}` : `${request.method} (unknown route)`
     admission.recorded = deps.audit.note(actor, 'api_key.used', { key_id: actor.id ?? '', endpoint: route })
     // Awaited before the answer; a failure meanwhile must not end the process.
@@ -119,6 +134,14 @@ async function settlePerson(
     admission.refusal = refusalOf(deps, endpoint, request, principal) ?? (await scopeTenant(deps, request, actor))
   return admission
 }
+
+const refuse = (
+  deps: AdmitDeps,
+  refused: RefusedCredential | undefined,
+  request: FastifyRequest,
+  { sourceIp }: Incoming,
+): AppError =>
+  deps.refuse.credential(refused, { sourceIp, userAgent: request.headers['user-agent'] ?? null, requestId: request.id })
 
 const owed: Record<RequiredAction, string> = {
   change_password:
@@ -175,9 +198,13 @@ async function authenticateFromBody(
   request: FastifyRequest,
 ) {
   const token = (request.body as { enrollment_token?: unknown } | undefined)?.enrollment_token
-  const principal = typeof token === 'string' ? await verifyToken(deps.verifiers, token, incoming) : undefined
-  if (principal?.kind !== 'enrollment_token') throw unauthorized()
-  admission.actor = actorOf(principal, request, admission.sourceIp)
+  const verdict =
+    typeof token === 'string'
+      ? await judgedSafely(deps.log, () => verifyToken(deps.verifiers, token, incoming))
+      : undefined
+  if (verdict?.kind !== 'enrollment_token')
+    throw refuse(deps, verdict?.kind === 'refused' ? verdict : undefined, request, incoming)
+  admission.actor = actorOf(verdict, request, admission.sourceIp)
 }
 
 const actorOf = (principal: Principal, request: FastifyRequest, ip: string): Actor => ({
@@ -206,17 +233,12 @@ function incomingOf(
   const { url, headers } = request
   const mark = url.indexOf('?')
   const { search, scope } = mark < 0 ? nothingAsked : readScope(endpoint, url.slice(mark + 1))
-  const forwarded = headers['x-forwarded-for']
   return {
     method: request.method,
     url,
     path: mark < 0 ? url : url.slice(0, mark),
     search,
-    sourceIp: sourceIp(
-      request.socket.remoteAddress ?? '',
-      Array.isArray(forwarded) ? forwarded.join(',') : forwarded,
-      trusted,
-    ),
+    sourceIp: sourceOf(request, trusted),
     // Two headers arrive joined by a comma, which no proof contains.
     dpop: headers.dpop,
     scope,

@@ -1,7 +1,9 @@
 import type { CredentialKind } from '@holdfast/contract/vocabulary'
 import type { PresentedToken } from '@holdfast/crypto'
 import type { FastifyRequest } from 'fastify'
-import type { Principal } from '../kernel/actor.ts'
+import type { Principal, RefusedCredential } from '../kernel/actor.ts'
+import type { Log } from '../kernel/log.ts'
+import { toAppError } from './error-response.ts'
 
 /** What a verifier may know of a request: nothing of its body. */
 export type Incoming = {
@@ -14,9 +16,10 @@ export type Incoming = {
   /** Parameters by which the deployment-wide gateway secret names whom it speaks for. */
   scope: { tenant_id?: string; gateway_id?: string }
 }
-type Verdict = Principal | undefined
+/** Whose credential it is; what was refused of those issued here; undefined for what never was. */
+export type Verdict = Principal | RefusedCredential | undefined
 type Verify<Presented> = (presented: Presented, request: Incoming) => Verdict | Promise<Verdict>
-/** Each verifies one kind of credential; anything wrong with it is undefined. */
+/** Each verifies one kind of credential. */
 export type Verifiers = { [K in Exclude<CredentialKind, 'device'>]: Verify<PresentedToken> } & {
   device: Verify<string>
   /** Undefined for a text that this deployment never minted: no other verifier sees it. */
@@ -66,6 +69,27 @@ export function verifyToken(verifiers: Verifiers, token: string, incoming: Incom
   const presented = verifiers.readToken(token)
   if (!presented || presented.prefix === 'hfs') return undefined
   return verifiers[kindOfPrefix[presented.prefix]](presented, incoming)
+}
+
+/**
+ * Whatever is thrown while a credential is judged, the credential was not found good. What the caller is told all the
+ * same (it asks too often; the database is away) passes.
+ */
+export function judgedSafely(
+  log: Pick<Log, 'error'>,
+  judge: () => Verdict | Promise<Verdict>,
+): Verdict | Promise<Verdict> {
+  const settle = (e: unknown): Verdict => {
+    if (toAppError(e).code !== 'internal_error' || toAppError(e).retryAfterSeconds !== undefined) throw e
+    log.error({ err: e }, 'a credential could not be judged')
+    return undefined
+  }
+  try {
+    const verdict = judge()
+    return verdict instanceof Promise ? verdict.catch(settle) : verdict
+  } catch (e) {
+    return settle(e)
+  }
 }
 
 function verifyCookie(verifiers: Verifiers, cookie: string, incoming: Incoming): Verdict | Promise<Verdict> {

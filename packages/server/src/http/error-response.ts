@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { type ErrorCode, errorStatus } from '@holdfast/contract/vocabulary'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../kernel/app-error.ts'
@@ -35,6 +36,10 @@ export function toAppError(e: unknown): AppError {
   })
 }
 
+/** A request refused before its body was read: nobody waits for the rest of it, and the connection can't be used again. */
+export const isBodyAwaited = ({ complete, headers }: IncomingMessage): boolean =>
+  !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0)
+
 export function sendError(
   log: Pick<Log, 'error'>,
   error: unknown,
@@ -45,6 +50,7 @@ export function sendError(
   if (e.code === 'internal_error') log.error({ err: e.cause ?? e, request_id: request.id }, e.message)
   if (e.retryAfterSeconds !== undefined) reply.header('retry-after', String(e.retryAfterSeconds))
   if (e.code === 'unauthorized') reply.header('www-authenticate', challenge)
+  if (isBodyAwaited(request.raw)) reply.header('connection', 'close')
   return reply
     .code(errorStatus[e.code])
     .header('content-type', 'application/json; charset=utf-8')

@@ -5,6 +5,7 @@ import { readJson } from './read-json.ts'
 declare module 'fastify' {
   interface FastifyContextConfig {
     takesForm?: boolean
+    bodyNames?: number | undefined
   }
 }
 
@@ -22,7 +23,7 @@ export function registerBodyReaders(http: FastifyInstance): void {
     if (form.test(type) && request.routeOptions.config.takesForm) return readForm(bytes)
     if (!json.test(type)) fail('bad_request', 'send a body as application/json')
     if (bytes.length === 0) fail('bad_request', 'the body is empty')
-    return readJson(bytes)
+    return readJson(bytes, request.routeOptions.config.bodyNames)
   })
 }
 

@@ -1,16 +1,18 @@
 import { fail } from '../kernel/app-error.ts'
 
 export const maxDepth = 32
+/** Names in all objects of a body together, where an endpoint does not say more. */
+export const defaultNames = 10_000
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * Reads a body as RFC 8259 JSON, strictly: valid UTF-8 without a byte order mark, at most 32 levels deep, no
+ * Reads a body as RFC 8259 JSON, strictly: valid UTF-8 without a byte order mark, at most 32 levels deep, few names, no
  * duplicate and no `__proto__` names. Node's parser is lenient in each of these. 400 says which; a NUL or half a
  * surrogate pair, which the database can't store, and an integer that would lose digits are 422.
  */
-export function readJson(bytes: Buffer): unknown {
+export function readJson(bytes: Buffer, maxNames = defaultNames): unknown {
   const text = decode(bytes)
-  const value = parse(text)
+  const value = parse(text, maxNames)
   inspect(text)
   return value
 }
@@ -23,15 +25,17 @@ function decode(bytes: Buffer): string {
   }
 }
 
-function parse(text: string): unknown {
-  // Depth is checked first: the parser copes with any, what comes after it does not.
+function parse(text: string, maxNames: number): unknown {
+  // Depth and names are counted first: the parser copes with any, what comes after it does not.
   let depth = 0
+  let names = 0
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i)
     if (c === quote) i = endOfString(text, i)
     else if (c === openBrace || c === openBracket) {
       if (++depth > maxDepth) fail('bad_request', `the body is nested deeper than ${maxDepth} levels`)
     } else if (c === closeBrace || c === closeBracket) depth--
+    else if (c === colon && ++names > maxNames) fail('bad_request', `the body has more than ${maxNames} names`)
   }
   try {
     return JSON.parse(text)

@@ -74,9 +74,12 @@ export type HttpDeps = {
   /** Puts a refused write on record. */
   recordRefusal: (actor: Actor, operation: Operation, error: AppError) => Promise<void>
   log: Pick<Log, 'error'>
+  /** Few at a time, of each tenant and of all. */
+  costly: <T>(tenant: string, work: () => T | Promise<T>) => Promise<T>
   /** Answers a request in front of the router; false when it is not one of its own. */
   warm: (request: IncomingMessage, response: ServerResponse) => boolean
   https?: { cert: Buffer; key: Buffer }
+  maxConnections: number
 }
 
 /** The one pipe: authenticate, rate limit, permission before the body is read; then validate; then the handler. */
@@ -85,7 +88,7 @@ export function createHttp(deps: HttpDeps): FastifyInstance {
     // Errors are logged by `sendError`; a logger of its own for every request would cost a poll more than its answer.
     logger: false,
     genReqId: () => newUuid(),
-    bodyLimit: 1024 * 1024,
+    bodyLimit: longestBody,
     exposeHeadRoutes: false,
     serverFactory: (handler: RequestListener) => createServer(deps, handler),
     forceCloseConnections: 'idle',
@@ -111,24 +114,38 @@ export function createHttp(deps: HttpDeps): FastifyInstance {
       method: endpoint.method === 'GET' ? ['GET', 'HEAD'] : endpoint.method,
       url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
       schema: { response: Object.fromEntries(successStatuses(endpoint).map((s) => [s, endpoint.response])) },
-      ...(endpoint.bodyLimit && { bodyLimit: endpoint.bodyLimit }),
-      config: { takesForm: endpoint.form === true },
+      bodyLimit: bodyLimitOf(endpoint),
+      config: { takesForm: endpoint.form === true, bodyNames: endpoint.bodyNames },
       ...runEndpoint(deps, name, endpoint),
     })
   }
   return http
 }
 
+const longestBody = 1024 * 1024
+/** Of a body that may be read before anyone knows whose it is. */
+const longestStrangersBody = 8 * 1024
+const bodyLimitOf = ({ access, bodyLimit = longestBody }: Endpoint): number =>
+  access.by === 'anyone' || access.by.includes('enrollment_token') ? longestStrangersBody : bodyLimit
+
 /** Node's server, with the warm reads in front of the router and a bound on every kind of waiting. */
-function createServer({ https, warm }: HttpDeps, handler: RequestListener): Server {
+/** A client that takes longer to say what it wants holds a connection for nothing. Looked after every two seconds. */
+const patience = {
+  headersTimeout: 8000,
+  requestTimeout: 20_000,
+  connectionsCheckingInterval: 2000,
+  keepAliveTimeout: 72_000,
+  // Two Authorization headers are no credential, instead of the first one.
+  joinDuplicateHeaders: true,
+}
+
+function createServer({ https, warm, maxConnections }: HttpDeps, handler: RequestListener): Server {
   const listener: RequestListener = (request, response) => {
     if (!warm(request, response)) handler(request, response)
   }
-  const server = https ? createHttpsServer(https, listener) : createHttpServer(listener)
-  // A client that takes longer to say what it wants holds a connection for nothing.
-  server.headersTimeout = 10_000
-  server.requestTimeout = 60_000
-  server.keepAliveTimeout = 72_000
+  const options = { ...https, ...patience }
+  const server = https ? createHttpsServer(options, listener) : createHttpServer(options, listener)
+  server.maxConnections = maxConnections
   return server
 }
 
@@ -137,7 +154,8 @@ function createServer({ https, warm }: HttpDeps, handler: RequestListener): Serv
  * without a promise.
  */
 function runEndpoint(deps: HttpDeps, name: Operation, endpoint: Endpoint) {
-  const handler = deps.handlers[name] as AnyHandler
+  const own = deps.handlers[name] as AnyHandler
+  const handler: AnyHandler = endpoint.costly ? (call) => deps.costly(call.actor?.tenantId ?? '', () => own(call)) : own
   const validateParams = endpoint.params && createValidator(endpoint.params)
   const validateBody = endpoint.body && createValidator(endpoint.body)
   const readQuery = createQueryReader(endpoint.query)
@@ -265,11 +283,12 @@ const factsOf = (request: FastifyRequest, reply: FastifyReply, admission: Admiss
 
 /** Without a valid credential every path is 401, known or not. */
 async function unknownRoute(deps: HttpDeps, request: FastifyRequest): Promise<AppError> {
-  const known = await Promise.try(deps.admit, undefined, request).then(
-    (admission) => admission.actor !== null,
-    () => false,
-  )
-  return known ? new AppError('not_found', 'no such route') : unauthorized()
+  try {
+    const { actor } = await deps.admit(undefined, request)
+    return actor ? new AppError('not_found', 'no such route') : unauthorized()
+  } catch (e) {
+    return toAppError(e)
+  }
 }
 
 async function refuseUnknown(deps: HttpDeps, request: FastifyRequest, reply: FastifyReply): Promise<void> {

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { isIPv4 } from 'node:net'
 import { canonicalAddress, isWithin } from '../kernel/cidr.ts'
 
@@ -19,4 +20,10 @@ export function sourceIp(socketAddress: string, forwardedFor: string | undefined
     address = next
   }
   return address
+}
+
+type Headers = Pick<IncomingMessage, 'headers' | 'socket'>
+export function sourceOf({ headers, socket }: Headers, trusted: readonly string[]): string {
+  const forwarded = headers['x-forwarded-for']
+  return sourceIp(socket.remoteAddress ?? '', Array.isArray(forwarded) ? forwarded.join(',') : forwarded, trusted)
 }

@@ -5,10 +5,11 @@ import { newUuid } from '../kernel/ids.ts'
 import type { Log } from '../kernel/log.ts'
 import { whenReady } from '../kernel/ready.ts'
 import type { Representation } from '../kernel/representation.ts'
-import { tokenOf, type Verifiers } from './authenticate.ts'
-import { challenge, errorBody, securityHeaders, toAppError, unauthorized } from './error-response.ts'
+import { judgedSafely, tokenOf, type Verdict, type Verifiers } from './authenticate.ts'
+import { challenge, errorBody, securityHeaders, toAppError } from './error-response.ts'
+import type { Refuse } from './refuse.ts'
 import { isKnown } from './representation.ts'
-import { sourceIp } from './source-ip.ts'
+import { sourceOf } from './source-ip.ts'
 
 type Device = Extract<Principal, { kind: 'device' }>
 /** A read of the calling device, by its exact path. Both are what the handlers of their endpoints use. */
@@ -16,6 +17,7 @@ export type WarmReads = Record<string, (device: Device) => Representation<object
 export type WarmDeps = {
   reads: WarmReads
   verifyDevice: Verifiers['device']
+  refuse: Refuse
   trustedProxies: readonly string[]
   log: Pick<Log, 'error'>
 }
@@ -27,7 +29,7 @@ const fixed = Object.entries(securityHeaders).flat()
  * the same answers and the same headers. Anything else about a request (another method, a query, a cookie,
  * another kind of credential, a wish to wait) goes through the pipe.
  */
-export function createWarmReads({ reads, verifyDevice, trustedProxies, log }: WarmDeps) {
+export function createWarmReads({ reads, verifyDevice, refuse, trustedProxies, log }: WarmDeps) {
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     const { method, url = '', headers } = request
     const read = method === 'GET' && Object.hasOwn(reads, url) ? reads[url] : undefined
@@ -35,25 +37,26 @@ export function createWarmReads({ reads, verifyDevice, trustedProxies, log }: Wa
     const token = plain ? tokenOf(headers.authorization) : undefined
     if (!read || !token?.startsWith('ey')) return false
 
-    const forwarded = headers['x-forwarded-for']
     const incoming = {
       method: 'GET',
       url,
       path: url,
-      sourceIp: sourceIp(
-        request.socket.remoteAddress ?? '',
-        Array.isArray(forwarded) ? forwarded.join() : forwarded,
-        trustedProxies,
-      ),
+      sourceIp: sourceOf(request, trustedProxies),
       dpop: headers.dpop,
       scope: {},
     }
-    const answer = (principal: Principal | undefined) => {
-      if (principal?.kind !== 'device') throw unauthorized()
-      return whenReady(read(principal), (r) => sendRepresentation(response, r, headers['if-none-match']))
+    const answer = (verdict: Verdict) => {
+      if (verdict?.kind !== 'device') {
+        const caller = { sourceIp: incoming.sourceIp, userAgent: headers['user-agent'] ?? null, requestId: null }
+        throw refuse.credential(verdict?.kind === 'refused' ? verdict : undefined, caller)
+      }
+      return whenReady(read(verdict), (r) => sendRepresentation(response, r, headers['if-none-match']))
     }
     try {
-      const sent = whenReady(verifyDevice(token, incoming), answer)
+      const sent = whenReady(
+        judgedSafely(log, () => verifyDevice(token, incoming)),
+        answer,
+      )
       if (sent instanceof Promise) sent.catch((e) => sendRefusal(response, e, log))
     } catch (e) {
       sendRefusal(response, e, log)

@@ -53,6 +53,16 @@ export type Principal =
       presented: { token: string }
     }
 
+/** A credential that was issued here and is good no more, or not for this request. Its caller is told nothing of it. */
+export type RefusedCredential = {
+  kind: 'refused'
+  of: 'api_key' | 'device' | 'gateway' | 'enrollment_token'
+  tenantId: TenantId
+  id: string
+  name: string | null
+  reason: 'revoked' | 'suspended' | 'expired' | 'superseded' | 'wrong_address' | 'maker_gone' | 'no_proof'
+}
+
 /** Where a change comes from: enough to write its audit event. */
 export type Source = {
   tenantId: TenantId

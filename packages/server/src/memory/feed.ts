@@ -223,6 +223,8 @@ export function createFeed(deps: {
     },
     /** Where the tenant stands whose changes were all applied here. */
     momentOf: (tenant: TenantId): Moment => followed.of(tenant) ?? { seq: 0, atMs: 0 },
+    /** Whether there is such a tenant, as of the last comparison. */
+    knows: (tenant: TenantId): boolean => followed.of(tenant) !== undefined,
     seqOf: (tenant: TenantId): number => followed.of(tenant)?.seq ?? 0,
     /** The newest number that was told here; own commits are told before those of others that precede them. */
     newestOf: (tenant: TenantId): number => followed.newestOf(tenant),

@@ -22,10 +22,9 @@ export const insertKey = (
 export const findByLookup = (tx: Tx, tenant: TenantId, lookup: string) =>
   tx
     .selectFrom('api_keys')
-    .select(['key_id', 'secret_digest', 'name', 'role', 'allowed_cidrs', 'expires_at'])
+    .select(['key_id', 'secret_digest', 'name', 'role', 'allowed_cidrs', 'expires_at', 'revoked_at'])
     .where('tenant_id', '=', tenant)
     .where('lookup', '=', lookup)
-    .where('revoked_at', 'is', null)
     .executeTakeFirst()
 
 const columns = [

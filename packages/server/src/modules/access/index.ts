@@ -5,12 +5,13 @@ import type { Pager } from '../../db/page.ts'
 import type { Handlers } from '../../http/serve.ts'
 import { jobSource, type TenantId } from '../../kernel/actor.ts'
 import { encodeId } from '../../kernel/ids.ts'
-import { createRateLimiter } from '../../kernel/rate-limit.ts'
 import type { Memory } from '../../memory/held.ts'
 import { endingKeys, type KeyRow, type KeyStatus, selectKeys } from './api-keys.queries.ts'
 import { type ApiKeysDeps, createApiKeys, type NewKey } from './api-keys.ts'
-import { createKeyVerifier, type KeyPrincipal } from './verify-key.ts'
+import { createRates } from './rates.ts'
+import { createKeyVerifier } from './verify-key.ts'
 
+export type { Rates } from './rates.ts'
 export { isRole, mayHandle, permissionsOfRoles } from './roles.ts'
 
 export type AccessDeps = ApiKeysDeps & {
@@ -25,20 +26,12 @@ export function createAccess(deps: AccessDeps) {
   const { db, pager, now, settings } = deps
   const keys = createApiKeys(deps)
   const verifier = createKeyVerifier({ ...deps, onError: deps.onError ?? (() => {}) })
-  const secondsToWait = createRateLimiter()
-  // A clock that is never set back or forward.
-  const limit = (key: KeyPrincipal, s: SecuritySettings) =>
-    secondsToWait(key.id, s.api.requests_per_minute_per_key, performance.now())
 
   return {
     /** What a token says that this deployment minted; undefined for every other text. */
     readToken: (text: string): PresentedToken | undefined => readToken(deps.pepper, text),
     verifyApiKey: verifier.verifyApiKey,
-    /** Seconds to wait, 0 to pass. */
-    limitKey: (key: KeyPrincipal): number | Promise<number> => {
-      const s = settings(key.tenantId)
-      return s instanceof Promise ? s.then((loaded) => limit(key, loaded)) : limit(key, s)
-    },
+    rates: createRates(settings),
     /** A key made by the deployment itself; returns its secret. */
     createKeyFor: async (tenant: TenantId, wanted: NewKey): Promise<string> =>
       (await keys.mint(jobSource(tenant, 'bootstrap'), wanted)).secret,

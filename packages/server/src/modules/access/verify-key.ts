@@ -1,8 +1,9 @@
 import type { Role } from '@holdfast/contract/vocabulary'
 import { equalDigest, type PresentedToken } from '@holdfast/crypto'
 import type { Database } from '../../db/database.ts'
-import type { Principal, TenantId } from '../../kernel/actor.ts'
+import type { Principal, RefusedCredential, TenantId } from '../../kernel/actor.ts'
 import { isWithin } from '../../kernel/cidr.ts'
+import { whenReady } from '../../kernel/ready.ts'
 import { createWriteBehind } from '../../kernel/write-behind.ts'
 import type { Changes } from '../../memory/changes.ts'
 import { createCredentialCache } from '../../memory/credential-cache.ts'
@@ -13,7 +14,7 @@ import { isRole, permissionsOfRoles } from './roles.ts'
 const activityWithinMs = 15_000
 
 export type KeyPrincipal = Extract<Principal, { kind: 'api_key' }>
-type Known = { principal: KeyPrincipal; expiresAt: Date | null; allowedCidrs: readonly string[] }
+type Known = { principal: KeyPrincipal; isRevoked: boolean; expiresAt: Date | null; allowedCidrs: readonly string[] }
 
 export function createKeyVerifier(deps: {
   db: Database
@@ -38,6 +39,7 @@ export function createKeyVerifier(deps: {
         roles,
         permissions: permissionsOfRoles(roles),
       },
+      isRevoked: row.revoked_at !== null,
       expiresAt: row.expires_at,
       allowedCidrs: row.allowed_cidrs,
     }
@@ -60,25 +62,24 @@ export function createKeyVerifier(deps: {
     onError: deps.onError,
   })
 
-  const judge = (known: Known | undefined, sourceIp: string): KeyPrincipal | undefined => {
+  const refused = (
+    { principal: { tenantId, id, name } }: Known,
+    reason: RefusedCredential['reason'],
+  ): RefusedCredential => ({ kind: 'refused', of: 'api_key', tenantId, id, name, reason })
+
+  const judge = (known: Known | undefined, sourceIp: string): KeyPrincipal | RefusedCredential | undefined => {
     if (!known) return undefined
     const at = now()
-    if (known.expiresAt && known.expiresAt <= at) return undefined
-    if (known.allowedCidrs.length > 0 && !isWithin(sourceIp, known.allowedCidrs)) return undefined
+    if (known.isRevoked) return refused(known, 'revoked')
+    if (known.expiresAt && known.expiresAt <= at) return refused(known, 'expired')
+    if (known.allowedCidrs.length > 0 && !isWithin(sourceIp, known.allowedCidrs)) return refused(known, 'wrong_address')
     activity.touch(`${known.principal.tenantId}/${known.principal.id}`, at, activityWithinMs)
     return known.principal
   }
 
   return {
-    verifyApiKey: (
-      presented: PresentedToken,
-      incoming: { sourceIp: string },
-    ): KeyPrincipal | undefined | Promise<KeyPrincipal | undefined> => {
-      const found = cache.get(presented)
-      return found instanceof Promise
-        ? found.then((known) => judge(known, incoming.sourceIp))
-        : judge(found, incoming.sourceIp)
-    },
+    verifyApiKey: (presented: PresentedToken, incoming: { sourceIp: string }) =>
+      whenReady(cache.get(presented), (known) => judge(known, incoming.sourceIp)),
     flushActivity: activity.flush,
   }
 }

@@ -13,6 +13,8 @@ export type FleetDevice = {
   readonly status: DeviceStatus
   /** Active, and its user not suspended. */
   readonly usable: boolean
+  /** Its user may do nothing, so neither may it, whatever its status. */
+  readonly isUserSuspended: boolean
   readonly channel: 'auto' | 'canary' | 'stable'
   readonly tags: readonly string[]
   /** Its own groups and those of its user. */
@@ -79,6 +81,7 @@ export class FleetTenant {
       platform: this.#word(row.platform),
       clientVersion: row.client_version && this.#word(row.client_version),
       status: this.#word(row.status),
+      isUserSuspended: row.user_id !== null && user?.suspended !== false,
       usable: row.status === 'active' && (row.user_id === null || user?.suspended === false),
       channel: this.#word(row.channel),
       tags: this.#shared(row.tags),

@@ -8,13 +8,17 @@ import {
   verifyProof,
 } from '@holdfast/crypto'
 import type { Database } from '../../db/database.ts'
-import type { Incoming } from '../../http/authenticate.ts'
-import type { Principal, TenantId } from '../../kernel/actor.ts'
+import type { Incoming, Verdict } from '../../http/authenticate.ts'
+import type { Principal, RefusedCredential, TenantId } from '../../kernel/actor.ts'
+import { AppError } from '../../kernel/app-error.ts'
 import { BoundedMap } from '../../kernel/bounded-map.ts'
 import { createGroupCommit } from '../../kernel/group-commit.ts'
 import { decodeId } from '../../kernel/ids.ts'
+import { createRateLimiter } from '../../kernel/rate-limit.ts'
+import { whenReady } from '../../kernel/ready.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Feed } from '../../memory/feed.ts'
+import type { Rates } from '../access/index.ts'
 import type { Trust } from '../trust/index.ts'
 import * as queries from './devices.queries.ts'
 import type { Fleet } from './fleet.ts'
@@ -25,8 +29,15 @@ import { createReplayGuard } from './replay.ts'
 export const proofSeconds = 60
 const rememberProofMs = (proofSeconds + 10) * 1000
 
-type Verdict = Principal | undefined | Promise<Principal | undefined>
-type Verified = { tenantId: TenantId; deviceId: string; generation: number; jkt: string | undefined; expiresAt: number }
+type Reason = RefusedCredential['reason']
+type Verified = {
+  tenantId: TenantId
+  deviceId: string
+  generation: number
+  jkt: string | undefined
+  expiresAt: number
+  keys: object
+}
 
 export function createDeviceVerifier({
   db,
@@ -34,6 +45,7 @@ export function createDeviceVerifier({
   feed,
   trust,
   fleet,
+  rates,
   publicUrl,
   now,
   onSeen,
@@ -43,13 +55,18 @@ export function createDeviceVerifier({
   feed: Feed
   trust: Trust
   fleet: Fleet
+  rates: Rates
   publicUrl: string
   now: () => Date
   onSeen: (device: FleetDevice, at: Date) => void
 }) {
-  // What a credential's signature proved, by the credential's digest. Whether the device may still use it is asked
-  // of the fleet every time.
-  const verified = new BoundedMap<string, Verified>(200_000)
+  // What a credential's signature proved, by the credential's digest. Whether the device may still use it is asked of
+  // the fleet every time.
+  const verified = new BoundedMap<string, Verified>(1_000_000)
+  // Which keys of a tenant it was proved with: a change of trust ends what that tenant's keys proved, and nothing else.
+  const keysOf = new Map<TenantId, object>()
+  // A tenant that this replica has not heard of is hardly ever a new one.
+  const strangers = createRateLimiter(1)
   const reads = createReplayGuard(rememberProofMs)
   const remember = createGroupCommit<{ tenant: TenantId; proof: Buffer }, boolean>(
     (batch) => {
@@ -60,17 +77,17 @@ export function createDeviceVerifier({
     { tenantOf: ({ tenant }) => tenant, maxBatch: 500, maxQueue: 20_000, maxPerTenant: 10_000 },
   )
   changes.listen('values', {
-    changed: (_tenant, list) => {
-      if (list.some((c) => c.kind === 'trust')) verified.clear()
+    changed: (tenant, list) => {
+      if (list.some((c) => c.kind === 'trust')) keysOf.delete(tenant)
     },
-    forgotten: () => verified.clear(),
+    forgotten: (tenant) => (tenant === undefined ? keysOf.clear() : keysOf.delete(tenant)),
   })
 
-  const read = (claims: DeviceCredentialClaims): Verified | undefined => {
+  const read = (claims: DeviceCredentialClaims, keys: object): Verified | undefined => {
     const tenantId = decodeId('tenant', claims.tid) as TenantId | undefined
     const deviceId = decodeId('device', claims.sub)
     return tenantId && deviceId
-      ? { tenantId, deviceId, generation: claims.gen, jkt: claims.cnf?.jkt, expiresAt: claims.exp * 1000 }
+      ? { tenantId, deviceId, generation: claims.gen, jkt: claims.cnf?.jkt, expiresAt: claims.exp * 1000, keys }
       : undefined
   }
 
@@ -80,26 +97,50 @@ export function createDeviceVerifier({
     jkt: jkt !== null && jkt === found.jkt ? jkt : found.jkt,
   })
 
+  const currentKeys = (tenant: TenantId): object => {
+    const keys = keysOf.get(tenant) ?? {}
+    keysOf.set(tenant, keys)
+    return keys
+  }
+
+  /** Made-up tenants cost a comparison with the database now and then, and not one each. */
+  async function isTenant(tenant: TenantId): Promise<boolean> {
+    if (!feed.knows(tenant) && strangers.take('', 120, performance.now()) === 0) await feed.catchUp()
+    return feed.knows(tenant)
+  }
+
   async function verifySignature(token: string, digest: string): Promise<Verified | undefined> {
     const { kid, claims } = peekDeviceCredential(token)
     const tenant = decodeId('tenant', claims.tid) as TenantId | undefined
-    const key = tenant && (await trust.keyFor(tenant, kid, 'credential'))
+    if (!tenant || !(await isTenant(tenant))) return undefined
+    const keys = currentKeys(tenant)
+    const key = await trust.keyFor(tenant, kid, 'credential')
     if (!key) return undefined
-    const found = read(verifyDeviceCredential(token, key, { issuer: publicUrl, now: now() }))
+    const found = read(verifyDeviceCredential(token, key, { issuer: publicUrl, now: now() }), keys)
     const device = found && (await fleet.device(found.tenantId, found.deviceId))
     // Held for every device of a fleet, so it shares the device's own texts.
     if (found) verified.set(digest, device ? { ...found, ...sharedWith(device, found) } : found)
     return found
   }
 
-  /** Revoked and suspended devices, ended generations and keys that are not the device's are all no credential. */
-  function matches(v: Verified, device: FleetDevice, nowMs: number): boolean {
-    if (device.status === 'revoked' || device.status === 'suspended' || v.expiresAt <= nowMs) return false
-    if (device.status === 'active' && !device.usable) return false
-    if (v.generation === device.generation) return (v.jkt ?? null) === device.jkt
-    const previous = v.generation === device.generation - 1 && (device.previousGenerationUntil ?? 0) > nowMs
-    return previous && (v.jkt ?? null) === (device.previousJkt ?? device.jkt)
+  /** Why a credential that was issued to this device is none any more. */
+  function whyNot(v: Verified, device: FleetDevice, nowMs: number): Reason | undefined {
+    if (device.status === 'revoked') return 'revoked'
+    if (device.status === 'suspended' || device.isUserSuspended) return 'suspended'
+    if (v.expiresAt <= nowMs) return 'expired'
+    if (v.generation === device.generation) return (v.jkt ?? null) === device.jkt ? undefined : 'superseded'
+    const isPrevious = v.generation === device.generation - 1 && (device.previousGenerationUntil ?? 0) > nowMs
+    return isPrevious && (v.jkt ?? null) === (device.previousJkt ?? device.jkt) ? undefined : 'superseded'
   }
+
+  const refused = ({ tenantId, deviceId, name }: FleetDevice, reason: Reason): RefusedCredential => ({
+    kind: 'refused',
+    of: 'device',
+    tenantId,
+    id: deviceId,
+    name,
+    reason,
+  })
 
   const principalOf = (device: FleetDevice, token: string, { generation }: Verified): Principal => ({
     kind: 'device',
@@ -110,25 +151,31 @@ export function createDeviceVerifier({
     presented: { token, generation },
   })
 
-  /** Whoever holds the credential must show its key, and each proof counts once. */
-  function prove(v: Verified, token: string, incoming: Incoming, at: Date): true | Promise<boolean> {
-    if (v.jkt === undefined) return true
-    const proof = verifyProof({
-      proofs: incoming.dpop,
-      method: incoming.method,
-      url: publicUrl + incoming.path,
-      accessToken: token,
-      now: at,
-      jkt: v.jkt,
-      maxAgeSeconds: proofSeconds,
+  /**
+   * Whoever holds the credential must show its key, and each proof counts once. What a device may ask is counted by what
+   * it proved, so nobody else uses it up; and what is remembered of proofs is bounded by it.
+   */
+  function prove(v: Verified, token: string, incoming: Incoming, at: Date): boolean | Promise<boolean> {
+    const rated = { kind: 'device', tenantId: v.tenantId, id: v.deviceId } as const
+    const count = () => whenReady(rates.take(rated), passOrWait)
+    if (v.jkt === undefined) return whenReady(count(), () => true)
+    const { jkt } = v
+    return whenReady(whenReady(rates.peek(rated), passOrWait), () => {
+      const proof = verifyProof({
+        proofs: incoming.dpop,
+        method: incoming.method,
+        url: publicUrl + incoming.path,
+        accessToken: token,
+        now: at,
+        jkt,
+        maxAgeSeconds: proofSeconds,
+      })
+      return whenReady(count(), () => {
+        // Reads change nothing, so a replica's own memory is enough; a change is proven once for all replicas.
+        if (incoming.method !== 'GET') return remember({ tenant: v.tenantId, proof: proofKey(proof.jkt, proof.jti) })
+        return reads.isFirst(hash('sha256', `${proof.jkt}${proof.jti}`, 'base64url'), at.getTime())
+      })
     })
-    // Reads change nothing, so a replica's own memory is enough; a change is proven once for all replicas.
-    if (incoming.method === 'GET') {
-      if (!reads.isFirst(hash('sha256', `${proof.jkt}${proof.jti}`, 'base64url'), at.getTime()))
-        throw new CryptoError('replayed', 'proof seen before')
-      return true
-    }
-    return remember({ tenant: v.tenantId, proof: proofKey(proof.jkt, proof.jti) })
   }
 
   async function confirmGeneration(device: FleetDevice): Promise<void> {
@@ -147,50 +194,54 @@ export function createDeviceVerifier({
     token: string,
     incoming: Incoming,
     mayAsk = true,
-  ): Verdict {
+  ): Verdict | Promise<Verdict> {
     const at = now()
     if (mayAsk && isAheadOf(v, device))
       return feed
         .catchUp()
         .then(async () => check(v, await fleet.device(v.tenantId, v.deviceId), token, incoming, false))
-    if (!device || !matches(v, device, at.getTime())) return undefined
-    const proven = prove(v, token, incoming, at)
-    onSeen(device, at)
-    const confirm = v.generation === device.generation && device.previousGenerationUntil !== null
-    if (proven === true && !confirm) return principalOf(device, token, v)
-    return (async () => {
-      if (!(await proven)) return undefined
-      if (confirm) await confirmGeneration(device)
-      return principalOf(device, token, v)
-    })()
+    if (!device) return undefined
+    const reason = whyNot(v, device, at.getTime())
+    if (reason) return refused(device, reason)
+    const settle = (isProven: boolean): Verdict | Promise<Verdict> => {
+      if (!isProven) return refused(device, 'no_proof')
+      onSeen(device, at)
+      const isConfirmed = v.generation !== device.generation || device.previousGenerationUntil === null
+      if (isConfirmed) return principalOf(device, token, v)
+      return confirmGeneration(device).then(() => principalOf(device, token, v))
+    }
+    const isUnproven = (e: unknown): RefusedCredential => {
+      if (e instanceof CryptoError) return refused(device, 'no_proof')
+      throw e
+    }
+    try {
+      const verdict = whenReady(prove(v, token, incoming, at), settle)
+      return verdict instanceof Promise ? verdict.catch(isUnproven) : verdict
+    } catch (e) {
+      return isUnproven(e)
+    }
   }
 
-  /** Warm calls are synchronous: a digest, a look-up, a proof. Anything wrong is undefined, whatever it was. */
-  return (token: string, incoming: Incoming): Principal | undefined | Promise<Principal | undefined> => {
-    const digest = hash('sha256', token, 'base64url')
-    const known = verified.get(digest)
+  async function checkCold(token: string, digest: string, incoming: Incoming): Promise<Verdict> {
     try {
-      if (known) {
-        const device = fleet.device(known.tenantId, known.deviceId)
-        if (!(device instanceof Promise)) return refuseQuietly(check(known, device, token, incoming))
-        return refuseQuietly(device.then((d) => check(known, d, token, incoming)))
-      }
-      return refuseQuietly(
-        verifySignature(token, digest).then(
-          async (v) => v && check(v, await fleet.device(v.tenantId, v.deviceId), token, incoming),
-        ),
-      )
+      const v = await verifySignature(token, digest)
+      return v && check(v, await fleet.device(v.tenantId, v.deviceId), token, incoming)
     } catch (e) {
       if (e instanceof CryptoError) return undefined
       throw e
     }
   }
+
+  /** Warm calls are synchronous: a digest, two look-ups, a proof. */
+  return (token: string, incoming: Incoming): Verdict | Promise<Verdict> => {
+    const digest = hash('sha256', token, 'base64url')
+    const known = verified.get(digest)
+    if (!known || known.keys !== keysOf.get(known.tenantId)) return checkCold(token, digest, incoming)
+    return whenReady(fleet.device(known.tenantId, known.deviceId), (device) => check(known, device, token, incoming))
+  }
 }
 
-const refuseQuietly = <T>(result: T | Promise<T>): T | Promise<T | undefined> =>
-  result instanceof Promise
-    ? result.catch((e) => {
-        if (e instanceof CryptoError) return undefined
-        throw e
-      })
-    : result
+function passOrWait(seconds: number): void {
+  if (seconds > 0)
+    throw new AppError('rate_limited', 'too many requests with this device', { retryAfterSeconds: seconds })
+}

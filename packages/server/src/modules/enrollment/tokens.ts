@@ -1,7 +1,7 @@
 import { equalDigest, mintToken, type PresentedToken } from '@holdfast/crypto'
 import ipaddr from 'ipaddr.js'
 import type { Database } from '../../db/database.ts'
-import type { Actor, Principal, TenantId } from '../../kernel/actor.ts'
+import type { Actor, Principal, RefusedCredential, TenantId } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { decodeId, encodeId, newUuid } from '../../kernel/ids.ts'
 import type { Audit } from '../audit/index.ts'
@@ -117,11 +117,18 @@ export function createTokens({
      * A revoked or expired token is no credential. A spent one still says who asks, so that a device whose answer was
      * lost gets it again under its Idempotency-Key; it enrolls nobody. Asked of the database every time.
      */
-    verify: async ({ tenant, id, digest, token }: PresentedToken): Promise<Principal | undefined> => {
+    verify: async ({
+      tenant,
+      id,
+      digest,
+      token,
+    }: PresentedToken): Promise<Principal | RefusedCredential | undefined> => {
       const tenantId = tenant as TenantId
       const row = await db.inTenant(tenantId, (tx) => queries.findByLookup(tx, tenantId, id))
       if (!row || !equalDigest(row.secret_digest, digest)) return undefined
-      if (row.revoked_at || row.expires_at <= now()) return undefined
+      const refused = { kind: 'refused', of: 'enrollment_token', tenantId, id: row.token_id, name: row.name } as const
+      if (row.revoked_at) return { ...refused, reason: 'revoked' }
+      if (row.expires_at <= now()) return { ...refused, reason: 'expired' }
       return { kind: 'enrollment_token', tenantId, id: row.token_id, name: row.name, presented: { token } }
     },
   }

@@ -1,7 +1,7 @@
 import { digestToken, equalDigest, mintToken, type PresentedToken } from '@holdfast/crypto'
 import { background, type Tx } from '../../../db/database.ts'
 import type { Incoming } from '../../../http/authenticate.ts'
-import type { Principal, TenantId } from '../../../kernel/actor.ts'
+import type { Principal, RefusedCredential, TenantId } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { decodeId, newUuid } from '../../../kernel/ids.ts'
 import { hour } from '../../../kernel/time.ts'
@@ -83,9 +83,13 @@ export function createSecrets({
     verify: async (
       presented: PresentedToken,
       incoming: Pick<Incoming, 'scope'>,
-    ): Promise<GatewayPrincipal | undefined> => {
+    ): Promise<GatewayPrincipal | RefusedCredential | undefined> => {
       const known = await cache.get(presented)
-      if (!known || (known.validUntil !== null && known.validUntil <= now())) return undefined
+      if (!known) return undefined
+      if (known.validUntil !== null && known.validUntil <= now()) {
+        const { tenantId, id, name } = known.principal
+        return { kind: 'refused', of: 'gateway', tenantId, id, name, reason: 'superseded' }
+      }
       const { tenant_id, gateway_id } = incoming.scope
       if (tenant_id !== undefined && decodeId('tenant', tenant_id) !== known.principal.tenantId)
         fail('forbidden', 'tenant_id names another tenant')

@@ -61,9 +61,10 @@ export function createLogin(deps: {
 }) {
   const { db, audit, now, hasher, tenancy, sessions, factor, attempts, onError } = deps
   const inTurn = createTurns(waitingPerSource)
-  const throttled = createTally({
+  const throttled = createTally<Source>({
     onError,
-    record: (by: Source, refused) =>
+    keyOf: ({ tenantId, type, id, name }) => `${tenantId} ${type} ${id} ${name}`,
+    record: (by, refused) =>
       audit.note(by, 'auth.throttled', { credential: 'password', refused }, { outcome: 'refused' }),
   })
 

@@ -1,0 +1,42 @@
+import { AppError } from './app-error.ts'
+
+/**
+ * Few at a time: of one key `perKey` run, of all together `total`; `waiting` more wait for their turn, and whoever comes
+ * then is told to come back. Nobody who waits is passed by a key that has its share already.
+ */
+export function createGate({ perKey, total, waiting }: { perKey: number; total: number; waiting: number }) {
+  const running = new Map<string, number>()
+  const queue: { key: string; start: () => void }[] = []
+  let count = 0
+
+  const mayRun = (key: string) => count < total && (running.get(key) ?? 0) < perKey
+  const begin = (key: string) => {
+    count++
+    running.set(key, (running.get(key) ?? 0) + 1)
+  }
+  const end = (key: string) => {
+    count--
+    const left = (running.get(key) ?? 1) - 1
+    if (left > 0) running.set(key, left)
+    else running.delete(key)
+    const next = queue.findIndex((w) => mayRun(w.key))
+    if (next < 0) return
+    const [waiter] = queue.splice(next, 1)
+    begin(waiter!.key)
+    waiter!.start()
+  }
+
+  return async <T>(key: string, work: () => T | Promise<T>): Promise<T> => {
+    if (mayRun(key)) begin(key)
+    else if (queue.length < waiting) await new Promise<void>((start) => queue.push({ key, start }))
+    else
+      throw new AppError('rate_limited', 'many such questions are being answered; try again shortly', {
+        retryAfterSeconds: 1,
+      })
+    try {
+      return await work()
+    } finally {
+      end(key)
+    }
+  }
+}
