@@ -12,6 +12,6 @@ export async function saveResults(file: string, machine: string, rows: readonly 
   const at = new Date().toISOString()
   const ran = new Set(rows.map(({ id }) => id))
   const all = [...before.filter(({ id }) => !ran.has(id)), ...rows.map((row) => ({ ...row, machine, at }))]
-  all.sort((a, b) => Number(a.id.slice(1)) - Number(b.id.slice(1)))
+  all.sort((a, b) => a.id.localeCompare(b.id, 'en', { numeric: true }))
   await writeFile(file, `${JSON.stringify({ rows: all }, null, 2)}\n`)
 }

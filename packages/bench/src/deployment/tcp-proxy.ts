@@ -12,13 +12,14 @@ export async function startTcpProxy(targetPort: number) {
   let isHeld = false
   const pairs = new Set<Pair>()
   const waiting: (() => void)[] = []
+  let bytesOfEnded = 0
 
   function join(client: Socket): void {
     const server = connect({ port: target, host: '127.0.0.1', noDelay: true })
     const pair = { client, server }
     pairs.add(pair)
     const end = () => {
-      pairs.delete(pair)
+      if (pairs.delete(pair)) bytesOfEnded += server.bytesRead
       client.destroy()
       server.destroy()
     }
@@ -73,6 +74,8 @@ export async function startTcpProxy(targetPort: number) {
       for (const pair of pairs) release(pair)
       for (const begin of waiting.splice(0)) begin()
     },
+    /** Bytes that came from the other side so far. */
+    bytesBack: (): number => [...pairs].reduce((sum, { server }) => sum + server.bytesRead, bytesOfEnded),
     /** Where new connections lead from now on. */
     leadTo: (port: number) => {
       target = port

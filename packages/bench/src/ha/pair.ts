@@ -6,9 +6,12 @@ export type Pair = Awaited<ReturnType<typeof startPair>>
 export async function startPair(isSynchronous: boolean) {
   let primary = await createPostgres()
   let standby: Postgres | undefined
+  /** Those whose place was taken; tidied up when there is time. */
+  const former: Postgres[] = []
 
   /** A standby from a new base backup; commits wait for it where that was asked for. */
   async function follow(): Promise<void> {
+    for (const each of former.splice(0)) await each.remove()
     const backup = await primary.backup()
     standby = await createPostgres({ backup, follow: primary })
     backup.remove()
@@ -16,12 +19,11 @@ export async function startPair(isSynchronous: boolean) {
   }
   async function promote(): Promise<void> {
     if (!standby) throw new Error('there is no standby')
-    const former = primary
     await standby.promote()
+    former.push(primary)
     primary = standby
     standby = undefined
     await primary.forgetStandby()
-    await former.remove()
   }
 
   return {
@@ -43,18 +45,16 @@ export async function startPair(isSynchronous: boolean) {
     },
     /** The primary as it was when the backup was taken; nothing else knows what came after. */
     setBack: async (backup: Backup): Promise<void> => {
-      await standby?.remove()
+      if (standby) former.push(standby)
       standby = undefined
       await primary.stop()
-      const former = primary
+      former.push(primary)
       primary = await createPostgres({ backup })
       await primary.forgetStandby()
-      await former.remove()
       backup.remove()
     },
     remove: async (): Promise<void> => {
-      await standby?.remove()
-      await primary.remove()
+      for (const each of [...former.splice(0), ...(standby ? [standby] : []), primary]) await each.remove()
     },
   }
 }
