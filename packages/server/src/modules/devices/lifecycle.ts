@@ -1,10 +1,10 @@
 import type { Database, Tx } from '../../db/database.ts'
 import type { Actor, Source, TenantId } from '../../kernel/actor.ts'
-import { AppError, fail, failField } from '../../kernel/app-error.ts'
+import { AppError, fail } from '../../kernel/app-error.ts'
 import { decodeId, encodeId } from '../../kernel/ids.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Audit, Changed } from '../audit/index.ts'
-import { userExists } from '../identity/index.ts'
+import { requireNotStronger } from '../identity/index.ts'
 import type { DeviceFilter, DevicePatch, Move } from './devices.queries.ts'
 import * as queries from './devices.queries.ts'
 
@@ -78,9 +78,9 @@ export function createLifecycle({
       db.inTenant(actor.tenantId, async (tx) => {
         const before = (await queries.lockDevice(tx, actor.tenantId, deviceId)) ?? fail('not_found', 'no such device')
         if (before.status === 'revoked') fail('validation_error', refusal('revoke', 'revoked'))
-        if (patch.user_id && !(await userExists(tx, actor.tenantId, patch.user_id)))
-          failField('device.user_id', 'no such user')
         const changed = differences(before, patch)
+        if (patch.user_id) await requireNotStronger(tx, actor, patch.user_id, 'device.user_id')
+        if (changed.user_id && before.user_id) await requireNotStronger(tx, actor, before.user_id)
         if (Object.keys(changed).length === 0) return false
         await queries.updateDevice(tx, actor.tenantId, deviceId, patch, now())
         const id = encodeId('device', deviceId)
@@ -169,9 +169,12 @@ async function matching(tx: Tx, tenant: TenantId, filter: DeviceFilter): Promise
   return rows.map((r) => encodeId('device', r.device_id))
 }
 
+/** As on the wire: events hold no other ids. */
+const shown = (field: keyof DevicePatch, device: DevicePatch) =>
+  field === 'user_id' && device.user_id ? encodeId('user', device.user_id) : device[field]
 const differences = (before: DevicePatch, patch: DevicePatch): Changed =>
   Object.fromEntries(
     (Object.keys(patch) as (keyof DevicePatch)[])
       .filter((k) => JSON.stringify(before[k]) !== JSON.stringify(patch[k]))
-      .map((k) => [k, [before[k], patch[k]]]),
+      .map((k) => [k, [shown(k, before), shown(k, patch)]]),
   )

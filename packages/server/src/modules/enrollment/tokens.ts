@@ -5,7 +5,7 @@ import type { Actor, Principal, RefusedCredential, TenantId } from '../../kernel
 import { fail, failField } from '../../kernel/app-error.ts'
 import { decodeId, encodeId, newUuid } from '../../kernel/ids.ts'
 import type { Audit } from '../audit/index.ts'
-import { knownGroups, userExists } from '../identity/index.ts'
+import { knownGroups, requireNotStronger } from '../identity/index.ts'
 import * as queries from './tokens.queries.ts'
 
 export type TokenInput = {
@@ -54,7 +54,7 @@ export function createTokens({
       const minted = mintToken(pepper, 'hfe', tenant)
       const at = now()
       const row = await db.inTenant(tenant, async (tx) => {
-        if (userId && !(await userExists(tx, tenant, userId))) failField('user_id', 'no such user')
+        if (userId) await requireNotStronger(tx, actor, userId, 'user_id')
         const known = new Set(await knownGroups(tx, tenant, groupIds))
         for (const [i, id] of groupIds.entries()) if (!known.has(id)) failField(`group_ids[${i}]`, 'no such group')
         const inserted = await queries.insertToken(tx, {

@@ -23,7 +23,9 @@ import { createStepUp } from './signin/step-up.ts'
 import { createTotp } from './signin/totp.ts'
 
 export type { IdentityDeps, Notify } from './deps.ts'
+export { firstPasswordProblem } from './people/first-admin.ts'
 export { knownGroups, userExists } from './people/known.queries.ts'
+export { requireNotStronger } from './people/standing-in.ts'
 
 export function createIdentity(given: IdentityDeps) {
   const deps = { ...given, hasher: createPasswordHasher({ concurrency: 2, maxQueue: 200 }) }

@@ -1,3 +1,4 @@
+import { defaultSecuritySettings } from '@holdfast/contract/settings'
 import type { Role } from '@holdfast/contract/vocabulary'
 import type { PasswordHasher } from '@holdfast/crypto'
 import type { Database } from '../../../db/database.ts'
@@ -6,6 +7,7 @@ import { fail } from '../../../kernel/app-error.ts'
 import { encodeId, newUuid } from '../../../kernel/ids.ts'
 import type { Changes } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
+import { passwordProblem, serviceName } from '../signin/password-rules.ts'
 import { selectHolders } from './administrators.queries.ts'
 import { canonicalUsername } from './username.ts'
 import * as queries from './users.queries.ts'
@@ -73,3 +75,11 @@ export function createFirstAdmins(deps: {
     },
   }
 }
+
+/** Why this can't be the first administrator's password, by the rules that bind everybody's; undefined if it can. */
+export const firstPasswordProblem = ({ username, password }: { username: string; password: string }) =>
+  passwordProblem(password, {
+    minLength: defaultSecuritySettings.passwords.min_length,
+    mfa: false,
+    words: [serviceName, username],
+  })

@@ -1,3 +1,5 @@
+/** A word that every password here could be made of. */
+export const serviceName = 'holdfast'
 const maxLength = 128
 const withSecondFactor = 8
 /** Context words shorter than this are found in too many good passwords. */

@@ -12,7 +12,7 @@ import { present, refuseStronger, requirePerson, type Subject, subjectOf } from 
 import { findUser, lockUser, type UserRow } from '../people/users.queries.ts'
 import type { Renewed, Sessions } from '../sessions/sessions.ts'
 import type { OwnPassword } from './own-password.ts'
-import { passwordProblem } from './password-rules.ts'
+import { passwordProblem, serviceName } from './password-rules.ts'
 import { storePassword } from './passwords.queries.ts'
 
 /** `user` is a UUID; without one the own password is meant. */
@@ -21,7 +21,6 @@ type Method = 'own' | 'set' | 'generated'
 
 /** How long a generated password waits for its first and only sign-in. */
 const temporaryForMs = day
-const serviceName = 'holdfast'
 
 export function createPasswords(deps: {
   db: Database
