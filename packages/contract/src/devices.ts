@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { Platform } from './enrollment.ts'
+import { PostureFacts } from './posture-facts.ts'
 import { Closed, Count, Id, Ids, List, ListQuery, Name, Nullable, OneOf, Prefix, Reason, Tags, Time } from './schema.ts'
 
 export const deviceStatus = OneOf(['pending', 'active', 'suspended', 'revoked'])
@@ -141,16 +142,7 @@ export const reportPosture = endpoint({
   audit: 'posture.reported',
   records: 'refusals',
   body: Closed({
-    facts: Type.Record(
-      Type.String({ pattern: '^[a-z][a-z0-9_]*(\\.[a-z0-9_]+)*$', maxLength: 64 }),
-      Type.Union([
-        Type.Boolean(),
-        Type.Number(),
-        Type.String({ maxLength: 512 }),
-        Type.Array(Type.String({ maxLength: 512 }), { maxItems: 64 }),
-      ]),
-      { maxProperties: 256, description: 'Fact name to value, e.g. os.version, disk.encrypted, firewall.enabled' },
-    ),
+    facts: PostureFacts,
   }),
   response: Closed({
     verdict: PostureVerdict,

@@ -38,7 +38,7 @@ function describe(e: Endpoint): string {
       ...Object.entries(operations).map(([name, o]) => `\`${name}\` needs the permission \`${o.permission}\`.`),
     )
   else if (access.permission !== 'own') lines.push(`Needs the permission \`${access.permission}\`.`)
-  else lines.push(`For ${access.by.map((kind) => aOrAn(kind.replaceAll('_', ' '))).join(' or ')}.`)
+  else lines.push(`For ${access.by.map((kind) => aOrAn(kind)).join(' or ')}.`)
   if (stepUp) {
     const which = Object.entries(stepUp).map(([field, value]) => `\`${field}: ${value}\``)
     lines.push(`Where the tenant asks for step-up, ${which.join(', ') || 'it'} needs a fresh one-time code.`)

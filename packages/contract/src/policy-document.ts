@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox'
 import { Closed, OneOf } from './schema.ts'
 
-/** Most rules and most tests a document may hold. The document as a whole may have 1 MiB. */
-export const POLICY_LIMITS = { rules: 5_000, tests: 5_000, depth: 32 } as const
+/** Most rules and most tests a document may hold, and most bytes of it as JSON. */
+export const POLICY_LIMITS = { bytes: 1024 * 1024, rules: 5_000, tests: 5_000, depth: 32 } as const
 
 const printable = '^[^\\u0000-\\u001f\\u007f]+$'
 const optional = Type.Optional

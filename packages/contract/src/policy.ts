@@ -8,6 +8,8 @@ import { Closed, Count, Id, Ids, List, ListQuery, Nullable, OneOf, Text, Time } 
  * the exact position of every error; the transport only knows that it is an object.
  */
 const Document = Type.Record(Type.String(), Type.Unknown(), { title: 'PolicyDocument' })
+/** A document of its full 1 MiB, and what stands around it. */
+const documentBody = 2 * 1024 * 1024
 const Digest = Type.String({ pattern: '^sha256:[0-9a-f]{64}$' })
 
 const TestResult = Closed({
@@ -71,6 +73,7 @@ export const publishPolicy = endpoint({
   summary: 'Publish a policy to a channel: a document, or what another channel or version holds',
   access: { by: ['session', 'api_key'], permission: 'policy:publish' },
   audit: 'policy.published',
+  bodyLimit: documentBody,
   stepUp: { channel: 'stable' },
   status: 201,
   bodyNames: 100_000,
@@ -117,6 +120,7 @@ export const validatePolicy = endpoint({
   access: { by: ['session', 'api_key'], permission: 'policy:read' },
   audit: 'policy.validated',
   bodyNames: 100_000,
+  bodyLimit: documentBody,
   body: Closed({ policy: Document }),
   response: Closed({
     valid: Type.Boolean(),
@@ -193,6 +197,7 @@ export const simulatePolicy = endpoint({
   access: { by: ['session', 'api_key'], permission: 'policy:read' },
   audit: 'policy.simulated',
   bodyNames: 100_000,
+  bodyLimit: documentBody,
   body: Closed({ policy: Document, questions: Type.Optional(Type.Array(Closed(Question), { maxItems: 200 })) }),
   response: Closed({
     answers: Type.Array(Closed({ target: Type.String(), before: Closed(Decision), after: Closed(Decision) })),

@@ -31,7 +31,7 @@ export const Id = (noun: Noun) =>
   Type.String({
     title: `${pascal(noun)}Id`,
     maxLength: 64,
-    description: `TypeID of ${aOrAn(noun.replaceAll('_', ' '))}`,
+    description: `TypeID of ${aOrAn(noun)}`,
     examples: [exampleId(noun)],
   })
 

@@ -22,9 +22,9 @@ export const idPrefixes = {
 } as const
 export type Noun = keyof typeof idPrefixes
 
-/** A noun with its article: an API key, a user. */
-export const aOrAn = (noun: string): string =>
-  `${/^(?!u[sn])[aeiou]/i.test(noun) ? 'an' : 'a'} ${noun.replace(/^api\b/, 'API')}`
+/** A noun as a sentence has it: an API key, a user. */
+export const spoken = (noun: string): string => noun.replaceAll('_', ' ').replace(/^api\b/, 'API')
+export const aOrAn = (noun: string): string => `${/^(?!u[sn])[aeiou]/.test(noun) ? 'an' : 'a'} ${spoken(noun)}`
 
 export const errorStatus = {
   bad_request: 400,

@@ -1,5 +1,5 @@
 import { type Endpoint, entryPermissions, scopeParameters } from '@holdfast/contract/endpoint'
-import type { RequiredAction } from '@holdfast/contract/vocabulary'
+import { aOrAn, type RequiredAction } from '@holdfast/contract/vocabulary'
 import type { FastifyRequest } from 'fastify'
 import type { Actor, Principal, RefusedCredential, TenantId } from '../kernel/actor.ts'
 import { AppError } from '../kernel/app-error.ts'
@@ -159,7 +159,7 @@ function refusalOf(
 ): AppError | undefined {
   if (endpoint.access.by === 'anyone') return undefined
   if (!endpoint.access.by.includes(principal.kind))
-    return new AppError('forbidden', `this route is not for a ${principal.kind.replace('_', ' ')}`)
+    return new AppError('forbidden', `this route is not for ${aOrAn(principal.kind)}`)
   const { during = [] } = endpoint.access
   if (principal.kind === 'session' && principal.requiredAction && !during.includes(principal.requiredAction))
     return new AppError('forbidden', owed[principal.requiredAction])

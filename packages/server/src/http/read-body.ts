@@ -27,6 +27,10 @@ export function registerBodyReaders(http: FastifyInstance): void {
   })
 }
 
+/** Whether a request announces a body, of any type. */
+export const hasBody = (headers: FastifyRequest['headers']): boolean =>
+  headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
+
 function readForm(bytes: Buffer): Record<string, string> {
   const fields: Record<string, string> = Object.create(null)
   for (const [name, value] of new URLSearchParams(bytes.toString('utf8'))) {

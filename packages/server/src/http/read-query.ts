@@ -4,6 +4,17 @@ import { createValidator } from './validate.ts'
 
 type Property = { type?: string }
 
+/** Text that percent-encoding does not yield is 400, not text with replacement characters. */
+export function requireReadableQuery(url: string): void {
+  const mark = url.indexOf('?')
+  if (mark < 0 || !url.includes('%', mark)) return
+  try {
+    decodeURIComponent(url.slice(mark))
+  } catch {
+    fail('bad_request', 'the query is not valid percent-encoded UTF-8')
+  }
+}
+
 /**
  * Reads a query string by its schema: text becomes the declared type, an unknown, repeated or unreadable parameter is
  * 400 and named.

@@ -19,9 +19,10 @@ import type { Admission, Admit } from './admit.ts'
 import { Answer } from './answer.ts'
 import { securityHeaders, sendError, toAppError, unauthorized } from './error-response.ts'
 import type { Idempotency } from './idempotency.ts'
-import { isForm, registerBodyReaders, unexpectedBody } from './read-body.ts'
-import { createQueryReader } from './read-query.ts'
+import { hasBody, isForm, registerBodyReaders, unexpectedBody } from './read-body.ts'
+import { createQueryReader, requireReadableQuery } from './read-query.ts'
 import { type Granted, goneSignal, type Hold, holdOf, isKnown, preferenceApplied } from './representation.ts'
+import { refuseUnparsed, refuseUnusual, withHost } from './unreadable.ts'
 import { createValidator } from './validate.ts'
 
 declare module 'fastify' {
@@ -91,6 +92,7 @@ export function createHttp(deps: HttpDeps): FastifyInstance {
     bodyLimit: longestBody,
     exposeHeadRoutes: false,
     serverFactory: (handler: RequestListener) => createServer(deps, handler),
+    clientErrorHandler: refuseUnparsed,
     forceCloseConnections: 'idle',
     // While stopping, a connection that is still open gets real answers; no new one is accepted.
     return503OnClosing: false,
@@ -137,15 +139,18 @@ const patience = {
   keepAliveTimeout: 72_000,
   // Two Authorization headers are no credential, instead of the first one.
   joinDuplicateHeaders: true,
+  // Asked for by `withHost`.
+  requireHostHeader: false,
 }
 
 function createServer({ https, warm, maxConnections }: HttpDeps, handler: RequestListener): Server {
-  const listener: RequestListener = (request, response) => {
+  const listener = withHost((request, response) => {
     if (!warm(request, response)) handler(request, response)
-  }
+  })
   const options = { ...https, ...patience }
   const server = https ? createHttpsServer(options, listener) : createHttpServer(options, listener)
   server.maxConnections = maxConnections
+  refuseUnusual(server)
   return server
 }
 
@@ -163,7 +168,9 @@ function runEndpoint(deps: HttpDeps, name: Operation, endpoint: Endpoint) {
 
   const callOf = (request: FastifyRequest, reply: FastifyReply, admission: Admission): Call => {
     validateParams?.(request.params)
+    requireReadableQuery(request.url)
     const query = readQuery(admission.search)
+    if (isRead && hasBody(request.headers)) fail('bad_request', 'a GET takes no body')
     const body = endpoint.body ? (request.body === undefined ? {} : request.body) : unexpectedBody(request.body)
     validateBody?.(body)
     const { actor } = admission

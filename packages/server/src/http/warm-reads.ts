@@ -7,6 +7,7 @@ import { whenReady } from '../kernel/ready.ts'
 import type { Representation } from '../kernel/representation.ts'
 import { judgedSafely, tokenOf, type Verdict, type Verifiers } from './authenticate.ts'
 import { challenge, errorBody, securityHeaders, toAppError } from './error-response.ts'
+import { hasBody } from './read-body.ts'
 import type { Refuse } from './refuse.ts'
 import { isKnown } from './representation.ts'
 import { sourceOf } from './source-ip.ts'
@@ -33,7 +34,7 @@ export function createWarmReads({ reads, verifyDevice, refuse, trustedProxies, l
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     const { method, url = '', headers } = request
     const read = method === 'GET' && Object.hasOwn(reads, url) ? reads[url] : undefined
-    const plain = headers.prefer === undefined && headers.cookie === undefined
+    const plain = headers.prefer === undefined && headers.cookie === undefined && !hasBody(headers)
     const token = plain ? tokenOf(headers.authorization) : undefined
     if (!read || !token?.startsWith('ey')) return false
 

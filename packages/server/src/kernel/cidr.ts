@@ -4,8 +4,15 @@ import ipaddr from 'ipaddr.js'
 /** IPv4 addresses that arrive mapped into IPv6 are IPv4. */
 const parse = (text: string) => (isIP(text) ? ipaddr.process(text) : undefined)
 
-/** The address in its one canonical spelling, or undefined for what is no address. */
-export const canonicalAddress = (text: string): string | undefined => parse(text)?.toString()
+/** The one spelling of an address: RFC 5952 for IPv6. */
+export const spell = (ip: ipaddr.IPv4 | ipaddr.IPv6): string =>
+  ip instanceof ipaddr.IPv6 ? ip.toRFC5952String() : ip.toString()
+
+/** The address in its one spelling, or undefined for what is no address. */
+export const canonicalAddress = (text: string): string | undefined => {
+  const ip = parse(text)
+  return ip && spell(ip)
+}
 
 /** Whether an address lies in one of these CIDRs (or equals one of these addresses). */
 export function isWithin(address: string, cidrs: readonly string[]): boolean {
@@ -44,5 +51,5 @@ export function isCidr(text: string): boolean {
 export function sourceBlock(address: string): string {
   const ip = parse(address)
   if (!(ip instanceof ipaddr.IPv6)) return ip?.toString() ?? address
-  return `${new ipaddr.IPv6([...ip.parts.slice(0, 4), 0, 0, 0, 0]).toString()}/64`
+  return `${spell(new ipaddr.IPv6([...ip.parts.slice(0, 4), 0, 0, 0, 0]))}/64`
 }

@@ -1,4 +1,4 @@
-import { idPrefixes, type Noun } from '@holdfast/contract/vocabulary'
+import { idPrefixes, type Noun, spoken } from '@holdfast/contract/vocabulary'
 import { uuidv7 } from 'uuidv7'
 import { fail } from './app-error.ts'
 
@@ -44,4 +44,4 @@ export function decodeId(noun: Noun, text: string): string | undefined {
 export const idOf = (noun: Noun, text: string): string => decodeId(noun, text) ?? missing(noun)
 
 /** 404 of a thing that is not there, or that the caller may not know to be. */
-export const missing = (noun: Noun): never => fail('not_found', `no such ${noun.replaceAll('_', ' ')}`)
+export const missing = (noun: Noun): never => fail('not_found', `no such ${spoken(noun)}`)

@@ -10,10 +10,12 @@ export const addressCapacity = 2 ** 22 - 2
  */
 export function addressesOf(tenant: TenantId, number: number): { ipv4: string; ipv6: string } {
   const v4 = (100 << 24) + (64 << 16) + number
-  const prefix = createHash('sha256').update(tenant).digest('hex').slice(0, 10)
-  const low = number.toString(16).padStart(8, '0')
+  const prefix = createHash('sha256').update(tenant).digest('hex')
+  const group = (start: number, end: number) => Number.parseInt(prefix.slice(start, end), 16).toString(16)
+  const [high, low] = [number >>> 16, number & 0xffff]
   return {
     ipv4: [24, 16, 8, 0].map((shift) => (v4 >>> shift) & 255).join('.'),
-    ipv6: `fd${prefix.slice(0, 2)}:${prefix.slice(2, 6)}:${prefix.slice(6)}::${low.slice(0, 4)}:${low.slice(4)}`,
+    // As RFC 5952 spells it.
+    ipv6: `fd${prefix.slice(0, 2)}:${group(2, 6)}:${group(6, 10)}::${high > 0 ? `${high.toString(16)}:` : ''}${low.toString(16)}`,
   }
 }

@@ -1,3 +1,4 @@
+import { POLICY_LIMITS } from '@holdfast/contract/policy-document'
 import { contentDigest } from '@holdfast/crypto'
 import {
   type CompiledPolicy,
@@ -29,6 +30,8 @@ export type Candidate = {
 
 export function createCandidates({ db, now }: { db: Database; now: () => Date }) {
   return async (tenant: TenantId, value: unknown): Promise<Candidate | { errors: DocumentError[] }> => {
+    if (Buffer.byteLength(JSON.stringify(value)) > POLICY_LIMITS.bytes)
+      return { errors: [{ field: '', message: 'is larger than 1 MiB' }] }
     const checked = checkDocument(value)
     if ('errors' in checked) return checked
     const { document } = checked

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js'
 import { failField } from '../../../kernel/app-error.ts'
-import { isCidr } from '../../../kernel/cidr.ts'
+import { isCidr, spell } from '../../../kernel/cidr.ts'
 
 /** Checks networks one by one and names the first that is wrong by its position. Throws 422. */
 export function checkCidrs(field: string, cidrs: readonly string[]): void {
@@ -17,5 +17,3 @@ export function checkCidrs(field: string, cidrs: readonly string[]): void {
     seen.add(canonical)
   }
 }
-
-const spell = (ip: ipaddr.IPv4 | ipaddr.IPv6) => (ip instanceof ipaddr.IPv6 ? ip.toRFC5952String() : ip.toString())

@@ -1,0 +1,57 @@
+import { Type } from 'typebox'
+import { Time } from './schema.ts'
+
+const text = (maxLength: number, description: string) => Type.String({ maxLength, description })
+const yes = (description: string) => Type.Boolean({ description })
+const number = (description: string, maximum = 1_000_000) => Type.Number({ minimum: 0, maximum, description })
+const list = (maxItems: number, maxLength: number, description: string) =>
+  Type.Array(Type.String({ maxLength }), { maxItems, description })
+
+/** What a device can report of itself, by name. A tenant's own facts begin with `custom.`. */
+const named = {
+  'os.type': text(32, 'linux, macos, windows, ios, android'),
+  'os.family': text(64, 'Distribution or edition'),
+  'os.version': text(64, 'As its maker writes it: 14.2'),
+  'os.build': text(64, 'Build number'),
+  'kernel.version': text(128, 'Version of the kernel'),
+  'patch.level_date': Time,
+  'client.version': text(64, 'Version of the client'),
+  'client.auto_update': yes('Whether the client updates itself'),
+  'disk.encrypted': yes('Whether the system disk is encrypted'),
+  'firewall.enabled': yes('Whether the own firewall is on'),
+  'av.running': yes('Whether a virus scanner runs'),
+  'av.updated_at': Time,
+  'edr.vendor': text(64, 'Maker of the endpoint detection'),
+  'edr.running': yes('Whether endpoint detection runs'),
+  'edr.score': number('What it thinks of the device'),
+  'screen_lock.enabled': yes('Whether the screen locks itself'),
+  'screen_lock.seconds': number('Idle seconds before it does'),
+  jailbroken: yes('Whether protections of the maker are removed'),
+  secure_boot: yes('Whether only signed systems start'),
+  'tpm.present': yes('Whether a security chip is there'),
+  'domain.joined': yes('Whether it is a member of a domain'),
+  'domain.names': list(16, 255, 'The domains it is a member of'),
+  'mdm.enrolled': yes('Whether it is managed'),
+  'mdm.compliant': yes('Whether its management finds it compliant'),
+  'mdm.last_sync_at': Time,
+  'process.names': list(64, 128, 'Watched programs that run'),
+  'network.local_cidrs': list(64, 64, 'Networks of its interfaces'),
+  'geo.country': Type.String({ pattern: '^[A-Z]{2}$', description: 'ISO 3166-1' }),
+  uptime_seconds: number('Seconds since it started', Number.MAX_SAFE_INTEGER),
+}
+const own = Type.Union([
+  Type.Boolean(),
+  Type.Number(),
+  Type.String({ maxLength: 256 }),
+  Type.Array(Type.String({ maxLength: 128 }), { maxItems: 16 }),
+])
+
+export const PostureFacts = Type.Unsafe<Record<string, boolean | number | string | string[]>>({
+  title: 'PostureFacts',
+  description: 'Named facts; a fact that is not reported never passes a check',
+  type: 'object',
+  properties: named,
+  patternProperties: { '^custom\\.[a-z0-9][a-z0-9_.]{0,56}$': own },
+  additionalProperties: false,
+  maxProperties: 96,
+})

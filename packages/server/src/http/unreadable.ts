@@ -1,0 +1,54 @@
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { newUuid } from '../kernel/ids.ts'
+import { errorBody, securityHeaders } from './error-response.ts'
+
+const details: Record<string, string> = {
+  HPE_HEADER_OVERFLOW: 'the request line and headers are larger than 16 KiB',
+  HPE_INVALID_METHOD: 'the method is not one of HTTP',
+  ERR_HTTP_REQUEST_TIMEOUT: 'the request did not arrive in time',
+}
+const unreadable = 'the request is not valid HTTP'
+
+/** What the parser of HTTP refuses is answered in the shape of every other error, and its connection ends. */
+export function refuseUnparsed(e: { code?: string }, socket: Duplex): void {
+  if (!socket.writable || e.code === 'ECONNRESET') return void socket.destroy()
+  const { lines, bytes } = refusal(details[e.code ?? ''] ?? unreadable)
+  const head = ['HTTP/1.1 400 Bad Request', ...lines.map(([name, value]) => `${name}: ${value}`)]
+  socket.end(Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), bytes]))
+}
+
+/** The same for what Node's server would answer itself, without a body. */
+export function refuseUnusual(server: Server): void {
+  server.on('checkExpectation', (_: IncomingMessage, response: ServerResponse) =>
+    answer(response, 'the header Expect may only be 100-continue'),
+  )
+  server.on('connect', (_: IncomingMessage, socket: Duplex) => refuseUnparsed({ code: 'HPE_INVALID_METHOD' }, socket))
+}
+
+/** HTTP/1.1 wants one Host (RFC 9112 §3.2); Node checks it too, but answers without a body. */
+export const withHost =
+  (next: RequestListener): RequestListener =>
+  (request, response) => {
+    if (request.headers.host === undefined && request.httpVersion === '1.1')
+      answer(response, 'the header Host is missing')
+    else next(request, response)
+  }
+
+function answer(response: ServerResponse, detail: string): void {
+  const { lines, bytes } = refusal(detail)
+  response.writeHead(400, lines.flat()).end(bytes)
+}
+
+function refusal(detail: string): { lines: [string, string][]; bytes: Buffer } {
+  const id = newUuid()
+  const bytes = Buffer.from(JSON.stringify(errorBody('bad_request', detail, id)))
+  const lines: [string, string][] = [
+    ...Object.entries(securityHeaders),
+    ['x-request-id', id],
+    ['content-type', 'application/json; charset=utf-8'],
+    ['content-length', String(bytes.length)],
+    ['connection', 'close'],
+  ]
+  return { lines, bytes }
+}
