@@ -1,11 +1,13 @@
 import { connections } from './p01-digest-poll.ts'
+import { loadCore, measuredCore, moveToCore, moveToCores } from './rig/cores.ts'
 import { deviceGet, digestPath, seedFleet } from './rig/fleet.ts'
 import { askOnce } from './rig/http-connection.ts'
 import type { Load } from './rig/load-process.ts'
 import { plainDocument } from './rig/policies.ts'
+import { ownCpuSeconds } from './rig/process-tree.ts'
 import { pack, readAnswer } from './rig/requests.ts'
 import { type Benchmark, perSecond, verdictOf } from './rig/result.ts'
-import { alternate, median } from './rig/rounds.ts'
+import { alternate, median, medianRatio } from './rig/rounds.ts'
 import { openAdmin } from './rig/server.ts'
 import { busyNote, rateOf, startRig } from './rig/throughput.ts'
 
@@ -33,8 +35,10 @@ export const digestPollProof: Benchmark = {
     const answer = readAnswer((await askOnce(server.port, deviceGet(fleet, fleet.devices[0]!, digestPath))).raw)
     const bareAt = await bare.call('serve', answer)
     const loads: Load[] = []
-    const side = (port: number) => async () => {
+    const cpu: Record<'holdfast' | 'bare' | 'both', number[]> = { holdfast: [], bare: [], both: [] }
+    const side = (name: keyof typeof cpu, port: number, pid: () => number) => async () => {
       const requests = sign(ahead)
+      const before = ownCpuSeconds(pid())
       const done = await load.call('run', {
         port,
         connections,
@@ -42,29 +46,57 @@ export const digestPollProof: Benchmark = {
         seconds: scale.seconds,
         once: port === server.port,
       })
+      cpu[name].push((ownCpuSeconds(pid()) - before) / done.answered)
       loads.push(done)
       return rateOf(done, 200)
     }
+    const both = async () => {
+      moveToCores([measuredCore, loadCore], server.pid())
+      try {
+        return await side('both', server.port, server.pid)()
+      } finally {
+        moveToCore(measuredCore, server.pid())
+      }
+    }
     say(work)
     const found = await alternate(scale.rounds, {
-      holdfast: side(server.port),
-      bare: side(bareAt.port),
+      holdfast: side('holdfast', server.port, server.pid),
+      bare: side('bare', bareAt.port, () => bare.pid),
       verify: () => bare.call('verify', { seconds: scale.seconds / 2 }),
+      both,
     })
-    const limits = found.bare.map((rate, i) => 1 / (1 / rate + 1 / (found.verify[i] ?? Number.NaN)))
-    const ratio = median(found.holdfast.map((rate, i) => rate / (limits[i] ?? Number.NaN)))
+    const limits = found.bare.map((rate, i) => 1 / (1 / rate + 1 / at(found.verify, i)))
+    const limitCpu = cpu.bare.map((seconds, i) => seconds + 1 / at(found.verify, i))
+    const ratio = medianRatio(limitCpu, cpu.holdfast)
+    const spread = medianRatio(found.both, limits)
+    const note = `${fleet.devices.length} devices, every proof new; ${busyNote(loads)}`
+    const rounds = { ...found, cpuHoldfast: cpu.holdfast, cpuBare: cpu.bare, cpuBoth: cpu.both }
     return [
       {
         id: 'P2',
-        work,
-        figure: perSecond(median(found.holdfast)),
-        baseline: `${perSecond(median(limits))} = bare node:http ${perSecond(median(found.bare))} and ES256 verify ${perSecond(median(found.verify))}, one after the other`,
+        work: `${work}: CPU time of the server, one core`,
+        figure: `${microseconds(median(cpu.holdfast))} (${perSecond(median(found.holdfast))})`,
+        baseline: `${microseconds(median(limitCpu))} = bare node:http ${microseconds(median(cpu.bare))} and one ES256 verify (${perSecond(median(limits))})`,
         ratio,
         target: '≥ 0.7',
         verdict: verdictOf(ratio >= 0.7),
-        note: `${fleet.devices.length} devices, every proof new; ${busyNote(loads)}`,
-        rounds: found,
+        note: `${note}; ratio of the rates ${medianRatio(found.holdfast, limits).toFixed(2)}`,
+        rounds,
+      },
+      {
+        id: 'P2',
+        work: `${work}: rate on two cores, one of them shared with the load`,
+        figure: `${perSecond(median(found.both))} (${microseconds(median(cpu.both))} of CPU each)`,
+        baseline: `${perSecond(median(limits))}, the limit of one core`,
+        ratio: spread,
+        target: '≥ 1.5',
+        verdict: verdictOf(spread >= 1.5),
+        note,
+        rounds,
       },
     ]
   },
 }
+
+const at = (values: readonly number[], i: number): number => values[i] ?? Number.NaN
+const microseconds = (seconds: number): string => `${(seconds * 1e6).toFixed(0)} µs`

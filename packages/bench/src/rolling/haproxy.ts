@@ -14,6 +14,7 @@ global
 defaults
   mode http
   timeout connect 2s
+  timeout check 1s
   timeout client 90s
   timeout server 90s
   option http-keep-alive
@@ -36,8 +37,9 @@ ${ports.map((each, i) => `  server r${i} 127.0.0.1:${each}`).join('\n')}
   })
   const ended = new Promise<void>((resolve, reject) => child.once('error', reject).once('exit', () => resolve()))
   ended.catch(() => {})
-  // It ends with us in whatever way we end in order; a kill of ours leaves it to whoever killed us.
+  // It ends with us.
   process.once('exit', () => child.kill())
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1))
   return {
     url: `http://127.0.0.1:${port}`,
     close: async () => {

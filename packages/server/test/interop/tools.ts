@@ -19,6 +19,7 @@ const tools = {
   certtool: { package: 'gnutls-bin', commands: ['certtool'], probe: ['--version'] },
   oathtool: { package: 'oathtool', commands: ['oathtool'], probe: ['--version'] },
   argon2: { package: 'argon2', commands: ['argon2'], probe: ['saltsalt', '-id', '-t', '1', '-k', '8', '-r'] },
+  haproxy: { package: 'haproxy', commands: ['haproxy', '/usr/sbin/haproxy'], probe: ['-v'] },
   'python3-argon2': module('argon2', 'from argon2 import PasswordHasher'),
   'python3-jwcrypto': module('jwcrypto', 'from jwcrypto import jwk, jws, jwt, jwe'),
   'python3-jsonschema': module('jsonschema', 'from jsonschema import Draft202012Validator'),

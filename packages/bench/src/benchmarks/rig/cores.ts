@@ -17,5 +17,9 @@ export const onCore = (core: number, command: readonly string[]): [file: string,
 
 /** Moves every thread of a running process to one core; processes that it started before stay where they are. */
 export function moveToCore(core: number, pid: number): void {
-  if (canPin) spawnSync('taskset', ['-acp', String(core), String(pid)])
+  moveToCores([core], pid)
+}
+
+export function moveToCores(cores: readonly number[], pid: number): void {
+  if (canPin) spawnSync('taskset', ['-acp', cores.join(), String(pid)])
 }

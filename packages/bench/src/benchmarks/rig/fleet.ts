@@ -28,6 +28,8 @@ type Wanted = {
   keys?: boolean
   /** Every device has reported its posture. */
   posture?: boolean
+  /** So many of them ask and need a credential; all unless said. */
+  asking?: number
 }
 
 /**
@@ -53,7 +55,7 @@ export async function seedFleet(server: Server, wanted: Wanted): Promise<Fleet> 
   await server.restart()
   const signer = await openCredentialSigner(server)
   const devices: FleetDevice[] = []
-  for (let i = 0; i < wanted.devices; i++) {
+  for (let i = 0; i < (wanted.asking ?? wanted.devices); i++) {
     const deviceId = uuidOf('device', i)
     const key = keys?.[i]
     const credential = await mintCredential(signer, { server, tenantId, deviceId, jkt: key?.jkt })

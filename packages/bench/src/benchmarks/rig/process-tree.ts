@@ -28,6 +28,9 @@ function readProcess(pid: number): Process | undefined {
   }
 }
 
+/** Seconds of CPU that one process has used. */
+export const ownCpuSeconds = (pid: number): number => (readProcess(pid)?.ticks ?? Number.NaN) / ticksPerSecond
+
 /** Seconds of CPU that a server has used with its PostgreSQL. */
 export const cpuSeconds = (root: number): number =>
   treeOf(root).reduce((sum, { ticks }) => sum + ticks, 0) / ticksPerSecond
