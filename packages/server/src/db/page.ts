@@ -1,13 +1,17 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { type SelectQueryBuilder, sql } from 'kysely'
+import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import type { TenantId } from '../kernel/actor.ts'
 import { fail } from '../kernel/app-error.ts'
+import type { Tx } from './database.ts'
 
 /** A page of a list: what the query of a list endpoint says, plus what makes its cursors its own. */
 export type PageQuery = { limit?: number; cursor?: string; sort?: string }
 export type Page<T> = { items: T[]; next_cursor: string | null }
 
-/** One order of a list: an indexed column and the unique column that breaks ties. */
+/**
+ * One order of a list: an indexed column and the unique column that breaks ties. Text is ordered by the column of the
+ * same name with `_key`: in small letters, by its bytes.
+ */
 export type Order = { column: string; kind: 'time' | 'text' | 'number'; tie: string; descending: boolean }
 
 /** What a list endpoint says of itself: its filter is all of the query but the page. */
@@ -43,39 +47,46 @@ export function createPager(secret: Uint8Array) {
     return JSON.parse(Buffer.from(body, 'base64url').toString()) as [string, string]
   }
 
-  /** Runs a select in keyset order and cuts it to a page. `scope` names operation, tenant and filter. */
-  async function page<DB, T extends keyof DB, O extends object>(
+  /**
+   * Runs a select in keyset order and cuts it to a page. `scope` names operation, tenant and filter. `walk` is the select
+   * without a condition that no index serves: a page then looks at no more than the next `walked` rows of it, and may be
+   * short, or empty, and go on.
+   */
+  async function page<DB, T extends keyof DB, O extends object, W extends object>(
     select: SelectQueryBuilder<DB, T, O>,
     query: PageQuery,
     order: Order,
     scope: string,
+    walk?: SelectQueryBuilder<DB, T, W>,
   ): Promise<Page<O>> {
     const limit = query.limit ?? 50
     const bound = `${scope}|${order.column}|${order.descending}`
-    const column = sql.ref(order.column)
+    const column = sql.ref(order.kind === 'text' ? `${order.column}_key` : order.column)
     const tie = sql.ref(order.tie)
     const direction = sql.raw(order.descending ? 'desc' : 'asc')
-    let q = select
-    if (query.cursor !== undefined) {
-      const [value, id] = decode(query.cursor, bound)
-      const compare = sql.raw(order.descending ? '<' : '>')
-      const cast = sql.raw({ time: 'timestamptz', text: 'text', number: 'numeric' }[order.kind])
-      q = q.where(
-        () =>
-          sql<boolean>`(${keyOf(order, column)}, ${tie}) ${compare} (cast(${value} as ${cast}), cast(${id} as uuid))`,
-      )
+    const cast = sql.raw({ time: 'timestamptz', text: 'text', number: 'bigint' }[order.kind])
+    const compare = (operator: '<' | '>' | '<=' | '>=', [value, id]: readonly [string, string]) =>
+      sql<boolean>`(${column}, ${tie}) ${sql.raw(operator)} (cast(${value} as ${cast}), cast(${id} as uuid))`
+    const inOrder = <R extends object>(q: SelectQueryBuilder<DB, T, R>) => {
+      const rest =
+        query.cursor === undefined
+          ? q
+          : q.where(() => compare(order.descending ? '<' : '>', decode(query.cursor ?? '', bound)))
+      return rest
+        .select(sql<string>`cast(${column} as text)`.as('sort_key'))
+        .select(sql<string>`cast(${tie} as text)`.as('tie_key'))
+        .orderBy(sql`${column} ${direction}`)
+        .orderBy(sql`${tie} ${direction}`)
+        .$castTo<R & { sort_key: string; tie_key: string }>()
     }
-    const rows = await q
-      .select(sql<string>`cast(${keyOf(order, column)} as text)`.as('sort_key'))
-      .select(sql<string>`cast(${tie} as text)`.as('tie_key'))
-      .orderBy(sql`${keyOf(order, column)} ${direction}`)
-      .orderBy(sql`${tie} ${direction}`)
+    const end = walk && (await inOrder(walk).offset(walked).limit(1).execute())[0]
+    const within = end && select.where(() => compare(order.descending ? '>=' : '<=', [end.sort_key, end.tie_key]))
+    const rows = await inOrder(within ?? select)
       .limit(limit + 1)
-      .$castTo<O & { sort_key: string; tie_key: string }>()
       .execute()
     const items = rows.slice(0, limit)
-    const last = items.at(-1)
-    return { items, next_cursor: rows.length > limit && last ? encode([last.sort_key, last.tie_key], bound) : null }
+    const last = rows.length > limit ? items.at(-1) : end
+    return { items, next_cursor: last ? encode([last.sort_key, last.tie_key], bound) : null }
   }
 
   /**
@@ -85,18 +96,16 @@ export function createPager(secret: Uint8Array) {
   const list = <DB, T extends keyof DB, O extends object>(
     select: SelectQueryBuilder<DB, T, O>,
     { operation, tenant, query, orders, otherwise, tie }: List,
+    walk?: SelectQueryBuilder<DB, T, O>,
   ): Promise<Page<O>> => {
     const { limit, cursor, sort = otherwise, ...filter } = query
     const window = { ...(limit !== undefined && { limit }), ...(cursor !== undefined && { cursor }) }
-    return page(select, window, orderOf(sort, orders, tie), `${operation}|${tenant}|${JSON.stringify(filter)}`)
+    return page(select, window, orderOf(sort, orders, tie), `${operation}|${tenant}|${JSON.stringify(filter)}`, walk)
   }
 
   return { page, list }
 }
 export type Pager = ReturnType<typeof createPager>
-
-const keyOf = (order: Order, column: ReturnType<typeof sql.ref>) =>
-  order.kind === 'text' ? sql`lower(${column})` : column
 
 /** `-name` → name, descending. `columns` maps the names of the contract to columns. */
 export const orderOf = (sort: string, columns: Record<string, Pick<Order, 'column' | 'kind'>>, tie: string): Order => {
@@ -106,5 +115,19 @@ export const orderOf = (sort: string, columns: Record<string, Pick<Order, 'colum
   return { ...column, tie, descending }
 }
 
-/** A prefix as a LIKE pattern: the user's own wildcards are text. */
-export const prefixPattern = (q: string) => `${q.toLowerCase().replaceAll(/[\\%_]/g, '\\$&')}%`
+/** The condition that a column kept in small letters (`…_key`) begins with a prefix: a range, which an index serves. */
+export const hasPrefix = (column: string, prefix: string) =>
+  sql<boolean>`(${sql.ref(column)} >= lower(${prefix}) and ${sql.ref(column)} < lower(${prefix}) || ${lastCharacter})`
+const lastCharacter = '\u{10ffff}'
+
+/** How many rows a page of a search looks at. */
+const walked = 20_000
+
+/** Up to how many rows a filter is answered from its own index; beyond, a walk in the list's order soon fills a page. */
+const few = 10_000
+/** Whether a filter fits few rows. `fitting` selects them and nothing else. */
+export const isRare = async (tx: Tx, fitting: RawBuilder<unknown>): Promise<boolean> => {
+  const { rows } = await sql<{ n: number }>`
+    select count(*) as n from (select from (${fitting}) as fitting limit ${few + 1}) as counted`.execute(tx)
+  return (rows[0]?.n ?? 0) <= few
+}

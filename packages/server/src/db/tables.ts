@@ -5,6 +5,8 @@ type Default<T> = ColumnType<T, T | undefined, T>
 /** bigint columns are read as numbers: sequence numbers and byte counts stay below 2^53. */
 type Json<T> = ColumnType<T, string, string>
 type TextArray = Default<string[]>
+/** Made by the database from other columns. */
+type Derived<T> = ColumnType<T, never, never>
 
 export type Tables = {
   tenants: { tenant_id: string; name: string; canary_salt: Buffer; created_at: Generated<Date> }
@@ -38,6 +40,9 @@ export type Tables = {
     last_login_at: Date | null
     deleted_at: Date | null
     password_must_change: Default<boolean>
+    username_key: Derived<string>
+    email_key: Derived<string | null>
+    display_name_key: Derived<string>
     password_expires_at: Date | null
   }
   user_roles: {
@@ -74,7 +79,10 @@ export type Tables = {
     source: Default<'local' | 'directory'>
     created_at: Default<Date>
     updated_at: Default<Date>
+    name_key: Derived<string>
   }
+  device_tags: { tenant_id: string; tag: string; device_id: string }
+  device_groups: { tenant_id: string; group_id: string; device_id: string }
   group_members: { tenant_id: string; group_id: string; user_id: string }
   admin_sessions: {
     tenant_id: string
@@ -130,6 +138,8 @@ export type Tables = {
     created_at: Default<Date>
     last_used_at: Date | null
     revoked_at: Date | null
+    name_key: Derived<string>
+    is_spent: Derived<boolean>
   }
   devices: {
     tenant_id: string
@@ -159,6 +169,7 @@ export type Tables = {
     enrolled_at: Default<Date>
     updated_at: Default<Date>
     revoked_at: Date | null
+    name_key: Derived<string>
   }
   device_activity: {
     tenant_id: string
@@ -217,6 +228,7 @@ export type Tables = {
     health_threshold: Default<number>
     created_at: Default<Date>
     updated_at: Default<Date>
+    name_key: Derived<string>
   }
   gateways: {
     tenant_id: string
@@ -232,6 +244,7 @@ export type Tables = {
     updated_at: Default<Date>
     deleted_at: Date | null
     live_pool_id: ColumnType<string | null, never, never>
+    name_key: Derived<string>
   }
   gateway_secrets: {
     tenant_id: string
@@ -316,6 +329,8 @@ export type Tables = {
     fields: Json<Record<string, unknown>>
     changes: Json<Record<string, unknown>> | null
     details: Json<Record<string, unknown>> | null
+    actor_name_key: Derived<string | null>
+    target_name_key: Derived<string | null>
   }
   metering_reports: {
     tenant_id: string

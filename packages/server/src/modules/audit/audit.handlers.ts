@@ -1,10 +1,10 @@
 import type { AuditKind } from '@holdfast/contract/vocabulary'
 import type { Database } from '../../db/database.ts'
-import { type Pager, prefixPattern } from '../../db/page.ts'
+import type { Page, Pager } from '../../db/page.ts'
 import type { Handlers } from '../../http/serve.ts'
 import { fail } from '../../kernel/app-error.ts'
 import { encodeId } from '../../kernel/ids.ts'
-import { select } from './audit.queries.ts'
+import { begins, isRareSearch, select } from './audit.queries.ts'
 
 export const createHandlers = ({ db, pager }: { db: Database; pager: Pager }) =>
   ({
@@ -16,16 +16,18 @@ export const createHandlers = ({ db, pager }: { db: Database; pager: Pager }) =>
           ...(from !== undefined && { from: instant('from', from) }),
           ...(to !== undefined && { to: instant('to', to) }),
         }
-        const rows = select(tx, actor.tenantId, filter, q === undefined ? undefined : prefixPattern(q))
-        const found = await pager.list(rows, {
+        const all = select(tx, actor.tenantId, filter)
+        const list = {
           operation: 'listAuditEvents',
           tenant: actor.tenantId,
           query,
           orders: { timestamp: { column: 'at', kind: 'time' } },
           otherwise: '-timestamp',
           tie: 'event_id',
-        })
-        return { items: found.items.map(view), next_cursor: found.next_cursor }
+        }
+        if (q === undefined) return viewPage(await pager.list(all, list))
+        const walk = (await isRareSearch(tx, actor.tenantId, q)) ? undefined : all
+        return viewPage(await pager.list(all.where(begins(q)), list, walk))
       }),
   }) satisfies Partial<Handlers>
 
@@ -36,6 +38,7 @@ const instant = (name: string, text: string): Date => {
 }
 
 type Row = Awaited<ReturnType<ReturnType<typeof select>['execute']>>[number]
+const viewPage = ({ items, next_cursor }: Page<Row>) => ({ items: items.map(view), next_cursor })
 const view = (e: Row) => ({
   ...e.fields,
   event_id: encodeId('audit_event', e.event_id),

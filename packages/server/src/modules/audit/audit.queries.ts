@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
+import { hasPrefix, isRare } from '../../db/page.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { storableJson } from '../../kernel/text.ts'
 
@@ -45,7 +46,7 @@ export type Filter = {
   to?: Date
   request_id?: string
 }
-export const select = (tx: Tx, tenant: TenantId, f: Filter, prefix: string | undefined) => {
+export const select = (tx: Tx, tenant: TenantId, f: Filter) => {
   let q = tx.selectFrom('audit_events').selectAll().where('tenant_id', '=', tenant)
   for (const column of ['kind', 'actor_id', 'target_id', 'source_ip', 'outcome', 'request_id'] as const) {
     const value = f[column]
@@ -53,11 +54,21 @@ export const select = (tx: Tx, tenant: TenantId, f: Filter, prefix: string | und
   }
   if (f.from !== undefined) q = q.where('at', '>=', f.from)
   if (f.to !== undefined) q = q.where('at', '<', f.to)
-  if (prefix !== undefined)
-    q = q.where((eb) =>
-      eb.or(
-        (['kind', 'actor_id', 'actor_name', 'target_id', 'target_name'] as const).map((c) => eb(c, 'ilike', prefix)),
-      ),
-    )
   return q
 }
+
+/** What a search looks into: each has an index, so what fits little is found by them. */
+const searched = ['kind', 'actor_id', 'actor_name_key', 'target_id', 'target_name_key'] as const
+export const begins = (q: string) =>
+  sql<boolean>`(${sql.join(
+    searched.map((column) => hasPrefix(column, q)),
+    sql` or `,
+  )})`
+export const isRareSearch = (tx: Tx, tenant: TenantId, q: string) =>
+  isRare(
+    tx,
+    sql.join(
+      searched.map((c) => sql`select at from audit_events where tenant_id = ${tenant} and ${hasPrefix(c, q)}`),
+      sql` union all `,
+    ),
+  )

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
-import { prefixPattern } from '../../db/page.ts'
+import { hasPrefix, isRare } from '../../db/page.ts'
 import type { DeviceStatus } from '../../db/tables.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
@@ -14,8 +14,32 @@ export type DeviceFilter = {
   token_id?: string
 }
 
+/** What a filter fits, from an index of its own. */
+const fitting = {
+  q: (tenant: TenantId, q: string) =>
+    sql`select device_id from devices where tenant_id = ${tenant} and ${hasPrefix('name_key', q)}`,
+  tag: (tenant: TenantId, tag: string) =>
+    sql`select device_id from device_tags where tenant_id = ${tenant} and tag = ${tag}`,
+  group_id: (tenant: TenantId, group: string) =>
+    sql`select device_id from device_groups where tenant_id = ${tenant} and group_id = ${group}::uuid
+      union all
+      select d.device_id from group_members m join devices d on d.tenant_id = m.tenant_id and d.user_id = m.user_id
+      where m.tenant_id = ${tenant} and m.group_id = ${group}::uuid`,
+}
+const sought = ['q', 'tag', 'group_id'] as const
+/** Filters that fit so many devices that a walk in the list's order finds a page sooner than their index. */
+export type Dense = ReadonlySet<(typeof sought)[number]>
+export async function denseFilters(tx: Tx, tenant: TenantId, f: DeviceFilter): Promise<Dense> {
+  const dense = new Set<(typeof sought)[number]>()
+  for (const name of sought) {
+    const value = f[name]
+    if (value !== undefined && !(await isRare(tx, fitting[name](tenant, value)))) dense.add(name)
+  }
+  return dense
+}
+
 /** Devices with their hot columns, filtered. Ids in the filter are UUIDs. */
-export function selectDevices(tx: Tx, tenant: TenantId, f: DeviceFilter) {
+export function selectDevices(tx: Tx, tenant: TenantId, f: DeviceFilter, dense: Dense = new Set()) {
   let q = tx
     .selectFrom('devices')
     .leftJoin('device_activity as activity', (j) =>
@@ -32,9 +56,14 @@ export function selectDevices(tx: Tx, tenant: TenantId, f: DeviceFilter) {
   if (f.user_id) q = q.where('devices.user_id', '=', f.user_id)
   if (f.platform) q = q.where('devices.platform', '=', f.platform)
   if (f.token_id) q = q.where('devices.token_id', '=', f.token_id)
-  if (f.tag) q = q.where(sql<boolean>`${f.tag} = any(devices.tags)`)
-  if (f.q) q = q.where(sql<boolean>`lower(devices.name) like ${prefixPattern(f.q)}`)
-  if (f.group_id)
+  for (const name of sought) {
+    const value = f[name]
+    if (value !== undefined && !dense.has(name))
+      q = q.where(sql<boolean>`devices.device_id in (${fitting[name](tenant, value)})`)
+  }
+  if (f.tag && dense.has('tag')) q = q.where(sql<boolean>`${f.tag} = any(devices.tags)`)
+  if (f.q && dense.has('q')) q = q.where(hasPrefix('devices.name_key', f.q))
+  if (f.group_id && dense.has('group_id'))
     q = q.where(sql<boolean>`(${f.group_id}::uuid = any(devices.group_ids) or exists (
       select from group_members m where m.tenant_id = devices.tenant_id and m.user_id = devices.user_id
         and m.group_id = ${f.group_id}::uuid))`)
@@ -43,6 +72,32 @@ export function selectDevices(tx: Tx, tenant: TenantId, f: DeviceFilter) {
 
 export const findDevice = (tx: Tx, tenant: TenantId, deviceId: string) =>
   selectDevices(tx, tenant, {}).where('devices.device_id', '=', deviceId).executeTakeFirst()
+
+/** Rows by which devices are found by a tag or a group of their own. In order, as all do who write several. */
+export async function labelDevices(
+  tx: Tx,
+  tenant: TenantId,
+  devices: readonly { device_id: string; tags: readonly string[]; group_ids: readonly string[] }[],
+): Promise<void> {
+  const tags = devices.flatMap((d) => d.tags.map((tag) => ({ tenant_id: tenant, tag, device_id: d.device_id })))
+  const groups = devices.flatMap((d) =>
+    d.group_ids.map((group_id) => ({ tenant_id: tenant, group_id, device_id: d.device_id })),
+  )
+  const inOrder = <T extends object>(rows: T[], keyOf: (row: T) => string) =>
+    rows.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+  if (tags.length > 0)
+    await tx
+      .insertInto('device_tags')
+      .values(inOrder(tags, (r) => `${r.tag} ${r.device_id}`))
+      .onConflict((c) => c.columns(['tenant_id', 'tag', 'device_id']).doNothing())
+      .execute()
+  if (groups.length > 0)
+    await tx
+      .insertInto('device_groups')
+      .values(inOrder(groups, (r) => `${r.group_id} ${r.device_id}`))
+      .onConflict((c) => c.columns(['tenant_id', 'group_id', 'device_id']).doNothing())
+      .execute()
+}
 
 /** From which states an operation moves a device, and where to. Revocation is final: nothing leaves `revoked`. */
 export const moves = {
@@ -89,13 +144,22 @@ export const lockDevice = (tx: Tx, tenant: TenantId, deviceId: string) =>
     .forUpdate()
     .executeTakeFirst()
 
-export const updateDevice = (tx: Tx, tenant: TenantId, deviceId: string, patch: DevicePatch, at: Date) =>
-  tx
+export const updateDevice = async (tx: Tx, tenant: TenantId, deviceId: string, patch: DevicePatch, at: Date) => {
+  await tx
     .updateTable('devices')
     .set({ ...patch, updated_at: at })
     .where('tenant_id', '=', tenant)
     .where('device_id', '=', deviceId)
     .execute()
+  if (!patch.tags) return
+  await tx
+    .deleteFrom('device_tags')
+    .where('tenant_id', '=', tenant)
+    .where('device_id', '=', deviceId)
+    .where(sql<boolean>`tag <> all(${patch.tags}::text[])`)
+    .execute()
+  await labelDevices(tx, tenant, [{ device_id: deviceId, tags: patch.tags, group_ids: [] }])
+}
 
 /** The new generation was used: the one before it ends. */
 export const endPreviousGeneration = async (tx: Tx, tenant: TenantId, deviceId: string, generation: number) =>

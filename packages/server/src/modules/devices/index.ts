@@ -16,7 +16,7 @@ import { type PolicyOf, viewDevice } from './view.ts'
 
 export { createActivity } from './activity.ts'
 export { addressCapacity, addressesOf } from './address.ts'
-export { rememberProofs } from './devices.queries.ts'
+export { labelDevices, rememberProofs } from './devices.queries.ts'
 export { createFleet, type Fleet } from './fleet.ts'
 export type { FleetDevice } from './fleet-tenant.ts'
 export type { Appraisal } from './posture.ts'
@@ -56,9 +56,10 @@ export function createDevices(deps: {
         },
         'devices.device_id',
       )
-      const found = await db.inTenant(actor.tenantId, (tx) =>
+      const wanted = readFilter(filter, 'bad_request')
+      const found = await db.inTenant(actor.tenantId, async (tx) =>
         pager.page(
-          queries.selectDevices(tx, actor.tenantId, readFilter(filter, 'bad_request')),
+          queries.selectDevices(tx, actor.tenantId, wanted, await queries.denseFilters(tx, actor.tenantId, wanted)),
           { ...(limit && { limit }), ...(cursor && { cursor }) },
           order,
           `listDevices|${actor.tenantId}|${JSON.stringify(filter)}`,

@@ -5,7 +5,7 @@ import { createGroupCommit } from '../../kernel/group-commit.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
-import { addressCapacity, proofSeconds, rememberProofs } from '../devices/index.ts'
+import { addressCapacity, labelDevices, proofSeconds, rememberProofs } from '../devices/index.ts'
 import { type Asks, allot, type Verdict } from './allot.ts'
 import * as queries from './batch.queries.ts'
 
@@ -72,6 +72,11 @@ export function createBatches({
       return false
     })
     if (enrolled.length === 0) return
+    await labelDevices(
+      tx,
+      tenant,
+      enrolled.map((a) => a.device),
+    )
     await queries.useTokens(tx, tenant, countOf(enrolled.map((a) => a.tokenId)), at)
     await audit.recordAll(tx, enrolled.map(enrolledEvent))
     await changes.record(

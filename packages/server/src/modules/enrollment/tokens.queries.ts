@@ -1,7 +1,6 @@
 import type { Insertable } from 'kysely'
-import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
-import { prefixPattern } from '../../db/page.ts'
+import { hasPrefix } from '../../db/page.ts'
 import type { Tables } from '../../db/tables.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
@@ -26,17 +25,14 @@ export const findByLookup = (tx: Tx, tenant: TenantId, lookup: string) =>
     .where('lookup', '=', lookup)
     .executeTakeFirst()
 
-/** The status is computed: revoked before expired before exhausted before active. */
-const statusOf = (at: Date) => sql<TokenStatus>`case
-  when revoked_at is not null then 'revoked'
-  when expires_at <= ${at} then 'expired'
-  when max_uses > 0 and uses >= max_uses then 'exhausted'
-  else 'active' end`
-
+/** Revoked before expired before exhausted before active. */
 export const selectTokens = (tx: Tx, tenant: TenantId, f: { status?: TokenStatus; q?: string }, at: Date) => {
   let q = tx.selectFrom('enrollment_tokens').selectAll().where('tenant_id', '=', tenant)
-  if (f.status) q = q.where(statusOf(at), '=', f.status)
-  if (f.q) q = q.where(sql<boolean>`lower(name) like ${prefixPattern(f.q)}`)
+  if (f.status) q = q.where('revoked_at', f.status === 'revoked' ? 'is not' : 'is', null)
+  if (f.status === 'expired') q = q.where('expires_at', '<=', at)
+  if (f.status === 'active' || f.status === 'exhausted')
+    q = q.where('expires_at', '>', at).where('is_spent', '=', f.status === 'exhausted')
+  if (f.q) q = q.where(hasPrefix('name_key', f.q))
   return q
 }
 

@@ -11,11 +11,11 @@ export const usersNamed = async (tx: Tx, tenant: TenantId, names: readonly strin
   (
     await sql<Found>`
       with n as (select * from unnest(${names}::text[], ${ids}::text[]) as n (name, id)),
-        u as (select user_id, username, email from users where tenant_id = ${tenant} and deleted_at is null),
+        u as (select user_id, username_key, email_key from users where tenant_id = ${tenant} and deleted_at is null),
         found as (
           select n.name, u.user_id from n join u on u.user_id = nullif(n.id, '')::uuid
-          union select n.name, u.user_id from n join u on lower(u.username) = lower(n.name)
-          union select n.name, u.user_id from n join u on lower(u.email) = lower(n.name))
+          union select n.name, u.user_id from n join u on u.username_key = lower(n.name)
+          union select n.name, u.user_id from n join u on u.email_key = lower(n.name))
       select name, min(user_id::text) as id from found group by name having count(*) = 1`.execute(tx)
   ).rows
 
@@ -23,9 +23,9 @@ export const groupsNamed = async (tx: Tx, tenant: TenantId, names: readonly stri
   (
     await sql<Found>`
       with n as (select * from unnest(${names}::text[], ${ids}::text[]) as n (name, id)),
-        g as (select group_id, name from groups where tenant_id = ${tenant})
+        g as (select group_id, name_key from groups where tenant_id = ${tenant})
       select n.name, g.group_id::text as id from n join g on g.group_id = nullif(n.id, '')::uuid
-      union select n.name, g.group_id::text from n join g on lower(g.name) = lower(n.name)`.execute(tx)
+      union select n.name, g.group_id::text from n join g on g.name_key = lower(n.name)`.execute(tx)
   ).rows
 
 export const devicesNamed = async (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
@@ -40,7 +40,7 @@ export const poolsNamed = async (tx: Tx, tenant: TenantId, names: readonly strin
   (
     await sql<Found>`
       select n.name, p.pool_id::text as id from unnest(${names}::text[], ${ids}::text[]) as n (name, id)
-      join gateway_pools p on p.tenant_id = ${tenant} and (p.pool_id::text = n.id or lower(p.name) = lower(n.name))`.execute(
+      join gateway_pools p on p.tenant_id = ${tenant} and (p.pool_id::text = n.id or p.name_key = lower(n.name))`.execute(
       tx,
     )
   ).rows

@@ -1,5 +1,5 @@
 import type { Database } from '../../../db/database.ts'
-import { type Pager, prefixPattern } from '../../../db/page.ts'
+import type { Pager } from '../../../db/page.ts'
 import type { Handlers } from '../../../http/serve.ts'
 import { failField } from '../../../kernel/app-error.ts'
 import { idOf } from '../../../kernel/ids.ts'
@@ -17,8 +17,7 @@ export function groupHandlers({ db, pager, groups }: { db: Database; pager: Page
   return {
     listGroups: ({ actor, query }) =>
       db.inTenant(actor.tenantId, async (tx) => {
-        const prefix = query.q === undefined ? undefined : prefixPattern(query.q)
-        const found = await pager.list(selectGroups(tx, actor.tenantId, prefix), {
+        const found = await pager.list(selectGroups(tx, actor.tenantId, query.q), {
           operation: 'listGroups',
           tenant: actor.tenantId,
           query,

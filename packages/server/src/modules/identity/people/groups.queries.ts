@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
+import { hasPrefix } from '../../../db/page.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
 const membersOf = sql<number>`(select count(*) from group_members m
@@ -7,7 +8,7 @@ const membersOf = sql<number>`(select count(*) from group_members m
 
 export const selectGroups = (tx: Tx, tenant: TenantId, prefix: string | undefined) => {
   let q = tx.selectFrom('groups').selectAll().select(membersOf.as('member_count')).where('tenant_id', '=', tenant)
-  if (prefix !== undefined) q = q.where('name', 'ilike', prefix)
+  if (prefix !== undefined) q = q.where(hasPrefix('name_key', prefix))
   return q
 }
 export const findGroup = (tx: Tx, tenant: TenantId, id: string) =>

@@ -1,10 +1,10 @@
 import type { Database } from '../../../db/database.ts'
-import { type Pager, prefixPattern } from '../../../db/page.ts'
+import type { Pager } from '../../../db/page.ts'
 import type { Handlers } from '../../../http/serve.ts'
 import { failField } from '../../../kernel/app-error.ts'
 import { idOf } from '../../../kernel/ids.ts'
 import { decodeIds } from './references.ts'
-import { selectUsers } from './users.queries.ts'
+import { denseFilters, selectUsers } from './users.queries.ts'
 import type { Users } from './users.ts'
 import { viewUser } from './view.ts'
 
@@ -21,7 +21,7 @@ export function userHandlers({ db, pager, now, users }: { db: Database; pager: P
       db.inTenant(actor.tenantId, async (tx) => {
         const { q, kind, status, source, role, mfa, group_id } = query
         const filter = {
-          ...(q !== undefined && { prefix: prefixPattern(q) }),
+          ...(q !== undefined && { prefix: q }),
           ...(kind && { kind }),
           ...(status && { status }),
           ...(source && { source }),
@@ -29,7 +29,8 @@ export function userHandlers({ db, pager, now, users }: { db: Database; pager: P
           ...(mfa !== undefined && { mfa }),
           ...(group_id !== undefined && { group: idOf('group', group_id) }),
         }
-        const found = await pager.list(selectUsers(tx, actor.tenantId, filter), {
+        const dense = await denseFilters(tx, actor.tenantId, filter)
+        const found = await pager.list(selectUsers(tx, actor.tenantId, filter, dense), {
           operation: 'listUsers',
           tenant: actor.tenantId,
           query,

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
+import { hasPrefix, isRare } from '../../../db/page.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
 const columns = [
@@ -46,34 +47,54 @@ export type UserFilter = {
   mfa?: boolean
   group?: string
 }
-export const selectUsers = (tx: Tx, tenant: TenantId, f: UserFilter) => {
+/** What a filter fits, from an index of its own. */
+const fitting = {
+  prefix: (tenant: TenantId, prefix: string) =>
+    sql.join(
+      named.map((c) => sql`select user_id from users where tenant_id = ${tenant} and ${hasPrefix(c, prefix)}`),
+      sql` union all `,
+    ),
+  role: (tenant: TenantId, role: string) =>
+    sql`select user_id from user_roles where tenant_id = ${tenant} and role = ${role}`,
+  group: (tenant: TenantId, group: string) =>
+    sql`select user_id from group_members where tenant_id = ${tenant} and group_id = ${group}::uuid`,
+}
+const named = ['username_key', 'email_key', 'display_name_key'] as const
+const sought = ['prefix', 'role', 'group'] as const
+/** Filters that fit so many users that a walk in the list's order finds a page sooner than their index. */
+export type Dense = ReadonlySet<(typeof sought)[number]>
+export async function denseFilters(tx: Tx, tenant: TenantId, f: UserFilter): Promise<Dense> {
+  const dense = new Set<(typeof sought)[number]>()
+  for (const name of sought) {
+    const value = f[name]
+    if (value !== undefined && !(await isRare(tx, fitting[name](tenant, value)))) dense.add(name)
+  }
+  return dense
+}
+
+export const selectUsers = (tx: Tx, tenant: TenantId, f: UserFilter, dense: Dense) => {
   let q = selectAny(tx, tenant).where('deleted_at', 'is', null)
   if (f.kind) q = q.where('kind', '=', f.kind)
   if (f.status) q = q.where('status', '=', f.status)
   if (f.source) q = q.where('source', '=', f.source)
-  if (f.role !== undefined)
-    q = q.where(sql<boolean>`exists (select from user_roles r where r.tenant_id = ${tenant}
-      and r.user_id = users.user_id and r.role = ${f.role})`)
   if (f.mfa !== undefined)
     q = q.where(sql<boolean>`exists (select from user_totp t where t.tenant_id = ${tenant}
       and t.user_id = users.user_id and t.enrolled_at is not null) = ${f.mfa}`)
-  if (f.prefix !== undefined) {
+  for (const name of sought) {
+    const value = f[name]
+    if (value !== undefined && !dense.has(name))
+      q = q.where(sql<boolean>`users.user_id in (${fitting[name](tenant, value)})`)
+  }
+  if (f.role !== undefined && dense.has('role'))
+    q = q.where(sql<boolean>`exists (select from user_roles r where r.tenant_id = ${tenant}
+      and r.user_id = users.user_id and r.role = ${f.role})`)
+  if (f.prefix !== undefined && dense.has('prefix')) {
     const prefix = f.prefix
-    q = q.where((eb) => eb.or((['username', 'email', 'display_name'] as const).map((c) => eb(c, 'ilike', prefix))))
+    q = q.where((eb) => eb.or(named.map((c) => hasPrefix(c, prefix))))
   }
-  if (f.group !== undefined) {
-    const group = f.group
-    q = q.where((eb) =>
-      eb.exists(
-        eb
-          .selectFrom('group_members as m')
-          .select('m.user_id')
-          .where('m.tenant_id', '=', tenant)
-          .where('m.group_id', '=', group)
-          .whereRef('m.user_id', '=', 'users.user_id'),
-      ),
-    )
-  }
+  if (f.group !== undefined && dense.has('group'))
+    q = q.where(sql<boolean>`exists (select from group_members m where m.tenant_id = ${tenant}
+      and m.group_id = ${f.group}::uuid and m.user_id = users.user_id)`)
   return q
 }
 /** Deleted users too: they stay as tombstones. */
@@ -128,7 +149,7 @@ export const findIdByUsername = async (tx: Tx, tenant: TenantId, username: strin
     .selectFrom('users')
     .select('user_id')
     .where('tenant_id', '=', tenant)
-    .where(sql`lower(username)`, '=', sql`lower(${username})`)
+    .where('username_key', '=', sql<string>`lower(${username})`)
     .where('deleted_at', 'is', null)
     .executeTakeFirst()
   return row?.user_id

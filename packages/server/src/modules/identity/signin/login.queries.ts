@@ -38,7 +38,7 @@ export const findAccount = (tx: Tx, tenant: TenantId, username: string) =>
         and t.user_id = users.user_id and t.enrolled_at is not null)`.as('seed_jwe'),
     )
     .where('tenant_id', '=', tenant)
-    .where(sql`lower(username)`, '=', sql`lower(${username})`)
+    .where('username_key', '=', sql<string>`lower(${username})`)
     .where('deleted_at', 'is', null)
     .executeTakeFirst()
 export type Account = NonNullable<Awaited<ReturnType<typeof findAccount>>>

@@ -1,0 +1,110 @@
+import pg from 'pg'
+import { uuidv7 } from 'uuidv7'
+import { encodeId } from '../../src/kernel/ids.ts'
+import type { Kit } from '../kit.ts'
+
+/** What is in every list: of each filter one value that fits much and one that fits little, at the far end of the list. */
+export async function fillLists(kit: Kit, rows: number) {
+  const few = Math.ceil(rows / 20)
+  const id = Object.fromEntries(
+    ['user', 'token', 'rareToken', 'group', 'rareGroup', 'pool', 'gateway', 'rareGateway', 'device'].map((name) => [
+      name,
+      uuidv7(),
+    ]),
+  ) as Record<
+    'user' | 'token' | 'rareToken' | 'group' | 'rareGroup' | 'pool' | 'gateway' | 'rareGateway' | 'device',
+    string
+  >
+  const client = new pg.Client({ connectionString: kit.databaseUrl })
+  await client.connect()
+  const t = `'${kit.tenant}'::uuid`
+  const at = `now() - (${rows} - i) * interval '10 seconds'`
+  const nth = (what: string) => `md5('${what}' || i)::uuid`
+  const each = (n: number) => `from generate_series(1, ${n}) as i`
+  await client.query(`set session_replication_role = replica; set synchronous_commit = off`)
+  await client.query(`call ensure_partitions(now() - interval '${Math.ceil(rows / 8640)} days')`)
+  for (const statement of [
+    `insert into users (tenant_id, user_id, username, email, display_name, status, source, created_at)
+      select ${t}, case when i = 1 then '${id.user}' else ${nth('user')} end, case when i < 9 then 'zoe' else 'person' end || i,
+        'mail' || i || '@example.test', 'Person ' || i, case when i % 5000 = 7 then 'suspended' else 'active' end,
+        case when i < 20 then 'sso' else 'local' end, ${at} ${each(rows)}`,
+    `insert into user_roles (tenant_id, user_id, role, granted_at)
+      select ${t}, ${nth('user')}, case when i < 30 then 'auditor' else 'viewer' end, ${at}
+      from generate_series(2, ${few}) as i`,
+    `insert into user_totp (tenant_id, user_id, seed_jwe, expires_at, enrolled_at)
+      select ${t}, ${nth('user')}, '', now(), now() ${each(few)}`,
+    `insert into groups (tenant_id, group_id, name, created_at)
+      select ${t}, case i when 1 then '${id.group}' when 2 then '${id.rareGroup}' else ${nth('group')} end,
+        case when i < 9 then 'zoo' else 'group' end || i, ${at} ${each(few)}`,
+    `insert into group_members (tenant_id, group_id, user_id)
+      select ${t}, case when i < 12 then '${id.rareGroup}'::uuid else '${id.group}'::uuid end, ${nth('user')}
+      from generate_series(2, ${rows}) as i where i < 12 or i % 2 = 0`,
+    `insert into enrollment_tokens (tenant_id, token_id, lookup, secret_digest, hint, name, kind, max_uses, uses, expires_at,
+        created_at, revoked_at)
+      select ${t}, case i when 1 then '${id.token}' when 2 then '${id.rareToken}' else ${nth('token')} end, 'l' || i, '', '',
+        case when i < 9 then 'zone' else 'token' end || i, 'enroll', 5, case when i < 15 then 5 else 0 end,
+        case when i between 15 and 40 then now() - interval '1 day' else now() + interval '1 day' end,
+        ${at}, case when i between 41 and 60 then now() end ${each(few)}`,
+    `insert into api_keys (tenant_id, key_id, lookup, secret_digest, hint, name, role, created_at, expires_at, revoked_at)
+      select ${t}, ${nth('key')}, 'l' || i, '', '', 'key' || i, 'viewer', ${at},
+        case when i between 15 and 40 then now() - interval '1 day' end, case when i between 41 and 60 then now() end
+      ${each(few)}`,
+    `insert into devices (tenant_id, device_id, user_id, name, platform, tags, group_ids, status, revoked_at, address_number,
+        credential_expires_at, credential_renew_after, enrolled_method, token_id, enrolled_at)
+      select ${t}, case when i = 1 then '${id.device}' else ${nth('device')} end,
+        case when i < 5 then '${id.user}' else ${nth('user')} end, case when i < 9 then 'zeta-' else 'laptop-' end || i,
+        case when i < 9 then 'ios' else 'linux' end, case when i < 9 then array['rare'] when i % 2 = 0 then array['common']
+        else '{}' end, case when i = 9 then array['${id.rareGroup}'::uuid] else '{}' end,
+        case when i between 20 and 30 then 'pending' when i between 31 and 40 then 'suspended'
+          when i between 41 and 50 then 'revoked' else 'active' end, case when i between 41 and 50 then now() end,
+        1000000 + i, now(), now(), 'token', case when i < 9 then '${id.rareToken}'::uuid else '${id.token}'::uuid end, ${at}
+      ${each(rows)}`,
+    `insert into device_tags select tenant_id, unnest(tags), device_id from devices`,
+    `insert into device_groups select tenant_id, unnest(group_ids), device_id from devices`,
+    `insert into gateway_pools (tenant_id, pool_id, name, region, protocol, selection, created_at)
+      select ${t}, case when i = 1 then '${id.pool}' else ${nth('pool')} end, 'pool' || i, '{"code":"x"}', 'wireguard',
+        'latency', ${at} ${each(few)}`,
+    `insert into gateways (tenant_id, gateway_id, pool_id, name, created_at)
+      select ${t}, case i when 1 then '${id.gateway}' when 2 then '${id.rareGateway}' else ${nth('gateway')} end,
+        '${id.pool}', 'gateway' || i, ${at} ${each(few)}`,
+    `insert into vpn_sessions (tenant_id, session_id, device_id, user_id, gateway_id, pool_id, state, started_at,
+        last_seen_at, ended_at, end_reason, protocol, auth_method, posture_verdict)
+      select ${t}, ${nth('session')}, case when i < 9 then '${id.device}' else ${nth('device')} end,
+        case when i < 9 then '${id.user}' else ${nth('user')} end,
+        case when i < 9 then '${id.rareGateway}'::uuid else '${id.gateway}'::uuid end, '${id.pool}',
+        case when i % 20 = 0 then 'active' else 'ended' end, ${at}, now(), case when i % 20 > 0 then now() end,
+        case when i % 20 > 0 then 'client' end, 'wireguard', 'device_key', 'unknown' ${each(rows)}`,
+    `insert into admin_sessions (tenant_id, session_id, user_id, secret_digest, auth_method, started_at, last_seen_at,
+        idle_seconds, expires_at)
+      select ${t}, ${nth('admin')}, case when i < 9 then '${id.user}' else ${nth('user')} end,
+        decode(md5('a' || i), 'hex'), 'password', ${at}, now(), 3600, now() + interval '1 day' ${each(few)}`,
+    `insert into notifications (tenant_id, notification_id, kind, severity, title, detail, subject_type, created_at,
+        acknowledged_at, acknowledged_by_type)
+      select ${t}, ${nth('notification')}, case when i < 9 then 'user_locked' else 'gateway_down' end,
+        case when i < 9 then 'info' else 'critical' end, '', '', 'gateway', ${at}, case when i between 20 and 30 then now() end,
+        case when i between 20 and 30 then 'user' end ${each(few)}`,
+    `insert into policy_bundles (tenant_id, bundle_id, version, seq, channel, digest, document, resolution, tests, impact,
+        published_at)
+      select ${t}, ${nth('bundle')}, i + 10, i + 10, case when i < 9 then 'canary' else 'stable' end, 'sha256:' || i,
+        '{}', '{}', real.tests, real.impact, ${at}
+      from generate_series(1, ${few}) as i, (select tests, impact from policy_bundles limit 1) as real`,
+    `insert into audit_events (tenant_id, event_id, at, kind, outcome, actor_type, actor_id, actor_name, target_type, target_id,
+        target_name, source_ip, request_id, origin)
+      select ${t}, ${nth('event')}, ${at}, case when i < 9 then 'zzz.done' when i < ${few} then 'old.kind' else 'api_key.used' end,
+        case when i < 20 then 'refused' else 'success' end, 'api_key',
+        case when i < 9 then 'key_rare' else 'key_' || i % 10 end, 'Key ' || i % 10, 'device',
+        'dev_' || case when i < 9 then 'rare' else '' || i % 1000 end, 'Laptop ' || i % 1000,
+        case when i < 9 then '192.0.2.7' else '192.0.2.' || i % 5 + 10 end, 'req_' || i, 'api' ${each(rows)}`,
+    'vacuum analyze',
+  ])
+    await client.query(statement)
+  await client.end()
+  return {
+    user_id: [encodeId('user', id.user)],
+    group_id: [encodeId('group', id.group), encodeId('group', id.rareGroup)],
+    token_id: [encodeId('enrollment_token', id.token), encodeId('enrollment_token', id.rareToken)],
+    device_id: [encodeId('device', id.device)],
+    gateway_id: [encodeId('gateway', id.gateway), encodeId('gateway', id.rareGateway)],
+    pool_id: [encodeId('gateway_pool', id.pool)],
+  }
+}

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { operations } from '@holdfast/contract'
+import pg from 'pg'
+import { connectionOptions } from '../../src/db/database.ts'
+import { startKit } from '../kit.ts'
+import { bearer, call, populate } from '../world.ts'
+import { fillLists } from './lists.fixture.ts'
+
+const rows = 200_000
+/** A page of 50 may look at this many rows, whatever is asked for. */
+const bound = 45_000
+
+type Plan = {
+  'Node Type': string
+  'Relation Name'?: string
+  'Actual Rows'?: number
+  'Actual Loops'?: number
+  'Rows Removed by Filter'?: number
+  'Plan Rows'?: number
+  Plans?: Plan[]
+}
+const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)]
+
+test(`no list scans: every filter × order at ${rows} rows is served by indexes`, async (t) => {
+  const kit = await startKit(t, { config: { databaseConnections: 2 } })
+  await populate(kit, kit.admin)
+  const ids = await fillLists(kit, rows)
+  const sent: { text: string; values: unknown[] }[] = []
+  const { query } = pg.Client.prototype
+  t.after(() => {
+    pg.Client.prototype.query = query
+  })
+  pg.Client.prototype.query = function (this: pg.Client, ...given: Parameters<typeof query>) {
+    const [first, second] = given as readonly unknown[]
+    const { text, values } = (typeof first === 'string' ? { text: first, values: second } : first) as {
+      text: string
+      values?: unknown[]
+    }
+    if (/^\s*select/i.test(text)) sent.push({ text, values: values ?? [] })
+    return Reflect.apply(query, this, given)
+  } as typeof query
+
+  const values: Record<string, readonly string[]> = {
+    ...ids,
+    q: ['lap', 'z', 'api_key', 'old', 'person', 'key_r', 'gro', 'nothing'],
+    tag: ['common', 'rare', 'none'],
+    mfa: ['true', 'false'],
+    kind: ['api_key.used', 'zzz.done', 'none'],
+    actor_id: ['key_1', 'key_rare'],
+    target_id: ['dev_1', 'dev_rare'],
+    source_ip: ['192.0.2.10', '192.0.2.7'],
+    request_id: ['req_1'],
+    from: [new Date(Date.now() - 86_400_000).toISOString()],
+    to: [new Date(Date.now() - (rows - 100) * 10_000).toISOString()],
+  }
+  const explain = new pg.Client({ connectionString: kit.databaseUrl, options: connectionOptions })
+  await explain.connect()
+  await explain.query(`begin; set local holdfast.tenant = '${kit.tenant}'`)
+  const seen = new Set<string>()
+  const bad: string[] = []
+  let asked = 0
+  let most = 0
+
+  const check = async (what: string) => {
+    for (const { text, values: given } of sent.splice(0)) {
+      if (!/tenant_id/.test(text) || seen.has(text + JSON.stringify(given))) continue
+      seen.add(text + JSON.stringify(given))
+      const { rows: answer } = await explain.query<{ 'QUERY PLAN': { Plan: Plan }[] }>(
+        `explain (analyze, timing off, summary off, format json) ${text}`,
+        given,
+      )
+      const nodes = nodesOf(answer[0]!['QUERY PLAN'][0]!.Plan)
+      const looked = (n: Plan) =>
+        ((n['Actual Rows'] ?? 0) + (n['Rows Removed by Filter'] ?? 0)) * (n['Actual Loops'] ?? 1)
+      const scans = nodes.filter((n) => n['Node Type'] === 'Seq Scan' && looked(n) > 1000)
+      const total = nodes.filter((n) => /Scan$/.test(n['Node Type'])).reduce((sum, n) => sum + looked(n), 0)
+      most = Math.max(most, total)
+      if (scans.length > 0) bad.push(`${what}: scans ${scans.map((n) => n['Relation Name']).join(', ')}`)
+      else if (total > bound) bad.push(`${what}: looks at ${total} rows`)
+    }
+  }
+
+  const slowest = { ms: 0, what: '' }
+  for (const [name, e] of operations) {
+    const properties = (e.query as { properties?: unknown } | undefined)?.properties as
+      | Record<string, { enum?: string[]; anyOf?: { const: string }[] }>
+      | undefined
+    if (e.method !== 'GET' || !properties?.limit || !properties.cursor) continue
+    const choices = (p: { enum?: string[]; anyOf?: { const: string }[] } | undefined) =>
+      p?.enum ?? p?.anyOf?.map((o) => o.const)
+    const sorts = choices(properties.sort) ?? ['']
+    const filters = Object.keys(properties).filter((p) => !['limit', 'cursor', 'sort'].includes(p))
+    const questions = [
+      '',
+      ...filters.flatMap((f) => {
+        const of =
+          f === 'kind' && name !== 'listAuditEvents' ? choices(properties[f]) : (values[f] ?? choices(properties[f]))
+        assert.ok(of, `${name}: say in this test what to ask for by ${f}`)
+        return of.map((v) => `${f}=${encodeURIComponent(v)}`)
+      }),
+    ]
+    for (const question of questions)
+      for (const sort of sorts) {
+        const path = e.path.replace('{pool_id}', ids.pool_id[0]!)
+        const ask = async (more: string) => {
+          const started = performance.now()
+          const answer = await call(
+            kit,
+            { method: 'GET', path },
+            bearer(kit.adminKey),
+            undefined,
+            `?${question}${sort && `&sort=${sort}`}${more}`,
+          )
+          const ms = performance.now() - started
+          assert.equal(answer.status, 200, `${name} ${question} ${answer.text.slice(0, 200)}`)
+          asked++
+          if (ms > slowest.ms) Object.assign(slowest, { ms, what: `${name} ${question} ${sort}` })
+          await check(`${name} ${question} ${sort}${more && ' next page'}`)
+          return answer.json.next_cursor as string | null
+        }
+        const cursor = await ask('')
+        if (cursor) await ask(`&cursor=${encodeURIComponent(cursor)}`)
+      }
+  }
+  await explain.query('rollback')
+  await explain.end()
+  t.diagnostic(
+    `${asked} pages, ${seen.size} statements; at most ${most} rows looked at; slowest ${Math.round(slowest.ms)} ms (${slowest.what})`,
+  )
+  assert.deepEqual(bad, [])
+})
