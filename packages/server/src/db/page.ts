@@ -52,12 +52,12 @@ export function createPager(secret: Uint8Array) {
    * without a condition that no index serves: a page then looks at no more than the next `walked` rows of it, and may be
    * short, or empty, and go on.
    */
-  async function page<DB, T extends keyof DB, O extends object, W extends object>(
+  async function page<DB, T extends keyof DB, O extends object, WDB, WT extends keyof WDB, W extends object>(
     select: SelectQueryBuilder<DB, T, O>,
     query: PageQuery,
     order: Order,
     scope: string,
-    walk?: SelectQueryBuilder<DB, T, W>,
+    walk?: SelectQueryBuilder<WDB, WT, W>,
   ): Promise<Page<O>> {
     const limit = query.limit ?? 50
     const bound = `${scope}|${order.column}|${order.descending}`
@@ -67,7 +67,7 @@ export function createPager(secret: Uint8Array) {
     const cast = sql.raw({ time: 'timestamptz', text: 'text', number: 'bigint' }[order.kind])
     const compare = (operator: '<' | '>' | '<=' | '>=', [value, id]: readonly [string, string]) =>
       sql<boolean>`(${column}, ${tie}) ${sql.raw(operator)} (cast(${value} as ${cast}), cast(${id} as uuid))`
-    const inOrder = <R extends object>(q: SelectQueryBuilder<DB, T, R>) => {
+    const inOrder = <D, F extends keyof D, R extends object>(q: SelectQueryBuilder<D, F, R>) => {
       const rest =
         query.cursor === undefined
           ? q
@@ -93,10 +93,10 @@ export function createPager(secret: Uint8Array) {
    * A page of one of the contract's lists. Its order, and what its cursors are bound to, follow from the list itself:
    * operation, tenant and filter.
    */
-  const list = <DB, T extends keyof DB, O extends object>(
+  const list = <DB, T extends keyof DB, O extends object, WDB, WT extends keyof WDB, W extends object>(
     select: SelectQueryBuilder<DB, T, O>,
     { operation, tenant, query, orders, otherwise, tie }: List,
-    walk?: SelectQueryBuilder<DB, T, O>,
+    walk?: SelectQueryBuilder<WDB, WT, W>,
   ): Promise<Page<O>> => {
     const { limit, cursor, sort = otherwise, ...filter } = query
     const window = { ...(limit !== undefined && { limit }), ...(cursor !== undefined && { cursor }) }
@@ -120,14 +120,19 @@ export const hasPrefix = (column: string, prefix: string) =>
   sql<boolean>`(${sql.ref(column)} >= lower(${prefix}) and ${sql.ref(column)} < lower(${prefix}) || ${lastCharacter})`
 const lastCharacter = '\u{10ffff}'
 
-/** How many rows a page of a search looks at. */
+/** How many rows a page of a walk looks at. */
 const walked = 20_000
-
 /** Up to how many rows a filter is answered from its own index; beyond, a walk in the list's order soon fills a page. */
-const few = 10_000
-/** Whether a filter fits few rows. `fitting` selects them and nothing else. */
+const few = 5_000
+
+/**
+ * `column` of what fits a filter, from that filter's index and at most one more than few. Ordered as the index is, so
+ * that nothing else is read, whatever the planner thinks of the filter.
+ */
+export const fits = (column: string, from: RawBuilder<unknown>, inIndexOrder: readonly string[]) =>
+  sql`(select ${sql.ref(column)} as found from ${from} order by ${sql.join(inIndexOrder.map((c) => sql.ref(c)))} limit ${few + 1})`
+/** Whether a filter fits few rows. */
 export const isRare = async (tx: Tx, fitting: RawBuilder<unknown>): Promise<boolean> => {
-  const { rows } = await sql<{ n: number }>`
-    select count(*) as n from (select from (${fitting}) as fitting limit ${few + 1}) as counted`.execute(tx)
+  const { rows } = await sql<{ n: number }>`select count(*) as n from (${fitting}) as fitting`.execute(tx)
   return (rows[0]?.n ?? 0) <= few
 }

@@ -1,10 +1,10 @@
 import type { AuditKind } from '@holdfast/contract/vocabulary'
 import type { Database } from '../../db/database.ts'
-import type { Page, Pager } from '../../db/page.ts'
+import type { List, Page, Pager } from '../../db/page.ts'
 import type { Handlers } from '../../http/serve.ts'
 import { fail } from '../../kernel/app-error.ts'
 import { encodeId } from '../../kernel/ids.ts'
-import { begins, isRareSearch, select } from './audit.queries.ts'
+import { atFound, begins, isRareSearch, select } from './audit.queries.ts'
 
 export const createHandlers = ({ db, pager }: { db: Database; pager: Pager }) =>
   ({
@@ -17,7 +17,7 @@ export const createHandlers = ({ db, pager }: { db: Database; pager: Pager }) =>
           ...(to !== undefined && { to: instant('to', to) }),
         }
         const all = select(tx, actor.tenantId, filter)
-        const list = {
+        const list: List = {
           operation: 'listAuditEvents',
           tenant: actor.tenantId,
           query,
@@ -26,8 +26,12 @@ export const createHandlers = ({ db, pager }: { db: Database; pager: Pager }) =>
           tie: 'event_id',
         }
         if (q === undefined) return viewPage(await pager.list(all, list))
-        const walk = (await isRareSearch(tx, actor.tenantId, q)) ? undefined : all
-        return viewPage(await pager.list(all.where(begins(q)), list, walk))
+        const some = all.where(begins(q))
+        return viewPage(
+          (await isRareSearch(tx, actor.tenantId, q))
+            ? await pager.list(some.where(atFound(actor.tenantId, q)), list)
+            : await pager.list(some, list, all),
+        )
       }),
   }) satisfies Partial<Handlers>
 

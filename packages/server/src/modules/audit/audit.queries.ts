@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
-import { hasPrefix, isRare } from '../../db/page.ts'
+import { fits, hasPrefix, isRare } from '../../db/page.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { storableJson } from '../../kernel/text.ts'
 
@@ -64,11 +64,13 @@ export const begins = (q: string) =>
     searched.map((column) => hasPrefix(column, q)),
     sql` or `,
   )})`
-export const isRareSearch = (tx: Tx, tenant: TenantId, q: string) =>
-  isRare(
-    tx,
-    sql.join(
-      searched.map((c) => sql`select at from audit_events where tenant_id = ${tenant} and ${hasPrefix(c, q)}`),
-      sql` union all `,
+const found = (tenant: TenantId, q: string) =>
+  sql.join(
+    searched.map((c) =>
+      fits('at', sql`audit_events where tenant_id = ${tenant} and ${hasPrefix(c, q)}`, ['tenant_id', c, 'at']),
     ),
+    sql` union all `,
   )
+export const isRareSearch = (tx: Tx, tenant: TenantId, q: string) => isRare(tx, found(tenant, q))
+/** The moments of the events that a rare search finds. */
+export const atFound = (tenant: TenantId, q: string) => sql<boolean>`at = any(array(${found(tenant, q)}))`

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
-import { hasPrefix, isRare } from '../../db/page.ts'
+import { fits, hasPrefix, isRare } from '../../db/page.ts'
 import type { DeviceStatus } from '../../db/tables.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
@@ -17,14 +17,23 @@ export type DeviceFilter = {
 /** What a filter fits, from an index of its own. */
 const fitting = {
   q: (tenant: TenantId, q: string) =>
-    sql`select device_id from devices where tenant_id = ${tenant} and ${hasPrefix('name_key', q)}`,
+    fits('device_id', sql`devices where tenant_id = ${tenant} and ${hasPrefix('name_key', q)}`, [
+      'tenant_id',
+      'name_key',
+    ]),
   tag: (tenant: TenantId, tag: string) =>
-    sql`select device_id from device_tags where tenant_id = ${tenant} and tag = ${tag}`,
+    fits('device_id', sql`device_tags where tenant_id = ${tenant} and tag = ${tag}`, ['tenant_id', 'tag', 'device_id']),
   group_id: (tenant: TenantId, group: string) =>
-    sql`select device_id from device_groups where tenant_id = ${tenant} and group_id = ${group}::uuid
-      union all
-      select d.device_id from group_members m join devices d on d.tenant_id = m.tenant_id and d.user_id = m.user_id
-      where m.tenant_id = ${tenant} and m.group_id = ${group}::uuid`,
+    sql`${fits('device_id', sql`device_groups where tenant_id = ${tenant} and group_id = ${group}::uuid`, [
+      'tenant_id',
+      'group_id',
+      'device_id',
+    ])} union all ${fits(
+      'd.device_id',
+      sql`group_members m join devices d on d.tenant_id = m.tenant_id and d.user_id = m.user_id
+        where m.tenant_id = ${tenant} and m.group_id = ${group}::uuid`,
+      ['m.tenant_id', 'm.group_id', 'm.user_id'],
+    )}`,
 }
 const sought = ['q', 'tag', 'group_id'] as const
 /** Filters that fit so many devices that a walk in the list's order finds a page sooner than their index. */
@@ -39,7 +48,7 @@ export async function denseFilters(tx: Tx, tenant: TenantId, f: DeviceFilter): P
 }
 
 /** Devices with their hot columns, filtered. Ids in the filter are UUIDs. */
-export function selectDevices(tx: Tx, tenant: TenantId, f: DeviceFilter, dense: Dense = new Set()) {
+export function selectDevices(tx: Tx, tenant: TenantId, f: DeviceFilter, dense: Dense) {
   let q = tx
     .selectFrom('devices')
     .leftJoin('device_activity as activity', (j) =>
@@ -59,19 +68,31 @@ export function selectDevices(tx: Tx, tenant: TenantId, f: DeviceFilter, dense: 
   for (const name of sought) {
     const value = f[name]
     if (value !== undefined && !dense.has(name))
-      q = q.where(sql<boolean>`devices.device_id in (${fitting[name](tenant, value)})`)
+      q = q.where(sql<boolean>`devices.device_id = any(array(${fitting[name](tenant, value)}))`)
   }
+  // Looked up device by device (offset 0): the walk ends long before a whole group was worth reading.
   if (f.tag && dense.has('tag')) q = q.where(sql<boolean>`${f.tag} = any(devices.tags)`)
   if (f.q && dense.has('q')) q = q.where(hasPrefix('devices.name_key', f.q))
   if (f.group_id && dense.has('group_id'))
     q = q.where(sql<boolean>`(${f.group_id}::uuid = any(devices.group_ids) or exists (
       select from group_members m where m.tenant_id = devices.tenant_id and m.user_id = devices.user_id
-        and m.group_id = ${f.group_id}::uuid))`)
+        and m.group_id = ${f.group_id}::uuid offset 0))`)
+  return q
+}
+
+/** What a list walks when a filter fits so many that no index serves it: its devices without that filter. */
+export const walkDevices = (tx: Tx, tenant: TenantId, f: DeviceFilter, dense: Dense) => {
+  if (dense.size === 0) return undefined
+  let q = tx.selectFrom('devices').select('devices.device_id').where('devices.tenant_id', '=', tenant)
+  for (const column of ['status', 'user_id', 'platform', 'token_id'] as const) {
+    const value = f[column]
+    if (value) q = q.where(`devices.${column}`, '=', value)
+  }
   return q
 }
 
 export const findDevice = (tx: Tx, tenant: TenantId, deviceId: string) =>
-  selectDevices(tx, tenant, {}).where('devices.device_id', '=', deviceId).executeTakeFirst()
+  selectDevices(tx, tenant, {}, new Set()).where('devices.device_id', '=', deviceId).executeTakeFirst()
 
 /** Rows by which devices are found by a tag or a group of their own. In order, as all do who write several. */
 export async function labelDevices(

@@ -57,14 +57,16 @@ export function createDevices(deps: {
         'devices.device_id',
       )
       const wanted = readFilter(filter, 'bad_request')
-      const found = await db.inTenant(actor.tenantId, async (tx) =>
-        pager.page(
-          queries.selectDevices(tx, actor.tenantId, wanted, await queries.denseFilters(tx, actor.tenantId, wanted)),
+      const found = await db.inTenant(actor.tenantId, async (tx) => {
+        const dense = await queries.denseFilters(tx, actor.tenantId, wanted)
+        return pager.page(
+          queries.selectDevices(tx, actor.tenantId, wanted, dense),
           { ...(limit && { limit }), ...(cursor && { cursor }) },
           order,
           `listDevices|${actor.tenantId}|${JSON.stringify(filter)}`,
-        ),
-      )
+          queries.walkDevices(tx, actor.tenantId, wanted, dense),
+        )
+      })
       const items = await Promise.all(
         found.items.map(async (row) => viewDevice(row, await policyOf(actor.tenantId, row.device_id))),
       )

@@ -159,7 +159,7 @@ export function createLifecycle({
 
 async function matching(tx: Tx, tenant: TenantId, filter: DeviceFilter): Promise<string[]> {
   const rows = await queries
-    .selectDevices(tx, tenant, filter)
+    .selectDevices(tx, tenant, filter, await queries.denseFilters(tx, tenant, filter))
     .limit(batchLimit + 1)
     .execute()
   if (rows.length > batchLimit)

@@ -4,7 +4,7 @@ import type { Handlers } from '../../../http/serve.ts'
 import { failField } from '../../../kernel/app-error.ts'
 import { idOf } from '../../../kernel/ids.ts'
 import { decodeIds } from './references.ts'
-import { denseFilters, selectUsers } from './users.queries.ts'
+import { denseFilters, selectUsers, walkUsers } from './users.queries.ts'
 import type { Users } from './users.ts'
 import { viewUser } from './view.ts'
 
@@ -30,14 +30,18 @@ export function userHandlers({ db, pager, now, users }: { db: Database; pager: P
           ...(group_id !== undefined && { group: idOf('group', group_id) }),
         }
         const dense = await denseFilters(tx, actor.tenantId, filter)
-        const found = await pager.list(selectUsers(tx, actor.tenantId, filter, dense), {
-          operation: 'listUsers',
-          tenant: actor.tenantId,
-          query,
-          orders,
-          otherwise: 'username',
-          tie: 'user_id',
-        })
+        const found = await pager.list(
+          selectUsers(tx, actor.tenantId, filter, dense),
+          {
+            operation: 'listUsers',
+            tenant: actor.tenantId,
+            query,
+            orders,
+            otherwise: 'username',
+            tie: 'user_id',
+          },
+          walkUsers(tx, actor.tenantId, filter, dense),
+        )
         return { items: found.items.map(view), next_cursor: found.next_cursor }
       }),
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
-import { hasPrefix, isRare } from '../../../db/page.ts'
+import { fits, hasPrefix, isRare } from '../../../db/page.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
 const columns = [
@@ -51,13 +51,23 @@ export type UserFilter = {
 const fitting = {
   prefix: (tenant: TenantId, prefix: string) =>
     sql.join(
-      named.map((c) => sql`select user_id from users where tenant_id = ${tenant} and ${hasPrefix(c, prefix)}`),
+      named.map((c) =>
+        fits('user_id', sql`users where tenant_id = ${tenant} and ${hasPrefix(c, prefix)}`, ['tenant_id', c]),
+      ),
       sql` union all `,
     ),
   role: (tenant: TenantId, role: string) =>
-    sql`select user_id from user_roles where tenant_id = ${tenant} and role = ${role}`,
+    fits('user_id', sql`user_roles where tenant_id = ${tenant} and role = ${role}`, [
+      'tenant_id',
+      'role',
+      'granted_at',
+    ]),
   group: (tenant: TenantId, group: string) =>
-    sql`select user_id from group_members where tenant_id = ${tenant} and group_id = ${group}::uuid`,
+    fits('user_id', sql`group_members where tenant_id = ${tenant} and group_id = ${group}::uuid`, [
+      'tenant_id',
+      'group_id',
+      'user_id',
+    ]),
 }
 const named = ['username_key', 'email_key', 'display_name_key'] as const
 const sought = ['prefix', 'role', 'group'] as const
@@ -79,22 +89,31 @@ export const selectUsers = (tx: Tx, tenant: TenantId, f: UserFilter, dense: Dens
   if (f.source) q = q.where('source', '=', f.source)
   if (f.mfa !== undefined)
     q = q.where(sql<boolean>`exists (select from user_totp t where t.tenant_id = ${tenant}
-      and t.user_id = users.user_id and t.enrolled_at is not null) = ${f.mfa}`)
+      and t.user_id = users.user_id and t.enrolled_at is not null offset 0) = ${f.mfa}`)
   for (const name of sought) {
     const value = f[name]
     if (value !== undefined && !dense.has(name))
-      q = q.where(sql<boolean>`users.user_id in (${fitting[name](tenant, value)})`)
+      q = q.where(sql<boolean>`users.user_id = any(array(${fitting[name](tenant, value)}))`)
   }
   if (f.role !== undefined && dense.has('role'))
     q = q.where(sql<boolean>`exists (select from user_roles r where r.tenant_id = ${tenant}
-      and r.user_id = users.user_id and r.role = ${f.role})`)
+      and r.user_id = users.user_id and r.role = ${f.role} offset 0)`)
   if (f.prefix !== undefined && dense.has('prefix')) {
     const prefix = f.prefix
     q = q.where((eb) => eb.or(named.map((c) => hasPrefix(c, prefix))))
   }
   if (f.group !== undefined && dense.has('group'))
     q = q.where(sql<boolean>`exists (select from group_members m where m.tenant_id = ${tenant}
-      and m.group_id = ${f.group}::uuid and m.user_id = users.user_id)`)
+      and m.group_id = ${f.group}::uuid and m.user_id = users.user_id offset 0)`)
+  return q
+}
+/** What a list walks when no index serves all of its filters: its users without those. */
+export const walkUsers = (tx: Tx, tenant: TenantId, f: UserFilter, dense: Dense) => {
+  if (dense.size === 0 && f.mfa === undefined) return undefined
+  const { status, source } = f
+  let q = tx.selectFrom('users').select('user_id').where('tenant_id', '=', tenant).where('deleted_at', 'is', null)
+  if (status) q = q.where('status', '=', status)
+  if (source) q = q.where('source', '=', source)
   return q
 }
 /** Deleted users too: they stay as tombstones. */
