@@ -46,6 +46,10 @@ drop index username_is_unique_in_its_tenant;
 create unique index username_is_unique_in_its_tenant on users (tenant_id, username_key) where deleted_at is null;
 create index users_by_name on users (tenant_id, username_key, user_id);
 create index users_by_email on users (tenant_id, email_key, user_id) where email_key is not null;
+drop index email_is_unique_in_its_tenant;
+create unique index email_is_unique_in_its_tenant on users (tenant_id, email_key)
+  where deleted_at is null and email_key is not null;
+create index users_by_kind on users (tenant_id, kind, created_at, user_id);
 create index users_by_display_name on users (tenant_id, display_name_key, user_id);
 create index users_by_status on users (tenant_id, status, created_at, user_id);
 create index users_by_source on users (tenant_id, source, created_at, user_id);
@@ -54,6 +58,10 @@ create index user_roles_by_role on user_roles (tenant_id, role, granted_at, gran
 alter table groups add column name_key text collate "C" generated always as (lower(name)) stored;
 drop index group_name_is_unique_in_its_tenant;
 create unique index group_name_is_unique_in_its_tenant on groups (tenant_id, name_key);
+-- Kept by whoever adds or removes members, so that a list of groups does not count a fleet.
+alter table groups add column member_count integer not null default 0;
+update groups g set member_count =
+  (select count(*) from group_members m where m.tenant_id = g.tenant_id and m.group_id = g.group_id);
 
 alter table gateway_pools add column name_key text collate "C" generated always as (lower(name)) stored;
 drop index pool_name_is_unique_in_its_tenant;

@@ -79,6 +79,7 @@ export type Tables = {
     source: Default<'local' | 'directory'>
     created_at: Default<Date>
     updated_at: Default<Date>
+    member_count: Default<number>
     name_key: Derived<string>
   }
   device_tags: { tenant_id: string; tag: string; device_id: string }

@@ -64,16 +64,23 @@ test('the lists name nothing that is not there any more', { skip: !isWholeRun },
   )
 })
 
-test('a statement that loses a condition on its tenant is refused', (t) => {
-  const condition = /(?:"?\w+"?\.)?"?tenant_id"? = (?:\$\d+(?:::uuid)?|"?\w+"?\."?tenant_id"?)/g
+test('a statement that loses what binds one of its relations is refused', (t) => {
+  const condition = /(?:"?(\w+)"?\.)?"?tenant_id"? = (?:\$\d+(?:::uuid)?|"?(\w+)"?\."?tenant_id"?)/g
   let mutants = 0
   const survivors: string[] = []
+  const isRefused = (mutant: string) => {
+    mutants++
+    return judge(mutant).faults.length > 0
+  }
   for (const [text, { faults }] of judged) {
     if (faults.length > 0) continue
-    for (const match of text.matchAll(condition)) {
-      const mutant = `${text.slice(0, match.index)}true${text.slice(match.index + match[0].length)}`
-      mutants++
-      if (judge(mutant).faults.length === 0) survivors.push(mutant)
+    for (const { 0: whole, 1: left, 2: right, index } of text.matchAll(condition)) {
+      if (isRefused(`${text.slice(0, index)}true${text.slice(index + whole.length)}`)) continue
+      // Bound twice over: then by every condition on the relation together.
+      const ofIt = (name: string | undefined) => (found: string, l?: string, r?: string) =>
+        l === name || r === name ? 'true' : found
+      for (const name of right ? [left, right] : [left])
+        if (!isRefused(text.replaceAll(condition, ofIt(name)))) survivors.push(`${name} in ${text}`)
     }
   }
   t.diagnostic(`${mutants} mutants`)

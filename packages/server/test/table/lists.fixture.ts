@@ -39,6 +39,8 @@ export async function fillLists(kit: Kit, rows: number) {
     `insert into group_members (tenant_id, group_id, user_id)
       select ${t}, case when i < 12 then '${id.rareGroup}'::uuid else '${id.group}'::uuid end, ${nth('user')}
       from generate_series(2, ${rows}) as i where i < 12 or i % 2 = 0`,
+    `update groups g set member_count = (select count(*) from group_members m where m.group_id = g.group_id)
+      where group_id in ('${id.group}', '${id.rareGroup}')`,
     `insert into enrollment_tokens (tenant_id, token_id, lookup, secret_digest, hint, name, kind, max_uses, uses, expires_at,
         created_at, revoked_at)
       select ${t}, case i when 1 then '${id.token}' when 2 then '${id.rareToken}' else ${nth('token')} end, 'l' || i, '', '',
@@ -90,7 +92,7 @@ export async function fillLists(kit: Kit, rows: number) {
       from generate_series(1, ${few}) as i, (select tests, impact from policy_bundles limit 1) as real`,
     `insert into audit_events (tenant_id, event_id, at, kind, outcome, actor_type, actor_id, actor_name, target_type, target_id,
         target_name, source_ip, request_id, origin)
-      select ${t}, ${nth('event')}, ${at}, case when i < 9 then 'zzz.done' when i < ${few} then 'old.kind' else 'api_key.used' end,
+      select ${t}, ${nth('event')}, ${at}, case when i < 9 then 'login.failed' when i < ${few} then 'account.locked' else 'api_key.used' end,
         case when i < 20 then 'refused' else 'success' end, 'api_key',
         case when i < 9 then 'key_rare' else 'key_' || i % 10 end, 'Key ' || i % 10, 'device',
         'dev_' || case when i < 9 then 'rare' else '' || i % 1000 end, 'Laptop ' || i % 1000,

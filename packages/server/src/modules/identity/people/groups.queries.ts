@@ -3,11 +3,19 @@ import type { Tx } from '../../../db/database.ts'
 import { hasPrefix } from '../../../db/page.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-const membersOf = sql<number>`(select count(*) from group_members m
-  where m.tenant_id = groups.tenant_id and m.group_id = groups.group_id)`
+const columns = [
+  'tenant_id',
+  'group_id',
+  'name',
+  'description',
+  'source',
+  'created_at',
+  'updated_at',
+  'member_count',
+] as const
 
 export const selectGroups = (tx: Tx, tenant: TenantId, prefix: string | undefined) => {
-  let q = tx.selectFrom('groups').selectAll().select(membersOf.as('member_count')).where('tenant_id', '=', tenant)
+  let q = tx.selectFrom('groups').select(columns).where('tenant_id', '=', tenant)
   if (prefix !== undefined) q = q.where(hasPrefix('name_key', prefix))
   return q
 }
@@ -109,16 +117,34 @@ export const holdGroups = async (tx: Tx, tenant: TenantId, groups: readonly stri
 }
 
 type Pair = { group: string; user: string }
+/** In one order, as everyone does who writes several memberships. */
+const inOrder = (pairs: readonly Pair[]) =>
+  pairs.toSorted((a, b) => (`${a.group} ${a.user}` < `${b.group} ${b.user}` ? -1 : 1))
+
+/** Groups know how many they are. */
+const count = async (tx: Tx, tenant: TenantId, pairs: readonly Pair[], by: 1 | -1): Promise<void> => {
+  const byGroup = Map.groupBy(inOrder(pairs), (p) => p.group)
+  for (const [group, members] of byGroup)
+    await tx
+      .updateTable('groups')
+      .set({ member_count: sql<number>`member_count + ${by * members.length}::integer` })
+      .where('tenant_id', '=', tenant)
+      .where('group_id', '=', group)
+      .execute()
+}
+
 /** The pairs that were not there before. */
 export const addMembers = async (tx: Tx, tenant: TenantId, pairs: readonly Pair[]): Promise<Pair[]> => {
   if (pairs.length === 0) return []
-  const { rows } = await sql<{ group_id: string; user_id: string }>`
-    insert into group_members (tenant_id, group_id, user_id)
-    select ${tenant}, p.group_id, p.user_id
-    from unnest(${pairs.map((p) => p.group)}::uuid[], ${pairs.map((p) => p.user)}::uuid[]) as p (group_id, user_id)
-    on conflict do nothing
-    returning group_id, user_id`.execute(tx)
-  return rows.map((r) => ({ group: r.group_id, user: r.user_id }))
+  const rows = await tx
+    .insertInto('group_members')
+    .values(inOrder(pairs).map((p) => ({ tenant_id: tenant, group_id: p.group, user_id: p.user })))
+    .onConflict((c) => c.columns(['tenant_id', 'group_id', 'user_id']).doNothing())
+    .returning(['group_id', 'user_id'])
+    .execute()
+  const added = rows.map((r) => ({ group: r.group_id, user: r.user_id }))
+  await count(tx, tenant, added, 1)
+  return added
 }
 
 /** The pairs that were there. */
@@ -129,5 +155,23 @@ export const removeMembers = async (tx: Tx, tenant: TenantId, pairs: readonly Pa
     using unnest(${pairs.map((p) => p.group)}::uuid[], ${pairs.map((p) => p.user)}::uuid[]) as p (group_id, user_id)
     where m.tenant_id = ${tenant} and m.group_id = p.group_id and m.user_id = p.user_id
     returning m.group_id, m.user_id`.execute(tx)
-  return rows.map((r) => ({ group: r.group_id, user: r.user_id }))
+  const removed = rows.map((r) => ({ group: r.group_id, user: r.user_id }))
+  await count(tx, tenant, removed, -1)
+  return removed
+}
+
+/** Takes a user out of all groups. */
+export const removeFromAll = async (tx: Tx, tenant: TenantId, user: string): Promise<void> => {
+  const rows = await tx
+    .deleteFrom('group_members')
+    .where('tenant_id', '=', tenant)
+    .where('user_id', '=', user)
+    .returning('group_id')
+    .execute()
+  await count(
+    tx,
+    tenant,
+    rows.map((r) => ({ group: r.group_id, user })),
+    -1,
+  )
 }

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import { fits, hasPrefix, isRare } from '../../../db/page.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
+import { removeFromAll } from './groups.queries.ts'
 
 const columns = [
   'tenant_id',
@@ -110,8 +111,9 @@ export const selectUsers = (tx: Tx, tenant: TenantId, f: UserFilter, dense: Dens
 /** What a list walks when no index serves all of its filters: its users without those. */
 export const walkUsers = (tx: Tx, tenant: TenantId, f: UserFilter, dense: Dense) => {
   if (dense.size === 0 && f.mfa === undefined) return undefined
-  const { status, source } = f
+  const { kind, status, source } = f
   let q = tx.selectFrom('users').select('user_id').where('tenant_id', '=', tenant).where('deleted_at', 'is', null)
+  if (kind) q = q.where('kind', '=', kind)
   if (status) q = q.where('status', '=', status)
   if (source) q = q.where('source', '=', source)
   return q
@@ -220,7 +222,7 @@ export const entomb = async (tx: Tx, tenant: TenantId, id: string, at: Date) => 
     .returning('user_id')
     .executeTakeFirst()
   if (!row) return false
-  await tx.deleteFrom('group_members').where('tenant_id', '=', tenant).where('user_id', '=', id).execute()
+  await removeFromAll(tx, tenant, id)
   await tx.deleteFrom('user_roles').where('tenant_id', '=', tenant).where('user_id', '=', id).execute()
   await tx.deleteFrom('user_totp').where('tenant_id', '=', tenant).where('user_id', '=', id).execute()
   return true
