@@ -10,12 +10,30 @@ export const addressCapacity = 2 ** 22 - 2
  */
 export function addressesOf(tenant: TenantId, number: number): { ipv4: string; ipv6: string } {
   const v4 = (100 << 24) + (64 << 16) + number
-  const prefix = createHash('sha256').update(tenant).digest('hex')
-  const group = (start: number, end: number) => Number.parseInt(prefix.slice(start, end), 16).toString(16)
-  const [high, low] = [number >>> 16, number & 0xffff]
   return {
-    ipv4: [24, 16, 8, 0].map((shift) => (v4 >>> shift) & 255).join('.'),
-    // As RFC 5952 spells it.
-    ipv6: `fd${prefix.slice(0, 2)}:${group(2, 6)}:${group(6, 10)}::${high > 0 ? `${high.toString(16)}:` : ''}${low.toString(16)}`,
+    ipv4: `${v4 >>> 24}.${(v4 >>> 16) & 255}.${(v4 >>> 8) & 255}.${v4 & 255}`,
+    ipv6: spell([...prefixOf(tenant), 0, 0, 0, number >>> 16, number & 0xffff]),
   }
+}
+
+/** RFC 5952 for eight groups whose longest run of zeros is the one in their middle. */
+function spell(groups: readonly number[]): string {
+  let [from, to] = [3, 6]
+  while (groups[from - 1] === 0) from--
+  while (groups[to] === 0) to++
+  const text = (part: readonly number[]) => part.map((group) => group.toString(16)).join(':')
+  return `${text(groups.slice(0, from))}::${text(groups.slice(to))}`
+}
+
+const prefixes = new Map<TenantId, readonly number[]>()
+const mostPrefixes = 10_000
+
+function prefixOf(tenant: TenantId): readonly number[] {
+  const known = prefixes.get(tenant)
+  if (known) return known
+  const hash = createHash('sha256').update(tenant).digest()
+  const prefix = [0xfd00 | hash.readUInt8(0), hash.readUInt16BE(1), hash.readUInt16BE(3)]
+  if (prefixes.size >= mostPrefixes) prefixes.clear()
+  prefixes.set(tenant, prefix)
+  return prefix
 }

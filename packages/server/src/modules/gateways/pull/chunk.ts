@@ -15,6 +15,7 @@ export type Chunk = {
   readonly variants: readonly Variant[]
   readonly untils: Float64Array
   readonly sinces: Float64Array
+  readonly distinct: ReadonlySet<Variant>
   /** The earliest end of an entry, and the latest moment at which time alone made one. */
   readonly end: number
   readonly changedAt: number
@@ -41,9 +42,11 @@ export function chunkOf(members: readonly Member[]): Chunk {
   const sorted = [...members].sort(([a], [b]) => (a < b ? -1 : 1))
   const untils = Float64Array.from(sorted, ([, entry]) => entry.until)
   const sinces = Float64Array.from(sorted, ([, entry]) => entry.since)
+  const variants = sorted.map(([, entry]) => entry.variant)
   return {
     ids: sorted.map(([id]) => id),
-    variants: sorted.map(([, entry]) => entry.variant),
+    variants,
+    distinct: new Set(variants),
     untils,
     sinces,
     end: untils.reduce((end, until) => Math.min(end, until), Number.POSITIVE_INFINITY),

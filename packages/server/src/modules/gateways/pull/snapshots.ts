@@ -102,7 +102,7 @@ export function createSnapshots({
     viewOf,
     peersOf: async (tenant: TenantId, poolId: string, view: PoolView): Promise<SnapshotPeers> => {
       const variants: SnapshotPeers['variants'] = {}
-      const digests = new Set(view.chunks.flatMap((chunk) => [...new Set(chunk.variants)]))
+      const digests = new Set(view.chunks.flatMap((chunk) => [...chunk.distinct]))
       for (const { digest, content } of digests) variants[digest] = content
       if (view.peers > size.inlineUpTo) return { peers: [], chunks: await offer(tenant, poolId, view), variants }
       const peers: Peer[] = []
