@@ -1,13 +1,11 @@
 import type { Database } from '../../db/database.ts'
 import { encodeId } from '../../kernel/ids.ts'
+import { hour, minute, second } from '../../kernel/time.ts'
 import type { Channels, Outcome } from './channels.ts'
 import * as queries from './deliveries.queries.ts'
 import type { Notify } from './notifications.ts'
 import type { ChannelSettings, Stored } from './settings.ts'
 
-const second = 1000
-const minute = 60 * second
-const hour = 60 * minute
 /** Before each attempt, from the failure before it; the times that Standard Webhooks proposes. After the last it is given up. */
 const waits = [0, 5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour]
 /** Longer than any attempt takes: what was claimed so long ago belongs to a replica that has ended. */

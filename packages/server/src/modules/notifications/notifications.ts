@@ -1,8 +1,7 @@
 import { type NotificationKind, type NotificationSeverity, notificationSeverities } from '@holdfast/contract/vocabulary'
 import type { Database, Tx } from '../../db/database.ts'
 import type { Actor, Source, TenantId } from '../../kernel/actor.ts'
-import { fail } from '../../kernel/app-error.ts'
-import { decodeId, encodeId, newUuid } from '../../kernel/ids.ts'
+import { encodeId, missing, newUuid } from '../../kernel/ids.ts'
 import type { Audit } from '../audit/index.ts'
 import * as queries from './notifications.queries.ts'
 import type { ChannelSettings, Stored } from './settings.ts'
@@ -73,11 +72,9 @@ export function createNotificationRules(deps: {
     notify,
     acknowledgeAs,
     /** Idempotent: what is acknowledged keeps the name of who was first. */
-    acknowledge: (actor: Actor, wireId: string): Promise<{ row: queries.NotificationRow; changed: boolean }> =>
+    acknowledge: (actor: Actor, id: string): Promise<{ row: queries.NotificationRow; changed: boolean }> =>
       db.inTenant(actor.tenantId, async (tx) => {
-        const id = decodeId('notification', wireId)
-        const found = id && (await queries.find(tx, actor.tenantId, id))
-        if (!found) return fail('not_found', 'no such notification')
+        const found = (await queries.find(tx, actor.tenantId, id)) ?? missing('notification')
         const by = { type: actor.type, id: actor.id, name: actor.name }
         const changed = await acknowledgeAs(tx, actor, by, found)
         return { row: (await queries.find(tx, actor.tenantId, id)) ?? found, changed }

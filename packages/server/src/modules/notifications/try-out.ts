@@ -59,3 +59,4 @@ export function createTester({
     return results
   }
 }
+export type Tester = ReturnType<typeof createTester>

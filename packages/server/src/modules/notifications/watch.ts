@@ -1,6 +1,7 @@
 import { background, type Database } from '../../db/database.ts'
 import { jobSource, type TenantId } from '../../kernel/actor.ts'
 import { encodeId } from '../../kernel/ids.ts'
+import { day } from '../../kernel/time.ts'
 import * as queries from './notifications.queries.ts'
 import type { Notice, NotificationRules } from './notifications.ts'
 
@@ -10,7 +11,6 @@ export type SilentGateway = { tenantId: TenantId; gatewayId: string; name: strin
 export type Expiry = { type: string; id: string; name: string; since: Date; expiresAt: Date }
 type Caused = Notice & { dedupe_key: string }
 
-const day = 86_400_000
 const keepDays = 180
 const warnAtDays = [1, 7, 14, 30]
 
