@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openGateway } from '@holdfast/sdk'
+import { enrollDevice, openGateway } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { startKit, times } from '../kit.ts'
+import { type Replica, startKit, times } from '../kit.ts'
+import { makeUser, signInAs, untilStatus } from '../people.ts'
+import { accountOf, signIn } from '../sign-in.ts'
 import { call, enrollRaw, operation } from '../world.ts'
 
 const devicesOfUser = 50
@@ -71,4 +73,87 @@ test('a suspended user with 50 devices on 3 gateways is out everywhere within a 
     assert.deepEqual([...gateway.state!.peers.keys()].sort(), ids)
   }
   assert.deepEqual(await statuses(), new Set([200]))
+})
+
+test('a suspended user is stopped everywhere within a second, devices and connections too, and comes back whole', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const { admin, publicUrl: baseUrl } = kit
+  const user_id = await makeUser(kit, 'ana', ['viewer'])
+  const pool = await admin.createGatewayPool({ body: { name: 'pool', region: { code: 'eu' } } })
+  const { gateway: made, secret } = await admin.createGateway({
+    params: { pool_id: pool.pool_id },
+    body: { name: 'gw' },
+  })
+  const rules = [{ id: 'all', action: 'allow', from: { any: true }, to: ['10.0.0.0/8'], via: ['pool'] }]
+  await admin.publishPolicy({ body: { channel: 'stable', policy: { schema: 'holdfast.policy/1', rules } } })
+  const { token } = await admin.generateToken({ body: { max_uses: 0, user_id } })
+  const enroll = (name: string, on: Replica) =>
+    enrollDevice({ baseUrl, token, dispatcher: on.dispatcher, device: { name, platform: 'linux' } })
+  const [here, there] = kit.replicas as [Replica, Replica]
+  const devices = [await enroll('laptop', here), await enroll('phone', there), await enroll('lost', there)]
+  const [laptop, phone, lost] = devices.map((d) => d.id) as [string, string, string]
+  await admin.changeDevice({ body: { operation: 'revoke', device_id: lost } })
+  const names = { gatewayId: made.gateway_id, tenantId: encodeId('tenant', kit.tenant) }
+  const gateways = kit.replicas.map((r) => openGateway({ baseUrl, secret, ...names, dispatcher: r.dispatcher }))
+  for (const gateway of gateways) await gateway.pull()
+  const peers = () => gateways.map((g) => [...(g.state?.peers.keys() ?? [])].sort())
+  const both = [laptop, phone].sort()
+  assert.deepEqual(peers(), [both, both])
+  const sample = (device_id: string) => ({
+    session_id: encodeId('vpn_session', crypto.randomUUID()),
+    device_id,
+    state: 'active' as const,
+    rx_bytes: 1,
+    tx_bytes: 1,
+  })
+  assert.equal((await gateways[0]!.meter([sample(laptop), sample(phone)])).accepted, 2)
+  const person = await signInAs(kit, 'ana')
+
+  const at = performance.now()
+  const suspended = await admin.suspendUser({ body: { user_id, reason: 'left' } })
+  assert.deepEqual([suspended.changed, suspended.sessions_terminated], [true, 3])
+  for (const [i, replica] of kit.replicas.entries()) {
+    await untilStatus(() => person.get('/v1/admin/me', replica), 401)
+    await untilStatus(
+      () =>
+        devices[i]!.pollDigest().then(
+          () => ({ status: 200 }),
+          () => ({ status: 401 }),
+        ),
+      401,
+    )
+    while (peers()[i]!.length > 0) {
+      await gateways[i]!.pull()
+      assert.ok(performance.now() - at < 1000, 'a gateway still has a peer')
+    }
+    assert.equal((await signIn(replica.url, accountOf('ana'))).status, 401)
+  }
+  assert.ok(performance.now() - at < 1500, `${performance.now() - at} ms`)
+  assert.deepEqual((await admin.listSessions()).items, [])
+  const late = await gateways[0]!.meter([sample(laptop)])
+  assert.equal(late.accepted, 1)
+  assert.deepEqual((await admin.listSessions()).items, [], 'what a gateway still reports is over at once')
+
+  const back = await admin.reactivateUser({ body: { user_id } })
+  assert.deepEqual([back.changed, back.user.status], [true, 'active'])
+  assert.equal((await admin.reactivateUser({ body: { user_id } })).changed, false)
+  for (const [i, replica] of kit.replicas.entries()) {
+    await untilStatus(
+      () =>
+        devices[i]!.pollDigest().then(
+          () => ({ status: 200 }),
+          () => ({ status: 401 }),
+        ),
+      200,
+    )
+    const deadline = performance.now() + 1000
+    while (peers()[i]!.length < 2) {
+      await gateways[i]!.pull()
+      assert.ok(performance.now() < deadline, 'a gateway has not got its peers back')
+    }
+    assert.equal((await signIn(replica.url, accountOf('ana'))).status, 200)
+  }
+  assert.deepEqual(peers(), [both, both])
+  assert.equal((await person.get('/v1/admin/me')).status, 401, 'the old session stays ended')
+  await assert.rejects(devices[2]!.pollDigest(), 'what was revoked stays revoked')
 })

@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { encodeId } from '../../src/kernel/ids.ts'
+import { eventsOf } from '../events.ts'
+import { createClock, type Replica, startKit, times } from '../kit.ts'
+import { makeUser, signInAs, untilStatus } from '../people.ts'
+import { cookieOf, createBrowser } from '../raw-http.ts'
+import { accountOf, refusedWith, signIn, statuses } from '../sign-in.ts'
+
+test('an idle session ends, use keeps it alive, and its end is recorded once', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { replicas: 2, now: clock.now })
+  await kit.admin.updateSecuritySettings({ body: { sessions: { idle_seconds: 60, absolute_seconds: 3600 } } })
+  const cookie = cookieOf(await signIn(kit.url))
+  const [here, there] = kit.replicas.map((r) => createBrowser(r.url, kit.publicUrl, cookie))
+  for (let i = 0; i < 3; i++) {
+    clock.advance(50)
+    assert.equal((await here!.get('/v1/admin/me')).status, 200)
+  }
+  await kit.app.identity.stop()
+  clock.advance(50)
+  assert.equal((await there!.get('/v1/admin/me')).status, 200)
+  clock.advance(61)
+  const late = await Promise.all([
+    ...(await times(6, (i) => (i % 2 ? here! : there!).get('/v1/admin/me'))),
+    ...kit.replicas.map((r) => r.app.identity.sweepSessions().then(() => ({ status: 401 }))),
+  ])
+  assert.deepEqual([...new Set(statuses(late))], [401])
+  const expired = await eventsOf(kit, 'session.expired')
+  assert.deepEqual(
+    expired.map((e) => e.reason),
+    ['timeout'],
+  )
+})
+
+test('a session that is used all the time ends at its absolute limit, and an abandoned one is swept once', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { replicas: 2, now: clock.now })
+  await kit.admin.updateSecuritySettings({ body: { sessions: { idle_seconds: 60, absolute_seconds: 100 } } })
+  const used = createBrowser(kit.url, kit.publicUrl, cookieOf(await signIn(kit.url)))
+  await signIn(kit.url)
+  clock.advance(45)
+  assert.equal((await used.get('/v1/admin/me')).status, 200)
+  clock.advance(45)
+  assert.equal((await used.get('/v1/admin/me')).status, 200)
+  const swept = await Promise.all(kit.replicas.map((r) => r.app.identity.sweepSessions()))
+  assert.equal(
+    swept.reduce((a, b) => a + b),
+    1,
+  )
+  clock.advance(11)
+  assert.equal((await used.get('/v1/admin/me')).status, 401)
+  assert.equal((await eventsOf(kit, 'session.expired')).length, 2)
+})
+
+test('a lower limit binds sessions that run already', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { now: clock.now })
+  const browser = createBrowser(kit.url, kit.publicUrl, cookieOf(await signIn(kit.url)))
+  assert.equal((await browser.get('/v1/admin/me')).status, 200)
+  await kit.admin.updateSecuritySettings({ body: { sessions: { idle_seconds: 30 } } })
+  clock.advance(31)
+  assert.equal((await browser.get('/v1/admin/me')).status, 401)
+})
+
+test('who is signed in shows where, and ends a session from another one', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const ana = await makeUser(kit, 'ana', ['viewer'])
+  const bob = await makeUser(kit, 'bob')
+  const [person, phone, other] = [await signInAs(kit, 'ana'), await signInAs(kit, 'ana'), await signInAs(kit, 'bob')]
+  const path = '/v1/admin/auth/sessions'
+  const { items } = (await person.get(path)).json
+  assert.equal(items.length, 2)
+  const [current] = items.filter((s: { current: boolean }) => s.current)
+  assert.equal(current.session_id, (await person.get('/v1/admin/me')).json.session.session_id)
+  assert.deepEqual(
+    [current.username, current.user_id, current.auth_method, current.source_ip],
+    ['ana', ana, 'password', '127.0.0.1'],
+  )
+  const walked = []
+  for (let cursor = ''; ; ) {
+    const page = (await person.get(`${path}?limit=1${cursor && `&cursor=${cursor}`}`)).json
+    walked.push(...page.items.map((s: { session_id: string }) => s.session_id))
+    if (page.next_cursor === null) break
+    cursor = page.next_cursor
+  }
+  assert.equal(new Set(walked).size, 2)
+
+  assert.equal((await person.get(`${path}?user_id=${bob}`)).json.items.length, 1, 'a viewer reads users')
+  assert.equal((await other.get(`${path}?user_id=${ana}`)).status, 403)
+  assert.equal((await kit.admin.listAdminSessions()).items.length, 3)
+  await assert.rejects(kit.admin.listAdminSessions({ query: { user_id: 'usr_x' } }), refusedWith(404))
+  const foreign = await kit.as('tenant_admin', await kit.newTenant())
+  assert.deepEqual((await foreign.listAdminSessions()).items, [])
+
+  const end = (id: string) => `${path}/${id}/end`
+  const bobs = (await other.get('/v1/admin/me')).json.session.session_id
+  assert.equal((await person.post(end(bobs))).status, 403)
+  const [elsewhere] = items.filter((s: { current: boolean }) => !s.current)
+  const ended = await times(6, () => person.post(end(elsewhere.session_id), { reason: 'not me' }))
+  assert.equal(ended.filter((e) => e.json.changed).length, 1)
+  for (const replica of kit.replicas) await untilStatus(() => phone.get('/v1/admin/me', replica), 401)
+  const helpdesk = await kit.as('helpdesk')
+  await assert.rejects(
+    helpdesk.endAdminSession({ params: { session_id: current.session_id } }),
+    refusedWith(403, /viewer/),
+  )
+  assert.equal((await helpdesk.endAdminSession({ params: { session_id: bobs } })).changed, true)
+  for (const session_id of [encodeId('admin_session', crypto.randomUUID()), 'ses_x', 'x'])
+    await assert.rejects(kit.admin.endAdminSession({ params: { session_id } }), refusedWith(404))
+  await assert.rejects(foreign.endAdminSession({ params: { session_id: bobs } }), refusedWith(404))
+  const expired = (await eventsOf(kit, 'session.expired')).filter((e) => e.outcome === 'success')
+  assert.deepEqual(
+    expired.map((e) => [e.session_id, e.user_id, e.reason, e.details]),
+    [
+      [bobs, bob, 'manual', undefined],
+      [elsewhere.session_id, ana, 'manual', { reason: 'not me' }],
+    ],
+  )
+})
+
+test('a suspended user is out on every replica at once', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const user_id = await makeUser(kit, 'leaver', ['viewer'])
+  const cookie = cookieOf(await signIn(kit.url, accountOf('leaver')))
+  const browsers = kit.replicas.map((r) => createBrowser(r.url, kit.publicUrl, cookie))
+  for (const b of browsers) assert.equal((await b.get('/v1/admin/me')).status, 200)
+  await kit.admin.changeUser({ body: { operation: 'suspend', user_id } })
+  assert.equal((await browsers[0]!.get('/v1/admin/me')).status, 401)
+  const deadline = Date.now() + 1000
+  while ((await browsers[1]!.get('/v1/admin/me')).status !== 401) assert.ok(Date.now() < deadline)
+  await kit.admin.changeUser({ body: { operation: 'reactivate', user_id } })
+  assert.equal((await browsers[0]!.get('/v1/admin/me')).status, 401)
+  assert.equal((await signIn(kit.url, accountOf('leaver'))).status, 200)
+})
+
+test('every limit of sign-in and session follows the settings on the other replica within a second', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const [here, there] = kit.replicas as [Replica, Replica]
+  const other = kit.clientFor(kit.adminKey, there)
+  const wanted = {
+    login: { max_failures_per_ip: 7, window_seconds: 71, lockout_threshold: 3, lockout_seconds: 72 },
+    sessions: { idle_seconds: 73, absolute_seconds: 74 },
+    passwords: { min_length: 16 },
+    mfa: { required_roles: ['viewer' as const], step_up: true },
+  }
+  await makeUser(kit, 'ana', ['viewer'])
+  assert.equal((await signIn(there.url, accountOf('ana'))).json.required_action, null)
+  await kit.clientFor(kit.adminKey, here).updateSecuritySettings({ body: wanted })
+  const deadline = Date.now() + 1000
+  for (;;) {
+    const { login, sessions, passwords, mfa } = await other.getSecuritySettings()
+    if (JSON.stringify({ login, sessions, passwords, mfa }) === JSON.stringify(wanted)) break
+    assert.ok(Date.now() < deadline)
+  }
+  const signedIn = await signIn(there.url, accountOf('ana'))
+  assert.equal(signedIn.json.required_action, 'enroll_mfa')
+  const left = new Date(signedIn.json.expires_at).getTime() - Date.now()
+  assert.ok(left > 60_000 && left <= 74_000, String(left))
+  for (let i = 0; i < 3; i++) await signIn(there.url, { username: 'ana', password: 'wrong' })
+  assert.equal((await eventsOf(kit, 'account.locked'))[0]?.attempt_count, 3)
+  const [recorded] = await eventsOf(kit, 'security_settings.updated')
+  assert.deepEqual(recorded?.changes?.['mfa.required_roles'], [[], ['viewer']])
+  const again = await other.updateSecuritySettings({ body: { mfa: { required_roles: ['viewer'] } } })
+  assert.deepEqual(again.mfa, wanted.mfa)
+  assert.equal((await eventsOf(kit, 'security_settings.updated')).length, 1, 'the same list is no change')
+})

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import { encodeId } from '../../src/kernel/ids.ts'
+import { eventsOf } from '../events.ts'
+import { adminPassword, startKit } from '../kit.ts'
+import { makeUser } from '../people.ts'
+import { cookieOf, createBrowser, send } from '../raw-http.ts'
+import { accountOf, right, signIn } from '../sign-in.ts'
+
+test('signing in gives a session that knows who it is, and signing out ends it', async (t) => {
+  const kit = await startKit(t)
+  const signedIn = await signIn(kit.url)
+  assert.equal(signedIn.status, 200)
+  assert.equal(signedIn.json.user.username, 'admin')
+  const header = String(signedIn.headers['set-cookie'])
+  for (const attribute of ['holdfast_session=', 'HttpOnly', 'Secure', 'SameSite=Strict', 'Path=/'])
+    assert.ok(header.includes(attribute), attribute)
+
+  const browser = createBrowser(kit.url, kit.publicUrl, cookieOf(signedIn))
+  const me = await browser.get('/v1/admin/me')
+  assert.equal(me.json.credential, 'session')
+  assert.equal(me.json.user.user_id, signedIn.json.user.user_id)
+  assert.deepEqual(me.json.roles, ['platform_admin'])
+  assert.equal(me.json.session.expires_at, signedIn.json.expires_at)
+  assert.equal(me.json.tenant_name, 'default')
+
+  assert.deepEqual((await browser.post('/admin/logout')).json, { changed: true })
+  assert.equal((await browser.get('/v1/admin/me')).status, 401)
+
+  const [succeeded] = await eventsOf(kit, 'login.succeeded')
+  assert.equal(succeeded?.user_id, signedIn.json.user.user_id)
+  assert.equal(succeeded?.auth_method, 'password')
+  assert.equal(succeeded?.source_ip, '127.0.0.1')
+  const [started] = await eventsOf(kit, 'session.started')
+  const [expired, ...more] = await eventsOf(kit, 'session.expired')
+  assert.equal(expired?.reason, 'manual')
+  assert.equal(expired?.session_id, started?.session_id)
+  assert.equal(more.length, 0)
+  assert.ok(!kit.logs.join('').includes(adminPassword))
+})
+
+test('the sign-in page works without a script and says one sentence when it fails', async (t) => {
+  const { url, publicUrl } = await startKit(t)
+  const page = await send(url, { path: '/admin/login?next=/admin/devices' })
+  assert.equal(page.status, 200)
+  assert.match(String(page.headers['content-type']), /^text\/html/)
+  assert.match(page.text, /<input type="hidden" name="next" value="\/admin\/devices">/)
+  assert.doesNotMatch(page.text, /<script|\son\w+=|\sstyle=/)
+  const style = /<style>([\s\S]*)<\/style>/.exec(page.text)?.[1] ?? ''
+  const hash = createHash('sha256').update(style).digest('base64')
+  assert.ok(String(page.headers['content-security-policy']).includes(`style-src 'sha256-${hash}'`))
+
+  const sameOrigin = { 'sec-fetch-site': 'same-origin' }
+  const submit = (form: Record<string, string>, headers: Record<string, string> = sameOrigin) =>
+    send(url, { method: 'POST', path: '/admin/login', form, headers })
+  const ok = await submit({ ...right, next: '/admin/devices?status=active' })
+  assert.equal(ok.status, 303)
+  assert.equal(ok.headers.location, '/admin/devices?status=active')
+  assert.equal((await submit({ ...right, next: '//evil.example' })).headers.location, '/admin')
+
+  const failed = await submit({ username: '"><b>x', password: 'wrong', next: '/admin/devices' })
+  assert.equal(failed.status, 401)
+  assert.match(failed.text, /role="alert"/)
+  assert.match(failed.text, /value="&quot;&gt;&lt;b&gt;x"/)
+  assert.match(failed.text, /name="next" value="\/admin\/devices"/)
+  assert.equal(failed.headers['set-cookie'], undefined)
+  assert.equal((await submit({ username: 'a\0b', password: 'wrong' })).status, 401)
+
+  assert.equal((await submit(right, { 'sec-fetch-site': 'cross-site' })).status, 403)
+  assert.equal((await submit(right, { origin: 'http://evil.example' })).status, 403)
+  assert.equal((await submit(right, { origin: publicUrl })).status, 303)
+  assert.equal((await submit(right, {})).status, 303)
+})
+
+test('a browser that has not signed in is led to the sign-in page; everything else under /admin is 401', async (t) => {
+  const { url, publicUrl, adminKey } = await startKit(t)
+  const away = await send(url, { path: '/admin' })
+  assert.equal(away.status, 303)
+  assert.equal(away.headers.location, '/admin/login')
+  assert.equal((await send(url, { path: '/admin/anything' })).json.error, 'unauthorized')
+  assert.equal((await send(url, { path: '/admin', headers: { authorization: `Bearer ${adminKey}` } })).status, 403)
+
+  const browser = createBrowser(url, publicUrl, cookieOf(await signIn(url)))
+  const home = await browser.get('/admin')
+  assert.equal(home.status, 200)
+  assert.match(home.text, /<dd>admin<\/dd>/)
+  const out = await browser.post('/admin/logout', { form: {} })
+  assert.equal(out.status, 303)
+  assert.match(String(out.headers['set-cookie']), /Max-Age=0/)
+  assert.equal((await browser.get('/admin')).status, 303)
+})
+
+test('whatever is wrong with a sign-in, the answer is the same', async (t) => {
+  const kit = await startKit(t)
+  await kit.admin.updateSecuritySettings({ body: { login: { lockout_threshold: 2 } } })
+  const suspended = await makeUser(kit, 'suspended')
+  await kit.admin.changeUser({ body: { operation: 'suspend', user_id: suspended } })
+  await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'bare' } } })
+  await makeUser(kit, 'locked')
+  for (let i = 0; i < 2; i++) await signIn(kit.url, { username: 'locked', password: 'wrong' })
+
+  const tries = [
+    { username: 'nobody', password: 'x' },
+    { username: 'admin', password: 'wrong' },
+    { username: 'nowhere/admin', password: adminPassword },
+    { username: 'bare', password: 'x' },
+    accountOf('suspended'),
+    accountOf('locked'),
+  ]
+  const bodies = new Set<string>()
+  for (const body of tries) {
+    const { status, json, headers } = await signIn(kit.url, body)
+    assert.equal(status, 401, body.username)
+    assert.equal(headers['set-cookie'], undefined)
+    bodies.add(JSON.stringify({ ...json, request_id: '' }))
+  }
+  assert.equal(bodies.size, 1)
+  const reasons = (await eventsOf(kit, 'login.failed')).map((e) => `${e.username} ${e.failure_reason}`)
+  for (const reason of [
+    'nobody unknown_user',
+    'admin wrong_password',
+    'nowhere/admin unknown_tenant',
+    'bare no_password',
+    'suspended suspended',
+    'locked locked',
+  ])
+    assert.ok(reasons.includes(reason), reason)
+})
+
+test('a page of another site can not use the cookie', async (t) => {
+  const kit = await startKit(t)
+  const cookie = cookieOf(await signIn(kit.url))
+  const attempt = (headers: Record<string, string>) => {
+    const json = { operation: 'create', group: { name: `g${Math.random()}` } }
+    return send(kit.url, { method: 'POST', path: '/v1/admin/groups/lifecycle', json, headers: { cookie, ...headers } })
+  }
+  assert.equal((await attempt({})).status, 403)
+  assert.equal((await attempt({ origin: 'http://evil.example' })).status, 403)
+  assert.equal((await attempt({ 'sec-fetch-site': 'same-site' })).status, 403)
+  assert.equal((await attempt({ origin: kit.publicUrl })).status, 201)
+  assert.equal((await attempt({ 'sec-fetch-site': 'same-origin' })).status, 201)
+  assert.equal((await attempt({ origin: kit.publicUrl, authorization: `Bearer ${kit.adminKey}` })).status, 401)
+})
+
+test('people of another tenant sign in with its name in front', async (t) => {
+  const kit = await startKit(t)
+  const tenant = await kit.newTenant('acme')
+  const user = { username: 'admin', password: 'password of acme', roles: ['tenant_admin'] as const }
+  await kit.app.identity.createUser(tenant, user)
+  const signedIn = await signIn(kit.url, { username: 'acme/admin', password: 'password of acme' })
+  assert.equal(signedIn.json.user.tenant_id, encodeId('tenant', tenant))
+  assert.equal((await signIn(kit.url, { username: 'admin', password: 'password of acme' })).status, 401)
+  const browser = createBrowser(kit.url, kit.publicUrl, cookieOf(signedIn))
+  assert.deepEqual(
+    (await browser.get('/v1/admin/users')).json.items.map((u: { username: string }) => u.username),
+    ['admin'],
+  )
+  assert.equal((await browser.get(`/v1/admin/users?tenant_id=${encodeId('tenant', kit.tenant)}`)).status, 403)
+  assert.equal((await eventsOf(kit, 'login.succeeded')).length, 0)
+})

@@ -1,0 +1,15 @@
+import { ApiError } from '@holdfast/sdk'
+import { adminPassword } from './kit.ts'
+import { passwordOf } from './people.ts'
+import { type Sent, send } from './raw-http.ts'
+
+/** What opens the first administrator's account. */
+export const right = { username: 'admin', password: adminPassword }
+/** What opens the account of a user that `makeUser` made. */
+export const accountOf = (username: string) => ({ username, password: passwordOf(username) })
+export const signIn = (url: string, body: object = right, more: Partial<Sent> = {}) =>
+  send(url, { method: 'POST', path: '/admin/login', json: body, ...more })
+export const statuses = (answers: { status: number }[]) => answers.map((a) => a.status)
+export const count = <T>(list: readonly T[], wanted: T) => list.filter((x) => x === wanted).length
+export const refusedWith = (status: number, about?: RegExp) => (e: unknown) =>
+  e instanceof ApiError && e.status === status && (!about || about.test(e.message))
