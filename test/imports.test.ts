@@ -20,7 +20,7 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
   [/^server\/src\/embedded\//, /^server\/src\/embedded\//],
   [/^server\/src\/config\//, /^(crypto\/|server\/src\/config\/)/],
   [/^server\/src\/outbound\//, /^server\/src\/(outbound|kernel)\//],
-  [/^server\/src\/jobs\//, /^server\/src\/(jobs|kernel)\//],
+  [/^server\/src\/jobs\//, /^server\/src\/(jobs|kernel|db)\//],
   [
     /^server\/src\/http\//,
     new RegExp(`^(contract/|crypto/|${spine}|server/src/http/|server/src/modules/(access|audit)/index)`),
@@ -44,7 +44,7 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
 ]
 /** A module may use the doors of the rows above its own and of its own row, and never in a circle. */
 const order = [
-  ['audit'],
+  ['audit', 'health'],
   ['access', 'tenancy', 'notifications'],
   ['identity', 'trust', 'devices', 'policy', 'gateways'],
   ['enrollment'],

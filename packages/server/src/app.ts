@@ -1,14 +1,13 @@
-import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { openapi } from '@holdfast/contract/openapi'
-import { sql } from 'kysely'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from './config/config.ts'
 import type { Secrets } from './config/secrets.ts'
 import { background, connectDatabase } from './db/database.ts'
 import { createPager } from './db/page.ts'
+import { ensurePartitions } from './db/partitions.ts'
 import { createAdmit } from './http/admit.ts'
-import { Answer } from './http/answer.ts'
-import { errorBody } from './http/error-response.ts'
+import { createDescription } from './http/description.ts'
+import { createDraining } from './http/draining.ts'
 import { createIdempotency } from './http/idempotency.ts'
 import { registerPages } from './http/pages.ts'
 import { createRefuse } from './http/refuse.ts'
@@ -17,7 +16,6 @@ import { createWarmReads } from './http/warm-reads.ts'
 import type { Job } from './jobs/runner.ts'
 import { createGate } from './kernel/gate.ts'
 import type { Log } from './kernel/log.ts'
-import { Representation } from './kernel/representation.ts'
 import { createChanges, pruneChanges } from './memory/changes.ts'
 import { createClock } from './memory/clock.ts'
 import { createFeed } from './memory/feed.ts'
@@ -26,6 +24,7 @@ import { createAudit } from './modules/audit/index.ts'
 import { createActivity, createDevices, createDeviceVerifier, createFleet } from './modules/devices/index.ts'
 import { createEnrollment } from './modules/enrollment/index.ts'
 import { createGateways, type SnapshotSize } from './modules/gateways/index.ts'
+import { createHealth } from './modules/health/index.ts'
 import { createIdentity } from './modules/identity/index.ts'
 import { createNotifications } from './modules/notifications/index.ts'
 import { createPolicy } from './modules/policy/index.ts'
@@ -106,19 +105,11 @@ export function createApp({
   const enrollment = createEnrollment({ ...base, audit, trust, settings })
   const verifyDevice = createDeviceVerifier({ ...base, trust, rates: access.rates, fleet, onSeen: activity.seen })
 
-  let isReady = false
-  const description = Buffer.from(JSON.stringify(openapi()))
-  const descriptionTag = createHash('sha256').update(description).digest('base64url')
+  const health = createHealth(base)
+  const description = createDescription()
   const handlers: Handlers = {
-    health: async () => ({ status: 'ok' }),
-    ready: async ({ request }) =>
-      feed.isFresh() && isReady
-        ? { status: 'ready' }
-        : new Answer(Buffer.from(JSON.stringify(errorBody('internal_error', 'not ready', request.requestId))), {
-            status: 503,
-            headers: { 'retry-after': '1' },
-          }),
-    openapiDocument: () => new Representation<ReturnType<typeof openapi>>(descriptionTag, description),
+    ...description.handlers,
+    ...health.handlers,
     ...audit.handlers,
     ...tenancy.handlers,
     ...access.handlers,
@@ -157,13 +148,27 @@ export function createApp({
     trustedProxies: config.trustedProxies,
     log,
   })
+  const draining = createDraining()
+  const idempotency = createIdempotency({
+    db,
+    kek,
+    onError,
+    provenKeyOf: (principal, { headers, method, url }) =>
+      enrollment.provenKeyOf({
+        token: principal.presented.token,
+        proof: headers.dpop,
+        method,
+        path: url.split('?')[0] ?? url,
+      }),
+  })
   const http = createHttp({
     maxConnections: config.maxConnections,
     costly: createGate({ perKey: 3, total: 8, waiting: 64 }),
     handlers,
     warm,
     admit,
-    idempotency: createIdempotency({ db, kek }),
+    draining,
+    idempotency,
     requireStepUp: identity.requireStepUp,
     recordRefusal: (actor, operation, error) => audit.refused(actor, operation, error.code, error.message),
     log,
@@ -173,7 +178,7 @@ export function createApp({
 
   const expirySources = [access.keyExpiries, trust.certificateExpiries]
   const jobs: Job[] = [
-    { name: 'ensure_partitions', cron: '0 3 * * *', run: ensurePartitions },
+    { name: 'ensure_partitions', cron: '0 3 * * *', run: () => ensurePartitions(db, now()) },
     { name: 'end_idle_sessions', cron: '* * * * *', run: identity.sweepSessions },
     { name: 'end_silent_vpn_sessions', cron: '* * * * *', run: gateways.endSilentSessions },
     { name: 'forget_gateway_secrets', cron: '45 * * * *', run: gateways.forgetExpiredSecrets },
@@ -190,20 +195,24 @@ export function createApp({
       run: () => notifications.warnOfExpiry(tenancy.listTenantIds, expirySources),
     },
     { name: 'forget_notifications', cron: '40 3 * * *', run: notifications.forgetOld },
-    { name: 'prune_short_lived', cron: '15 * * * *', run: pruneShortLived },
+    { name: 'forget_changes', cron: '15 * * * *', run: () => db.acrossTenants(pruneChanges, background) },
+    { name: 'forget_idempotency_keys', cron: '20 * * * *', run: idempotency.forgetOld },
+    { name: 'forget_login_failures', cron: '10 * * * *', run: identity.forgetFailures },
+    ...health.jobs,
   ]
 
-  async function ensurePartitions() {
-    await db.acrossTenants((tx) => sql`call ensure_partitions(${now()})`.execute(tx), background)
-  }
-  /** Change log, replayable answers and failure counts: nobody asks for them after a day. */
-  async function pruneShortLived() {
-    const dayAgo = new Date(now().getTime() - 86_400_000)
-    await db.acrossTenants(async (tx) => {
-      await pruneChanges(tx)
-      await tx.deleteFrom('idempotency_keys').where('created_at', '<', dayAgo).execute()
-      await tx.deleteFrom('login_failures').where('window_start', '<', dayAgo).execute()
-    }, background)
+  let drained: Promise<void> | undefined
+  /** Not ready at once; serves on for a while, then answers who waits and finishes what runs. */
+  const drain = (seconds: number): Promise<void> => {
+    drained ??= (async () => {
+      health.close()
+      draining.begin()
+      await delay(seconds * 1000)
+      policy.stop()
+      gateways.stop()
+      await draining.finish(http)
+    })()
+    return drained
   }
 
   return {
@@ -222,25 +231,23 @@ export function createApp({
     notifications,
     feed,
     /** Someone can sign in from now on. */
-    markReady: (): void => {
-      isReady = true
-    },
+    markReady: health.open,
     /** Proves the database, then reads what the first requests would otherwise wait for. */
     start: async (): Promise<void> => {
       await feed.start()
-      await ensurePartitions()
+      await ensurePartitions(db, now())
       for (const tenant of await tenancy.listTenantIds()) {
+        // Where the start that made the tenant ended before its keys were there.
+        await trust.provision(tenant)
         await fleet.all(tenant)
         await policy.at(tenant)
         await trust.versionOf(tenant)
       }
     },
-    /** Not ready from now on; held requests are answered, running ones finish, what waits in memory is written. */
+    drain,
+    /** What waits in memory is written and the database is let go, after the last request. */
     stop: async (): Promise<void> => {
-      isReady = false
-      policy.stop()
-      gateways.stop()
-      await http.close()
+      await drain(0)
       await refuse.flush()
       await notifications.stop()
       await activity.flush()

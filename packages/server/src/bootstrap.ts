@@ -8,16 +8,27 @@ const username = 'admin'
 export type FirstStart = { username: string; password: string; generated: boolean }
 
 /**
- * What a deployment needs before anyone can sign in: tenant `default` with its keys, and its administrator. Returns the
- * administrator's credentials when this call made them. Run under a lock; a start that finds all of it does nothing.
+ * What a deployment needs before anyone can sign in: tenant `default` with its keys, and its administrator, whose
+ * password is announced before it holds, so that none holds that nobody saw. Each step can be made again: a start that
+ * was killed anywhere is finished by the next one, and of several at once each step is made by one.
  */
-export async function bootstrap(app: App, adminPassword: string | undefined): Promise<FirstStart | undefined> {
+export async function bootstrap(
+  app: App,
+  adminPassword: string | undefined,
+  announce: (first: FirstStart) => void,
+): Promise<void> {
   const problem = adminPassword && (await firstPasswordProblem({ username, password: adminPassword }))
   if (problem) throw new ConfigError(`HOLDFAST_ADMIN_PASSWORD ${problem}: choose another one, or leave it out.`)
   const tenant = (await app.tenancy.tenantByName(defaultTenant)) ?? (await app.tenancy.createTenant(defaultTenant))
-  for (const each of await app.tenancy.listTenantIds()) await app.trust.provision(each)
-  const password = adminPassword ?? randomBytes(15).toString('base64url')
-  const made = await app.identity.createFirstAdmin(tenant, { username, password, role: 'platform_admin' })
+  await app.trust.provision(tenant)
+  await app.identity.createFirstAdmin(tenant, {
+    username,
+    role: 'platform_admin',
+    password: () => {
+      const password = adminPassword ?? randomBytes(15).toString('base64url')
+      announce({ username, password, generated: adminPassword === undefined })
+      return password
+    },
+  })
   app.markReady()
-  return made ? { username, password, generated: adminPassword === undefined } : undefined
 }

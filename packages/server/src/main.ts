@@ -11,10 +11,18 @@ import { startJobs } from './jobs/runner.ts'
 import { printFirstStart, printReady } from './terminal.ts'
 
 const bootstrapLock = 7_264_402
-const stopWithinMs = 15_000
+/** A stop that takes longer than this, and the draining, is cut short. */
+let stopWithinMs = 15_000
 
 /** A failure that the operator can mend: one sentence, no stack. */
 class StartError extends Error {}
+
+/** What runs, from the database outwards; it is stopped the other way round. */
+const running: { stop: () => Promise<unknown> }[] = []
+const stopAll = async () => {
+  for (const each of running.splice(0).reverse()) await each.stop()
+}
+let stopping = false
 
 async function start(): Promise<void> {
   const env = readEnv()
@@ -23,44 +31,31 @@ async function start(): Promise<void> {
   const embedded = config.databaseUrl
     ? undefined
     : await startEmbeddedPostgres({ dataDir: config.dataDir, log: quiet(log) })
-  const databaseUrl = config.databaseUrl ?? embedded!.connectionString
-  // What runs, from the database outwards; it is stopped the other way round.
-  const running: { stop: () => Promise<unknown> }[] = embedded ? [embedded] : []
-  const stopAll = async () => {
-    for (const each of running.splice(0).reverse()) await each.stop()
-  }
-
-  try {
-    const secrets = await loadSecrets(env, config)
-    await migrate(databaseUrl).catch(unreachable(config))
-    const app = createApp({ config, secrets, databaseUrl, log })
-    running.push(app)
-    await app.start()
-    // The port before the first administrator: a start that fails leaves no password that nobody saw.
-    await app.http.listen({ host: config.host, port: config.port, backlog: 4096 }).catch(taken(config))
-    const first = await withDatabaseLock(databaseUrl, bootstrapLock, () => bootstrap(app, secrets.adminPassword))
-    if (first) printFirstStart(first, config)
-    running.push(await startJobs(databaseUrl, app.jobs, log))
-    printReady(config, app.http.addresses())
-  } catch (e) {
-    await stopAll()
-    throw e
-  }
-
-  let stopping = false
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
-    process.on(signal, () => {
-      if (stopping) return
-      stopping = true
-      log.info({ signal }, 'stopping')
-      setTimeout(() => process.exit(1), stopWithinMs).unref()
-      stopAll().then(() => process.exit(0))
-    })
+  if (embedded) running.push(embedded)
   embedded?.exited.then(({ expected, reason }) => {
     if (expected) return
     log.fatal({ reason }, 'the embedded PostgreSQL ended')
     process.exit(1)
   })
+  const databaseUrl = config.databaseUrl ?? embedded!.connectionString
+  const secrets = await loadSecrets(env, config)
+  if (stopping) return
+  await migrate(databaseUrl).catch(unreachable(config))
+  if (stopping) return
+  const app = createApp({ config, secrets, databaseUrl, log })
+  running.push(app)
+  await app.start()
+  if (stopping) return
+  // The port before the first administrator: a start that fails leaves no password that nobody saw.
+  await app.http.listen({ host: config.host, port: config.port, backlog: 4096 }).catch(taken(config))
+  await withDatabaseLock(databaseUrl, bootstrapLock, () =>
+    bootstrap(app, secrets.adminPassword, (first) => printFirstStart(first, config)),
+  )
+  if (stopping) return
+  running.push(await startJobs(databaseUrl, app.jobs, log))
+  running.push({ stop: () => app.drain(config.drainSeconds) })
+  stopWithinMs += config.drainSeconds * 1000
+  if (!stopping) printReady(config, app.http.addresses())
 }
 
 /** What of an error belongs into the log; the objects that hang on a driver's errors do not. */
@@ -96,8 +91,29 @@ const taken = (config: Config) => (e: NodeJS.ErrnoException) => {
   throw e
 }
 
-start().catch((e: unknown) => {
+/** A failure of the start, said so that the operator can mend it. */
+function die(e: unknown): never {
   const plain = e instanceof ConfigError || e instanceof StartError || e instanceof EmbeddedPostgresError
   process.stderr.write(plain ? `holdfast: ${e.message}\n` : `holdfast: could not start\n${(e as Error).stack}\n`)
   process.exit(1)
+}
+
+// The signals before anything else: whenever one comes, what runs by then is stopped in order. A second one ends at once.
+let starting: Promise<void> | undefined
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
+  process.on(signal, () => {
+    if (stopping) process.exit(1)
+    stopping = true
+    const begun = (starting ?? Promise.resolve()).catch(() => {})
+    setTimeout(() => process.exit(1), stopWithinMs).unref()
+    void begun.then(stopAll).then(
+      () => process.exit(0),
+      () => process.exit(1),
+    )
+  })
+starting = start()
+starting.catch(async (e: unknown) => {
+  if (stopping) return
+  await stopAll()
+  die(e)
 })

@@ -71,6 +71,7 @@ export async function startKit(
       maxConnections: 10_000,
       authFailuresPerMinute: 10_000_000,
       tls: undefined,
+      drainSeconds: 0,
       logLevel: 'silent',
       masterKeyFile: '/nonexistent',
       smtpUrl: undefined,
@@ -87,7 +88,7 @@ export async function startKit(
       ...(snapshotSize && { snapshotSize }),
     })
     await app.start()
-    await bootstrap(app, adminPassword)
+    await bootstrap(app, adminPassword, () => {})
     const url = await app.http.listen({ host: '127.0.0.1', port: 0 })
     const replica = { app, url, dispatcher: dispatcherTo(url) }
     replicas.push(replica)

@@ -18,6 +18,8 @@ export type Config = {
   /** How many credentials from one address (IPv6: /64) may fail in a minute before it is told to wait. */
   authFailuresPerMinute: number
   tls: { certFile: string; keyFile: string } | undefined
+  /** How long a replica that was asked to stop serves on, while balancers take it out. */
+  drainSeconds: number
   logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
   masterKeyFile: string
   /** The mail server for notifications, as smtp:// or smtps:// with an optional `?from=`; undefined: no mail is sent. */
@@ -54,6 +56,7 @@ export function parseConfig(env: Env): Config {
     maxConnections: wholeNumber(env, 'HOLDFAST_MAX_CONNECTIONS', 100_000, 10, 10_000_000),
     authFailuresPerMinute: wholeNumber(env, 'HOLDFAST_AUTH_FAILURES_PER_MINUTE', 600, 1, 10_000_000),
     tls,
+    drainSeconds: wholeNumber(env, 'HOLDFAST_DRAIN_SECONDS', 5, 0, 300),
     logLevel,
     masterKeyFile: env.HOLDFAST_MASTER_KEY_FILE || resolve(dataDir, 'master.key'),
     smtpUrl: smtpUrl(env),

@@ -1,5 +1,5 @@
 import { hkdfSync, randomBytes } from 'node:crypto'
-import { mkdir, open, readFile, writeFile } from 'node:fs/promises'
+import { link, mkdir, open, readFile, rename, unlink } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { type Kek, openKek } from '@holdfast/crypto'
 import { type Config, ConfigError } from './config.ts'
@@ -32,9 +32,9 @@ export async function loadSecrets(env: Record<string, string | undefined>, confi
   const derive = (use: string) => new Uint8Array(hkdfSync('sha256', master, '', `holdfast ${use}`, 32))
   const derived = Buffer.from(derive('gateway service secret')).toString('base64url')
   const gatewayServiceSecret = env.HOLDFAST_GATEWAY_SERVICE_SECRET || derived
+  const serviceSecretFile = resolve(config.dataDir, 'gateway-service.secret')
   // For the operator to read; replicas write the same.
-  if (gatewayServiceSecret === derived)
-    await writeFile(resolve(config.dataDir, 'gateway-service.secret'), `${derived}\n`, { mode: 0o600 })
+  if (gatewayServiceSecret === derived) await rename(await writeAside(serviceSecretFile, derived), serviceSecretFile)
   if (!/^[\x21-\x7e]{32,256}$/.test(gatewayServiceSecret))
     throw new ConfigError(
       'HOLDFAST_GATEWAY_SERVICE_SECRET must be 32 to 256 printable characters without spaces; leave it unset to have one made.',
@@ -48,18 +48,35 @@ export async function loadSecrets(env: Record<string, string | undefined>, confi
   }
 }
 
+/** Of two first starts at once one makes the file and both read it; it is there whole or not at all. */
 async function readOrCreate(file: string, make: () => string): Promise<string> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  const read = async () => (await readFile(file, 'utf8')).trim()
   try {
-    // Exclusive creation: of two first starts at once one makes the key and the other reads it.
-    const handle = await open(file, 'wx', 0o600)
-    const text = make()
-    await handle.writeFile(`${text}\n`)
-    await handle.sync()
-    await handle.close()
-    return text
+    return await read()
+  } catch (e) {
+    if ((e as NodeJS.ErrnoException).code !== 'ENOENT') throw e
+  }
+  const whole = await writeAside(file, make())
+  try {
+    await link(whole, file)
   } catch (e) {
     if ((e as NodeJS.ErrnoException).code !== 'EEXIST') throw e
-    return (await readFile(file, 'utf8')).trim()
+  } finally {
+    await unlink(whole)
   }
+  return read()
+}
+
+/** The text in a file of its own beside `file`, on disk. */
+async function writeAside(file: string, text: string): Promise<string> {
+  const aside = `${file}.${randomBytes(8).toString('hex')}`
+  const handle = await open(aside, 'wx', 0o600)
+  try {
+    await handle.writeFile(`${text}\n`)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+  return aside
 }

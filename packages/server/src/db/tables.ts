@@ -396,6 +396,7 @@ export type Tables = {
     updated_at: Date
   }
   proofs_seen: { proof: Buffer; expires_at: Date }
+  replicas: { replica_id: string; seen_at: Date }
   login_failures: { source: string; window_start: Date; failures: number }
   idempotency_keys: {
     tenant_id: string
@@ -403,6 +404,8 @@ export type Tables = {
     key: string
     fingerprint: Buffer
     answer_jwe: string | null
+    state: Default<'started' | 'done'>
+    attempt: Default<string>
     created_at: Default<Date>
   }
 }

@@ -217,6 +217,7 @@ const actorOf = (principal: Principal, request: FastifyRequest, ip: string): Act
   sourceIp: ip,
   userAgent: request.headers['user-agent'] ?? null,
   requestId: request.id,
+  claim: null,
 })
 
 const originOf = (principal: Principal, request: FastifyRequest) => {

@@ -2,101 +2,90 @@ import { createHash } from 'node:crypto'
 import type { Endpoint } from '@holdfast/contract'
 import { type Kek, seal, unseal } from '@holdfast/crypto'
 import type { FastifyRequest } from 'fastify'
-import type { Database } from '../db/database.ts'
-import type { Actor } from '../kernel/actor.ts'
+import * as claims from '../db/claims.ts'
+import { background, type Database } from '../db/database.ts'
+import type { Actor, Claim, Principal } from '../kernel/actor.ts'
 import { fail } from '../kernel/app-error.ts'
+import { newUuid } from '../kernel/ids.ts'
 import { Answer } from './answer.ts'
 
-/** A key whose request never finished (the process ended) may be tried again after this long. */
-const abandonedAfterSeconds = 120
+type EnrollmentPrincipal = Extract<Principal, { kind: 'enrollment_token' }>
+export type IdempotencyDeps = {
+  db: Database
+  kek: Kek
+  onError: (e: unknown) => void
+  /** Thumbprint of the key that proved itself beside an enrollment token; null where none did. */
+  provenKeyOf: (principal: EnrollmentPrincipal, request: FastifyRequest) => string | null
+}
+
+const carriedOut =
+  'Idempotency-Key: the first request with this key was carried out and its answer is not to be had again; read what it made'
 
 /**
  * `Idempotency-Key` on POST (draft-ietf-httpapi-idempotency-key-header): within 24 hours the same caller's repetition
- * of the same request gets the first answer again, and the same key with another request is refused. Answers are kept
- * sealed, since some hold a secret that appears only once.
+ * of the same request gets the first answer again, and the same key with another request is refused.
+ *
+ * The claim on a key is settled in the transaction of the change itself (`db/claims.ts`), so whatever ends in between, a
+ * change is made once: afterwards its answer is repeated, or where that was lost, the repetition is told that it was
+ * made. Answers are kept sealed, since some hold a secret that appears only once; such an answer goes to nobody but the
+ * key that proved itself.
  */
-export function createIdempotency({ db, kek }: { db: Database; kek: Kek }) {
+export function createIdempotency({ db, kek, onError, provenKeyOf }: IdempotencyDeps) {
+  async function run(
+    endpoint: Endpoint,
+    request: FastifyRequest,
+    actor: Actor | null,
+    work: () => Promise<unknown>,
+  ): Promise<unknown> {
+    const key = request.headers['idempotency-key']
+    if (key === undefined || endpoint.method !== 'POST' || !actor) return work()
+    if (typeof key !== 'string' || !/^[\x21-\x7e]{1,128}$/.test(key))
+      fail('bad_request', 'Idempotency-Key: must be 1 to 128 visible ASCII characters')
+    const provenKey = actor.principal.kind === 'enrollment_token' ? provenKeyOf(actor.principal, request) : undefined
+    const fingerprint = createHash('sha256')
+      .update(`${request.method} ${request.url}\n${provenKey ?? ''}\n${JSON.stringify(request.body ?? null)}`)
+      .digest()
+    const claim: Claim = {
+      tenantId: actor.tenantId,
+      principal: `${actor.type}:${actor.id}`,
+      key,
+      attempt: newUuid(),
+    }
+    const sealedFor = `idempotency_keys/${claim.principal}/${key}`
+
+    const earlier = await db.inTenant(actor.tenantId, (tx) => claims.take(tx, claim, fingerprint))
+    if (earlier) {
+      if (!earlier.fingerprint.equals(fingerprint))
+        fail('validation_error', 'Idempotency-Key: was used for another request; take a new key')
+      // A change that was made just now: its answer is about to be kept.
+      if (earlier.state === 'started' || (earlier.answer_jwe === null && earlier.is_recent))
+        fail('validation_error', 'Idempotency-Key: the first request with this key is still running; ask again shortly')
+      if (earlier.answer_jwe === null || provenKey === null) return fail('validation_error', carriedOut)
+      const { body, status } = JSON.parse((await unseal(kek, sealedFor, earlier.answer_jwe)).toString())
+      return new Answer(body, { status, headers: { 'idempotency-replayed': 'true' } })
+    }
+
+    actor.claim = claim
+    let result: unknown
+    try {
+      result = await work()
+    } catch (e) {
+      // What was settled stays: the change was made, whatever failed after it.
+      await db.inTenant(actor.tenantId, (tx) => claims.drop(tx, claim)).catch(onError)
+      throw e
+    }
+    const body = result instanceof Answer ? result.body : result
+    const status = (result instanceof Answer ? result.status : undefined) ?? endpoint.status ?? 200
+    const answer = await seal(kek, sealedFor, Buffer.from(JSON.stringify({ body, status })))
+    // The change holds and its maker hears of it, even where the answer can't be kept for a repetition.
+    await db.inTenant(actor.tenantId, (tx) => claims.keepAnswer(tx, claim, answer)).catch(onError)
+    return result
+  }
+
   return {
-    run: async (
-      endpoint: Endpoint,
-      request: FastifyRequest,
-      actor: Actor | null,
-      work: () => Promise<unknown>,
-    ): Promise<unknown> => {
-      const key = request.headers['idempotency-key']
-      if (key === undefined || endpoint.method !== 'POST' || !actor) return work()
-      if (typeof key !== 'string' || !/^[\x21-\x7e]{1,128}$/.test(key))
-        fail('bad_request', 'Idempotency-Key: must be 1 to 128 visible ASCII characters')
-      const id = { tenant_id: actor.tenantId, principal: `${actor.type}:${actor.id}`, key }
-      const fingerprint = createHash('sha256')
-        .update(`${request.method} ${request.url}\n${JSON.stringify(request.body ?? null)}`)
-        .digest()
-
-      const earlier = await db.inTenant(actor.tenantId, async (tx) => {
-        const claimed = await tx
-          .insertInto('idempotency_keys')
-          .values({ ...id, fingerprint })
-          .onConflict((c) =>
-            c
-              .columns(['tenant_id', 'principal', 'key'])
-              .doUpdateSet({ created_at: new Date(), fingerprint })
-              .where('idempotency_keys.answer_jwe', 'is', null)
-              .where('idempotency_keys.created_at', '<', new Date(Date.now() - abandonedAfterSeconds * 1000)),
-          )
-          .returning('key')
-          .executeTakeFirst()
-        if (claimed) return undefined
-        return tx
-          .selectFrom('idempotency_keys')
-          .selectAll()
-          .where('tenant_id', '=', id.tenant_id)
-          .where('principal', '=', id.principal)
-          .where('key', '=', id.key)
-          .executeTakeFirst()
-      })
-
-      const context = `idempotency_keys/${id.principal}/${id.key}`
-      if (earlier) {
-        if (!earlier.fingerprint.equals(fingerprint))
-          fail('validation_error', 'Idempotency-Key: was used for another request; take a new key')
-        if (earlier.answer_jwe === null)
-          fail(
-            'validation_error',
-            'Idempotency-Key: the first request with this key is still running; ask again shortly',
-          )
-        const { body, status } = JSON.parse((await unseal(kek, context, earlier.answer_jwe)).toString())
-        return new Answer(body, { status, headers: { 'idempotency-replayed': 'true' } })
-      }
-      const forget = () =>
-        db.inTenant(actor.tenantId, (tx) =>
-          tx
-            .deleteFrom('idempotency_keys')
-            .where('tenant_id', '=', id.tenant_id)
-            .where('principal', '=', id.principal)
-            .where('key', '=', id.key)
-            .execute(),
-        )
-      let result: unknown
-      try {
-        result = await work()
-      } catch (e) {
-        await forget()
-        throw e
-      }
-      const body = result instanceof Answer ? result.body : result
-      const status = (result instanceof Answer ? result.status : undefined) ?? endpoint.status ?? 200
-      const answer = await seal(kek, context, Buffer.from(JSON.stringify({ body, status })))
-      await db.inTenant(actor.tenantId, (tx) =>
-        tx
-          .updateTable('idempotency_keys')
-          .set({ answer_jwe: answer })
-          .where('tenant_id', '=', id.tenant_id)
-          .where('principal', '=', id.principal)
-          .where('key', '=', id.key)
-          .execute(),
-      )
-      return result
-    },
+    run,
+    /** Answers are repeated for a day. */
+    forgetOld: () => db.acrossTenants(claims.forgetOld, background),
   }
 }
 export type Idempotency = ReturnType<typeof createIdempotency>

@@ -49,7 +49,7 @@ export function createRefuse({ audit, log, onError, failuresPerMinute }: RefuseD
   function record(credential: RefusedCredential, stranger: Stranger, block: string, isThrottled: boolean): void {
     const { of, tenantId, id, name } = credential
     const source = { tenantId, type: of, id: encodeId(of, id), name, origin: originOf[of], ...stranger }
-    failed.count({ ...source, credential, block, isThrottled }).catch(onError)
+    failed.count({ ...source, credential, block, claim: null, isThrottled }).catch(onError)
   }
   function tell(block: string): void {
     unknown++

@@ -17,6 +17,7 @@ import type { Log } from '../kernel/log.ts'
 import { Representation } from '../kernel/representation.ts'
 import type { Admission, Admit } from './admit.ts'
 import { Answer } from './answer.ts'
+import type { Draining } from './draining.ts'
 import { securityHeaders, sendError, toAppError, unauthorized } from './error-response.ts'
 import type { Idempotency } from './idempotency.ts'
 import { hasBody, isForm, registerBodyReaders, unexpectedBody } from './read-body.ts'
@@ -79,6 +80,7 @@ export type HttpDeps = {
   costly: <T>(tenant: string, work: () => T | Promise<T>) => Promise<T>
   /** Answers a request in front of the router; false when it is not one of its own. */
   warm: (request: IncomingMessage, response: ServerResponse) => boolean
+  draining: Draining
   https?: { cert: Buffer; key: Buffer }
   maxConnections: number
 }
@@ -143,8 +145,9 @@ const patience = {
   requireHostHeader: false,
 }
 
-function createServer({ https, warm, maxConnections }: HttpDeps, handler: RequestListener): Server {
+function createServer({ https, warm, maxConnections, draining }: HttpDeps, handler: RequestListener): Server {
   const listener = withHost((request, response) => {
+    draining.watch(response)
     if (!warm(request, response)) handler(request, response)
   })
   const options = { ...https, ...patience }

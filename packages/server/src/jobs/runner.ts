@@ -1,31 +1,106 @@
-import { Logger, parseCrontab, run } from 'graphile-worker'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Logger, parseCrontab, type Runner, run } from 'graphile-worker'
+import pg from 'pg'
+import { Connection } from '../db/connection.ts'
 import type { Log } from '../kernel/log.ts'
+import { second } from '../kernel/time.ts'
 
 /** Background work: idempotent, without input, run by one replica at a time. `cron` in the five fields of crontab(5), UTC. */
 export type Job = { name: string; cron: string; run: () => Promise<unknown> }
 
+// Any number serves that no other user of the database takes; the second key of the lock is the job's name.
+const jobLock = 7_264_403
+const concurrency = 2
+const startAgainAfterMs = 5 * second
+
 /** Runs the jobs on the same database; whichever replica is free takes the next one. */
 export async function startJobs(url: string, jobs: readonly Job[], log: Log): Promise<{ stop: () => Promise<void> }> {
-  const runner = await run({
+  // One that listens, and for each job at once one that asks and one that holds its lock.
+  const pool = new pg.Pool({
     connectionString: url,
-    concurrency: 2,
-    pollInterval: 5000,
-    maxPoolSize: 4,
-    noHandleSignals: true,
-    noPreparedStatements: true,
-    logger: new Logger(() => (level, message) => {
-      if (level === 'error' || level === 'warning') log.warn({ job: true }, message)
-    }),
-    taskList: Object.fromEntries(
-      jobs.map((job) => [
-        job.name,
-        async () => {
-          await job.run()
-        },
-      ]),
-    ),
-    parsedCronItems: parseCrontab(jobs.map((job) => `${job.cron} ${job.name} ?max=3`).join('\n')),
+    max: 1 + 2 * concurrency,
+    connectionTimeoutMillis: 5 * second,
+    Client: Connection,
   })
-  runner.promise.catch((e: Error) => log.error({ err: e }, 'background jobs stopped'))
-  return { stop: () => runner.stop().catch(() => {}) }
+  pool.on('error', (e) => log.warn({ err: e }, 'a connection of the background jobs ended'))
+  const running = new Set<Promise<unknown>>()
+  let stopped = false
+
+  /**
+   * A job never runs beside itself. The lock ends with its connection: the queues of the job table would keep a job of a
+   * killed replica locked for hours.
+   */
+  async function runAlone(job: Job): Promise<void> {
+    const client = await pool.connect()
+    try {
+      const { rows } = await client.query<{ mine: boolean }>('select pg_try_advisory_lock($1, hashtext($2)) as mine', [
+        jobLock,
+        job.name,
+      ])
+      if (!rows[0]?.mine) return client.release()
+      await job.run()
+      await client.query('select pg_advisory_unlock($1, hashtext($2))', [jobLock, job.name])
+      client.release()
+    } catch (e) {
+      client.release(true)
+      throw e
+    }
+  }
+  const tracked = (job: Job) => async () => {
+    if (stopped) return
+    const work = runAlone(job)
+    running.add(work)
+    try {
+      await work
+    } finally {
+      running.delete(work)
+    }
+  }
+
+  const start = () =>
+    run({
+      pgPool: pool,
+      concurrency,
+      pollInterval: 5 * second,
+      noHandleSignals: true,
+      noPreparedStatements: true,
+      logger: new Logger(() => (level, message) => {
+        if (level === 'error' || level === 'warning') log.warn({ job: true }, message)
+      }),
+      taskList: Object.fromEntries(jobs.map((job) => [job.name, tracked(job)])),
+      parsedCronItems: parseCrontab(jobs.map((job) => `${job.cron} ${job.name} ?max=3`).join('\n')),
+    })
+  /** A runner that ends by itself (its database was away) is started again. */
+  const watch = (runner: Runner) => {
+    const ended = (e?: unknown) => {
+      if (stopped) return
+      log.error({ err: e }, 'background jobs stopped; starting them again')
+      void startAgain()
+    }
+    runner.promise.then(() => ended(), ended)
+  }
+  const startAgain = async (): Promise<void> => {
+    while (!stopped) {
+      await delay(startAgainAfterMs, undefined, { ref: false })
+      if (stopped) return
+      try {
+        runner = await start()
+        return watch(runner)
+      } catch (e) {
+        log.error({ err: e }, 'background jobs could not start')
+      }
+    }
+  }
+  let runner = await start()
+  watch(runner)
+
+  return {
+    /** Takes no further job, lets the running ones finish and ends the connections. */
+    stop: async () => {
+      stopped = true
+      await runner.stop().catch(() => {})
+      await Promise.allSettled(running)
+      await pool.end()
+    },
+  }
 }

@@ -75,7 +75,11 @@ export type Source = {
   sourceIp: string | null
   userAgent: string | null
   requestId: string | null
+  /** What an Idempotency-Key stands for; settled with the change, in its transaction. */
+  claim: Claim | null
 }
+/** One attempt at the request that an Idempotency-Key stands for. */
+export type Claim = { tenantId: TenantId; principal: string; key: string; attempt: string }
 export type Actor<P extends Principal = Principal> = Source & { principal: P }
 
 export const jobSource = (tenantId: TenantId, job: string): Source => ({
@@ -87,6 +91,7 @@ export const jobSource = (tenantId: TenantId, job: string): Source => ({
   sourceIp: null,
   userAgent: null,
   requestId: null,
+  claim: null,
 })
 
 export const permissionsOf = (actor: Actor): ReadonlySet<Permission> =>

@@ -13,6 +13,9 @@ export async function createNetwork(t: TestContext, databaseUrl: string) {
   let holdAt: string | undefined
   let delayMs = 0
   let refusing = false
+  /** How many statements may still pass before this end of the network dies; undefined: any number. */
+  let left: number | undefined
+  let ended = false
   let seen = 0
   const heldOnes: Link[] = []
 
@@ -21,6 +24,18 @@ export async function createNetwork(t: TestContext, databaseUrl: string) {
     if (link.held) link.waiting.push(pass)
     else if (delayMs > 0) setTimeout(pass, delayMs)
     else pass()
+  }
+  const cut = () => {
+    for (const { client, server: upstream } of links) {
+      client.resetAndDestroy()
+      upstream.destroy()
+    }
+  }
+  const die = () => {
+    left = undefined
+    ended = true
+    refusing = true
+    cut()
   }
   const server = createServer((client) => {
     if (refusing) return void client.resetAndDestroy()
@@ -34,6 +49,7 @@ export async function createNetwork(t: TestContext, databaseUrl: string) {
         link.held = true
         heldOnes.push(link)
       }
+      if (left !== undefined && isStatement(bytes) && left-- <= 0) return die()
       forward(link, upstream, bytes)
     })
     upstream.on('data', (bytes) => forward(link, client, bytes))
@@ -92,12 +108,26 @@ export async function createNetwork(t: TestContext, databaseUrl: string) {
       refusing = is
     },
     /** Resets every connection. */
-    cut: () => {
-      for (const { client, server: upstream } of links) {
-        client.resetAndDestroy()
-        upstream.destroy()
-      }
+    cut,
+    /** After this many statements, those of heartbeats apart, every connection ends and none is made. */
+    endBefore: (statements: number) => {
+      left = statements
+      ended = false
+    },
+    hasEnded: () => ended,
+    mend: () => {
+      left = undefined
+      refusing = false
     },
   }
 }
 export type Network = Awaited<ReturnType<typeof createNetwork>>
+
+/** A message that says something to the server (a query, or one to parse) and is no heartbeat of the change feed. */
+function isStatement(bytes: Buffer): boolean {
+  const kind = String.fromCharCode(bytes[0] ?? 0)
+  return (
+    (kind === 'Q' || kind === 'P') &&
+    !/tenant_epochs e|pg_notify|clock_timestamp\(\)/.test(bytes.toString('latin1', 0, 400))
+  )
+}

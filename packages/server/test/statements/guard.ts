@@ -11,7 +11,12 @@ export const tenantTables: ReadonlySet<string> = new Set(
   [...ddl.matchAll(/call raise_tenant_wall\('(\w+)'\)/g)].map((m) => m[1]!),
 )
 /** Tables that belong to no tenant. */
-export const sharedTables: ReadonlySet<string> = new Set(['proofs_seen', 'login_failures', 'schema_migrations'])
+export const sharedTables: ReadonlySet<string> = new Set([
+  'proofs_seen',
+  'login_failures',
+  'replicas',
+  'schema_migrations',
+])
 
 export type Fault =
   /** A relation of tenants is not bound to one. */

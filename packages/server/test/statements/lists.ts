@@ -3,6 +3,8 @@ import type { Fault } from './guard.ts'
 /** Statements that look at, or write rows of, several tenants in one: where they stand, and why they must. */
 export const acrossTenants: Readonly<Record<string, string>> = {
   'memory/feed.ts#pollOnce': 'the heartbeat compares the epochs of all tenants',
+  'db/claims.ts#forgetOld': 'keys of a day ago',
+  'memory/changes.ts#pruneChanges': 'changes of a day ago',
   'tenancy/tenants.queries.ts#listTenants': 'who there is: what every sweep and start begins with',
   'tenancy/tenants.queries.ts#findTenantByName': 'a sign-in names its tenant by name',
   'tenancy/tenants.queries.ts#insertTenant': 'names of tenants are unique among all',
@@ -20,7 +22,6 @@ export const acrossTenants: Readonly<Record<string, string>> = {
 export const owed: Readonly<Record<string, readonly Fault[]>> = {
   'access/api-keys.queries.ts#findByLookup': ['unbound'],
   'access/api-keys.queries.ts#writeActivity': ['insert_select'],
-  'app.ts': ['unbound'],
   'audit/audit.queries.ts#insert': ['insert_select'],
   'devices/devices.queries.ts#silentEphemerals': ['unbound'],
   'devices/devices.queries.ts#touchDevices': ['insert_select'],

@@ -1,4 +1,5 @@
 import type { AuditFields, AuditKind } from '@holdfast/contract/vocabulary'
+import { settle } from '../../db/claims.ts'
 import type { Database, Tx } from '../../db/database.ts'
 import type { Source } from '../../kernel/actor.ts'
 import { createGroupCommit } from '../../kernel/group-commit.ts'
@@ -48,12 +49,17 @@ export function createRecorder({ db, now }: { db: Database; now: () => Date }) {
   })
 
   return {
-    /** In the transaction of the change it describes: neither exists without the other. */
+    /**
+     * In the transaction of the change it describes: neither exists without the other. With it the claim of the request
+     * is settled, so that a change is made once.
+     */
     record: async <K extends AuditKind>(tx: Tx, source: Source, kind: K, fields: AuditFields[K], more: More = {}) => {
+      if (source.claim) await settle(tx, source.claim)
       await insert(tx, [row(source, kind, fields, more)])
     },
     /** Several events, each with its own source, in one statement. */
     recordAll: async (tx: Tx, events: readonly NewEvent[]) => {
+      for (const claim of new Set(events.map((e) => e.source.claim))) if (claim) await settle(tx, claim)
       if (events.length > 0)
         await insert(
           tx,

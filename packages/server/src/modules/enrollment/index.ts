@@ -83,7 +83,13 @@ export function createEnrollment(deps: {
     },
   } satisfies Partial<Handlers>
 
-  return { handlers, verifyEnrollmentToken: tokens.verify }
+  return {
+    handlers,
+    verifyEnrollmentToken: tokens.verify,
+    /** The thumbprint of the key that a request with a token proves; null where it brings no proof. */
+    provenKeyOf: (presented: Omit<Presented, 'sourceIp'>): string | null =>
+      common.readKey(presented, undefined, '')?.jkt ?? null,
+  }
 }
 
 const presentedIn = (

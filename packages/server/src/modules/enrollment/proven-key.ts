@@ -17,7 +17,11 @@ export const unauthorized = () => fail('unauthorized', 'missing or invalid crede
 /** Reads the key that a DPoP header proves over a token. Anything wrong with the proof is the same 401. */
 export const createKeyReader =
   ({ publicUrl, now }: { publicUrl: string; now: () => Date }) =>
-  ({ token, proof: header, method, path }: Presented, given: object | undefined, field: string): ProvenKey | null => {
+  (
+    { token, proof: header, method, path }: Omit<Presented, 'sourceIp'>,
+    given: object | undefined,
+    field: string,
+  ): ProvenKey | null => {
     if (header === undefined) return null
     if (typeof header !== 'string') return unauthorized()
     try {

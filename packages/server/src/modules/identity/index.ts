@@ -1,4 +1,5 @@
 import { createPasswordHasher } from '@holdfast/crypto'
+import { background } from '../../db/database.ts'
 import type { IdentityDeps } from './deps.ts'
 import { createFirstAdmins } from './people/first-admin.ts'
 import { grantHandlers } from './people/grants.handlers.ts'
@@ -13,6 +14,7 @@ import { createSessions } from './sessions/sessions.ts'
 import { createAttempts } from './signin/attempts.ts'
 import { credentialHandlers } from './signin/credentials.handlers.ts'
 import { loginHandlers } from './signin/login.handlers.ts'
+import { forgetFailures } from './signin/login.queries.ts'
 import { createLogin } from './signin/login.ts'
 import { createMe } from './signin/me.ts'
 import { createOwnPassword } from './signin/own-password.ts'
@@ -48,6 +50,7 @@ export function createIdentity(given: IdentityDeps) {
     sweepSessions: sessions.sweep,
     /** For the pipe: throws where a change needs a fresh one-time code and the caller's session has shown none. */
     requireStepUp: stepUp.require,
+    forgetFailures: () => deps.db.acrossTenants(forgetFailures, background),
     /** Writes what is still in memory; at stop. */
     stop: () => Promise.all([sessions.flush(), login.flush()]),
     pages: createPages(deps),

@@ -63,10 +63,12 @@ export function createTrust({
     } satisfies Partial<Handlers>,
     /** Makes the first keys, certificates and trust set of a tenant; once. */
     provision: async (tenant: TenantId): Promise<void> => {
-      const keys = await makeFirstKeys(tenant, kek, now())
-      await db.inTenant(tenant, async (tx) => {
-        if ((await queries.usableKeys(tx, tenant)).length === 0) await queries.insertKeys(tx, tenant, keys)
-      })
+      const known = await db.inTenant(tenant, (tx) => queries.usableKeys(tx, tenant))
+      if (known.length === 0) {
+        const keys = await makeFirstKeys(tenant, kek, now())
+        // Of two starts at once the first one's keys are all taken, and none of the other's.
+        await db.inTenant(tenant, (tx) => queries.insertKeysUnlessThere(tx, tenant, keys))
+      }
       await trusted(tenant)
     },
     signerFor: async (tenant: TenantId, purpose: Purpose): Promise<Signer> => {

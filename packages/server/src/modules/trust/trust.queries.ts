@@ -11,7 +11,8 @@ export type NewKey = {
   certificate: string | null
 }
 
-export const insertKeys = (tx: Tx, tenant: TenantId, keys: NewKey[]) =>
+/** One active key a purpose: another start's keys, once committed, keep all of these out. */
+export const insertKeysUnlessThere = (tx: Tx, tenant: TenantId, keys: NewKey[]) =>
   tx
     .insertInto('signing_keys')
     .values(
@@ -22,6 +23,7 @@ export const insertKeys = (tx: Tx, tenant: TenantId, keys: NewKey[]) =>
         public_jwk: JSON.stringify(k.public_jwk),
       })),
     )
+    .onConflict((c) => c.columns(['tenant_id', 'purpose']).where('state', '=', 'active').doNothing())
     .execute()
 
 /** Keys whose signatures still count, oldest first. */

@@ -63,14 +63,21 @@ export function createFirstAdmins(deps: {
 
   return {
     createUser,
-    /** The administrator of a deployment that has none in this role yet; undefined when there is one. */
+    /**
+     * The administrator of a deployment that has none in this role yet; undefined when there is one. The password is
+     * asked for once it is needed, and before it holds.
+     */
     createFirstAdmin: async (
       tenant: TenantId,
-      admin: { username: string; password: string; role: Role },
+      admin: { username: string; password: () => string; role: Role },
     ): Promise<string | undefined> => {
       const holders = await db.inTenant(tenant, (tx) => selectHolders(tx, tenant, [admin.role]))
       if (holders.length > 0) return undefined
-      const { userId, created } = await createUser(tenant, { ...admin, roles: [admin.role] })
+      const { userId, created } = await createUser(tenant, {
+        username: admin.username,
+        password: admin.password(),
+        roles: [admin.role],
+      })
       return created ? userId : undefined
     },
   }

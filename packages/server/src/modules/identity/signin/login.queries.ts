@@ -26,6 +26,10 @@ const windowStart = (at: Date, windowSeconds: number) => new Date(at.getTime() -
 export const releaseSource = (tx: Tx, source: string) =>
   sql`update login_failures set failures = greatest(failures - 1, 0) where source = ${source}`.execute(tx)
 
+/** Nobody is held to what failed a day ago. */
+export const forgetFailures = (tx: Tx) =>
+  sql`delete from login_failures where window_start < clock_timestamp() - interval '1 day'`.execute(tx)
+
 export const findWindow = (tx: Tx, source: string) =>
   tx.selectFrom('login_failures').select('window_start').where('source', '=', source).executeTakeFirst()
 

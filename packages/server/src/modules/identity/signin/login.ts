@@ -171,7 +171,7 @@ export function createLogin(deps: {
     const tenantId =
       named ?? (await tenancy.tenantByName(defaultTenant)) ?? fail('internal_error', 'there is no tenant yet')
     const source = `${tenantId} ${sourceBlock(caller.sourceIp)}`
-    const by: Source = { ...caller, tenantId, type: 'address', id: null, name: caller.sourceIp }
+    const by: Source = { ...caller, tenantId, claim: null, type: 'address', id: null, name: caller.sourceIp }
     const typed = named ? name.slice(slash + 1) : name
     // What is no username is looked for all the same, so that it takes as long.
     const username = canonicalUsername(typed).name ?? typed

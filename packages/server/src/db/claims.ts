@@ -1,0 +1,61 @@
+import { sql } from 'kysely'
+import type { Claim } from '../kernel/actor.ts'
+import { LoneError } from '../kernel/in-halves.ts'
+import type { Tx } from './transaction.ts'
+
+/** Of an attempt that neither ended nor changed anything by then its process is gone; another may take the key over. */
+const abandonedAfter = sql`interval '30 seconds'`
+
+/** Claims the key. Returns what it is already, where someone else was first. */
+export const take = async (tx: Tx, { tenantId, principal, key, attempt }: Claim, fingerprint: Buffer) => {
+  const { rows } = await sql`
+    insert into idempotency_keys as i (tenant_id, principal, key, fingerprint, attempt, created_at)
+    values (${tenantId}, ${principal}, ${key}, ${fingerprint}, ${attempt}, clock_timestamp())
+    on conflict (tenant_id, principal, key) do update
+      set attempt = excluded.attempt, fingerprint = excluded.fingerprint, created_at = excluded.created_at
+      where i.state = 'started' and i.created_at < clock_timestamp() - ${abandonedAfter}
+    returning key`.execute(tx)
+  if (rows.length > 0) return undefined
+  return tx
+    .selectFrom('idempotency_keys')
+    .select(['state', 'fingerprint', 'answer_jwe'])
+    .select(sql<boolean>`created_at > clock_timestamp() - ${abandonedAfter}`.as('is_recent'))
+    .where('tenant_id', '=', tenantId)
+    .where('principal', '=', principal)
+    .where('key', '=', key)
+    .executeTakeFirstOrThrow()
+}
+
+const own = (tx: Tx, { tenantId, principal, key, attempt }: Claim) =>
+  tx
+    .updateTable('idempotency_keys')
+    .where('tenant_id', '=', tenantId)
+    .where('principal', '=', principal)
+    .where('key', '=', key)
+    .where('attempt', '=', attempt)
+
+/**
+ * In the transaction of the change: from its commit on the change was made, and no other attempt may make it. An attempt
+ * whose key was taken over meanwhile changes nothing.
+ */
+export const settle = async (tx: Tx, claim: Claim): Promise<void> => {
+  const row = await own(tx, claim).set({ state: 'done' }).returning('state').executeTakeFirst()
+  if (!row) throw new LoneError('validation_error', 'Idempotency-Key: another request with this key went on meanwhile')
+}
+
+export const keepAnswer = (tx: Tx, claim: Claim, answer: string) =>
+  own(tx, claim).set({ state: 'done', answer_jwe: answer }).execute()
+
+/** The attempt failed before it changed anything: the key is free again. */
+export const drop = (tx: Tx, { tenantId, principal, key, attempt }: Claim) =>
+  tx
+    .deleteFrom('idempotency_keys')
+    .where('tenant_id', '=', tenantId)
+    .where('principal', '=', principal)
+    .where('key', '=', key)
+    .where('attempt', '=', attempt)
+    .where('state', '=', 'started')
+    .execute()
+
+export const forgetOld = (tx: Tx) =>
+  sql`delete from idempotency_keys where created_at < clock_timestamp() - interval '1 day'`.execute(tx)

@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto'
+import { type Database, foreground, type Patience } from '../../db/database.ts'
+import { second } from '../../kernel/time.ts'
+import type { Feed } from '../../memory/feed.ts'
+import { forgetSilent, markSeen } from './replicas.queries.ts'
+
+export type ReadinessDeps = { db: Database; feed: Pick<Feed, 'isFresh'> }
+
+const probeEveryMs = 500
+/** How long one write proves that writes are possible. */
+const provenForMs = 1500
+const briefly: Patience = { ...foreground, total: second, connect: second / 2, statement: second, lock: second }
+
+/**
+ * A replica is ready while its memory is proven and a write was committed lately. The write is tried when someone asks,
+ * once for all who do.
+ */
+export function createReadiness({ db, feed }: ReadinessDeps) {
+  const replica = randomUUID()
+  let isOpen = false
+  let provenAt = Number.NEGATIVE_INFINITY
+  let triedAt = Number.NEGATIVE_INFINITY
+  let trying: Promise<boolean> | undefined
+
+  const isProven = () => performance.now() - provenAt <= provenForMs
+  const tryWrite = (): Promise<boolean> => {
+    triedAt = performance.now()
+    return db
+      .acrossTenants((tx) => markSeen(tx, replica), briefly)
+      .then(
+        () => {
+          provenAt = performance.now()
+          return true
+        },
+        () => false,
+      )
+      .finally(() => {
+        trying = undefined
+      })
+  }
+
+  return {
+    open: (): void => {
+      isOpen = true
+    },
+    close: (): void => {
+      isOpen = false
+    },
+    isReady: async (): Promise<boolean> => {
+      if (!isOpen || !feed.isFresh()) return false
+      if (!trying && performance.now() - triedAt >= probeEveryMs) trying = tryWrite()
+      if (!isProven()) await trying
+      return isOpen && feed.isFresh() && isProven()
+    },
+    forgetOthers: () => db.acrossTenants(forgetSilent),
+  }
+}
+export type Readiness = ReturnType<typeof createReadiness>
