@@ -192,7 +192,7 @@ test('a process that stops in the middle of a transaction holds its locks for a 
     call({ ...kit, ...second }, operation('changeUser'), admin, { operation: 'create', user: { username: `u${i}` } }),
   )
   const took = performance.now() - start
-  assert.deepEqual(new Set(answers.map((a) => a.status)), new Set([200]), answers.map((a) => a.text).join('\n'))
+  assert.deepEqual(new Set(answers.map((a) => a.status)), new Set([201]), answers.map((a) => a.text).join('\n'))
   assert.ok(took < bar, `${took} ms`)
   network.release()
   await stuck.catch(() => {})
