@@ -1,8 +1,9 @@
 // node scripts/run.mjs scripts/test-interop.mjs: what we sign and issue, judged by programs that others wrote. Installs
 // the Debian packages it lacks where it may; a test that is skipped counts as failed.
 import { spawnSync } from 'node:child_process'
-import { globSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { existsSync, globSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
@@ -13,6 +14,7 @@ import { missingPackages } from '../packages/server/test/interop/tools.ts'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
 installMissing()
+installSchemathesis()
 process.exitCode = (await runTests()) ? 0 : 1
 
 function installMissing() {
@@ -29,6 +31,18 @@ function installMissing() {
     stop(`${installed.stdout}${installed.stderr}The packages could not be installed, see above.`)
   const still = missingPackages()
   if (still.length > 0) stop(`Installed, but their programs do not run: ${still.join(' ')}.`)
+}
+
+/** Schemathesis comes from PyPI, into an environment of its own. */
+function installSchemathesis() {
+  if (!spawnSync('st', ['--version']).error) return
+  const directory = join(tmpdir(), 'holdfast-schemathesis-4.32.5')
+  process.env.PATH = `${join(directory, 'bin')}:${process.env.PATH}`
+  if (existsSync(join(directory, 'bin/st'))) return
+  process.stderr.write('Installing schemathesis…\n')
+  spawnSync('python3', ['-m', 'venv', directory], { stdio: 'inherit' })
+  const pip = spawnSync(join(directory, 'bin/pip'), ['install', '-q', 'schemathesis==4.32.5'], { stdio: 'inherit' })
+  if (pip.status !== 0) stop('Schemathesis could not be installed: pip install schemathesis')
 }
 
 function apt(...args) {
