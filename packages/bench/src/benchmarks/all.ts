@@ -10,12 +10,16 @@ import { auditedRead } from './p10-audited-read.ts'
 import { reconnectStorm } from './p14-reconnect-storm.ts'
 import { starting } from './p15-start.ts'
 import { memory } from './p16-memory.ts'
+import { revocation } from './p17-revocation.ts'
+import { pollCost } from './p19-poll-cost.ts'
 import { gatewaySnapshot } from './p21-gateway-snapshot.ts'
+import { randomMemberships } from './p22-random-memberships.ts'
 import type { Benchmark } from './rig/result.ts'
 import { small } from './small.ts'
 
 /** In the order of the design. */
 export const benchmarks: readonly Benchmark[] = [
   ...[digestPoll, digestPollProof, bundleFetch, waiters, publish, membership, enrollment],
-  ...[auditedRead, reconnectStorm, starting, memory, gatewaySnapshot, loginFlood, small],
+  ...[auditedRead, reconnectStorm, starting, memory, revocation, pollCost, gatewaySnapshot, randomMemberships],
+  ...[loginFlood, small],
 ]

@@ -7,6 +7,7 @@ import { freePort } from './ports.ts'
 import type { Postgres } from './postgres.ts'
 import { createReplica, type Replica } from './replica.ts'
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
+import { unlimited } from './unlimited.ts'
 
 const adminPassword = 'replicas that are only tried'
 
@@ -33,7 +34,9 @@ export async function startStand(postgres: Postgres, { replicas, balance = start
     const proxy = await startTcpProxy(postgres.port)
     const databaseUrl = postgres.urlAt(proxy.port)
     const name = `replica ${i + 1}`
-    const shared = { publicUrl: balancer.url, dataDir, adminPassword, environment }
+    // Suspended devices go on asking, all from one address.
+    const patience = { HOLDFAST_AUTH_FAILURES_PER_MINUTE: '10000000', ...environment }
+    const shared = { publicUrl: balancer.url, dataDir, adminPassword, environment: patience }
     nodes.push({ proxy, replica: createReplica({ name, port, databaseUrl, ...shared }) })
   }
 
@@ -62,7 +65,7 @@ export async function startStand(postgres: Postgres, { replicas, balance = start
     /** The key of a platform administrator whose rate is not what is tried. */
     makeApiKey: async (): Promise<string> => {
       const { client } = await signIn({ baseUrl: balancer.url, username: 'admin', password: adminPassword })
-      await client.updateSecuritySettings({ body: { api: { requests_per_minute_per_key: 10_000_000 } } })
+      await client.updateSecuritySettings({ body: { api: unlimited } })
       const { secret } = await client.createApiKey({ body: { name: 'stand', role: 'platform_admin' } })
       return secret
     },

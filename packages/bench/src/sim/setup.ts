@@ -1,4 +1,5 @@
 import { type Client, createAdmin, signIn } from '@holdfast/sdk'
+import { unlimited } from '../deployment/unlimited.ts'
 import { adminPassword, type Deployment } from './deployment.ts'
 import type { Directory, SimDevice } from './directory.ts'
 import { inParallel } from './in-parallel.ts'
@@ -17,7 +18,7 @@ export const openAdmin = (baseUrl: string, apiKey: string): Client =>
 
 /** A simulation asks more in a minute than a person's script. Settled when the new limit holds. */
 export async function raiseLimit(admin: Client): Promise<void> {
-  await admin.updateSecuritySettings({ body: { api: { requests_per_minute_per_key: 10_000_000 } } })
+  await admin.updateSecuritySettings({ body: { api: unlimited } })
 }
 
 export async function createGroups(admin: Client, { groups }: Directory): Promise<void> {

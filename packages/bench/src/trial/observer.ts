@@ -1,10 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { createProof } from '@holdfast/crypto/dpop'
-import { ApiError, createSender, type DeviceState } from '@holdfast/sdk'
+import type { DeviceState } from '@holdfast/sdk'
 import pg from 'pg'
-import { Agent, buildConnector } from 'undici'
 import { typeId } from '../benchmarks/rig/type-id.ts'
 import type { Node } from '../deployment/stand.ts'
+import { askStraight } from './ask.ts'
 
 /** How long an answer may be behind the database. */
 const graceMs = 1_000
@@ -82,21 +81,7 @@ export function createObserver({ nodes, databaseUrl }: { nodes: readonly Node[];
     }
   })()
 
-  const dispatchers = nodes.map(({ replica }) => straightTo(replica.port))
-  /** The status of one answer, and the digest with 200; 0: none that says anything about the device. */
-  async function ask(n: number, { baseUrl, privateJwk, credential }: DeviceState): Promise<Asked> {
-    const dispatcher = dispatchers[n]
-    if (!dispatcher) throw new RangeError(`no replica ${n}`)
-    const prove = (method: string, url: string, accessToken: string) =>
-      createProof(privateJwk, { method, url, accessToken, now: new Date() })
-    try {
-      const send = createSender({ baseUrl, credential, prove, dispatcher })
-      const { body } = await send('policyDigest', {}, { signal: AbortSignal.timeout(4_000) })
-      return { status: 200, digest: body?.digest ?? null }
-    } catch (e) {
-      return { status: e instanceof ApiError && e.status === 401 ? 401 : 0, digest: null }
-    }
-  }
+  const asks = nodes.map(({ replica }) => askStraight(replica.port))
 
   const polling = nodes.flatMap(({ replica }, n) =>
     Array.from({ length: lanes }, async (_, lane) => {
@@ -108,7 +93,7 @@ export function createObserver({ nodes, databaseUrl }: { nodes: readonly Node[];
         const known = deviceId && seen.get(deviceId)
         if (!deviceId || !state || !known) continue
         const sentAt = performance.now()
-        const { status } = await ask(n, state)
+        const { status } = await asks[n]!.ask(state)
         if (status === 0) counts.unanswered++
         else {
           counts[status === 200 ? 'served' : 'refused']++
@@ -136,7 +121,7 @@ export function createObserver({ nodes, databaseUrl }: { nodes: readonly Node[];
         const want = seen.get(deviceId)?.isAllowed ? 200 : 401
         const digests = new Set<string | null>()
         for (const [n, { replica }] of nodes.entries()) {
-          const { status, digest } = await ask(n, state)
+          const { status, digest } = await asks[n]!.ask(state)
           if (status !== want) amiss.push(`${replica.name} answers ${status || 'nothing'} to ${deviceId}, not ${want}`)
           if (status === 200) digests.add(digest)
         }
@@ -148,21 +133,10 @@ export function createObserver({ nodes, databaseUrl }: { nodes: readonly Node[];
       isOver = true
       await Promise.all([looking, ...polling])
       await client?.end().catch(() => {})
-      await Promise.all(dispatchers.map((dispatcher) => dispatcher.destroy()))
+      await Promise.all(asks.map(({ close }) => close()))
     },
   }
 }
-type Asked = { status: number; digest: string | null }
-
-/** Sends to this port whatever the URL says: so a replica is asked directly about what it is called in public. */
-function straightTo(port: number): Agent {
-  const connect = buildConnector({ timeout: 2_000 })
-  return new Agent({
-    pipelining: 1,
-    connect: (options, callback) => connect({ ...options, hostname: '127.0.0.1', port: String(port) }, callback),
-  })
-}
-
 async function connect(connectionString: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString, connectionTimeoutMillis: 2_000, query_timeout: 3_000 })
   client.on('error', () => {})

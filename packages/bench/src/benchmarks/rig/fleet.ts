@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { createProof } from '@holdfast/crypto/dpop'
 import { type DeviceKey, makeDeviceKey, mintCredential, openCredentialSigner } from './credentials.ts'
 import { rawRequest } from './requests.ts'
@@ -26,6 +26,8 @@ type Wanted = {
   directory?: boolean
   /** Every device has a key that we hold, so that its requests carry proofs. */
   keys?: boolean
+  /** Instead of that: 60 groups, and every user is in ten of them that nothing but chance chose. */
+  randomGroups?: boolean
   /** Every device has reported its posture. */
   posture?: boolean
   /** So many of them ask and need a credential; all unless said. */
@@ -37,13 +39,18 @@ type Wanted = {
  * the server takes for one of its own.
  */
 export async function seedFleet(server: Server, wanted: Wanted): Promise<Fleet> {
-  const keys = wanted.keys ? Array.from({ length: wanted.devices }, makeDeviceKey) : undefined
+  const asking = wanted.asking ?? wanted.devices
+  const keys = wanted.keys ? Array.from({ length: asking }, makeDeviceKey) : undefined
   const tenantId = await server.withDatabase(async (db) => {
     const { rows } = await db.query<{ tenant_id: string }>(`select tenant_id from tenants where name = 'default'`)
     const tenant = rows[0]?.tenant_id ?? ''
-    if (wanted.directory) for (const sql of directorySql) await db.query(sql, [tenant, userOfDevice(wanted.devices)])
-    const jkts = keys?.map((k) => k.jkt) ?? Array.from({ length: wanted.devices }, () => null)
-    await db.query(devicesSql(wanted.directory === true), [tenant, jkts])
+    const directory = wanted.directory ? directorySql : wanted.randomGroups ? randomDirectorySql : []
+    for (const sql of directory) await db.query(sql, [tenant, userOfDevice(wanted.devices)])
+    // Those that never ask have a key all the same, which nobody holds.
+    const jkts = Array.from({ length: wanted.devices }, (_, i) =>
+      keys ? (keys[i]?.jkt ?? randomBytes(32).toString('base64url')) : null,
+    )
+    await db.query(devicesSql(directory.length > 0), [tenant, jkts])
     if (wanted.posture) await db.query(postureSql, [tenant])
     await db.query('update tenant_epochs set addresses = addresses + $2, seq = seq + 1 where tenant_id = $1', [
       tenant,
@@ -55,7 +62,7 @@ export async function seedFleet(server: Server, wanted: Wanted): Promise<Fleet> 
   await server.restart()
   const signer = await openCredentialSigner(server)
   const devices: FleetDevice[] = []
-  for (let i = 0; i < (wanted.asking ?? wanted.devices); i++) {
+  for (let i = 0; i < asking; i++) {
     const deviceId = uuidOf('device', i)
     const key = keys?.[i]
     const credential = await mintCredential(signer, { server, tenantId, deviceId, jkt: key?.jkt })
@@ -72,6 +79,16 @@ const directorySql = [
   `insert into group_members (tenant_id, group_id, user_id)
    select $1, md5('group-' || (u % ${variants} + ${variants} * g))::uuid, md5('user-' || u)::uuid
    from generate_series(0, $2::int) u, generate_series(0, ${directoryGroups / variants - 1}) g`,
+]
+
+const randomDirectorySql = [
+  `insert into groups (tenant_id, group_id, name)
+   select $1, md5('group-' || i)::uuid, 'group-' || i from generate_series(0, 59) i where $2 >= 0`,
+  directorySql[1]!,
+  `insert into group_members (tenant_id, group_id, user_id)
+   select $1, md5('group-' || g)::uuid, md5('user-' || u)::uuid
+   from generate_series(0, $2::int) u,
+     lateral (select g from generate_series(0, 59) g order by md5(u || ' ' || g) limit 10) as chosen`,
 ]
 
 const devicesSql = (owned: boolean) => `

@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Client, createAdmin, signIn } from '@holdfast/sdk'
 import pg from 'pg'
+import { unlimited } from '../../deployment/unlimited.ts'
 import { measuredCore, moveToCore } from './cores.ts'
 import { askOnce } from './http-connection.ts'
 import { residentBytes } from './proc.ts'
@@ -127,7 +128,7 @@ export async function startServer({ profileTo }: { profileTo?: string | undefine
 /** A platform administrator with an API key whose rate is not what is measured, and the cookie that it was made with. */
 export async function openAdmin({ url }: Server): Promise<{ admin: Client; apiKey: string; cookie: string }> {
   const { client, cookie } = await signIn({ baseUrl: url, username: 'admin', password: adminPassword })
-  await client.updateSecuritySettings({ body: { api: { requests_per_minute_per_key: 10_000_000 } } })
+  await client.updateSecuritySettings({ body: { api: unlimited } })
   const { secret: apiKey } = await client.createApiKey({ body: { name: 'bench', role: 'platform_admin' } })
   return { admin: createAdmin({ baseUrl: url, apiKey }), apiKey, cookie }
 }

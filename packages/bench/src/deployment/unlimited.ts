@@ -1,0 +1,7 @@
+/** Rates that are not what is measured or tried. */
+export const unlimited = {
+  requests_per_minute_per_key: 10_000_000,
+  requests_per_minute_per_session: 10_000_000,
+  requests_per_minute_per_device: 10_000_000,
+  requests_per_minute_per_gateway: 10_000_000,
+}
