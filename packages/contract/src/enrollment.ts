@@ -1,6 +1,21 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Closed, Count, Id, Ids, List, ListQuery, Name, Nullable, OneOf, Prefix, Reason, Tags, Time } from './schema.ts'
+import {
+  Closed,
+  Count,
+  Id,
+  Ids,
+  List,
+  ListQuery,
+  Name,
+  Nullable,
+  OneOf,
+  Prefix,
+  Reason,
+  Tags,
+  Time,
+  WireguardKey,
+} from './schema.ts'
 
 export const platforms = ['linux', 'macos', 'windows', 'ios', 'android', 'other'] as const
 export const Platform = OneOf(platforms)
@@ -104,8 +119,6 @@ const PublicKey = Closed(
   },
   { description: 'JWK (RFC 7517) of the device key; the key of the DPoP proof unless given' },
 )
-const WireguardKey = Type.String({ pattern: '^[A-Za-z0-9+/]{43}=$', description: 'Curve25519 public key, base64' })
-
 const Credential = {
   device_id: Id('device'),
   tenant_id: Id('tenant'),

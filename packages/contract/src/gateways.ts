@@ -1,6 +1,19 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Closed, Count, Id, List, ListQuery, Name, Nullable, OneOf, Partial, Reason, Time } from './schema.ts'
+import {
+  Closed,
+  Count,
+  Id,
+  List,
+  ListQuery,
+  Name,
+  Nullable,
+  OneOf,
+  Partial,
+  Reason,
+  Time,
+  WireguardKey,
+} from './schema.ts'
 
 export const Region = Closed({
   code: Type.String({ minLength: 1, maxLength: 32 }),
@@ -133,7 +146,7 @@ export const Gateway = Closed(
 const GatewayBody = Closed({
   name: Name,
   endpoints: Type.Optional(Type.Array(Endpoint, { maxItems: 16 })),
-  public_key: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 128 }))),
+  public_key: Type.Optional(Nullable(WireguardKey)),
   weight: Type.Optional(Type.Integer({ minimum: 0, maximum: 1000 })),
 })
 const Secret = Type.String({ description: 'The gateway service secret, shown once' })

@@ -43,6 +43,12 @@ export const Time = Type.String({
   examples: ['2026-01-31T09:30:00.000Z'],
 })
 export const Name = Type.String({ minLength: 1, maxLength: 128 })
+/** 32 bytes in base64, in the one spelling they have. */
+export const WireguardKey = Type.String({
+  pattern: '^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$',
+  maxLength: 44,
+  description: 'Curve25519 public key, base64; used by nobody else of the tenant',
+})
 export const Text = Type.String({ maxLength: 1024 })
 export const Reason = Type.String({ minLength: 1, maxLength: 512, description: 'Why; goes into the audit event' })
 export const Bytes = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })

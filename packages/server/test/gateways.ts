@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { createProof, generateKey } from '@holdfast/crypto'
 import { ApiError, createClient, createSender, type Gateway, openGateway } from '@holdfast/sdk'
 import { encodeId, newUuid } from '../src/kernel/ids.ts'
@@ -23,11 +24,13 @@ export const seqOf = async (kit: Kit) =>
     return row.seq
   })
 
+export const newWireguardKey = () => randomBytes(32).toString('base64')
+
 export async function withGateway(kit: Kit, name = 'g1', poolName = `pool of ${name}`) {
   const pool = await kit.admin.createGatewayPool({ body: { name: poolName, region } })
   const { gateway, secret } = await kit.admin.createGateway({
     params: { pool_id: pool.pool_id },
-    body: { name, endpoints: [{ host: `${name}.example`, port: 51820, proto: 'udp' }], public_key: 'k' },
+    body: { name, endpoints: [{ host: `${name}.example`, port: 51820, proto: 'udp' }], public_key: newWireguardKey() },
   })
   return { pool, gateway, secret, client: kit.clientFor(secret) }
 }

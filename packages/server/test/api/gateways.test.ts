@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { audited, enroll, newSession, refused, report, withGateway } from '../gateways.ts'
+import { audited, enroll, newSession, newWireguardKey, refused, report, withGateway } from '../gateways.ts'
 import { createClock, startKit, times } from '../kit.ts'
 
 test('gateways', async (t: TestContext) => {
@@ -50,7 +50,7 @@ test('gateways', async (t: TestContext) => {
   })
   await t.test('a change keeps what it does not name; a taken name is refused', async () => {
     const changed = await admin.updateGateway({ params, body: { weight: 5 } })
-    assert.deepEqual([changed.name, changed.weight, changed.public_key], ['g1', 5, 'k'])
+    assert.deepEqual([changed.name, changed.weight, changed.public_key], ['g1', 5, made.gateway.public_key])
     const pool = { pool_id: made.pool.pool_id }
     await admin.createGateway({ params: pool, body: { name: 'g2' } })
     await assert.rejects(admin.createGateway({ params: pool, body: { name: 'G2' } }), refused(422, /name/))
@@ -59,6 +59,23 @@ test('gateways', async (t: TestContext) => {
       (await admin.listGateways({ params: pool })).items.map((g) => g.name),
       ['g1', 'g2'],
     )
+  })
+  await t.test('its key is 32 bytes in base64 and of no other gateway', async () => {
+    const pool = { pool_id: made.pool.pool_id }
+    const { public_key } = made.gateway
+    for (const wrong of ['not a key', `${'A'.repeat(43)}`, `${'A'.repeat(42)}B=`, `${'A'.repeat(44)}`])
+      await assert.rejects(
+        admin.createGateway({ params: pool, body: { name: 'keyed', public_key: wrong } }),
+        refused(422, /public_key/),
+      )
+    const taken = refused(422, /public_key.*another gateway/)
+    await assert.rejects(admin.createGateway({ params: pool, body: { name: 'keyed', public_key } }), taken)
+    const other = await admin.createGateway({ params: pool, body: { name: 'keyed', public_key: newWireguardKey() } })
+    const otherParams = { gateway_id: other.gateway.gateway_id }
+    await assert.rejects(admin.updateGateway({ params: otherParams, body: { public_key } }), taken)
+    const elsewhere = await kit.as('tenant_admin', await kit.newTenant())
+    const theirs = await elsewhere.createGatewayPool({ body: { name: 'P', region: { code: 'x' } } })
+    await elsewhere.createGateway({ params: { pool_id: theirs.pool_id }, body: { name: 'same', public_key } })
   })
   await t.test('another tenant has no such gateway', async () => {
     const other = await kit.as('tenant_admin', await kit.newTenant())

@@ -91,7 +91,7 @@ export type NewDevice = {
   ephemeral_seconds: number | null
   enrolled_at: Date
 }
-/** Returns the ids of those inserted: all but whose key has become that of another device. */
+/** Returns the ids of those inserted: all but whose key, of either kind, has become that of another device. */
 export async function insertDevices(tx: Tx, tenant: TenantId, devices: readonly NewDevice[]): Promise<Set<string>> {
   const { rows } = await sql<{ device_id: string }>`
     insert into devices (tenant_id, device_id, user_id, name, platform, os_version, client_version, serial, tags,
@@ -102,9 +102,22 @@ export async function insertDevices(tx: Tx, tenant: TenantId, devices: readonly 
       group_ids uuid[], status text, jkt text, public_jwk jsonb, wireguard_public_key text, address_number bigint,
       credential_expires_at timestamptz, credential_renew_after timestamptz, enrolled_method text, token_id uuid,
       ephemeral_seconds integer, enrolled_at timestamptz)
-    on conflict (tenant_id, jkt) where status <> 'revoked' do nothing
+    on conflict do nothing
     returning device_id`.execute(tx)
   return new Set(rows.map((r) => r.device_id))
+}
+
+/** Which of these WireGuard keys devices have. */
+export const takenWireguardKeys = async (tx: Tx, tenant: TenantId, keys: readonly string[]): Promise<Set<string>> => {
+  if (keys.length === 0) return new Set()
+  const rows = await tx
+    .selectFrom('devices')
+    .select('wireguard_public_key')
+    .where('tenant_id', '=', tenant)
+    .where('wireguard_public_key', '=', sql<string>`any(${keys}::text[])`)
+    .where('status', '<>', 'revoked')
+    .execute()
+  return new Set(rows.flatMap((r) => r.wireguard_public_key ?? []))
 }
 
 /** Takes uses of tokens that are locked and have them. */

@@ -15,7 +15,7 @@ export type Applicant = Asks & {
   proof: Buffer | null
   device: Omit<queries.NewDevice, 'address_number'>
 }
-export type Outcome = Verdict | 'no_address_left'
+export type Outcome = Verdict | 'no_address_left' | 'wireguard_key_taken'
 
 /**
  * Enrollments of a tenant that come at once share a transaction: they would wait for each other's commit anyway, since
@@ -66,9 +66,13 @@ export function createBatches({
       tenant,
       rows.filter((r) => r.address_number <= addressCapacity),
     )
+    const left = granted.filter((a) => !inserted.has(a.device.device_id))
+    const tunnelKeys = distinct(left.map((a) => a.device.wireguard_public_key))
+    const taken = await queries.takenWireguardKeys(tx, tenant, tunnelKeys)
     const enrolled = granted.filter((a, i) => {
       if (inserted.has(a.device.device_id)) return true
-      outcomes.set(a, firstNumber + i > addressCapacity ? 'no_address_left' : 'key_taken')
+      const key = taken.has(a.device.wireguard_public_key ?? '') ? 'wireguard_key_taken' : 'key_taken'
+      outcomes.set(a, firstNumber + i > addressCapacity ? 'no_address_left' : key)
       return false
     })
     if (enrolled.length === 0) return

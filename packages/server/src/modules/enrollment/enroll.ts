@@ -9,6 +9,8 @@ import type { Issue, Issued } from './credential.ts'
 import { type Presented, type ReadKey, unauthorized } from './proven-key.ts'
 import { findToken } from './tokens.queries.ts'
 
+export const wireguardKeyTaken = 'is the key of another device: make a new one'
+
 export type EnrollInput = {
   device: {
     name: string
@@ -115,5 +117,7 @@ function refuse(outcome: Exclude<Outcome, 'granted'>, maxDevicesPerUser: number 
       return fail('entitlement_exceeded', 'the tenant has used all its overlay addresses')
     case 'key_taken':
       return failField('public_key', 'is the key of another device: make a new one')
+    case 'wireguard_key_taken':
+      return failField('device.wireguard_public_key', wireguardKeyTaken)
   }
 }

@@ -1,4 +1,5 @@
 import type { Database } from '../../db/database.ts'
+import { refuseTaken } from '../../db/taken.ts'
 import type { Actor, Principal } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { encodeId } from '../../kernel/ids.ts'
@@ -7,6 +8,7 @@ import type { Audit } from '../audit/index.ts'
 import { proofSeconds, rememberProofs } from '../devices/index.ts'
 import type { Issue } from './credential.ts'
 import type { Enrolled } from './enroll.ts'
+import { wireguardKeyTaken } from './enroll.ts'
 import { type Presented, type ReadKey, unauthorized } from './proven-key.ts'
 import * as queries from './renew.queries.ts'
 
@@ -58,42 +60,49 @@ export const createRenew =
     const at = now()
     const issued = await issue({ tenant, deviceId, userId: before.user_id, jkt, generation }, at)
     const { new_public_key: _, ...facts } = input
-    const row = await db.inTenant(tenant, async (tx) => {
-      if (newKey) {
-        const [isFirst] = await rememberProofs(tx, [newKey.proof], new Date(at.getTime() + 2 * proofSeconds * 1000))
-        if (!isFirst) unauthorized()
-      }
-      const renewed = await queries.renewDevice(
-        tx,
-        tenant,
-        deviceId,
-        before.generation,
-        {
-          generation,
-          previous_generation_until: new Date(at.getTime() + hour),
-          previous_jkt: repeated ? before.previous_jkt : before.jkt,
-          jkt,
-          public_jwk: newKey ? JSON.stringify(newKey.jwk) : before.public_jwk && JSON.stringify(before.public_jwk),
-          credential_expires_at: issued.expiresAt,
-          credential_renew_after: issued.renewAfter,
-          ...facts,
-        },
-        at,
-      )
-      if (!renewed) return fail('validation_error', 'the credential was renewed meanwhile: use the newer one')
-      const id = encodeId('device', deviceId)
-      await audit.record(
-        tx,
-        actor,
-        'device.renewed',
-        { device_id: id },
-        {
-          target: { type: 'device', id, name: renewed.name },
-          details: { generation, key_rotated: newKey !== null },
-        },
-      )
-      await changes.record(tx, tenant, [{ kind: 'device', subject: deviceId }])
-      return renewed
-    })
+    const write = () =>
+      db.inTenant(tenant, async (tx) => {
+        if (newKey) {
+          const [isFirst] = await rememberProofs(tx, [newKey.proof], new Date(at.getTime() + 2 * proofSeconds * 1000))
+          if (!isFirst) unauthorized()
+        }
+        const renewed = await queries.renewDevice(
+          tx,
+          tenant,
+          deviceId,
+          before.generation,
+          {
+            generation,
+            previous_generation_until: new Date(at.getTime() + hour),
+            previous_jkt: repeated ? before.previous_jkt : before.jkt,
+            jkt,
+            public_jwk: newKey ? JSON.stringify(newKey.jwk) : before.public_jwk && JSON.stringify(before.public_jwk),
+            credential_expires_at: issued.expiresAt,
+            credential_renew_after: issued.renewAfter,
+            ...facts,
+          },
+          at,
+        )
+        if (!renewed) return fail('validation_error', 'the credential was renewed meanwhile: use the newer one')
+        const id = encodeId('device', deviceId)
+        await audit.record(
+          tx,
+          actor,
+          'device.renewed',
+          { device_id: id },
+          {
+            target: { type: 'device', id, name: renewed.name },
+            details: { generation, key_rotated: newKey !== null },
+          },
+        )
+        await changes.record(tx, tenant, [{ kind: 'device', subject: deviceId }])
+        return renewed
+      })
+    const row = await refuseTaken(
+      'wireguard_public_key',
+      'wireguard_key_is_used_by_one_device',
+      write,
+      wireguardKeyTaken,
+    )
     return { ...issued, deviceId, userId: row.user_id, status: row.status as 'active' | 'pending', jkt }
   }

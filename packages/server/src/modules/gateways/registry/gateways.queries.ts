@@ -42,14 +42,13 @@ export const lockGateway = (tx: Tx, tenant: TenantId, gatewayId: string): Promis
     .forNoKeyUpdate()
     .executeTakeFirst()
 
-/** Undefined when the name is taken. */
 export const insertGateway = (
   tx: Tx,
   tenant: TenantId,
   id: { gatewayId: string; poolId: string },
   f: GatewayFields,
   at: Date,
-): Promise<GatewayRow | undefined> =>
+): Promise<GatewayRow> =>
   tx
     .insertInto('gateways')
     .values({
@@ -63,9 +62,8 @@ export const insertGateway = (
       updated_at: at,
       deleted_at: null,
     })
-    .onConflict((c) => c.doNothing())
     .returningAll()
-    .executeTakeFirst()
+    .executeTakeFirstOrThrow()
 
 export const updateGateway = (
   tx: Tx,

@@ -2,7 +2,6 @@ import type { Tx } from '../../../db/database.ts'
 import type { PageQuery } from '../../../db/page.ts'
 import { refuseTaken } from '../../../db/taken.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
-import { failField } from '../../../kernel/app-error.ts'
 import { differences } from '../../../kernel/differences.ts'
 import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
 import type { GatewaysDeps } from '../deps.ts'
@@ -19,6 +18,13 @@ export type Gateway = { row: GatewayRow; activity: ActivityRow | undefined }
 const noGateway = () => missing('gateway')
 /** What to say of a name that another gateway has. */
 const nameTaken = 'another gateway has this name'
+const refuseTakenFields = <T>(work: () => Promise<T>): Promise<T> =>
+  refuseTaken(
+    'public_key',
+    'gateway_key_is_used_by_one_gateway',
+    () => refuseTaken('name', 'gateway_name_is_unique_in_its_tenant', work, nameTaken),
+    'is the key of another gateway: make a new one',
+  )
 const defaults: Omit<GatewayFields, 'name'> = { endpoints: [], public_key: null, weight: 100 }
 const fieldsOf = ({ name, endpoints, public_key, weight }: GatewayRow): GatewayFields => ({
   name,
@@ -78,38 +84,33 @@ export function createGatewayRules({
       const tenant = actor.tenantId
       const f = { ...defaults, ...given }
       const secret = secrets.mint(tenant)
-      const gateway = await db.inTenant(tenant, async (tx) => {
-        if (!(await lockPool(tx, tenant, poolId))) missing('gateway_pool')
-        const row =
-          (await queries.insertGateway(tx, tenant, { gatewayId: newUuid(), poolId }, f, now())) ??
-          failField('name', nameTaken)
-        await secrets.store(tx, tenant, row.gateway_id, secret)
-        const fields = { ...namedBy(row), pool_id: encodeId('gateway_pool', poolId) }
-        await audit.record(tx, actor, 'gateway.created', fields, { target: targetOf(row) })
-        await touched(tx, actor, row)
-        return { row, activity: undefined }
-      })
-      return { gateway, secret: secret.token }
+      const write = () =>
+        db.inTenant(tenant, async (tx) => {
+          if (!(await lockPool(tx, tenant, poolId))) missing('gateway_pool')
+          const row = await queries.insertGateway(tx, tenant, { gatewayId: newUuid(), poolId }, f, now())
+          await secrets.store(tx, tenant, row.gateway_id, secret)
+          const fields = { ...namedBy(row), pool_id: encodeId('gateway_pool', poolId) }
+          await audit.record(tx, actor, 'gateway.created', fields, { target: targetOf(row) })
+          await touched(tx, actor, row)
+          return { row, activity: undefined }
+        })
+      return { gateway: await refuseTakenFields(write), secret: secret.token }
     },
 
     /** Absent fields stay. A change that changes nothing leaves no trace. */
     update: (actor: Actor, gatewayId: string, patch: GatewayPatch): Promise<Gateway> =>
-      refuseTaken(
-        'name',
-        'gateway_name_is_unique_in_its_tenant',
-        () =>
-          db.inTenant(actor.tenantId, async (tx) => {
-            const before = (await queries.lockGateway(tx, actor.tenantId, gatewayId)) ?? noGateway()
-            const next = { ...fieldsOf(before), ...patch }
-            const changed = differences(before, next)
-            if (Object.keys(changed).length === 0) return one(tx, actor.tenantId, before)
-            const row = await queries.updateGateway(tx, actor.tenantId, gatewayId, next, now())
-            await audit.record(tx, actor, 'gateway.updated', namedBy(row), { target: targetOf(row), changes: changed })
-            const gateway = await one(tx, actor.tenantId, row)
-            await touched(tx, actor, row)
-            return gateway
-          }),
-        nameTaken,
+      refuseTakenFields(() =>
+        db.inTenant(actor.tenantId, async (tx) => {
+          const before = (await queries.lockGateway(tx, actor.tenantId, gatewayId)) ?? noGateway()
+          const next = { ...fieldsOf(before), ...patch }
+          const changed = differences(before, next)
+          if (Object.keys(changed).length === 0) return one(tx, actor.tenantId, before)
+          const row = await queries.updateGateway(tx, actor.tenantId, gatewayId, next, now())
+          await audit.record(tx, actor, 'gateway.updated', namedBy(row), { target: targetOf(row), changes: changed })
+          const gateway = await one(tx, actor.tenantId, row)
+          await touched(tx, actor, row)
+          return gateway
+        }),
       ),
 
     /** Its secrets stop working and its sessions end. Returns false when it was deleted before. */

@@ -27,6 +27,7 @@ export const findSecret = (tx: Tx, tenant: TenantId, lookup: string) =>
         .as('another_is_ending'),
     )
     .where('s.tenant_id', '=', tenant)
+    .where('g.tenant_id', '=', tenant)
     .where('s.lookup', '=', lookup)
     .where('g.deleted_at', 'is', null)
     .executeTakeFirst()
