@@ -11,4 +11,4 @@ export { type Lookup, type References, type ResolvedPolicy, referencesOf, resolv
 export { type Selection, selectVariant } from './select.ts'
 export { parseTarget, type Target } from './target.ts'
 export { type PolicyTestReport, type PolicyTestResult, runPolicyTests, type TestLookup } from './tests.ts'
-export { type VariantContent, variantContent } from './variant.ts'
+export { type Variant, type VariantContent, variantContent } from './variant.ts'

@@ -42,6 +42,16 @@ export type VariantContent = {
   readonly posture_checks: readonly { readonly id: string; readonly remediation: string }[]
 }
 
+/** What a set of devices shares. One object for one content, so that callers can hang what they make of it on it. */
+export type Variant = {
+  readonly digest: string
+  readonly channel: 'canary' | 'stable'
+  readonly version: number
+  /** The tenant's sequence number of the version's publication. */
+  readonly seq: number
+  readonly content: VariantContent
+}
+
 /** The content of a variant: rules that concern the device, and only what they name. */
 export function variantContent(compiled: CompiledPolicy, selection: Selection): VariantContent {
   const rendered = renderedOf(compiled)

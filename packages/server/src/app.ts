@@ -57,9 +57,9 @@ export function createApp({
   const { pepper, kek } = secrets
 
   const db = connectDatabase(databaseUrl, { max: config.databaseConnections, onError })
-  const changes = createChanges(db)
   const clock = createClock()
   const now = given ?? clock.now
+  const changes = createChanges(db, now)
   const feed = createFeed({ url: databaseUrl, changes, clock, log })
   const pager = createPager(secrets.cursorKey)
   const base = { db, changes, feed, pager, now, pepper, kek, publicUrl, onError }

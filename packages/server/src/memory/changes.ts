@@ -38,7 +38,7 @@ export type Listener = {
  * The tenant's change log. `record` is the last statement of a transaction that changes what others hold in memory:
  * it locks the tenant's epoch row until commit, so sequence numbers become visible in order and without gaps.
  */
-export function createChanges(db: Database) {
+export function createChanges(db: Database, now: () => Date) {
   const listeners: Record<Stage, Listener[]> = { values: [], fleet: [], waiters: [] }
   let committed: (tenant: TenantId, moment: Moment) => void = () => {}
 
@@ -52,7 +52,7 @@ export function createChanges(db: Database) {
       if (changes.length === 0) throw new Error('a change names what it touched')
       const { rows } = await sql<{ seq: number; at_ms: number }>`
         with epoch as (
-          update tenant_epochs set seq = seq + 1, changed_at = greatest(changed_at, clock_timestamp())
+          update tenant_epochs set seq = seq + 1, changed_at = greatest(changed_at, ${now()})
           where tenant_id = ${tenant} returning seq, changed_at),
         logged as (
           insert into changes (tenant_id, seq, kind, subject, at)

@@ -75,6 +75,7 @@ test('what is patched hears of every change, also of those that came while it wa
     load: () => new Promise((resolve) => loads.push(() => resolve({ heard: 0 }))),
     patch: (value, list) => {
       value.heard += list.length
+      return true
     },
   })
   const loading = values.get(one)

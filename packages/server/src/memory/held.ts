@@ -22,17 +22,25 @@ export function held<T extends object>(
     stage?: Stage
     kinds: readonly ChangeKind[]
     load: (tenant: TenantId) => Promise<T>
-    /** Called with every change of the kinds, also of those that came while the value was being read. */
-    patch?: (value: T, changes: readonly Change[]) => void
+    /** Called with every change of the kinds, also of those that came while the value was being read. False: drop it. */
+    patch?: (value: T, changes: readonly Change[]) => boolean
     /** Whether time alone asks for another value. */
     isOver?: (value: T) => boolean
+    /** Called with a value that is held no longer. */
+    onDrop?: (value: T) => void
     /** At most so many tenants. */
     bound?: number
   },
 ) {
-  const { load, patch, isOver, bound = 10_000 } = spec
+  const { load, patch, isOver, onDrop, bound = 10_000 } = spec
   const kinds = new Set(spec.kinds)
   const entries = new Map<TenantId, Entry<T>>()
+
+  const drop = (tenant: TenantId): void => {
+    const entry = entries.get(tenant)
+    entries.delete(tenant)
+    if (entry?.value) onDrop?.(entry.value)
+  }
 
   changes.listen(spec.stage ?? 'values', {
     changed: (tenant, list) => {
@@ -40,11 +48,13 @@ export function held<T extends object>(
       if (!entry) return
       const own = list.filter((c) => kinds.has(c.kind))
       if (own.length === 0) return
-      if (!patch || entry.missed.length + own.length > missedMost) entries.delete(tenant)
-      else if (entry.value) patch(entry.value, own)
-      else for (const c of own) entry.missed.push(c)
+      if (!patch || entry.missed.length + own.length > missedMost) drop(tenant)
+      else if (!entry.value) for (const c of own) entry.missed.push(c)
+      else if (!patch(entry.value, own)) drop(tenant)
     },
-    forgotten: (tenant) => (tenant === undefined ? entries.clear() : entries.delete(tenant)),
+    forgotten: (tenant) => {
+      for (const each of tenant === undefined ? [...entries.keys()] : [tenant]) drop(each)
+    },
   })
 
   let sweptAt = performance.now()
@@ -52,7 +62,7 @@ export function held<T extends object>(
     if (performance.now() - sweptAt < idleMs) return
     sweptAt = performance.now()
     for (const [tenant, entry] of entries) {
-      if (!entry.used && entry.value) entries.delete(tenant)
+      if (!entry.used && entry.value) drop(tenant)
       entry.used = false
     }
   })
@@ -62,7 +72,7 @@ export function held<T extends object>(
       (value) => {
         if (entries.get(tenant) !== entry) return value
         entry.value = value
-        if (entry.missed.length > 0) patch?.(value, entry.missed)
+        if (entry.missed.length > 0 && patch?.(value, entry.missed) === false) drop(tenant)
         entry.missed = []
         return value
       },
@@ -72,9 +82,10 @@ export function held<T extends object>(
       },
     )
     const entry: Entry<T> = { value: undefined, loading, missed: [], used: true }
-    entries.delete(tenant)
+    drop(tenant)
     entries.set(tenant, entry)
-    if (entries.size > bound) for (const oldest of entries.keys()) if (entries.delete(oldest)) break
+    const [oldest] = entries.keys()
+    if (entries.size > bound && oldest !== undefined) drop(oldest)
     return loading
   }
 

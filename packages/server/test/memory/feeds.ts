@@ -23,8 +23,8 @@ export async function startFeeds(t: TestContext, count = 2) {
 
   const start = async () => {
     const db = connectDatabase(database.url, { max: 3, onError: () => {} })
-    const changes = createChanges(db)
     const clock = createClock()
+    const changes = createChanges(db, clock.now)
     const warnings: string[] = []
     const feed = createFeed({ url: database.url, changes, clock, log: { warn: (_, text) => warnings.push(text) } })
     const told: Change[] = []

@@ -1,125 +1,146 @@
-import type { DeviceStatus, PostureVerdict } from '../../db/tables.ts'
 import type { TenantId } from '../../kernel/actor.ts'
+import { type Change, everything } from '../../memory/changes.ts'
 import type { FleetRow, UserRow } from './fleet.queries.ts'
+import { FleetDevice, FleetUser, none, type Posture } from './fleet-device.ts'
+import { createShared } from './shared.ts'
 
-/** What decides about a device, as held in memory. Ids are UUIDs, times are ms. */
-export type FleetDevice = {
-  readonly deviceId: string
-  readonly tenantId: TenantId
-  readonly userId: string | null
-  readonly name: string
-  readonly platform: string
-  readonly clientVersion: string | null
-  readonly status: DeviceStatus
-  /** Active, and its user not suspended. */
-  readonly usable: boolean
-  /** Its user may do nothing, so neither may it, whatever its status. */
-  readonly isUserSuspended: boolean
-  readonly channel: 'auto' | 'canary' | 'stable'
-  readonly tags: readonly string[]
-  /** Its own groups and those of its user. */
-  readonly groupIds: readonly string[]
-  readonly jkt: string | null
-  readonly previousJkt: string | null
-  readonly generation: number
-  readonly previousGenerationUntil: number | null
-  readonly wireguardPublicKey: string | null
-  readonly addressNumber: number
-  /** When its credential ends unless it is renewed. */
-  readonly credentialUntil: number
-  readonly posture: { facts: Record<string, unknown>; reported_at: number; verdict: PostureVerdict } | null
-  /** The tenant's sequence number when this was read: the policy it selects is at least that new. */
-  readonly seq: number
-  /** Left here by the policy module: what `by` last selected for this device. A changed device is another object. */
-  selected: { readonly by: object; readonly variant: object; readonly validUntil: number | null } | null
-  /** When it was last noted as seen by this replica. */
-  seenAt: number
-}
+/** What was stale when a read began. */
+export type Stale = { devices: ReadonlyMap<string, number>; users: ReadonlyMap<string, number> }
 
-const none: readonly string[] = []
-
-/** The devices of one tenant and the users they belong to, with the indexes that changes need. */
+/**
+ * The devices of one tenant that are not revoked, and the users they belong to. What a change has touched is stale until
+ * it was read after it.
+ */
 export class FleetTenant {
-  readonly devices = new Map<string, FleetDevice>()
-  readonly #devicesByUser = new Map<string, Set<string>>()
-  readonly #users = new Map<string, { suspended: boolean; groupIds: readonly string[] }>()
-  // Equal lists and words are held once: thousands of devices share a user's groups, a platform, a version.
-  readonly #lists = new Map<string, readonly string[]>()
-  readonly #words = new Map<string, string>()
   readonly tenantId: TenantId
+  readonly devices = new Map<string, FleetDevice>()
+  readonly #users = new Map<string, FleetUser>()
+  /** By id, with the number of the touch: a later one is not undone by a read that began before it. */
+  readonly #staleDevices = new Map<string, number>()
+  readonly #staleUsers = new Map<string, number>()
+  #touches = 0
+  /** The facts that are held of every report. */
+  factNames: ReadonlySet<string> = new Set()
+  /** The policy changed: it may ask for facts that are not held. */
+  mayLackFacts = false
+  refreshing: Promise<void> | undefined
+  readonly #texts = createShared<string>()
+  readonly #lists = createShared<readonly string[]>()
+  readonly #facts = createShared<Posture['facts']>()
+
   constructor(tenantId: TenantId) {
     this.tenantId = tenantId
   }
 
-  putUser(row: UserRow): void {
-    this.#users.set(row.user_id, { suspended: row.suspended, groupIds: this.#shared(row.group_ids) })
+  /** False when all of it must be read anew. */
+  touch(changes: readonly Change[]): boolean {
+    const touch = ++this.#touches
+    for (const { kind, subject } of changes) {
+      if (kind === 'policy') this.mayLackFacts = true
+      else if (subject === everything) return false
+      else if (kind === 'device') this.#staleDevices.set(subject, touch)
+      else if (this.#users.has(subject)) this.#touchUser(subject, touch)
+    }
+    return true
   }
-  knowsUser(userId: string): boolean {
-    return this.#users.has(userId)
+  #touchUser(userId: string, touch: number): void {
+    this.#staleUsers.set(userId, touch)
+    this.#users.get(userId)!.isStale = true
+  }
+
+  get isTrue(): boolean {
+    return !this.mayLackFacts && this.#staleDevices.size === 0 && this.#staleUsers.size === 0
+  }
+  /** Whether what is held of one device is true as of every change told. */
+  isTrueOf(deviceId: string, device: FleetDevice | undefined): boolean {
+    return !this.mayLackFacts && !this.#staleDevices.has(deviceId) && !device?.isStale
+  }
+  get stale(): Stale {
+    return { devices: new Map(this.#staleDevices), users: new Map(this.#staleUsers) }
+  }
+  /** Takes what a read found of what was stale when it began. What it did not find is no device, or no user. */
+  settle(stale: Stale, users: readonly UserRow[], devices: readonly FleetRow[]): void {
+    for (const row of users) this.putUser(row)
+    for (const row of devices) this.putDevice(row)
+    const found = new Set(devices.map((row) => row.device_id))
+    for (const [id, touch] of stale.devices) {
+      if (!found.has(id)) this.#removeDevice(id)
+      if (this.#staleDevices.get(id) === touch) this.#staleDevices.delete(id)
+    }
+    for (const [id, touch] of stale.users) {
+      if (this.#staleUsers.get(id) !== touch) continue
+      this.#staleUsers.delete(id)
+      const user = this.#users.get(id)
+      if (user) user.isStale = false
+    }
+  }
+
+  putUser(row: UserRow): void {
+    const user = this.#users.get(row.user_id) ?? new FleetUser()
+    this.#users.set(row.user_id, user)
+    user.read(row, this.#list(row.group_ids))
+    // What was selected for its devices was selected for what the user was.
+    for (const id of user.deviceIds) {
+      const device = this.devices.get(id)
+      if (device) device.selected = null
+    }
+  }
+  putDevice(row: FleetRow): void {
+    const before = this.devices.get(row.device_id)
+    if (before && before.userId !== row.user_id) this.#leaveUser(before)
+    const user = row.user_id === null ? null : this.#userOf(row.user_id)
+    const device = new FleetDevice(
+      this.tenantId,
+      row,
+      { user, text: this.#text, list: this.#list, posture: this.postureOf(row) },
+      before,
+    )
+    if (user && before?.userId !== row.user_id) user.deviceIds.push(device.deviceId)
+    this.devices.set(device.deviceId, device)
+  }
+  postureOf({ facts, reported_at, verdict }: Pick<FleetRow, 'facts' | 'reported_at' | 'verdict'>): Posture | null {
+    if (!reported_at) return null
+    const held = facts ? this.#facts(JSON.stringify(facts), () => facts) : noFacts
+    return { facts: held, reported_at: reported_at.getTime(), verdict: verdict ?? 'unknown' }
+  }
+  /** Users without a device decide nothing here. */
+  dropIdleUsers(): void {
+    for (const [id, user] of this.#users) if (user.deviceIds.length === 0) this.#users.delete(id)
   }
   devicesOfUser(userId: string): readonly string[] {
-    return [...(this.#devicesByUser.get(userId) ?? none)]
-  }
-  usersOfGroup(groupId: string): readonly string[] {
-    return [...this.#users].filter(([, u]) => u.groupIds.includes(groupId)).map(([id]) => id)
+    return [...(this.#users.get(userId)?.deviceIds ?? none)]
   }
 
-  putDevice(row: FleetRow, seq: number): void {
-    const before = this.devices.get(row.device_id)
-    if (before?.userId && before.userId !== row.user_id) this.#devicesByUser.get(before.userId)?.delete(row.device_id)
-    const user = row.user_id ? this.#users.get(row.user_id) : undefined
-    if (row.user_id) {
-      const own = this.#devicesByUser.get(row.user_id)
-      if (own) own.add(row.device_id)
-      else this.#devicesByUser.set(row.user_id, new Set([row.device_id]))
-    }
-    this.devices.set(row.device_id, {
-      deviceId: row.device_id,
-      tenantId: this.tenantId,
-      userId: row.user_id && this.#word(row.user_id),
-      name: row.name,
-      platform: this.#word(row.platform),
-      clientVersion: row.client_version && this.#word(row.client_version),
-      status: this.#word(row.status),
-      isUserSuspended: row.user_id !== null && user?.suspended !== false,
-      usable: row.status === 'active' && (row.user_id === null || user?.suspended === false),
-      channel: this.#word(row.channel),
-      tags: this.#shared(row.tags),
-      groupIds:
-        row.group_ids.length === 0
-          ? (user?.groupIds ?? none)
-          : this.#shared([...new Set([...row.group_ids, ...(user?.groupIds ?? none)])]),
-      jkt: row.jkt,
-      previousJkt: row.previous_jkt,
-      generation: row.generation,
-      previousGenerationUntil: row.previous_generation_until?.getTime() ?? null,
-      wireguardPublicKey: row.wireguard_public_key,
-      addressNumber: row.address_number,
-      credentialUntil: row.credential_expires_at.getTime(),
-      posture:
-        row.facts && row.reported_at
-          ? { facts: row.facts, reported_at: row.reported_at.getTime(), verdict: row.verdict ?? 'unknown' }
-          : null,
-      seq,
-      selected: null,
-      seenAt: before?.seenAt ?? 0,
-    })
+  /** A user may be one that nothing was read of yet, made before its first device: suspended until it is. */
+  #userOf(userId: string): FleetUser {
+    const known = this.#users.get(userId)
+    if (known) return known
+    const user = new FleetUser()
+    this.#users.set(this.#text(userId), user)
+    this.#touchUser(userId, ++this.#touches)
+    return user
+  }
+  #leaveUser({ userId, deviceId }: FleetDevice): void {
+    const user = userId === null ? undefined : this.#users.get(userId)
+    if (!user || userId === null) return
+    user.deviceIds = user.deviceIds.filter((id) => id !== deviceId)
+    if (user.deviceIds.length > 0) return
+    this.#users.delete(userId)
+    this.#staleUsers.delete(userId)
+  }
+  #removeDevice(deviceId: string): void {
+    const device = this.devices.get(deviceId)
+    if (!device) return
+    this.devices.delete(deviceId)
+    this.#leaveUser(device)
   }
 
-  #word<T extends string>(word: T): T {
-    const held = this.#words.get(word)
-    if (held !== undefined) return held as T
-    this.#words.set(word, word)
-    return word
-  }
-
-  #shared(list: readonly string[]): readonly string[] {
+  readonly #text = <T extends string>(text: T): T => this.#texts(text, () => text) as T
+  readonly #list = (list: readonly string[]): readonly string[] => {
     if (list.length === 0) return none
     const sorted = [...list].sort()
-    const key = sorted.join()
-    const held = this.#lists.get(key)
-    if (held) return held
-    this.#lists.set(key, sorted)
-    return sorted
+    return this.#lists(sorted.join(), () => sorted.map(this.#text))
   }
 }
+
+const noFacts: Posture['facts'] = {}

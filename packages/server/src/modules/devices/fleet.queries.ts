@@ -1,17 +1,16 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
-import type { PostureVerdict, Tables } from '../../db/tables.ts'
+import type { DeviceStatus, PostureVerdict, Tables } from '../../db/tables.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
 type Device = Selectable<Tables['devices']>
+/** `seq`: the tenant's sequence number in the same snapshot. */
 export type FleetRow = Pick<
   Device,
   | 'device_id'
   | 'user_id'
   | 'name'
   | 'platform'
-  | 'client_version'
-  | 'status'
   | 'channel'
   | 'tags'
   | 'group_ids'
@@ -22,35 +21,57 @@ export type FleetRow = Pick<
   | 'wireguard_public_key'
   | 'address_number'
   | 'credential_expires_at'
-> & { facts: Record<string, unknown> | null; reported_at: Date | null; verdict: PostureVerdict | null }
+> & { status: Exclude<DeviceStatus, 'revoked'>; seq: number } & PostureRow
+export type PostureRow = {
+  facts: Record<string, unknown> | null
+  reported_at: Date | null
+  verdict: PostureVerdict | null
+}
 
-const columns = sql.raw(
-  `d.device_id, d.user_id, d.name, d.platform, d.client_version, d.status, d.channel, d.tags, d.group_ids, d.jkt,
-   d.previous_jkt, d.generation, d.previous_generation_until, d.wireguard_public_key, d.address_number,
-   d.credential_expires_at,   p.facts, p.reported_at, p.verdict`,
-)
+/** Of a report only the facts that are asked for. */
+const postureOf = (names: readonly string[]) =>
+  sql`${names.length === 0 ? sql`null` : sql`(select jsonb_object_agg(key, value) from jsonb_each(p.facts) where key = any(${names}::text[]))`} as facts,
+    p.reported_at, p.verdict`
 
-/** The next `limit` devices after an id, in id order. */
-export const devicesAfter = async (tx: Tx, tenant: TenantId, after: string, limit: number) =>
+const devicesWhere = async (tx: Tx, tenant: TenantId, facts: readonly string[], where: ReturnType<typeof sql>) =>
   (
-    await sql<FleetRow>`select ${columns} from devices d left join device_postures p using (tenant_id, device_id)
-      where d.tenant_id = ${tenant} and d.device_id > ${after} order by d.device_id limit ${limit}`.execute(tx)
+    await sql<FleetRow>`
+      select d.device_id, d.user_id, d.name, d.platform, d.status, d.channel, d.tags, d.group_ids, d.jkt, d.previous_jkt,
+        d.generation, d.previous_generation_until, d.wireguard_public_key, d.address_number, d.credential_expires_at, e.seq, ${postureOf(facts)}
+      from devices d join tenant_epochs e on e.tenant_id = ${tenant}
+      left join device_postures p on p.tenant_id = ${tenant} and p.device_id = d.device_id
+      where d.tenant_id = ${tenant} and d.status <> 'revoked' and ${where}`.execute(tx)
   ).rows
 
-export const devicesById = async (tx: Tx, tenant: TenantId, ids: string[]) =>
+/** The next `limit` devices that are not revoked after an id, in id order. */
+export const devicesAfter = (tx: Tx, tenant: TenantId, facts: readonly string[], after: string, limit: number) =>
+  devicesWhere(tx, tenant, facts, sql`d.device_id > ${after} order by d.device_id limit ${limit}`)
+
+export const devicesById = (tx: Tx, tenant: TenantId, facts: readonly string[], ids: readonly string[]) =>
+  devicesWhere(tx, tenant, facts, sql`d.device_id = any(${ids}::uuid[])`)
+
+export const posturesAfter = async (
+  tx: Tx,
+  tenant: TenantId,
+  facts: readonly string[],
+  after: string,
+  limit: number,
+) =>
   (
-    await sql<FleetRow>`select ${columns} from devices d left join device_postures p using (tenant_id, device_id)
-      where d.tenant_id = ${tenant} and d.device_id = any(${ids}::uuid[])`.execute(tx)
+    await sql<PostureRow & { device_id: string }>`
+      select p.device_id, ${postureOf(facts)} from device_postures p
+      where p.tenant_id = ${tenant} and p.device_id > ${after} order by p.device_id limit ${limit}`.execute(tx)
   ).rows
 
-export type UserRow = { user_id: string; suspended: boolean; group_ids: string[] }
+export type UserRow = { user_id: string; suspended: boolean; group_ids: string[]; seq: number }
 
 /** Users with their groups; all of the tenant's, or the ones named. A deleted user counts as suspended. */
-export const usersWithGroups = async (tx: Tx, tenant: TenantId, ids: string[] | null) =>
+export const usersWithGroups = async (tx: Tx, tenant: TenantId, ids: readonly string[] | null) =>
   (
     await sql<UserRow>`select u.user_id, u.status = 'suspended' or u.deleted_at is not null as suspended,
-        coalesce(array_agg(m.group_id) filter (where m.group_id is not null), '{}') as group_ids
-      from users u left join group_members m on m.tenant_id = u.tenant_id and m.user_id = u.user_id
+        coalesce(array_agg(m.group_id) filter (where m.group_id is not null), '{}') as group_ids, e.seq
+      from users u join tenant_epochs e on e.tenant_id = ${tenant}
+      left join group_members m on m.tenant_id = ${tenant} and m.user_id = u.user_id
       where u.tenant_id = ${tenant} and (${ids}::uuid[] is null or u.user_id = any(${ids}::uuid[]))
-      group by u.user_id, u.status, u.deleted_at`.execute(tx)
+      group by u.user_id, u.status, u.deleted_at, e.seq`.execute(tx)
   ).rows

@@ -1,130 +1,130 @@
 import { background, type Database } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import type { Change, Changes } from '../../memory/changes.ts'
-import type { Feed } from '../../memory/feed.ts'
+import { held, type Memory } from '../../memory/held.ts'
 import * as queries from './fleet.queries.ts'
-import { type FleetDevice, FleetTenant } from './fleet-tenant.ts'
+import type { FleetDevice } from './fleet-device.ts'
+import { FleetTenant } from './fleet-tenant.ts'
 
-const chunk = 5000
-
-type Held = {
-  tenant: FleetTenant
-  /** Devices and users that a change touched and that were not read since. */
-  staleDevices: Set<string>
-  staleUsers: Set<string>
-  loading: Promise<void> | undefined
-}
+const page = 5000
+const first = '00000000-0000-0000-0000-000000000000'
 
 /**
  * The fleet in memory: what decides about every device of a tenant, read once and kept true by the change log, so that
  * a warm poll, a publish and a gateway's delta ask no database. A touched device is read again, together with others
- * touched meanwhile, before anyone sees it.
+ * touched meanwhile, before anyone sees it. A device that is not here is none: revoked or never enrolled.
  */
-export function createFleet({ db, changes, feed }: { db: Database; changes: Changes; feed: Feed }) {
-  const held = new Map<TenantId, Held>()
+export function createFleet({
+  db,
+  changes,
+  feed,
+  factNames,
+}: {
+  db: Database
+  /** The posture facts that the checks of the tenant's current policy read. Given by the policy module. */
+  factNames: (tenant: TenantId) => Promise<ReadonlySet<string>>
+} & Memory) {
+  const tenants = held<FleetTenant>(
+    { changes, feed },
+    { stage: 'fleet', kinds: ['device', 'user', 'policy'], load, patch: (tenant, list) => tenant.touch(list) },
+  )
 
-  const onChange = (tenantId: TenantId, list: readonly Change[]) => {
-    const h = held.get(tenantId)
-    if (!h) return
-    for (const { kind, subject } of list) {
-      if (kind === 'device') h.staleDevices.add(subject)
-      else if (kind === 'user') {
-        h.staleUsers.add(subject)
-        for (const id of h.tenant.devicesOfUser(subject)) h.staleDevices.add(id)
-      } else if (kind === 'group')
-        for (const user of h.tenant.usersOfGroup(subject)) {
-          h.staleUsers.add(user)
-          for (const id of h.tenant.devicesOfUser(user)) h.staleDevices.add(id)
-        }
-    }
-  }
-  changes.listen('fleet', {
-    changed: onChange,
-    forgotten: (tenant) => (tenant === undefined ? held.clear() : held.delete(tenant)),
-  })
-
-  async function loadAll(h: Held): Promise<void> {
-    const { tenantId } = h.tenant
-    const seq = feed.seqOf(tenantId)
-    for (const user of await db.inTenant(tenantId, (tx) => queries.usersWithGroups(tx, tenantId, null), background))
-      h.tenant.putUser(user)
-    for (let after = '00000000-0000-0000-0000-000000000000'; ; ) {
-      const rows = await db.inTenant(tenantId, (tx) => queries.devicesAfter(tx, tenantId, after, chunk), background)
-      for (const row of rows) h.tenant.putDevice(row, seq)
-      if (rows.length < chunk) return
+  async function inPages<R extends { device_id: string }>(
+    read: (after: string) => Promise<R[]>,
+    visit: (row: R) => void,
+  ): Promise<void> {
+    for (let after = first; ; ) {
+      const rows = await read(after)
+      for (const row of rows) visit(row)
+      if (rows.length < page) return
       after = rows.at(-1)!.device_id
     }
   }
 
-  /** Reads what is stale until nothing is. A change that arrives meanwhile makes its subject stale again. */
-  async function refresh(h: Held): Promise<void> {
-    const { tenantId } = h.tenant
-    while (h.staleDevices.size > 0 || h.staleUsers.size > 0) {
-      const devices = [...h.staleDevices]
-      const users = [...h.staleUsers]
-      h.staleDevices.clear()
-      h.staleUsers.clear()
-      const seq = feed.seqOf(tenantId)
-      try {
-        const [userRows, deviceRows] = await db.inTenant(tenantId, async (tx) => [
-          users.length > 0 ? await queries.usersWithGroups(tx, tenantId, users) : [],
-          await queries.devicesById(tx, tenantId, devices),
-        ])
-        for (const row of userRows) h.tenant.putUser(row)
-        for (const row of deviceRows) h.tenant.putDevice(row, seq)
-        await readMissingUsers(h, deviceRows, seq)
-      } catch (e) {
-        for (const id of devices) h.staleDevices.add(id)
-        for (const id of users) h.staleUsers.add(id)
-        throw e
-      }
+  async function load(tenantId: TenantId): Promise<FleetTenant> {
+    const tenant = new FleetTenant(tenantId)
+    tenant.factNames = await factNames(tenantId)
+    const names = [...tenant.factNames]
+    const users = await db.inTenant(tenantId, (tx) => queries.usersWithGroups(tx, tenantId, null), background)
+    for (const user of users) tenant.putUser(user)
+    await inPages(
+      (after) => db.inTenant(tenantId, (tx) => queries.devicesAfter(tx, tenantId, names, after, page), background),
+      (row) => tenant.putDevice(row),
+    )
+    tenant.dropIdleUsers()
+    return tenant
+  }
+
+  /** Reads what is stale until nothing is. */
+  async function refresh(tenant: FleetTenant): Promise<void> {
+    const { tenantId } = tenant
+    while (!tenant.isTrue) {
+      if (tenant.mayLackFacts) await readFacts(tenant, await neededFacts(tenant))
+      const { stale } = tenant
+      const [users, devices] = [[...stale.users.keys()], [...stale.devices.keys()]]
+      const names = [...tenant.factNames]
+      const [userRows, deviceRows] = await db.inTenant(tenantId, async (tx) => [
+        users.length > 0 ? await queries.usersWithGroups(tx, tenantId, users) : [],
+        devices.length > 0 ? await queries.devicesById(tx, tenantId, names, devices) : [],
+      ])
+      tenant.settle(stale, userRows, deviceRows)
     }
   }
-
-  /** A device's user may be one that no change named, when it was created before its first device. */
-  async function readMissingUsers(h: Held, rows: queries.FleetRow[], seq: number): Promise<void> {
-    const missing = rows.filter((r) => r.user_id !== null && !h.tenant.knowsUser(r.user_id))
-    if (missing.length === 0) return
-    const { tenantId } = h.tenant
-    const ids = [...new Set(missing.map((r) => r.user_id!))]
-    for (const user of await db.inTenant(tenantId, (tx) => queries.usersWithGroups(tx, tenantId, ids)))
-      h.tenant.putUser(user)
-    for (const row of missing) h.tenant.putDevice(row, seq)
-  }
-
-  function settle(h: Held, work: (h: Held) => Promise<void>): Promise<void> {
-    h.loading ??= work(h).finally(() => {
-      h.loading = undefined
+  async function neededFacts(tenant: FleetTenant): Promise<ReadonlySet<string>> {
+    tenant.mayLackFacts = false
+    return factNames(tenant.tenantId).catch((e) => {
+      tenant.mayLackFacts = true
+      throw e
     })
-    return h.loading
+  }
+  /** Reads the reports again where some of these facts are not held. */
+  async function readFacts(tenant: FleetTenant, names: ReadonlySet<string>): Promise<void> {
+    const { tenantId } = tenant
+    if (names.isSubsetOf(tenant.factNames)) return
+    const all = tenant.factNames.union(names)
+    tenant.mayLackFacts = true
+    await inPages(
+      (after) =>
+        db.inTenant(tenantId, (tx) => queries.posturesAfter(tx, tenantId, [...all], after, page), background),
+      (row) => {
+        const device = tenant.devices.get(row.device_id)
+        if (!device) return
+        device.posture = tenant.postureOf(row)
+        device.selected = null
+      },
+    )
+    tenant.factNames = all
+    tenant.mayLackFacts = false
   }
 
   /** The tenant with nothing stale in it. */
-  async function settled(tenantId: TenantId): Promise<FleetTenant> {
-    let h = held.get(tenantId)
-    if (!h) {
-      h = { tenant: new FleetTenant(tenantId), staleDevices: new Set(), staleUsers: new Set(), loading: undefined }
-      held.set(tenantId, h)
-      await settle(h, loadAll).catch((e) => {
-        held.delete(tenantId)
-        throw e
+  async function settled(tenantId: TenantId, facts?: ReadonlySet<string>): Promise<FleetTenant> {
+    const tenant = await tenants.get(tenantId)
+    const isIn = () => tenant.isTrue && (!facts || facts.isSubsetOf(tenant.factNames))
+    while (!isIn()) {
+      tenant.refreshing ??= (async () => {
+        if (facts) await readFacts(tenant, facts)
+        await refresh(tenant)
+      })().finally(() => {
+        tenant.refreshing = undefined
       })
+      await tenant.refreshing
     }
-    if (!feed.isFresh()) await feed.catchUp()
-    while (h.loading || h.staleDevices.size > 0 || h.staleUsers.size > 0) await settle(h, refresh)
-    return h.tenant
-  }
-
-  const device = (tenantId: TenantId, deviceId: string): FleetDevice | undefined | Promise<FleetDevice | undefined> => {
-    const h = held.get(tenantId)
-    if (h && !h.loading && feed.isFresh() && !h.staleDevices.has(deviceId)) return h.tenant.devices.get(deviceId)
-    return settled(tenantId).then((t) => t.devices.get(deviceId))
+    return tenant
   }
 
   return {
-    /** True as of the last applied change; asks the database while memory is not proven fresh. */
-    device,
-    all: async (tenantId: TenantId): Promise<ReadonlyMap<string, FleetDevice>> => (await settled(tenantId)).devices,
+    /** True as of the last applied change; at once where it is held and proven. */
+    device: (tenantId: TenantId, deviceId: string): FleetDevice | undefined | Promise<FleetDevice | undefined> => {
+      const tenant = tenants.get(tenantId)
+      if (!(tenant instanceof Promise)) {
+        const device = tenant.devices.get(deviceId)
+        if (tenant.isTrueOf(deviceId, device)) return device
+      }
+      return settled(tenantId).then((t) => t.devices.get(deviceId))
+    },
+    /** All of them; `facts` names what is wanted of their reports beside what the current policy reads. */
+    all: async (tenantId: TenantId, facts?: ReadonlySet<string>): Promise<ReadonlyMap<string, FleetDevice>> =>
+      (await settled(tenantId, facts)).devices,
     devicesOfUser: async (tenantId: TenantId, userId: string) => (await settled(tenantId)).devicesOfUser(userId),
     devicesOfGroup: async (tenantId: TenantId, groupId: string) => {
       const t = await settled(tenantId)

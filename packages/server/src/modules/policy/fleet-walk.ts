@@ -1,20 +1,20 @@
 import type { FleetDevice } from '../devices/index.ts'
 
-/** A walk over a fleet gives way to other work after this many devices. */
-const chunk = 500
+/** A walk over a fleet gives way to other work after this long; the clock is read once for so many devices. */
+const sliceMs = 5
+const between = 32
 
-/** Calls `visit` for every device that counts, a chunk at a time. */
+/** Calls `visit` for every device that counts, a slice of time after the other. */
 export async function walkFleet(
   devices: ReadonlyMap<string, FleetDevice>,
   visit: (device: FleetDevice) => void,
-  onChunk?: (examined: number) => void,
 ): Promise<void> {
   let examined = 0
+  let until = performance.now() + sliceMs
   for (const device of devices.values()) {
     if (device.usable) visit(device)
-    if (++examined % chunk === 0) {
-      onChunk?.(examined)
-      await new Promise(setImmediate)
-    }
+    if (++examined % between !== 0 || performance.now() < until) continue
+    await new Promise(setImmediate)
+    until = performance.now() + sliceMs
   }
 }

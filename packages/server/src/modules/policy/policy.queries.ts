@@ -23,6 +23,16 @@ export const bundleById = (tx: Tx, tenant: TenantId, bundleId: string) =>
     .where('bundle_id', '=', bundleId)
     .executeTakeFirst()
 
+/** What each channel delivers, with the tenant's sequence number in the same snapshot. */
+export const currentVersions = async (tx: Tx, tenant: TenantId) => {
+  const { rows } = await sql<{ seq: number; canary: number | null; stable: number | null }>`
+    select e.seq, canary.version as canary, stable.version as stable from tenant_epochs e
+    left join policy_channels canary on canary.tenant_id = ${tenant} and canary.channel = 'canary'
+    left join policy_channels stable on stable.tenant_id = ${tenant} and stable.channel = 'stable'
+    where e.tenant_id = ${tenant}`.execute(tx)
+  return rows[0] ?? { seq: 0, canary: null, stable: null }
+}
+
 /** The newest version with this content. */
 export const bundleByDigest = (tx: Tx, tenant: TenantId, digest: string) =>
   tx
@@ -179,3 +189,12 @@ export const appliedCounts = (tx: Tx, tenant: TenantId, digests: readonly string
 export const tenantSalt = async (tx: Tx, tenant: TenantId) =>
   (await tx.selectFrom('tenants').select('canary_salt').where('tenant_id', '=', tenant).executeTakeFirstOrThrow())
     .canary_salt
+
+/** Passes the tenant wall: tenants in which a device has reported its posture. */
+export const tenantsWithReports = async (tx: Tx): Promise<TenantId[]> =>
+  (
+    await sql<{ tenant_id: TenantId }>`
+      select t.tenant_id from tenants t where exists (select from device_postures p where p.tenant_id = t.tenant_id)`.execute(
+      tx,
+    )
+  ).rows.map((r) => r.tenant_id)

@@ -5,6 +5,7 @@ import { BoundedMap } from '../../kernel/bounded-map.ts'
 import { held, type Memory } from '../../memory/held.ts'
 import * as queries from './policy.queries.ts'
 import { TenantPolicy, type Version } from './tenant-policy.ts'
+import { createVariantBudget, type VariantBudget } from './variants.ts'
 
 const nothingPublished: Version = {
   version: 0,
@@ -19,10 +20,15 @@ const nothingPublished: Version = {
   }),
 }
 
+/** For the variants of all current policies, and for those of an earlier one while somebody compares with it. */
+const variantBytes = 128 * 1024 * 1024
+const earlierBytes = 32 * 1024 * 1024
+
 type Versions = { canary: number | null; stable: number | null }
 
 /** Policies in memory: the current one of each tenant, replaced when the tenant publishes, and compiled versions by number. */
 export function createPolicyStore({ db, changes, feed }: { db: Database } & Memory) {
+  const budget = createVariantBudget(variantBytes)
   const compiled = new BoundedMap<string, Version>(64)
   const salts = new Map<TenantId, Buffer>()
 
@@ -48,24 +54,25 @@ export function createPolicyStore({ db, changes, feed }: { db: Database } & Memo
     return read
   }
 
-  async function build(tx: Tx, tenant: TenantId, versions: Versions): Promise<TenantPolicy> {
+  async function build(tx: Tx, tenant: TenantId, { seq, ...versions }: Versions & { seq: number }, own: VariantBudget) {
     const salt = salts.get(tenant) ?? (await queries.tenantSalt(tx, tenant))
     salts.set(tenant, salt)
     const canary = versions.canary === null ? undefined : await readVersion(tx, tenant, versions.canary)
     const stable = versions.stable === null ? nothingPublished : await readVersion(tx, tenant, versions.stable)
-    return new TenantPolicy(canary, stable, salt)
+    return new TenantPolicy({ canary, stable, salt, seq }, own)
   }
 
   const load = (tenant: TenantId): Promise<TenantPolicy> =>
-    db.inTenant(tenant, async (tx) => build(tx, tenant, pair(await queries.channelsOf(tx, tenant))))
+    db.inTenant(tenant, async (tx) => build(tx, tenant, await queries.currentVersions(tx, tenant), budget))
 
-  const current = held<TenantPolicy>({ changes, feed }, { kinds: ['policy'], load })
+  const current = held<TenantPolicy>({ changes, feed }, { kinds: ['policy'], load, onDrop: (policy) => policy.release() })
 
   return {
     /** The policy that holds now; the promise only while it is being read or memory is not proven fresh. */
     at: current.get,
     /** An earlier pair of versions, for deltas. */
-    atVersions: (tenant: TenantId, versions: Versions) => db.inTenant(tenant, (tx) => build(tx, tenant, versions)),
+    atVersions: (tenant: TenantId, versions: Versions) =>
+      db.inTenant(tenant, (tx) => build(tx, tenant, { ...versions, seq: 0 }, createVariantBudget(earlierBytes))),
     versionsAt: (tenant: TenantId, seq: number): Promise<Versions> =>
       db.inTenant(tenant, async (tx) => pair(await queries.channelsAt(tx, tenant, seq))),
     /** A version that this replica has just compiled, so that it need not do so again. */

@@ -1,15 +1,17 @@
 import { createHash } from 'node:crypto'
-import { contentDigest } from '@holdfast/crypto'
+import { canonicalJson } from '@holdfast/crypto'
 import {
   type CompiledPolicy,
   type DeviceFacts,
   type Selection,
   selectVariant,
-  type VariantContent,
+  type Variant,
   variantContent,
 } from '@holdfast/policy'
-import type { FleetDevice } from '../devices/index.ts'
+import type { FleetDevice, Selected } from '../devices/index.ts'
+import type { Slot, VariantBudget } from './variants.ts'
 
+export type { Variant } from '@holdfast/policy'
 export type Channel = 'canary' | 'stable'
 /** A published version, ready to answer. */
 export type Version = {
@@ -19,9 +21,6 @@ export type Version = {
   rollout: { percent: number; groupIds: ReadonlySet<string>; deviceIds: ReadonlySet<string> }
   compiled: CompiledPolicy
 }
-/** What a set of devices shares. One object for one content, so that callers can hang what they make of it on it. */
-export type Variant = { digest: string; channel: Channel; version: number; seq: number; content: VariantContent }
-export type DeviceVariant = Variant & { validUntil: number | null }
 
 const nothing: Selection = { key: '', rules: [], checks: [], valid_until: null }
 
@@ -39,22 +38,41 @@ export const factsOf = (device: FleetDevice): DeviceFacts => ({
  * remembered for as long as the device stays what it is: a changed device is another object.
  */
 export class TenantPolicy {
+  /** The tenant's sequence number as of which this was read. */
   readonly seq: number
   readonly versions: { canary: number | null; stable: number | null }
+  /** The posture facts that checks of either version read. */
+  readonly factNames: ReadonlySet<string>
   readonly #canary: Version | undefined
   readonly #stable: Version
   readonly #salt: Buffer
-  readonly #variants = new Map<string, Variant>()
+  readonly #budget: VariantBudget
+  readonly #slots = new Map<string, Slot>()
   // What devices remember of this policy: they must not keep it alive.
   readonly #mark = {}
 
   /** `stable` of version 0 stands for a tenant that has published nothing: everything is denied. */
-  constructor(canary: Version | undefined, stable: Version, salt: Buffer) {
+  constructor(
+    { canary, stable, salt, seq }: { canary: Version | undefined; stable: Version; salt: Buffer; seq: number },
+    budget: VariantBudget,
+  ) {
     this.#canary = canary && canary.version > stable.version ? canary : undefined
     this.#stable = stable
     this.#salt = salt
-    this.seq = Math.max(this.#canary?.seq ?? 0, stable.seq)
+    this.#budget = budget
+    this.seq = seq
     this.versions = { canary: canary?.version ?? null, stable: stable.version || null }
+    const compiled = [stable, ...(this.#canary ? [this.#canary] : [])]
+    this.factNames = new Set(compiled.flatMap((v) => v.compiled.checks.flatMap((check) => check.facts)))
+  }
+
+  /** Whether time alone can give a device another variant: a check that decides about rules has a freshness. */
+  get isTimed(): boolean {
+    return [this.#stable, this.#canary].some((v) => v?.compiled.checks.some((c) => c.enforcement === 'enforce'))
+  }
+  /** The version of a canary that is under way. */
+  get runningCanary(): number | undefined {
+    return this.#canary?.version
   }
 
   /** Canary only while a canary version is newer than stable: nobody stays behind on an old canary. */
@@ -67,47 +85,67 @@ export class TenantPolicy {
   }
 
   compiledFor(device: FleetDevice): CompiledPolicy {
-    return this.#versionOf(this.channelOf(device)).compiled
+    return this.versionOn(this.channelOf(device)).compiled
   }
 
   versionOn(channel: Channel): Version {
-    return this.#versionOf(channel)
-  }
-
-  variantOf(device: FleetDevice, nowMs: number): Variant {
-    return this.selectionOf(device, nowMs).variant
-  }
-
-  /** Whether time alone can give a device another variant: a check that decides about rules has a freshness. */
-  get isTimed(): boolean {
-    return [this.#stable, this.#canary].some((v) => v?.compiled.checks.some((c) => c.enforcement === 'enforce'))
-  }
-
-  /** What a device gets, and until when if nothing but time passes (ms; null: for good). */
-  selectionOf(device: FleetDevice, nowMs: number): { variant: Variant; validUntil: number | null } {
-    const known = device.selected
-    if (known?.by === this.#mark && (known.validUntil === null || nowMs < known.validUntil))
-      return { variant: known.variant as Variant, validUntil: known.validUntil }
-    const channel = this.channelOf(device)
-    const version = this.#versionOf(channel)
-    const selection = device.usable ? selectVariant(version.compiled, factsOf(device), nowMs) : nothing
-    const variant = this.#variant(channel, version, selection)
-    device.selected = { by: this.#mark, variant, validUntil: selection.valid_until }
-    return { variant, validUntil: selection.valid_until }
-  }
-
-  #versionOf(channel: Channel): Version {
     return channel === 'canary' && this.#canary ? this.#canary : this.#stable
   }
 
-  #variant(channel: Channel, version: Version, selection: Selection): Variant {
+  /** What the device gets at a time, and from when until when that is so. */
+  selectedOf(device: FleetDevice, atMs: number): Selected {
+    const known = device.selected
+    if (known?.by === this.#mark && known.slot.variant && known.from <= atMs && atMs < known.until) {
+      known.slot.used = true
+      return known
+    }
+    const channel = this.channelOf(device)
+    const version = this.versionOn(channel)
+    const selection = device.usable ? selectVariant(version.compiled, factsOf(device), atMs) : nothing
+    const slot = this.#slotOf(channel, version, selection)
+    const selected: Selected = {
+      by: this.#mark,
+      slot,
+      // Without a check nothing of it depends on time.
+      from: selection.checks.length === 0 ? Number.NEGATIVE_INFINITY : atMs,
+      until: selection.valid_until ?? Number.POSITIVE_INFINITY,
+    }
+    device.selected = selected
+    return selected
+  }
+
+  variantOf(device: FleetDevice, atMs: number): Variant {
+    return this.selectedOf(device, atMs).slot.variant!
+  }
+
+  /** What a device gets, and until when if nothing but time passes (ms; null: for good). */
+  selectionOf(device: FleetDevice, atMs: number): { variant: Variant; validUntil: number | null } {
+    const { slot, until } = this.selectedOf(device, atMs)
+    return { variant: slot.variant!, validUntil: Number.isFinite(until) ? until : null }
+  }
+
+  /** Gives back what it takes of the budget; it may still be asked by those who hold it. */
+  release(): void {
+    for (const slot of [...this.#slots.values()]) this.#budget.release(slot)
+  }
+
+  #slotOf(channel: Channel, version: Version, selection: Selection): Slot {
     const key = `${channel}|${selection.key}`
-    const known = this.#variants.get(key)
-    if (known) return known
+    const known = this.#slots.get(key)
+    if (known?.variant) {
+      known.used = true
+      return known
+    }
     const content = variantContent(version.compiled, selection)
-    const variant = { digest: contentDigest(content), channel, version: version.version, seq: version.seq, content }
-    this.#variants.set(key, variant)
-    return variant
+    const text = canonicalJson(content)
+    const digest = `sha256:${createHash('sha256').update(text).digest('hex')}`
+    const slot = this.#budget.take(
+      { digest, channel, version: version.version, seq: version.seq, content },
+      text.length,
+      () => this.#slots.delete(key),
+    )
+    this.#slots.set(key, slot)
+    return slot
   }
 }
 

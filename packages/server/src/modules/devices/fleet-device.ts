@@ -1,0 +1,126 @@
+import type { KeyObject } from 'node:crypto'
+import type { Variant } from '@holdfast/policy'
+import type { DeviceStatus, PostureVerdict } from '../../db/tables.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+import type { FleetRow, UserRow } from './fleet.queries.ts'
+
+export const none: readonly string[] = []
+
+/** What decides about the devices of a user. One object for each user, which all its devices share. */
+export class FleetUser {
+  suspended = true
+  groupIds: readonly string[] = none
+  /** The tenant's sequence number as of which this was read; nothing was read of a user whom nobody knows. */
+  seq = 0
+  /** A change touched it and it was not read since. */
+  isStale = false
+  deviceIds: string[] = []
+
+  read(row: UserRow, groupIds: readonly string[]): void {
+    this.suspended = row.suspended
+    this.groupIds = groupIds
+    this.seq = row.seq
+  }
+}
+
+export type Posture = { facts: Readonly<Record<string, unknown>>; reported_at: number; verdict: PostureVerdict }
+
+/** What a policy last selected for a device, and for which times. */
+export type Selected = {
+  /** Identifies the policy, without keeping it alive. */
+  readonly by: object
+  /** Empty once the variant had to make room for others. */
+  readonly slot: { readonly variant: Variant | null; used: boolean }
+  readonly from: number
+  readonly until: number
+}
+
+/** What was verified of a device's credential: kept with the device, where no other device's request can evict it. */
+export type Proven = { credentialDigest: string; expiresAt: number; proofKey: KeyObject | null }
+
+/**
+ * What decides about a device, as held in memory: another object once its row has changed. What hangs on its user is
+ * asked of the user, so that the two can never disagree. Ids are UUIDs, times are ms.
+ */
+export class FleetDevice {
+  readonly tenantId: TenantId
+  readonly deviceId: string
+  readonly userId: string | null
+  readonly name: string
+  readonly platform: string
+  readonly status: Exclude<DeviceStatus, 'revoked'>
+  readonly channel: 'auto' | 'canary' | 'stable'
+  readonly tags: readonly string[]
+  readonly jkt: string | null
+  readonly previousJkt: string | null
+  readonly generation: number
+  readonly previousGenerationUntil: number | null
+  readonly wireguardPublicKey: string | null
+  readonly addressNumber: number
+  /** When its credential ends unless it is renewed. */
+  readonly credentialUntil: number
+  /** Of the facts only those that a check of the current policy reads. */
+  posture: Posture | null
+  /** Left here by the policy module. */
+  selected: Selected | null = null
+  /** Left here by the verifier. */
+  proven: Proven | null
+  /** When it was last noted as seen by this replica. */
+  seenAt: number
+  readonly #user: FleetUser | null
+  readonly #ownGroupIds: readonly string[]
+  readonly #seq: number
+
+  constructor(
+    tenantId: TenantId,
+    row: FleetRow,
+    shared: { user: FleetUser | null; text: <T extends string>(text: T) => T; list: (list: readonly string[]) => readonly string[]; posture: Posture | null },
+    before: FleetDevice | undefined,
+  ) {
+    this.tenantId = tenantId
+    this.deviceId = before?.deviceId ?? row.device_id
+    this.userId = row.user_id && shared.text(row.user_id)
+    this.name = row.name
+    this.platform = shared.text(row.platform)
+    this.status = shared.text(row.status)
+    this.channel = shared.text(row.channel)
+    this.tags = shared.list(row.tags)
+    this.jkt = before?.jkt === row.jkt ? before.jkt : row.jkt
+    this.previousJkt = row.previous_jkt
+    this.generation = row.generation
+    this.previousGenerationUntil = row.previous_generation_until?.getTime() ?? null
+    this.wireguardPublicKey = row.wireguard_public_key
+    this.addressNumber = row.address_number
+    this.credentialUntil = row.credential_expires_at.getTime()
+    this.posture = shared.posture
+    this.proven = before && before.jkt === row.jkt ? before.proven : null
+    this.seenAt = before?.seenAt ?? 0
+    this.#user = shared.user
+    this.#ownGroupIds = shared.list(row.group_ids)
+    this.#seq = row.seq
+  }
+
+  /** Active, and its user not suspended. */
+  get usable(): boolean {
+    return this.status === 'active' && !this.isUserSuspended
+  }
+  /** Its user may do nothing, so neither may it, whatever its status. */
+  get isUserSuspended(): boolean {
+    return this.#user?.suspended ?? false
+  }
+  /** Its own groups and those of its user. */
+  get groupIds(): readonly string[] {
+    const ofUser = this.#user?.groupIds ?? none
+    if (this.#ownGroupIds.length === 0) return ofUser
+    return ofUser.length === 0 ? this.#ownGroupIds : [...new Set([...this.#ownGroupIds, ...ofUser])]
+  }
+  /** The tenant's sequence number as of which all of this holds: nothing newer is known of it. */
+  get seq(): number {
+    return this.#user && this.#user.seq > this.#seq ? this.#user.seq : this.#seq
+  }
+  /** A change touched its user, who was not read since. */
+  get isStale(): boolean {
+    return this.#user?.isStale ?? false
+  }
+}
+

@@ -1,0 +1,78 @@
+import { background, type Database } from '../../db/database.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+import type { Changes } from '../../memory/changes.ts'
+import type { Feed } from '../../memory/feed.ts'
+import type { Fleet } from '../devices/index.ts'
+import { walkFleet } from './fleet-walk.ts'
+import * as queries from './policy.queries.ts'
+import type { PolicyStore } from './store.ts'
+
+/** A change names at most so many devices. */
+const batch = 2000
+
+/**
+ * What time alone does to devices: the end of a report that a check reads. A device whose time is over is logged as a
+ * change, so that what it gets from then on has a number of its own and gateways hear of it. Ends are those of the policy
+ * that holds now, whatever held when the report came.
+ */
+export function createTurns({
+  db,
+  changes,
+  feed,
+  fleet,
+  store,
+  now,
+}: {
+  db: Database
+  changes: Changes
+  feed: Pick<Feed, 'momentOf'>
+  fleet: Fleet
+  store: PolicyStore
+  now: () => Date
+}) {
+  const gathering = new Map<TenantId, { ids: Set<string>; logged: Promise<void> }>()
+
+  async function log(tenant: TenantId, ids: readonly string[]): Promise<void> {
+    for (let i = 0; i < ids.length; i += batch) {
+      const part = ids.slice(i, i + batch).map((subject) => ({ kind: 'device' as const, subject }))
+      await db.inTenant(tenant, (tx) => changes.record(tx, tenant, part))
+    }
+  }
+
+  /** The devices whose selection, as of the tenant's newest change, is over. */
+  async function overdue(tenant: TenantId): Promise<string[]> {
+    const policy = await store.at(tenant)
+    if (!policy.isTimed) return []
+    const found: string[] = []
+    const { atMs } = feed.momentOf(tenant)
+    const nowMs = now().getTime()
+    await walkFleet(await fleet.all(tenant), (device) => {
+      if (device.posture && policy.selectedOf(device, atMs).until <= nowMs) found.push(device.deviceId)
+    })
+    return found
+  }
+
+  return {
+    /** Logs that a device's time is over; devices of one turn of the loop share a change. */
+    take: (tenant: TenantId, deviceId: string): Promise<void> => {
+      const known = gathering.get(tenant)
+      if (known) {
+        known.ids.add(deviceId)
+        return known.logged
+      }
+      const ids = new Set([deviceId])
+      const logged = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
+        gathering.delete(tenant)
+        return log(tenant, [...ids])
+      })
+      gathering.set(tenant, { ids, logged })
+      return logged
+    },
+    /** For those who don't ask themselves, so that gateways hear of them: all that are over, of all tenants. */
+    sweep: async (): Promise<void> => {
+      for (const tenant of await db.acrossTenants((tx) => queries.tenantsWithReports(tx), background))
+        await log(tenant, await overdue(tenant))
+    },
+  }
+}
+export type Turns = ReturnType<typeof createTurns>
