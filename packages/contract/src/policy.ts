@@ -31,6 +31,8 @@ const Rollout = Closed({
   device_ids: Type.Optional(Ids('device', 10_000)),
 })
 
+const Warnings = Type.Array(Type.String(), { description: 'What works, but costs more than it looks' })
+
 export const PolicyBundle = Closed(
   {
     bundle_id: Id('policy_bundle'),
@@ -90,8 +92,11 @@ export const publishPolicy = endpoint({
     rollout: Type.Optional(Rollout),
     note: Type.Optional(Text),
     allow_failing_tests: Type.Optional(Type.Boolean()),
+    supersede: Type.Optional(
+      Type.Boolean({ description: 'Needed to publish to stable while a canary is under way, which then ends' }),
+    ),
   }),
-  response: PolicyBundle,
+  response: Closed({ ...PolicyBundle.properties, warnings: Warnings }),
 })
 
 export const listPolicyBundles = endpoint({
@@ -125,6 +130,7 @@ export const validatePolicy = endpoint({
   response: Closed({
     valid: Type.Boolean(),
     errors: Type.Array(Closed({ field: Type.String(), message: Type.String() })),
+    warnings: Warnings,
     tests: Nullable(Tests),
     diff: Nullable(Closed(RuleDiff, { description: 'Against what stable delivers now' })),
   }),
@@ -184,6 +190,13 @@ export const explainPolicy = endpoint({
         expected: Type.Unknown(),
         actual: Type.Unknown(),
       }),
+    ),
+    would_allow: Type.Array(
+      Closed({
+        rule_id: Type.String(),
+        lacks: Type.Array(Closed({ property: Type.String(), expected: Type.Unknown(), actual: Type.Unknown() })),
+      }),
+      { description: 'Where it is denied: the rules that would have allowed it, those that lack least first' },
     ),
     posture_verdict: PostureVerdict,
   }),

@@ -24,7 +24,12 @@ export type Decision = {
   valid_until: number | null
   /** Every rule that concerns the device, by id. */
   rules: ExplainedRule[]
+  /** Where it is denied: rules that would have allowed it, and what each lacks. Those that lack least come first. */
+  would_allow: { rule_id: string; lacks: Omit<ExplainedRule['conditions'][number], 'passed'>[] }[]
 }
+
+/** So many are named. */
+const nearestMost = 5
 
 export type ExplainedRule = {
   rule_id: string
@@ -49,7 +54,8 @@ export function decide(
 ): Decision {
   const situation = createSituation(compiled, facts, context)
   const concern = concernOf(compiled, facts)
-  const verdict = judge(situation, concern, aimAt(compiled, target))
+  const aim = aimAt(compiled, target)
+  const verdict = judge(situation, concern, aim)
   const covered = new Set(verdict.considered.map(({ rule }) => rule.id))
   return {
     decision: verdict.decision,
@@ -57,6 +63,38 @@ export function decide(
     reason: verdict.reason,
     valid_until: finite(validUntil(verdict)),
     rules: membersOf(concern.rules).map((index) => explain(ruleAt(compiled, index), situation, covered)),
+    would_allow: verdict.decision === 'deny' ? nearest(situation, facts, concern, aim) : [],
+  }
+}
+
+function nearest(situation: Situation, facts: DeviceFacts, concern: Concern, aim: Aim): Decision['would_allow'] {
+  const { compiled } = situation
+  const found = [...aim.rules].flatMap((index) => {
+    const rule = ruleAt(compiled, index)
+    if (rule.action !== 'allow') return []
+    const lacks = conditionsOf(rule, situation)
+      .filter((condition) => !isMet(rule, condition))
+      .map(({ property, expected, actual }) => ({ property, expected, actual }))
+    return [
+      { rule_id: rule.id, lacks: isConcerned(concern, index) ? lacks : [whoLacks(compiled, rule, facts), ...lacks] },
+    ]
+  })
+  const unmet = found.filter(({ lacks }) => lacks.length > 0)
+  return unmet.sort((a, b) => a.lacks.length - b.lacks.length).slice(0, nearestMost)
+}
+
+/** The rule is for others: whom it names, and by what the device is known, in the names of the document. */
+function whoLacks({ resolved }: CompiledPolicy, { rule }: CompiledRule, facts: DeviceFacts) {
+  const named = (ids: Readonly<Record<string, string>>, has: (id: string) => boolean) =>
+    Object.entries(ids).flatMap(([name, id]) => (has(id) ? [name] : []))
+  return {
+    property: 'from',
+    expected: rule.except ? { ...rule.from, except: rule.except } : rule.from,
+    actual: {
+      users: named(resolved.users, (id) => id === facts.user_id),
+      groups: named(resolved.groups, (id) => facts.group_ids.includes(id)),
+      tags: [...facts.tags],
+    },
   }
 }
 

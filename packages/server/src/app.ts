@@ -77,7 +77,7 @@ export function createApp({
     tenantName: tenancy.nameOf,
   })
   const trust = createTrust(base)
-  const fleet = createFleet(base)
+  const fleet = createFleet({ ...base, factNames: (tenant) => policy.factNames(tenant) })
   const policy = createPolicy({ ...base, audit, fleet, trust })
   const { gatewayServiceSecret: serviceSecret } = secrets
   const gateways = createGateways({ ...base, audit, serviceSecret, fleet, policy, trust, snapshotSize })
@@ -182,7 +182,7 @@ export function createApp({
     { name: 'end_idle_sessions', cron: '* * * * *', run: identity.sweepSessions },
     { name: 'end_silent_vpn_sessions', cron: '* * * * *', run: gateways.endSilentSessions },
     { name: 'forget_gateway_secrets', cron: '45 * * * *', run: gateways.forgetExpiredSecrets },
-    { name: 'expire_posture', cron: '* * * * *', run: devices.sweepPosture },
+    { name: 'expire_posture', cron: '* * * * *', run: policy.endOverdue },
     { name: 'revoke_silent_devices', cron: '* * * * *', run: devices.revokeSilent },
     { name: 'forget_proofs', cron: '*/5 * * * *', run: devices.forgetProofs },
     { name: 'finish_policy_impacts', cron: '*/2 * * * *', run: policy.finishImpacts },

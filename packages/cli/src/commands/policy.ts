@@ -10,7 +10,7 @@ import { readAll } from '../prompt.ts'
 import { jsonText, plain } from '../text.ts'
 import { parseMoment } from './audit.ts'
 
-type Bundle = Output<Contract['publishPolicy']>
+type Bundle = Output<Contract['listPolicyBundles']>['items'][number]
 type Validation = Output<Contract['validatePolicy']>
 type Tests = NonNullable<Validation['tests']>
 const columns: readonly Column<Bundle>[] = [
@@ -32,6 +32,7 @@ export function addPolicy(program: Command, cli: Cli): void {
       .option('--percent <n>', 'share of the devices that canary goes to', percentage)
       .option('--note <text>', 'what it is about')
       .option('--allow-failing-tests', 'publish though tests of the document fail')
+      .option('--supersede', 'end a canary that is under way')
       .action((file: string, options: Publish) => publish(cli, file, options)),
     'policy publish policy.json --channel canary --percent 10 --note "wiki for everyone"',
   )
@@ -116,22 +117,30 @@ async function readDocument(cli: Cli, file: string): Promise<Record<string, unkn
   return value as Record<string, unknown>
 }
 
-type Publish = { channel: Bundle['channel']; percent?: number; note?: string; allowFailingTests?: boolean }
+type Publish = {
+  channel: Bundle['channel']
+  percent?: number
+  note?: string
+  allowFailingTests?: boolean
+  supersede?: boolean
+}
 
 async function publish(cli: Cli, file: string, options: Publish): Promise<void> {
-  const { channel, percent, note, allowFailingTests } = options
+  const { channel, percent, note, allowFailingTests, supersede } = options
   const body = {
     channel,
     policy: await readDocument(cli, file),
     ...given({
       note,
       allow_failing_tests: allowFailingTests,
+      supersede,
       rollout: percent === undefined ? undefined : { percent },
     }),
   }
   const bundle = await (await cli.client()).publishPolicy({ body, query: cli.scope })
   if (cli.json) return printItem(cli, bundle)
   cli.note(`Published version ${bundle.version} on ${bundle.channel}.`)
+  for (const warning of bundle.warnings) cli.note(`Warning: ${plain(warning)}.`)
   printItem(cli, bundle)
 }
 
@@ -141,6 +150,7 @@ async function validate(cli: Cli, file: string): Promise<void> {
   if (cli.json) printItem(cli, result)
   else {
     for (const { field, message } of result.errors) cli.say(`${plain(field)}: ${plain(message)}`)
+    for (const warning of result.warnings) cli.say(`Warning: ${plain(warning)}.`)
     if (result.tests) for (const line of testLines(result.tests)) cli.say(line)
     cli.say(result.valid ? 'The document is in order.' : 'The document is not in order.')
   }

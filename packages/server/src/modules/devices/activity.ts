@@ -1,7 +1,7 @@
 import type { Database } from '../../db/database.ts'
 import { createWriteBehind } from '../../kernel/write-behind.ts'
 import { touchDevices } from './devices.queries.ts'
-import type { FleetDevice } from './fleet-tenant.ts'
+import type { FleetDevice } from './fleet-device.ts'
 
 /** A device that polls every few seconds is written once in this time. */
 const withinMs = 30_000

@@ -74,7 +74,12 @@ export class FleetDevice {
   constructor(
     tenantId: TenantId,
     row: FleetRow,
-    shared: { user: FleetUser | null; text: <T extends string>(text: T) => T; list: (list: readonly string[]) => readonly string[]; posture: Posture | null },
+    shared: {
+      user: FleetUser | null
+      text: <T extends string>(text: T) => T
+      list: (list: readonly string[]) => readonly string[]
+      posture: Posture | null
+    },
     before: FleetDevice | undefined,
   ) {
     this.tenantId = tenantId
@@ -123,4 +128,3 @@ export class FleetDevice {
     return this.#user?.isStale ?? false
   }
 }
-

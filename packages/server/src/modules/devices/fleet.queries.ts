@@ -50,13 +50,7 @@ export const devicesAfter = (tx: Tx, tenant: TenantId, facts: readonly string[],
 export const devicesById = (tx: Tx, tenant: TenantId, facts: readonly string[], ids: readonly string[]) =>
   devicesWhere(tx, tenant, facts, sql`d.device_id = any(${ids}::uuid[])`)
 
-export const posturesAfter = async (
-  tx: Tx,
-  tenant: TenantId,
-  facts: readonly string[],
-  after: string,
-  limit: number,
-) =>
+export const posturesAfter = async (tx: Tx, tenant: TenantId, facts: readonly string[], after: string, limit: number) =>
   (
     await sql<PostureRow & { device_id: string }>`
       select p.device_id, ${postureOf(facts)} from device_postures p

@@ -83,8 +83,7 @@ export function createFleet({
     const all = tenant.factNames.union(names)
     tenant.mayLackFacts = true
     await inPages(
-      (after) =>
-        db.inTenant(tenantId, (tx) => queries.posturesAfter(tx, tenantId, [...all], after, page), background),
+      (after) => db.inTenant(tenantId, (tx) => queries.posturesAfter(tx, tenantId, [...all], after, page), background),
       (row) => {
         const device = tenant.devices.get(row.device_id)
         if (!device) return
@@ -97,8 +96,11 @@ export function createFleet({
   }
 
   /** The tenant with nothing stale in it. */
-  async function settled(tenantId: TenantId, facts?: ReadonlySet<string>): Promise<FleetTenant> {
-    const tenant = await tenants.get(tenantId)
+  async function settled(
+    found: FleetTenant | Promise<FleetTenant>,
+    facts?: ReadonlySet<string>,
+  ): Promise<FleetTenant> {
+    const tenant = await found
     const isIn = () => tenant.isTrue && (!facts || facts.isSubsetOf(tenant.factNames))
     while (!isIn()) {
       tenant.refreshing ??= (async () => {
@@ -120,14 +122,14 @@ export function createFleet({
         const device = tenant.devices.get(deviceId)
         if (tenant.isTrueOf(deviceId, device)) return device
       }
-      return settled(tenantId).then((t) => t.devices.get(deviceId))
+      return settled(tenant).then((t) => t.devices.get(deviceId))
     },
     /** All of them; `facts` names what is wanted of their reports beside what the current policy reads. */
     all: async (tenantId: TenantId, facts?: ReadonlySet<string>): Promise<ReadonlyMap<string, FleetDevice>> =>
-      (await settled(tenantId, facts)).devices,
-    devicesOfUser: async (tenantId: TenantId, userId: string) => (await settled(tenantId)).devicesOfUser(userId),
+      (await settled(tenants.get(tenantId), facts)).devices,
+    devicesOfUser: async (tenantId: TenantId, userId: string) => (await settled(tenants.get(tenantId))).devicesOfUser(userId),
     devicesOfGroup: async (tenantId: TenantId, groupId: string) => {
-      const t = await settled(tenantId)
+      const t = await settled(tenants.get(tenantId))
       return [...t.devices.values()].filter((d) => d.groupIds.includes(groupId)).map((d) => d.deviceId)
     },
   }

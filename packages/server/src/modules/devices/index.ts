@@ -18,7 +18,7 @@ export { createActivity } from './activity.ts'
 export { addressCapacity, addressesOf } from './address.ts'
 export { labelDevices, rememberProofs } from './devices.queries.ts'
 export { createFleet, type Fleet } from './fleet.ts'
-export type { FleetDevice } from './fleet-tenant.ts'
+export type { FleetDevice, Selected } from './fleet-device.ts'
 export type { Appraisal } from './posture.ts'
 export { createDeviceVerifier, proofSeconds } from './verify.ts'
 
@@ -108,7 +108,6 @@ export function createDevices(deps: {
 
   return {
     handlers,
-    sweepPosture: posture.sweep,
     forgetProofs: () => db.acrossTenants((tx) => queries.forgetProofs(tx, now()), background),
     /** Revokes the devices of ephemeral tokens that fell silent. */
     revokeSilent: async () => {

@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import type { PostureVerdict } from '../../db/tables.ts'
 import type { TenantId } from '../../kernel/actor.ts'
@@ -29,13 +28,3 @@ export const putPosture = async (tx: Tx, tenant: TenantId, row: PostureRow) => {
     .execute()
   return before
 }
-
-/** Verdicts whose time has run out, taken once: the end is cleared in the same statement. */
-export const takeExpired = async (tx: Tx, at: Date, limit: number) =>
-  (
-    await sql<{ tenant_id: TenantId; device_id: string }>`
-      update device_postures set valid_until = null
-      where (tenant_id, device_id) in (
-        select tenant_id, device_id from device_postures where valid_until < ${at} limit ${limit} for update skip locked)
-      returning tenant_id, device_id`.execute(tx)
-  ).rows

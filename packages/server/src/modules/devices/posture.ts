@@ -1,5 +1,5 @@
 import { contentDigest } from '@holdfast/crypto'
-import { background, type Database } from '../../db/database.ts'
+import type { Database } from '../../db/database.ts'
 import type { PostureVerdict } from '../../db/tables.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { fail } from '../../kernel/app-error.ts'
@@ -7,8 +7,8 @@ import { encodeId } from '../../kernel/ids.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Fleet } from './fleet.ts'
-import type { FleetDevice } from './fleet-tenant.ts'
-import { putPosture, takeExpired } from './posture.queries.ts'
+import type { FleetDevice } from './fleet-device.ts'
+import { putPosture } from './posture.queries.ts'
 
 export type Appraisal = {
   verdict: PostureVerdict
@@ -71,20 +71,6 @@ export function createPosture({
           await changes.record(tx, tenant, [{ kind: 'device', subject: device.deviceId }])
       })
       return { at, appraisal }
-    },
-
-    /** Verdicts that time has ended: their devices are evaluated anew, everywhere. */
-    sweep: async (limit = 1000): Promise<number> => {
-      const expired = await db.acrossTenants((tx) => takeExpired(tx, now(), limit), background)
-      for (const [tenant, rows] of Map.groupBy(expired, (r) => r.tenant_id))
-        await db.inTenant(tenant, (tx) =>
-          changes.record(
-            tx,
-            tenant,
-            rows.map((r) => ({ kind: 'device', subject: r.device_id })),
-          ),
-        )
-      return expired.length
     },
   }
 }

@@ -22,7 +22,7 @@ import type { Rates } from '../access/index.ts'
 import type { Trust } from '../trust/index.ts'
 import * as queries from './devices.queries.ts'
 import type { Fleet } from './fleet.ts'
-import type { FleetDevice } from './fleet-tenant.ts'
+import type { FleetDevice } from './fleet-device.ts'
 import { createReplayGuard } from './replay.ts'
 
 /** A proof counts for this long after it was made; it is remembered longer than that. */
@@ -65,6 +65,8 @@ export function createDeviceVerifier({
   const verified = new BoundedMap<string, Verified>(1_000_000)
   // Which keys of a tenant it was proved with: a change of trust ends what that tenant's keys proved, and nothing else.
   const keysOf = new Map<TenantId, object>()
+  // Names of devices that are in no fleet any more. Revocation is final.
+  const gone = new BoundedMap<string, string>(10_000)
   // A tenant that this replica has not heard of is hardly ever a new one.
   const strangers = createRateLimiter(1)
   const reads = createReplayGuard(rememberProofMs)
@@ -80,7 +82,11 @@ export function createDeviceVerifier({
     changed: (tenant, list) => {
       if (list.some((c) => c.kind === 'trust')) keysOf.delete(tenant)
     },
-    forgotten: (tenant) => (tenant === undefined ? keysOf.clear() : keysOf.delete(tenant)),
+    forgotten: (tenant) => {
+      gone.clear()
+      if (tenant === undefined) keysOf.clear()
+      else keysOf.delete(tenant)
+    },
   })
 
   const read = (claims: DeviceCredentialClaims, keys: object): Verified | undefined => {
@@ -125,7 +131,6 @@ export function createDeviceVerifier({
 
   /** Why a credential that was issued to this device is none any more. */
   function whyNot(v: Verified, device: FleetDevice, nowMs: number): Reason | undefined {
-    if (device.status === 'revoked') return 'revoked'
     if (device.status === 'suspended' || device.isUserSuspended) return 'suspended'
     if (v.expiresAt <= nowMs) return 'expired'
     if (v.generation === device.generation) return (v.jkt ?? null) === device.jkt ? undefined : 'superseded'
@@ -133,7 +138,7 @@ export function createDeviceVerifier({
     return isPrevious && (v.jkt ?? null) === (device.previousJkt ?? device.jkt) ? undefined : 'superseded'
   }
 
-  const refused = ({ tenantId, deviceId, name }: FleetDevice, reason: Reason): RefusedCredential => ({
+  const refused = ({ tenantId, deviceId, name }: Pick<FleetDevice, 'tenantId' | 'deviceId' | 'name'>, reason: Reason): RefusedCredential => ({
     kind: 'refused',
     of: 'device',
     tenantId,
@@ -188,6 +193,14 @@ export function createDeviceVerifier({
   /** Another replica has just enrolled the device or renewed its credential, and this one has not heard of it yet. */
   const isAheadOf = (v: Verified, device: FleetDevice | undefined) => !device || v.generation > device.generation
 
+  /** The fleet holds only devices that are not revoked. */
+  async function refuseRevoked(v: Verified): Promise<Verdict> {
+    const row = await db.inTenant(v.tenantId, (tx) => queries.findDevice(tx, v.tenantId, v.deviceId))
+    if (row?.status !== 'revoked') return undefined
+    gone.set(v.deviceId, row.name)
+    return refused({ ...v, name: row.name }, 'revoked')
+  }
+
   function check(
     v: Verified,
     device: FleetDevice | undefined,
@@ -196,11 +209,13 @@ export function createDeviceVerifier({
     mayAsk = true,
   ): Verdict | Promise<Verdict> {
     const at = now()
+    const name = device ? undefined : gone.get(v.deviceId)
+    if (name !== undefined) return refused({ ...v, name }, 'revoked')
     if (mayAsk && isAheadOf(v, device))
       return feed
         .catchUp()
         .then(async () => check(v, await fleet.device(v.tenantId, v.deviceId), token, incoming, false))
-    if (!device) return undefined
+    if (!device) return refuseRevoked(v)
     const reason = whyNot(v, device, at.getTime())
     if (reason) return refused(device, reason)
     const settle = (isProven: boolean): Verdict | Promise<Verdict> => {

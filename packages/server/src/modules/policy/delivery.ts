@@ -1,6 +1,6 @@
 import type { Variant } from '@holdfast/policy'
-import { AppError } from '../../kernel/app-error.ts'
 import type { TenantId } from '../../kernel/actor.ts'
+import { AppError } from '../../kernel/app-error.ts'
 import { whenReady } from '../../kernel/ready.ts'
 import type { Representation } from '../../kernel/representation.ts'
 import type { Moment } from '../../memory/changes.ts'

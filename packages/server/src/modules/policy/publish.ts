@@ -1,4 +1,5 @@
-import { createImpact, diffPolicies, type PolicyTestReport } from '@holdfast/policy'
+import { setTimeout as delay } from 'node:timers/promises'
+import { diffPolicies, type PolicyTestReport } from '@holdfast/policy'
 import { background, type Database } from '../../db/database.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { AppError, fail, failField } from '../../kernel/app-error.ts'
@@ -6,14 +7,13 @@ import { decodeId, encodeId, newUuid } from '../../kernel/ids.ts'
 import type { Changes } from '../../memory/changes.ts'
 import { everything } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
-import type { Fleet } from '../devices/index.ts'
 import { knownGroups } from '../identity/index.ts'
 import { type Candidate, type ReadCandidate, refuseDocument } from './candidate.ts'
 import { devicesNamed } from './directory.queries.ts'
-import { walkFleet } from './fleet-walk.ts'
+import type { ImpactOf } from './impact.ts'
 import * as queries from './policy.queries.ts'
 import type { PolicyStore } from './store.ts'
-import { type Channel, factsOf, type TenantPolicy } from './tenant-policy.ts'
+import type { Channel, TenantPolicy } from './tenant-policy.ts'
 
 export type PublishInput = {
   channel: Channel
@@ -22,6 +22,8 @@ export type PublishInput = {
   rollout?: { percent?: number; group_ids?: string[]; device_ids?: string[] }
   note?: string
   allow_failing_tests?: boolean
+  /** Stable replaces a canary that is under way. */
+  supersede?: boolean
 }
 export type StoredImpact = ReturnType<typeof diffPolicies> & {
   status: 'running' | 'done'
@@ -39,7 +41,7 @@ export function createPublishing({
   db,
   audit,
   changes,
-  fleet,
+  impactOf,
   store,
   readCandidate,
   now,
@@ -48,7 +50,7 @@ export function createPublishing({
   db: Database
   audit: Audit
   changes: Changes
-  fleet: Fleet
+  impactOf: ImpactOf
   store: PolicyStore
   readCandidate: ReadCandidate
   now: () => Date
@@ -162,25 +164,23 @@ export function createPublishing({
     })
   }
 
-  /** Walks the fleet once with both policies; gives way to other work between chunks. */
+  /** Writes down what a version does to the fleet; what there is to warn of. */
   async function measure(
     tenant: TenantId,
+    version: number,
     before: TenantPolicy,
     channel: Channel,
     after: Candidate['compiled'],
     diff: ReturnType<typeof diffPolicies>,
-  ): Promise<StoredImpact> {
-    const impact = createImpact(before.versionOn(channel).compiled, after)
-    const at = now().getTime()
-    const policy = await store.at(tenant)
-    await walkFleet(await fleet.all(tenant), (device) => {
-      if (channel === 'stable' || policy.channelOf(device) === 'canary') impact.add(factsOf(device), at)
-    })
-    return { ...diff, status: 'done', ...impact.result() }
+  ): Promise<string[]> {
+    const { impact, warnings } = await impactOf(tenant, before, channel, after)
+    const stored: StoredImpact = { ...diff, status: 'done', ...impact }
+    await db.inTenant(tenant, (tx) => queries.setImpact(tx, tenant, version, stored))
+    return warnings
   }
 
   return {
-    publish: async (actor: Actor, input: PublishInput): Promise<string> => {
+    publish: async (actor: Actor, input: PublishInput): Promise<{ bundleId: string; warnings: string[] }> => {
       const tenant = actor.tenantId
       if ((input.policy === undefined) === (input.from === undefined))
         failField('policy', 'give the document in policy, or name one in from')
@@ -190,6 +190,11 @@ export function createPublishing({
       if (!input.allow_failing_tests) refuseFailing(candidate.tests)
       const rollout = await rolloutOf(tenant, input)
       const before = await store.at(tenant)
+      if (input.channel === 'stable' && before.runningCanary !== undefined && !input.supersede)
+        failField(
+          'supersede',
+          `canary version ${before.runningCanary} is under way and would end with this: publish it with supersede: true, or promote the canary with from: {"channel": "canary"}`,
+        )
       const diff = diffPolicies(before.versionOn(input.channel).compiled.resolved, candidate.resolved)
       const unknown: StoredImpact = {
         ...diff,
@@ -200,11 +205,12 @@ export function createPublishing({
         grants_lost: 0,
       }
       const { bundleId, version } = await commit(actor, input, candidate, rollout, unknown)
-      const measured = measure(tenant, before, input.channel, candidate.compiled, diff)
-        .then((impact) => db.inTenant(tenant, (tx) => queries.setImpact(tx, tenant, version, impact)))
-        .catch(onError)
-      await Promise.race([measured, new Promise((resolve) => setTimeout(resolve, impactPatienceMs))])
-      return bundleId
+      const measured = measure(tenant, version, before, input.channel, candidate.compiled, diff).catch((e) => {
+        onError(e)
+        return []
+      })
+      const warnings = await Promise.race([measured, delay(impactPatienceMs, [], { ref: false })])
+      return { bundleId, warnings }
     },
 
     /** Impacts whose process ended before they were known. */
@@ -221,15 +227,13 @@ export function createPublishing({
         const previous = await store.atVersions(tenant, await store.versionsAt(tenant, row.seq - 1))
         const own = await store.atVersions(tenant, await store.versionsAt(tenant, row.seq))
         const { rules_added, rules_removed, rules_changed } = stored
-        const impact = await measure(tenant, previous, row.channel, own.versionOn(row.channel).compiled, {
+        await measure(tenant, version, previous, row.channel, own.versionOn(row.channel).compiled, {
           rules_added,
           rules_removed,
           rules_changed,
         })
-        await db.inTenant(tenant, (tx) => queries.setImpact(tx, tenant, version, impact))
       }
     },
-    measure,
   }
 }
 export type Publishing = ReturnType<typeof createPublishing>

@@ -9,11 +9,11 @@ import {
 } from '@holdfast/policy'
 import type { Database } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import { fail, failField } from '../../kernel/app-error.ts'
-import { decodeId } from '../../kernel/ids.ts'
+import { failField } from '../../kernel/app-error.ts'
+import { idOf, missing } from '../../kernel/ids.ts'
 import type { Fleet, FleetDevice } from '../devices/index.ts'
 import { userExists } from '../identity/index.ts'
-import { groupsOfUsers } from './directory.queries.ts'
+import { devicesNamed, groupsOfUsers } from './directory.queries.ts'
 import type { PolicyStore } from './store.ts'
 import { factsOf } from './tenant-policy.ts'
 
@@ -41,25 +41,35 @@ export function createQuestions({
   store: PolicyStore
   now: () => Date
 }) {
-  async function askerOf(tenant: TenantId, q: Question): Promise<Asker> {
+  /** `facts`: what the checks of a policy that is not published read of a report. */
+  async function askerOf(tenant: TenantId, q: Question, facts?: ReadonlySet<string>): Promise<Asker> {
     if ((q.device_id === undefined) === (q.user_id === undefined))
       failField('device_id', 'name a device_id or a user_id, one of the two')
     if (q.device_id !== undefined) {
-      const id = decodeId('device', q.device_id)
-      const device = (id && (await fleet.device(tenant, id))) || fail('not_found', 'no such device')
+      const id = idOf('device', q.device_id)
+      const device = (await fleet.all(tenant, facts)).get(id)
+      if (!device) return revoked(tenant, id)
       return {
         facts: factsOf(device),
         device,
         out: device.usable ? undefined : 'the device is not active or its user is suspended',
       }
     }
-    const userId = decodeId('user', q.user_id!) ?? fail('not_found', 'no such user')
+    const userId = idOf('user', q.user_id!)
     const group_ids = await db.inTenant(tenant, async (tx) => {
-      if (!(await userExists(tx, tenant, userId))) fail('not_found', 'no such user')
+      if (!(await userExists(tx, tenant, userId))) missing('user')
       return (await groupsOfUsers(tx, tenant, [userId]))[0]?.group_ids ?? []
     })
-    const facts = { device_id: '', user_id: userId, group_ids, tags: [], platform: 'other', posture: null }
-    return { facts, device: undefined, out: undefined }
+    const known = { device_id: '', user_id: userId, group_ids, tags: [], platform: 'other', posture: null }
+    return { facts: known, device: undefined, out: undefined }
+  }
+
+  /** The fleet knows only devices that are not revoked. */
+  async function revoked(tenant: TenantId, id: string): Promise<Asker> {
+    const [known] = await db.inTenant(tenant, (tx) => devicesNamed(tx, tenant, [id]))
+    if (!known) missing('device')
+    const facts = { device_id: id, user_id: null, group_ids: [], tags: [], platform: 'other', posture: null }
+    return { facts, device: undefined, out: 'the device is revoked' }
   }
 
   const contextOf = (q: Question): ConnectionContext => ({
@@ -80,7 +90,7 @@ export function createQuestions({
   const decideFor = (compiled: CompiledPolicy, asker: Asker, q: Question): Decision =>
     asker.out === undefined
       ? decide(compiled, asker.facts, contextOf(q), targetOf(q, compiled))
-      : { decision: 'deny', rule_id: null, reason: asker.out, valid_until: null, rules: [] }
+      : { decision: 'deny', rule_id: null, reason: asker.out, valid_until: null, rules: [], would_allow: [] }
 
   return {
     explain: async (tenant: TenantId, q: Question) => {
@@ -94,7 +104,7 @@ export function createQuestions({
     },
     /** The same question under two policies; a target that only one of them knows is denied by the other. */
     compare: async (tenant: TenantId, q: Question, after: CompiledPolicy) => {
-      const asker = await askerOf(tenant, q)
+      const asker = await askerOf(tenant, q, new Set(after.checks.flatMap((check) => check.facts)))
       const policy = await store.at(tenant)
       const before = policy.versionOn(asker.device ? policy.channelOf(asker.device) : 'stable').compiled
       return { before: decideOrUnknown(() => decideFor(before, asker, q)), after: decideFor(after, asker, q) }
@@ -112,6 +122,9 @@ function decideOrUnknown(work: () => Decision): Decision {
       reason: 'the published policy does not know this target',
       valid_until: null,
       rules: [],
+      would_allow: [],
     }
   }
 }
+export type Questions = ReturnType<typeof createQuestions>
+export type Explanation = Awaited<ReturnType<Questions['explain']>>

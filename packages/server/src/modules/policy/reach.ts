@@ -20,7 +20,7 @@ export function createReach({
   store: PolicyStore
   now: () => Date
 }) {
-  return async (tenant: TenantId, versions: readonly number[]): Promise<(version: number) => Reach> => {
+  const reachOf = async (tenant: TenantId, versions: readonly number[]): Promise<(version: number) => Reach> => {
     const policy = await store.at(tenant)
     const current = new Set([policy.versions.canary, policy.versions.stable])
     if (!versions.some((v) => current.has(v))) return () => notCurrent
@@ -46,4 +46,6 @@ export function createReach({
       return { current: true, variants: digests.length, applied, pending: devices - applied }
     }
   }
+  return reachOf
 }
+export type ReachOf = ReturnType<typeof createReach>

@@ -129,7 +129,10 @@ export function createSigning({ db, trust, now }: { db: Database; trust: Pick<Tr
 
   return {
     pointerFor,
-    bundleFor: ({ device, variant }: Standing, m: Made): Representation<BundleBody> | Promise<Representation<BundleBody>> =>
+    bundleFor: (
+      { device, variant }: Standing,
+      m: Made,
+    ): Representation<BundleBody> | Promise<Representation<BundleBody>> =>
       m.bundle && now().getTime() < m.bundleRenewAt ? m.bundle : renewBundle(device.tenantId, variant, m),
   }
 }

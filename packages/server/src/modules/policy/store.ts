@@ -65,7 +65,10 @@ export function createPolicyStore({ db, changes, feed }: { db: Database } & Memo
   const load = (tenant: TenantId): Promise<TenantPolicy> =>
     db.inTenant(tenant, async (tx) => build(tx, tenant, await queries.currentVersions(tx, tenant), budget))
 
-  const current = held<TenantPolicy>({ changes, feed }, { kinds: ['policy'], load, onDrop: (policy) => policy.release() })
+  const current = held<TenantPolicy>(
+    { changes, feed },
+    { kinds: ['policy'], load, onDrop: (policy) => policy.release() },
+  )
 
   return {
     /** The policy that holds now; the promise only while it is being read or memory is not proven fresh. */

@@ -1,11 +1,12 @@
 import type { Contract, Output } from '@holdfast/contract'
-import type { Decision, PolicyTestReport } from '@holdfast/policy'
+import type { Decision, ExplainedRule, PolicyTestReport } from '@holdfast/policy'
 import { encodeId } from '../../kernel/ids.ts'
 import type { selectBundles } from './policy.queries.ts'
 import type { StoredImpact } from './publish.ts'
+import type { Explanation } from './questions.ts'
 
 export type BundleRow = Awaited<ReturnType<ReturnType<typeof selectBundles>['execute']>>[number]
-export type BundleView = Output<Contract['publishPolicy']>
+export type BundleView = Output<Contract['listPolicyBundles']>['items'][number]
 /** What only the fleet knows of a version that is current; nothing of one that is not. */
 export type Reach = { current: boolean; variants: number; applied: number; pending: number }
 
@@ -36,4 +37,33 @@ export const viewDecision = (d: Decision) => ({
   rule_id: d.rule_id,
   reason: d.reason,
   valid_until: d.valid_until === null ? null : new Date(d.valid_until).toISOString(),
+})
+
+export const viewExplanation = ({
+  decision,
+  channel,
+  version,
+  posture,
+}: Explanation): Output<Contract['explainPolicy']> => ({
+  ...viewDecision(decision),
+  channel,
+  version,
+  rules: decision.rules.map(viewRule),
+  would_allow: decision.would_allow.map(({ rule_id, lacks }) => ({ rule_id, lacks: lacks.map(viewCondition) })),
+  posture: posture.checks
+    .filter((c) => c.applies)
+    .map(({ id, passed, reason_code, expected, actual }) => ({ check_id: id, passed, reason_code, expected, actual })),
+  posture_verdict: posture.verdict,
+})
+
+const viewRule = ({ rule_id, action, matched, conditions }: ExplainedRule) => ({
+  rule_id,
+  action,
+  matched,
+  conditions: conditions.map(viewCondition),
+})
+const viewCondition = <C extends { expected?: unknown; actual?: unknown }>(c: C) => ({
+  ...c,
+  expected: c.expected ?? null,
+  actual: c.actual ?? null,
 })

@@ -34,9 +34,8 @@ export function createMetering({
     const at = now().getTime()
     return samples.map((s) => {
       const device = devices.get(s.deviceId)
+      if (!device?.usable && !s.ended) return { ...s, ended: true, endReason: device ? 'suspended' : 'revoked' }
       if (!device) return s
-      if (!device.usable && !s.ended)
-        return { ...s, ended: true, endReason: device.status === 'revoked' ? 'revoked' : 'suspended' }
       return { ...s, currentDigest: current.variantOf(device, at).digest }
     })
   }

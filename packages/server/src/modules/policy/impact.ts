@@ -1,0 +1,43 @@
+import { type CompiledPolicy, createImpact, type Impact, selectVariant } from '@holdfast/policy'
+import type { TenantId } from '../../kernel/actor.ts'
+import type { Fleet } from '../devices/index.ts'
+import { walkFleet } from './fleet-walk.ts'
+import { type Channel, factsOf, type TenantPolicy } from './tenant-policy.ts'
+
+/** From so many different policies on, a fleet that has more than one for every few devices is split too finely. */
+const manyVariants = 1000
+const devicesPerVariant = 4
+
+/**
+ * What a policy does to the fleet: one walk with both policies, which gives way to other work. A document under which
+ * nearly every device has a policy of its own costs a signature and bytes for each of them: that is said.
+ */
+export const createImpactOf =
+  ({ fleet, now }: { fleet: Fleet; now: () => Date }) =>
+  async (
+    tenant: TenantId,
+    before: TenantPolicy,
+    channel: Channel,
+    after: CompiledPolicy,
+  ): Promise<{ impact: Impact; warnings: string[] }> => {
+    const impact = createImpact(before.versionOn(channel).compiled, after)
+    const at = now().getTime()
+    const variants = new Set<string>()
+    const facts = new Set(after.checks.flatMap((check) => check.facts))
+    await walkFleet(await fleet.all(tenant, facts), (device) => {
+      if (channel === 'canary' && before.channelOf(device) !== 'canary') return
+      const known = factsOf(device)
+      impact.add(known, at)
+      variants.add(selectVariant(after, known, at).key)
+    })
+    const result = impact.result()
+    return { impact: result, warnings: warningsOf(variants.size, result.devices_examined) }
+  }
+export type ImpactOf = ReturnType<typeof createImpactOf>
+
+const warningsOf = (variants: number, devices: number): string[] =>
+  variants > manyVariants && variants * devicesPerVariant > devices
+    ? [
+        `this document gives ${variants} different policies to ${devices} devices: rules by many overlapping groups or tags split a fleet so finely that nearly every device needs a signature and bytes of its own`,
+      ]
+    : []

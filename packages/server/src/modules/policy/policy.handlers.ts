@@ -1,0 +1,61 @@
+import type { Handlers } from '../../http/serve.ts'
+import { idOf } from '../../kernel/ids.ts'
+import type { Audit } from '../audit/index.ts'
+import type { Bundles } from './bundles.ts'
+import type { Delivery } from './delivery.ts'
+import type { createHeldReads } from './held-reads.ts'
+import type { Publishing } from './publish.ts'
+import type { Questions } from './questions.ts'
+import type { Trials } from './trials.ts'
+import { viewBundle, viewDecision, viewExplanation } from './view.ts'
+
+export const policyHandlers = ({
+  audit,
+  bundles,
+  publishing,
+  questions,
+  trials,
+  reads,
+  delivery,
+}: {
+  audit: Audit
+  bundles: Bundles
+  publishing: Publishing
+  questions: Questions
+  trials: Trials
+  reads: ReturnType<typeof createHeldReads>
+  delivery: Delivery
+}) =>
+  ({
+    publishPolicy: async ({ actor, body }) => {
+      const { bundleId, warnings } = await publishing.publish(actor, body)
+      const { bundle, reach } = await bundles.get(actor.tenantId, bundleId)
+      return { ...viewBundle(bundle, reach), warnings }
+    },
+    listPolicyBundles: async ({ actor, query }) => {
+      const { items, next_cursor } = await bundles.list(actor.tenantId, query)
+      return { items: items.map(({ bundle, reach }) => viewBundle(bundle, reach)), next_cursor }
+    },
+    getPolicyBundle: async ({ actor, params }) => {
+      const { bundle, reach } = await bundles.get(actor.tenantId, idOf('policy_bundle', params.bundle_id))
+      return { ...viewBundle(bundle, reach), policy: bundle.document as Record<string, unknown> }
+    },
+    validatePolicy: async ({ actor, body }) => {
+      const found = await trials.validate(actor.tenantId, body.policy)
+      await audit.note(actor, 'policy.validated', { valid: found.valid })
+      return found
+    },
+    simulatePolicy: async ({ actor, body }) => {
+      const { answers, impact, tests } = await trials.simulate(actor.tenantId, body.policy, body.questions ?? [])
+      await audit.note(actor, 'policy.simulated', { questions: answers.length })
+      const viewed = answers.map((a) => ({ ...a, before: viewDecision(a.before), after: viewDecision(a.after) }))
+      return { answers: viewed, impact, tests }
+    },
+    explainPolicy: async ({ actor, body }) => {
+      const explanation = await questions.explain(actor.tenantId, body)
+      await audit.note(actor, 'policy.explained', { decision: explanation.decision.decision })
+      return viewExplanation(explanation)
+    },
+    policyDigest: ({ actor: { principal }, hold }) => reads.readOrWait(principal, delivery.digest, hold),
+    policyBundle: ({ actor: { principal }, hold }) => reads.readOrWait(principal, delivery.bundle, hold),
+  }) satisfies Partial<Handlers>
