@@ -96,10 +96,7 @@ export function createFleet({
   }
 
   /** The tenant with nothing stale in it. */
-  async function settled(
-    found: FleetTenant | Promise<FleetTenant>,
-    facts?: ReadonlySet<string>,
-  ): Promise<FleetTenant> {
+  async function settled(found: FleetTenant | Promise<FleetTenant>, facts?: ReadonlySet<string>): Promise<FleetTenant> {
     const tenant = await found
     const isIn = () => tenant.isTrue && (!facts || facts.isSubsetOf(tenant.factNames))
     while (!isIn()) {
@@ -127,7 +124,8 @@ export function createFleet({
     /** All of them; `facts` names what is wanted of their reports beside what the current policy reads. */
     all: async (tenantId: TenantId, facts?: ReadonlySet<string>): Promise<ReadonlyMap<string, FleetDevice>> =>
       (await settled(tenants.get(tenantId), facts)).devices,
-    devicesOfUser: async (tenantId: TenantId, userId: string) => (await settled(tenants.get(tenantId))).devicesOfUser(userId),
+    devicesOfUser: async (tenantId: TenantId, userId: string) =>
+      (await settled(tenants.get(tenantId))).devicesOfUser(userId),
     devicesOfGroup: async (tenantId: TenantId, groupId: string) => {
       const t = await settled(tenants.get(tenantId))
       return [...t.devices.values()].filter((d) => d.groupIds.includes(groupId)).map((d) => d.deviceId)

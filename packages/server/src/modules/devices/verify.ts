@@ -138,7 +138,10 @@ export function createDeviceVerifier({
     return isPrevious && (v.jkt ?? null) === (device.previousJkt ?? device.jkt) ? undefined : 'superseded'
   }
 
-  const refused = ({ tenantId, deviceId, name }: Pick<FleetDevice, 'tenantId' | 'deviceId' | 'name'>, reason: Reason): RefusedCredential => ({
+  const refused = (
+    { tenantId, deviceId, name }: Pick<FleetDevice, 'tenantId' | 'deviceId' | 'name'>,
+    reason: Reason,
+  ): RefusedCredential => ({
     kind: 'refused',
     of: 'device',
     tenantId,
