@@ -37,7 +37,7 @@ export type VerifiedBundle = {
 export type DevicePolicy = VerifiedBundle & { channel: string; version: number }
 
 export type Judge = { trust: TrustStore; tenantId: string; now: Date }
-/** What was accepted last; an answer with a lower `seq` must have the same digest. */
+/** What was accepted last; an answer whose `seq` is not higher must have the same digest: one number stands for one content. */
 export type Accepted = { digest: string; seq: number }
 
 /** Reads the pointer of a digest or bundle answer. Nothing unsigned of the answer is believed. Throws `VerificationError`. */
@@ -57,8 +57,8 @@ export function verifyPointer(
   }
   if (now >= pointer.expiresAt) reject('expired', 'the policy pointer has expired')
   if (answer.digest !== pointer.digest) reject('wrong_digest', 'the answer names another digest than its pointer')
-  if (accepted && pointer.seq < accepted.seq && pointer.digest !== accepted.digest)
-    reject('rollback', `policy seq ${pointer.seq} is older than ${accepted.seq}`)
+  if (accepted && pointer.seq <= accepted.seq && pointer.digest !== accepted.digest)
+    reject('rollback', `policy seq ${pointer.seq} is not newer than ${accepted.seq}`)
   return pointer
 }
 

@@ -2,9 +2,9 @@ import type { Fault } from './guard.ts'
 
 /** Statements that look at, or write rows of, several tenants in one: where they stand, and why they must. */
 export const acrossTenants: Readonly<Record<string, string>> = {
-  'memory/feed.ts#pollOnce': 'the heartbeat compares the epochs of all tenants',
   'db/claims.ts#forgetOld': 'keys of a day ago',
   'memory/changes.ts#pruneChanges': 'changes of a day ago',
+  'policy/policy.queries.ts#tenantsWithReports': 'whose devices a sweep must look at',
   'tenancy/tenants.queries.ts#listTenants': 'who there is: what every sweep and start begins with',
   'tenancy/tenants.queries.ts#findTenantByName': 'a sign-in names its tenant by name',
   'tenancy/tenants.queries.ts#insertTenant': 'names of tenants are unique among all',
@@ -25,7 +25,6 @@ export const owed: Readonly<Record<string, readonly Fault[]>> = {
   'audit/audit.queries.ts#insert': ['insert_select'],
   'devices/devices.queries.ts#silentEphemerals': ['unbound'],
   'devices/devices.queries.ts#touchDevices': ['insert_select'],
-  'devices/posture.queries.ts#takeExpired': ['unbound', 'locks_across'],
   'enrollment/batch.queries.ts#insertDevices': ['insert_select'],
   'enrollment/tokens.queries.ts#findByLookup': ['unbound'],
   'gateways/registry/gateways.queries.ts#lockGateway': ['no_wall'],

@@ -2,6 +2,7 @@ import { type CompiledPolicy, createImpact, type Impact, selectVariant } from '@
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Fleet } from '../devices/index.ts'
 import { walkFleet } from './fleet-walk.ts'
+import type { PolicyStore } from './store.ts'
 import { type Channel, factsOf, type TenantPolicy } from './tenant-policy.ts'
 
 /** From so many different policies on, a fleet that has more than one for every few devices is split too finely. */
@@ -13,7 +14,7 @@ const devicesPerVariant = 4
  * nearly every device has a policy of its own costs a signature and bytes for each of them: that is said.
  */
 export const createImpactOf =
-  ({ fleet, now }: { fleet: Fleet; now: () => Date }) =>
+  ({ fleet, store, now }: { fleet: Fleet; store: Pick<PolicyStore, 'at'>; now: () => Date }) =>
   async (
     tenant: TenantId,
     before: TenantPolicy,
@@ -23,9 +24,11 @@ export const createImpactOf =
     const impact = createImpact(before.versionOn(channel).compiled, after)
     const at = now().getTime()
     const variants = new Set<string>()
+    // Which devices a canary goes to is the word of the policy that holds now.
+    const current = await store.at(tenant)
     const facts = new Set(after.checks.flatMap((check) => check.facts))
     await walkFleet(await fleet.all(tenant, facts), (device) => {
-      if (channel === 'canary' && before.channelOf(device) !== 'canary') return
+      if (channel === 'canary' && current.channelOf(device) !== 'canary') return
       const known = factsOf(device)
       impact.add(known, at)
       variants.add(selectVariant(after, known, at).key)

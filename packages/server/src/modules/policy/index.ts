@@ -42,7 +42,12 @@ type PolicyDeps = {
 export function createPolicy(given: PolicyDeps) {
   const { db, fleet, now } = given
   const store = createPolicyStore(given)
-  const deps = { ...given, store, readCandidate: createCandidates(given), impactOf: createImpactOf(given) }
+  const deps = {
+    ...given,
+    store,
+    readCandidate: createCandidates(given),
+    impactOf: createImpactOf({ ...given, store }),
+  }
   const publishing = createPublishing(deps)
   const questions = createQuestions(deps)
   const turns = createTurns(deps)

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { contentDigest } from '@holdfast/crypto'
 import { diffPolicies, type PolicyTestReport } from '@holdfast/policy'
 import { background, type Database } from '../../db/database.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
@@ -103,6 +104,15 @@ export function createPublishing({
       )
   }
 
+  /** Stable ends a canary that is under way, unless it is what the canary holds. */
+  function refuseSuperseding({ runningCanary }: TenantPolicy, candidate: Candidate): void {
+    if (!runningCanary || contentDigest(runningCanary.compiled.resolved.document) === candidate.digest) return
+    failField(
+      'supersede',
+      `canary version ${runningCanary.version} is under way and would end with this: publish with supersede: true, or promote the canary with from: {"channel": "canary"}`,
+    )
+  }
+
   async function commit(
     actor: Actor,
     input: PublishInput,
@@ -190,11 +200,7 @@ export function createPublishing({
       if (!input.allow_failing_tests) refuseFailing(candidate.tests)
       const rollout = await rolloutOf(tenant, input)
       const before = await store.at(tenant)
-      if (input.channel === 'stable' && before.runningCanary !== undefined && !input.supersede)
-        failField(
-          'supersede',
-          `canary version ${before.runningCanary} is under way and would end with this: publish it with supersede: true, or promote the canary with from: {"channel": "canary"}`,
-        )
+      if (input.channel === 'stable' && !input.supersede) refuseSuperseding(before, candidate)
       const diff = diffPolicies(before.versionOn(input.channel).compiled.resolved, candidate.resolved)
       const unknown: StoredImpact = {
         ...diff,

@@ -71,8 +71,8 @@ export class TenantPolicy {
     return [this.#stable, this.#canary].some((v) => v?.compiled.checks.some((c) => c.enforcement === 'enforce'))
   }
   /** The version of a canary that is under way. */
-  get runningCanary(): number | undefined {
-    return this.#canary?.version
+  get runningCanary(): Version | undefined {
+    return this.#canary
   }
 
   /** Canary only while a canary version is newer than stable: nobody stays behind on an old canary. */
