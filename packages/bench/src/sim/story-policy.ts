@@ -122,7 +122,7 @@ async function withdraw(scene: Scene, stable: PolicyDocument): Promise<void> {
   const before = new Set(directory.devices.filter(judge.isOnCanary).map(({ index }) => index))
   const { changed } = await publish(
     scene,
-    { channel: 'stable', from: { channel: 'stable' } },
+    { channel: 'stable', from: { channel: 'stable' }, supersede: true },
     { stable, canary: undefined },
     'canary withdrawn',
   )
