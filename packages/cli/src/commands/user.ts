@@ -22,6 +22,8 @@ const stateOf = ({ status, locked_until }: User): string => (locked_until === nu
 
 type Filter = { status?: User['status']; group?: string; role?: User['roles'][number]; mfa?: 'yes' | 'no'; q?: string }
 
+type NewUser = { service?: boolean; email?: string; displayName?: string; group?: string[] }
+
 export function addUser(program: Command, cli: Cli): void {
   const user = program.command('user').description('users')
   examples(
@@ -53,16 +55,19 @@ export function addUser(program: Command, cli: Cli): void {
     user
       .command('create <username>')
       .description('create a user')
+      .option('--service', 'an account of a program: it has no password and no sign-in, and may own API keys')
       .option('--email <address>')
       .option('--display-name <name>')
       .option('--group <group...>', 'groups to join')
-      .action(async (username: string, options: { email?: string; displayName?: string; group?: string[] }) => {
-        const { email, displayName, group } = options
-        const fields = { username, ...given({ email, display_name: displayName, group_ids: group }) }
+      .action(async (username: string, options: NewUser) => {
+        const { service, email, displayName, group } = options
+        const kind = service ? ('service' as const) : undefined
+        const fields = { username, ...given({ kind, email, display_name: displayName, group_ids: group }) }
         const client = await cli.client()
         const answer = await client.changeUser({ body: { operation: 'create', user: fields }, query: cli.scope })
         printItem(cli, answer.user)
       }),
+    'user create deployer --service',
     'user create anna --email anna@example.com --display-name "Anna Berg"',
   )
   examples(
