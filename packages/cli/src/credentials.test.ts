@@ -166,11 +166,13 @@ test('passwords: one is generated or read, for someone else without the current 
 
 test('enrolling says what to scan, what to type and what to run next', async (t) => {
   const body = { provisioning_uri: 'otpauth://totp/x', secret: 'ABCDEFGHIJ', expires_at: '2030-01-01T00:00:00Z' }
-  const { url } = await startServer(t, () => ({ body }))
+  const { url, asked } = await startServer(t, () => ({ body }))
   const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
   const { out, err } = await run(['totp', 'enroll', 'usr_2'])
   assert.match(out, /^provisioning_uri {2}otpauth:\/\/totp\/x\nsecret {12}ABCDEFGHIJ\n/)
   assert.match(err, /ABCD EFGH IJ/)
   assert.match(err, /holdfast totp verify usr_2\n/)
-  assert.deepEqual(JSON.parse((await run(['totp', 'enroll', '--json'])).out), body)
+  const own = await run(['totp', 'enroll', '--json'], { stdin: 'the own password\n' })
+  assert.deepEqual(JSON.parse(own.out), body)
+  assert.deepEqual(asked.at(-1)?.body, { current_password: 'the own password' })
 })
