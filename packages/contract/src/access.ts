@@ -92,7 +92,7 @@ export const AdminSession = Closed(
 export const listAdminSessions = endpoint({
   method: 'GET',
   path: '/v1/admin/auth/sessions',
-  summary: 'Running admin sessions: the own ones; with users:read those of another user, and for an API key all',
+  summary: 'Running admin sessions: the own ones; with credentials:read those of another user, and for an API key all',
   access: { by: ['session', 'api_key'], permission: 'own' },
   query: ListQuery({ user_id: Type.Optional(Id('user')) }, ['started_at'] as const),
   response: List(AdminSession),
@@ -129,6 +129,7 @@ export const ApiKey = Closed(
     status: OneOf(['active', 'expired', 'revoked']),
     hint: Type.String({ description: 'The last four characters' }),
     allowed_cidrs: Type.Array(Type.String()),
+    user_id: Nullable(Id('user')),
     created_by: Nullable(Type.String()),
     created_at: Time,
     expires_at: Nullable(Time),
@@ -149,6 +150,13 @@ export const createApiKey = endpoint({
   body: Closed({
     name: Name,
     role: OneOf(roleNames),
+    user_id: Type.Optional(
+      Type.String({
+        maxLength: 64,
+        description:
+          'The service account that the key belongs to; the caller unless said. A key never does more than that user may do now, and stops with it',
+      }),
+    ),
     expires_at: Type.Optional(Time),
     allowed_cidrs: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 64 })),
   }),

@@ -6,7 +6,7 @@ export type Sent = {
   path: string
   json?: unknown
   form?: Record<string, string>
-  headers?: Record<string, string>
+  headers?: Record<string, string | string[]>
   /** The loopback address to come from. */
   localAddress?: string
 }

@@ -114,6 +114,8 @@ export type Tables = {
     created_at: Default<Date>
     expires_at: Date | null
     revoked_at: Date | null
+    owner_tenant_id: string | null
+    owner_user_id: string | null
   }
   api_key_activity: { tenant_id: string; key_id: string; last_used_at: Date }
   enrollment_tokens: {

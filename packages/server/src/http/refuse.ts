@@ -32,7 +32,8 @@ export function createRefuse({ audit, log, onError, failuresPerMinute }: RefuseD
   let toldAt = Number.NEGATIVE_INFINITY
 
   const failed = createTally<Failed>({
-    keyOf: ({ type, id, block, isThrottled }) => `${type} ${id} ${block} ${isThrottled}`,
+    keyOf: ({ type, id, block, isThrottled }) =>
+      isThrottled ? `throttled ${type} ${block}` : `${type} ${id} ${block}`,
     record: ({ credential: { of, reason }, block: _, isThrottled, ...source }, count) =>
       isThrottled
         ? audit.note(source, 'auth.throttled', { credential: of, refused: count }, { outcome: 'refused' })
@@ -49,7 +50,9 @@ export function createRefuse({ audit, log, onError, failuresPerMinute }: RefuseD
   function record(credential: RefusedCredential, stranger: Stranger, block: string, isThrottled: boolean): void {
     const { of, tenantId, id, name } = credential
     const source = { tenantId, type: of, id: encodeId(of, id), name, origin: originOf[of], ...stranger }
-    failed.count({ ...source, credential, block, claim: null, isThrottled }).catch(onError)
+    const item = { ...source, credential, block, claim: null }
+    failed.count({ ...item, isThrottled: false }).catch(onError)
+    if (isThrottled) failed.count({ ...item, isThrottled }).catch(onError)
   }
   function tell(block: string): void {
     unknown++

@@ -2,6 +2,8 @@ import { BoundedMap } from '../kernel/bounded-map.ts'
 import { everything } from './changes.ts'
 import type { Memory } from './held.ts'
 
+const absentMs = 10_000
+
 /**
  * What a credential's digest stands for, remembered until a change touches one of its subjects (`kind:uuid`). While
  * this replica's memory is not proven fresh callers wait for one comparison with the database.
@@ -15,6 +17,9 @@ export function createCredentialCache<P extends { digest: Buffer }, V extends ob
 ) {
   const keysBySubject = new Map<string, Set<string>>()
   const entries = new BoundedMap<string, V>(deps.max, (key, value) => unindex(key, value))
+  // What the database does not have, until when that is believed: whoever repeats it costs no statement. What ended does
+  // not come back, so time alone is enough.
+  const absent = new BoundedMap<string, number>(20_000)
   // Counts changes: what was loaded while one arrived may be older than it, and is used once but not kept.
   let changesSeen = 0
 
@@ -35,6 +40,7 @@ export function createCredentialCache<P extends { digest: Buffer }, V extends ob
   const clear = () => {
     entries.clear()
     keysBySubject.clear()
+    absent.clear()
   }
   deps.changes.listen('values', {
     changed: (_tenant, changes) => {
@@ -56,9 +62,14 @@ export function createCredentialCache<P extends { digest: Buffer }, V extends ob
     const before = changesSeen
     const value = await deps.load(presented)
     if (value && before === changesSeen) keep(key, value)
+    if (!value) absent.set(key, performance.now() + absentMs)
     return value
   }
-  const current = (key: string, presented: P) => entries.get(key) ?? load(key, presented)
+  const current = (key: string, presented: P) => {
+    const known = entries.get(key)
+    if (known) return known
+    return (absent.get(key) ?? 0) > performance.now() ? undefined : load(key, presented)
+  }
 
   return {
     get: (presented: P): V | undefined | Promise<V | undefined> => {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
+import { isRole } from './roles.ts'
 
 export const insertKey = (
   tx: Tx,
@@ -16,13 +17,25 @@ export const insertKey = (
     created_by: string | null
     created_at: Date
     expires_at: Date | null
+    owner_tenant_id: string | null
+    owner_user_id: string | null
   },
 ) => tx.insertInto('api_keys').values(key).execute()
 
 export const findByLookup = (tx: Tx, tenant: TenantId, lookup: string) =>
   tx
     .selectFrom('api_keys')
-    .select(['key_id', 'secret_digest', 'name', 'role', 'allowed_cidrs', 'expires_at', 'revoked_at'])
+    .select([
+      'key_id',
+      'secret_digest',
+      'name',
+      'role',
+      'allowed_cidrs',
+      'expires_at',
+      'revoked_at',
+      'owner_tenant_id',
+      'owner_user_id',
+    ])
     .where('tenant_id', '=', tenant)
     .where('lookup', '=', lookup)
     .executeTakeFirst()
@@ -38,6 +51,8 @@ const columns = [
   'created_at',
   'expires_at',
   'revoked_at',
+  'owner_tenant_id',
+  'owner_user_id',
 ] as const
 
 export type KeyStatus = 'active' | 'expired' | 'revoked'
@@ -63,11 +78,28 @@ export const findKey = (tx: Tx, tenant: TenantId, id: string, at: Date) =>
   selectKeys(tx, tenant, undefined, at).where('key_id', '=', id).executeTakeFirst()
 export type KeyRow = NonNullable<Awaited<ReturnType<typeof findKey>>>
 
+/** What the owner of a key may do now; undefined for a user that is gone. */
+export const findOwner = async (tx: Tx, tenant: TenantId, user: string) => {
+  const row = await tx
+    .selectFrom('users')
+    .select(['kind', 'status', 'username'])
+    .select(
+      sql<string[]>`array(select r.role from user_roles r
+        where r.tenant_id = ${tenant} and r.user_id = users.user_id order by r.role)`.as('roles'),
+    )
+    .where('tenant_id', '=', tenant)
+    .where('user_id', '=', user)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+  return row && { ...row, roles: row.roles.filter(isRole) }
+}
+export type OwnerRow = NonNullable<Awaited<ReturnType<typeof findOwner>>>
+
 /** What binds the keys that a key makes. */
 export const findBounds = (tx: Tx, tenant: TenantId, id: string) =>
   tx
     .selectFrom('api_keys')
-    .select(['expires_at', 'allowed_cidrs'])
+    .select(['expires_at', 'allowed_cidrs', 'owner_tenant_id', 'owner_user_id'])
     .where('tenant_id', '=', tenant)
     .where('key_id', '=', id)
     .where('revoked_at', 'is', null)

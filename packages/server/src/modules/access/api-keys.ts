@@ -1,24 +1,34 @@
 import type { Role } from '@holdfast/contract/vocabulary'
 import { mintToken } from '@holdfast/crypto'
 import type { Database, Tx } from '../../db/database.ts'
-import type { Actor, Source, TenantId } from '../../kernel/actor.ts'
+import type { Actor, Principal, Source, TenantId } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { isCidr, isPartOf } from '../../kernel/cidr.ts'
 import { decodeId, encodeId, newUuid } from '../../kernel/ids.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
-import { findBounds, findKey, insertKey, type KeyRow, markRevoked } from './api-keys.queries.ts'
-import { isRole, mayHandle } from './roles.ts'
+import { findBounds, findKey, findOwner, insertKey, type KeyRow, markRevoked } from './api-keys.queries.ts'
+import { covers, isRole, mayHandle } from './roles.ts'
 
-export type NewKey = { name: string; role: Role; expires_at?: string; allowed_cidrs?: string[] }
+export type NewKey = { name: string; role: Role; user_id?: string; expires_at?: string; allowed_cidrs?: string[] }
+/** Whose rights bound a key. */
+export type Owner = { tenantId: TenantId; userId: string }
 export type ApiKeysDeps = { db: Database; audit: Audit; changes: Changes; now: () => Date; pepper: Uint8Array }
 
 export function createApiKeys({ db, audit, changes, now, pepper }: ApiKeysDeps) {
   /** Mints for whoever is trusted to: the caller's right to the role has been checked. */
-  const mint = async (source: Source, wanted: NewKey, maker?: Maker): Promise<{ row: KeyRow; secret: string }> => {
+  const mint = async (
+    source: Source,
+    wanted: NewKey,
+    maker?: Maker,
+    owner?: Owner,
+  ): Promise<{ row: KeyRow; secret: string }> => {
     const { token, id: lookup, hint, digest } = mintToken(pepper, 'hfk', source.tenantId)
     // Its maker may be of another tenant than the key.
-    const bounds = maker ? await db.inTenant(maker.tenantId, (tx) => boundsOf(tx, maker, wanted)) : wanted
+    const bounds = maker
+      ? await db.inTenant(maker.tenantId, (tx) => boundsOf(tx, maker, wanted))
+      : { ...wanted, owner: undefined }
+    const whose = owner ?? bounds.owner
     return db.inTenant(source.tenantId, async (tx) => {
       const row = {
         tenant_id: source.tenantId,
@@ -30,12 +40,23 @@ export function createApiKeys({ db, audit, changes, now, pepper }: ApiKeysDeps) 
         created_by: source.id,
         created_at: now(),
         expires_at: bounds.expires_at === undefined ? null : new Date(bounds.expires_at),
+        owner_tenant_id: whose?.tenantId ?? null,
+        owner_user_id: whose?.userId ?? null,
       }
       await insertKey(tx, { ...row, lookup, secret_digest: digest })
       const key_id = encodeId('api_key', row.key_id)
       await audit.record(tx, source, 'api_key.created', { key_id, role: row.role }, { target: targetOf(row) })
       return { row: { ...row, revoked_at: null, last_used_at: null }, secret: token }
     })
+  }
+
+  /** A service account that holds all that the role gives. Whoever speaks for it may do as much themselves. */
+  const accountOf = async ({ tenantId }: Actor, user: string, role: Role): Promise<Owner> => {
+    const userId = decodeId('user', user) ?? failField('user_id', 'no such user')
+    const account = await db.inTenant(tenantId, (tx) => findOwner(tx, tenantId, userId))
+    if (account?.kind !== 'service') failField('user_id', 'is not a service account of this tenant')
+    if (!covers(account.roles, role)) failField('role', `${account.username} does not hold all that ${role} gives`)
+    return { tenantId, userId }
   }
 
   return {
@@ -49,7 +70,9 @@ export function createApiKeys({ db, audit, changes, now, pepper }: ApiKeysDeps) 
       for (const [i, cidr] of (wanted.allowed_cidrs ?? []).entries())
         if (!isCidr(cidr)) failField(`allowed_cidrs[${i}]`, 'must be an address or a CIDR such as 192.0.2.0/24')
       const { principal } = actor
-      return mint(actor, wanted, principal.kind === 'api_key' ? principal : undefined)
+      const owner =
+        wanted.user_id === undefined ? personOf(principal) : await accountOf(actor, wanted.user_id, wanted.role)
+      return mint(actor, wanted, principal.kind === 'api_key' ? principal : undefined, owner)
     },
 
     /** Idempotent: a revoked key stays as it is. */
@@ -73,8 +96,14 @@ export function createApiKeys({ db, audit, changes, now, pepper }: ApiKeysDeps) 
   }
 }
 
+const personOf = (principal: Principal): Owner | undefined =>
+  principal.kind === 'session' ? { tenantId: principal.tenantId, userId: principal.userId } : undefined
+
+export const ownerOf = (row: { owner_tenant_id: string | null; owner_user_id: string | null }): Owner | undefined =>
+  row.owner_user_id === null ? undefined : { tenantId: row.owner_tenant_id as TenantId, userId: row.owner_user_id }
+
 type Maker = { tenantId: TenantId; id: string }
-type Bounds = Pick<NewKey, 'expires_at' | 'allowed_cidrs'>
+type Bounds = Pick<NewKey, 'expires_at' | 'allowed_cidrs'> & { owner: Owner | undefined }
 /** A key that a key makes lasts no longer and works from nowhere else; what is not said is taken over from its maker. */
 async function boundsOf(tx: Tx, maker: Maker, { expires_at, allowed_cidrs = [] }: NewKey): Promise<Bounds> {
   const limits = await findBounds(tx, maker.tenantId, maker.id)
@@ -87,6 +116,7 @@ async function boundsOf(tx: Tx, maker: Maker, { expires_at, allowed_cidrs = [] }
   return {
     ...(end !== undefined && { expires_at: end }),
     allowed_cidrs: allowed_cidrs.length > 0 ? allowed_cidrs : limits.allowed_cidrs,
+    owner: ownerOf(limits),
   }
 }
 

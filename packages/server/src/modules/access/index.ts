@@ -87,6 +87,7 @@ const view = (key: KeyRow, at: Date) => ({
   status: statusOf(key, at),
   hint: key.hint,
   allowed_cidrs: key.allowed_cidrs,
+  user_id: key.owner_user_id && encodeId('user', key.owner_user_id),
   created_by: key.created_by,
   created_at: key.created_at.toISOString(),
   expires_at: key.expires_at?.toISOString() ?? null,

@@ -15,3 +15,21 @@ export function mayHandle(actor: Actor, role: Role): boolean {
   const held = permissionsOf(actor)
   return roles[role].every((permission) => held.has(permission))
 }
+
+/** What a key with this role may do, given what the user may do whom it belongs to: never more than both. */
+export function boundedBy(
+  role: Role,
+  held: readonly Role[],
+): { roles: readonly Role[]; permissions: ReadonlySet<Permission> } {
+  const theirs = permissionsOfRoles(held)
+  const permissions = new Set(roles[role].filter((permission) => theirs.has(permission)))
+  // Its reach is every tenant, which no set of permissions says.
+  const reaches = role !== 'platform_admin' || held.includes('platform_admin')
+  return { roles: reaches ? [role] : [], permissions }
+}
+
+/** Whether these roles together give all that another one does. */
+export const covers = (held: readonly Role[], role: Role): boolean => {
+  const { roles: reach, permissions } = boundedBy(role, held)
+  return reach.length > 0 && permissions.size === roles[role].length
+}

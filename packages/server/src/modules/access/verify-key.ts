@@ -1,4 +1,3 @@
-import type { Role } from '@holdfast/contract/vocabulary'
 import { equalDigest, type PresentedToken } from '@holdfast/crypto'
 import type { Database } from '../../db/database.ts'
 import type { Principal, RefusedCredential, TenantId } from '../../kernel/actor.ts'
@@ -8,13 +7,21 @@ import { createWriteBehind } from '../../kernel/write-behind.ts'
 import type { Changes } from '../../memory/changes.ts'
 import { createCredentialCache } from '../../memory/credential-cache.ts'
 import type { Memory } from '../../memory/held.ts'
-import { findByLookup, writeActivity } from './api-keys.queries.ts'
-import { isRole, permissionsOfRoles } from './roles.ts'
+import { findByLookup, findOwner, writeActivity } from './api-keys.queries.ts'
+import { type Owner, ownerOf } from './api-keys.ts'
+import { boundedBy, isRole, permissionsOfRoles } from './roles.ts'
 
 const activityWithinMs = 15_000
 
 export type KeyPrincipal = Extract<Principal, { kind: 'api_key' }>
-type Known = { principal: KeyPrincipal; isRevoked: boolean; expiresAt: Date | null; allowedCidrs: readonly string[] }
+type Known = {
+  principal: KeyPrincipal
+  owner: Owner | undefined
+  isRevoked: boolean
+  isOwnerGone: boolean
+  expiresAt: Date | null
+  allowedCidrs: readonly string[]
+}
 
 export function createKeyVerifier(deps: {
   db: Database
@@ -25,20 +32,34 @@ export function createKeyVerifier(deps: {
 }) {
   const { db, changes, feed, now } = deps
 
+  /** What the key may do now; undefined when the user is gone or suspended whose rights bound it. */
+  async function rightsOf(tenant: TenantId, role: string, owner: Owner | undefined) {
+    if (!isRole(role)) return { roles: [], permissions: permissionsOfRoles([]) }
+    if (!owner) return { roles: [role], permissions: permissionsOfRoles([role]) }
+    const user = await db.inTenant(owner.tenantId, (tx) => findOwner(tx, owner.tenantId, owner.userId))
+    if (user?.status !== 'active') return undefined
+    // Only a platform administrator reaches into another tenant.
+    if (owner.tenantId !== tenant && !user.roles.includes('platform_admin')) return undefined
+    return boundedBy(role, user.roles)
+  }
+
   async function load({ tenant, id, digest }: PresentedToken): Promise<Known | undefined> {
     const tenantId = tenant as TenantId
     const row = await db.inTenant(tenantId, (tx) => findByLookup(tx, tenantId, id))
     if (!row || !equalDigest(row.secret_digest, digest)) return undefined
-    const roles: Role[] = isRole(row.role) ? [row.role] : []
+    const owner = ownerOf(row)
+    const rights = await rightsOf(tenantId, row.role, owner)
     return {
       principal: {
         kind: 'api_key',
         tenantId,
         id: row.key_id,
         name: row.name,
-        roles,
-        permissions: permissionsOfRoles(roles),
+        roles: rights?.roles ?? [],
+        permissions: rights?.permissions ?? new Set(),
       },
+      owner,
+      isOwnerGone: rights === undefined,
       isRevoked: row.revoked_at !== null,
       expiresAt: row.expires_at,
       allowedCidrs: row.allowed_cidrs,
@@ -49,7 +70,7 @@ export function createKeyVerifier(deps: {
     feed,
     changes,
     load,
-    subjectsOf: (known) => [`api_key:${known.principal.id}`],
+    subjectsOf: ({ principal, owner }) => [`api_key:${principal.id}`, ...(owner ? [`user:${owner.userId}`] : [])],
   })
   const activity = createWriteBehind({
     write: async (batch) => {
@@ -71,6 +92,7 @@ export function createKeyVerifier(deps: {
     if (!known) return undefined
     const at = now()
     if (known.isRevoked) return refused(known, 'revoked')
+    if (known.isOwnerGone) return refused(known, 'maker_gone')
     if (known.expiresAt && known.expiresAt <= at) return refused(known, 'expired')
     if (known.allowedCidrs.length > 0 && !isWithin(sourceIp, known.allowedCidrs)) return refused(known, 'wrong_address')
     activity.touch(`${known.principal.tenantId}/${known.principal.id}`, at, activityWithinMs)

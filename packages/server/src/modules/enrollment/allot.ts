@@ -12,12 +12,12 @@ export type Situation<A extends Asks> = {
   replayed: ReadonlySet<A>
   /** Uses that a token has left; one that is missing here may not be used at all. */
   usesLeft: ReadonlyMap<string, number>
-  /** Devices that a user has. */
+  /** Devices that a user has; one who is missing here may have none. */
   devicesOf: ReadonlyMap<string, number>
   /** Keys of devices. */
   takenKeys: ReadonlySet<string>
 }
-export type Verdict = 'granted' | 'token_spent' | 'proof_replayed' | 'too_many_devices' | 'key_taken'
+export type Verdict = 'granted' | 'token_spent' | 'proof_replayed' | 'user_gone' | 'too_many_devices' | 'key_taken'
 
 /**
  * Who of a batch may enroll, in order of arrival: the same as if they came one after the other. Whoever is refused
@@ -29,9 +29,10 @@ export function allot<A extends Asks>(batch: readonly A[], s: Situation<A>): Ver
   const takenKeys = new Set(s.takenKeys)
   return batch.map((a) => {
     const uses = usesLeft.get(a.tokenId) ?? 0
-    const devices = a.userId === null ? 0 : (devicesOf.get(a.userId) ?? 0)
+    const devices = a.userId === null ? 0 : devicesOf.get(a.userId)
     if (uses < 1) return 'token_spent'
     if (s.replayed.has(a)) return 'proof_replayed'
+    if (devices === undefined) return 'user_gone'
     if (a.userId !== null && a.maxDevicesPerUser !== null && devices >= a.maxDevicesPerUser) return 'too_many_devices'
     if (a.jkt !== null && takenKeys.has(a.jkt)) return 'key_taken'
     usesLeft.set(a.tokenId, uses - 1)

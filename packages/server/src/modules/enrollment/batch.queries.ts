@@ -23,14 +23,16 @@ export async function lockTokens(
   return new Map(rows.map((t) => [t.token_id, t.max_uses === 0 ? Number.POSITIVE_INFINITY : t.max_uses - t.uses]))
 }
 
-/** How many devices each of these users has. Enrollments for one user count one after the other. */
+/** How many devices each of these users has; one who is suspended or deleted is missing. Enrollments for one user count one after the other. */
 export async function lockUsers(tx: Tx, tenant: TenantId, userIds: readonly string[]): Promise<Map<string, number>> {
   if (userIds.length === 0) return new Map()
-  await tx
+  const active = await tx
     .selectFrom('users')
     .select('user_id')
     .where('tenant_id', '=', tenant)
     .where(sql<boolean>`user_id = any(${userIds}::uuid[])`)
+    .where('status', '=', 'active')
+    .where('deleted_at', 'is', null)
     .orderBy('user_id')
     .forNoKeyUpdate()
     .execute()
@@ -39,7 +41,8 @@ export async function lockUsers(tx: Tx, tenant: TenantId, userIds: readonly stri
     select user_id, count(*) as devices from devices
      where tenant_id = ${tenant} and user_id = any(${userIds}::uuid[]) and status <> 'revoked'
      group by user_id`.execute(tx)
-  return new Map(rows.map((r) => [r.user_id, r.devices]))
+  const devices = new Map(rows.map((r) => [r.user_id, r.devices]))
+  return new Map(active.map(({ user_id }) => [user_id, devices.get(user_id) ?? 0]))
 }
 
 /**

@@ -108,6 +108,8 @@ function refuse(outcome: Exclude<Outcome, 'granted'>, maxDevicesPerUser: number 
     case 'token_spent':
     case 'proof_replayed':
       return unauthorized()
+    case 'user_gone':
+      return fail('forbidden', 'the user of this enrollment token is suspended or deleted')
     case 'too_many_devices':
       return fail(
         'entitlement_exceeded',

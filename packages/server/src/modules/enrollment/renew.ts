@@ -1,6 +1,7 @@
+import type { SecuritySettings } from '@holdfast/contract/settings'
 import type { Database } from '../../db/database.ts'
 import { refuseTaken } from '../../db/taken.ts'
-import type { Actor, Principal } from '../../kernel/actor.ts'
+import type { Actor, Principal, TenantId } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import type { Changes } from '../../memory/changes.ts'
@@ -33,6 +34,7 @@ export const createRenew =
     changes,
     issue,
     readKey,
+    settings,
     now,
   }: {
     db: Database
@@ -40,6 +42,7 @@ export const createRenew =
     changes: Changes
     issue: Issue
     readKey: ReadKey
+    settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>
     now: () => Date
   }) =>
   async (
@@ -56,6 +59,8 @@ export const createRenew =
     if (!before) return unauthorized()
     const repeated = actor.principal.presented.generation < before.generation
     const jkt = newKey?.jkt ?? before.jkt
+    if (jkt === null && (await settings(tenant)).devices.require_device_key)
+      failField('new_public_key', 'the tenant asks for a device key by now: prove one in the header DPoP-New-Key')
     const generation = repeated ? before.generation : before.generation + 1
     const at = now()
     const issued = await issue({ tenant, deviceId, userId: before.user_id, jkt, generation }, at)

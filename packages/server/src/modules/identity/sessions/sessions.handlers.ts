@@ -39,8 +39,8 @@ function whoseSessions(actor: Actor, named: string | undefined): { tenantId: Ten
   const id = named === undefined ? undefined : idOf('user', named)
   if (principal.kind === 'session' && (id === undefined || id === principal.userId))
     return { tenantId: principal.tenantId, user: principal.userId }
-  if (!permissionsOf(actor).has('users:read'))
-    fail('forbidden', 'the sessions of other users need the permission users:read')
+  if (!permissionsOf(actor).has('credentials:read'))
+    fail('forbidden', 'the sessions of other users need the permission credentials:read')
   return { tenantId: actor.tenantId, user: id }
 }
 

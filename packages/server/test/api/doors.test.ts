@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import { mintToken } from '@holdfast/crypto'
+import { eventsOf } from '../events.ts'
+import { type Kit, startKit, times } from '../kit.ts'
+import { makeUser, signInAs } from '../people.ts'
+import { send } from '../raw-http.ts'
+import { call, enrollRaw, operation } from '../world.ts'
+
+const use = (kit: Kit, token: string, more: { localAddress?: string; path?: string } = {}) =>
+  send(kit.url, { path: '/v1/admin/me', headers: { authorization: `Bearer ${token}` }, ...more })
+const statuses = (answers: { status: number }[]) => new Set(answers.map((a) => a.status))
+
+test('credentials that fail', async (t) => {
+  const kit = await startKit(t, { config: { authFailuresPerMinute: 60 } })
+  const { admin } = kit
+  const forge = () => mintToken(Buffer.alloc(32, 9), 'hfk', kit.tenant).token
+
+  await t.test(
+    'from one address they are told to wait, while good ones pass, and other addresses are not concerned',
+    async () => {
+      const answers = await times(60, (i) => use(kit, i % 3 === 0 ? kit.adminKey : forge()))
+      const good = answers.filter((_, i) => i % 3 === 0)
+      const bad = answers.filter((_, i) => i % 3 !== 0)
+      assert.deepEqual(statuses(good), new Set([200]))
+      assert.deepEqual(statuses(bad), new Set([401, 429]))
+      const refused = bad.filter((a) => a.status === 401).length
+      assert.ok(refused >= 10 && refused <= 14, String(refused))
+      const waiting = bad.find((a) => a.status === 429)
+      assert.equal(waiting?.json.error, 'rate_limited')
+      assert.ok(Number(waiting?.headers['retry-after']) >= 1)
+      assert.equal((await use(kit, forge(), { localAddress: '127.0.0.9' })).status, 401)
+    },
+  )
+
+  await t.test('one that was issued here is on record, once at once however often it is tried', async () => {
+    const from = (localAddress: string) => ({ localAddress })
+    const { api_key, secret } = await admin.createApiKey({ body: { name: 'leaked', role: 'viewer' } })
+    await admin.revokeApiKey({ params: { key_id: api_key.key_id } })
+    const tried = await times(5, () => use(kit, secret, from('127.0.0.10')))
+    assert.deepEqual(statuses(tried), new Set([401]))
+    const { token, enrollment_token } = await admin.generateToken({ body: { max_uses: 0 } })
+    const device = await enrollRaw(kit, token)
+    await admin.changeDevice({ body: { operation: 'suspend', device_id: device.id } })
+    assert.notEqual((await call(kit, operation('policyDigest'), device.caller)).status, 200)
+    await admin.revokeToken({ params: { token_id: enrollment_token.token_id } })
+    await assert.rejects(enrollRaw(kit, token), /401|429/)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    const [event, ...more] = await eventsOf(kit, 'api_key.refused')
+    assert.deepEqual(more, [])
+    const { key_id, reason, refused, source_ip, outcome } = event as Record<string, unknown>
+    assert.deepEqual(
+      { key_id, reason, refused, source_ip, outcome },
+      { key_id: api_key.key_id, reason: 'revoked', refused: 1, source_ip: '127.0.0.10', outcome: 'refused' },
+    )
+    const [device_refused] = await eventsOf(kit, 'device.refused')
+    assert.deepEqual([device_refused?.device_id, device_refused?.reason], [device.id, 'suspended'])
+    const [token_refused] = await eventsOf(kit, 'enrollment_token.refused')
+    assert.deepEqual([token_refused?.token_id, token_refused?.reason], [enrollment_token.token_id, 'revoked'])
+  })
+})
+
+test('everyone has a rate: a device, a session, a key; and nobody uses up that of another', async (t) => {
+  const kit = await startKit(t)
+  const { admin } = kit
+  const { token } = await admin.generateToken({ body: { max_uses: 0 } })
+  const [busy, calm] = [await enrollRaw(kit, token, 'busy'), await enrollRaw(kit, token, 'calm')]
+  await makeUser(kit, 'grace', ['viewer'])
+  const grace = await signInAs(kit, 'grace')
+  const key = await kit.keyFor('viewer')
+  await admin.updateSecuritySettings({
+    body: {
+      api: {
+        requests_per_minute_per_device: 60,
+        requests_per_minute_per_session: 60,
+        requests_per_minute_per_key: 60,
+      },
+    },
+  })
+  const few = (answers: { status: number }[]) => {
+    const passed = answers.filter((a) => a.status === 200).length
+    assert.ok(passed >= 10 && passed <= 15, `${passed} of ${answers.length}`)
+    assert.deepEqual(statuses(answers), new Set([200, 429]))
+  }
+  few(await times(30, (i) => call(kit, operation(i % 2 ? 'policyDigest' : 'trustAnchors'), busy.caller)))
+  assert.deepEqual(statuses(await times(8, () => call(kit, operation('policyDigest'), calm.caller))), new Set([200]))
+  few(await times(30, () => grace.get('/v1/admin/me')))
+  few(await times(30, () => use(kit, key)))
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  const throttled = await eventsOf(kit, 'api_key.throttled')
+  assert.deepEqual(
+    throttled.map((e) => [e.refused, e.outcome]),
+    [[1, 'refused']],
+  )
+})
+
+test('bodies of strangers are short, few-named, and not waited for', async (t) => {
+  const kit = await startKit(t)
+  const login = (json: object) => send(kit.url, { method: 'POST', path: '/admin/login', json })
+  assert.equal((await login({ username: 'x', password: 'y'.repeat(9000) })).status, 400)
+  const enroll = { enrollment_token: 'x', device: { name: 'x'.repeat(9000), platform: 'linux' } }
+  assert.equal((await send(kit.url, { method: 'POST', path: '/v1/enroll', json: enroll })).status, 400)
+
+  const names = (n: number) => Object.fromEntries(Array.from({ length: n }, (_, i) => [`k${i}`, 1]))
+  const wide = await send(kit.url, {
+    method: 'POST',
+    path: '/v1/admin/groups/lifecycle',
+    json: names(60_000),
+    headers: { authorization: `Bearer ${kit.adminKey}` },
+  })
+  assert.equal(wide.status, 400)
+  assert.match(wide.json.detail, /more than 10000 names/)
+
+  const { hostname, port } = new URL(kit.url)
+  const socket = connect({ host: hostname, port: Number(port) })
+  const head =
+    'POST /v1/admin/groups/lifecycle HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{'
+  socket.write(head)
+  const startedAt = performance.now()
+  let answer = ''
+  for await (const chunk of socket) answer += String(chunk)
+  assert.match(answer, /^HTTP\/1\.1 401 [\s\S]*connection: close/i)
+  assert.ok(performance.now() - startedAt < 3000)
+})
+
+test('a moment that is none is refused where it is read', async (t) => {
+  const kit = await startKit(t)
+  for (const from of [
+    '9999-12-31T23:59:60Z',
+    '2026-02-30T00:00:00Z',
+    '9999-12-31T23:59:59-14:00',
+    '2026-01-01T24:00:00Z',
+  ]) {
+    const path = `/v1/audit/events?from=${encodeURIComponent(from)}`
+    const got = await send(kit.url, { path, headers: { authorization: `Bearer ${kit.adminKey}` } })
+    assert.equal(got.status, 400, from)
+    const json = { name: 'k', role: 'viewer', expires_at: from }
+    const headers = { authorization: `Bearer ${kit.adminKey}` }
+    assert.equal((await send(kit.url, { method: 'POST', path: '/v1/admin/api-keys', json, headers })).status, 422, from)
+  }
+})
+
+test('a key does what its owner may do now', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const { admin } = kit
+  const graceId = await makeUser(kit, 'grace', ['tenant_admin'])
+  await makeUser(kit, 'hopper', ['tenant_admin'])
+  const grace = await signInAs(kit, 'grace')
+  const made = await grace.post('/v1/admin/api-keys', { name: 'of grace', role: 'tenant_admin' })
+  assert.equal(made.status, 201, made.text)
+  assert.equal(made.json.api_key.user_id, graceId)
+  const { secret } = made.json
+  const heir = await send(kit.url, {
+    method: 'POST',
+    path: '/v1/admin/api-keys',
+    json: { name: 'made by the key', role: 'viewer' },
+    headers: { authorization: `Bearer ${secret}` },
+  })
+  assert.equal(heir.status, 201, heir.text)
+  const asks = async (token: string, path: string) => {
+    const answers = []
+    for (const replica of kit.replicas)
+      answers.push((await send(replica.url, { path, headers: { authorization: `Bearer ${token}` } })).status)
+    return answers
+  }
+  const settings = '/v1/admin/settings/security'
+  assert.deepEqual(await asks(secret, settings), [200, 200])
+
+  const { user: robot } = await admin.changeUser({
+    body: { operation: 'create', user: { username: 'robot', kind: 'service' } },
+  })
+  const forRobot = { name: 'of the robot', role: 'viewer', user_id: robot.user_id }
+  const refused = await grace.post('/v1/admin/api-keys', forRobot)
+  assert.equal(refused.status, 422, 'the account does not hold the role')
+  await admin.grantRole({ body: { user_id: robot.user_id, role: 'viewer' } })
+  const automation = await grace.post('/v1/admin/api-keys', forRobot)
+  assert.equal(automation.status, 201, automation.text)
+  const other = await grace.post('/v1/admin/api-keys', { ...forRobot, user_id: graceId })
+  assert.equal(other.status, 422, 'a person is no service account')
+
+  await admin.grantRole({ body: { user_id: graceId, role: 'viewer' } })
+  await admin.revokeRole({ body: { user_id: graceId, role: 'tenant_admin' } })
+  const settled = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 600))
+  }
+  await settled()
+  assert.deepEqual(await asks(secret, settings), [403, 403])
+  assert.deepEqual(await asks(secret, '/v1/admin/users'), [200, 200])
+  await admin.suspendUser({ body: { user_id: graceId } })
+  await settled()
+  for (const token of [secret, heir.json.secret]) assert.deepEqual(await asks(token, '/v1/admin/me'), [401, 401])
+  assert.deepEqual(await asks(automation.json.secret, '/v1/admin/users'), [200, 200], 'automation goes on')
+  await admin.reactivateUser({ body: { user_id: graceId } })
+  await settled()
+  assert.deepEqual(await asks(secret, '/v1/admin/users'), [200, 200])
+  await admin.changeUser({ body: { operation: 'delete', user_id: graceId } })
+  await settled()
+  assert.deepEqual(await asks(secret, '/v1/admin/me'), [401, 401])
+})
+
+test('a device stands and falls with its user and with the key that the tenant asks for', async (t) => {
+  const kit = await startKit(t)
+  const { admin } = kit
+  const ada = await makeUser(kit, 'ada')
+  const { token } = await admin.generateToken({ body: { max_uses: 0, user_id: ada, requires_approval: true } })
+  const pending = await enrollRaw(kit, token)
+  const renew = () => call(kit, operation('renewCredential'), pending.caller, {})
+  await admin.suspendUser({ body: { user_id: ada } })
+  assert.equal((await renew()).status, 401, 'a pending device of a suspended user')
+  await assert.rejects(enrollRaw(kit, token), /403.*suspended or deleted/)
+  await admin.reactivateUser({ body: { user_id: ada } })
+  assert.equal((await renew()).status, 200)
+  await admin.changeUser({ body: { operation: 'delete', user_id: ada } })
+  await assert.rejects(enrollRaw(kit, token), /403.*suspended or deleted/)
+
+  await admin.updateSecuritySettings({ body: { devices: { require_device_key: false } } })
+  const { token: open } = await admin.generateToken({ body: {} })
+  const bearer = (credential: string) => () => ({ authorization: `Bearer ${credential}` })
+  const keyless = await call(kit, operation('enroll'), bearer(open), { device: { name: 'old', platform: 'linux' } })
+  assert.equal(keyless.status, 201, keyless.text)
+  const again = () => call(kit, operation('renewCredential'), bearer(String(keyless.json.credential)), {})
+  await admin.updateSecuritySettings({ body: { devices: { require_device_key: true } } })
+  const refused = await again()
+  assert.equal(refused.status, 422)
+  assert.match(String(refused.json.detail), /new_public_key/)
+})
