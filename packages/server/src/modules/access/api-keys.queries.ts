@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import { isRole } from './roles.ts'
 
 export const insertKey = (
   tx: Tx,
@@ -79,8 +78,8 @@ export const findKey = (tx: Tx, tenant: TenantId, id: string, at: Date) =>
 export type KeyRow = NonNullable<Awaited<ReturnType<typeof findKey>>>
 
 /** What the owner of a key may do now; undefined for a user that is gone. */
-export const findOwner = async (tx: Tx, tenant: TenantId, user: string) => {
-  const row = await tx
+export const findOwner = (tx: Tx, tenant: TenantId, user: string) =>
+  tx
     .selectFrom('users')
     .select(['kind', 'status', 'username'])
     .select(
@@ -91,9 +90,6 @@ export const findOwner = async (tx: Tx, tenant: TenantId, user: string) => {
     .where('user_id', '=', user)
     .where('deleted_at', 'is', null)
     .executeTakeFirst()
-  return row && { ...row, roles: row.roles.filter(isRole) }
-}
-export type OwnerRow = NonNullable<Awaited<ReturnType<typeof findOwner>>>
 
 /** What binds the keys that a key makes. */
 export const findBounds = (tx: Tx, tenant: TenantId, id: string) =>

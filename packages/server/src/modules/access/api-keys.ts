@@ -55,7 +55,8 @@ export function createApiKeys({ db, audit, changes, now, pepper }: ApiKeysDeps) 
     const userId = decodeId('user', user) ?? failField('user_id', 'no such user')
     const account = await db.inTenant(tenantId, (tx) => findOwner(tx, tenantId, userId))
     if (account?.kind !== 'service') failField('user_id', 'is not a service account of this tenant')
-    if (!covers(account.roles, role)) failField('role', `${account.username} does not hold all that ${role} gives`)
+    if (!covers(account.roles.filter(isRole), role))
+      failField('role', `${account.username} does not hold all that ${role} gives`)
     return { tenantId, userId }
   }
 

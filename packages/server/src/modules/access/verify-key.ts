@@ -40,7 +40,7 @@ export function createKeyVerifier(deps: {
     if (user?.status !== 'active') return undefined
     // Only a platform administrator reaches into another tenant.
     if (owner.tenantId !== tenant && !user.roles.includes('platform_admin')) return undefined
-    return boundedBy(role, user.roles)
+    return boundedBy(role, user.roles.filter(isRole))
   }
 
   async function load({ tenant, id, digest }: PresentedToken): Promise<Known | undefined> {
