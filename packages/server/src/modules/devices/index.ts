@@ -24,6 +24,9 @@ export { createDeviceVerifier, proofSeconds } from './verify.ts'
 
 type FilterInput = Omit<DeviceFilter, 'user_id'> & { user_id?: string }
 
+/** A sweep takes so many at a time until nothing is left. */
+const sweepSize = 1000
+
 export function createDevices(deps: {
   db: Database
   audit: Audit
@@ -111,13 +114,16 @@ export function createDevices(deps: {
     forgetProofs: () => db.acrossTenants((tx) => queries.forgetProofs(tx, now()), background),
     /** Revokes the devices of ephemeral tokens that fell silent. */
     revokeSilent: async () => {
-      const silent = await db.acrossTenants((tx) => queries.silentEphemerals(tx, now(), 1000), background)
-      for (const [tenant, rows] of Map.groupBy(silent, (r) => r.tenant_id as TenantId))
-        await lifecycle.revokeAll(
-          jobSource(tenant, 'revoke_silent_devices'),
-          rows.map((r) => r.device_id),
-          'ephemeral device fell silent',
-        )
+      for (let found = sweepSize; found === sweepSize; ) {
+        const silent = await db.acrossTenants((tx) => queries.silentEphemerals(tx, now(), sweepSize), background)
+        for (const [tenant, rows] of Map.groupBy(silent, (r) => r.tenant_id as TenantId))
+          await lifecycle.revokeAll(
+            jobSource(tenant, 'revoke_silent_devices'),
+            rows.map((r) => r.device_id),
+            'ephemeral device fell silent',
+          )
+        found = silent.length
+      }
     },
   }
 }

@@ -36,7 +36,7 @@ export function createVariantBudget(maxBytes: number) {
   }
   return {
     take: (variant: Variant, contentBytes: number, leave: () => void): Slot => {
-      const slot: Slot = { variant, used: true, bytes: overheadBytes + copies * contentBytes, leave }
+      const slot: Slot = { variant, used: false, bytes: overheadBytes + copies * contentBytes, leave }
       slots.add(slot)
       held += slot.bytes
       makeRoomFor(slot)

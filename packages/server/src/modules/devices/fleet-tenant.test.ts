@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { TenantId } from '../../kernel/actor.ts'
+import { everything } from '../../memory/changes.ts'
+import type { FleetRow } from './fleet.queries.ts'
+import { FleetTenant } from './fleet-tenant.ts'
+
+const user = (user_id: string, suspended: boolean, seq: number, group_ids: string[] = []) => ({
+  user_id,
+  suspended,
+  group_ids,
+  seq,
+})
+const device = (more: Partial<FleetRow> = {}): FleetRow => ({
+  device_id: 'd',
+  user_id: 'anna',
+  name: 'laptop',
+  platform: 'linux',
+  status: 'active',
+  channel: 'auto',
+  tags: [],
+  group_ids: [],
+  jkt: null,
+  previous_jkt: null,
+  generation: 1,
+  previous_generation_until: null,
+  wireguard_public_key: null,
+  address_number: 1,
+  credential_expires_at: new Date(0),
+  facts: null,
+  reported_at: null,
+  verdict: null,
+  seq: 1,
+  ...more,
+})
+const fleet = () => new FleetTenant('t' as TenantId)
+
+test('what hangs on a user is asked of the user: no device keeps what its user was', () => {
+  const t = fleet()
+  t.putUser(user('anna', false, 1, ['g']))
+  t.putDevice(device())
+  const held = t.devices.get('d')!
+  assert.deepEqual([held.usable, held.groupIds, held.seq], [true, ['g'], 1])
+  held.selected = { by: {}, slot: { variant: null, used: false }, from: 0, until: 1 }
+  t.putUser(user('anna', true, 7))
+  assert.deepEqual([held.usable, held.isUserSuspended, held.groupIds, held.seq], [false, true, [], 7])
+  assert.equal(held.selected, null, 'what was selected for the user that was')
+})
+
+test('a device given to a user of whom nothing was read is out until that is', () => {
+  const t = fleet()
+  t.putUser(user('anna', false, 1))
+  t.putDevice(device())
+  t.putDevice(device({ user_id: 'ben', seq: 2 }))
+  assert.deepEqual([t.devices.get('d')!.usable, t.isTrue, [...t.stale.users.keys()]], [false, false, ['ben']])
+  t.settle(t.stale, [user('ben', false, 2)], [])
+  assert.deepEqual([t.devices.get('d')!.usable, t.isTrue], [true, true])
+  assert.deepEqual([t.devicesOfUser('anna'), t.devicesOfUser('ben')], [[], ['d']])
+})
+
+test('a change that comes while its subject is being read makes it stale again', () => {
+  const t = fleet()
+  t.putUser(user('anna', false, 1))
+  t.putDevice(device())
+  t.touch([{ kind: 'user', subject: 'anna' }])
+  const reading = t.stale
+  t.touch([{ kind: 'user', subject: 'anna' }])
+  t.settle(reading, [user('anna', false, 1)], [])
+  assert.equal(t.isTrueOf('d', t.devices.get('d')), false)
+  t.settle(t.stale, [user('anna', true, 2)], [])
+  assert.deepEqual([t.isTrue, t.devices.get('d')!.usable], [true, false])
+})
+
+test('a device that is not found again is none, and its user is not held for it', () => {
+  const t = fleet()
+  t.putUser(user('anna', false, 1))
+  t.putDevice(device())
+  t.touch([{ kind: 'device', subject: 'd' }])
+  t.settle(t.stale, [], [])
+  assert.equal(t.devices.size, 0)
+  assert.equal(t.touch([{ kind: 'user', subject: 'anna' }]) && t.isTrue, true)
+})
+
+test('a change of everything of a kind asks for all of it anew; a new policy may ask for more facts', () => {
+  const t = fleet()
+  assert.equal(t.touch([{ kind: 'user', subject: everything }]), false)
+  assert.equal(t.touch([{ kind: 'policy', subject: everything }]), true)
+  assert.equal(t.isTrue, false)
+})
