@@ -5,6 +5,7 @@ import type { Secrets } from './config/secrets.ts'
 import { background, connectDatabase } from './db/database.ts'
 import { createPager } from './db/page.ts'
 import { ensurePartitions } from './db/partitions.ts'
+import { createRetention } from './db/retention.ts'
 import { createAdmit } from './http/admit.ts'
 import { createDescription } from './http/description.ts'
 import { createDraining } from './http/draining.ts'
@@ -186,7 +187,15 @@ export function createApp({
     { name: 'revoke_silent_devices', cron: '* * * * *', run: devices.revokeSilent },
     { name: 'forget_proofs', cron: '*/5 * * * *', run: devices.forgetProofs },
     { name: 'finish_policy_impacts', cron: '*/2 * * * *', run: policy.finishImpacts },
-    { name: 'prune_policy_variants', cron: '30 * * * *', run: policy.pruneVariants },
+    {
+      name: 'forget_what_is_over',
+      cron: '30 * * * *',
+      run: createRetention({
+        db,
+        tenants: tenancy.listTenantIds,
+        prunes: [...identity.prunes, ...trust.prunes, ...policy.prunes, ...enrollment.prunes],
+      }),
+    },
     { name: 'deliver_notifications', cron: '* * * * *', run: notifications.deliver },
     { name: 'watch_gateways', cron: '* * * * *', run: () => notifications.watchGateways(gateways.gatewaysDown) },
     {

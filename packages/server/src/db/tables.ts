@@ -82,6 +82,7 @@ export type Tables = {
     member_count: Default<number>
     name_key: Derived<string>
   }
+  free_addresses: { tenant_id: string; address_number: number; released_at: Generated<Date> }
   device_tags: { tenant_id: string; tag: string; device_id: string }
   device_groups: { tenant_id: string; group_id: string; device_id: string }
   group_members: { tenant_id: string; group_id: string; user_id: string }

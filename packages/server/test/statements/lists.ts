@@ -51,6 +51,5 @@ export const owed: Readonly<Record<string, readonly Fault[]>> = {
   'notifications/deliveries.queries.ts#claimDue': ['unbound', 'locks_across'],
   'notifications/notifications.queries.ts#forgetAcknowledged': ['unbound'],
   'notifications/notifications.queries.ts#openOfKind': ['unbound'],
-  'policy/policy.queries.ts#pruneVariants': ['unbound'],
   'policy/policy.queries.ts#unfinishedImpacts': ['unbound'],
 }

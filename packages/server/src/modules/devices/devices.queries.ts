@@ -130,15 +130,26 @@ export const moves = {
 export type Move = keyof typeof moves
 
 /** The status predicate is the lock: of two concurrent moves exactly one gets a device's row back. */
-export const moveDevices = (tx: Tx, tenant: TenantId, ids: readonly string[], move: Move, at: Date) =>
-  tx
+export const moveDevices = async (tx: Tx, tenant: TenantId, ids: readonly string[], move: Move, at: Date) => {
+  const moved = await tx
     .updateTable('devices')
     .set({ status: moves[move].to, updated_at: at, ...(move === 'revoke' && { revoked_at: at }) })
     .where('tenant_id', '=', tenant)
     .where(sql<boolean>`device_id = any(${ids}::uuid[])`)
     .where('status', 'in', [...moves[move].from])
-    .returning(['device_id', 'name', 'user_id'])
+    .returning(['device_id', 'name', 'user_id', 'address_number'])
     .execute()
+  if (move === 'revoke' && moved.length > 0)
+    await tx
+      .insertInto('free_addresses')
+      .values(
+        moved
+          .map((d) => ({ tenant_id: tenant, address_number: d.address_number }))
+          .sort((a, b) => a.address_number - b.address_number),
+      )
+      .execute()
+  return moved
+}
 
 export const statusesOf = (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
   tx

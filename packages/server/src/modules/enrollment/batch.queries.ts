@@ -59,17 +59,34 @@ export async function lockKeys(tx: Tx, tenant: TenantId, jkts: readonly string[]
 }
 
 /**
- * The first of the tenant's next `count` device numbers. Locks the tenant's epoch until commit. The count runs on over
- * the last address there is.
+ * `count` device numbers of the tenant: such as were given back a day ago or longer, then the next that nobody had.
+ * Locks the tenant's epoch until commit. The count runs on over the last address there is.
  */
-export async function takeAddresses(tx: Tx, tenant: TenantId, count: number): Promise<number> {
+export async function takeAddresses(tx: Tx, tenant: TenantId, count: number): Promise<number[]> {
+  const { rows } = await sql<{ address_number: number }>`
+    delete from free_addresses where tenant_id = ${tenant} and address_number = any(array(
+      select address_number from free_addresses
+      where tenant_id = ${tenant} and released_at < now() - interval '24 hours'
+      order by released_at, address_number limit ${count} for update skip locked))
+    returning address_number`.execute(tx)
+  const used = rows.map((r) => r.address_number)
+  const fresh = count - used.length
   const { addresses } = await tx
     .updateTable('tenant_epochs')
-    .set({ addresses: sql<number>`addresses + ${count}::bigint` })
+    .set({ addresses: sql<number>`addresses + ${fresh}::bigint` })
     .where('tenant_id', '=', tenant)
     .returning('addresses')
     .executeTakeFirstOrThrow()
-  return addresses - count + 1
+  return [...used, ...Array.from({ length: fresh }, (_, i) => addresses - fresh + 1 + i)]
+}
+
+/** Numbers that were taken and not used after all. */
+export async function giveBackAddresses(tx: Tx, tenant: TenantId, numbers: readonly number[]): Promise<void> {
+  if (numbers.length === 0) return
+  await tx
+    .insertInto('free_addresses')
+    .values(numbers.toSorted((a, b) => a - b).map((address_number) => ({ tenant_id: tenant, address_number })))
+    .execute()
 }
 
 export type NewDevice = {

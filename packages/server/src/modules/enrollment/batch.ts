@@ -59,8 +59,8 @@ export function createBatches({
     outcomes: Map<Applicant, Outcome>,
     at: Date,
   ): Promise<void> {
-    const firstNumber = await queries.takeAddresses(tx, tenant, granted.length)
-    const rows = granted.map((a, i) => ({ ...a.device, address_number: firstNumber + i }))
+    const numbers = await queries.takeAddresses(tx, tenant, granted.length)
+    const rows = granted.map((a, i) => ({ ...a.device, address_number: numbers[i] as number }))
     const inserted = await queries.insertDevices(
       tx,
       tenant,
@@ -72,9 +72,15 @@ export function createBatches({
     const enrolled = granted.filter((a, i) => {
       if (inserted.has(a.device.device_id)) return true
       const key = taken.has(a.device.wireguard_public_key ?? '') ? 'wireguard_key_taken' : 'key_taken'
-      outcomes.set(a, firstNumber + i > addressCapacity ? 'no_address_left' : key)
+      outcomes.set(a, (numbers[i] as number) > addressCapacity ? 'no_address_left' : key)
       return false
     })
+    const unused = rows.filter((r) => !inserted.has(r.device_id)).map((r) => r.address_number)
+    await queries.giveBackAddresses(
+      tx,
+      tenant,
+      unused.filter((n) => n <= addressCapacity),
+    )
     if (enrolled.length === 0) return
     await labelDevices(
       tx,

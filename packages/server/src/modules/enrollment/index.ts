@@ -13,7 +13,7 @@ import { createIssuer } from './credential.ts'
 import { createEnroll, type Enrolled } from './enroll.ts'
 import { createKeyReader, type Presented } from './proven-key.ts'
 import { createRenew } from './renew.ts'
-import { selectTokens } from './tokens.queries.ts'
+import { pruneTokens, selectTokens } from './tokens.queries.ts'
 import { createTokens, type TokenRow } from './tokens.ts'
 
 export function createEnrollment(deps: {
@@ -86,6 +86,7 @@ export function createEnrollment(deps: {
   return {
     handlers,
     verifyEnrollmentToken: tokens.verify,
+    prunes: [pruneTokens],
     /** The thumbprint of the key that a request with a token proves; null where it brings no proof. */
     provenKeyOf: (presented: Omit<Presented, 'sourceIp'>): string | null =>
       common.readKey(presented, undefined, '')?.jkt ?? null,

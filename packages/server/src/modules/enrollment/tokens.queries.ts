@@ -1,6 +1,7 @@
-import type { Insertable } from 'kysely'
+import { type Insertable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import { hasPrefix } from '../../db/page.ts'
+import { deleting } from '../../db/retention.ts'
 import type { Tables } from '../../db/tables.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
@@ -46,3 +47,10 @@ export const revokeToken = (tx: Tx, tenant: TenantId, tokenId: string, at: Date)
     .where('revoked_at', 'is', null)
     .returningAll()
     .executeTakeFirst()
+
+/** A token that no device came by; those of devices stay as long as their devices. */
+export const pruneTokens = deleting(
+  'enrollment_tokens',
+  sql`least(revoked_at, expires_at) < now() - interval '90 days' and not exists (
+    select from devices d where d.tenant_id = enrollment_tokens.tenant_id and d.token_id = enrollment_tokens.token_id)`,
+)

@@ -10,6 +10,7 @@ import { userHandlers } from './people/users.handlers.ts'
 import { createUsers } from './people/users.ts'
 import { createCookie } from './sessions/cookie.ts'
 import { sessionHandlers } from './sessions/sessions.handlers.ts'
+import { pruneSessions } from './sessions/sessions.queries.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { createAttempts } from './signin/attempts.ts'
 import { credentialHandlers } from './signin/credentials.handlers.ts'
@@ -44,6 +45,7 @@ export function createIdentity(given: IdentityDeps) {
 
   return {
     verifySession: sessions.verify,
+    prunes: [pruneSessions],
     createUser,
     createFirstAdmin,
     /** For the job runner: ends every session whose time is over and records each end once. Returns how many. */

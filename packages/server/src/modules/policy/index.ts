@@ -1,7 +1,6 @@
-import { background, type Database } from '../../db/database.ts'
+import type { Database } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import { day } from '../../kernel/time.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Feed } from '../../memory/feed.ts'
 import type { Audit } from '../audit/index.ts'
@@ -40,7 +39,7 @@ type PolicyDeps = {
 }
 
 export function createPolicy(given: PolicyDeps) {
-  const { db, fleet, now } = given
+  const { fleet, now } = given
   const store = createPolicyStore(given)
   const deps = {
     ...given,
@@ -77,8 +76,7 @@ export function createPolicy(given: PolicyDeps) {
     finishImpacts: publishing.finishImpacts,
     /** Logs the devices whose posture time has ended. */
     endOverdue: turns.sweep,
-    pruneVariants: () =>
-      db.acrossTenants((tx) => queries.pruneVariants(tx, new Date(now().getTime() - day)), background),
+    prunes: [queries.pruneVariants, queries.pruneBundles],
     waiting: reads.waiting,
     /** Answers every held request. */
     stop: reads.stop,

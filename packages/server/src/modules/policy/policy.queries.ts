@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
+import { deleting } from '../../db/retention.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
 type Channel = 'canary' | 'stable'
@@ -172,8 +173,17 @@ export const putVariant = async (
     .executeTakeFirstOrThrow()
 }
 
-export const pruneVariants = (tx: Tx, before: Date) =>
-  tx.deleteFrom('policy_variants').where('expires_at', '<', before).execute()
+export const pruneVariants = deleting('policy_variants', sql`expires_at < now() - interval '1 day'`)
+
+/** The newest 200 stay, and what is delivered. A gateway's delta reaches back for a day. */
+export const pruneBundles = deleting(
+  'policy_bundles',
+  sql`published_at < now() - interval '30 days'
+    and version <= (select max(newest.version) - 200 from policy_bundles newest
+      where newest.tenant_id = policy_bundles.tenant_id)
+    and not exists (select from policy_channels c
+      where c.tenant_id = policy_bundles.tenant_id and c.version = policy_bundles.version)`,
+)
 
 /** How many devices say that they apply each of these digests. */
 export const appliedCounts = (tx: Tx, tenant: TenantId, digests: readonly string[]) =>

@@ -57,6 +57,7 @@ export function createTrust({
   )
 
   return {
+    prunes: [queries.pruneSets],
     handlers: {
       trustAnchors: async ({ actor }) => (await trusted(actor.tenantId)).representation,
       gatewayTrustAnchors: async ({ actor }) => (await trusted(actor.tenantId)).representation,

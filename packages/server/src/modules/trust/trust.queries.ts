@@ -1,4 +1,6 @@
+import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
+import { deleting } from '../../db/retention.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
 export type NewKey = {
@@ -60,3 +62,10 @@ export const insertSet = async (
     .executeTakeFirst()
   return row !== undefined
 }
+
+/** The newest stays, also when its time is over. */
+export const pruneSets = deleting(
+  'trust_sets',
+  sql`expires_at < now() and version < (
+    select max(newest.version) from trust_sets newest where newest.tenant_id = trust_sets.tenant_id)`,
+)

@@ -12,7 +12,9 @@ export const insertSecret = (tx: Tx, tenant: TenantId, gatewayId: string, secret
 export const findSecret = (tx: Tx, tenant: TenantId, lookup: string) =>
   tx
     .selectFrom('gateway_secrets as s')
-    .innerJoin('gateways as g', 'g.gateway_id', 's.gateway_id')
+    .innerJoin('gateways as g', (j) =>
+      j.onRef('g.tenant_id', '=', 's.tenant_id').onRef('g.gateway_id', '=', 's.gateway_id'),
+    )
     .select(['s.gateway_id', 's.secret_id', 's.secret_digest', 's.valid_until', 'g.name', 'g.pool_id'])
     .select((eb) =>
       eb

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
+import { deleting } from '../../../db/retention.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
 export const insertSession = (
@@ -189,3 +190,5 @@ export const writeLastSeen = (tx: Tx, seen: { tenant_id: string; session_id: str
     from unnest(${seen.map((x) => x.tenant_id)}::uuid[], ${seen.map((x) => x.session_id)}::uuid[],
       ${seen.map((x) => x.at.toISOString())}::timestamptz[]) as w (tenant_id, session_id, at)
     where s.tenant_id = w.tenant_id and s.session_id = w.session_id and s.ended_at is null`.execute(tx)
+
+export const pruneSessions = deleting('admin_sessions', sql`ended_at < now() - interval '30 days'`)

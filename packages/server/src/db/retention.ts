@@ -1,0 +1,30 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { TenantId } from '../kernel/actor.ts'
+import { background, type Database, type Tx } from './database.ts'
+import type { Tables } from './tables.ts'
+
+/** Forgets rows of one tenant, at most `limit` of them; says how many. */
+export type Prune = (tx: Tx, tenant: TenantId, limit: number) => Promise<number>
+
+const batch = 1000
+const batchesARun = 50
+
+/** Deletes what a condition fits. A row that is changed in between stays for the next run. */
+export const deleting =
+  (table: keyof Tables, condition: RawBuilder<unknown>): Prune =>
+  async (tx, tenant, limit) => {
+    const { numAffectedRows } = await sql`
+      delete from ${sql.table(table)} where tenant_id = ${tenant} and ctid = any(array(
+        select ctid from ${sql.table(table)} where tenant_id = ${tenant} and ${condition} limit ${limit}))`.execute(tx)
+    return Number(numAffectedRows ?? 0)
+  }
+
+/** Forgets what nobody asks for any more: tenant by tenant, in short transactions, a bounded number of them a run. */
+export const createRetention =
+  ({ db, tenants, prunes }: { db: Database; tenants: () => Promise<readonly TenantId[]>; prunes: readonly Prune[] }) =>
+  async (): Promise<void> => {
+    for (const tenant of await tenants())
+      for (const prune of prunes)
+        for (let i = 0; i < batchesARun; i++)
+          if ((await db.inTenant(tenant, (tx) => prune(tx, tenant, batch), background)) < batch) break
+  }
