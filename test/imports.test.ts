@@ -135,3 +135,13 @@ test('every import of ours names a file that is there', () => {
   )
   assert.deepEqual(missing, [])
 })
+
+test('no number of a migration stands twice', () => {
+  const numbers = globSync('packages/server/migrations/*.sql', { cwd: root }).map((f) =>
+    f.replace(/^.*\/(\d+)_.*$/, '$1'),
+  )
+  assert.deepEqual(
+    numbers.sort(),
+    numbers.map((_, i) => String(i + 1).padStart(4, '0')),
+  )
+})
