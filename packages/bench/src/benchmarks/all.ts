@@ -1,3 +1,4 @@
+import { forgedFlood } from './forged-flood.ts'
 import { loginFlood } from './login-flood.ts'
 import { digestPoll } from './p01-digest-poll.ts'
 import { digestPollProof } from './p02-digest-poll-proof.ts'
@@ -21,5 +22,5 @@ import { small } from './small.ts'
 export const benchmarks: readonly Benchmark[] = [
   ...[digestPoll, digestPollProof, bundleFetch, waiters, publish, membership, enrollment],
   ...[auditedRead, reconnectStorm, starting, memory, revocation, pollCost, gatewaySnapshot, randomMemberships],
-  ...[loginFlood, small],
+  ...[loginFlood, forgedFlood, small],
 ]
