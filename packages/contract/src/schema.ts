@@ -50,9 +50,14 @@ export const WireguardKey = Type.String({
   description: 'Curve25519 public key, base64; used by nobody else of the tenant',
 })
 export const Text = Type.String({ maxLength: 1024 })
-export const Reason = Type.String({ minLength: 1, maxLength: 512, description: 'Why; goes into the audit event' })
-export const Bytes = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
-export const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+export const Reason = Type.String({
+  title: 'Reason',
+  minLength: 1,
+  maxLength: 512,
+  description: 'Why; goes into the audit event',
+})
+export const Bytes = Type.Integer({ title: 'Bytes', minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+export const Count = Type.Integer({ title: 'Count', minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 export const Tags = Type.Array(Type.String({ minLength: 1, maxLength: 64, pattern: '^[a-z0-9][a-z0-9._:-]*$' }), {
   maxItems: 64,
   uniqueItems: true,

@@ -1,5 +1,6 @@
 import { contract, type Endpoint, type Operation } from '@holdfast/contract'
 import { scopeParameters } from '@holdfast/contract/endpoint'
+import { examples } from '@holdfast/contract/examples'
 import type { CredentialKind, Role } from '@holdfast/contract/vocabulary'
 import { createProof, generateKey, type PrivateJwk } from '@holdfast/crypto'
 import { type Client, signIn } from '@holdfast/sdk'
@@ -180,4 +181,29 @@ export type World = Awaited<ReturnType<typeof createWorld>>
 /** The path of an endpoint with ids of a population in it. */
 export const fill = (path: string, ids: Record<string, string>): string =>
   path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? `missing_${name}`)
+
+const keyOfPrefix: Record<string, string> = {
+  usr: 'user_id',
+  grp: 'group_id',
+  dev: 'device_id',
+  tok: 'token_id',
+  key: 'key_id',
+  pol: 'bundle_id',
+  gwp: 'pool_id',
+  gwy: 'gateway_id',
+  vse: 'session_id',
+}
+/** The contract's example of a body, with the ids of a population; undefined where there is no body. */
+export const exampleBody = (name: Operation, ids: Record<string, string>): unknown => {
+  const text = JSON.stringify((examples as Record<string, unknown>)[name])
+  return (
+    text &&
+    JSON.parse(
+      text.replaceAll(/"([a-z]{3})_01jxz3c9dqf7vr2m8k4s6t0b5w"/g, (id, prefix: string) => {
+        const known = ids[keyOfPrefix[prefix] ?? '']
+        return known ? JSON.stringify(known) : id
+      }),
+    )
+  )
+}
 export { scopeParameters }

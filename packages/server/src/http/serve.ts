@@ -14,15 +14,16 @@ import type { Actor, Principal } from '../kernel/actor.ts'
 import { AppError, fail } from '../kernel/app-error.ts'
 import { newUuid } from '../kernel/ids.ts'
 import type { Log } from '../kernel/log.ts'
-import { Representation } from '../kernel/representation.ts'
+import type { Representation } from '../kernel/representation.ts'
 import type { Admission, Admit } from './admit.ts'
-import { Answer } from './answer.ts'
+import type { Answer } from './answer.ts'
 import type { Draining } from './draining.ts'
 import { securityHeaders, sendError, toAppError, unauthorized } from './error-response.ts'
 import type { Idempotency } from './idempotency.ts'
 import { hasBody, isForm, registerBodyReaders, unexpectedBody } from './read-body.ts'
 import { createQueryReader, requireReadableQuery } from './read-query.ts'
-import { type Granted, goneSignal, type Hold, holdOf, isKnown, preferenceApplied } from './representation.ts'
+import { type Granted, goneSignal, type Hold, holdOf, preferenceApplied } from './representation.ts'
+import { send } from './send.ts'
 import { refuseUnparsed, refuseUnusual, withHost } from './unreadable.ts'
 import { createValidator } from './validate.ts'
 
@@ -258,26 +259,6 @@ function requirePermission(actor: Actor | null, permission: Permission): void {
 const needsStepUp = ({ stepUp }: Endpoint, body: unknown): boolean =>
   stepUp !== undefined &&
   Object.entries(stepUp).every(([field, value]) => (body as Record<string, unknown>)[field] === value)
-
-const json = 'application/json; charset=utf-8'
-
-/** Decides 304, and nothing else does. The status of success is set already. A HEAD is answered as its GET; Node leaves the body out. */
-function send(request: FastifyRequest, reply: FastifyReply, result: unknown): void {
-  if (result instanceof Representation) {
-    const { etag, content } = result
-    if (etag !== undefined) void reply.header('etag', etag)
-    if (isKnown(request.headers['if-none-match'], etag)) void reply.code(304).send()
-    else void reply.code(200).header('content-type', json).send(content)
-    return
-  }
-  if (!(result instanceof Answer)) {
-    void reply.header('content-type', json).send(result)
-    return
-  }
-  void reply.code(result.status ?? reply.statusCode)
-  if (result.body !== null && !('content-type' in result.headers)) void reply.header('content-type', json)
-  void reply.headers(result.headers).send(result.body ?? undefined)
-}
 
 const factsOf = (request: FastifyRequest, reply: FastifyReply, admission: Admission): RequestFacts => ({
   headers: request.headers,

@@ -11,6 +11,7 @@ import {
   call,
   createWorld,
   deviceCaller,
+  exampleBody,
   fill,
   operation,
   populate,
@@ -19,17 +20,15 @@ import {
 
 type Example = { caller: Caller; path?: Record<string, string>; body?: unknown; query?: string }
 type Setup = (kit: Kit, world: World) => Promise<Example> | Example
-const emptyPolicy = { schema: 'holdfast.policy/1', rules: [] }
-const admin: (body?: unknown) => Setup = (body) => (_, world) => ({ caller: world.callers.api_key, body })
+/** The contract's own example of the body, sent by an administrator: the table grows with the contract. */
+const standard =
+  (name: Operation): Setup =>
+  (_, world) => ({ caller: world.callers.api_key, body: exampleBody(name, world.own.ids) })
 
-/** One successful call of every write. A write without an example fails the test, so the table grows with the contract. */
-const examples: Partial<Record<Operation, Setup>> = {
+/** Where more must be there first, or another than an administrator asks. */
+const special: Partial<Record<Operation, Setup>> = {
   login: () => ({ caller: () => ({}), body: { username: 'admin', password: adminPassword } }),
   logout: (_, world) => ({ caller: world.callers.session }),
-  createApiKey: admin({ name: 'ci', role: 'viewer' }),
-  revokeApiKey: admin({}),
-  changeUser: admin({ operation: 'create', user: { username: 'new-user' } }),
-  suspendUser: (_, world) => ({ caller: world.callers.api_key, body: { user_id: world.own.ids.user_id } }),
   reactivateUser: async (kit, world) => {
     await kit.admin.suspendUser({ body: { user_id: world.own.ids.user_id } })
     return { caller: world.callers.api_key, body: { user_id: world.own.ids.user_id } }
@@ -44,11 +43,6 @@ const examples: Partial<Record<Operation, Setup>> = {
     await threshold(10)
     return { caller: world.callers.api_key, body: { user_id } }
   },
-  changePassword: (_, world) => ({
-    caller: world.callers.api_key,
-    body: { user_id: world.own.ids.user_id, generate: true },
-  }),
-  enrollTotp: (_, world) => ({ caller: world.callers.api_key, body: { user_id: world.own.ids.user_id } }),
   verifyTotp: async (kit, world) => {
     const { user_id } = world.own.ids
     const { secret } = await kit.admin.enrollTotp({ body: { user_id } })
@@ -70,53 +64,20 @@ const examples: Partial<Record<Operation, Setup>> = {
     const me = await (await signInAs(kit, 'signed-in')).get('/v1/admin/me')
     return { caller: world.callers.api_key, path: { session_id: me.json.session.session_id }, body: {} }
   },
-  grantRole: (_, world) => ({
-    caller: world.callers.api_key,
-    body: { user_id: world.own.ids.user_id, role: 'viewer' },
-  }),
   revokeRole: async (kit, world) => {
     const body = { user_id: world.own.ids.user_id, role: 'viewer' } as const
     await kit.admin.grantRole({ body })
     return { caller: world.callers.api_key, body }
   },
-  changeGroup: admin({ operation: 'create', group: { name: 'new-group' } }),
-  updateSecuritySettings: admin({ sessions: { idle_seconds: 1234 } }),
-  generateToken: admin({ name: 'token' }),
-  revokeToken: admin({}),
   enroll: (_, world) => {
     const { privateJwk } = generateKey('ES256')
     return { caller: deviceCaller(world.own.token, privateJwk), body: { device: { name: 'phone', platform: 'ios' } } }
   },
   renewCredential: (_, world) => ({ caller: world.own.device.caller, body: {} }),
-  changeDevice: (_, world) => ({
-    caller: world.callers.api_key,
-    body: { operation: 'suspend', device_id: world.own.ids.device_id },
-  }),
-  changeDevices: (_, world) => ({
-    caller: world.callers.api_key,
-    body: { operation: 'suspend', device_ids: [world.own.ids.device_id] },
-  }),
-  publishPolicy: admin({ channel: 'stable', policy: emptyPolicy }),
-  validatePolicy: admin({ policy: emptyPolicy }),
-  simulatePolicy: admin({ policy: emptyPolicy }),
-  explainPolicy: (_, world) => ({
-    caller: world.callers.api_key,
-    body: { device_id: world.own.ids.device_id, target: '10.0.0.1' },
-  }),
-  acknowledgeNotification: admin(),
-  updateNotificationSettings: admin({ email: { recipients: ['security@example.com'] } }),
-  testNotificationSettings: admin(),
-  createGatewayPool: admin({ name: 'pool', region: { code: 'us' } }),
-  updateGatewayPool: admin({ name: 'renamed-pool' }),
   deleteGatewayPool: async (kit, world) => ({
     caller: world.callers.api_key,
     path: { pool_id: (await kit.admin.createGatewayPool({ body: { name: 'empty', region: { code: 'us' } } })).pool_id },
   }),
-  createGateway: admin({ name: 'gateway' }),
-  updateGateway: admin({ name: 'renamed-gateway' }),
-  deleteGateway: admin(),
-  rotateGatewaySecret: admin(),
-  drainGateway: admin({ draining: true }),
   terminateSessions: async (kit, world) => {
     const at = new Date()
     const session_id = encodeId('vpn_session', crypto.randomUUID())
@@ -148,11 +109,7 @@ test('every write that succeeds leaves an event of its kind, found by its reques
   const problems: string[] = []
   for (const [name, e] of writes) {
     if (e.records === 'refusals') continue
-    const setup = examples[name]
-    if (!setup) {
-      problems.push(`${name}: has no example of success`)
-      continue
-    }
+    const setup = special[name] ?? standard(name)
     // Each on objects of its own: one example revokes what another would use.
     const own: World = { ...world, own: await populate(kit, kit.admin) }
     own.callers = { ...world.callers, device: own.own.device.caller, gateway: bearer(own.own.secret) }

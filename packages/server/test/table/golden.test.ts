@@ -35,10 +35,13 @@ const matrix = (rows: (readonly [string, readonly boolean[]])[]): string => {
 }
 const has = (role: Role, permission: string) => (roles[role] as readonly string[]).includes(permission)
 
-/** JSON whose short parts stand on one line. */
+/** JSON whose short parts stand on one line, as do the names on the way to a part that is alone. */
 function printed(value: unknown, indent = '', room = 120): string {
   const flat = JSON.stringify(value)
   if (typeof value !== 'object' || value === null || flat.length + indent.length <= room) return flat
+  const [alone, ...others] = Array.isArray(value) ? [] : Object.entries(value)
+  if (alone && others.length === 0)
+    return `{${JSON.stringify(alone[0])}: ${printed(alone[1], indent, room - alone[0].length - 6)}}`
   const deeper = `${indent}  `
   const [open, close] = Array.isArray(value) ? '[]' : '{}'
   const parts = Array.isArray(value)

@@ -5,7 +5,7 @@ import { entryPermissions } from '@holdfast/contract/endpoint'
 import { credentialKinds, type Permission, type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { startKit } from '../kit.ts'
-import { type Caller, call, createWorld, fill } from '../world.ts'
+import { type Caller, call, createWorld, exampleBody, fill } from '../world.ts'
 
 const has = (role: Role, permission: Permission) => (roles[role] as readonly string[]).includes(permission)
 const guarded = operations.filter(([, e]) => e.access.by !== 'anyone')
@@ -112,8 +112,8 @@ test('every route against every wrong caller', async (t) => {
     const withIds = guarded.filter(([, e]) => e.params)
     const callerOf = ({ access: { by } }: Endpoint) =>
       world.callers[by === 'anyone' || by.includes('api_key') ? 'api_key' : by[0]]
-    for (const [, e] of withIds) {
-      const body = e.method === 'GET' || e.method === 'DELETE' ? undefined : bodyFor(e.path)
+    for (const [name, e] of withIds) {
+      const body = exampleBody(name, world.own.ids)
       const answers = []
       for (const ids of [world.others.ids, inventedIds(), brokenIds()])
         answers.push(await call(kit, { method: e.method, path: fill(e.path, ids) }, callerOf(e), body))
@@ -166,13 +166,3 @@ const inventedIds = () => ({
 })
 const brokenIds = () =>
   Object.fromEntries(Object.keys(inventedIds()).map((k) => [k, encodeId('tenant', crypto.randomUUID())]))
-
-/** The least body that passes validation, so that the id is what is refused. */
-const bodyFor = (path: string): unknown =>
-  path.endsWith('/gateways')
-    ? { name: 'gateway' }
-    : path.endsWith('/drain')
-      ? { draining: true }
-      : path.endsWith('/revoke')
-        ? {}
-        : undefined
