@@ -36,7 +36,7 @@ test('Schemathesis finds no 5xx, no undocumented status and no answer that break
   writeFileSync(description, JSON.stringify(openapi()))
   const callers = { administrator: kit.adminKey, device: credential, gateway: secret, nobody: undefined }
   for (const [who, presented] of Object.entries(callers)) {
-    const { status, output } = await run([
+    const { status, output } = await run((seed) => [
       'run',
       ...[description, '--url', kit.url],
       ...['--checks', 'all', '--exclude-checks', notOurs.join()],
@@ -62,10 +62,12 @@ test('Schemathesis finds no 5xx, no undocumented status and no answer that break
   }
 })
 
-function run(args: string[]): Promise<{ status: number; output: string }> {
+/** CPython 3.11 can lose count of its own recursion (SystemError) when Hypothesis describes itself: asked again then. */
+async function run(args: (seed: string) => string[], seed = 1): Promise<{ status: number; output: string }> {
   const { promise, resolve } = Promise.withResolvers<{ status: number; output: string }>()
-  execFile('st', args, { maxBuffer: 1 << 26 }, (e, stdout, stderr) =>
+  execFile('st', args(String(seed)), { maxBuffer: 1 << 26 }, (e, stdout, stderr) =>
     resolve({ status: e ? 1 : 0, output: stdout + stderr }),
   )
-  return promise
+  const ran = await promise
+  return seed < 4 && ran.output.includes('AST constructor recursion depth mismatch') ? run(args, seed + 1) : ran
 }
