@@ -47,7 +47,7 @@ test('Schemathesis finds no 5xx, no undocumented status and no answer that break
         'none',
         '--no-color',
         '--seed',
-        '1',
+        seed,
         '--workers',
         '4',
       ],
