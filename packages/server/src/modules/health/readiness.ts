@@ -8,7 +8,7 @@ export type ReadinessDeps = { db: Database; feed: Pick<Feed, 'isFresh'> }
 
 const probeEveryMs = 500
 /** How long one write proves that writes are possible. */
-const provenForMs = 1500
+const provenForMs = 800
 const briefly: Patience = { ...foreground, total: second, connect: second / 2, statement: second, lock: second }
 
 /**

