@@ -40,7 +40,7 @@ export type IdentityDeps = {
   publicUrl: string
   tenancy: Pick<Tenancy, 'settings' | 'nameOf' | 'tenantByName'>
   /** Ids of the rules of the published policy that name this group. */
-  rulesUsingGroup: (tenant: TenantId, groupId: string) => Promise<readonly string[]>
+  rulesUsingGroup: (tx: Tx, tenant: TenantId, groupId: string) => Promise<readonly string[]>
   endSessionsOf: EndSessionsOf
   notify: Notify
   /** Hears of "last seen" times that could not be written yet. */

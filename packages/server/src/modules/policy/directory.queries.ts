@@ -45,6 +45,15 @@ export const poolsNamed = async (tx: Tx, tenant: TenantId, names: readonly strin
     )
   ).rows
 
+/** Keeps groups and pools from being deleted until commit; returns those that are there. */
+export const holdNamed = async (tx: Tx, tenant: TenantId, groupIds: readonly string[], poolIds: readonly string[]) => {
+  const groups = await sql<{ id: string }>`select group_id::text as id from groups
+    where tenant_id = ${tenant} and group_id = any(${groupIds}::uuid[]) order by group_id for key share`.execute(tx)
+  const pools = await sql<{ id: string }>`select pool_id::text as id from gateway_pools
+    where tenant_id = ${tenant} and pool_id = any(${poolIds}::uuid[]) order by pool_id for key share`.execute(tx)
+  return new Set([...groups.rows, ...pools.rows].map((r) => r.id))
+}
+
 export const groupsOfUsers = async (tx: Tx, tenant: TenantId, userIds: readonly string[]) =>
   (
     await sql<{ user_id: string; group_ids: string[] }>`

@@ -72,7 +72,7 @@ export function createPolicy(given: PolicyDeps) {
       return device && (await store.at(tenant)).variantOf(device, now().getTime())
     },
     appraise: createAppraisal(store),
-    ...createUses(store),
+    ...createUses(),
     finishImpacts: publishing.finishImpacts,
     /** Logs the devices whose posture time has ended. */
     endOverdue: turns.sweep,

@@ -8,6 +8,19 @@ type Channel = 'canary' | 'stable'
 export const channelsOf = (tx: Tx, tenant: TenantId) =>
   tx.selectFrom('policy_channels').select(['channel', 'version']).where('tenant_id', '=', tenant).execute()
 
+/** The resolved documents of all channels, as of this statement. */
+export const resolutionsInForce = async (tx: Tx, tenant: TenantId) => {
+  const rows = await tx
+    .selectFrom('policy_channels as c')
+    .innerJoin('policy_bundles as b', (join) =>
+      join.onRef('b.version', '=', 'c.version').on('b.tenant_id', '=', tenant),
+    )
+    .select('b.resolution')
+    .where('c.tenant_id', '=', tenant)
+    .execute()
+  return rows.map((row) => row.resolution)
+}
+
 export const bundleByVersion = (tx: Tx, tenant: TenantId, version: number) =>
   tx
     .selectFrom('policy_bundles')

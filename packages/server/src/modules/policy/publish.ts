@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { contentDigest } from '@holdfast/crypto'
 import { diffPolicies, type PolicyTestReport } from '@holdfast/policy'
-import { background, type Database } from '../../db/database.ts'
+import { background, type Database, type Tx } from '../../db/database.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { AppError, fail, failField } from '../../kernel/app-error.ts'
 import { decodeId, encodeId, newUuid } from '../../kernel/ids.ts'
@@ -10,7 +10,7 @@ import { everything } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
 import { knownGroups } from '../identity/index.ts'
 import { type Candidate, type ReadCandidate, refuseDocument } from './candidate.ts'
-import { devicesNamed } from './directory.queries.ts'
+import { devicesNamed, holdNamed } from './directory.queries.ts'
 import type { ImpactOf } from './impact.ts'
 import * as queries from './policy.queries.ts'
 import type { PolicyStore } from './store.ts'
@@ -113,6 +113,18 @@ export function createPublishing({
     )
   }
 
+  /** A name that was deleted since it was resolved; from here on it can't be until the policy that names it is in force. */
+  async function requireNamed(tx: Tx, tenant: TenantId, { resolved }: Candidate): Promise<void> {
+    const groups = Object.entries(resolved.groups)
+    const pools = Object.entries(resolved.pools).map(
+      ([name, id]) => [name, decodeId('gateway_pool', id) ?? id] as const,
+    )
+    const ids = (named: readonly (readonly [string, string])[]) => [...new Set(named.map(([, id]) => id))]
+    const there = await holdNamed(tx, tenant, ids(groups), ids(pools))
+    const gone = [...groups, ...pools].find(([, id]) => !there.has(id))
+    if (gone) failField('policy', `"${gone[0]}" was deleted meanwhile`)
+  }
+
   async function commit(
     actor: Actor,
     input: PublishInput,
@@ -123,6 +135,7 @@ export function createPublishing({
     const tenant = actor.tenantId
     const bundleId = newUuid()
     return db.inTenant(tenant, async (tx) => {
+      await requireNamed(tx, tenant, candidate)
       const version = await queries.takeVersion(tx, tenant)
       const before = (await queries.channelsOf(tx, tenant)).find((c) => c.channel === input.channel)?.version
       const previous = before === undefined ? undefined : await queries.bundleByVersion(tx, tenant, before)

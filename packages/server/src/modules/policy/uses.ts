@@ -1,34 +1,40 @@
+import type { ResolvedPolicy } from '@holdfast/policy'
+import type { Tx } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { encodeId } from '../../kernel/ids.ts'
-import type { PolicyStore } from './store.ts'
-import type { Version } from './tenant-policy.ts'
+import { resolutionsInForce } from './policy.queries.ts'
 
 type Names = ReadonlySet<string>
 
-/** Which parts of the policies that are delivered name a group or a pool. */
-export function createUses(store: Pick<PolicyStore, 'at'>) {
+/**
+ * Which parts of the policies that are delivered name a group or a pool. Asked in the transaction that holds the thing's
+ * row: a publish holds it too, so one of them sees the other.
+ */
+export function createUses() {
   const using = async (
+    tx: Tx,
     tenant: TenantId,
     kind: 'groups' | 'pools',
     id: string,
-    parts: (version: Version, names: Names) => string[],
+    parts: (resolved: ResolvedPolicy, names: Names) => string[],
   ): Promise<string[]> => {
-    const policy = await store.at(tenant)
-    const found = [policy.versionOn('stable'), policy.versionOn('canary')].flatMap((version) => {
-      const named = Object.entries(version.compiled.resolved[kind])
-      return parts(version, new Set(named.flatMap(([name, known]) => (known === id ? [name] : []))))
+    const inForce = (await resolutionsInForce(tx, tenant)) as ResolvedPolicy[]
+    const found = inForce.flatMap((resolved) => {
+      const named = Object.entries(resolved[kind])
+      return parts(resolved, new Set(named.flatMap(([name, known]) => (known === id ? [name] : []))))
     })
     return [...new Set(found)]
   }
   return {
-    rulesUsingGroup: (tenant: TenantId, groupId: string) => using(tenant, 'groups', groupId, partsNamingGroup),
-    rulesUsingPool: (tenant: TenantId, poolId: string) =>
-      using(tenant, 'pools', encodeId('gateway_pool', poolId), partsNamingPool),
+    rulesUsingGroup: (tx: Tx, tenant: TenantId, groupId: string) =>
+      using(tx, tenant, 'groups', groupId, partsNamingGroup),
+    rulesUsingPool: (tx: Tx, tenant: TenantId, poolId: string) =>
+      using(tx, tenant, 'pools', encodeId('gateway_pool', poolId), partsNamingPool),
   }
 }
 
-function partsNamingGroup({ compiled }: Version, names: Names): string[] {
-  const { rules, groups = {} } = compiled.resolved.document
+function partsNamingGroup({ document }: ResolvedPolicy, names: Names): string[] {
+  const { rules, groups = {} } = document
   const has = (list: readonly string[] | undefined) => list?.some((name) => names.has(name)) ?? false
   return [
     ...rules.filter((r) => has(r.from.groups) || has(r.except?.groups)).map((r) => r.id),
@@ -36,8 +42,8 @@ function partsNamingGroup({ compiled }: Version, names: Names): string[] {
   ]
 }
 
-function partsNamingPool({ compiled }: Version, names: Names): string[] {
-  const { rules, resources = {} } = compiled.resolved.document
+function partsNamingPool({ document }: ResolvedPolicy, names: Names): string[] {
+  const { rules, resources = {} } = document
   return [
     ...rules.filter((r) => r.via?.some((name) => names.has(name))).map((r) => r.id),
     ...Object.entries(resources).flatMap(([name, r]) =>

@@ -124,10 +124,10 @@ export function createPools({
     /** Refused while it has gateways or the policy names it. */
     remove: async (actor: Actor, poolId: string): Promise<void> => {
       const tenant = actor.tenantId
-      const rules = await policy.rulesUsingPool(tenant, poolId)
       await db.inTenant(tenant, async (tx) => {
         const pool = (await queries.lockPool(tx, tenant, poolId)) ?? noPool()
         const gateways = (await queries.countGateways(tx, tenant, [poolId])).get(poolId) ?? 0
+        const rules = await policy.rulesUsingPool(tx, tenant, poolId)
         if (gateways > 0) fail('validation_error', `the pool has ${gateways} gateways: delete them first`)
         if (rules.length > 0)
           fail(

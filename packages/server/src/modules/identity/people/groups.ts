@@ -102,14 +102,17 @@ export function createGroups(deps: {
 
     remove: async (actor: Actor, id: string, reason: string | undefined): Promise<Outcome> => {
       const tenant = actor.tenantId
-      const rules = await deps.rulesUsingGroup(tenant, id)
-      if (rules.length > 0) {
-        const named = rules.slice(0, 10).join(', ')
-        fail('validation_error', `the published policy names this group in ${named}; publish a policy without it first`)
-      }
       return db.inTenant(tenant, async (tx) => {
         const group = await queries.lockGroup(tx, tenant, id)
         if (!group) return { changed: false, group: (await queries.findDeleted(tx, tenant, id)) ?? missing('group') }
+        const rules = await deps.rulesUsingGroup(tx, tenant, id)
+        if (rules.length > 0) {
+          const named = rules.slice(0, 10).join(', ')
+          fail(
+            'validation_error',
+            `the published policy names this group in ${named}; publish a policy without it first`,
+          )
+        }
         const removed = await queries.listMembers(tx, tenant, id)
         await queries.removeGroup(tx, tenant, id)
         await queries.insertDeleted(tx, group, now())
