@@ -30,6 +30,8 @@ export type Principal =
       kind: 'api_key'
       tenantId: TenantId
       id: string
+      /** The user whose rights bound it; null for a key that the deployment made itself. */
+      ownerId: string | null
       name: string
       roles: readonly Role[]
       permissions: ReadonlySet<Permission>

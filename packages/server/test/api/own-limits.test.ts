@@ -9,6 +9,8 @@ test('nobody lifts a limit that binds them, by whatever route', async (t) => {
   await kit.admin.updateSecuritySettings({ body: { login: { lockout_threshold: 3, max_failures_per_ip: 1000 } } })
   const user_id = await makeUser(kit, 'root', ['platform_admin'])
   const { person, app, codes } = await enrollFactor(kit, 'root', clock.now)
+  const made = await person.post('/v1/admin/api-keys', { name: 'mine', role: 'platform_admin' })
+  const key = kit.clientFor(made.json.secret)
   for (let i = 0; i < 3; i++) await person.post('/v1/admin/auth/step-up', { code: app.wrong() })
   const lockedUntil = async () => (await kit.admin.getUser({ params: { user_id } })).locked_until
   const locked = await lockedUntil()
@@ -36,6 +38,15 @@ test('nobody lifts a limit that binds them, by whatever route', async (t) => {
     assert.ok(got.status === 403 || got.status === 422, `${path} ${got.status} ${got.text}`)
     assert.equal(await lockedUntil(), locked, path)
   }
+  const withOwnKey = [
+    () => key.unlockUser({ body: { user_id } }),
+    () => key.changeUser({ body: { operation: 'unlock', user_id } }),
+    () => key.changePassword({ body: { user_id, generate: true } }),
+    () => key.disableTotp({ body: { user_id } }),
+    () => key.enrollTotp({ body: { user_id } }),
+  ]
+  for (const refused of withOwnKey) await assert.rejects(refused, /your own account/)
+  assert.equal(await lockedUntil(), locked)
   assert.equal((await person.get('/v1/admin/me')).json.session.mfa, true)
   assert.equal((await kit.admin.unlockUser({ body: { user_id } })).changed, true, 'somebody else opens it')
   assert.equal((await person.post('/v1/admin/auth/step-up', { code: app.code() })).status, 200)

@@ -54,6 +54,7 @@ export function createKeyVerifier(deps: {
         kind: 'api_key',
         tenantId,
         id: row.key_id,
+        ownerId: owner?.userId ?? null,
         name: row.name,
         roles: rights?.roles ?? [],
         permissions: rights?.permissions ?? new Set(),

@@ -23,8 +23,10 @@ export function subjectOf(actor: Actor, named: string | undefined): Subject {
 }
 
 /** The user that the caller is, or that it stands for. */
-const selfOf = ({ principal }: Actor): string | undefined =>
-  principal.kind === 'session' ? principal.userId : undefined
+const selfOf = ({ principal }: Actor): string | null => {
+  if (principal.kind === 'session') return principal.userId
+  return principal.kind === 'api_key' ? principal.ownerId : null
+}
 
 /** Nobody lifts what binds them: not with their own session, and not with a key that stands for them. */
 export function refuseOneself(actor: Actor, user: string): void {
