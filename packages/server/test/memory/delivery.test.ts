@@ -67,7 +67,7 @@ test('what time ends has a number of its own, by the policy that holds now', asy
     })
   await publish(3600)
   const shut = await client.policyDigest()
-  await client.reportPosture({ body: { facts: { 'disk.encrypted': true, 'screen.lock': true } } })
+  await client.reportPosture({ body: { facts: { 'disk.encrypted': true, 'screen_lock.enabled': true } } })
   const open = await client.policyDigest()
   assert.notEqual(open.digest, shut.digest)
   const held = await kit.app.fleet.all(kit.tenant)
