@@ -20,18 +20,12 @@ export const acrossTenants: Readonly<Record<string, string>> = {
 
 /** What is still to be mended. This list only shrinks. */
 export const owed: Readonly<Record<string, readonly Fault[]>> = {
-  'access/api-keys.queries.ts#findByLookup': ['unbound'],
   'access/api-keys.queries.ts#writeActivity': ['insert_select'],
   'audit/audit.queries.ts#insert': ['insert_select'],
   'devices/devices.queries.ts#silentEphemerals': ['unbound'],
   'devices/devices.queries.ts#touchDevices': ['insert_select'],
   'enrollment/batch.queries.ts#insertDevices': ['insert_select'],
-  'enrollment/tokens.queries.ts#findByLookup': ['unbound'],
-  'gateways/registry/gateways.queries.ts#lockGateway': ['no_wall'],
-  'gateways/registry/secrets.queries.ts#endReplaced': ['no_wall'],
-  'gateways/registry/secrets.queries.ts#findSecrets': ['unbound'],
   'gateways/registry/secrets.queries.ts#forgetExpired': ['unbound'],
-  'gateways/registry/secrets.queries.ts#isNewest': ['no_wall'],
   'gateways/reports/activity.queries.ts#silentSince': ['unbound'],
   'gateways/reports/activity.queries.ts#upsertActivity': ['insert_select'],
   'gateways/reports/metering.queries.ts#insertReport': ['insert_select'],
@@ -42,7 +36,6 @@ export const owed: Readonly<Record<string, readonly Fault[]>> = {
   'identity/sessions/sessions.queries.ts#endOfUser': ['returning'],
   'identity/sessions/sessions.queries.ts#endOne': ['returning'],
   'identity/sessions/sessions.queries.ts#endOverdue': ['returning'],
-  'identity/sessions/sessions.queries.ts#findByDigest': ['unbound'],
   'identity/sessions/sessions.queries.ts#replaceSession': ['insert_select', 'unbound'],
   'identity/signin/login.queries.ts#findAccount': ['no_wall'],
   'identity/signin/login.queries.ts#reserveAttempt': ['no_wall'],
