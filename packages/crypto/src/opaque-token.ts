@@ -5,9 +5,15 @@ import { decodeUuid62, encodeUuid62, toBase62 } from './base62.ts'
 /** hfk: API key, hfg: gateway service secret, hfe: enrollment or bootstrap token, hfs: session cookie. */
 export type TokenPrefix = (typeof prefixes)[number]
 /** What a token says once its MAC holds: whose it is and by what to look it up. `digest` is what is stored of it. */
-export type PresentedToken = { prefix: TokenPrefix; tenant: string; id: string; digest: Buffer; token: string }
+export type PresentedToken<T extends string = string> = {
+  prefix: TokenPrefix
+  tenant: T
+  id: string
+  digest: Buffer
+  token: string
+}
 /** `hint` is the last four characters for display. The token itself is shown once. */
-export type MintedToken = PresentedToken & { hint: string }
+export type MintedToken<T extends string = string> = PresentedToken<T> & { hint: string }
 
 const prefixes = ['hfk', 'hfg', 'hfe', 'hfs'] as const
 /** Which pepper made the MAC; another character once there is another pepper. */
@@ -40,7 +46,7 @@ const macOf = (digest: Buffer): string => toBase62(digest.readBigUInt64BE(0) % 6
  * all that under the pepper. So a token names its tenant, secret scanners find it, typos are caught, and whoever invents
  * one is refused without a database.
  */
-export function mintToken(pepper: Uint8Array, prefix: TokenPrefix, tenant: string): MintedToken {
+export function mintToken<T extends string>(pepper: Uint8Array, prefix: TokenPrefix, tenant: T): MintedToken<T> {
   const id = randomBase62(lengths.id)
   const signed = `${prefix}_${encodeUuid62(tenant)}${id}${keyVersion}${randomBase62(lengths.head)}`
   const digest = digestToken(pepper, signed)

@@ -167,7 +167,7 @@ export async function createWorld(kit: Kit) {
   return {
     own,
     others,
-    foreign: foreign as TenantId,
+    foreign,
     callers,
     byRole: async (role: Role): Promise<Caller> => {
       const known = keys.get(role) ?? bearer(await kit.keyFor(role))

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { TenantId } from '../kernel/actor.ts'
 import { background, type Database, type Tx } from './database.ts'
-import type { Tables } from './tables.ts'
+import type { Tables } from './tables/index.ts'
 
 /** Forgets rows of one tenant, at most `limit` of them; says how many. */
 export type Prune = (tx: Tx, tenant: TenantId, limit: number) => Promise<number>

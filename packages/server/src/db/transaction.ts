@@ -14,7 +14,7 @@ import type pg from 'pg'
 import { AppError } from '../kernel/app-error.ts'
 import { minute, second } from '../kernel/time.ts'
 import type { Connection } from './connection.ts'
-import type { Tables } from './tables.ts'
+import type { Tables } from './tables/index.ts'
 
 declare const inTransaction: unique symbol
 /** An open transaction whose tenant is set. Only `Database` makes one, so a query can't run outside the tenant wall. */

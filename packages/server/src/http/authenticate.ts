@@ -1,7 +1,7 @@
 import type { CredentialKind } from '@holdfast/contract/vocabulary'
-import type { PresentedToken } from '@holdfast/crypto'
+import type { PresentedToken as ReadToken } from '@holdfast/crypto'
 import type { FastifyRequest } from 'fastify'
-import type { Principal, RefusedCredential } from '../kernel/actor.ts'
+import type { Principal, RefusedCredential, TenantId } from '../kernel/actor.ts'
 import type { Log } from '../kernel/log.ts'
 import { toAppError } from './error-response.ts'
 
@@ -16,6 +16,8 @@ export type Incoming = {
   /** Parameters by which the deployment-wide gateway secret names whom it speaks for. */
   scope: { tenant_id?: string; gateway_id?: string }
 }
+/** A token that this deployment minted; its MAC vouches for the tenant that it names. */
+export type PresentedToken = ReadToken<TenantId>
 /** Whose credential it is; what was refused of those issued here; undefined for what never was. */
 export type Verdict = Principal | RefusedCredential | undefined
 type Verify<Presented> = (presented: Presented, request: Incoming) => Verdict | Promise<Verdict>

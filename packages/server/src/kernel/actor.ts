@@ -1,6 +1,6 @@
 import type { CredentialKind, Origin, Permission, RequiredAction, Role } from '@holdfast/contract/vocabulary'
 
-/** Only authentication and job runners make one; every query takes it first. */
+/** Only authentication makes one, and rows have it; every query takes it first. */
 export type TenantId = string & { readonly brand: 'TenantId' }
 
 /** Who calls, as established by exactly one credential. Ids are UUIDs. */

@@ -50,9 +50,10 @@ export function createFeed(deps: {
   })
 
   function hear(payload: string): void {
-    const [from, tenant, seq] = payload.split('|')
-    if (from === replica || tenant === undefined) return
-    heard.set(tenant as TenantId, Math.max(Number(seq), heard.get(tenant as TenantId) ?? 0))
+    const [from, named, seq] = payload.split('|')
+    if (from === replica || named === undefined) return
+    const tenant = named as TenantId
+    heard.set(tenant, Math.max(Number(seq), heard.get(tenant) ?? 0))
     void turn()
   }
 

@@ -1,25 +1,10 @@
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
+import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
-export const insertKey = (
-  tx: Tx,
-  key: {
-    tenant_id: TenantId
-    key_id: string
-    lookup: string
-    secret_digest: Buffer
-    hint: string
-    name: string
-    role: string
-    allowed_cidrs: string[]
-    created_by: string | null
-    created_at: Date
-    expires_at: Date | null
-    owner_tenant_id: string | null
-    owner_user_id: string | null
-  },
-) => tx.insertInto('api_keys').values(key).execute()
+export const insertKey = (tx: Tx, key: Omit<Selectable<Tables['api_keys']>, 'revoked_at'>) =>
+  tx.insertInto('api_keys').values(key).execute()
 
 export const findByLookup = (tx: Tx, tenant: TenantId, lookup: string) =>
   tx

@@ -100,8 +100,10 @@ export function createApiKeys({ db, audit, changes, now, pepper }: ApiKeysDeps) 
 const personOf = (principal: Principal): Owner | undefined =>
   principal.kind === 'session' ? { tenantId: principal.tenantId, userId: principal.userId } : undefined
 
-export const ownerOf = (row: { owner_tenant_id: string | null; owner_user_id: string | null }): Owner | undefined =>
-  row.owner_user_id === null ? undefined : { tenantId: row.owner_tenant_id as TenantId, userId: row.owner_user_id }
+export const ownerOf = (row: Pick<KeyRow, 'owner_tenant_id' | 'owner_user_id'>): Owner | undefined =>
+  row.owner_tenant_id === null || row.owner_user_id === null
+    ? undefined
+    : { tenantId: row.owner_tenant_id, userId: row.owner_user_id }
 
 type Maker = { tenantId: TenantId; id: string }
 type Bounds = Pick<NewKey, 'expires_at' | 'allowed_cidrs'> & { owner: Owner | undefined }

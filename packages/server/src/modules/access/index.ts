@@ -1,7 +1,8 @@
 import type { SecuritySettings } from '@holdfast/contract/settings'
 import type { Role } from '@holdfast/contract/vocabulary'
-import { type PresentedToken, readToken } from '@holdfast/crypto'
+import { readToken } from '@holdfast/crypto'
 import type { Pager } from '../../db/page.ts'
+import type { PresentedToken } from '../../http/authenticate.ts'
 import type { Handlers } from '../../http/serve.ts'
 import { jobSource, type TenantId } from '../../kernel/actor.ts'
 import { encodeId } from '../../kernel/ids.ts'
@@ -29,7 +30,10 @@ export function createAccess(deps: AccessDeps) {
 
   return {
     /** What a token says that this deployment minted; undefined for every other text. */
-    readToken: (text: string): PresentedToken | undefined => readToken(deps.pepper, text),
+    readToken: (text: string): PresentedToken | undefined => {
+      const read = readToken(deps.pepper, text)
+      return read && { ...read, tenant: read.tenant as TenantId }
+    },
     verifyApiKey: verifier.verifyApiKey,
     rates: createRates(settings),
     /** A key made by the deployment itself; returns its secret. */

@@ -1,5 +1,6 @@
-import { equalDigest, type PresentedToken } from '@holdfast/crypto'
+import { equalDigest } from '@holdfast/crypto'
 import type { Database } from '../../db/database.ts'
+import type { PresentedToken } from '../../http/authenticate.ts'
 import type { Principal, RefusedCredential, TenantId } from '../../kernel/actor.ts'
 import { isWithin } from '../../kernel/cidr.ts'
 import { whenReady } from '../../kernel/ready.ts'
@@ -43,8 +44,7 @@ export function createKeyVerifier(deps: {
     return boundedBy(role, user.roles.filter(isRole))
   }
 
-  async function load({ tenant, id, digest }: PresentedToken): Promise<Known | undefined> {
-    const tenantId = tenant as TenantId
+  async function load({ tenant: tenantId, id, digest }: PresentedToken): Promise<Known | undefined> {
     const row = await db.inTenant(tenantId, (tx) => findByLookup(tx, tenantId, id))
     if (!row || !equalDigest(row.secret_digest, digest)) return undefined
     const owner = ownerOf(row)

@@ -1,25 +1,12 @@
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import { fits, hasPrefix, isRare } from '../../db/page.ts'
+import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { storableJson } from '../../kernel/text.ts'
 
-export type EventRow = {
-  tenant_id: string
-  event_id: string
-  at: Date
-  kind: string
-  outcome: 'success' | 'refused' | 'failed'
-  actor_type: string
-  actor_id: string | null
-  actor_name: string | null
-  target_type: string | null
-  target_id: string | null
-  target_name: string | null
-  source_ip: string | null
-  user_agent: string | null
-  request_id: string | null
-  origin: string
+type Stored = Selectable<Tables['audit_events']>
+export type EventRow = Omit<Stored, 'fields' | 'changes' | 'details' | 'actor_name_key' | 'target_name_key'> & {
   fields: object
   changes: object | null
   details: object | null

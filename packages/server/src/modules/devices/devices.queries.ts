@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import { fits, hasPrefix, isRare } from '../../db/page.ts'
-import type { DeviceStatus } from '../../db/tables.ts'
+import type { DeviceStatus } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
 export type DeviceFilter = {

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { Variant } from '@holdfast/policy'
-import type { DeviceStatus, PostureVerdict } from '../../db/tables.ts'
+import type { DeviceStatus, PostureVerdict } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { FleetRow, UserRow } from './fleet.queries.ts'
 

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
-import type { DeviceStatus, PostureVerdict, Tables } from '../../db/tables.ts'
+import type { DeviceStatus, Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
 type Device = Selectable<Tables['devices']>
@@ -22,11 +22,9 @@ export type FleetRow = Pick<
   | 'address_number'
   | 'credential_expires_at'
 > & { status: Exclude<DeviceStatus, 'revoked'>; seq: number } & PostureRow
-export type PostureRow = {
-  facts: Record<string, unknown> | null
-  reported_at: Date | null
-  verdict: PostureVerdict | null
-}
+type Posture = Selectable<Tables['device_postures']>
+/** Null: it never reported. */
+export type PostureRow = { [K in 'facts' | 'reported_at' | 'verdict']: Posture[K] | null }
 
 /** Of a report only the facts that are asked for. */
 const postureOf = (names: readonly string[]) =>

@@ -116,7 +116,7 @@ export function createDevices(deps: {
     revokeSilent: async () => {
       for (let found = sweepSize; found === sweepSize; ) {
         const silent = await db.acrossTenants((tx) => queries.silentEphemerals(tx, now(), sweepSize), background)
-        for (const [tenant, rows] of Map.groupBy(silent, (r) => r.tenant_id as TenantId))
+        for (const [tenant, rows] of Map.groupBy(silent, (r) => r.tenant_id))
           await lifecycle.revokeAll(
             jobSource(tenant, 'revoke_silent_devices'),
             rows.map((r) => r.device_id),

@@ -1,15 +1,9 @@
+import type { Selectable } from 'kysely'
 import type { Tx } from '../../db/database.ts'
-import type { PostureVerdict } from '../../db/tables.ts'
+import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
-export type PostureRow = {
-  device_id: string
-  facts: object
-  facts_digest: string
-  verdict: PostureVerdict
-  reported_at: Date
-  valid_until: Date | null
-}
+export type PostureRow = Omit<Selectable<Tables['device_postures']>, 'tenant_id' | 'facts'> & { facts: object }
 
 /** Stores a report; the answer holds what was there before. */
 export const putPosture = async (tx: Tx, tenant: TenantId, row: PostureRow) => {

@@ -1,6 +1,6 @@
 import { contentDigest } from '@holdfast/crypto'
 import type { Database } from '../../db/database.ts'
-import type { PostureVerdict } from '../../db/tables.ts'
+import type { PostureVerdict } from '../../db/tables/index.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { fail } from '../../kernel/app-error.ts'
 import { encodeId } from '../../kernel/ids.ts'

@@ -89,8 +89,9 @@ export function createDeviceVerifier({
     },
   })
 
+  const tenantOf = ({ tid }: DeviceCredentialClaims) => decodeId('tenant', tid) as TenantId | undefined
   const read = (claims: DeviceCredentialClaims, keys: object): Verified | undefined => {
-    const tenantId = decodeId('tenant', claims.tid) as TenantId | undefined
+    const tenantId = tenantOf(claims)
     const deviceId = decodeId('device', claims.sub)
     return tenantId && deviceId
       ? { tenantId, deviceId, generation: claims.gen, jkt: claims.cnf?.jkt, expiresAt: claims.exp * 1000, keys }
@@ -117,7 +118,7 @@ export function createDeviceVerifier({
 
   async function verifySignature(token: string, digest: string): Promise<Verified | undefined> {
     const { kid, claims } = peekDeviceCredential(token)
-    const tenant = decodeId('tenant', claims.tid) as TenantId | undefined
+    const tenant = tenantOf(claims)
     if (!tenant || !(await isTenant(tenant))) return undefined
     const keys = currentKeys(tenant)
     const key = await trust.keyFor(tenant, kid, 'credential')

@@ -1,5 +1,4 @@
 import type { Contract, Output } from '@holdfast/contract'
-import type { TenantId } from '../../kernel/actor.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import { addressesOf } from './address.ts'
 import type { findDevice } from './devices.queries.ts'
@@ -26,7 +25,7 @@ export const viewDevice = (d: DeviceRow, policy: PolicyOf): DeviceView => ({
   channel: d.channel,
   effective_channel: policy?.channel ?? 'stable',
   binding: d.jkt ? 'dpop' : 'none',
-  addresses: addressesOf(d.tenant_id as TenantId, d.address_number),
+  addresses: addressesOf(d.tenant_id, d.address_number),
   wireguard_public_key: d.wireguard_public_key,
   posture: { verdict: d.verdict ?? 'unknown', reported_at: time(d.reported_at) },
   policy: { digest: policy?.digest ?? null, applied_digest: d.applied_digest, applied_at: time(d.applied_at) },

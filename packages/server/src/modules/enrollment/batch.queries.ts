@@ -1,5 +1,6 @@
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
+import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
 /** How many uses each of these tokens has left. One that is revoked, expired or of another kind is missing. */
@@ -89,28 +90,25 @@ export async function giveBackAddresses(tx: Tx, tenant: TenantId, numbers: reado
     .execute()
 }
 
-export type NewDevice = {
-  device_id: string
-  user_id: string | null
-  name: string
-  platform: string
-  os_version: string | null
-  client_version: string | null
-  serial: string | null
-  tags: readonly string[]
-  group_ids: readonly string[]
-  status: 'pending' | 'active'
-  jkt: string | null
-  public_jwk: object | null
-  wireguard_public_key: string | null
-  address_number: number
-  credential_expires_at: Date
-  credential_renew_after: Date
-  enrolled_method: string
-  token_id: string
-  ephemeral_seconds: number | null
-  enrolled_at: Date
-}
+export type NewDevice = Pick<
+  Selectable<Tables['devices']>,
+  | 'device_id'
+  | 'user_id'
+  | 'name'
+  | 'platform'
+  | 'os_version'
+  | 'client_version'
+  | 'serial'
+  | 'jkt'
+  | 'public_jwk'
+  | 'wireguard_public_key'
+  | 'address_number'
+  | 'credential_expires_at'
+  | 'credential_renew_after'
+  | 'enrolled_method'
+  | 'ephemeral_seconds'
+  | 'enrolled_at'
+> & { tags: readonly string[]; group_ids: readonly string[]; status: 'pending' | 'active'; token_id: string }
 /** Returns the ids of those inserted: all but whose key, of either kind, has become that of another device. */
 export async function insertDevices(tx: Tx, tenant: TenantId, devices: readonly NewDevice[]): Promise<Set<string>> {
   const { rows } = await sql<{ device_id: string }>`

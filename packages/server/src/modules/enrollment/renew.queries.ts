@@ -1,18 +1,21 @@
+import type { Updateable } from 'kysely'
 import type { Tx } from '../../db/database.ts'
+import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
-export type Renewal = {
-  generation: number
-  previous_generation_until: Date
-  previous_jkt: string | null
-  jkt: string | null
-  public_jwk: string | null
-  credential_expires_at: Date
-  credential_renew_after: Date
-  wireguard_public_key?: string
-  os_version?: string
-  client_version?: string
-}
+export type Renewal = Pick<
+  Updateable<Tables['devices']>,
+  | 'generation'
+  | 'previous_generation_until'
+  | 'previous_jkt'
+  | 'jkt'
+  | 'public_jwk'
+  | 'credential_expires_at'
+  | 'credential_renew_after'
+  | 'wireguard_public_key'
+  | 'os_version'
+  | 'client_version'
+>
 /** Moves a device to its next generation; of two renewals at once exactly one gets the row. */
 export const renewDevice = (
   tx: Tx,

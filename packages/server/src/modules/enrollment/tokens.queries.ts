@@ -2,7 +2,7 @@ import { type Insertable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import { hasPrefix } from '../../db/page.ts'
 import { deleting } from '../../db/retention.ts'
-import type { Tables } from '../../db/tables.ts'
+import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
 export type TokenStatus = 'active' | 'exhausted' | 'expired' | 'revoked'

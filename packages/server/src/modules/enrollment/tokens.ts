@@ -1,6 +1,7 @@
-import { equalDigest, mintToken, type PresentedToken } from '@holdfast/crypto'
+import { equalDigest, mintToken } from '@holdfast/crypto'
 import ipaddr from 'ipaddr.js'
 import type { Database } from '../../db/database.ts'
+import type { PresentedToken } from '../../http/authenticate.ts'
 import type { Actor, Principal, RefusedCredential, TenantId } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { decodeId, encodeId, newUuid } from '../../kernel/ids.ts'
@@ -118,12 +119,11 @@ export function createTokens({
      * lost gets it again under its Idempotency-Key; it enrolls nobody. Asked of the database every time.
      */
     verify: async ({
-      tenant,
+      tenant: tenantId,
       id,
       digest,
       token,
     }: PresentedToken): Promise<Principal | RefusedCredential | undefined> => {
-      const tenantId = tenant as TenantId
       const row = await db.inTenant(tenantId, (tx) => queries.findByLookup(tx, tenantId, id))
       if (!row || !equalDigest(row.secret_digest, digest)) return undefined
       const refused = { kind: 'refused', of: 'enrollment_token', tenantId, id: row.token_id, name: row.name } as const

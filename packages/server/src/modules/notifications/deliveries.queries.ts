@@ -1,24 +1,16 @@
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
-import type { Tables } from '../../db/tables.ts'
+import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
-export type Claimed = {
-  tenant_id: TenantId
-  notification_id: string
-  channel: 'email' | 'webhook'
-  recipient: string
-  /** This one included. */
-  attempts: number
-  kind: Tables['notifications']['kind']
-  severity: Tables['notifications']['severity']
-  title: string
-  detail: string
-  subject_type: string
-  subject_id: string | null
-  subject_name: string | null
-  created_at: Date
-}
+type Delivery = Selectable<Tables['notification_deliveries']>
+type Notification = Selectable<Tables['notifications']>
+/** `attempts`: this one included. */
+export type Claimed = Pick<Delivery, 'tenant_id' | 'notification_id' | 'channel' | 'recipient' | 'attempts'> &
+  Pick<
+    Notification,
+    'kind' | 'severity' | 'title' | 'detail' | 'subject_type' | 'subject_id' | 'subject_name' | 'created_at'
+  >
 
 /**
  * Across tenants: takes what is due, oldest first and at most `perTenant` of one tenant, so that a tenant whose receiver

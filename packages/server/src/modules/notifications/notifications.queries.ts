@@ -1,22 +1,15 @@
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
-import type { Tables } from '../../db/tables.ts'
+import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
-type Kind = Tables['notifications']['kind']
-type Severity = Tables['notifications']['severity']
-export type NewNotification = {
-  notification_id: string
-  kind: Kind
-  severity: Severity
-  title: string
-  detail: string
-  subject_type: string
-  subject_id: string | null
-  subject_name: string | null
-  dedupe_key: string | null
-  created_at: Date
-}
+type Stored = Selectable<Tables['notifications']>
+type Kind = Stored['kind']
+type Severity = Stored['severity']
+export type NewNotification = Omit<
+  Stored,
+  'tenant_id' | 'acknowledged_at' | 'acknowledged_by_type' | 'acknowledged_by_id' | 'acknowledged_by_name'
+>
 export type Acknowledger = { type: string; id: string | null; name: string | null }
 
 /** False where a notification of the same cause is open: of any number of callers at once, one is told true. */

@@ -1,11 +1,12 @@
+import type { Selectable } from 'kysely'
 import type { Tx } from '../../db/database.ts'
+import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
-export type StoredSettings = {
-  email: Record<string, unknown>
-  webhook: Record<string, unknown>
-  webhook_secret_jwe: string | null
-}
+export type StoredSettings = Pick<
+  Selectable<Tables['notification_settings']>,
+  'email' | 'webhook' | 'webhook_secret_jwe'
+>
 
 export const read = (tx: Tx, tenant: TenantId): Promise<StoredSettings | undefined> =>
   tx

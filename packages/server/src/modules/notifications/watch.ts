@@ -46,7 +46,7 @@ export function createWatch({
       const open = await db.acrossTenants((tx) => queries.openOfKind(tx, 'gateway.down'))
       for (const n of open) {
         if (n.dedupe_key !== null && stillDown.has(n.dedupe_key)) continue
-        const source = jobSource(n.tenant_id as TenantId, 'watch_gateways')
+        const source = jobSource(n.tenant_id, 'watch_gateways')
         const by = { type: 'system', id: null, name: 'system' }
         await db.inTenant(source.tenantId, (tx) => rules.acknowledgeAs(tx, source, by, n))
       }

@@ -1,9 +1,10 @@
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import { deleting } from '../../db/retention.ts'
+import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
-type Channel = 'canary' | 'stable'
+type Channel = Selectable<Tables['policy_channels']>['channel']
 
 export const channelsOf = (tx: Tx, tenant: TenantId) =>
   tx.selectFrom('policy_channels').select(['channel', 'version']).where('tenant_id', '=', tenant).execute()
@@ -97,24 +98,8 @@ export const takeVersion = async (tx: Tx, tenant: TenantId): Promise<number> =>
       .executeTakeFirstOrThrow()
   ).policy_version
 
-export type NewBundle = {
-  bundle_id: string
-  version: number
-  seq: number
-  channel: Channel
-  digest: string
-  previous_digest: string | null
-  document: object
-  resolution: object
-  note: string
-  published_by: string | null
-  published_at: Date
-  rollout_percent: number
-  rollout_group_ids: string[]
-  rollout_device_ids: string[]
-  tests: object
-  impact: object
-}
+type Documents = 'document' | 'resolution' | 'tests' | 'impact'
+export type NewBundle = Omit<Selectable<Tables['policy_bundles']>, 'tenant_id' | Documents> & Record<Documents, object>
 export const insertBundle = async (tx: Tx, tenant: TenantId, bundle: NewBundle) => {
   await tx
     .insertInto('policy_bundles')

@@ -238,8 +238,7 @@ export function createPublishing({
         (tx) => queries.unfinishedImpacts(tx, new Date(now().getTime() - 120_000)),
         background,
       )
-      for (const { tenant_id, version } of open) {
-        const tenant = tenant_id as TenantId
+      for (const { tenant_id: tenant, version } of open) {
         const row = await db.inTenant(tenant, (tx) => queries.bundleByVersion(tx, tenant, version))
         if (!row) fail('not_found', 'no such version')
         const stored = row.impact as StoredImpact

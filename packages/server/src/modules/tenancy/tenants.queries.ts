@@ -1,14 +1,13 @@
+import type { Selectable } from 'kysely'
 import type { Tx } from '../../db/database.ts'
+import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
 /** Settings as stored: section → field → value; any of them may be missing. */
 export type Sections = { readonly [section in string]?: Record<string, unknown> }
 
 /** False when the name is taken. */
-export const insertTenant = async (
-  tx: Tx,
-  tenant: { tenant_id: TenantId; name: string; canary_salt: Buffer; created_at: Date },
-): Promise<boolean> => {
+export const insertTenant = async (tx: Tx, tenant: Selectable<Tables['tenants']>): Promise<boolean> => {
   const made = await tx
     .insertInto('tenants')
     .values(tenant)
@@ -27,14 +26,12 @@ export const findTenant = (tx: Tx, tenant: TenantId) =>
 /** Passes the tenant wall: sign-in knows a name before it knows a tenant. */
 export const findTenantByName = async (tx: Tx, name: string) => {
   const row = await tx.selectFrom('tenants').select('tenant_id').where('name', '=', name).executeTakeFirst()
-  return row?.tenant_id as TenantId | undefined
+  return row?.tenant_id
 }
 
 /** Passes the tenant wall: for work that visits every tenant. */
 export const listTenants = async (tx: Tx) =>
-  (await tx.selectFrom('tenants').select('tenant_id').orderBy('tenant_id').execute()).map(
-    (r) => r.tenant_id as TenantId,
-  )
+  (await tx.selectFrom('tenants').select('tenant_id').orderBy('tenant_id').execute()).map((r) => r.tenant_id)
 
 export const readSettings = async (tx: Tx, tenant: TenantId): Promise<Sections> => {
   const row = await tx

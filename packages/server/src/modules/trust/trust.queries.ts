@@ -1,16 +1,11 @@
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import { deleting } from '../../db/retention.ts'
+import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
-export type NewKey = {
-  signer_id: string
-  kid: string
-  purpose: string
-  alg: string
+export type NewKey = Omit<Selectable<Tables['signing_keys']>, 'tenant_id' | 'state' | 'public_jwk' | 'created_at'> & {
   public_jwk: object
-  private_jwe: string
-  certificate: string | null
 }
 
 /** One active key a purpose: another start's keys, once committed, keep all of these out. */

@@ -1,18 +1,10 @@
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
+import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-export type Endpoint = { host: string; port: number; proto: 'udp' | 'tcp' }
-export type GatewayFields = { name: string; endpoints: Endpoint[]; public_key: string | null; weight: number }
-export type GatewayRow = GatewayFields & {
-  tenant_id: string
-  gateway_id: string
-  pool_id: string
-  draining: boolean
-  drain_reason: string | null
-  created_at: Date
-  deleted_at: Date | null
-}
+export type GatewayRow = Selectable<Tables['gateways']>
+export type GatewayFields = Pick<GatewayRow, 'name' | 'endpoints' | 'public_key' | 'weight'>
 
 export const selectGateways = (tx: Tx, tenant: TenantId, poolId: string) =>
   tx

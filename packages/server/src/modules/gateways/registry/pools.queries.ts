@@ -1,19 +1,10 @@
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
+import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-type Region = { code: string; name?: string; lat?: number; lon?: number }
-export type PoolFields = {
-  name: string
-  region: Region
-  protocol: 'wireguard' | 'ipsec' | 'openvpn'
-  selection: 'latency' | 'geo' | 'weighted'
-  enabled: boolean
-  capacity: number | null
-  address_cidrs: string[]
-  health_threshold: number
-}
-export type PoolRow = PoolFields & { tenant_id: string; pool_id: string; created_at: Date; updated_at: Date }
+export type PoolRow = Selectable<Tables['gateway_pools']>
+export type PoolFields = Omit<PoolRow, 'tenant_id' | 'pool_id' | 'created_at' | 'updated_at' | 'name_key'>
 
 export const selectPools = (tx: Tx, tenant: TenantId) =>
   tx.selectFrom('gateway_pools').selectAll().where('tenant_id', '=', tenant)

@@ -1,6 +1,6 @@
-import { digestToken, equalDigest, mintToken, type PresentedToken } from '@holdfast/crypto'
+import { digestToken, equalDigest, mintToken } from '@holdfast/crypto'
 import { background, type Tx } from '../../../db/database.ts'
-import type { Incoming } from '../../../http/authenticate.ts'
+import type { Incoming, PresentedToken } from '../../../http/authenticate.ts'
 import type { Principal, RefusedCredential, TenantId } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { decodeId, newUuid } from '../../../kernel/ids.ts'
@@ -41,8 +41,7 @@ export function createSecrets({
     subjectsOf: ({ principal }) => [`gateway:${principal.id}`],
   })
 
-  async function load({ tenant, id, digest }: PresentedToken): Promise<Known | undefined> {
-    const tenantId = tenant as TenantId
+  async function load({ tenant: tenantId, id, digest }: PresentedToken): Promise<Known | undefined> {
     return db.inTenant(tenantId, async (tx) => {
       const row = await queries.findSecret(tx, tenantId, id)
       if (!row || !equalDigest(row.secret_digest, digest)) return undefined

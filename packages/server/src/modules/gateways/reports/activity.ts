@@ -62,7 +62,7 @@ export function createActivity({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
     down: async () => {
       const rows = await db.acrossTenants((tx) => silentSince(tx, new Date(now().getTime() - downAfterMs)))
       return rows.map((r) => ({
-        tenantId: r.tenant_id as TenantId,
+        tenantId: r.tenant_id,
         gatewayId: r.gateway_id,
         name: r.name,
         lastSeenAt: r.last_seen_at,

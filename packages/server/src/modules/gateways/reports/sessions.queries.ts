@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
-import type { Tables } from '../../../db/tables.ts'
+import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
 export type SessionRow = Selectable<Tables['vpn_sessions']>

@@ -1,11 +1,12 @@
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
+import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
 /** True for the one call that gave the role. */
 export const insertGrant = async (
   tx: Tx,
-  grant: { tenant_id: TenantId; user_id: string; role: string; granted_by: string | null; granted_at: Date },
+  grant: Omit<Selectable<Tables['user_roles']>, 'grant_id'>,
 ): Promise<boolean> => {
   const row = await tx
     .insertInto('user_roles')

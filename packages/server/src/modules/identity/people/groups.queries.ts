@@ -1,6 +1,7 @@
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import { hasPrefix } from '../../../db/page.ts'
+import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
 const columns = [
@@ -37,14 +38,10 @@ export const lockGroup = async (tx: Tx, tenant: TenantId, id: string) => {
 
 export const insertGroup = (
   tx: Tx,
-  group: {
-    tenant_id: TenantId
-    group_id: string
-    name: string
-    description: string
-    created_at: Date
-    updated_at: Date
-  },
+  group: Pick<
+    Selectable<Tables['groups']>,
+    'tenant_id' | 'group_id' | 'name' | 'description' | 'created_at' | 'updated_at'
+  >,
 ) => tx.insertInto('groups').values(group).execute()
 
 export const updateGroup = (

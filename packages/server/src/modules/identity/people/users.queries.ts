@@ -1,6 +1,7 @@
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import { fits, hasPrefix, isRare } from '../../../db/page.ts'
+import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { removeFromAll } from './groups.queries.ts'
 
@@ -135,18 +136,12 @@ export const lockUser = async (tx: Tx, tenant: TenantId, id: string) => {
   return findUser(tx, tenant, id)
 }
 
-export type NewUser = {
-  tenant_id: TenantId
-  user_id: string
-  kind: 'person' | 'service'
-  username: string
-  email: string | null
-  display_name: string
-  source?: 'local' | 'directory' | 'sso'
-  password_phc?: string | null
-  created_at: Date
-  updated_at: Date
-}
+type Stored = Selectable<Tables['users']>
+export type NewUser = Pick<
+  Stored,
+  'tenant_id' | 'user_id' | 'kind' | 'username' | 'email' | 'display_name' | 'created_at' | 'updated_at'
+> &
+  Partial<Pick<Stored, 'source' | 'password_phc'>>
 export const insertUser = (tx: Tx, user: NewUser) => tx.insertInto('users').values(user).execute()
 
 /** False when the name is taken. */

@@ -1,25 +1,11 @@
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import { deleting } from '../../../db/retention.ts'
+import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-export const insertSession = (
-  tx: Tx,
-  session: {
-    tenant_id: TenantId
-    session_id: string
-    user_id: string
-    secret_digest: Buffer
-    auth_method: string
-    source_ip: string | null
-    user_agent: string | null
-    started_at: Date
-    last_seen_at: Date
-    idle_seconds: number
-    expires_at: Date
-    stepped_up_at: Date | null
-  },
-) => tx.insertInto('admin_sessions').values(session).execute()
+export const insertSession = (tx: Tx, session: Omit<Selectable<Tables['admin_sessions']>, 'ended_at' | 'end_reason'>) =>
+  tx.insertInto('admin_sessions').values(session).execute()
 
 /** Only of users who may still sign in. */
 export const findByDigest = (tx: Tx, tenant: TenantId, digest: Buffer) =>
@@ -180,7 +166,7 @@ export const tenantsWithSessions = async (tx: Tx): Promise<TenantId[]> => {
     .distinct()
     .where('ended_at', 'is', null)
     .execute()
-  return rows.map((r) => r.tenant_id as TenantId)
+  return rows.map((r) => r.tenant_id)
 }
 
 /** Across tenants: one statement for all sessions that were used lately. */

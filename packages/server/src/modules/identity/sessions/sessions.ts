@@ -1,6 +1,7 @@
 import type { SecuritySettings } from '@holdfast/contract/settings'
-import { mintToken, type PresentedToken } from '@holdfast/crypto'
+import { mintToken } from '@holdfast/crypto'
 import type { Database, Tx } from '../../../db/database.ts'
+import type { PresentedToken } from '../../../http/authenticate.ts'
 import {
   type Actor,
   jobSource,
@@ -48,8 +49,7 @@ export function createSessions(deps: SessionsDeps) {
   const { db, audit, changes, feed, now, pepper, tenancy } = deps
   const seen = new BoundedMap<string, number>(50_000)
 
-  async function load({ tenant, digest }: PresentedToken): Promise<Known | undefined> {
-    const tenantId = tenant as TenantId
+  async function load({ tenant: tenantId, digest }: PresentedToken): Promise<Known | undefined> {
     const row = await db.inTenant(tenantId, (tx) => queries.findByDigest(tx, tenantId, digest))
     if (!row) return undefined
     const roles = row.roles.filter(isRole)

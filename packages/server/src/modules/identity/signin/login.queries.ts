@@ -1,5 +1,6 @@
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
+import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
 /**
@@ -47,7 +48,7 @@ export const findAccount = (tx: Tx, tenant: TenantId, username: string) =>
     .executeTakeFirst()
 export type Account = NonNullable<Awaited<ReturnType<typeof findAccount>>>
 
-export type Reservation = { failed_logins: number; locked_until: Date | null }
+export type Reservation = Pick<Selectable<Tables['users']>, 'failed_logins' | 'locked_until'>
 /**
  * Counts one attempt before the password is looked at. The attempt that reaches the threshold locks the account in the
  * same statement; it is still checked, and opens the account again if it is right. A locked or suspended account gives

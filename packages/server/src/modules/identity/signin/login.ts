@@ -18,7 +18,13 @@ import type { GivenFactor, Proof, SecondFactor } from './second-factor.ts'
 
 /** The request that carries the attempt. */
 export type Caller = Pick<Source, 'origin' | 'userAgent' | 'requestId'> & { sourceIp: string }
-export type SignedIn = { tenantId: TenantId; userId: string; username: string; minted: MintedToken; expiresAt: Date }
+export type SignedIn = {
+  tenantId: TenantId
+  userId: string
+  username: string
+  minted: MintedToken<TenantId>
+  expiresAt: Date
+}
 type Reason =
   | 'other_site'
   | 'unknown_tenant'

@@ -1,0 +1,59 @@
+import type { Generated } from 'kysely'
+import type { TenantId } from '../../kernel/actor.ts'
+import type { Default, Derived, Json, TextArray } from './columns.ts'
+
+export type DeviceStatus = 'pending' | 'active' | 'suspended' | 'revoked'
+export type PostureVerdict = 'compliant' | 'non_compliant' | 'unknown'
+
+export type DevicesTables = {
+  devices: {
+    tenant_id: TenantId
+    device_id: string
+    user_id: string | null
+    name: string
+    platform: string
+    os_version: string | null
+    client_version: string | null
+    serial: string | null
+    tags: TextArray
+    group_ids: TextArray
+    status: DeviceStatus
+    channel: Default<'auto' | 'canary' | 'stable'>
+    jkt: string | null
+    public_jwk: Json<object> | null
+    wireguard_public_key: string | null
+    address_number: number
+    generation: Default<number>
+    previous_generation_until: Date | null
+    previous_jkt: string | null
+    credential_expires_at: Date
+    credential_renew_after: Date
+    enrolled_method: string
+    token_id: string | null
+    ephemeral_seconds: number | null
+    enrolled_at: Default<Date>
+    updated_at: Default<Date>
+    revoked_at: Date | null
+    name_key: Derived<string>
+  }
+  device_tags: { tenant_id: TenantId; tag: string; device_id: string }
+  device_groups: { tenant_id: TenantId; group_id: string; device_id: string }
+  free_addresses: { tenant_id: TenantId; address_number: number; released_at: Generated<Date> }
+  device_activity: {
+    tenant_id: TenantId
+    device_id: string
+    last_seen_at: Date | null
+    applied_digest: string | null
+    applied_at: Date | null
+  }
+  device_postures: {
+    tenant_id: TenantId
+    device_id: string
+    facts: Json<Record<string, unknown>>
+    facts_digest: string
+    verdict: PostureVerdict
+    reported_at: Date
+    valid_until: Date | null
+  }
+  proofs_seen: { proof: Buffer; expires_at: Date }
+}

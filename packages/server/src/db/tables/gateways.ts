@@ -1,0 +1,110 @@
+import type { Generated } from 'kysely'
+import type { TenantId } from '../../kernel/actor.ts'
+import type { Default, Derived, Json, TextArray } from './columns.ts'
+import type { PostureVerdict } from './devices.ts'
+
+export type GatewaysTables = {
+  gateway_pools: {
+    tenant_id: TenantId
+    pool_id: string
+    name: string
+    region: Json<{ code: string; name?: string; lat?: number; lon?: number }>
+    protocol: 'wireguard' | 'ipsec' | 'openvpn'
+    selection: 'latency' | 'geo' | 'weighted'
+    enabled: Default<boolean>
+    capacity: number | null
+    address_cidrs: TextArray
+    health_threshold: Default<number>
+    created_at: Default<Date>
+    updated_at: Default<Date>
+    name_key: Derived<string>
+  }
+  gateways: {
+    tenant_id: TenantId
+    gateway_id: string
+    pool_id: string
+    name: string
+    endpoints: Json<{ host: string; port: number; proto: 'udp' | 'tcp' }[]>
+    public_key: string | null
+    weight: Default<number>
+    draining: Default<boolean>
+    drain_reason: string | null
+    created_at: Default<Date>
+    updated_at: Default<Date>
+    deleted_at: Date | null
+    live_pool_id: Derived<string | null>
+    name_key: Derived<string>
+  }
+  gateway_secrets: {
+    tenant_id: TenantId
+    gateway_id: string
+    secret_id: string
+    lookup: string
+    secret_digest: Buffer
+    created_at: Default<Date>
+    valid_until: Date | null
+  }
+  gateway_activity: {
+    tenant_id: TenantId
+    gateway_id: string
+    boot_id: string | null
+    version: string | null
+    active_sessions: Default<number>
+    rx_bps: Default<number>
+    tx_bps: Default<number>
+    applied_policy_digest: string | null
+    applied_policy_seq: number | null
+    applied_trust_version: number | null
+    applied_at: Date | null
+    last_seen_at: Date
+  }
+  vpn_sessions: {
+    tenant_id: TenantId
+    session_id: string
+    device_id: string
+    user_id: string | null
+    gateway_id: string
+    pool_id: string
+    state: 'active' | 'ended'
+    started_at: Date
+    last_seen_at: Date
+    ended_at: Date | null
+    end_reason: string | null
+    source_ip: string | null
+    assigned_ip: string | null
+    protocol: 'wireguard' | 'ipsec' | 'openvpn'
+    client_version: string | null
+    auth_method: string
+    policy_digest: string | null
+    posture_verdict: PostureVerdict
+    rx_bytes: Default<number>
+    tx_bytes: Default<number>
+  }
+  metering_reports: {
+    tenant_id: TenantId
+    interval_end: Date
+    gateway_id: string
+    boot_id: string
+    sequence: number
+    report_id: string
+    interval_start: Date
+    samples: number
+    rx_bytes: number
+    tx_bytes: number
+    received_at: Generated<Date>
+  }
+  telemetry_events: {
+    tenant_id: TenantId
+    at: Date
+    device_id: string
+    event_id: string
+    session_id: string | null
+    kind: string
+    gateway_id: string | null
+    latency_ms: number | null
+    loss_percent: number | null
+    reason: string | null
+    policy_digest: string | null
+    received_at: Generated<Date>
+  }
+}

@@ -1,0 +1,25 @@
+import type { AccessTables } from './access.ts'
+import type { AuditTables } from './audit.ts'
+import type { DevicesTables } from './devices.ts'
+import type { GatewaysTables } from './gateways.ts'
+import type { NotificationsTables } from './notifications.ts'
+import type { PeopleTables } from './people.ts'
+import type { PolicyTables } from './policy.ts'
+import type { TenancyTables } from './tenancy.ts'
+import type { TrustTables } from './trust.ts'
+
+export type { DeviceStatus, PostureVerdict } from './devices.ts'
+
+/**
+ * Every table, by area. bigint columns are read as numbers: sequence numbers and byte counts stay below 2^53.
+ * A tenant's id in a row is a `TenantId`: what a row says of its tenant needs no further proof.
+ */
+export type Tables = AccessTables &
+  AuditTables &
+  DevicesTables &
+  GatewaysTables &
+  NotificationsTables &
+  PeopleTables &
+  PolicyTables &
+  TenancyTables &
+  TrustTables

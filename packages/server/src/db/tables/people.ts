@@ -1,0 +1,83 @@
+import type { Generated } from 'kysely'
+import type { TenantId } from '../../kernel/actor.ts'
+import type { Default, Derived } from './columns.ts'
+
+export type PeopleTables = {
+  users: {
+    tenant_id: TenantId
+    user_id: string
+    kind: Default<'person' | 'service'>
+    username: string
+    email: string | null
+    display_name: Default<string>
+    status: Default<'active' | 'suspended'>
+    source: Default<'local' | 'directory' | 'sso'>
+    password_phc: string | null
+    failed_logins: Default<number>
+    locked_until: Date | null
+    created_at: Default<Date>
+    updated_at: Default<Date>
+    last_login_at: Date | null
+    deleted_at: Date | null
+    password_must_change: Default<boolean>
+    username_key: Derived<string>
+    email_key: Derived<string | null>
+    display_name_key: Derived<string>
+    password_expires_at: Date | null
+  }
+  user_roles: {
+    tenant_id: TenantId
+    user_id: string
+    role: string
+    granted_at: Default<Date>
+    grant_id: Generated<string>
+    granted_by: string | null
+  }
+  user_totp: {
+    tenant_id: TenantId
+    user_id: string
+    seed_jwe: string
+    expires_at: Date
+    enrolled_at: Date | null
+    last_step: Default<number>
+  }
+  recovery_codes: { tenant_id: TenantId; user_id: string; code_digest: Buffer; used_at: Date | null }
+  groups: {
+    tenant_id: TenantId
+    group_id: string
+    name: string
+    description: Default<string>
+    source: Default<'local' | 'directory'>
+    created_at: Default<Date>
+    updated_at: Default<Date>
+    member_count: Default<number>
+    name_key: Derived<string>
+  }
+  deleted_groups: {
+    tenant_id: TenantId
+    group_id: string
+    name: string
+    description: string
+    source: 'local' | 'directory'
+    created_at: Date
+    deleted_at: Date
+  }
+  group_members: { tenant_id: TenantId; group_id: string; user_id: string }
+  admin_sessions: {
+    tenant_id: TenantId
+    session_id: string
+    user_id: string
+    secret_digest: Buffer
+    auth_method: string
+    source_ip: string | null
+    user_agent: string | null
+    started_at: Date
+    last_seen_at: Date
+    idle_seconds: number
+    expires_at: Date
+    ended_at: Date | null
+    end_reason: 'timeout' | 'manual' | null
+    stepped_up_at: Date | null
+  }
+  login_failures: { source: string; window_start: Date; failures: number }
+}

@@ -1,0 +1,34 @@
+import type { Generated } from 'kysely'
+import type { TenantId } from '../../kernel/actor.ts'
+import type { Default, Json, TextArray } from './columns.ts'
+
+export type PolicyTables = {
+  policy_bundles: {
+    tenant_id: TenantId
+    bundle_id: string
+    version: number
+    seq: number
+    channel: 'canary' | 'stable'
+    digest: string
+    previous_digest: string | null
+    document: Json<unknown>
+    resolution: Json<unknown>
+    note: Default<string>
+    published_by: string | null
+    published_at: Default<Date>
+    rollout_percent: Default<number>
+    rollout_group_ids: TextArray
+    rollout_device_ids: TextArray
+    tests: Json<unknown>
+    impact: Json<unknown>
+  }
+  policy_channels: { tenant_id: TenantId; channel: 'canary' | 'stable'; version: number }
+  policy_variants: {
+    tenant_id: TenantId
+    digest: string
+    version: number
+    bundle: string
+    expires_at: Date
+    created_at: Generated<Date>
+  }
+}

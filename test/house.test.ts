@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+
+const root = join(import.meta.dirname, '..')
+const read = (file: string) => readFileSync(join(root, file), 'utf8')
+const sources = globSync(['packages/*/{src,test}/**/*.ts', 'test/*.ts', 'scripts/*.mjs'], { cwd: root }).sort()
+
+/** Where a text becomes a `TenantId`: authentication, a new tenant, what another replica says. Rows have it by their type. */
+const makers = [
+  'packages/server/src/http/admit.ts',
+  'packages/server/src/memory/feed.ts',
+  'packages/server/src/modules/access/index.ts',
+  'packages/server/src/modules/devices/verify.ts',
+  'packages/server/src/modules/gateways/registry/secrets.ts',
+  'packages/server/src/modules/tenancy/index.ts',
+]
+test('a text becomes the id of a tenant in few places, once in each', () => {
+  const made = sources
+    .filter((file) => file.startsWith('packages/server/src/') && !file.endsWith('.test.ts'))
+    .flatMap((file) => Array.from(read(file).matchAll(/\bas (?:unknown as )?TenantId\b/g), () => file))
+  assert.deepEqual(made, makers)
+})
+
+test('every version of a dependency is exact', () => {
+  const loose = globSync(['package.json', 'packages/*/package.json'], { cwd: root }).flatMap((file) => {
+    const parsed = JSON.parse(read(file)) as Record<string, Record<string, string> | undefined>
+    return ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies'].flatMap((kind) =>
+      Object.entries(parsed[kind] ?? {})
+        .filter(
+          ([name, version]) =>
+            !name.startsWith('@holdfast/') && !/^(?:npm:[@\w/.-]+@)?\d+\.\d+\.\d+[\w.+-]*$/.test(version),
+        )
+        .map(([name, version]) => `${file}: ${name} ${version}`),
+    )
+  })
+  assert.deepEqual(loose, [])
+})
