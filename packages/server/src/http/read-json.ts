@@ -1,8 +1,14 @@
 import { fail } from '../kernel/app-error.ts'
 
 export const maxDepth = 32
-/** Names in all objects of a body together, where an endpoint does not say more. */
-export const defaultNames = 10_000
+/** Names in all objects of a body together, where an endpoint does not say more; there are at most twice as many values. */
+export const defaultNames = 2000
+/** The widest object that any schema takes: the resources of a policy. */
+const maxNamesOfOne = 5000
+/** Objects and arrays of one body: a policy of 1 MiB has 20 bytes for each. */
+const maxParts = 50_000
+/** Of one text as it is written: the longest that any schema takes has 4,096 characters, each of them six where escaped. */
+const maxText = 32_768
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
@@ -26,21 +32,42 @@ function decode(bytes: Buffer): string {
 }
 
 function parse(text: string, maxNames: number): unknown {
-  // Depth and names are counted first: the parser copes with any, what comes after it does not.
-  let depth = 0
-  let names = 0
-  for (let i = 0; i < text.length; i++) {
-    const c = text.charCodeAt(i)
-    if (c === quote) i = endOfString(text, i)
-    else if (c === openBrace || c === openBracket) {
-      if (++depth > maxDepth) fail('bad_request', `the body is nested deeper than ${maxDepth} levels`)
-    } else if (c === closeBrace || c === closeBracket) depth--
-    else if (c === colon && ++names > maxNames) fail('bad_request', `the body has more than ${maxNames} names`)
-  }
+  requireFew(text, maxNames)
   try {
     return JSON.parse(text)
   } catch {
     return fail('bad_request', 'the body is not valid JSON')
+  }
+}
+
+/**
+ * Depth, names and values are counted before anything is made of them: a wide body costs the parser, the check of names
+ * and the schema each many times what counting costs.
+ */
+function requireFew(text: string, maxNames: number): void {
+  const namesOf = new Int32Array(maxDepth + 1)
+  let depth = 0
+  let names = 0
+  let values = 0
+  let parts = 0
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i)
+    if (c === quote) {
+      const end = endOfString(text, i)
+      if (end - i > maxText) fail('validation_error', `a text is longer than ${maxText} characters`)
+      i = end
+    } else if (c === openBrace || c === openBracket) {
+      if (++depth > maxDepth) fail('bad_request', `the body is nested deeper than ${maxDepth} levels`)
+      if (++parts > maxParts) fail('bad_request', `the body has more than ${maxParts} objects and arrays`)
+      namesOf[depth] = 0
+      values++
+    } else if (c === closeBrace || c === closeBracket) depth--
+    else if (c === comma) values++
+    else if (c === colon) {
+      if (++names > maxNames) fail('bad_request', `the body has more than ${maxNames} names`)
+      if (++namesOf[depth]! > maxNamesOfOne) fail('bad_request', `an object has more than ${maxNamesOfOne} names`)
+    }
+    if (values > 2 * maxNames) fail('bad_request', `the body has more than ${2 * maxNames} values`)
   }
 }
 
@@ -52,20 +79,39 @@ const openBracket = 0x5b
 const closeBracket = 0x5d
 const colon = 0x3a
 const comma = 0x2c
+const zero = 0x30
+const nine = 0x39
+const plus = 0x2b
+const minus = 0x2d
+const point = 0x2e
+const exponent = 0x65
 
 function endOfString(text: string, start: number): number {
-  let i = start + 1
-  for (; i < text.length; i++) {
-    const c = text.charCodeAt(i)
-    if (c === backslash) i++
-    else if (c === quote) break
-  }
-  return i
+  let end = text.indexOf('"', start + 1)
+  while (end >= 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1)
+  return end < 0 ? text.length : end
 }
+
+function isEscaped(text: string, at: number): boolean {
+  let before = at - 1
+  while (text.charCodeAt(before) === backslash) before--
+  return (at - before) % 2 === 0
+}
+
+/** An object or an array around the place that is looked at; each is used again for the next one as deep. */
+type Level = { isObject: boolean; names: string[]; many: Set<string> | undefined }
 
 /** Walks valid JSON text once for what parsing hides: repeated names, NUL, numbers that lose digits. */
 function inspect(text: string): void {
-  const names: (Set<string> | null)[] = []
+  const levels = Array.from({ length: maxDepth }, (): Level => ({ isObject: false, names: [], many: undefined }))
+  let depth = 0
+  const enter = (isObject: boolean) => {
+    const level = levels[depth++]!
+    level.isObject = isObject
+    level.names.length = 0
+    level.many = undefined
+    return isObject
+  }
   let expectName = false
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i)
@@ -73,26 +119,28 @@ function inspect(text: string): void {
       const end = endOfString(text, i)
       const raw = text.slice(i, end + 1)
       if (raw.includes('\\u')) refuseUnstorable(raw)
-      if (expectName) {
-        const name = raw.includes('\\') ? (JSON.parse(raw) as string) : raw.slice(1, -1)
-        if (name === '__proto__') fail('bad_request', 'the name __proto__ is not allowed')
-        const seen = names.at(-1)
-        if (seen?.has(name)) fail('bad_request', `the name "${name.slice(0, 64)}" is given twice`)
-        seen?.add(name)
-        expectName = false
-      }
-      i = end
-    } else if (c === openBrace) {
-      names.push(new Set())
-      expectName = true
-    } else if (c === openBracket) names.push(null)
-    else if (c === closeBrace || c === closeBracket) {
-      names.pop()
+      if (expectName)
+        requireNew(levels[depth - 1]!, raw.includes('\\') ? (JSON.parse(raw) as string) : raw.slice(1, -1))
       expectName = false
-    } else if (c === comma) expectName = names.at(-1) != null
-    else if (c === colon) expectName = false
-    else if (c === 0x2d || (c >= 0x30 && c <= 0x39)) i = endOfNumber(text, i)
+      i = end
+    } else if (c === openBrace) expectName = enter(true)
+    else if (c === openBracket) enter(false)
+    else if (c === closeBrace || c === closeBracket) {
+      depth--
+      expectName = false
+    } else if (c === comma) expectName = levels[depth - 1]!.isObject
+    else if (c === minus || (c >= zero && c <= nine)) i = endOfNumber(text, i)
   }
+}
+
+/** Most objects have few names, which are sooner compared than hashed. */
+function requireNew(level: Level, name: string): void {
+  if (name === '__proto__') fail('bad_request', 'the name __proto__ is not allowed')
+  if (level.names.length === 16) level.many ??= new Set(level.names)
+  if (level.many?.has(name) ?? level.names.includes(name))
+    fail('bad_request', `the name "${name.slice(0, 64)}" is given twice`)
+  if (level.many) level.many.add(name)
+  else level.names.push(name)
 }
 
 /** What escapes can write and UTF-8 can't hold, or the database can't store. */
@@ -104,10 +152,18 @@ function refuseUnstorable(raw: string): void {
 }
 
 function endOfNumber(text: string, start: number): number {
+  let isInteger = true
   let i = start + 1
-  while (i < text.length && /[0-9.eE+-]/.test(text[i]!)) i++
-  const digits = text.slice(start, i)
-  if (digits.length > 15 && /^-?\d+$/.test(digits) && !Number.isSafeInteger(Number(digits)))
-    fail('validation_error', `the number ${digits.slice(0, 32)} is outside the range of exact integers`)
+  for (; i < text.length; i++) {
+    const c = text.charCodeAt(i)
+    if (c >= zero && c <= nine) continue
+    if (c !== point && c !== plus && c !== minus && (c | 0x20) !== exponent) break
+    isInteger = false
+  }
+  if (isInteger && i - start > 15) {
+    const digits = text.slice(start, i)
+    if (!Number.isSafeInteger(Number(digits)))
+      fail('validation_error', `the number ${digits.slice(0, 32)} is outside the range of exact integers`)
+  }
   return i - 1
 }

@@ -110,7 +110,7 @@ test('bodies of strangers are short, few-named, and not waited for', async (t) =
     headers: { authorization: `Bearer ${kit.adminKey}` },
   })
   assert.equal(wide.status, 400)
-  assert.match(wide.json.detail, /more than 10000 names/)
+  assert.match(wide.json.detail, /more than 2000 names/)
 
   const { hostname, port } = new URL(kit.url)
   const socket = connect({ host: hostname, port: Number(port) })
