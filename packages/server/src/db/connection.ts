@@ -21,6 +21,20 @@ export class Connection extends pg.Client {
   cut(): void {
     this.connection.stream.destroy()
   }
+  /**
+   * Cuts it after so long, unless what is returned is called first. An answer that has arrived by then is read first: a
+   * process that was busy with something else has not been left without one.
+   */
+  cutAfter(ms: number): () => void {
+    let turn: NodeJS.Immediate | undefined
+    const timer = setTimeout(() => {
+      turn = setImmediate(() => this.cut())
+    }, ms)
+    return () => {
+      clearTimeout(timer)
+      clearImmediate(turn)
+    }
+  }
 }
 
 /** A connection of its own, outside the pool and as the role of the URL: for migrations and locks. */

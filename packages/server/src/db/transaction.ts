@@ -89,7 +89,7 @@ export async function runOnce<T>(
   const connection = new OneTransaction(client)
   const executor = new DefaultQueryExecutor(compiler, adapter, new SingleConnectionProvider(connection))
   const tx = new Kysely<Tables>({ config: { dialect }, dialect, driver, executor }) as Tx
-  const timer = setTimeout(() => client.cut(), Math.max(1, deadline - performance.now()))
+  const stay = client.cutAfter(Math.max(1, deadline - performance.now()))
   let warned = false
   const warn = () => {
     warned = true
@@ -99,6 +99,8 @@ export async function runOnce<T>(
       await client.query(opening)
       const result = await work(tx)
       connection.end()
+      // Too late to hear of its outcome.
+      if (performance.now() > deadline) throw new Error('the time of this transaction is over')
       // A commit that no longer waits for its standby says so in a warning and is no promise.
       client.on('notice', warn)
       const answer = await client.query('commit').catch((e: unknown) => e as Error)
@@ -121,7 +123,7 @@ export async function runOnce<T>(
     }
   } finally {
     client.off('notice', warn)
-    clearTimeout(timer)
+    stay()
   }
 }
 

@@ -17,7 +17,6 @@ export async function connectFeed(url: string, onHeard: (payload: string) => voi
     options: connectionOptions,
     application_name: 'holdfast feed',
     connectionTimeoutMillis: answerWithinMs,
-    query_timeout: answerWithinMs,
   })
   let open = true
   const close = () => {
@@ -31,17 +30,27 @@ export async function connectFeed(url: string, onHeard: (payload: string) => voi
   client.on('end', close)
   client.on('notification', ({ payload = '' }) => onHeard(payload))
 
+  /** One that is not answered in time is cut. */
+  const asked = async <T>(answer: Promise<T>): Promise<T> => {
+    const stay = client.cutAfter(answerWithinMs)
+    try {
+      return await answer
+    } finally {
+      stay()
+    }
+  }
+
   /** The scope stands in the same message as the question, where nothing between here and the database can drop it. */
   const ask = async <R>(scope: string, question: string, access = 'read only'): Promise<R[]> => {
     const text = `begin ${access}; set local holdfast.tenant = '${scope}'; ${question}; commit`
-    const results = (await client.query(text)) as unknown
+    const results = (await asked(client.query(text))) as unknown
     return (results as { rows: R[] }[])[2]!.rows
   }
 
   try {
     await client.connect()
-    await client.query('listen holdfast')
-    const database = await identify(client)
+    await asked(client.query('listen holdfast'))
+    const database = await asked(identify(client))
 
     return {
       /** Another value for another database, or for the same one after it was set back or taken over by a standby. */
@@ -91,7 +100,7 @@ export async function connectFeed(url: string, onHeard: (payload: string) => voi
           'read write',
         ),
       notify: (payloads: readonly string[]) =>
-        client.query("select pg_notify('holdfast', payload) from unnest($1::text[]) as payload", [payloads]),
+        asked(client.query("select pg_notify('holdfast', payload) from unnest($1::text[]) as payload", [payloads])),
     }
   } catch (e) {
     close()

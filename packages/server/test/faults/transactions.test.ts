@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import pg from 'pg'
-import { connectDatabase, UnknownOutcome } from '../../src/db/database.ts'
+import { connectDatabase, foreground, UnknownOutcome } from '../../src/db/database.ts'
 import { decodeId } from '../../src/kernel/ids.ts'
 import { type Kit, type Replica, startKit, times } from '../kit.ts'
 import { bearer, type Caller, call, enrollRaw, operation, type Raw } from '../world.ts'
@@ -221,4 +221,33 @@ test('a server with fewer connections than are asked for makes requests wait, no
   const failed = settled.flatMap((s) => (s.status === 'rejected' ? [String(s.reason)] : []))
   assert.deepEqual(failed, [])
   console.log(`# 2 connections for a pool of 20: 0 of 100 transactions failed`)
+})
+
+test('an answer that has arrived by its time counts, however busy this process was', async (t) => {
+  const kit = await startKit(t)
+  const patience = { ...foreground, total: 400 }
+  const busyUntil = (at: number) => {
+    while (performance.now() < at);
+  }
+  const start = performance.now()
+  await kit.db.inTenant(
+    kit.tenant,
+    async (tx) => {
+      await sql`update tenant_epochs set seq = seq where tenant_id = ${kit.tenant}`.execute(tx)
+      // The commit is on its way when this begins; its time is over when this ends.
+      setImmediate(() => busyUntil(start + 600))
+    },
+    patience,
+  )
+  assert.ok(performance.now() - start >= 600)
+  // What is over before its commit is not committed, and can be told.
+  const late = kit.db.inTenant(
+    kit.tenant,
+    async (tx) => {
+      await sql`select 1`.execute(tx)
+      busyUntil(performance.now() + 600)
+    },
+    patience,
+  )
+  await assert.rejects(late, (e) => !(e instanceof UnknownOutcome))
 })

@@ -1,6 +1,7 @@
 import type { Hold } from '../../http/representation.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { unauthorized } from '../../kernel/app-error.ts'
+import { createPace } from '../../kernel/pace.ts'
 import { whenReady } from '../../kernel/ready.ts'
 import type { Representation } from '../../kernel/representation.ts'
 import { type Change, type Changes, everything } from '../../memory/changes.ts'
@@ -9,6 +10,8 @@ import type { Fleet } from '../devices/index.ts'
 
 /** Devices that wait at once. */
 const most = 50_000
+/** After a publish so many are answered in one turn of the loop: about two milliseconds, then others have theirs. */
+const perTurn = 5
 
 type Caller = { tenantId: TenantId; id: string }
 type Read<T> = (tenant: TenantId, deviceId: string) => Given<T> | Promise<Given<T>>
@@ -23,6 +26,7 @@ export function createHeldReads({
   fleet: Pick<Fleet, 'devicesOfUser'>
 }) {
   const waiters = createWaiters({ max: most })
+  const pace = createPace(perTurn)
 
   function wake(tenant: TenantId, { kind, subject }: Change): void {
     if (kind === 'policy' || (subject === everything && (kind === 'device' || kind === 'user'))) waiters.wakeAll(tenant)
@@ -62,6 +66,10 @@ export function createHeldReads({
         if (left <= 0 || !hold.knows(given)) return given
         const outcome = await ticket.next(left, signal)
         if (outcome === 'gone' || outcome === 'stopped') return given
+        if (outcome === 'timeout') continue
+        // What a herd needs is made once for all of it. Then each looks again when it is answered.
+        await read(caller, of)
+        await pace()
       }
     } finally {
       ticket.leave()

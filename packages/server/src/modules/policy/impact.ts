@@ -2,8 +2,7 @@ import { type CompiledPolicy, createImpact, type Impact, selectVariant } from '@
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Fleet } from '../devices/index.ts'
 import { walkFleet } from './fleet-walk.ts'
-import type { PolicyStore } from './store.ts'
-import { type Channel, factsOf, type TenantPolicy } from './tenant-policy.ts'
+import { factsOf, type Rollout, type TenantPolicy } from './tenant-policy.ts'
 
 /** From so many different policies on, a fleet that has more than one for every few devices is split too finely. */
 const manyVariants = 1000
@@ -14,27 +13,26 @@ const devicesPerVariant = 4
  * nearly every device has a policy of its own costs a signature and bytes for each of them: that is said.
  */
 export const createImpactOf =
-  ({ fleet, store, now }: { fleet: Fleet; store: Pick<PolicyStore, 'at'>; now: () => Date }) =>
+  ({ fleet, now }: { fleet: Fleet; now: () => Date }) =>
   async (
     tenant: TenantId,
     before: TenantPolicy,
-    channel: Channel,
     after: CompiledPolicy,
-  ): Promise<{ impact: Impact; warnings: string[] }> => {
-    const impact = createImpact(before.versionOn(channel).compiled, after)
+    /** Of a canary; without one it goes to every device. */
+    rollout?: Rollout,
+  ): Promise<{ impact: Impact; variants: number; warnings: string[] }> => {
+    const impact = createImpact(before.versionOn(rollout ? 'canary' : 'stable').compiled, after)
     const at = now().getTime()
     const variants = new Set<string>()
-    // Which devices a canary goes to is the word of the policy that holds now.
-    const current = await store.at(tenant)
     const facts = new Set(after.checks.flatMap((check) => check.facts))
     await walkFleet(await fleet.all(tenant, facts), (device) => {
-      if (channel === 'canary' && current.channelOf(device) !== 'canary') return
+      if (rollout && !before.reaches(rollout, device)) return
       const known = factsOf(device)
       impact.add(known, at)
       variants.add(selectVariant(after, known, at).key)
     })
     const result = impact.result()
-    return { impact: result, warnings: warningsOf(variants.size, result.devices_examined) }
+    return { impact: result, variants: variants.size, warnings: warningsOf(variants.size, result.devices_examined) }
   }
 export type ImpactOf = ReturnType<typeof createImpactOf>
 

@@ -45,7 +45,7 @@ export function createPolicy(given: PolicyDeps) {
     ...given,
     store,
     readCandidate: createCandidates(given),
-    impactOf: createImpactOf({ ...given, store }),
+    impactOf: createImpactOf(given),
   }
   const publishing = createPublishing(deps)
   const questions = createQuestions(deps)

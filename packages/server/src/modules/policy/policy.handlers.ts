@@ -28,8 +28,7 @@ export const policyHandlers = ({
 }) =>
   ({
     publishPolicy: async ({ actor, body }) => {
-      const { bundleId, warnings } = await publishing.publish(actor, body)
-      const { bundle, reach } = await bundles.get(actor.tenantId, bundleId)
+      const { bundle, reach, warnings } = await publishing.publish(actor, body)
       return { ...viewBundle(bundle, reach), warnings }
     },
     listPolicyBundles: async ({ actor, query }) => {

@@ -14,7 +14,8 @@ import { devicesNamed, holdNamed } from './directory.queries.ts'
 import type { ImpactOf } from './impact.ts'
 import * as queries from './policy.queries.ts'
 import type { PolicyStore } from './store.ts'
-import type { Channel, TenantPolicy } from './tenant-policy.ts'
+import type { Channel, Rollout, TenantPolicy } from './tenant-policy.ts'
+import type { BundleRow, Reach } from './view.ts'
 
 export type PublishInput = {
   channel: Channel
@@ -33,10 +34,11 @@ export type StoredImpact = ReturnType<typeof diffPolicies> & {
   grants_gained: number
   grants_lost: number
 }
-type Rollout = { percent: number; groupIds: string[]; deviceIds: string[] }
+type Named = { percent: number; groupIds: string[]; deviceIds: string[] }
+type Measured = Awaited<ReturnType<ImpactOf>>
 
-/** How long a publish waits for its impact before it answers with what is known so far. */
-const impactPatienceMs = 400
+/** How long a publish waits for its impact before it commits; and after that, before it answers with what is known. */
+const patienceMs = { before: 100, after: 300 }
 
 export function createPublishing({
   db,
@@ -69,7 +71,7 @@ export function createPublishing({
     return row ? row.document : failField('from', 'nothing was published there')
   }
 
-  async function rolloutOf(tenant: TenantId, input: PublishInput): Promise<Rollout> {
+  async function rolloutOf(tenant: TenantId, input: PublishInput): Promise<Named> {
     const { rollout = {} } = input
     if (input.channel === 'stable' && input.rollout)
       failField('rollout', 'goes with the channel canary; stable reaches every device')
@@ -79,6 +81,7 @@ export function createPublishing({
     const deviceIds = (rollout.device_ids ?? []).map(
       (id, i) => decodeId('device', id) ?? failField(`rollout.device_ids[${i}]`, 'no such device'),
     )
+    if (groupIds.length + deviceIds.length === 0) return { percent: rollout.percent ?? 0, groupIds, deviceIds }
     await db.inTenant(tenant, async (tx) => {
       const groups = new Set(await knownGroups(tx, tenant, groupIds))
       const devices = new Set(deviceIds.length > 0 ? (await devicesNamed(tx, tenant, deviceIds)).map((d) => d.id) : [])
@@ -129,9 +132,9 @@ export function createPublishing({
     actor: Actor,
     input: PublishInput,
     candidate: Candidate,
-    rollout: Rollout,
+    rollout: Named,
     impact: StoredImpact,
-  ) {
+  ): Promise<BundleRow> {
     const tenant = actor.tenantId
     const bundleId = newUuid()
     return db.inTenant(tenant, async (tx) => {
@@ -140,15 +143,13 @@ export function createPublishing({
       const before = (await queries.channelsOf(tx, tenant)).find((c) => c.channel === input.channel)?.version
       const previous = before === undefined ? undefined : await queries.bundleByVersion(tx, tenant, before)
       const seq = await changes.record(tx, tenant, [{ kind: 'policy', subject: everything }])
-      await queries.insertBundle(tx, tenant, {
+      const bundle = {
         bundle_id: bundleId,
         version,
         seq,
         channel: input.channel,
         digest: candidate.digest,
         previous_digest: previous?.digest ?? null,
-        document: candidate.document,
-        resolution: candidate.resolved,
         note: input.note ?? '',
         published_by: actor.id,
         published_at: now(),
@@ -157,7 +158,9 @@ export function createPublishing({
         rollout_device_ids: rollout.deviceIds,
         tests: candidate.tests,
         impact,
-      })
+      }
+      const { document, resolved: resolution } = candidate
+      await queries.insertBundle(tx, tenant, { ...bundle, document, resolution })
       const id = encodeId('policy_bundle', bundleId)
       const { channel } = input
       await audit.record(
@@ -175,35 +178,27 @@ export function createPublishing({
       const published = {
         version,
         seq,
-        rollout: {
-          percent: rollout.percent,
-          groupIds: new Set(rollout.groupIds),
-          deviceIds: new Set(rollout.deviceIds),
-        },
+        rollout: inSets(rollout),
         compiled: candidate.compiled,
       }
       db.afterCommit(tx, () => store.remember(tenant, published))
-      return { bundleId, version }
+      return { ...bundle, tenant_id: tenant }
     })
   }
 
-  /** Writes down what a version does to the fleet; what there is to warn of. */
-  async function measure(
-    tenant: TenantId,
-    version: number,
-    before: TenantPolicy,
-    channel: Channel,
-    after: Candidate['compiled'],
-    diff: ReturnType<typeof diffPolicies>,
-  ): Promise<string[]> {
-    const { impact, warnings } = await impactOf(tenant, before, channel, after)
-    const stored: StoredImpact = { ...diff, status: 'done', ...impact }
-    await db.inTenant(tenant, (tx) => queries.setImpact(tx, tenant, version, stored))
-    return warnings
-  }
+  const write = (tenant: TenantId, version: number, impact: StoredImpact) =>
+    db.inTenant(tenant, (tx) => queries.setImpact(tx, tenant, version, impact))
 
   return {
-    publish: async (actor: Actor, input: PublishInput): Promise<{ bundleId: string; warnings: string[] }> => {
+    /**
+     * What it does to the fleet is looked at first, so that nothing but the commit stands between the request and its
+     * answer; what takes longer is written down when it is known. Of what devices have applied nothing is asked here:
+     * none has heard of this version yet.
+     */
+    publish: async (
+      actor: Actor,
+      input: PublishInput,
+    ): Promise<{ bundle: BundleRow; reach: Reach; warnings: string[] }> => {
       const tenant = actor.tenantId
       if ((input.policy === undefined) === (input.from === undefined))
         failField('policy', 'give the document in policy, or name one in from')
@@ -215,21 +210,23 @@ export function createPublishing({
       const before = await store.at(tenant)
       if (input.channel === 'stable' && !input.supersede) refuseSuperseding(before, candidate)
       const diff = diffPolicies(before.versionOn(input.channel).compiled.resolved, candidate.resolved)
-      const unknown: StoredImpact = {
-        ...diff,
-        status: 'running',
-        devices_examined: 0,
-        devices_affected: 0,
-        grants_gained: 0,
-        grants_lost: 0,
-      }
-      const { bundleId, version } = await commit(actor, input, candidate, rollout, unknown)
-      const measured = measure(tenant, version, before, input.channel, candidate.compiled, diff).catch((e) => {
+      const goesTo = input.channel === 'canary' ? inSets(rollout) : undefined
+      const measuring = impactOf(tenant, before, candidate.compiled, goesTo).catch((e) => {
         onError(e)
-        return []
+        return undefined
       })
-      const warnings = await Promise.race([measured, delay(impactPatienceMs, [], { ref: false })])
-      return { bundleId, warnings }
+      const known = await within(patienceMs.before, measuring)
+      const bundle = await commit(actor, input, candidate, rollout, storedOf(diff, known))
+      if (!known)
+        measuring.then((found) => found && write(tenant, bundle.version, storedOf(diff, found))).catch(onError)
+      const found = known ?? (await within(patienceMs.after, measuring))
+      const reach = {
+        current: true,
+        variants: found?.variants ?? 0,
+        applied: 0,
+        pending: found?.impact.devices_examined ?? 0,
+      }
+      return { bundle, reach, warnings: found?.warnings ?? [] }
     },
 
     /** Impacts whose process ended before they were known. */
@@ -241,17 +238,29 @@ export function createPublishing({
       for (const { tenant_id: tenant, version } of open) {
         const row = await db.inTenant(tenant, (tx) => queries.bundleByVersion(tx, tenant, version))
         if (!row) fail('not_found', 'no such version')
-        const stored = row.impact as StoredImpact
+        const { rules_added, rules_removed, rules_changed } = row.impact as StoredImpact
         const previous = await store.atVersions(tenant, await store.versionsAt(tenant, row.seq - 1))
-        const own = await store.atVersions(tenant, await store.versionsAt(tenant, row.seq))
-        const { rules_added, rules_removed, rules_changed } = stored
-        await measure(tenant, version, previous, row.channel, own.versionOn(row.channel).compiled, {
-          rules_added,
-          rules_removed,
-          rules_changed,
-        })
+        const own = (await store.atVersions(tenant, await store.versionsAt(tenant, row.seq))).versionOn(row.channel)
+        const goesTo = row.channel === 'canary' ? own.rollout : undefined
+        const found = await impactOf(tenant, previous, own.compiled, goesTo)
+        await write(tenant, version, storedOf({ rules_added, rules_removed, rules_changed }, found))
       }
     },
   }
 }
 export type Publishing = ReturnType<typeof createPublishing>
+
+const storedOf = (diff: ReturnType<typeof diffPolicies>, measured: Measured | undefined): StoredImpact => ({
+  ...diff,
+  status: measured ? 'done' : 'running',
+  ...(measured?.impact ?? { devices_examined: 0, devices_affected: 0, grants_gained: 0, grants_lost: 0 }),
+})
+
+const inSets = ({ percent, groupIds, deviceIds }: Named): Rollout => ({
+  percent,
+  groupIds: new Set(groupIds),
+  deviceIds: new Set(deviceIds),
+})
+
+const within = <T>(ms: number, found: Promise<T>): Promise<T | undefined> =>
+  Promise.race([found, delay(ms, undefined, { ref: false })])

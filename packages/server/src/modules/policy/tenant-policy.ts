@@ -18,9 +18,10 @@ export type Version = {
   version: number
   /** The tenant's sequence number of its publication. */
   seq: number
-  rollout: { percent: number; groupIds: ReadonlySet<string>; deviceIds: ReadonlySet<string> }
+  rollout: Rollout
   compiled: CompiledPolicy
 }
+export type Rollout = { percent: number; groupIds: ReadonlySet<string>; deviceIds: ReadonlySet<string> }
 
 const nothing: Selection = { key: '', rules: [], checks: [], valid_until: null }
 
@@ -78,10 +79,15 @@ export class TenantPolicy {
   /** Canary only while a canary version is newer than stable: nobody stays behind on an old canary. */
   channelOf(device: FleetDevice): Channel {
     const canary = this.#canary
-    if (!canary || device.channel === 'stable') return 'stable'
-    if (device.channel === 'canary' || canary.rollout.deviceIds.has(device.deviceId)) return 'canary'
-    if (device.groupIds.some((id) => canary.rollout.groupIds.has(id))) return 'canary'
-    return bucketOf(this.#salt, device.deviceId) < canary.rollout.percent * 100 ? 'canary' : 'stable'
+    return canary && this.reaches(canary.rollout, device) ? 'canary' : 'stable'
+  }
+
+  /** Whether a canary with this rollout goes to the device. */
+  reaches({ percent, groupIds, deviceIds }: Rollout, device: FleetDevice): boolean {
+    if (device.channel === 'stable') return false
+    if (device.channel === 'canary' || deviceIds.has(device.deviceId)) return true
+    if (device.groupIds.some((id) => groupIds.has(id))) return true
+    return bucketOf(this.#salt, device.deviceId) < percent * 100
   }
 
   compiledFor(device: FleetDevice): CompiledPolicy {

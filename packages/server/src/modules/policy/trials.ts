@@ -24,7 +24,7 @@ export function createTrials({
         return { valid: false, errors: candidate.errors, warnings: [], tests: null, diff: null }
       const policy = await store.at(tenant)
       const diff = diffPolicies(policy.versionOn('stable').compiled.resolved, candidate.resolved)
-      const { warnings } = await impactOf(tenant, policy, 'stable', candidate.compiled)
+      const { warnings } = await impactOf(tenant, policy, candidate.compiled)
       return { valid: candidate.tests.failed === 0, errors: [], warnings, tests: candidate.tests, diff }
     },
     simulate: async (tenant: TenantId, document: unknown, asked: readonly Question[]) => {
@@ -35,7 +35,7 @@ export function createTrials({
         answers.push({ target: q.target, ...(await questions.compare(tenant, q, candidate.compiled)) })
       const policy = await store.at(tenant)
       const diff = diffPolicies(policy.versionOn('stable').compiled.resolved, candidate.resolved)
-      const { impact } = await impactOf(tenant, policy, 'stable', candidate.compiled)
+      const { impact } = await impactOf(tenant, policy, candidate.compiled)
       return { answers, impact: { ...diff, ...impact }, tests: candidate.tests }
     },
   }

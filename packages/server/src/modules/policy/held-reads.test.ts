@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import type { Hold } from '../../http/representation.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+import { Representation } from '../../kernel/representation.ts'
+import { everything, type Listener } from '../../memory/changes.ts'
+import { createHeldReads } from './held-reads.ts'
+
+const tenant = '00000000-0000-7000-8000-000000000001' as TenantId
+
+/** A herd of which everybody has `old`. */
+async function startHerd(size: number) {
+  let listener: Listener | undefined
+  const reads = createHeldReads({
+    changes: { listen: (_, given) => (listener = given) },
+    fleet: { devicesOfUser: async () => [] },
+  })
+  let tag = 'old'
+  const signing = Promise.withResolvers<void>()
+  const hold: Hold = {
+    seconds: 60,
+    signal: new AbortController().signal,
+    knows: ({ etag }) => etag === '"old"',
+    decline: () => assert.fail('there is room'),
+  }
+  // What is new has to be signed before it can be given, once for all.
+  const read = () => {
+    const made = new Representation<object>(tag, Buffer.from(tag))
+    return tag === 'old' ? made : signing.promise.then(() => made)
+  }
+  const answered: string[] = []
+  const all = Array.from({ length: size }, async (_, i) => {
+    const given = await reads.readOrWait({ tenantId: tenant, id: String(i) }, read, hold)
+    answered.push(given.etag ?? '')
+  })
+  await turn()
+  return {
+    reads,
+    answered,
+    all: Promise.all(all),
+    publish: (next: string) => {
+      tag = next
+      listener?.changed(tenant, [{ kind: 'policy', subject: everything }])
+    },
+    change: (next: string) => {
+      tag = next
+    },
+    sign: () => signing.resolve(),
+  }
+}
+
+test('a herd is answered a handful in a turn of the loop, whatever it was waiting for', async () => {
+  const herd = await startHerd(200)
+  assert.equal(herd.reads.waiting(), 200)
+  herd.publish('new')
+  assert.equal(herd.answered.length, 0, 'whoever changes the policy goes first')
+  // All have looked by now, and wait for one signature.
+  for (let i = 0; i < 20; i++) await turn()
+  assert.equal(herd.answered.length, 0)
+  herd.sign()
+  let most = 0
+  let turns = 0
+  for (let before = 0; herd.answered.length < 200; before = herd.answered.length, turns++) {
+    await turn()
+    most = Math.max(most, herd.answered.length - before)
+  }
+  assert.ok(most <= 10, `${most} were answered in one turn`)
+  assert.ok(turns >= 20, `only ${turns} turns`)
+  await herd.all
+  assert.equal(herd.reads.waiting(), 0)
+})
+
+test('who is answered late is given what holds then', async () => {
+  const herd = await startHerd(100)
+  herd.publish('new')
+  herd.sign()
+  while (herd.answered.length === 0) await turn()
+  herd.change('newer')
+  await herd.all
+  assert.deepEqual([herd.answered[0], herd.answered.at(-1)], ['"new"', '"newer"'])
+})
