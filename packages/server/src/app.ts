@@ -257,11 +257,9 @@ export function createApp({
     /** What waits in memory is written and the database is let go, after the last request. */
     stop: async (): Promise<void> => {
       await drain(0)
-      await refuse.flush()
-      await notifications.stop()
-      await activity.flush()
-      await access.stop()
-      await identity.stop()
+      const writing = [refuse.flush, notifications.stop, activity.flush, access.stop, identity.stop]
+      for (const written of await Promise.allSettled(writing.map((write) => write())))
+        if (written.status === 'rejected') onError(written.reason)
       await feed.stop()
       await db.close()
     },

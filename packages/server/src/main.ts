@@ -19,7 +19,9 @@ class StartError extends Error {}
 
 /** What runs, from the database outwards; it is stopped the other way round. */
 const running: { stop: () => Promise<unknown> }[] = []
+let drain: (() => Promise<void>) | undefined
 const stopAll = async () => {
+  await drain?.()
   for (const each of running.splice(0).reverse()) await each.stop()
 }
 let stopping = false
@@ -52,9 +54,10 @@ async function start(): Promise<void> {
     bootstrap(app, secrets.adminPassword, (first) => printFirstStart(first, config)),
   )
   if (stopping) return
-  running.push(await startJobs(databaseUrl, app.jobs, log))
-  running.push({ stop: () => app.drain(config.drainSeconds) })
+  // Ready, so that requests may come.
+  drain = () => app.drain(config.drainSeconds)
   stopWithinMs += config.drainSeconds * 1000
+  running.push(await startJobs(databaseUrl, app.jobs, log))
   if (!stopping) printReady(config, app.http.addresses())
 }
 

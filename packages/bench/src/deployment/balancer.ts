@@ -5,19 +5,25 @@ export type Balancer = Awaited<ReturnType<typeof startBalancer>>
 const checkEveryMs = 200
 const answerWithinMs = 1_000
 
+/** A replica that said it was ready is so until it says otherwise, or has not answered this often in a row. */
+const silentAtMost = 3
+
 /**
  * Spreads TCP connections over the replicas that say they are ready, each asked every 200 ms. One that is not gets no
  * new connection; those it has are left to it. A replica that refuses a connection is passed over for the next.
  */
 export async function startBalancer(ports: readonly number[]) {
   const ready = new Map(ports.map((port) => [port, false]))
+  const silent = new Map<number, number>()
   const open = new Set<Socket>()
   let turn = 0
   let isClosed = false
 
   const check = async (port: number) => {
-    const isReady = await asks(port)
-    if (!isClosed) ready.set(port, isReady)
+    const says = await readiness(port)
+    const unanswered = says === undefined ? (silent.get(port) ?? 0) + 1 : 0
+    silent.set(port, unanswered)
+    if (!isClosed && (says !== undefined || unanswered >= silentAtMost)) ready.set(port, says ?? false)
   }
   const timers = ports.map((port) => setInterval(() => void check(port), checkEveryMs))
   await Promise.all(ports.map(check))
@@ -68,12 +74,16 @@ export async function startBalancer(ports: readonly number[]) {
 }
 
 /** Whether the replica on this port says that it is ready. */
-export const asks = (port: number, withinMs = answerWithinMs): Promise<boolean> =>
+export const asks = async (port: number, withinMs = answerWithinMs): Promise<boolean> =>
+  (await readiness(port, withinMs)) ?? false
+
+/** What the replica says; undefined when it says nothing in time. One that takes no connection is not ready. */
+const readiness = (port: number, withinMs = answerWithinMs): Promise<boolean | undefined> =>
   new Promise((resolve) => {
     const request = get({ port, host: '127.0.0.1', path: '/readyz', agent: false, timeout: withinMs }, (response) => {
       response.resume().once('close', () => resolve(response.statusCode === 200))
     })
     request.once('timeout', () => request.destroy())
-    request.once('error', () => resolve(false))
-    request.once('close', () => resolve(false))
+    request.once('error', (e: NodeJS.ErrnoException) => resolve(e.code === 'ECONNREFUSED' ? false : undefined))
+    request.once('close', () => resolve(undefined))
   })

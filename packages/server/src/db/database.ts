@@ -36,6 +36,7 @@ export type Database = {
   acrossTenants: <T>(work: (tx: Tx) => Promise<T>, patience?: Patience) => Promise<T>
   /** Registers work to run right after the transaction's commit, and not at all if it rolls back. */
   afterCommit: (tx: Tx, work: () => void) => void
+  /** Waits as long as a request may take; transactions that still run then are cut. */
   close: () => Promise<void>
 }
 
@@ -65,13 +66,9 @@ export function connectDatabase(
   })
   // An idle connection that the server ends would otherwise end the process.
   pool.on('error', onError)
-  let open = 0
-  pool.on('connect', () => {
-    open++
-  })
-  pool.on('remove', () => {
-    open--
-  })
+  const open = new Set<Connection>()
+  pool.on('connect', (client) => open.add(client as Connection & pg.PoolClient))
+  pool.on('remove', (client) => open.delete(client as Connection & pg.PoolClient))
   const committed = new WeakMap<object, (() => void)[]>()
 
   /** A free connection, or a new one. A server that is full or restarting is waited for, not answered with an error. */
@@ -89,7 +86,7 @@ export function connectDatabase(
   }
   /** What the server gave is all there is for a while: the others wait in turn instead of knocking. */
   function narrow() {
-    pool.options.max = Math.max(1, open)
+    pool.options.max = Math.max(1, open.size)
     setTimeout(() => {
       pool.options.max = max
     }, narrowForMs).unref()
@@ -138,7 +135,13 @@ export function connectDatabase(
       if (!after) throw new Error('afterCommit outside a transaction')
       after.push(work)
     },
-    close: () => pool.end(),
+    close: async () => {
+      const late = setTimeout(() => {
+        for (const connection of open) connection.cut()
+      }, foreground.total)
+      await pool.end()
+      clearTimeout(late)
+    },
   }
 }
 

@@ -12,6 +12,8 @@ export type Job = { name: string; cron: string; run: () => Promise<unknown> }
 const jobLock = 7_264_403
 const concurrency = 2
 const startAgainAfterMs = 5 * second
+/** How long a stop waits for jobs that run. What is cut then is rolled back, and made again by the next run. */
+const finishWithinMs = 5 * second
 
 /** Runs the jobs on the same database; whichever replica is free takes the next one. */
 export async function startJobs(url: string, jobs: readonly Job[], log: Log): Promise<{ stop: () => Promise<void> }> {
@@ -23,6 +25,9 @@ export async function startJobs(url: string, jobs: readonly Job[], log: Log): Pr
     Client: Connection,
   })
   pool.on('error', (e) => log.warn({ err: e }, 'a connection of the background jobs ended'))
+  const connections = new Set<Connection>()
+  pool.on('connect', (client) => connections.add(client as Connection & pg.PoolClient))
+  pool.on('remove', (client) => connections.delete(client as Connection & pg.PoolClient))
   const running = new Set<Promise<unknown>>()
   let stopped = false
 
@@ -85,6 +90,7 @@ export async function startJobs(url: string, jobs: readonly Job[], log: Log): Pr
       if (stopped) return
       try {
         runner = await start()
+        if (stopped) return await runner.stop()
         return watch(runner)
       } catch (e) {
         log.error({ err: e }, 'background jobs could not start')
@@ -95,12 +101,16 @@ export async function startJobs(url: string, jobs: readonly Job[], log: Log): Pr
   watch(runner)
 
   return {
-    /** Takes no further job, lets the running ones finish and ends the connections. */
+    /** Takes no further job, lets the running ones finish, within bounds, and ends the connections. */
     stop: async () => {
       stopped = true
-      await runner.stop().catch(() => {})
-      await Promise.allSettled(running)
-      await pool.end()
+      const finished = runner
+        .stop()
+        .catch(() => {})
+        .then(() => Promise.allSettled(running))
+        .then(() => pool.end())
+      await Promise.race([finished, delay(finishWithinMs, undefined, { ref: false })])
+      for (const connection of connections) connection.cut()
     },
   }
 }

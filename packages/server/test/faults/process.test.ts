@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import { createTestDatabase } from '../../src/embedded/test-database.ts'
+import { createNetwork } from './proxy.ts'
+
+const main = join(import.meta.dirname, '../../src/main.ts')
+const password = 'processes that are only tried'
+
+/** A database and a folder that replicas share, each a process of its own. */
+async function startDeployment(t: TestContext) {
+  const database = await createTestDatabase()
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-process-'))
+  const ends: (() => Promise<unknown>)[] = []
+  t.after(async () => {
+    await Promise.all(ends.map((end) => end()))
+    await database.drop()
+    rmSync(folder, { recursive: true })
+  })
+
+  /** Until someone can sign in. */
+  async function start(url = database.url, environment: Record<string, string> = {}) {
+    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main], {
+      cwd: folder,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        PATH: process.env.PATH,
+        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+        DATABASE_URL: url,
+        HOLDFAST_DATA_DIR: folder,
+        HOLDFAST_PORT: '0',
+        HOLDFAST_PUBLIC_URL: 'https://vpn.corp.example',
+        HOLDFAST_ADMIN_PASSWORD: password,
+        HOLDFAST_DRAIN_SECONDS: '0',
+        ...environment,
+      },
+    })
+    let output = ''
+    let how: string | undefined
+    const ended = new Promise<string>((resolve) =>
+      child.once('exit', (code, signal) => {
+        how = String(signal ?? code)
+        resolve(how)
+      }),
+    )
+    ends.push(() => {
+      child.kill('SIGKILL')
+      return ended
+    })
+    const port = await new Promise<number>((resolve, reject) => {
+      for (const stream of [child.stdout, child.stderr])
+        stream.on('data', (chunk) => {
+          output += chunk
+          const [, found] = /listens on 127\.0\.0\.1:(\d+)/.exec(output) ?? []
+          if (found) resolve(Number(found))
+        })
+      void ended.then((code) => reject(new Error(`ended with ${code}: ${output}`)))
+    })
+    return {
+      port,
+      output: () => output,
+      isRunning: () => how === undefined,
+      signal: () => void child.kill('SIGTERM'),
+      /** How it ended, and after how many milliseconds from now. */
+      end: async () => {
+        const asked = performance.now()
+        return { how: await ended, tookMs: performance.now() - asked }
+      },
+      isReady: () =>
+        fetch(`http://127.0.0.1:${port}/readyz`, { signal: AbortSignal.timeout(1000) }).then(
+          (answer) => answer.status === 200,
+          () => false,
+        ),
+    }
+  }
+  // Made once, so that those that follow start at the same time and quickly.
+  const first = await start()
+  first.signal()
+  const { how, tookMs } = await first.end()
+  assert.equal(how, '0', first.output())
+  return { database, start, firstTookMs: tookMs }
+}
+
+const clean = ({ output }: { output: () => string }) => assert.doesNotMatch(output(), /unhandled|uncaught|TypeError/i)
+
+test('a process ends with 0 when it is asked to, whatever it is doing, and only then', async (t) => {
+  const { database, start, firstTookMs } = await startDeployment(t)
+  const network = await createNetwork(t, database.url)
+  const [busy, serving, twice, cut] = await Promise.all([
+    start(),
+    start(database.url, { HOLDFAST_DRAIN_SECONDS: '1' }),
+    start(database.url, { HOLDFAST_DRAIN_SECONDS: '30' }),
+    start(network.url),
+  ])
+
+  const inJobs = async () => {
+    await queueJobs(database.url)
+    busy.signal()
+    const { how, tookMs } = await busy.end()
+    assert.equal(how, '0', busy.output())
+    clean(busy)
+    return `# SIGTERM while every job of the minute starts: ended with 0 after ${Math.round(tookMs)} ms`
+  }
+
+  const inFlight = async () => {
+    const body = JSON.stringify({ username: 'admin', password })
+    const headers = { 'content-type': 'application/json', 'content-length': body.length }
+    const sending = request({ port: serving.port, path: '/admin/login', method: 'POST', headers })
+    const answered = once(sending, 'response')
+    sending.write(body.slice(0, 10))
+    await delay(200)
+    serving.signal()
+    await delay(300)
+    sending.end(body.slice(10))
+    const [answer] = await answered
+    answer.resume()
+    assert.deepEqual([answer.statusCode, answer.headers.connection], [200, 'close'])
+    assert.equal((await serving.end()).how, '0', serving.output())
+    return '# SIGTERM with a request half sent: answered 200, closed, ended with 0'
+  }
+
+  const atOnce = async () => {
+    twice.signal()
+    await delay(100)
+    assert.ok(twice.isRunning(), 'the first signal drains')
+    twice.signal()
+    const { how, tookMs } = await twice.end()
+    assert.equal(how, '1')
+    assert.ok(tookMs < 1000, `${tookMs} ms`)
+    return `# a second SIGTERM: ended after ${Math.round(tookMs)} ms`
+  }
+
+  const withoutDatabase = async () => {
+    for (let i = 0; i < 3; i++) {
+      network.refuse(true)
+      network.cut()
+      await delay(700)
+      network.refuse(false)
+      await delay(100)
+    }
+    network.cut()
+    const began = performance.now()
+    while (!(await cut.isReady())) {
+      assert.ok(cut.isRunning(), cut.output())
+      await delay(25)
+    }
+    const readyMs = performance.now() - began
+    assert.ok(readyMs < 3000, `ready again after ${readyMs} ms`)
+    // A job is stuck, and nobody answers any more while it stops, without a word.
+    const locks = await connect(database.url)
+    await locks.query('begin; lock table graphile_worker._private_jobs')
+    while (!(await isJobWaiting(database.url))) await delay(200)
+    network.hold()
+    cut.signal()
+    const { how, tookMs } = await cut.end()
+    await locks.end()
+    assert.equal(how, '0', cut.output())
+    clean(cut)
+    return `# its database gone three times: ready again after ${Math.round(readyMs)} ms; SIGTERM while nothing answers: ended with 0 after ${Math.round(tookMs)} ms`
+  }
+
+  const said = await Promise.all([inJobs(), inFlight(), atOnce(), withoutDatabase()])
+  console.log(`# SIGTERM right after ready: ended with 0 after ${Math.round(firstTookMs)} ms\n${said.join('\n')}`)
+})
+
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  return client
+}
+
+/** As the full minute does: everything that is due every minute, at once. */
+async function queueJobs(url: string): Promise<void> {
+  const client = await connect(url)
+  const names = ['end_idle_sessions', 'end_silent_vpn_sessions', 'expire_posture', 'revoke_silent_devices']
+  for (const name of [...names, 'deliver_notifications', 'watch_gateways', 'forget_what_is_over'])
+    await client.query('select graphile_worker.add_job($1)', [name])
+  await client.end()
+}
+
+/** Everyone looks for jobs now; whether someone waits for their table. */
+async function isJobWaiting(url: string): Promise<boolean> {
+  const client = await connect(url)
+  await client.query(`select pg_notify('jobs:insert', '{"count": 9}')`)
+  const { rows } = await client.query(
+    `select from pg_locks where not granted and relation = 'graphile_worker._private_jobs'::regclass`,
+  )
+  await client.end()
+  return rows.length > 0
+}
