@@ -205,6 +205,7 @@ test('a document that does not hold is printed by position and exits 1', async (
   const body = {
     valid: false,
     errors: [{ field: 'rules[0].to', message: 'no such resource' }],
+    warnings: [],
     tests: null,
     diff: null,
   }

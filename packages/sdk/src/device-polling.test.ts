@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { DevicePolicy, openDevice } from './index.ts'
 import { day, startControl } from './test-control.ts'
-import { contentFor } from './test-issuer.ts'
+import { contentFor, digestOf } from './test-issuer.ts'
 
 /** Runs the polling until `done` says so of the policies seen. */
 async function poll(device: Awaited<ReturnType<typeof openDevice>>, done: (seen: (string | null)[]) => boolean) {
@@ -100,4 +100,24 @@ test('what could not be applied is told, and applied again', { timeout: 20_000 }
   await device.runPolling({ signal: abort.signal, onPolicy, onError: (e) => errors.push(e) })
   assert.equal(tries, 2)
   assert.match(String(errors[0]), /nft is not there/)
+})
+
+test('the same content under a new tag is asked for by that tag from then on', { timeout: 20_000 }, async (t) => {
+  const control = await startControl(t)
+  const device = await control.enrollNow()
+  await device.fetchBundle()
+  let tag = 1
+  control.instead['/v1/policy/bundle'] = async ({ headers }) => {
+    const etag = `"tag-${tag}"`
+    if (headers['if-none-match'] === etag) return { status: 304, headers: { etag } }
+    const digest = digestOf(control.content)
+    const pointer = await control.issuer.pointer({ digest, seq: 1 })
+    const bundle = await control.issuer.bundle(control.content)
+    return { headers: { etag }, body: { channel: 'stable', version: 1, seq: 1, digest, pointer, bundle } }
+  }
+  for (tag = 1; tag <= 2; tag++) {
+    await device.fetchBundle()
+    await device.fetchBundle()
+    assert.equal(control.asks('/v1/policy/bundle').at(-1)?.headers['if-none-match'], `"tag-${tag}"`)
+  }
 })

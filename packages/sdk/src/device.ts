@@ -137,13 +137,16 @@ export function openDevice(
       },
       { signal },
     )
+    const { channel, version } = seen
     const receivedAt = now()
     refetchAt = halfway(receivedAt, fetched.expiresAt)
     if (policy && fetched.digest === policy.digest && fetched.expiresAt <= policy.expiresAt) {
+      // The same content under a new tag: of another channel or version.
+      if (state.policy) await save({ policy: { ...state.policy, channel, version, etag: etagOf(reply) } })
       await noteFresh(seen)
       return policy
     }
-    const { digest, channel, version } = seen
+    const { digest } = seen
     policy = fetched
     await save({
       accepted: { digest: seen.digest, seq: Math.max(seen.seq, state.accepted?.seq ?? 0) },

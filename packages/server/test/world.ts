@@ -2,7 +2,7 @@ import { contract, type Endpoint, type Operation } from '@holdfast/contract'
 import { scopeParameters } from '@holdfast/contract/endpoint'
 import { examples } from '@holdfast/contract/examples'
 import type { CredentialKind, Role } from '@holdfast/contract/vocabulary'
-import { createProof, generateKey, type PrivateJwk } from '@holdfast/crypto'
+import { contentDigest, createProof, generateKey, type PrivateJwk } from '@holdfast/crypto'
 import { type Client, signIn } from '@holdfast/sdk'
 import { request } from 'undici'
 import type { TenantId } from '../src/kernel/actor.ts'
@@ -177,6 +177,14 @@ export async function createWorld(kit: Kit) {
   }
 }
 export type World = Awaited<ReturnType<typeof createWorld>>
+
+/** The digest of the one chunk that the own pool's few peers are. */
+export const chunkOf = async (kit: Kit, { callers }: World): Promise<string> => {
+  const path = '/v1/gateway/runtime/unified-policy'
+  const { policy } = (await call(kit, { method: 'GET', path }, callers.gateway)).json as { policy: string }
+  const { peers } = JSON.parse(Buffer.from(policy.split('.')[1] ?? '', 'base64url').toString())
+  return contentDigest({ peers })
+}
 
 /** The path of an endpoint with ids of a population in it. */
 export const fill = (path: string, ids: Record<string, string>): string =>

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { type Endpoint, operations } from '@holdfast/contract'
 import { encodeId, newUuid } from '../../src/kernel/ids.ts'
 import { type Kit, startKit } from '../kit.ts'
-import { bearer, call, createWorld, fill, operation, send, type World } from '../world.ts'
+import { bearer, call, chunkOf, createWorld, fill, operation, send, type World } from '../world.ts'
 import { askPython, without } from './tools.ts'
 
 type Sample = { name: string; method: string; path: string; status: number; answer: object }
@@ -33,7 +33,7 @@ async function createFullWorld(kit: Kit) {
     samples: [{ session_id, device_id, state: 'active', rx_bytes: 1, tx_bytes: 2, started_at }],
   })
   assert.deepEqual([metered.status, metered.json.accepted], [200, 1], metered.text)
-  return { ...world, ids: { ...world.own.ids, session_id } }
+  return { ...world, ids: { ...world.own.ids, session_id, digest: await chunkOf(kit, world) } }
 }
 
 /** As the first kind of caller that may ask. */

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Endpoint, operations } from '@holdfast/contract'
-import { contentDigest } from '@holdfast/crypto'
-import { type Kit, startKit } from '../kit.ts'
-import { type Caller, call, createWorld, fill, type World } from '../world.ts'
+import { startKit } from '../kit.ts'
+import { type Caller, call, chunkOf, createWorld, fill, type World } from '../world.ts'
 
 const reads = operations.filter(([, e]) => e.method === 'GET')
 const tagged = reads.filter(([, e]) => e.etag)
@@ -15,13 +14,6 @@ const callerOf = (e: Endpoint, { callers }: World): Caller | null => {
   const { by } = e.access
   const kind = (['api_key', 'device', 'gateway', 'session'] as const).find((k) => by !== 'anyone' && by.includes(k))
   return kind ? callers[kind] : null
-}
-/** The digest of the one chunk that the own pool's few peers are. */
-const chunkOf = async (kit: Kit, { callers }: World): Promise<string> => {
-  const path = '/v1/gateway/runtime/unified-policy'
-  const { policy } = (await call(kit, { method: 'GET', path }, callers.gateway)).json as { policy: string }
-  const { peers } = JSON.parse(Buffer.from(policy.split('.')[1] ?? '', 'base64url').toString())
-  return contentDigest({ peers })
 }
 const withHeaders =
   (caller: Caller | null, more: Record<string, string>): Caller =>
