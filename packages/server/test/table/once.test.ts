@@ -1,0 +1,354 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { type TestContext, test } from 'node:test'
+import { createProof, generateKey } from '@holdfast/crypto'
+import type { Client } from '@holdfast/sdk'
+import { sql } from 'kysely'
+import { newWireguardKey, withGateway } from '../gateways.ts'
+import { type Kit, startKit, times } from '../kit.ts'
+import { raise } from '../notices.ts'
+import { makeUser } from '../people.ts'
+import { bearer, call, deviceCaller, enrollRaw, operation, type Raw } from '../world.ts'
+
+/** Twenty callers at once on two replicas; who of them won. */
+type Race = (kit: Kit) => Promise<{ won: number; of: number }>
+const replicaOf = (kit: Kit, i: number): Kit => ({ ...kit, ...kit.replicas[i % 2]! })
+const clientsOf = (kit: Kit) => kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
+
+/** Of twenty changes, those that changed something. */
+const changes =
+  (work: (client: Client, i: number) => Promise<boolean>, of = 1) =>
+  async (kit: Kit) => {
+    const clients = clientsOf(kit)
+    const done = await Promise.allSettled(Array.from({ length: 20 }, (_, i) => work(clients[i % 2]!, i)))
+    for (const d of done) if (d.status === 'rejected') assert.equal(d.reason?.status, 422, String(d.reason))
+    return { won: done.filter((d) => d.status === 'fulfilled' && d.value).length, of }
+  }
+const count = (answers: readonly { status: number }[], ...wanted: number[]) =>
+  answers.filter((a) => wanted.includes(a.status)).length
+
+/** Twenty enrollments with one token, each with what is given of its own. */
+async function enrollTwenty(
+  kit: Kit,
+  token: string,
+  of: (i: number) => { wireguard?: string; key?: Key } = () => ({}),
+) {
+  return times(20, (i) => {
+    const { wireguard, key = generateKey('ES256').privateJwk } = of(i)
+    const device = { name: `d${i}`, platform: 'linux', ...(wireguard && { wireguard_public_key: wireguard }) }
+    return call(replicaOf(kit, i), operation('enroll'), deviceCaller(token, key), { device })
+  })
+}
+type Key = ReturnType<typeof generateKey>['privateJwk']
+const tokenOf = async ({ admin }: Kit, body: object) => (await admin.generateToken({ body })).token
+const groupId = async ({ admin }: Kit, name: string) =>
+  (await admin.changeGroup({ body: { operation: 'create', group: { name } } })).group.group_id
+
+const races: Record<string, Race> = {
+  'the uses of an enrollment token': async (kit) => {
+    const answers = await enrollTwenty(kit, await tokenOf(kit, { max_uses: 5 }))
+    assert.equal(count(answers, 401), 15)
+    return { won: count(answers, 201), of: 5 }
+  },
+  'the devices of a user': async (kit) => {
+    const token = await tokenOf(kit, { max_uses: 0, user_id: await makeUser(kit, 'ana'), max_devices_per_user: 3 })
+    return { won: count(await enrollTwenty(kit, token), 201), of: 3 }
+  },
+  'a device key': async (kit) => {
+    const key = generateKey('ES256').privateJwk
+    const answers = await enrollTwenty(kit, await tokenOf(kit, { max_uses: 0 }), () => ({ key }))
+    return { won: new Set(answers.filter((a) => a.status === 201).map((a) => a.json.device_id)).size, of: 1 }
+  },
+  'a WireGuard key of a device': async (kit) => {
+    const wireguard = newWireguardKey()
+    return {
+      won: count(await enrollTwenty(kit, await tokenOf(kit, { max_uses: 0 }), () => ({ wireguard })), 201),
+      of: 1,
+    }
+  },
+  'an overlay address': async (kit) => {
+    await enrollTwenty(kit, await tokenOf(kit, { max_uses: 0 }))
+    const { items } = await kit.admin.listDevices({ query: { limit: 200 } })
+    return { won: new Set(items.map((d) => d.addresses.ipv4)).size, of: items.length }
+  },
+  'a generation of a device credential': async (kit) => {
+    const device = await enrollRaw(kit, await tokenOf(kit, {}))
+    const answers = await times(20, (i) => call(replicaOf(kit, i), operation('renewCredential'), device.caller, {}))
+    assert.equal(count(answers, 200, 422), 20)
+    const generations = answers.filter((a) => a.status === 200).map(generationOf)
+    return { won: new Set(generations).size, of: 1 }
+  },
+  'a proof of a key on a change': async (kit) => {
+    const device = await enrollRaw(kit, await tokenOf(kit, {}))
+    const { method, path } = operation('reportPosture')
+    const dpop = createProof(device.key, {
+      method,
+      url: kit.publicUrl + path,
+      accessToken: device.credential,
+      now: new Date(),
+    })
+    const caller = () => ({ authorization: `Bearer ${device.credential}`, dpop })
+    const answers = await times(20, (i) =>
+      call(replicaOf(kit, i), { method, path }, caller, { facts: { 'disk.encrypted': true } }),
+    )
+    return { won: count(answers, 200), of: 1 }
+  },
+  'the new secret of a gateway': async (kit) => {
+    const { gateway } = await withGateway(kit, 'rotating')
+    const clients = clientsOf(kit)
+    const params = { gateway_id: gateway.gateway_id }
+    const rotated = await times(20, (i) => clients[i % 2]!.rotateGatewaySecret({ params }))
+    const uses = await times(20, (i) =>
+      call(replicaOf(kit, i), operation('heartbeat'), bearer(rotated[i]!.secret), { boot_id: 'b', active_sessions: 0 }),
+    )
+    return { won: count(uses, 200), of: 1 }
+  },
+  'the name of a gateway': async (kit) => {
+    const { pool } = await withGateway(kit, 'other')
+    const params = { pool_id: pool.pool_id }
+    return changes(async (c, i) => !!(await c.createGateway({ params, body: { name: i % 2 ? 'One' : 'one' } })))(kit)
+  },
+  'the key of a gateway': async (kit) => {
+    const params = { pool_id: (await withGateway(kit, 'third')).pool.pool_id }
+    const public_key = newWireguardKey()
+    return changes(async (c, i) => !!(await c.createGateway({ params, body: { name: `k${i}`, public_key } })))(kit)
+  },
+  'the name of a pool': changes(
+    async (c, i) => !!(await c.createGatewayPool({ body: { name: i % 2 ? 'Pool' : 'pool', region: { code: 'eu' } } })),
+  ),
+  'a change under an Idempotency-Key': async (kit) => {
+    const caller = () => ({ authorization: `Bearer ${kit.adminKey}`, 'idempotency-key': 'once' })
+    const body = { name: 'made once', role: 'viewer' }
+    const answers = await times(20, (i) => call(replicaOf(kit, i), operation('createApiKey'), caller, body))
+    assert.equal(count(answers, 201, 422), 20)
+    const { items } = await kit.admin.listApiKeys({ query: { limit: 200 } })
+    return { won: items.filter((k) => k.name === 'made once').length, of: 1 }
+  },
+  'the end of an API key': async (kit) => {
+    const { api_key } = await kit.admin.createApiKey({ body: { name: 'old', role: 'viewer' } })
+    return changes(async (c) => (await c.revokeApiKey({ params: { key_id: api_key.key_id } })).changed)(kit)
+  },
+  'the end of an enrollment token': async (kit) => {
+    const { enrollment_token } = await kit.admin.generateToken({ body: {} })
+    const params = { token_id: enrollment_token.token_id }
+    return changes(async (c) => (await c.revokeToken({ params })).changed)(kit)
+  },
+  'the end of a device': async (kit) => {
+    const { id: device_id } = await enrollRaw(kit, await tokenOf(kit, {}))
+    return changes(async (c) => (await c.changeDevice({ body: { operation: 'revoke', device_id } })).changed)(kit)
+  },
+  'an open notification of one cause': async (kit) => {
+    const notice = { dedupe_key: 'once' }
+    const raised = await times(20, (i) => raise(replicaOf(kit, i), notice))
+    return { won: raised.filter((id) => id !== undefined).length, of: 1 }
+  },
+  'an acknowledgement': async (kit) => {
+    await raise(kit, { dedupe_key: 'to acknowledge', title: 'to acknowledge' })
+    const { items } = await kit.admin.listNotifications()
+    const { notification_id } = items.find((n) => n.title === 'to acknowledge')!
+    return changes(async (c) => (await c.acknowledgeNotification({ params: { notification_id } })).changed)(kit)
+  },
+  'a version of the policy': async (kit) => {
+    const clients = clientsOf(kit)
+    const body = { channel: 'stable', policy: { schema: 'holdfast.policy/1', rules: [] } } as const
+    const made = await times(20, (i) => clients[i % 2]!.publishPolicy({ body: { ...body, note: `note ${i}` } }))
+    return { won: new Set(made.map((b) => b.version)).size, of: 20 }
+  },
+  'a number of the change log': async (kit) => {
+    const clients = clientsOf(kit)
+    const seqOf = () =>
+      kit.db.inTenant(kit.tenant, (tx) =>
+        tx.selectFrom('tenant_epochs').select('seq').where('tenant_id', '=', kit.tenant).executeTakeFirstOrThrow(),
+      )
+    const keys = await times(20, async (i) => {
+      const { api_key } = await clients[i % 2]!.createApiKey({ body: { name: `seq ${i}`, role: 'viewer' } })
+      return api_key.key_id
+    })
+    const before = Number((await seqOf()).seq)
+    await times(20, (i) => clients[i % 2]!.revokeApiKey({ params: { key_id: keys[i]! } }))
+    return { won: Number((await seqOf()).seq) - before, of: 20 }
+  },
+  'a membership, and how many a group has': async (kit) => {
+    const group_id = await groupId(kit, 'counted')
+    const user = await makeUser(kit, 'member')
+    const clients = clientsOf(kit)
+    const add = { operation: 'update' as const, group_id, group: { add_members: [user] } }
+    await times(20, (i) => clients[i % 2]!.changeGroup({ body: add }))
+    return { won: (await kit.admin.getGroup({ params: { group_id } })).member_count, of: 1 }
+  },
+  'the name of a tenant': async (kit) => {
+    const made = await times(20, (i) => kit.replicas[i % 2]!.app.tenancy.createTenant('one of twenty'))
+    return { won: new Set(made).size, of: 1 }
+  },
+}
+const generationOf = ({ json }: Raw): number =>
+  JSON.parse(Buffer.from(String(json.credential).split('.')[1] ?? '', 'base64url').toString()).gen
+
+/** Things that another test tries with many at once: its file, and words that stand in it. */
+const elsewhere: Record<string, readonly [file: string, words: string]> = {
+  'a username': ['api/sets.test.ts', 'a username, however it is spelled'],
+  'a mail address': ['api/sets.test.ts', 'a mail address'],
+  'the name of a group': ['api/sets.test.ts', 'the name of a group'],
+  'a role of a user': ['api/sets.test.ts', 'a role given'],
+  'a one-time code': ['api/totp.test.ts', 'of many who show one code at once, on two replicas, one gets in'],
+  'a recovery code': ['api/sets.test.ts', 'a recovery code'],
+  'failures of an account': ['api/lockout.test.ts', 'lock the account exactly once'],
+  'failures of a source': ['api/lockout.test.ts', 'a source with too many failures waits, on every replica'],
+  'a metering report': ['api/metering.test.ts', 'twenty sends of one report at once count once'],
+  'the bytes of a session': ['api/metering.test.ts', 'different reports of one session at once all count'],
+  'a telemetry event': ['api/telemetry.test.ts', 'an event counts once, within a batch and across batches'],
+  'what a first start makes': [
+    'faults/first-start.test.ts',
+    'three first starts at once agree on one tenant and one administrator',
+  ],
+}
+
+/** What needs no race: why. */
+const reasons = {
+  id: 'of a random id, or of the row that it stands beside',
+  last: 'the last word holds, whoever had it',
+  setting: 'what somebody chose; it counts nothing',
+  own: 'written by one replica about itself, or by one migration',
+} as const
+
+/** Every unique index and every whole number in the schema: the thing above that tries it, or a reason. */
+const schema: Record<string, string> = {
+  username_is_unique_in_its_tenant: 'a username',
+  email_is_unique_in_its_tenant: 'a mail address',
+  group_name_is_unique_in_its_tenant: 'the name of a group',
+  user_roles_pkey: 'a role of a user',
+  grant_id_is_unique: 'id',
+  group_members_pkey: 'a membership, and how many a group has',
+  'groups.member_count': 'a membership, and how many a group has',
+  user_totp_pkey: 'id',
+  'user_totp.last_step': 'a one-time code',
+  recovery_codes_pkey: 'a recovery code',
+  'users.failed_logins': 'failures of an account',
+  login_failures_pkey: 'failures of a source',
+  'login_failures.failures': 'failures of a source',
+  'enrollment_tokens.uses': 'the uses of an enrollment token',
+  'enrollment_tokens.max_uses': 'the uses of an enrollment token',
+  'enrollment_tokens.max_devices_per_user': 'the devices of a user',
+  'enrollment_tokens.ephemeral_seconds': 'setting',
+  device_key_is_used_by_one_device: 'a device key',
+  wireguard_key_is_used_by_one_device: 'a WireGuard key of a device',
+  device_address_is_unique: 'an overlay address',
+  free_addresses_pkey: 'an overlay address',
+  'free_addresses.address_number': 'an overlay address',
+  'devices.address_number': 'an overlay address',
+  'tenant_epochs.addresses': 'an overlay address',
+  'devices.generation': 'a generation of a device credential',
+  'devices.ephemeral_seconds': 'setting',
+  proofs_seen_pkey: 'a proof of a key on a change',
+  gateway_secrets_pkey: 'the new secret of a gateway',
+  gateway_secrets_by_lookup: 'id',
+  gateway_name_is_unique_in_its_tenant: 'the name of a gateway',
+  gateway_key_is_used_by_one_gateway: 'the key of a gateway',
+  pool_name_is_unique_in_its_tenant: 'the name of a pool',
+  idempotency_keys_pkey: 'a change under an Idempotency-Key',
+  one_open_notification_of_a_cause: 'an open notification of one cause',
+  notifications_pkey: 'an acknowledgement',
+  notification_deliveries_pkey: 'id',
+  'notification_deliveries.attempts': 'own',
+  policy_bundles_pkey: 'a version of the policy',
+  'policy_bundles.version': 'a version of the policy',
+  'policy_bundles.seq': 'a number of the change log',
+  'tenant_epochs.policy_version': 'a version of the policy',
+  policy_bundle_id_is_unique: 'id',
+  policy_channels_pkey: 'a version of the policy',
+  'policy_channels.version': 'a version of the policy',
+  policy_variants_pkey: 'last',
+  'policy_variants.version': 'last',
+  changes_pkey: 'a number of the change log',
+  'changes.seq': 'a number of the change log',
+  'tenant_epochs.seq': 'a number of the change log',
+  metering_reports_pkey: 'a metering report',
+  'metering_reports.sequence': 'a metering report',
+  'metering_reports.samples': 'setting',
+  'metering_reports.rx_bytes': 'setting',
+  'metering_reports.tx_bytes': 'setting',
+  'vpn_sessions.rx_bytes': 'the bytes of a session',
+  'vpn_sessions.tx_bytes': 'the bytes of a session',
+  telemetry_events_pkey: 'a telemetry event',
+  tenant_name_is_unique: 'the name of a tenant',
+  one_active_signer_for_a_purpose: 'what a first start makes',
+  signer_kid_is_unique_in_its_tenant: 'id',
+  trust_sets_pkey: 'what a first start makes',
+  'trust_sets.version': 'what a first start makes',
+  api_keys_pkey: 'the end of an API key',
+  enrollment_tokens_pkey: 'the end of an enrollment token',
+  devices_pkey: 'the end of a device',
+  admin_sessions_by_secret: 'id',
+  admin_sessions_pkey: 'id',
+  'admin_sessions.idle_seconds': 'setting',
+  api_key_activity_pkey: 'last',
+  api_keys_by_lookup: 'id',
+  audit_events_pkey: 'id',
+  deleted_groups_pkey: 'id',
+  device_activity_pkey: 'last',
+  device_groups_pkey: 'id',
+  device_postures_pkey: 'last',
+  device_tags_pkey: 'id',
+  enrollment_tokens_by_lookup: 'id',
+  gateway_activity_pkey: 'last',
+  'gateway_activity.active_sessions': 'last',
+  'gateway_activity.applied_policy_seq': 'last',
+  'gateway_activity.applied_trust_version': 'last',
+  'gateway_activity.rx_bps': 'last',
+  'gateway_activity.tx_bps': 'last',
+  gateway_pools_pkey: 'id',
+  'gateway_pools.capacity': 'setting',
+  'gateway_pools.health_threshold': 'setting',
+  gateways_pkey: 'id',
+  'gateways.weight': 'setting',
+  groups_pkey: 'id',
+  notification_settings_pkey: 'last',
+  replicas_pkey: 'own',
+  schema_migrations_pkey: 'own',
+  'schema_migrations.version': 'own',
+  signing_keys_pkey: 'id',
+  tenant_epochs_pkey: 'id',
+  tenant_settings_pkey: 'id',
+  tenants_pkey: 'id',
+  users_pkey: 'id',
+  vpn_sessions_pkey: 'id',
+}
+
+test('what there is once or so often, of twenty who want it at once on two replicas', async (t: TestContext) => {
+  const kit = await startKit(t, { replicas: 2 })
+  for (const [thing, race] of Object.entries(races)) {
+    const { won, of } = await race(kit)
+    assert.equal(won, of, thing)
+  }
+  t.diagnostic(`${Object.keys(races).length} things here, ${Object.keys(elsewhere).length} in tests of their own`)
+
+  const { rows } = await kit.db.acrossTenants((tx) =>
+    sql<{ name: string }>`
+      select i.relname as name from pg_index x
+        join pg_class i on i.oid = x.indexrelid join pg_class c on c.oid = x.indrelid
+        where x.indisunique and c.relnamespace = 'public'::regnamespace and not c.relispartition
+      union
+      select c.relname || '.' || a.attname from pg_attribute a join pg_class c on c.oid = a.attrelid
+        where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+          and a.attnum > 0 and not a.attisdropped and a.atttypid in ('int2'::regtype, 'int4'::regtype, 'int8'::regtype)
+      order by 1`.execute(tx),
+  )
+  const found = rows.map((row) => row.name)
+  assert.deepEqual(
+    {
+      unnamed: found.filter((name) => !(name in schema)),
+      gone: Object.keys(schema).filter((name) => !found.includes(name)),
+    },
+    { unnamed: [], gone: [] },
+    'a unique index or a number in the schema says which race tries it, or why none has to',
+  )
+  const known = new Set([...Object.keys(races), ...Object.keys(elsewhere), ...Object.keys(reasons)])
+  assert.deepEqual(
+    Object.entries(schema).filter(([, by]) => !known.has(by)),
+    [],
+  )
+  for (const [file, words] of Object.values(elsewhere)) {
+    const source = readFileSync(new URL(`../${file}`, import.meta.url), 'utf8')
+    assert.ok(source.includes(words), `${file} has no "${words}" any more`)
+  }
+})
