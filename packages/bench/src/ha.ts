@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { endOnSignals } from './deployment/at-end.ts'
 import { runHa, scenarioNames } from './ha/ha.ts'
 
 const help = `holdfast ha: PostgreSQL with a streaming standby fails over, restarts and goes back, under load
@@ -22,6 +23,7 @@ const { values, positionals } = parseArgs({
 })
 if (values.help) process.stdout.write(help)
 else {
+  endOnSignals()
   const isRight = await runHa({
     times: Number(values.times ?? 5),
     replicas: Number(values.replicas ?? 3),

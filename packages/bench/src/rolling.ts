@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { endOnSignals } from './deployment/at-end.ts'
 import { createPostgres } from './deployment/postgres.ts'
 import { startHaproxy } from './rolling/haproxy.ts'
 import { runRolling } from './rolling/rolling.ts'
@@ -24,6 +25,7 @@ const { values } = parseArgs({
 })
 if (values.help) process.stdout.write(help)
 else {
+  endOnSignals()
   const postgres = await createPostgres()
   try {
     const failed = await runRolling(postgres, {

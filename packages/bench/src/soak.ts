@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { endOnSignals } from './deployment/at-end.ts'
 import { runSoak } from './soak/soak.ts'
 
 const help = `holdfast soak: a fleet on three replicas while everything under them breaks, and a check of what is left
@@ -24,6 +25,7 @@ const { values } = parseArgs({
 })
 if (values.help) process.stdout.write(help)
 else {
+  endOnSignals()
   const isRight = await runSoak({
     minutes: Number(values.minutes ?? 30),
     devices: Number(values.devices ?? 2000),
@@ -32,5 +34,6 @@ else {
     seed: Number(values.seed ?? Math.floor(Math.random() * 2 ** 31)),
     control: values.control ?? false,
   })
+  process.stdout.write(isRight ? 'The soak held.\n' : 'The soak did not hold: see the counts above.\n')
   process.exit(isRight ? 0 : 1)
 }

@@ -21,6 +21,7 @@ import { type Home, openSocketDirectory, sharedDirectory } from '@holdfast/serve
 import { findPostmaster } from '@holdfast/server/embedded/postmaster'
 import { launchServer, type Server } from '@holdfast/server/embedded/supervisor'
 import pg from 'pg'
+import { atEnd } from './at-end.ts'
 import { freePort } from './ports.ts'
 
 const run = promisify(execFile)
@@ -46,6 +47,14 @@ export async function createPostgres(from?: { backup: Backup; follow?: Postgres 
   const password = from?.backup.password ?? randomBytes(18).toString('base64url')
   const port = await freePort()
   const cluster = join(path, 'cluster')
+  const removeFiles = () => rmSync(path, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
+  const forget = atEnd(() => {
+    const postmaster = findPostmaster(cluster)
+    if (postmaster !== null) process.kill(postmaster, 'SIGQUIT')
+    // Stopped ones could not even end.
+    for (const pid of findBackends(cluster)) process.kill(pid, 'SIGCONT')
+    removeFiles()
+  })
   if (from) {
     await run('cp', ['-a', from.backup.path, cluster])
     if (from.follow) write('standby.signal', '')
@@ -162,6 +171,8 @@ export async function createPostgres(from?: { backup: Backup; follow?: Postgres 
     backup: (): Promise<Backup> =>
       withClient(async (client) => {
         const to = mkdtempSync(join(tmpdir(), 'holdfast-backup-'))
+        const removeCopy = () => rmSync(to, { recursive: true, force: true })
+        atEnd(removeCopy)
         const copy = join(to, 'cluster')
         mkdirSync(copy, { mode: 0o700 })
         giveTo(account, copy)
@@ -178,11 +189,12 @@ export async function createPostgres(from?: { backup: Backup; follow?: Postgres 
         const label = join(copy, 'backup_label')
         writeFileSync(label, rows[0]?.labelfile ?? '', { mode: 0o600 })
         for (const each of [slots, label]) giveTo(account, each)
-        return { path: copy, password, remove: () => rmSync(to, { recursive: true, force: true }) }
+        return { path: copy, password, remove: removeCopy }
       }),
     remove: async (): Promise<void> => {
       await server?.stop()
-      rmSync(path, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
+      forget()
+      removeFiles()
     },
   }
 }

@@ -3,6 +3,7 @@ import { open, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { atEnd } from './at-end.ts'
 import { asks } from './balancer.ts'
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url))
@@ -62,8 +63,10 @@ export function createReplica(wanted: Wanted) {
       },
     )
     child = started
+    const forget = atEnd(() => void started.kill('SIGKILL'))
     exited = new Promise((resolve) =>
       started.once('exit', (code, signal) => {
+        forget()
         const how = String(signal ?? code)
         if (!isAsked) unasked.push(how)
         resolve(how)

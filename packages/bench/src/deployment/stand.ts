@@ -1,7 +1,9 @@
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { chmod, mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { signIn } from '@holdfast/sdk'
+import { atEnd } from './at-end.ts'
 import { startBalancer } from './balancer.ts'
 import { freePort } from './ports.ts'
 import type { Postgres } from './postgres.ts'
@@ -26,6 +28,8 @@ type Options = {
  */
 export async function startStand(postgres: Postgres, { replicas, balance = startBalancer, environment = {} }: Options) {
   const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-stand-'))
+  const removeFiles = () => rmSync(dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
+  const forget = atEnd(removeFiles)
   await chmod(dataDir, 0o700)
   const ports = await Promise.all(Array.from({ length: replicas }, freePort))
   const balancer = await balance(ports)
@@ -49,7 +53,8 @@ export async function startStand(postgres: Postgres, { replicas, balance = start
       }),
     )
     await balancer.close()
-    await rm(dataDir, { recursive: true, force: true })
+    forget()
+    removeFiles()
   }
 
   try {

@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { atEnd } from '../deployment/at-end.ts'
 import { freePort } from '../deployment/ports.ts'
 
 /** HAProxy in front of these ports as an operator sets it up: HTTP, keep-alive, checks on /readyz. */
@@ -37,15 +39,18 @@ ${ports.map((each, i) => `  server r${i} 127.0.0.1:${each}`).join('\n')}
   })
   const ended = new Promise<void>((resolve, reject) => child.once('error', reject).once('exit', () => resolve()))
   ended.catch(() => {})
-  // It ends with us.
-  process.once('exit', () => child.kill())
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1))
+  const removeFiles = () => rmSync(folder, { recursive: true, force: true })
+  const forget = atEnd(() => {
+    child.kill('SIGKILL')
+    removeFiles()
+  })
   return {
     url: `http://127.0.0.1:${port}`,
     close: async () => {
       child.kill('SIGTERM')
       await ended
-      await rm(folder, { recursive: true, force: true })
+      forget()
+      removeFiles()
     },
   }
 }

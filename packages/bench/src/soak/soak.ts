@@ -22,6 +22,9 @@ export type SoakOptions = {
   control: boolean
 }
 
+/** What takes longer is left to the end of the process. */
+const endWithinMs = 60_000
+
 /** True: every count that must be zero is. With `control`: every check saw what was done to the data. */
 export async function runSoak(options: SoakOptions): Promise<boolean> {
   const started = performance.now()
@@ -85,6 +88,9 @@ export async function runSoak(options: SoakOptions): Promise<boolean> {
     throw e
   } finally {
     isOver = true
-    for (const end of ends.reverse()) await end().catch((e) => say(String(e)))
+    for (const end of ends.reverse())
+      await Promise.race([end(), delay(endWithinMs, undefined, { ref: false })]).catch((e) =>
+        process.stderr.write(`${e}\n`),
+      )
   }
 }
