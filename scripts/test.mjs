@@ -2,7 +2,7 @@
 // Tests that take long (*.slow.test.ts) run only where they are named, as `npm run test:faults` names those of faults.
 import { spawn } from 'node:child_process'
 import { globSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { constants, tmpdir } from 'node:os'
+import { availableParallelism, constants, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startTestCluster } from '../packages/server/src/embedded/test-database.ts'
@@ -29,7 +29,14 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => c
 /** Resolves with the exit code of `node --test`. */
 const run = (files) =>
   new Promise((resolve) => {
-    child = spawn(process.execPath, ['--test', '--test-reporter=spec', '--test-timeout=180000', ...options, ...files], {
+    // Files wait for the database much of their time: as many at once as there are cores keep the cores busy.
+    const always = [
+      '--test',
+      '--test-reporter=spec',
+      '--test-timeout=180000',
+      `--test-concurrency=${availableParallelism()}`,
+    ]
+    child = spawn(process.execPath, [...always, ...options, ...files], {
       cwd: root,
       stdio: 'inherit',
       env: environment,

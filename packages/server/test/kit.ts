@@ -12,6 +12,7 @@ import { migrate } from '../src/db/migrate.ts'
 import { createTestDatabase } from '../src/embedded/test-database.ts'
 import type { TenantId } from '../src/kernel/actor.ts'
 import type { SnapshotSize } from '../src/modules/gateways/index.ts'
+import { watchLeaks } from './leaks.ts'
 import './statements/record.ts'
 
 export const adminPassword = 'correct horse battery staple'
@@ -46,6 +47,7 @@ export async function startKit(
   } = {},
 ) {
   const database = await createTestDatabase(template)
+  const nothingIsLeft = watchLeaks()
   const secrets: Secrets = {
     kek: openKek(randomBytes(32)),
     pepper: randomBytes(32),
@@ -102,6 +104,7 @@ export async function startKit(
       await r.app.stop()
     }
     await database.drop()
+    await nothingIsLeft()
   })
 
   const tenant = (await first.app.tenancy.tenantByName('default'))!
