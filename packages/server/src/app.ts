@@ -177,36 +177,19 @@ export function createApp({
   })
   registerPages(http, { admit, pages: identity.pages })
 
-  const expirySources = [access.keyExpiries, trust.certificateExpiries]
+  const tenants = tenancy.listTenantIds
+  const expiries = [access.keyExpiries, trust.certificateExpiries]
+  const prunes = [identity, trust, policy, enrollment, gateways, notifications].flatMap((module) => module.prunes)
   const jobs: Job[] = [
     { name: 'ensure_partitions', cron: '0 3 * * *', run: () => ensurePartitions(db, now()) },
-    { name: 'end_idle_sessions', cron: '* * * * *', run: identity.sweepSessions },
-    { name: 'end_silent_vpn_sessions', cron: '* * * * *', run: gateways.endSilentSessions },
-    { name: 'forget_gateway_secrets', cron: '45 * * * *', run: gateways.forgetExpiredSecrets },
-    { name: 'expire_posture', cron: '* * * * *', run: policy.endOverdue },
-    { name: 'revoke_silent_devices', cron: '* * * * *', run: devices.revokeSilent },
-    { name: 'forget_proofs', cron: '*/5 * * * *', run: devices.forgetProofs },
-    { name: 'finish_policy_impacts', cron: '*/2 * * * *', run: policy.finishImpacts },
-    {
-      name: 'forget_what_is_over',
-      cron: '30 * * * *',
-      run: createRetention({
-        db,
-        tenants: tenancy.listTenantIds,
-        prunes: [...identity.prunes, ...trust.prunes, ...policy.prunes, ...enrollment.prunes],
-      }),
-    },
-    { name: 'deliver_notifications', cron: '* * * * *', run: notifications.deliver },
-    { name: 'watch_gateways', cron: '* * * * *', run: () => notifications.watchGateways(gateways.gatewaysDown) },
-    {
-      name: 'warn_of_expiry',
-      cron: '20 6 * * *',
-      run: () => notifications.warnOfExpiry(tenancy.listTenantIds, expirySources),
-    },
-    { name: 'forget_notifications', cron: '40 3 * * *', run: notifications.forgetOld },
+    { name: 'forget_what_is_over', cron: '30 * * * *', run: createRetention({ db, tenants, prunes }) },
     { name: 'forget_changes', cron: '15 * * * *', run: () => db.acrossTenants(pruneChanges, background) },
     { name: 'forget_idempotency_keys', cron: '20 * * * *', run: idempotency.forgetOld },
-    { name: 'forget_login_failures', cron: '10 * * * *', run: identity.forgetFailures },
+    ...identity.jobs,
+    ...policy.jobs,
+    ...gateways.jobs,
+    ...devices.jobs,
+    ...notifications.jobs({ gatewaysDown: gateways.gatewaysDown, tenants, expiries }),
     ...health.jobs,
   ]
 

@@ -31,6 +31,10 @@ export function createClock() {
 }
 
 export type Replica = { app: App; url: string; dispatcher: Agent }
+/** Runs a background job at once; how much it did, where it says. */
+export const runJob = async ({ jobs }: Pick<App, 'jobs'>, name: string): Promise<number> =>
+  Number(await jobs.find((job) => job.name === name)!.run())
+
 export type Kit = Awaited<ReturnType<typeof startKit>>
 
 /** A running deployment on a database of its own: real PostgreSQL, real HTTP, ended with the test. */

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { ApiError } from '@holdfast/sdk'
 import type { Notice } from '../src/modules/notifications/index.ts'
-import type { Kit } from './kit.ts'
+import { type Kit, runJob } from './kit.ts'
 
 export const notice = (more: Partial<Notice> = {}): Notice => ({
   kind: 'account.locked',
@@ -17,7 +17,7 @@ export const raise = (kit: Kit, more: Partial<Notice> = {}) =>
   kit.db.inTenant(kit.tenant, (tx) => kit.app.notifications.notify(tx, kit.tenant, notice(more)))
 export const inbox = async (kit: Kit, query: { state?: 'open' | 'acknowledged' | 'all' } = {}) =>
   (await kit.admin.listNotifications({ query })).items
-export const run = (kit: Kit, name: string) => kit.app.jobs.find((job) => job.name === name)!.run()
+export const run = (kit: Kit, name: string) => runJob(kit.app, name)
 export const refusedWith = (status: number, about: RegExp) => (e: unknown) =>
   e instanceof ApiError && e.status === status && about.test(e.message)
 

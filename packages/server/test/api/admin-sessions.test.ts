@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { eventsOf } from '../events.ts'
-import { createClock, type Replica, startKit, times } from '../kit.ts'
+import { createClock, type Replica, runJob, startKit, times } from '../kit.ts'
 import { makeUser, signInAs, untilStatus } from '../people.ts'
 import { cookieOf, createBrowser } from '../raw-http.ts'
 import { accountOf, refusedWith, signIn, statuses } from '../sign-in.ts'
@@ -23,7 +23,7 @@ test('an idle session ends, use keeps it alive, and its end is recorded once', a
   clock.advance(61)
   const late = await Promise.all([
     ...(await times(6, (i) => (i % 2 ? here! : there!).get('/v1/admin/me'))),
-    ...kit.replicas.map((r) => r.app.identity.sweepSessions().then(() => ({ status: 401 }))),
+    ...kit.replicas.map((r) => runJob(r.app, 'end_idle_sessions').then(() => ({ status: 401 }))),
   ])
   assert.deepEqual([...new Set(statuses(late))], [401])
   const expired = await eventsOf(kit, 'session.expired')
@@ -43,7 +43,7 @@ test('a session that is used all the time ends at its absolute limit, and an aba
   assert.equal((await used.get('/v1/admin/me')).status, 200)
   clock.advance(45)
   assert.equal((await used.get('/v1/admin/me')).status, 200)
-  const swept = await Promise.all(kit.replicas.map((r) => r.app.identity.sweepSessions()))
+  const swept = await Promise.all(kit.replicas.map((r) => runJob(r.app, 'end_idle_sessions')))
   assert.equal(
     swept.reduce((a, b) => a + b),
     1,

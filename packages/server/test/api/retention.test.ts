@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
-import { startKit } from '../kit.ts'
+import { runJob, startKit } from '../kit.ts'
 import { enrollRaw, populate } from '../world.ts'
 
 test('what is over is forgotten after its time, and what is still referred to stays', async (t) => {
@@ -25,7 +25,7 @@ test('what is over is forgotten after its time, and what is still referred to st
     select ${t0}, -i, '{}', now() - interval '1 day' from generate_series(1, 5) as i`)
   const current = await ask(`select count(*)::int as n from policy_channels where tenant_id = ${t0}`)
 
-  await kit.app.jobs.find((j) => j.name === 'forget_what_is_over')!.run()
+  await runJob(kit.app, 'forget_what_is_over')
 
   assert.equal(
     await ask(`select count(*)::int as n from admin_sessions where ended_at < now() - interval '30 days'`),

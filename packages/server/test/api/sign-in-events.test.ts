@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AuditKind } from '@holdfast/contract/vocabulary'
-import { createClock, startKit } from '../kit.ts'
+import { createClock, runJob, startKit } from '../kit.ts'
 import { makeUser } from '../people.ts'
 import { accountOf, signIn } from '../sign-in.ts'
 
@@ -14,7 +14,7 @@ test('every event of the specification carries exactly its fields', async (t) =>
   await signIn(kit.url, accountOf('ana'), { headers })
   for (let i = 0; i < 2; i++) await signIn(kit.url, { username: 'ana', password: 'wrong' }, { headers })
   clock.advance(1801)
-  await kit.app.identity.sweepSessions()
+  await runJob(kit.app, 'end_idle_sessions')
   const second = await kit.admin.unlockUser({ body: { user_id } })
   assert.equal(second.changed, false, 'the lock was over by time')
 

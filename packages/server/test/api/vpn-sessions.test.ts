@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
 import { audited, enroll, newSession, refused, report, withGateway } from '../gateways.ts'
-import { startKit, times } from '../kit.ts'
+import { runJob, startKit, times } from '../kit.ts'
 
 test('VPN sessions', async (t: TestContext) => {
   const kit = await startKit(t)
@@ -87,12 +87,12 @@ test('VPN sessions', async (t: TestContext) => {
   })
   await t.test('a session that nobody reports any more ends by itself', async () => {
     const [id] = await start(2)
-    assert.equal(await kit.app.gateways.endSilentSessions(), 0)
+    assert.equal(await runJob(kit.app, 'end_silent_vpn_sessions'), 0)
     await kit.db.inTenant(kit.tenant, (tx) =>
       sql`update vpn_sessions set last_seen_at = last_seen_at - interval '16 minutes' where session_id in (
         select session_id from vpn_sessions where device_id is not null and state = 'active')`.execute(tx),
     )
-    assert.ok((await kit.app.gateways.endSilentSessions()) >= 1)
+    assert.ok((await runJob(kit.app, 'end_silent_vpn_sessions')) >= 1)
     assert.equal((await admin.getSession({ params: { session_id: id! } })).end_reason, 'timeout')
   })
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { enroll } from '../gateways.ts'
-import { createClock, type Replica, startKit } from '../kit.ts'
+import { createClock, type Replica, runJob, startKit } from '../kit.ts'
 import { call, enrollRaw, operation, type RawDevice } from '../world.ts'
 
 const document = (mark: number, groups: string[]) => ({
@@ -88,8 +88,8 @@ test('what time ends has a number of its own, by the policy that holds now', asy
   await client.reportPosture({ body: { facts: { 'disk.encrypted': true } } })
   clock.advance(301)
   const before = kit.app.feed.seqOf(kit.tenant)
-  await kit.app.policy.endOverdue()
+  await runJob(kit.app, 'expire_posture')
   assert.equal(kit.app.feed.seqOf(kit.tenant), before + 1, 'the sweep tells of those who do not ask')
-  await kit.app.policy.endOverdue()
+  await runJob(kit.app, 'expire_posture')
   assert.equal(kit.app.feed.seqOf(kit.tenant), before + 1)
 })

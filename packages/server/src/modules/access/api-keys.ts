@@ -4,7 +4,7 @@ import type { Database, Tx } from '../../db/database.ts'
 import type { Actor, Principal, Source, TenantId } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { isCidr, isPartOf } from '../../kernel/cidr.ts'
-import { decodeId, encodeId, newUuid } from '../../kernel/ids.ts'
+import { decodeId, encodeId, missing, newUuid } from '../../kernel/ids.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
 import { findBounds, findKey, findOwner, insertKey, type KeyRow, markRevoked } from './api-keys.queries.ts'
@@ -77,11 +77,9 @@ export function createApiKeys({ db, audit, changes, now, pepper }: ApiKeysDeps) 
     },
 
     /** Idempotent: a revoked key stays as it is. */
-    revoke: (actor: Actor, wireId: string, reason: string | undefined): Promise<{ row: KeyRow; changed: boolean }> =>
+    revoke: (actor: Actor, id: string, reason: string | undefined): Promise<{ row: KeyRow; changed: boolean }> =>
       db.inTenant(actor.tenantId, async (tx) => {
-        const id = decodeId('api_key', wireId)
-        const found = id && (await findKey(tx, actor.tenantId, id, now()))
-        if (!found) fail('not_found', 'no such API key')
+        const found = (await findKey(tx, actor.tenantId, id, now())) ?? missing('api_key')
         if (isRole(found.role) && !mayHandle(actor, found.role))
           fail('forbidden', `this key has the role ${found.role}, which allows more than you may do yourself`)
         const at = now()
@@ -90,12 +88,13 @@ export function createApiKeys({ db, audit, changes, now, pepper }: ApiKeysDeps) 
           return { row: (await findKey(tx, actor.tenantId, id, at)) ?? found, changed: false }
         }
         const more = { target: targetOf(found), ...(reason !== undefined && { details: { reason } }) }
-        await audit.record(tx, actor, 'api_key.revoked', { key_id: wireId }, more)
+        await audit.record(tx, actor, 'api_key.revoked', { key_id: encodeId('api_key', id) }, more)
         await changes.record(tx, actor.tenantId, [{ kind: 'api_key', subject: id }])
         return { row: { ...found, revoked_at: at }, changed: true }
       }),
   }
 }
+export type ApiKeys = ReturnType<typeof createApiKeys>
 
 const personOf = (principal: Principal): Owner | undefined =>
   principal.kind === 'session' ? { tenantId: principal.tenantId, userId: principal.userId } : undefined

@@ -228,14 +228,27 @@ export async function rememberProofs(tx: Tx, proofs: readonly Buffer[], expiresA
 export const forgetProofs = (tx: Tx, before: Date) =>
   tx.deleteFrom('proofs_seen').where('expires_at', '<', before).execute()
 
+/** Passes the tenant wall: tenants with devices that a sweep may have to revoke. */
+export const tenantsWithEphemerals = async (tx: Tx): Promise<TenantId[]> => {
+  const rows = await tx
+    .selectFrom('devices')
+    .select('tenant_id')
+    .distinct()
+    .where('ephemeral_seconds', 'is not', null)
+    .where('status', '<>', 'revoked')
+    .execute()
+  return rows.map((r) => r.tenant_id)
+}
+
 /** Devices of ephemeral tokens that were silent for longer than the token allows. */
-export const silentEphemerals = (tx: Tx, at: Date, limit: number) =>
-  tx
+export const silentEphemerals = async (tx: Tx, tenant: TenantId, at: Date, limit: number): Promise<string[]> => {
+  const rows = await tx
     .selectFrom('devices')
     .leftJoin('device_activity as a', (j) =>
-      j.onRef('a.tenant_id', '=', 'devices.tenant_id').onRef('a.device_id', '=', 'devices.device_id'),
+      j.on('a.tenant_id', '=', tenant).onRef('a.device_id', '=', 'devices.device_id'),
     )
-    .select(['devices.tenant_id', 'devices.device_id'])
+    .select('devices.device_id')
+    .where('devices.tenant_id', '=', tenant)
     .where('devices.ephemeral_seconds', 'is not', null)
     .where('devices.status', '<>', 'revoked')
     .where(
@@ -243,3 +256,5 @@ export const silentEphemerals = (tx: Tx, at: Date, limit: number) =>
     )
     .limit(limit)
     .execute()
+  return rows.map((r) => r.device_id)
+}

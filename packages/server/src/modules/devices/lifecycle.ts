@@ -156,6 +156,7 @@ export function createLifecycle({
       }),
   }
 }
+export type Lifecycle = ReturnType<typeof createLifecycle>
 
 async function matching(tx: Tx, tenant: TenantId, filter: DeviceFilter): Promise<string[]> {
   const rows = await queries

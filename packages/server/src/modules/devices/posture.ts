@@ -74,6 +74,7 @@ export function createPosture({
     },
   }
 }
+export type Posture = ReturnType<typeof createPosture>
 
 /** The same facts again only move the time they are good for: told to the others twice in that time, not at every report. */
 const isHalfOver = (device: FleetDevice, { validUntil }: Appraisal, nowMs: number) =>

@@ -3,8 +3,8 @@ import ipaddr from 'ipaddr.js'
 import type { Database } from '../../db/database.ts'
 import type { PresentedToken } from '../../http/authenticate.ts'
 import type { Actor, Principal, RefusedCredential, TenantId } from '../../kernel/actor.ts'
-import { fail, failField } from '../../kernel/app-error.ts'
-import { decodeId, encodeId, newUuid } from '../../kernel/ids.ts'
+import { failField } from '../../kernel/app-error.ts'
+import { decodeId, encodeId, missing, newUuid } from '../../kernel/ids.ts'
 import type { Audit } from '../audit/index.ts'
 import { knownGroups, requireNotStronger } from '../identity/index.ts'
 import * as queries from './tokens.queries.ts'
@@ -86,26 +86,22 @@ export function createTokens({
       return { token: minted.token, row }
     },
 
-    find: async (tenant: TenantId, id: string): Promise<TokenRow> => {
-      const uuid = decodeId('enrollment_token', id)
-      const row = uuid && (await db.inTenant(tenant, (tx) => queries.findToken(tx, tenant, uuid)))
-      return row || fail('not_found', 'no such enrollment token')
-    },
+    find: async (tenant: TenantId, id: string): Promise<TokenRow> =>
+      (await db.inTenant(tenant, (tx) => queries.findToken(tx, tenant, id))) ?? missing('enrollment_token'),
 
     /** Repeating it returns the token and records nothing. */
     revoke: (actor: Actor, id: string, reason: string | undefined): Promise<{ row: TokenRow; changed: boolean }> =>
       db.inTenant(actor.tenantId, async (tx) => {
-        const uuid = decodeId('enrollment_token', id) ?? fail('not_found', 'no such enrollment token')
-        const revoked = await queries.revokeToken(tx, actor.tenantId, uuid, now())
+        const revoked = await queries.revokeToken(tx, actor.tenantId, id, now())
         if (!revoked) {
-          const row = await queries.findToken(tx, actor.tenantId, uuid)
-          return { row: row ?? fail('not_found', 'no such enrollment token'), changed: false }
+          const row = await queries.findToken(tx, actor.tenantId, id)
+          return { row: row ?? missing('enrollment_token'), changed: false }
         }
         await audit.record(
           tx,
           actor,
           'enrollment_token.revoked',
-          { token_id: id },
+          { token_id: encodeId('enrollment_token', id) },
           {
             ...target(revoked),
             ...(reason !== undefined && { details: { reason } }),
@@ -133,3 +129,4 @@ export function createTokens({
     },
   }
 }
+export type Tokens = ReturnType<typeof createTokens>

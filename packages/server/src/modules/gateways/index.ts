@@ -1,16 +1,11 @@
 import type { GatewaysDeps } from './deps.ts'
-import { createDeltas } from './pull/delta.ts'
-import { createDirectory } from './pull/directory.ts'
-import { createPeers } from './pull/peers.ts'
-import { pullHandlers } from './pull/pull.handlers.ts'
-import { createSnapshots } from './pull/snapshots.ts'
-import { createUnifiedPolicy } from './pull/unified-policy.ts'
-import { createWaiters } from './pull/waiters.ts'
+import { createPull } from './pull/pull.ts'
 import { gatewayHandlers } from './registry/gateways.handlers.ts'
 import { createGatewayRules } from './registry/gateways.ts'
 import { poolHandlers } from './registry/pools.handlers.ts'
 import { createPools } from './registry/pools.ts'
 import { createRegistry } from './registry/registry.ts'
+import { pruneSecrets } from './registry/secrets.queries.ts'
 import { createSecrets } from './registry/secrets.ts'
 import { createActivity } from './reports/activity.ts'
 import { createMetering } from './reports/metering.ts'
@@ -29,18 +24,14 @@ export function createGateways(deps: GatewaysDeps) {
   const secrets = createSecrets({ ...deps, registry })
   const gateways = createGatewayRules({ ...deps, secrets })
   const sessions = createSessions(deps)
-  const waiters = createWaiters({ changes: deps.changes, max: 20_000, gatherMs: 20 })
-  const directory = createDirectory({ ...deps, registry, activity })
-  const deltas = createDeltas(deps)
-  const snapshots = createSnapshots({ ...deps, deltas, size: deps.snapshotSize })
-  const unified = createUnifiedPolicy({ ...deps, registry, waiters, deltas, peers: createPeers(deps), snapshots })
+  const { handlers: pulls, waiting, stop } = createPull({ ...deps, registry, activity })
   const metering = createMetering({ ...deps, activity })
 
   return {
     handlers: {
       ...poolHandlers(createPools(deps)),
       ...gatewayHandlers(gateways, deps),
-      ...pullHandlers({ ...deps, directory, unified }),
+      ...pulls,
       ...reportHandlers({ ...deps, registry, activity, metering, telemetry: createTelemetry(deps) }),
       ...sessionHandlers(sessions),
     },
@@ -49,14 +40,11 @@ export function createGateways(deps: GatewaysDeps) {
     service: secrets.service,
     /** Ends the VPN sessions of devices or users in the transaction that stops them. */
     endSessionsOf: sessions.endSessionsOf,
-    /** Jobs: safe to run at any time, on any replica. */
-    endSilentSessions: sessions.endSilent,
-    forgetExpiredSecrets: secrets.forgetExpired,
     gatewaysDown: activity.down,
-    /** Requests held for a change. */
-    waiting: waiters.count,
-    /** Answers every held request. */
-    stop: waiters.stop,
+    jobs: [{ name: 'end_silent_vpn_sessions', cron: '* * * * *', run: sessions.endSilent }],
+    prunes: [pruneSecrets],
+    waiting,
+    stop,
   }
 }
 export type Gateways = ReturnType<typeof createGateways>

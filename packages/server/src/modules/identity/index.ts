@@ -1,23 +1,13 @@
 import { createPasswordHasher } from '@holdfast/crypto'
 import { background } from '../../db/database.ts'
 import type { IdentityDeps } from './deps.ts'
+import { identityHandlers } from './handlers.ts'
 import { createFirstAdmins } from './people/first-admin.ts'
-import { grantHandlers } from './people/grants.handlers.ts'
-import { createGrants } from './people/grants.ts'
-import { groupHandlers } from './people/groups.handlers.ts'
-import { createGroups } from './people/groups.ts'
-import { userHandlers } from './people/users.handlers.ts'
-import { createUsers } from './people/users.ts'
-import { createCookie } from './sessions/cookie.ts'
-import { sessionHandlers } from './sessions/sessions.handlers.ts'
 import { pruneSessions } from './sessions/sessions.queries.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { createAttempts } from './signin/attempts.ts'
-import { credentialHandlers } from './signin/credentials.handlers.ts'
-import { loginHandlers } from './signin/login.handlers.ts'
 import { forgetFailures } from './signin/login.queries.ts'
 import { createLogin } from './signin/login.ts'
-import { createMe } from './signin/me.ts'
 import { createOwnPassword } from './signin/own-password.ts'
 import { createPages } from './signin/pages.ts'
 import { createPasswords } from './signin/passwords.ts'
@@ -37,7 +27,6 @@ export function createIdentity(given: IdentityDeps) {
   const factor = createSecondFactor(deps)
   const ownPassword = createOwnPassword({ ...deps, attempts })
   const stepUp = createStepUp({ ...deps, attempts, factor, sessions })
-  const cookie = createCookie(deps.publicUrl)
   const login = createLogin({ ...deps, sessions, factor, attempts })
   const passwords = createPasswords({ ...deps, ownPassword, sessions })
   const totp = createTotp({ ...deps, factor, attempts, ownPassword, sessions })
@@ -48,22 +37,20 @@ export function createIdentity(given: IdentityDeps) {
     prunes: [pruneSessions],
     createUser,
     createFirstAdmin,
-    /** For the job runner: ends every session whose time is over and records each end once. Returns how many. */
-    sweepSessions: sessions.sweep,
     /** For the pipe: throws where a change needs a fresh one-time code and the caller's session has shown none. */
     requireStepUp: stepUp.require,
-    forgetFailures: () => deps.db.acrossTenants(forgetFailures, background),
+    jobs: [
+      { name: 'end_idle_sessions', cron: '* * * * *', run: sessions.sweep },
+      {
+        name: 'forget_login_failures',
+        cron: '10 * * * *',
+        run: () => deps.db.acrossTenants(forgetFailures, background),
+      },
+    ],
     /** Writes what is still in memory; at stop. */
     stop: () => Promise.all([sessions.flush(), login.flush()]),
     pages: createPages(deps),
-    handlers: {
-      ...loginHandlers({ ...deps, cookie, login, me: createMe(deps), sessions }),
-      ...credentialHandlers({ ...deps, cookie, passwords, totp, stepUp }),
-      ...sessionHandlers({ ...deps, sessions }),
-      ...userHandlers({ ...deps, users: createUsers({ ...deps, sessions }) }),
-      ...groupHandlers({ ...deps, groups: createGroups(deps) }),
-      ...grantHandlers({ ...deps, grants: createGrants(deps) }),
-    },
+    handlers: identityHandlers({ ...deps, sessions, login, passwords, totp, stepUp }),
   }
 }
 export type Identity = ReturnType<typeof createIdentity>

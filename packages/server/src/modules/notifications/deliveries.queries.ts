@@ -12,26 +12,35 @@ export type Claimed = Pick<Delivery, 'tenant_id' | 'notification_id' | 'channel'
     'kind' | 'severity' | 'title' | 'detail' | 'subject_type' | 'subject_id' | 'subject_name' | 'created_at'
   >
 
-/**
- * Across tenants: takes what is due, oldest first and at most `perTenant` of one tenant, so that a tenant whose receiver
- * is slow does not hold up the others. Nobody else takes it before `until`.
- */
-export const claimDue = async (tx: Tx, due: { at: Date; until: Date; most: number; perTenant: number }) => {
+const due = (tx: Tx, at: Date) =>
+  tx.selectFrom('notification_deliveries').where('state', '=', 'pending').where('next_attempt_at', '<=', at)
+
+/** Passes the tenant wall: tenants with something due, who has waited longest first. */
+export const tenantsDue = async (tx: Tx, at: Date, most: number): Promise<TenantId[]> => {
+  const rows = await due(tx, at)
+    .select('tenant_id')
+    .groupBy('tenant_id')
+    .orderBy(sql`min(next_attempt_at)`)
+    .limit(most)
+    .execute()
+  return rows.map((r) => r.tenant_id)
+}
+
+/** Takes what is due, oldest first. Nobody else takes it before `until`. */
+export const claimDue = async (
+  tx: Tx,
+  tenant: TenantId,
+  { at, until, most }: { at: Date; until: Date; most: number },
+) => {
   const { rows } = await sql<Claimed>`
     with due as (
-      select d.tenant_id, d.notification_id, d.channel, d.recipient from notification_deliveries d
-      where (d.tenant_id, d.notification_id, d.channel, d.recipient) in (
-          select tenant_id, notification_id, channel, recipient from (
-            select *, row_number() over (partition by tenant_id order by next_attempt_at) as place
-            from notification_deliveries where state = 'pending' and next_attempt_at <= ${due.at}) as waiting
-          where place <= ${due.perTenant} order by next_attempt_at limit ${due.most})
-        and d.state = 'pending' and d.next_attempt_at <= ${due.at}
-      for update skip locked)
-    update notification_deliveries d set attempts = attempts + 1, next_attempt_at = ${due.until}
+      select notification_id, channel, recipient from notification_deliveries
+      where tenant_id = ${tenant} and state = 'pending' and next_attempt_at <= ${at}
+      order by next_attempt_at limit ${most} for update skip locked)
+    update notification_deliveries d set attempts = attempts + 1, next_attempt_at = ${until}
     from due, notifications n
-    where (d.tenant_id, d.notification_id, d.channel, d.recipient) =
-        (due.tenant_id, due.notification_id, due.channel, due.recipient)
-      and n.tenant_id = d.tenant_id and n.notification_id = d.notification_id
+    where d.tenant_id = ${tenant} and n.tenant_id = ${tenant} and n.notification_id = d.notification_id
+      and (d.notification_id, d.channel, d.recipient) = (due.notification_id, due.channel, due.recipient)
     returning d.tenant_id, d.notification_id, d.channel, d.recipient, d.attempts, n.kind, n.severity, n.title, n.detail,
       n.subject_type, n.subject_id, n.subject_name, n.created_at`.execute(tx)
   return rows

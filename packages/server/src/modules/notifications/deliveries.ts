@@ -88,11 +88,22 @@ export function createDeliveries(deps: {
     if (!outcome.ok && wait !== undefined && wait < ownTimerMs) wakeIn(wait)
   }
 
+  /** What is due, of each tenant a few, so that one whose receiver is slow does not hold up the others. */
+  async function claim(): Promise<queries.Claimed[]> {
+    const at = now()
+    const until = new Date(at.getTime() + claimMs)
+    const claimed: queries.Claimed[] = []
+    for (const tenant of await db.acrossTenants((tx) => queries.tenantsDue(tx, at, perRound))) {
+      const most = Math.min(perTenant, perRound - claimed.length)
+      if (most === 0) break
+      claimed.push(...(await db.inTenant(tenant, (tx) => queries.claimDue(tx, tenant, { at, until, most }))))
+    }
+    return claimed
+  }
+
   async function deliverAll(): Promise<void> {
     while (!stopping.signal.aborted) {
-      const at = now()
-      const due = { at, until: new Date(at.getTime() + claimMs), most: perRound, perTenant }
-      const claimed = await db.acrossTenants((tx) => queries.claimDue(tx, due))
+      const claimed = await claim()
       if (claimed.length === 0) return
       await Promise.all(claimed.map((c) => deliverOne(c).catch(onError)))
     }

@@ -8,10 +8,11 @@ import { createChannels } from './channels.ts'
 import { createDeliveries } from './deliveries.ts'
 import { createMailer } from './mail.ts'
 import { notificationHandlers } from './notifications.handlers.ts'
+import { pruneNotifications } from './notifications.queries.ts'
 import { createNotificationRules } from './notifications.ts'
 import { createChannelSettings } from './settings.ts'
 import { createTester } from './try-out.ts'
-import { createWatch } from './watch.ts'
+import { createWatch, type Watched } from './watch.ts'
 
 export type { Notice, Notify } from './notifications.ts'
 export type { Expiry, SilentGateway } from './watch.ts'
@@ -33,8 +34,7 @@ export type NotificationsDeps = {
 
 /** What administrators should hear of: an inbox, and its delivery by mail and webhook. */
 export function createNotifications(deps: NotificationsDeps) {
-  const { smtpUrl, publicUrl } = deps
-  const mailer = smtpUrl === undefined ? undefined : createMailer(smtpUrl, publicUrl)
+  const mailer = deps.smtpUrl === undefined ? undefined : createMailer(deps.smtpUrl, deps.publicUrl)
   const mailAvailable = mailer !== undefined
   const settings = createChannelSettings({ ...deps, mailAvailable })
   const channels = createChannels({ ...deps, mailer })
@@ -45,13 +45,15 @@ export function createNotifications(deps: NotificationsDeps) {
 
   return {
     notify: rules.notify,
-    /** Jobs: safe to run at any time, on any replica. */
+    /** What others hear of gateways and of ends, they are told by whoever puts this together. */
+    jobs: (of: Watched) => [
+      { name: 'deliver_notifications', cron: '* * * * *', run: deliveries.deliver },
+      { name: 'watch_gateways', cron: '* * * * *', run: () => watch.watchGateways(of.gatewaysDown) },
+      { name: 'warn_of_expiry', cron: '20 6 * * *', run: () => watch.warnOfExpiry(of.tenants, of.expiries) },
+    ],
+    prunes: [pruneNotifications],
     deliver: deliveries.deliver,
-    watchGateways: watch.watchGateways,
-    warnOfExpiry: watch.warnOfExpiry,
-    forgetOld: watch.forgetOld,
     stop: deliveries.stop,
-
     handlers: notificationHandlers({ ...deps, rules, settings, test }),
   }
 }

@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
+import { deleting } from '../../db/retention.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
@@ -102,15 +103,26 @@ export const knownCauses = async (tx: Tx, tenant: TenantId, keys: readonly strin
   return new Set(rows.flatMap((r) => r.dedupe_key ?? []))
 }
 
-/** Across tenants: what is open of a kind. */
-export const openOfKind = (tx: Tx, kind: Kind) =>
+/** Passes the tenant wall: tenants in which something of a kind is open. */
+export const tenantsWithOpen = async (tx: Tx, kind: Kind): Promise<TenantId[]> => {
+  const rows = await tx
+    .selectFrom('notifications')
+    .select('tenant_id')
+    .distinct()
+    .where('kind', '=', kind)
+    .where('acknowledged_at', 'is', null)
+    .execute()
+  return rows.map((r) => r.tenant_id)
+}
+
+export const openOfKind = (tx: Tx, tenant: TenantId, kind: Kind) =>
   tx
     .selectFrom('notifications')
-    .select(['tenant_id', 'notification_id', 'dedupe_key', 'title', 'subject_type', 'subject_id', 'subject_name'])
+    .select(['notification_id', 'dedupe_key', 'title', 'subject_type', 'subject_id', 'subject_name'])
+    .where('tenant_id', '=', tenant)
     .where('kind', '=', kind)
     .where('acknowledged_at', 'is', null)
     .execute()
 
-/** Across tenants. Deliveries go with their notification. */
-export const forgetAcknowledged = (tx: Tx, before: Date) =>
-  tx.deleteFrom('notifications').where('acknowledged_at', '<', before).execute()
+/** Acknowledged ones are kept for half a year. Deliveries go with their notification. */
+export const pruneNotifications = deleting('notifications', sql`acknowledged_at < now() - interval '180 days'`)

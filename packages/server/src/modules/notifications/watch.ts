@@ -1,4 +1,4 @@
-import { background, type Database } from '../../db/database.ts'
+import type { Database } from '../../db/database.ts'
 import { jobSource, type TenantId } from '../../kernel/actor.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import { day } from '../../kernel/time.ts'
@@ -9,9 +9,15 @@ import type { Notice, NotificationRules } from './notifications.ts'
 export type SilentGateway = { tenantId: TenantId; gatewayId: string; name: string; lastSeenAt: Date }
 /** What stops working at a known time: `id` as on the wire, `since` when it was made. */
 export type Expiry = { type: string; id: string; name: string; since: Date; expiresAt: Date }
+/** Given by other modules: what is to be watched. */
+export type Watched = {
+  gatewaysDown: () => Promise<readonly SilentGateway[]>
+  tenants: () => Promise<readonly TenantId[]>
+  expiries: readonly ((tenant: TenantId) => Promise<readonly Expiry[]>)[]
+}
 type Caused = Notice & { dedupe_key: string }
 
-const keepDays = 180
+const bySystem = { type: 'system', id: null, name: 'system' }
 const warnAtDays = [1, 7, 14, 30]
 
 /** Work that runs by itself and looks for what administrators should know. */
@@ -38,25 +44,21 @@ export function createWatch({
 
   return {
     /** One notification for each silence, closed by the system when the gateway reports again or is taken out of use. */
-    watchGateways: async (gatewaysDown: () => Promise<readonly SilentGateway[]>): Promise<void> => {
+    watchGateways: async (gatewaysDown: Watched['gatewaysDown']): Promise<void> => {
       const down = await gatewaysDown()
       for (const [tenant, gateways] of Map.groupBy(down, (g) => g.tenantId))
         await raiseOnce(tenant, gateways.map(silenceOf))
       const stillDown = new Set(down.map((g) => silenceOf(g).dedupe_key))
-      const open = await db.acrossTenants((tx) => queries.openOfKind(tx, 'gateway.down'))
-      for (const n of open) {
-        if (n.dedupe_key !== null && stillDown.has(n.dedupe_key)) continue
-        const source = jobSource(n.tenant_id, 'watch_gateways')
-        const by = { type: 'system', id: null, name: 'system' }
-        await db.inTenant(source.tenantId, (tx) => rules.acknowledgeAs(tx, source, by, n))
+      for (const tenant of await db.acrossTenants((tx) => queries.tenantsWithOpen(tx, 'gateway.down'))) {
+        const source = jobSource(tenant, 'watch_gateways')
+        for (const n of await db.inTenant(tenant, (tx) => queries.openOfKind(tx, tenant, 'gateway.down')))
+          if (n.dedupe_key === null || !stillDown.has(n.dedupe_key))
+            await db.inTenant(tenant, (tx) => rules.acknowledgeAs(tx, source, bySystem, n))
       }
     },
 
     /** One notification for each thing and threshold that it has passed. What fails for one tenant stops no other. */
-    warnOfExpiry: async (
-      listTenants: () => Promise<readonly TenantId[]>,
-      sources: readonly ((tenant: TenantId) => Promise<readonly Expiry[]>)[],
-    ): Promise<void> => {
+    warnOfExpiry: async (listTenants: Watched['tenants'], sources: Watched['expiries']): Promise<void> => {
       const warn = async (tenant: TenantId, source: (typeof sources)[number]) => {
         const expiries = await source(tenant)
         const at = now()
@@ -65,10 +67,6 @@ export function createWatch({
       }
       for (const tenant of await listTenants()) for (const source of sources) await warn(tenant, source).catch(onError)
     },
-
-    /** Acknowledged ones are kept for half a year. */
-    forgetOld: () =>
-      db.acrossTenants((tx) => queries.forgetAcknowledged(tx, new Date(now().getTime() - keepDays * day)), background),
   }
 }
 

@@ -1,19 +1,14 @@
-import type { Database } from '../../db/database.ts'
-import type { Pager } from '../../db/page.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import type { Changes } from '../../memory/changes.ts'
-import type { Feed } from '../../memory/feed.ts'
-import type { Audit } from '../audit/index.ts'
-import type { Fleet, FleetDevice } from '../devices/index.ts'
-import type { Trust } from '../trust/index.ts'
 import { createAppraisal } from './appraise.ts'
 import { createBundles } from './bundles.ts'
 import { createCandidates } from './candidate.ts'
 import { createDelivery } from './delivery.ts'
+import type { PolicyDeps } from './deps.ts'
 import { createHeldReads } from './held-reads.ts'
 import { createImpactOf } from './impact.ts'
+import { createOfDevices } from './of-devices.ts'
 import { policyHandlers } from './policy.handlers.ts'
-import * as queries from './policy.queries.ts'
+import { pruneBundles, pruneVariants } from './policy.queries.ts'
 import { createPublishing } from './publish.ts'
 import { createQuestions } from './questions.ts'
 import { createReach } from './reach.ts'
@@ -26,20 +21,7 @@ import { createUses } from './uses.ts'
 export type { Variant, VariantContent } from '@holdfast/policy'
 export type { TenantPolicy } from './tenant-policy.ts'
 
-type PolicyDeps = {
-  db: Database
-  audit: Audit
-  changes: Changes
-  feed: Feed
-  pager: Pager
-  fleet: Fleet
-  trust: Trust
-  now: () => Date
-  onError: (e: unknown) => void
-}
-
 export function createPolicy(given: PolicyDeps) {
-  const { fleet, now } = given
   const store = createPolicyStore(given)
   const deps = {
     ...given,
@@ -57,26 +39,18 @@ export function createPolicy(given: PolicyDeps) {
 
   return {
     handlers: policyHandlers({ ...deps, bundles, publishing, questions, trials, reads, delivery }),
-    /** What a device may ask without waiting, for the transport to answer at once. */
-    reads: {
-      '/v1/policy/digest': (device: { tenantId: TenantId; id: string }) => reads.read(device, delivery.digest),
-      '/v1/policy/bundle': (device: { tenantId: TenantId; id: string }) => reads.read(device, delivery.bundle),
-    },
     at: store.at,
     atVersions: store.atVersions,
     versionsAt: store.versionsAt,
     factNames: async (tenant: TenantId) => (await store.at(tenant)).factNames,
-    bundleFor: (device: FleetDevice) => reads.read({ tenantId: device.tenantId, id: device.deviceId }, delivery.bundle),
-    policyOf: async (tenant: TenantId, deviceId: string) => {
-      const device = await fleet.device(tenant, deviceId)
-      return device && (await store.at(tenant)).variantOf(device, now().getTime())
-    },
+    ...createOfDevices({ ...deps, delivery, reads }),
     appraise: createAppraisal(store),
     ...createUses(),
-    finishImpacts: publishing.finishImpacts,
-    /** Logs the devices whose posture time has ended. */
-    endOverdue: turns.sweep,
-    prunes: [queries.pruneVariants, queries.pruneBundles],
+    jobs: [
+      { name: 'expire_posture', cron: '* * * * *', run: turns.sweep },
+      { name: 'finish_policy_impacts', cron: '*/2 * * * *', run: publishing.finishImpacts },
+    ],
+    prunes: [pruneVariants, pruneBundles],
     waiting: reads.waiting,
     /** Answers every held request. */
     stop: reads.stop,

@@ -127,14 +127,20 @@ export const setImpact = (tx: Tx, tenant: TenantId, version: number, impact: obj
     .where('version', '=', version)
     .execute()
 
-export const unfinishedImpacts = (tx: Tx, before: Date) =>
+const unfinished = (tx: Tx, before: Date) =>
   tx
     .selectFrom('policy_bundles')
-    .select(['tenant_id', 'version'])
     .where(sql<boolean>`impact ->> 'status' = 'running'`)
     .where('published_at', '<', before)
-    .limit(20)
-    .execute()
+
+/** Passes the tenant wall: tenants with publishes whose impact nobody works out any more. */
+export const tenantsWithUnfinishedImpacts = async (tx: Tx, before: Date): Promise<TenantId[]> =>
+  (await unfinished(tx, before).select('tenant_id').distinct().limit(20).execute()).map((r) => r.tenant_id)
+
+export const unfinishedImpacts = async (tx: Tx, tenant: TenantId, before: Date): Promise<number[]> =>
+  (await unfinished(tx, before).select('version').where('tenant_id', '=', tenant).limit(20).execute()).map(
+    (r) => r.version,
+  )
 
 /** Signed bytes by content. `null` when nobody has signed this content, or what was signed ends too soon. */
 export const findVariant = async (tx: Tx, tenant: TenantId, digest: string, goodUntil: Date) =>

@@ -5,6 +5,7 @@ import { background, type Database, type Tx } from '../../db/database.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { AppError, fail, failField } from '../../kernel/app-error.ts'
 import { decodeId, encodeId, newUuid } from '../../kernel/ids.ts'
+import { minute } from '../../kernel/time.ts'
 import type { Changes } from '../../memory/changes.ts'
 import { everything } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
@@ -189,6 +190,17 @@ export function createPublishing({
   const write = (tenant: TenantId, version: number, impact: StoredImpact) =>
     db.inTenant(tenant, (tx) => queries.setImpact(tx, tenant, version, impact))
 
+  async function finishImpact(tenant: TenantId, version: number): Promise<void> {
+    const row = await db.inTenant(tenant, (tx) => queries.bundleByVersion(tx, tenant, version))
+    if (!row) fail('not_found', 'no such version')
+    const { rules_added, rules_removed, rules_changed } = row.impact as StoredImpact
+    const previous = await store.atVersions(tenant, await store.versionsAt(tenant, row.seq - 1))
+    const own = (await store.atVersions(tenant, await store.versionsAt(tenant, row.seq))).versionOn(row.channel)
+    const goesTo = row.channel === 'canary' ? own.rollout : undefined
+    const found = await impactOf(tenant, previous, own.compiled, goesTo)
+    await write(tenant, version, storedOf({ rules_added, rules_removed, rules_changed }, found))
+  }
+
   return {
     /**
      * What it does to the fleet is looked at first, so that nothing but the commit stands between the request and its
@@ -231,20 +243,11 @@ export function createPublishing({
 
     /** Impacts whose process ended before they were known. */
     finishImpacts: async (): Promise<void> => {
-      const open = await db.acrossTenants(
-        (tx) => queries.unfinishedImpacts(tx, new Date(now().getTime() - 120_000)),
-        background,
-      )
-      for (const { tenant_id: tenant, version } of open) {
-        const row = await db.inTenant(tenant, (tx) => queries.bundleByVersion(tx, tenant, version))
-        if (!row) fail('not_found', 'no such version')
-        const { rules_added, rules_removed, rules_changed } = row.impact as StoredImpact
-        const previous = await store.atVersions(tenant, await store.versionsAt(tenant, row.seq - 1))
-        const own = (await store.atVersions(tenant, await store.versionsAt(tenant, row.seq))).versionOn(row.channel)
-        const goesTo = row.channel === 'canary' ? own.rollout : undefined
-        const found = await impactOf(tenant, previous, own.compiled, goesTo)
-        await write(tenant, version, storedOf({ rules_added, rules_removed, rules_changed }, found))
-      }
+      const before = new Date(now().getTime() - 2 * minute)
+      const tenants = await db.acrossTenants((tx) => queries.tenantsWithUnfinishedImpacts(tx, before), background)
+      for (const tenant of tenants)
+        for (const version of await db.inTenant(tenant, (tx) => queries.unfinishedImpacts(tx, tenant, before)))
+          await finishImpact(tenant, version)
     },
   }
 }

@@ -1,4 +1,6 @@
+import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
+import { deleting } from '../../../db/retention.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
 export type Digest = { lookup: string; secret_digest: Buffer }
@@ -80,5 +82,4 @@ export const limitCurrent = (tx: Tx, tenant: TenantId, gatewayId: string, until:
 export const endUnused = (tx: Tx, tenant: TenantId, gatewayId: string) =>
   secretsOf(tx, tenant, gatewayId).where('valid_until', 'is', null).execute()
 
-export const forgetExpired = (tx: Tx, at: Date) =>
-  tx.deleteFrom('gateway_secrets').where('valid_until', '<=', at).execute()
+export const pruneSecrets = deleting('gateway_secrets', sql`valid_until <= now()`)

@@ -1,5 +1,5 @@
 import { digestToken, equalDigest, mintToken } from '@holdfast/crypto'
-import { background, type Tx } from '../../../db/database.ts'
+import type { Tx } from '../../../db/database.ts'
 import type { Incoming, PresentedToken } from '../../../http/authenticate.ts'
 import type { Principal, RefusedCredential, TenantId } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
@@ -127,7 +127,6 @@ export function createSecrets({
       return until
     },
     endAll: queries.endAll,
-    forgetExpired: () => db.acrossTenants((tx) => queries.forgetExpired(tx, now()), background),
   }
 }
 export type Secrets = ReturnType<typeof createSecrets>

@@ -97,15 +97,18 @@ export const endOfDevicesAndUsers = (
 export const endSessionsOfGateway = (tx: Tx, tenant: TenantId, gatewayId: string, reason: string, at: Date) =>
   endWhere(tx, tenant, sql`gateway_id = ${gatewayId}`, reason, at, anyNumber).then((rows) => rows.length)
 
-/** Across tenants: active sessions that no report mentioned since. */
-export const endSilent = (tx: Tx, since: Date, at: Date, limit: number) =>
-  sql<{ session_id: string }>`
-    with silent as (
-      select tenant_id, session_id from vpn_sessions where state = 'active' and last_seen_at < ${since}
-      order by last_seen_at limit ${limit} for update skip locked)
-    update vpn_sessions v set state = 'ended', ended_at = ${at}, end_reason = 'timeout'
-    from silent
-    where v.tenant_id = silent.tenant_id and v.session_id = silent.session_id and v.state = 'active'
-    returning v.session_id`
-    .execute(tx)
-    .then((r) => r.rows.length)
+/** Passes the tenant wall: tenants with active sessions that no report mentioned since. */
+export const tenantsWithSilent = async (tx: Tx, since: Date): Promise<TenantId[]> => {
+  const rows = await tx
+    .selectFrom('vpn_sessions')
+    .select('tenant_id')
+    .distinct()
+    .where('state', '=', 'active')
+    .where('last_seen_at', '<', since)
+    .execute()
+  return rows.map((r) => r.tenant_id)
+}
+
+/** Reports may have come since they were found: the row that is locked decides. */
+export const endSilent = (tx: Tx, tenant: TenantId, since: Date, at: Date, limit: number): Promise<number> =>
+  endWhere(tx, tenant, sql`last_seen_at < ${since}`, 'timeout', at, limit).then((rows) => rows.length)

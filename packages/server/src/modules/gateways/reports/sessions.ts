@@ -11,6 +11,8 @@ import * as queries from './sessions.queries.ts'
 /** A report a minute is the rule: after this long without one the session is over. */
 const silentAfterMs = 15 * minute
 const terminateLimit = 10_000
+/** A sweep takes so many at a time until nothing is left. */
+const sweepSize = 5000
 
 export type Session = { row: SessionRow; deviceName: string | null }
 
@@ -100,14 +102,13 @@ export function createSessions({
 
     /** Sessions whose gateway stopped reporting them. Returns how many ended. */
     endSilent: async (): Promise<number> => {
+      const at = now()
+      const since = new Date(at.getTime() - silentAfterMs)
       let ended = 0
-      for (;;) {
-        const at = now()
-        const since = new Date(at.getTime() - silentAfterMs)
-        const batch = await db.acrossTenants((tx) => queries.endSilent(tx, since, at, 5000), background)
-        ended += batch
-        if (batch < 5000) return ended
-      }
+      for (const tenant of await db.acrossTenants((tx) => queries.tenantsWithSilent(tx, since), background))
+        for (let batch = sweepSize; batch === sweepSize; ended += batch)
+          batch = await db.inTenant(tenant, (tx) => queries.endSilent(tx, tenant, since, at, sweepSize), background)
+      return ended
     },
   }
 }

@@ -50,8 +50,10 @@ export const findLastSeen = async (tx: Tx, tenant: TenantId, id: string): Promis
 }
 
 export type Ended = { session_id: string; user_id: string; username: string }
-const ended = sql`returning s.session_id, s.user_id,
-  (select u.username from users u where u.tenant_id = s.tenant_id and u.user_id = s.user_id) as username`
+const returned = sql`returning s.session_id, s.user_id, u.username`
+/** The users of the sessions that an update moves. */
+const ofUsers = (tenant: TenantId) => sql`from users u
+    where u.tenant_id = ${tenant} and u.user_id = s.user_id and s.tenant_id = ${tenant} and s.ended_at is null`
 
 /** Sessions of this tenant (or one of them) that are over by idle or absolute time; each is returned to one caller. */
 export const endOverdue = async (
@@ -63,20 +65,20 @@ export const endOverdue = async (
 ): Promise<Ended[]> => {
   const { rows } = await sql<Ended>`
     update admin_sessions s set ended_at = ${at}, end_reason = 'timeout'
-    where s.tenant_id = ${tenant} and s.ended_at is null
+    ${ofUsers(tenant)}
       and (${only}::uuid is null or s.session_id = ${only}::uuid)
       and (s.expires_at <= ${at}
         or s.started_at + make_interval(secs => ${limits.absolute_seconds}) <= ${at}
         or s.last_seen_at + make_interval(secs => least(s.idle_seconds, ${limits.idle_seconds})) <= ${at})
-    ${ended}`.execute(tx)
+    ${returned}`.execute(tx)
   return rows
 }
 
 export const endOne = async (tx: Tx, tenant: TenantId, id: string, at: Date): Promise<Ended[]> => {
   const { rows } = await sql<Ended>`
     update admin_sessions s set ended_at = ${at}, end_reason = 'manual'
-    where s.tenant_id = ${tenant} and s.session_id = ${id} and s.ended_at is null
-    ${ended}`.execute(tx)
+    ${ofUsers(tenant)} and s.session_id = ${id}
+    ${returned}`.execute(tx)
   return rows
 }
 
@@ -90,9 +92,9 @@ export const endOfUser = async (
 ): Promise<Ended[]> => {
   const { rows } = await sql<Ended>`
     update admin_sessions s set ended_at = ${at}, end_reason = 'manual'
-    where s.tenant_id = ${tenant} and s.user_id = ${user} and s.ended_at is null
+    ${ofUsers(tenant)} and s.user_id = ${user}
       and s.session_id is distinct from ${kept}::uuid
-    ${ended}`.execute(tx)
+    ${returned}`.execute(tx)
   return rows
 }
 
@@ -106,19 +108,18 @@ export const replaceSession = async (
   id: string,
   next: { session_id: string; secret_digest: Buffer; auth_method: string; stepped_up_at: Date | null; at: Date },
 ): Promise<{ expires_at: Date } | undefined> => {
-  const { rows } = await sql<{ expires_at: Date }>`
-    with old as (
-      update admin_sessions set ended_at = ${next.at}, end_reason = 'manual'
-      where tenant_id = ${tenant} and session_id = ${id} and ended_at is null
-      returning tenant_id, user_id, source_ip, user_agent, started_at, idle_seconds, expires_at)
-    insert into admin_sessions (tenant_id, session_id, user_id, secret_digest, auth_method, source_ip, user_agent,
-      started_at, last_seen_at, idle_seconds, expires_at, stepped_up_at)
-    select tenant_id, ${next.session_id}::uuid, user_id, ${next.secret_digest}::bytea, ${next.auth_method}::text,
-      source_ip, user_agent, started_at, ${next.at}::timestamptz, idle_seconds, expires_at,
-      ${next.stepped_up_at}::timestamptz
-    from old
-    returning expires_at`.execute(tx)
-  return rows[0]
+  const { at, ...fresh } = next
+  const old = await tx
+    .updateTable('admin_sessions')
+    .set({ ended_at: at, end_reason: 'manual' })
+    .where('tenant_id', '=', tenant)
+    .where('session_id', '=', id)
+    .where('ended_at', 'is', null)
+    .returning(['user_id', 'source_ip', 'user_agent', 'started_at', 'idle_seconds', 'expires_at'])
+    .executeTakeFirst()
+  if (!old) return undefined
+  await insertSession(tx, { ...old, ...fresh, tenant_id: tenant, last_seen_at: at })
+  return { expires_at: old.expires_at }
 }
 
 /** Those that have not ended; the limits of time are judged by the caller. */

@@ -76,7 +76,7 @@ export function createLogin(deps: {
 
   /** One transaction for known and unknown names alike: count the source, find the account, count the attempt. */
   const reserve = ({ tenantId, source, username }: Attempt, limits: SecuritySettings['login']): Promise<Checked> =>
-    db.acrossTenants(async (tx) => {
+    db.inTenant(tenantId, async (tx) => {
       const at = now()
       const bound = { max: limits.max_failures_per_ip, windowSeconds: limits.window_seconds, at }
       if (!(await queries.reserveSource(tx, source, bound))) {
@@ -112,7 +112,7 @@ export function createLogin(deps: {
   }
 
   const giveBack = ({ tenantId, source }: Attempt, { account, reservation }: Checked) =>
-    db.acrossTenants(async (tx) => {
+    db.inTenant(tenantId, async (tx) => {
       await queries.releaseSource(tx, source)
       if (account && reservation) await queries.releaseAttempt(tx, tenantId, account.user_id, reservation.locked_until)
     })

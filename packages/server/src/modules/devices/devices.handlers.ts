@@ -1,0 +1,130 @@
+import type { Noun } from '@holdfast/contract/vocabulary'
+import type { Database } from '../../db/database.ts'
+import type { Pager } from '../../db/page.ts'
+import type { Handlers } from '../../http/serve.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+import { fail, failField } from '../../kernel/app-error.ts'
+import { decodeId, idOf, missing } from '../../kernel/ids.ts'
+import type { DeviceFilter, DevicePatch } from './devices.queries.ts'
+import * as queries from './devices.queries.ts'
+import type { Lifecycle } from './lifecycle.ts'
+import type { Posture } from './posture.ts'
+import { type PolicyOf, viewDevice } from './view.ts'
+
+type FilterInput = Omit<DeviceFilter, 'user_id'> & { user_id?: string }
+
+const orders = {
+  enrolled_at: { column: 'devices.enrolled_at', kind: 'time' },
+  name: { column: 'devices.name', kind: 'text' },
+} as const
+
+export function deviceHandlers({
+  db,
+  pager,
+  lifecycle,
+  posture,
+  policyOf,
+}: {
+  db: Database
+  pager: Pager
+  lifecycle: Lifecycle
+  posture: Posture
+  policyOf: (tenant: TenantId, deviceId: string) => Promise<PolicyOf>
+}) {
+  const view = async (tenant: TenantId, deviceId: string) => {
+    const row = await db.inTenant(tenant, (tx) => queries.findDevice(tx, tenant, deviceId))
+    return row ? viewDevice(row, await policyOf(tenant, deviceId)) : missing('device')
+  }
+
+  return {
+    listDevices: async ({ actor, query }) => {
+      const { tenantId } = actor
+      const { limit: _, cursor: __, sort: ___, ...filter } = query
+      const wanted = readFilter(filter, 'bad_request')
+      const found = await db.inTenant(tenantId, async (tx) => {
+        const dense = await queries.denseFilters(tx, tenantId, wanted)
+        return pager.list(
+          queries.selectDevices(tx, tenantId, wanted, dense),
+          {
+            operation: 'listDevices',
+            tenant: tenantId,
+            query,
+            orders,
+            otherwise: '-enrolled_at',
+            tie: 'devices.device_id',
+          },
+          queries.walkDevices(tx, tenantId, wanted, dense),
+        )
+      })
+      const items = await Promise.all(
+        found.items.map(async (row) => viewDevice(row, await policyOf(tenantId, row.device_id))),
+      )
+      return { items, next_cursor: found.next_cursor }
+    },
+    getDevice: ({ actor, params }) => view(actor.tenantId, idOf('device', params.device_id)),
+    changeDevice: async ({ actor, body }) => {
+      const deviceId = idOf('device', body.device_id)
+      if (body.operation !== 'update' && body.device) failField('device', 'goes with the operation update')
+      const changed =
+        body.operation === 'update'
+          ? await lifecycle.update(actor, deviceId, readPatch(body.device), body.reason)
+          : await lifecycle.change(actor, deviceId, body.operation, body.reason)
+      return { operation: body.operation, changed, device: await view(actor.tenantId, deviceId) }
+    },
+    changeDevices: async ({ actor, body }) => {
+      const { operation, device_ids, filter, reason } = body
+      if ((device_ids === undefined) === (filter === undefined))
+        failField('device_ids', 'name the devices by device_ids or by filter, one of the two')
+      const which = device_ids ? { ids: device_ids } : { filter: readFilter(filter ?? {}, 'validation_error') }
+      const results = await lifecycle.changeMany(actor, which, operation, { reason, dryRun: body.dry_run ?? false })
+      const count = (outcome: string) => results.filter((r) => r.outcome === outcome).length
+      return {
+        matched: results.length,
+        results,
+        summary: { changed: count('changed'), unchanged: count('unchanged'), failed: count('failed') },
+      }
+    },
+    reportPosture: async ({ actor, body }) => {
+      const { at, appraisal } = await posture.report(actor, body.facts)
+      return {
+        verdict: appraisal.verdict,
+        reported_at: at.toISOString(),
+        next_report_before: appraisal.validUntil === null ? null : new Date(appraisal.validUntil).toISOString(),
+        checks: appraisal.checks,
+      }
+    },
+  } satisfies Partial<Handlers>
+}
+
+/** TypeIDs of a filter → UUIDs; a malformed one is named. */
+function readFilter(filter: FilterInput, code: 'bad_request' | 'validation_error'): DeviceFilter {
+  const out: DeviceFilter = { ...filter }
+  for (const [field, noun] of [
+    ['user_id', 'user'],
+    ['group_id', 'group'],
+    ['token_id', 'enrollment_token'],
+  ] as const satisfies [keyof DeviceFilter, Noun][]) {
+    const id = filter[field]
+    if (id === undefined) continue
+    out[field] =
+      decodeId(noun, id) ??
+      (code === 'bad_request'
+        ? fail(code, `${field}: is not an id of this kind`)
+        : failField(`filter.${field}`, 'is not an id of this kind'))
+  }
+  return out
+}
+
+function readPatch(
+  device:
+    | { name?: string; tags?: string[]; channel?: 'auto' | 'canary' | 'stable'; user_id?: string | null }
+    | undefined,
+): DevicePatch {
+  if (!device) failField('device', 'is required with the operation update')
+  const { user_id, ...rest } = device
+  if (user_id === undefined) return rest
+  return {
+    ...rest,
+    user_id: user_id === null ? null : (decodeId('user', user_id) ?? failField('device.user_id', 'no such user')),
+  }
+}

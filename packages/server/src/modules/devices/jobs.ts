@@ -1,0 +1,30 @@
+import { background, type Database } from '../../db/database.ts'
+import { jobSource } from '../../kernel/actor.ts'
+import * as queries from './devices.queries.ts'
+import type { Lifecycle } from './lifecycle.ts'
+
+/** A sweep takes so many at a time until nothing is left. */
+const sweepSize = 1000
+
+export function deviceJobs({ db, now, lifecycle }: { db: Database; now: () => Date; lifecycle: Lifecycle }) {
+  /** Revokes the devices of ephemeral tokens that fell silent. */
+  async function revokeSilent(): Promise<void> {
+    for (const tenant of await db.acrossTenants(queries.tenantsWithEphemerals, background))
+      for (let found = sweepSize; found === sweepSize; ) {
+        const silent = await db.inTenant(
+          tenant,
+          (tx) => queries.silentEphemerals(tx, tenant, now(), sweepSize),
+          background,
+        )
+        if (silent.length > 0)
+          await lifecycle.revokeAll(jobSource(tenant, 'revoke_silent_devices'), silent, 'ephemeral device fell silent')
+        found = silent.length
+      }
+  }
+  const forgetProofs = () => db.acrossTenants((tx) => queries.forgetProofs(tx, now()), background)
+
+  return [
+    { name: 'revoke_silent_devices', cron: '* * * * *', run: revokeSilent },
+    { name: 'forget_proofs', cron: '*/5 * * * *', run: forgetProofs },
+  ]
+}

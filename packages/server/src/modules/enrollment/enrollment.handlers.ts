@@ -1,0 +1,47 @@
+import type { Contract, Output } from '@holdfast/contract'
+import type { Handlers, RequestFacts } from '../../http/serve.ts'
+import type { Actor, Principal, TenantId } from '../../kernel/actor.ts'
+import { encodeId } from '../../kernel/ids.ts'
+import type { Trust } from '../trust/index.ts'
+import type { createEnroll, Enrolled } from './enroll.ts'
+import type { Presented } from './proven-key.ts'
+import type { createRenew } from './renew.ts'
+
+export function enrollmentHandlers({
+  trust,
+  enroll,
+  renew,
+}: {
+  trust: Trust
+  enroll: ReturnType<typeof createEnroll>
+  renew: ReturnType<typeof createRenew>
+}) {
+  const answer = async (tenant: TenantId, e: Enrolled): Promise<Output<Contract['enroll']>> => ({
+    device_id: encodeId('device', e.deviceId),
+    tenant_id: encodeId('tenant', tenant),
+    user_id: e.userId && encodeId('user', e.userId),
+    status: e.status,
+    credential: e.credential,
+    token_type: 'Bearer',
+    binding: e.jkt ? 'dpop' : 'none',
+    expires_at: e.expiresAt.toISOString(),
+    renew_after: e.renewAfter.toISOString(),
+    trust_anchor_version: await trust.versionOf(tenant),
+  })
+
+  return {
+    enroll: async ({ actor, body, request }) => {
+      const { enrollment_token: _, ...input } = body
+      return answer(actor.tenantId, await enroll(actor, presentedIn(request, actor, 'dpop'), input))
+    },
+    renewCredential: async ({ actor, body, request }) => {
+      return answer(actor.tenantId, await renew(actor, presentedIn(request, actor, 'dpop-new-key'), body))
+    },
+  } satisfies Partial<Handlers>
+}
+
+const presentedIn = (
+  { headers, method, path, sourceIp }: RequestFacts,
+  { principal }: Actor<Extract<Principal, { kind: 'device' | 'enrollment_token' }>>,
+  proof: 'dpop' | 'dpop-new-key',
+): Presented => ({ token: principal.presented.token, proof: headers[proof], method, path, sourceIp })

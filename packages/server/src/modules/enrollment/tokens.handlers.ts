@@ -1,0 +1,79 @@
+import type { Contract, Output } from '@holdfast/contract'
+import type { Database } from '../../db/database.ts'
+import type { Pager } from '../../db/page.ts'
+import type { Handlers } from '../../http/serve.ts'
+import { encodeId, idOf } from '../../kernel/ids.ts'
+import { selectTokens } from './tokens.queries.ts'
+import type { TokenRow, Tokens } from './tokens.ts'
+
+const orders = {
+  created_at: { column: 'created_at', kind: 'time' },
+  expires_at: { column: 'expires_at', kind: 'time' },
+} as const
+
+export function tokenHandlers({
+  db,
+  pager,
+  now,
+  tokens,
+}: {
+  db: Database
+  pager: Pager
+  now: () => Date
+  tokens: Tokens
+}) {
+  const view = (row: TokenRow) => viewToken(row, now())
+  return {
+    generateToken: async ({ actor, body }) => {
+      const { token, row } = await tokens.generate(actor, body)
+      return { token, enrollment_token: view(row) }
+    },
+    listTokens: async ({ actor, query }) => {
+      const { tenantId } = actor
+      const found = await db.inTenant(tenantId, (tx) =>
+        pager.list(selectTokens(tx, tenantId, query, now()), {
+          operation: 'listTokens',
+          tenant: tenantId,
+          query,
+          orders,
+          otherwise: '-created_at',
+          tie: 'token_id',
+        }),
+      )
+      return { items: found.items.map(view), next_cursor: found.next_cursor }
+    },
+    getToken: async ({ actor, params }) =>
+      view(await tokens.find(actor.tenantId, idOf('enrollment_token', params.token_id))),
+    revokeToken: async ({ actor, params, body }) => {
+      const { row, changed } = await tokens.revoke(actor, idOf('enrollment_token', params.token_id), body.reason)
+      return { enrollment_token: view(row), changed }
+    },
+  } satisfies Partial<Handlers>
+}
+
+function viewToken(t: TokenRow, at: Date): Output<Contract['getToken']> {
+  const spent = t.max_uses > 0 && t.uses >= t.max_uses
+  return {
+    token_id: encodeId('enrollment_token', t.token_id),
+    tenant_id: encodeId('tenant', t.tenant_id),
+    name: t.name,
+    kind: t.kind,
+    status: t.revoked_at ? 'revoked' : t.expires_at <= at ? 'expired' : spent ? 'exhausted' : 'active',
+    hint: t.hint,
+    max_uses: t.max_uses,
+    uses: t.uses,
+    expires_at: t.expires_at.toISOString(),
+    user_id: t.user_id && encodeId('user', t.user_id),
+    group_ids: t.group_ids.map((id) => encodeId('group', id)),
+    tags: t.tags,
+    platforms: t.platforms as Output<Contract['getToken']>['platforms'],
+    allowed_cidrs: t.allowed_cidrs,
+    requires_approval: t.requires_approval,
+    ephemeral_seconds: t.ephemeral_seconds,
+    max_devices_per_user: t.max_devices_per_user,
+    created_by: t.created_by,
+    created_at: t.created_at.toISOString(),
+    last_used_at: t.last_used_at?.toISOString() ?? null,
+    revoked_at: t.revoked_at?.toISOString() ?? null,
+  }
+}

@@ -1,0 +1,25 @@
+import type { GatewaysDeps } from '../deps.ts'
+import type { Registry } from '../registry/registry.ts'
+import type { Activity } from '../reports/activity.ts'
+import { createDeltas } from './delta.ts'
+import { createDirectory } from './directory.ts'
+import { createPeers } from './peers.ts'
+import { pullHandlers } from './pull.handlers.ts'
+import { createSnapshots } from './snapshots.ts'
+import { createUnifiedPolicy } from './unified-policy.ts'
+import { createWaiters } from './waiters.ts'
+
+/** What gateways and devices pull: unified policy, and which gateways there are. */
+export function createPull(deps: GatewaysDeps & { registry: Registry; activity: Activity }) {
+  const waiters = createWaiters({ changes: deps.changes, max: 20_000, gatherMs: 20 })
+  const deltas = createDeltas(deps)
+  const snapshots = createSnapshots({ ...deps, deltas, size: deps.snapshotSize })
+  const unified = createUnifiedPolicy({ ...deps, waiters, deltas, peers: createPeers(deps), snapshots })
+  return {
+    handlers: pullHandlers({ ...deps, directory: createDirectory(deps), unified }),
+    /** Requests held for a change. */
+    waiting: waiters.count,
+    /** Answers every held request. */
+    stop: waiters.stop,
+  }
+}

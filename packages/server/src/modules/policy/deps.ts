@@ -1,0 +1,20 @@
+import type { Database } from '../../db/database.ts'
+import type { Pager } from '../../db/page.ts'
+import type { Changes } from '../../memory/changes.ts'
+import type { Feed } from '../../memory/feed.ts'
+import type { Audit } from '../audit/index.ts'
+import type { Fleet } from '../devices/index.ts'
+import type { Trust } from '../trust/index.ts'
+
+/** What the rooms of this module share; each takes the part it needs. */
+export type PolicyDeps = {
+  db: Database
+  audit: Audit
+  changes: Changes
+  feed: Feed
+  pager: Pager
+  fleet: Fleet
+  trust: Trust
+  now: () => Date
+  onError: (e: unknown) => void
+}
