@@ -20,9 +20,9 @@ export const loginFlood: Benchmark = {
     const { scale, say } = bench
     const server = await bench.startServer()
     const fleet = await seedFleet(server, { devices: 1000 })
-    const { admin } = await openAdmin(server)
+    const { person } = await openAdmin(server)
     // Else the flood ends at the twentieth failure of each source, without a hash.
-    await admin.updateSecuritySettings({ body: { login: { max_failures_per_ip: 10_000, lockout_threshold: 1000 } } })
+    await person.updateSecuritySettings({ body: { login: { max_failures_per_ip: 10_000, lockout_threshold: 1000 } } })
     const { load } = startRig(bench)
     const requests = pack(fleet.devices.map((device) => deviceGet(fleet, device, digestPath)))
     await load.call('run', { port: server.port, connections, requests, once: true })

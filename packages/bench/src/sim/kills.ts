@@ -35,7 +35,6 @@ export async function runKills(deployment: Deployment, apiKey: string, options: 
   const judge = createJudge({ directory, fleet, complaints })
   let over = false
   try {
-    await setup.raiseLimit(admin)
     await setup.createGroups(admin, directory)
     await setup.createGateways(admin, directory)
     await setup.createUsers(admin, directory, () => {})

@@ -6,20 +6,16 @@ import { inParallel } from './in-parallel.ts'
 
 const width = 16
 
-/** The key of a platform administrator, made by signing in as a person would. */
+/** The key of a platform administrator, made by signing in as a person would, who asks more in a minute than a person's script. */
 export async function makeApiKey({ url }: Deployment): Promise<string> {
   const { client } = await signIn({ baseUrl: url, username: 'admin', password: adminPassword })
+  await client.updateSecuritySettings({ body: { api: unlimited } })
   const { secret } = await client.createApiKey({ body: { name: 'sim', role: 'platform_admin' } })
   return secret
 }
 
 export const openAdmin = (baseUrl: string, apiKey: string): Client =>
   createAdmin({ baseUrl, apiKey, headers: { 'user-agent': 'holdfast-sim' } })
-
-/** A simulation asks more in a minute than a person's script. Settled when the new limit holds. */
-export async function raiseLimit(admin: Client): Promise<void> {
-  await admin.updateSecuritySettings({ body: { api: unlimited } })
-}
 
 export async function createGroups(admin: Client, { groups }: Directory): Promise<void> {
   for (const group of groups) {

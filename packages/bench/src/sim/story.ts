@@ -85,7 +85,6 @@ export async function runStory(url: string, admin: Client, options: Options): Pr
 /** Makes everything up to a fleet that has enrolled, polls, and was told nothing yet. Returns the seconds of enrolling. */
 async function setUp(scene: Scene, url: string): Promise<number> {
   const { admin, directory, display, fleet, gateways, measures, random, complaints } = scene
-  await setup.raiseLimit(admin)
   await display.phase('groups, pools and gateways', 0, async () => {
     await setup.createGroups(admin, directory)
     await setup.createGateways(admin, directory)

@@ -32,6 +32,8 @@ export type Principal =
       id: string
       /** The user whose rights bound it; null for a key that the deployment made itself. */
       ownerId: string | null
+      /** Whether that user is a person, whom the settings of sign-in and sessions bind. */
+      standsForPerson: boolean
       name: string
       roles: readonly Role[]
       permissions: ReadonlySet<Permission>

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { defaultSecuritySettings, type SecuritySettings } from '@holdfast/contract/settings'
+import { sql } from 'kysely'
 import { adminPassword, createClock, startKit } from '../kit.ts'
-import { enrollFactor, makeUser, passwordOf, signInAs, trySignIn } from '../people.ts'
+import { enrollFactor, makeUser, type Person, passwordOf, signInAs, trySignIn } from '../people.ts'
+import { type Got, send } from '../raw-http.ts'
 
 test('nobody lifts a limit that binds them, by whatever route', async (t) => {
   const clock = createClock()
@@ -87,4 +90,104 @@ test('settings that would bind their maker too, or contradict each other, are re
   assert.deepEqual([idle.status, idle.json.errors?.[0]?.field], [422, 'sessions.idle_seconds'])
   assert.equal((await put({ sessions: { absolute_seconds: 60 } })).status, 422, 'judged with what holds already')
   assert.equal((await put({ sessions: { idle_seconds: 300, absolute_seconds: 300 } })).status, 200)
+})
+
+/** What each setting is looser than its default with, and whom it holds back. */
+type Looser = {
+  [S in keyof SecuritySettings]: { [F in keyof SecuritySettings[S]]: [binds: Bound, looser: SecuritySettings[S][F]] }
+}
+type Bound = 'person' | 'api_key' | 'nobody here'
+const looser: Looser = {
+  login: {
+    max_failures_per_ip: ['person', 21],
+    window_seconds: ['person', 899],
+    lockout_threshold: ['person', 11],
+    lockout_seconds: ['person', 899],
+  },
+  sessions: { idle_seconds: ['person', 1801], absolute_seconds: ['person', 43_201] },
+  api: {
+    requests_per_minute_per_key: ['api_key', 100_001],
+    requests_per_minute_per_session: ['person', 100_001],
+    requests_per_minute_per_device: ['nobody here', 100_001],
+    requests_per_minute_per_gateway: ['nobody here', 100_001],
+  },
+  passwords: { min_length: ['person', 14] },
+  mfa: { required_roles: ['person', []], step_up: ['person', false] },
+  devices: { require_device_key: ['nobody here', false], approval: ['nobody here', false] },
+}
+
+test('what holds back its maker is loosened with fresh proof of them only, setting by setting', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { now: clock.now })
+  const api = Object.fromEntries(Object.keys(looser.api).map((field) => [field, 100_000]))
+  const strict = { ...defaultSecuritySettings, api, mfa: { required_roles: ['auditor'], step_up: false } }
+  const set = async (security: object) => {
+    await kit.admin.updateSecuritySettings({ body: { login: { lockout_threshold: 9 } } })
+    await kit.db.inTenant(kit.tenant, (tx) =>
+      tx
+        .updateTable('tenant_settings')
+        .set({ security: JSON.stringify(security) })
+        .where('tenant_id', '=', kit.tenant)
+        .execute(),
+    )
+  }
+  await set(strict)
+  await makeUser(kit, 'plain', ['tenant_admin'])
+  const plain = await signInAs(kit, 'plain')
+  await makeUser(kit, 'root', ['tenant_admin'])
+  const { person: root, app } = await enrollFactor(kit, 'root', clock.now)
+  const made = await root.post('/v1/admin/api-keys', { name: 'of root', role: 'tenant_admin' })
+  const { user } = await kit.admin.changeUser({
+    body: { operation: 'create', user: { username: 'robot', kind: 'service' } },
+  })
+  await kit.admin.grantRole({ body: { user_id: user.user_id, role: 'tenant_admin' } })
+  const automation = await kit.admin.createApiKey({
+    body: { name: 'robot', role: 'tenant_admin', user_id: user.user_id },
+  })
+  const path = '/v1/admin/settings/security'
+  const byKey = (secret: string) => (json: object) =>
+    send(kit.url, { method: 'PUT', path, json, headers: { authorization: `Bearer ${secret}` } })
+  const bySession = (person: Person) => (json: object) => person.request({ method: 'PUT', path, json })
+
+  const tables: [who: string, put: (json: object) => Promise<Got>, refused: readonly Bound[]][] = [
+    ['a session of long ago', bySession(plain), ['person']],
+    ['a session without a fresh code', bySession(root), ['person']],
+    ['the key of a person', byKey(made.json.secret), ['person', 'api_key']],
+    ['the key of a service account', byKey(automation.secret), ['api_key']],
+  ]
+  clock.advance(301)
+  const wrong: string[] = []
+  let asked = 0
+  const walk = async (table: typeof tables) => {
+    for (const [who, put, refused] of table)
+      for (const [section, fields] of Object.entries(looser))
+        for (const [field, [binds, value]] of Object.entries(fields as Record<string, [Bound, unknown]>)) {
+          if (section === 'mfa' && field === 'step_up') continue
+          const got = await put({ [section]: { [field]: value } })
+          const expected = refused.includes(binds) ? 403 : 200
+          asked++
+          if (got.status !== expected) wrong.push(`${who}: ${section}.${field} -> ${got.status} ${got.text}`)
+          if (got.status === 200) await restore(section, field)
+        }
+  }
+  const restore = (section: string, field: string) =>
+    kit.db.inTenant(kit.tenant, (tx) =>
+      sql`update tenant_settings set security = jsonb_set(security, ${[section, field]}::text[],
+        ${JSON.stringify((strict as Record<string, Record<string, unknown>>)[section]?.[field])}::jsonb)
+        where tenant_id = ${kit.tenant}`.execute(tx),
+    )
+  await walk(tables)
+  assert.equal((await root.post('/v1/admin/auth/step-up', { code: app.code() })).status, 200)
+  const again = await signInAs(kit, 'plain')
+  await walk([
+    ['a session with a fresh code', bySession(root), []],
+    ['a session of just now', bySession(again), []],
+  ])
+  assert.deepEqual(wrong, [])
+  t.diagnostic(`${asked} changes`)
+
+  assert.equal((await byKey(made.json.secret)({ mfa: { step_up: true } })).status, 422, 'and a key turns nothing on')
+  assert.equal((await byKey(automation.secret)({ mfa: { step_up: true } })).status, 200)
+  assert.equal((await bySession(root)({ mfa: { step_up: false } })).status, 200, 'a fresh code turns it off')
+  assert.equal((await bySession(plain)({ login: { lockout_threshold: 5 } })).status, 200, 'stricter is always possible')
 })

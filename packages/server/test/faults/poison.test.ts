@@ -12,7 +12,15 @@ test('poison in every string that reaches an event harms nobody else', async (t)
   const world = await createWorld(kit)
   // The neighbour is not to be slowed down by its rate.
   const its = await kit.as('tenant_admin', world.foreign)
-  await its.updateSecuritySettings({ body: { api: { requests_per_minute_per_key: 100_000 } } })
+  await kit.db.inTenant(world.foreign, (tx) =>
+    tx
+      .updateTable('tenant_settings')
+      .set({ security: JSON.stringify({ api: { requests_per_minute_per_key: 100_000 } }) })
+      .where('tenant_id', '=', world.foreign)
+      .execute(),
+  )
+  // A change of any setting has every replica read them again.
+  await its.updateSecuritySettings({ body: { devices: { approval: true } } })
   const neighbour = bearer(await kit.keyFor('viewer', world.foreign))
   const statuses = new Map<number, number>()
   const failed: string[] = []

@@ -126,11 +126,17 @@ export async function startServer({ profileTo }: { profileTo?: string | undefine
 }
 
 /** A platform administrator with an API key whose rate is not what is measured, and the cookie that it was made with. */
-export async function openAdmin({ url }: Server): Promise<{ admin: Client; apiKey: string; cookie: string }> {
+export async function openAdmin({ url }: Server): Promise<{
+  admin: Client
+  /** The session that made the key: it alone loosens what binds its person. */
+  person: Client
+  apiKey: string
+  cookie: string
+}> {
   const { client, cookie } = await signIn({ baseUrl: url, username: 'admin', password: adminPassword })
   await client.updateSecuritySettings({ body: { api: unlimited } })
   const { secret: apiKey } = await client.createApiKey({ body: { name: 'bench', role: 'platform_admin' } })
-  return { admin: createAdmin({ baseUrl: url, apiKey }), apiKey, cookie }
+  return { admin: createAdmin({ baseUrl: url, apiKey }), person: client, apiKey, cookie }
 }
 
 const ready = rawRequest('GET', '/readyz', {})

@@ -9,7 +9,16 @@ const holding = (...roles: Role[]): Actor => {
   const permissions = permissionsOfRoles(roles)
   return {
     ...jobSource(tenantId, 'test'),
-    principal: { kind: 'api_key', ownerId: null, tenantId, id: '', name: '', roles, permissions },
+    principal: {
+      kind: 'api_key',
+      ownerId: null,
+      standsForPerson: false,
+      tenantId,
+      id: '',
+      name: '',
+      roles,
+      permissions,
+    },
   }
 }
 const handled = (...held: Role[]) => roleNames.filter((role) => mayHandle(holding(...held), role))

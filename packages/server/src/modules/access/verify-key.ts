@@ -35,13 +35,13 @@ export function createKeyVerifier(deps: {
 
   /** What the key may do now; undefined when the user is gone or suspended whose rights bound it. */
   async function rightsOf(tenant: TenantId, role: string, owner: Owner | undefined) {
-    if (!isRole(role)) return { roles: [], permissions: permissionsOfRoles([]) }
-    if (!owner) return { roles: [role], permissions: permissionsOfRoles([role]) }
+    if (!isRole(role)) return { roles: [], permissions: permissionsOfRoles([]), standsForPerson: false }
+    if (!owner) return { roles: [role], permissions: permissionsOfRoles([role]), standsForPerson: false }
     const user = await db.inTenant(owner.tenantId, (tx) => findOwner(tx, owner.tenantId, owner.userId))
     if (user?.status !== 'active') return undefined
     // Only a platform administrator reaches into another tenant.
     if (owner.tenantId !== tenant && !user.roles.includes('platform_admin')) return undefined
-    return boundedBy(role, user.roles.filter(isRole))
+    return { ...boundedBy(role, user.roles.filter(isRole)), standsForPerson: user.kind === 'person' }
   }
 
   async function load({ tenant: tenantId, id, digest }: PresentedToken): Promise<Known | undefined> {
@@ -55,6 +55,7 @@ export function createKeyVerifier(deps: {
         tenantId,
         id: row.key_id,
         ownerId: owner?.userId ?? null,
+        standsForPerson: rights?.standsForPerson ?? true,
         name: row.name,
         roles: rights?.roles ?? [],
         permissions: rights?.permissions ?? new Set(),

@@ -6,6 +6,7 @@ import { type Changes, everything } from '../../memory/changes.ts'
 import { held, type Memory } from '../../memory/held.ts'
 import type { Audit } from '../audit/index.ts'
 import { differences, mergeSections } from './merge.ts'
+import { refuseOwnLimits } from './own-limits.ts'
 import { lockSettings, readSettings, type Sections, writeSettings } from './tenants.queries.ts'
 
 export type SettingsDeps = {
@@ -38,8 +39,10 @@ export function createSettings({ db, audit, changes, feed, now }: SettingsDeps) 
         const after = mergeSections(before, named)
         const changed = differences(before, after)
         if (Object.keys(changed).length === 0) return before
+        const at = now()
         check(actor, before, after)
-        await writeSettings(tx, actor.tenantId, mergeSections(stored, named), now())
+        refuseOwnLimits(actor, before, after, at)
+        await writeSettings(tx, actor.tenantId, mergeSections(stored, named), at)
         await audit.record(tx, actor, 'security_settings.updated', {}, { changes: changed })
         await changes.record(tx, actor.tenantId, [{ kind: 'settings', subject: everything }])
         return after
@@ -53,6 +56,8 @@ function check({ principal }: Actor, before: SecuritySettings, after: SecuritySe
   if (idle_seconds > absolute_seconds)
     failField('sessions.idle_seconds', `must not be longer than absolute_seconds, which is ${absolute_seconds}`)
   const turnsOn = after.mfa.step_up && !before.mfa.step_up
-  if (turnsOn && principal.kind === 'session' && !principal.mfa)
-    failField('mfa.step_up', 'would bind you too, and your account has no authenticator app: enroll one first')
+  const hasFactor =
+    principal.kind === 'session' ? principal.mfa : principal.kind !== 'api_key' || !principal.standsForPerson
+  if (turnsOn && !hasFactor)
+    failField('mfa.step_up', 'binds you too: enroll an authenticator app first, and do it in a session')
 }

@@ -1,10 +1,10 @@
 import type { Database } from '../../../db/database.ts'
 import type { Actor, Principal } from '../../../kernel/actor.ts'
+import { freshUntil } from '../../../kernel/fresh.ts'
 import type { IdentityDeps } from '../deps.ts'
 import { present } from '../people/subject.ts'
 import { findUser } from '../people/users.queries.ts'
 import { countRecoveryCodes } from './second-factor.queries.ts'
-import { steppedUpUntil } from './step-up.ts'
 
 type Person = Actor<Extract<Principal, { kind: 'session' | 'api_key' }>>
 
@@ -20,7 +20,7 @@ export function createMe({ db, tenancy }: { db: Database; tenancy: Pick<Identity
       session: principal,
       user: present(await findUser(tx, home, userId)),
       recoveryCodes: mfa ? await countRecoveryCodes(tx, home, userId) : 0,
-      steppedUpUntil: steppedUpAt && steppedUpUntil(steppedUpAt),
+      steppedUpUntil: steppedUpAt && freshUntil(steppedUpAt),
     }))
   }
 }

@@ -1,13 +1,10 @@
 import type { PasswordHasher } from '@holdfast/crypto'
 import type { Database } from '../../../db/database.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
-import { minute } from '../../../kernel/time.ts'
+import { freshMs } from '../../../kernel/fresh.ts'
 import type { Subject } from '../people/subject.ts'
 import type { Attempts } from './attempts.ts'
 import { findPassword } from './passwords.queries.ts'
-
-/** A session this young needs no other proof where the account has no password here. */
-const freshForMs = 5 * minute
 
 /**
  * Who changes what an account is signed in with shows its password once more: a session alone, which may be stolen, is
@@ -31,7 +28,7 @@ export function createOwnPassword(deps: { db: Database; now: () => Date; hasher:
 
     /** 403 for a session that has neither shown a password now nor begun a moment ago. */
     requireFresh: ({ own }: Subject): void => {
-      if (own && now().getTime() - own.startedAt.getTime() > freshForMs)
+      if (own && now().getTime() - own.startedAt.getTime() > freshMs)
         fail('forbidden', 'this needs a sign-in not older than 5 minutes: sign in again, then repeat it')
     },
   }

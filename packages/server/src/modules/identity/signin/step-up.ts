@@ -1,8 +1,8 @@
 import type { Database } from '../../../db/database.ts'
 import type { Actor } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
+import { freshUntil } from '../../../kernel/fresh.ts'
 import { encodeId } from '../../../kernel/ids.ts'
-import { minute } from '../../../kernel/time.ts'
 import type { Changes } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { IdentityDeps } from '../deps.ts'
@@ -10,10 +10,6 @@ import type { SessionPrincipal, Sessions } from '../sessions/sessions.ts'
 import type { Attempts } from './attempts.ts'
 import { findSeed } from './second-factor.queries.ts'
 import type { SecondFactor } from './second-factor.ts'
-
-const freshMs = 5 * minute
-/** Until when a code that was shown then counts. */
-export const steppedUpUntil = (shown: Date): Date => new Date(shown.getTime() + freshMs)
 
 /** Proof that the person is still there: a one-time code shown a moment ago, before changes that weigh much. */
 export function createStepUp(deps: {
@@ -40,7 +36,7 @@ export function createStepUp(deps: {
           'forbidden',
           'this change needs a fresh one-time code, and your account has no authenticator app: enroll one with POST /v1/admin/users/totp/enroll and /verify, then repeat it',
         )
-      if (!principal.steppedUpAt || steppedUpUntil(principal.steppedUpAt) <= now())
+      if (!principal.steppedUpAt || freshUntil(principal.steppedUpAt) <= now())
         fail(
           'forbidden',
           'this change needs a one-time code not older than 5 minutes: send one to POST /v1/admin/auth/step-up, then repeat it',
@@ -67,7 +63,7 @@ export function createStepUp(deps: {
         const user_id = encodeId('user', userId)
         await audit.record(tx, source, 'session.stepped_up', { session_id, user_id }, { target })
         await changes.record(tx, tenantId, renewed.changes)
-        return { renewed, until: steppedUpUntil(at) }
+        return { renewed, until: freshUntil(at) }
       })
     },
   }

@@ -1,0 +1,79 @@
+import type { SecuritySettings } from '@holdfast/contract/settings'
+import type { Actor } from '../../kernel/actor.ts'
+import { fail } from '../../kernel/app-error.ts'
+import { freshUntil } from '../../kernel/fresh.ts'
+import type { Sections } from './tenants.queries.ts'
+
+/** Whom a setting holds back: who signs in, a session, an API key; devices and gateways change no settings. */
+type Limit<V> = { of: 'person' | 'api_key'; isLooser: (before: V, after: V) => boolean } | null
+type Limits = { [S in keyof SecuritySettings]: { [F in keyof SecuritySettings[S]]: Limit<SecuritySettings[S][F]> } }
+
+const more = (before: number, after: number) => after > before
+const less = (before: number, after: number) => after < before
+const person = <V>(isLooser: (before: V, after: V) => boolean) => ({ of: 'person', isLooser }) as const
+
+/** What each setting is to those who may change it. */
+const limits: Limits = {
+  login: {
+    max_failures_per_ip: person(more),
+    window_seconds: person(less),
+    lockout_threshold: person(more),
+    lockout_seconds: person(less),
+  },
+  sessions: { idle_seconds: person(more), absolute_seconds: person(more) },
+  api: {
+    requests_per_minute_per_key: { of: 'api_key', isLooser: more },
+    requests_per_minute_per_session: person(more),
+    requests_per_minute_per_device: null,
+    requests_per_minute_per_gateway: null,
+  },
+  passwords: { min_length: person(less) },
+  mfa: {
+    required_roles: person((before, after) => before.some((role) => !after.includes(role))),
+    step_up: person((before, after) => before && !after),
+  },
+  devices: { require_device_key: null, approval: null },
+}
+
+/** `section.field` of what a change makes looser, of those that hold back a caller of this kind. */
+function loosened(before: SecuritySettings, after: SecuritySettings, of: 'person' | 'api_key'): string[] {
+  const found: string[] = []
+  for (const [section, fields] of Object.entries(limits))
+    for (const [field, limit] of Object.entries(fields as Record<string, Limit<unknown>>)) {
+      const its = (settings: SecuritySettings) => (settings as Sections)[section]?.[field]
+      if (limit?.of === of && limit.isLooser(its(before), its(after))) found.push(`${section}.${field}`)
+    }
+  return found
+}
+
+/**
+ * Nobody lifts what holds them back with nothing but what may be stolen. A session shows who is there: by a one-time code
+ * where its user has an authenticator app, else by having signed in a moment ago. A key lifts neither its own rate nor what
+ * holds back the person that it stands for.
+ */
+export function refuseOwnLimits(
+  { principal, tenantId }: Actor,
+  before: SecuritySettings,
+  after: SecuritySettings,
+  at: Date,
+): void {
+  if (principal.kind === 'session') {
+    // Step-up binds whoever acts in the tenant; the rest binds its own people.
+    const binding = loosened(before, after, 'person').filter(
+      (name) => principal.tenantId === tenantId || name === 'mfa.step_up',
+    )
+    if (binding.length === 0) return
+    const shown = principal.mfa ? principal.steppedUpAt : principal.startedAt
+    if (shown && freshUntil(shown) > at) return
+    const proof = principal.mfa
+      ? 'a one-time code not older than 5 minutes: send one to POST /v1/admin/auth/step-up, then repeat it'
+      : 'a sign-in not older than 5 minutes: sign in again, then repeat it'
+    fail('forbidden', `this loosens ${binding.join(', ')}, which binds you too; it needs ${proof}`)
+  }
+  if (principal.kind !== 'api_key') return
+  const own = principal.tenantId === tenantId ? loosened(before, after, 'api_key') : []
+  const owners = principal.standsForPerson ? loosened(before, after, 'person') : []
+  const binding = [...own, ...owners]
+  if (binding.length > 0)
+    fail('forbidden', `this loosens ${binding.join(', ')}, which binds this key or its user: a session must do that`)
+}
