@@ -1,6 +1,6 @@
 /**
- * What the server sends to the database for one enrollment with a device key that comes alone: find the token by its
- * look-up id, read its terms, then remember the proof, lock the token, see whether the key is free, take an address,
+ * What the server sends to the database for one enrollment with a device key that comes alone: find the token and its
+ * terms by its look-up id, then remember the proof, lock the token, see whether the key is free, take an address,
  * insert the device, take the use, insert the audit event and the change. Many at once share the last transaction.
  * `random` stands for whatever is new in each: a number as text, or the name of a variable.
  */
@@ -34,11 +34,8 @@ export function enrollStatements(
   const json = (text: string) => `('${text.replace('"DEVICE"', `"'||${device}||'"`)}')::jsonb`
   const begin = (scope: string) => `begin; set local holdfast.tenant = '${scope}'`
   return [
-    begin('*'),
-    `select * from enrollment_tokens where lookup = '${lookup}'`,
-    'commit',
     begin(tenantId),
-    `select * from enrollment_tokens where tenant_id = '${tenantId}' and token_id = '${tokenId}'`,
+    `select * from enrollment_tokens where tenant_id = '${tenantId}' and lookup = '${lookup}'`,
     'commit',
     begin(tenantId),
     `insert into proofs_seen (proof, expires_at)

@@ -57,12 +57,15 @@ export function holdOf(request: IncomingMessage, response: ServerResponse): Gran
   }
 }
 
+/** Made once: an error of its own for every answer, with its stack, costs more than the answer's head. */
+const gone = new Error('the client has gone')
+
 /** Settles when the client has gone. */
 export function goneSignal(response: ServerResponse): AbortSignal {
-  const gone = new AbortController()
-  if (response.closed) gone.abort()
-  else response.once('close', () => gone.abort())
-  return gone.signal
+  const controller = new AbortController()
+  if (response.closed) controller.abort(gone)
+  else response.once('close', () => controller.abort(gone))
+  return controller.signal
 }
 
 /** What stands in the answer's header when the wish was granted. */

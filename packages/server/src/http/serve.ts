@@ -23,6 +23,7 @@ import type { Idempotency } from './idempotency.ts'
 import { hasBody, isForm, registerBodyReaders, unexpectedBody } from './read-body.ts'
 import { createQueryReader, requireReadableQuery } from './read-query.ts'
 import { type Granted, goneSignal, type Hold, holdOf, preferenceApplied } from './representation.ts'
+import { serializable } from './response-schema.ts'
 import { send } from './send.ts'
 import { refuseUnparsed, refuseUnusual, withHost } from './unreadable.ts'
 import { createValidator } from './validate.ts'
@@ -118,7 +119,9 @@ export function createHttp(deps: HttpDeps): FastifyInstance {
     http.route({
       method: endpoint.method === 'GET' ? ['GET', 'HEAD'] : endpoint.method,
       url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-      schema: { response: Object.fromEntries(successStatuses(endpoint).map((s) => [s, endpoint.response])) },
+      schema: {
+        response: Object.fromEntries(successStatuses(endpoint).map((s) => [s, serializable(endpoint.response)])),
+      },
       bodyLimit: bodyLimitOf(endpoint),
       config: { takesForm: endpoint.form === true, bodyNames: endpoint.bodyNames },
       ...runEndpoint(deps, name, endpoint),

@@ -55,7 +55,21 @@ export type Principal =
       name: string
       /** The token as it was shown: proofs are bound to it. */
       presented: { token: string }
+      terms: EnrollmentTerms
     }
+
+/** What an enrollment token allows and gives; none of it changes while the token is good. */
+export type EnrollmentTerms = {
+  readonly kind: 'enroll' | 'bootstrap'
+  readonly user_id: string | null
+  readonly group_ids: string[]
+  readonly tags: string[]
+  readonly platforms: readonly string[]
+  readonly allowed_cidrs: readonly string[]
+  readonly requires_approval: boolean
+  readonly ephemeral_seconds: number | null
+  readonly max_devices_per_user: number | null
+}
 
 /** A credential that was issued here and is good no more, or not for this request. Its caller is told nothing of it. */
 export type RefusedCredential = {

@@ -4,6 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { contract, Input } from '@holdfast/contract'
 import { createProof, generateKey } from '@holdfast/crypto'
 import { sql } from 'kysely'
+import pg from 'pg'
 import type { Tx } from '../../src/db/database.ts'
 import { addressCapacity } from '../../src/modules/devices/index.ts'
 import { type Kit, startKit, times } from '../kit.ts'
@@ -363,4 +364,22 @@ test('a device out of the fleet is out at once: suspended, revoked, its user sus
     kit.admin.changeDevice({ body: { operation: 'reactivate', device_id: device.id } }),
     /revoked, which is final/,
   )
+})
+
+test('an enrollment is two transactions: who asks, and what it makes', async (t) => {
+  const kit = await startKit(t)
+  const { token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
+  await enrollRaw(kit, token)
+  const begun: string[] = []
+  const { query } = pg.Client.prototype
+  pg.Client.prototype.query = function (this: pg.Client, ...given: Parameters<typeof query>) {
+    const [first] = given as readonly unknown[]
+    if (typeof first === 'string' && first.startsWith('begin; ') && first.includes(kit.tenant)) begun.push(first)
+    return Reflect.apply(query, this, given)
+  } as typeof query
+  t.after(() => {
+    pg.Client.prototype.query = query
+  })
+  await enrollRaw(kit, token)
+  assert.equal(begun.length, 2, begun.join('\n'))
 })

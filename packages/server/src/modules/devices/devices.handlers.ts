@@ -5,6 +5,7 @@ import type { Handlers } from '../../http/serve.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { decodeId, idOf, missing } from '../../kernel/ids.ts'
+import { whenReady } from '../../kernel/ready.ts'
 import type { DeviceFilter, DevicePatch } from './devices.queries.ts'
 import * as queries from './devices.queries.ts'
 import type { Lifecycle } from './lifecycle.ts'
@@ -29,7 +30,7 @@ export function deviceHandlers({
   pager: Pager
   lifecycle: Lifecycle
   posture: Posture
-  policyOf: (tenant: TenantId, deviceId: string) => Promise<PolicyOf>
+  policyOf: (tenant: TenantId, deviceId: string) => PolicyOf | Promise<PolicyOf>
 }) {
   const view = async (tenant: TenantId, deviceId: string) => {
     const row = await db.inTenant(tenant, (tx) => queries.findDevice(tx, tenant, deviceId))
@@ -57,7 +58,7 @@ export function deviceHandlers({
         )
       })
       const items = await Promise.all(
-        found.items.map(async (row) => viewDevice(row, await policyOf(tenantId, row.device_id))),
+        found.items.map((row) => whenReady(policyOf(tenantId, row.device_id), (policy) => viewDevice(row, policy))),
       )
       return { items, next_cursor: found.next_cursor }
     },

@@ -26,7 +26,7 @@ export function createDevices(deps: {
   fleet: Fleet
   endSessionsOf: EndSessionsOf
   appraise: Appraise
-  policyOf: (tenant: TenantId, deviceId: string) => Promise<PolicyOf>
+  policyOf: (tenant: TenantId, deviceId: string) => PolicyOf | Promise<PolicyOf>
   now: () => Date
 }) {
   const lifecycle = createLifecycle(deps)

@@ -1,13 +1,11 @@
 import type { SecuritySettings } from '@holdfast/contract/settings'
-import type { Database } from '../../db/database.ts'
-import type { Actor, TenantId } from '../../kernel/actor.ts'
+import type { Actor, Principal, TenantId } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { isWithin } from '../../kernel/cidr.ts'
 import { newUuid } from '../../kernel/ids.ts'
 import type { Applicant, Outcome } from './batch.ts'
 import type { Issue, Issued } from './credential.ts'
 import { type Presented, type ReadKey, unauthorized } from './proven-key.ts'
-import { findToken } from './tokens.queries.ts'
 
 export const wireguardKeyTaken = 'is the key of another device: make a new one'
 
@@ -32,21 +30,23 @@ export type Enrolled = Issued & {
 /** What one request can settle alone, before it joins the others that want the same token and the next address. */
 export const createEnroll =
   ({
-    db,
     settings,
     issue,
     readKey,
     join,
     now,
   }: {
-    db: Database
     settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>
     issue: Issue
     readKey: ReadKey
     join: (tenant: TenantId, applicant: Applicant) => Promise<Outcome>
     now: () => Date
   }) =>
-  async (actor: Actor, presented: Presented, input: EnrollInput): Promise<Enrolled> => {
+  async (
+    actor: Actor<Extract<Principal, { kind: 'enrollment_token' }>>,
+    presented: Presented,
+    input: EnrollInput,
+  ): Promise<Enrolled> => {
     const tenant = actor.tenantId
     const rules = (await settings(tenant)).devices
     const key = readKey(presented, input.public_key, 'public_key')
@@ -56,8 +56,7 @@ export const createEnroll =
         'prove the device key with a DPoP header (RFC 9449) whose ath is the hash of the enrollment token',
       )
     if (!key && input.public_key) failField('public_key', 'is not proven: send a DPoP header made with it')
-    const terms = await db.inTenant(tenant, (tx) => findToken(tx, tenant, actor.principal.id))
-    if (!terms) return unauthorized()
+    const { id: tokenId, terms } = actor.principal
     if (terms.kind === 'bootstrap') fail('forbidden', 'a bootstrap token can not enroll a device')
     if (terms.platforms.length > 0 && !terms.platforms.includes(input.device.platform))
       fail('forbidden', `this enrollment token is for ${terms.platforms.join(', ')}`)
@@ -72,7 +71,7 @@ export const createEnroll =
     const status = terms.requires_approval || rules.approval ? 'pending' : 'active'
     const outcome = await join(tenant, {
       source: actor,
-      tokenId: terms.token_id,
+      tokenId,
       userId,
       jkt,
       proof: key?.proof ?? null,
@@ -94,7 +93,7 @@ export const createEnroll =
         credential_expires_at: issued.expiresAt,
         credential_renew_after: issued.renewAfter,
         enrolled_method: 'token',
-        token_id: terms.token_id,
+        token_id: tokenId,
         ephemeral_seconds: terms.ephemeral_seconds,
         enrolled_at: at,
       },

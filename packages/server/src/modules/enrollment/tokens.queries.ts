@@ -21,7 +21,8 @@ export const findToken = (tx: Tx, tenant: TenantId, tokenId: string) =>
 export const findByLookup = (tx: Tx, tenant: TenantId, lookup: string) =>
   tx
     .selectFrom('enrollment_tokens')
-    .select(['token_id', 'name', 'secret_digest', 'revoked_at', 'expires_at'])
+    .select(['token_id', 'name', 'secret_digest', 'revoked_at', 'expires_at', 'kind', 'user_id', 'group_ids', 'tags'])
+    .select(['platforms', 'allowed_cidrs', 'requires_approval', 'ephemeral_seconds', 'max_devices_per_user'])
     .where('tenant_id', '=', tenant)
     .where('lookup', '=', lookup)
     .executeTakeFirst()

@@ -125,7 +125,8 @@ export function createTokens({
       const refused = { kind: 'refused', of: 'enrollment_token', tenantId, id: row.token_id, name: row.name } as const
       if (row.revoked_at) return { ...refused, reason: 'revoked' }
       if (row.expires_at <= now()) return { ...refused, reason: 'expired' }
-      return { kind: 'enrollment_token', tenantId, id: row.token_id, name: row.name, presented: { token } }
+      const { token_id, name, ...terms } = row
+      return { kind: 'enrollment_token', tenantId, id: token_id, name, presented: { token }, terms }
     },
   }
 }

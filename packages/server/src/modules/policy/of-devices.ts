@@ -1,4 +1,5 @@
 import type { TenantId } from '../../kernel/actor.ts'
+import { whenReady } from '../../kernel/ready.ts'
 import type { FleetDevice } from '../devices/index.ts'
 import type { Delivery } from './delivery.ts'
 import type { PolicyDeps } from './deps.ts'
@@ -23,8 +24,10 @@ export const createOfDevices = ({
     '/v1/policy/bundle': (device: { tenantId: TenantId; id: string }) => read(device, delivery.bundle),
   },
   bundleFor: (device: FleetDevice) => read({ tenantId: device.tenantId, id: device.deviceId }, delivery.bundle),
-  policyOf: async (tenant: TenantId, deviceId: string) => {
-    const device = await fleet.device(tenant, deviceId)
-    return device && (await store.at(tenant)).variantOf(device, now().getTime())
-  },
+  /** At once where the fleet and the policy are held. */
+  policyOf: (tenant: TenantId, deviceId: string) =>
+    whenReady(
+      fleet.device(tenant, deviceId),
+      (device) => device && whenReady(store.at(tenant), (policy) => policy.variantOf(device, now().getTime())),
+    ),
 })
