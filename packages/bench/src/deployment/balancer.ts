@@ -78,7 +78,7 @@ export const asks = async (port: number, withinMs = answerWithinMs): Promise<boo
   (await readiness(port, withinMs)) ?? false
 
 /** What the replica says; undefined when it says nothing in time. One that takes no connection is not ready. */
-const readiness = (port: number, withinMs = answerWithinMs): Promise<boolean | undefined> =>
+export const readiness = (port: number, withinMs = answerWithinMs): Promise<boolean | undefined> =>
   new Promise((resolve) => {
     const request = get({ port, host: '127.0.0.1', path: '/readyz', agent: false, timeout: withinMs }, (response) => {
       response.resume().once('close', () => resolve(response.statusCode === 200))

@@ -50,9 +50,9 @@ export async function createPostgres(from?: { backup: Backup; follow?: Postgres 
   const removeFiles = () => rmSync(path, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
   const forget = atEnd(() => {
     const postmaster = findPostmaster(cluster)
-    if (postmaster !== null) process.kill(postmaster, 'SIGQUIT')
     // Stopped ones could not even end.
-    for (const pid of findBackends(cluster)) process.kill(pid, 'SIGCONT')
+    if (postmaster !== null) signal(postmaster, 'SIGQUIT')
+    for (const pid of findBackends(cluster)) signal(pid, 'SIGCONT')
     removeFiles()
   })
   if (from) {
@@ -76,6 +76,8 @@ export async function createPostgres(from?: { backup: Backup; follow?: Postgres 
     max_wal_senders: '10',
     hot_standby: 'on',
     wal_receiver_status_interval: '1s',
+    // After a restart of the primary no synchronous commit is answered before the standby is back, which asks this often.
+    wal_retrieve_retry_interval: '200ms',
     ...(follow && {
       primary_conninfo: `host=127.0.0.1 port=${follow.port} user=${ROLE} password=${password} application_name=standby`,
     }),
@@ -196,6 +198,15 @@ export async function createPostgres(from?: { backup: Backup; follow?: Postgres 
       forget()
       removeFiles()
     },
+  }
+}
+
+/** To a process that may have ended meanwhile. */
+export function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch (e) {
+    if ((e as NodeJS.ErrnoException).code !== 'ESRCH') throw e
   }
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Agent } from 'undici'
-import { asks } from '../deployment/balancer.ts'
+import { readiness } from '../deployment/balancer.ts'
 import { patient } from '../deployment/patient.ts'
 import { type Stand, startStand } from '../deployment/stand.ts'
 import { createRandom } from '../sim/random.ts'
@@ -122,15 +122,15 @@ async function startTrial({ replicas, isSynchronous }: Pick<Options, 'replicas' 
   }
 }
 
-/** Seconds until every replica says that it is ready and every one of them still does a moment later. */
+/** Seconds until every replica says that it is ready, and none of them takes it back for a moment. */
 async function awaitAllReady({ nodes }: Stand): Promise<number> {
   const started = performance.now()
   let since = Number.NaN
   while (performance.now() - started < 60_000) {
-    const all = await Promise.all(nodes.map(({ replica }) => asks(replica.port, 500)))
-    if (!all.every(Boolean)) since = Number.NaN
-    else if (Number.isNaN(since)) since = performance.now()
-    else if (performance.now() - since > 1_000) return (since - started) / 1000
+    const all = await Promise.all(nodes.map(({ replica }) => readiness(replica.port, 500)))
+    if (all.includes(false)) since = Number.NaN
+    else if (Number.isNaN(since) && all.every(Boolean)) since = performance.now()
+    else if (performance.now() - since > 1_000 && all.every(Boolean)) return (since - started) / 1000
     await delay(50)
   }
   return Number.POSITIVE_INFINITY

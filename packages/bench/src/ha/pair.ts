@@ -11,6 +11,8 @@ export async function startPair(isSynchronous: boolean) {
 
   /** A standby from a new base backup; commits wait for it where that was asked for. */
   async function follow(): Promise<void> {
+    if (standby) former.push(standby)
+    standby = undefined
     for (const each of former.splice(0)) await each.remove()
     const backup = await primary.backup()
     standby = await createPostgres({ backup, follow: primary })

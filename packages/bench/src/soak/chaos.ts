@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Postgres } from '../deployment/postgres.ts'
+import { type Postgres, signal } from '../deployment/postgres.ts'
 import type { Node } from '../deployment/stand.ts'
 import type { Random } from '../sim/random.ts'
 
@@ -81,14 +81,6 @@ async function stopBackends(chaos: Chaos): Promise<void> {
   for (const pid of pids) signal(pid, 'SIGSTOP')
   await pause(chaos, seconds * 1000)
   for (const pid of pids) signal(pid, 'SIGCONT')
-}
-
-function signal(pid: number, name: 'SIGSTOP' | 'SIGCONT'): void {
-  try {
-    process.kill(pid, name)
-  } catch (e) {
-    if ((e as NodeJS.ErrnoException).code !== 'ESRCH') throw e
-  }
 }
 
 async function cut({ say }: Chaos, { replica, proxy }: Node): Promise<void> {

@@ -58,12 +58,12 @@ export async function doDeeds(deeds: Deeds, { moves, made, publishEveryMs }: Pac
       }),
     )
   }
-  let n = 0
+  const { next } = deeds.record
   await Promise.all([
     run(moves, 300, () => moveOne(deeds, busy)),
-    run(made, 300, () => makeUser(deeds, ++n)),
-    run(1, 1_000, () => enrollOne(deeds, ++n)),
-    run(1, publishEveryMs, () => publishOne(deeds, ++n)),
+    run(made, 300, () => makeUser(deeds, next())),
+    run(1, 1_000, () => enrollOne(deeds, next())),
+    run(1, publishEveryMs, () => publishOne(deeds, next())),
   ])
 }
 

@@ -12,8 +12,11 @@ export type Subject = { kind: 'user' | 'device'; id: string; moves: Move[] }
 export function createRecord() {
   const made: Made[] = []
   const subjects = new Map<string, Subject>()
+  let numbers = 0
   return {
     made,
+    /** For a name that nothing else in this trial has. */
+    next: (): number => ++numbers,
     subjects,
     subject: (kind: Subject['kind'], id: string): Subject => {
       const known = subjects.get(id)
