@@ -37,3 +37,18 @@ test('every version of a dependency is exact', () => {
   })
   assert.deepEqual(loose, [])
 })
+
+test('the page about security names walls and tests that are there', () => {
+  const rows = read('docs/security.md')
+    .split('\n')
+    .filter((line) => line.startsWith('| ') && line.includes('test.ts`'))
+  const at = (folder: string, file: string) =>
+    file.startsWith('packages/') ? file : `packages/server/${folder}/${file}`
+  for (const row of rows) {
+    const [, , wall = '', held = ''] = row.split(' | ').flatMap((cell, i) => (i === 0 ? ['', cell] : [cell]))
+    for (const [, file = ''] of wall.matchAll(/`([^`]+\.ts)`/g)) assert.ok(read(at('src', file)), file)
+    const [, file = '', words = ''] = /`([^`]+)` "([^"]+)"/.exec(held) ?? assert.fail(row)
+    assert.ok(read(at('test', file)).includes(words), `${file} has no "${words}"`)
+  }
+  assert.ok(rows.length > 25)
+})

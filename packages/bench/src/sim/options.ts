@@ -23,7 +23,7 @@ export const help = `holdfast sim: a fleet of devices and gateways over HTTP, an
   --processes N    processes that the devices are spread over (2)
   --seed N         the same seed makes the same people, devices and policy (1)
   --kill N         instead of the story: kill the server N times while it works, and look for what it had acknowledged
-  --url URL        a server that runs already, with --api-key or HOLDFAST_API_KEY; it must be empty of a sim's names
+  --url URL        a server that runs already, with --api-key or HOLDFAST_API_KEY; its rates are as they are, and no name of a sim is in it
   --api-key KEY    key of a platform administrator of that server
   --keep           keep the data directory of the server that was started
   --help
