@@ -6,6 +6,7 @@ import { before, test } from 'node:test'
 import { loadModule } from 'libpg-query'
 import { type Fault, type Judgement, judge, tenantTables } from './guard.ts'
 import { acrossTenants, owed } from './lists.ts'
+import { mayTouch, owners } from './owners.ts'
 import type { Sent } from './record.ts'
 
 const directory = process.env.HOLDFAST_TEST_STATEMENTS ?? ''
@@ -46,6 +47,20 @@ test('every statement is bound to one tenant at every level, or is one of the na
   }
   t.diagnostic(`${statements.length} statements from ${new Set(statements.map((s) => s.origin)).size} places`)
   assert.deepEqual([...bad], [])
+})
+
+test('every statement touches the tables of its own module, and those of others that it may', () => {
+  const bad = statements.flatMap(({ origin, text }) => {
+    const { reads, writes } = judged.get(text)!
+    const touched = [
+      ...Array.from(reads, (t) => ['reads', t] as const),
+      ...Array.from(writes, (t) => ['writes', t] as const),
+    ]
+    return touched
+      .filter(([how, table]) => table in owners && !mayTouch(origin, table, how))
+      .map(([how, table]) => `${origin} ${how} ${table}`)
+  })
+  assert.deepEqual([...new Set(bad)], [])
 })
 
 test('the lists name nothing that is not there any more', { skip: !isWholeRun }, () => {

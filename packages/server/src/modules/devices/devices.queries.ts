@@ -214,6 +214,23 @@ export const touchDevices = (tx: Tx, marks: { tenant_id: string; device_id: stri
       on conflict (tenant_id, device_id) do update
         set last_seen_at = greatest(device_activity.last_seen_at, excluded.last_seen_at)`.execute(tx)
 
+export type Seen = { tenantId: TenantId; deviceId: string; at: Date; applied: { digest: string; at: Date } | null }
+/** One row a device. The newest word on what a device applied wins; marks never go back. */
+export const markDevices = (tx: Tx, seen: readonly Seen[]) => {
+  const column = <T>(of: (s: Seen) => T) => seen.map(of)
+  return sql`
+    insert into device_activity as a (tenant_id, device_id, last_seen_at, applied_digest, applied_at)
+    select * from unnest(${column((s) => s.tenantId)}::uuid[], ${column((s) => s.deviceId)}::uuid[],
+      ${column((s) => s.at)}::timestamptz[], ${column((s) => s.applied?.digest ?? null)}::text[],
+      ${column((s) => s.applied?.at ?? null)}::timestamptz[])
+    order by 1, 2
+    on conflict (tenant_id, device_id) do update set
+      last_seen_at = greatest(a.last_seen_at, excluded.last_seen_at),
+      applied_digest = case when excluded.applied_at >= coalesce(a.applied_at, '-infinity')
+        then excluded.applied_digest else a.applied_digest end,
+      applied_at = greatest(a.applied_at, excluded.applied_at)`.execute(tx)
+}
+
 /** Remembers proofs, many at once; says of each whether it is seen for the first time. */
 export async function rememberProofs(tx: Tx, proofs: readonly Buffer[], expiresAt: Date): Promise<boolean[]> {
   const { rows } = await sql<{ proof: Buffer }>`

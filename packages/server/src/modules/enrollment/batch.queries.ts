@@ -1,6 +1,5 @@
-import { type Selectable, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
-import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
 /** How many uses each of these tokens has left. One that is revoked, expired or of another kind is missing. */
@@ -44,98 +43,6 @@ export async function lockUsers(tx: Tx, tenant: TenantId, userIds: readonly stri
      group by user_id`.execute(tx)
   const devices = new Map(rows.map((r) => [r.user_id, r.devices]))
   return new Map(active.map(({ user_id }) => [user_id, devices.get(user_id) ?? 0]))
-}
-
-/**
- * Which of these keys are those of devices. Waits here for whoever changes such a device, who will want the tenant's
- * epoch next: later, holding the epoch, it would be a deadlock.
- */
-export async function lockKeys(tx: Tx, tenant: TenantId, jkts: readonly string[]): Promise<Set<string>> {
-  if (jkts.length === 0) return new Set()
-  const { rows } = await sql<{ jkt: string }>`
-    select jkt from devices
-     where tenant_id = ${tenant} and jkt = any(${jkts}::text[]) and status <> 'revoked'
-     order by device_id for share`.execute(tx)
-  return new Set(rows.map((r) => r.jkt))
-}
-
-/**
- * `count` device numbers of the tenant: such as were given back a day ago or longer, then the next that nobody had.
- * Locks the tenant's epoch until commit. The count runs on over the last address there is.
- */
-export async function takeAddresses(tx: Tx, tenant: TenantId, count: number): Promise<number[]> {
-  const { rows } = await sql<{ address_number: number }>`
-    delete from free_addresses where tenant_id = ${tenant} and address_number = any(array(
-      select address_number from free_addresses
-      where tenant_id = ${tenant} and released_at < now() - interval '24 hours'
-      order by released_at, address_number limit ${count} for update skip locked))
-    returning address_number`.execute(tx)
-  const used = rows.map((r) => r.address_number)
-  const fresh = count - used.length
-  const { addresses } = await tx
-    .updateTable('tenant_epochs')
-    .set({ addresses: sql<number>`addresses + ${fresh}::bigint` })
-    .where('tenant_id', '=', tenant)
-    .returning('addresses')
-    .executeTakeFirstOrThrow()
-  return [...used, ...Array.from({ length: fresh }, (_, i) => addresses - fresh + 1 + i)]
-}
-
-/** Numbers that were taken and not used after all. */
-export async function giveBackAddresses(tx: Tx, tenant: TenantId, numbers: readonly number[]): Promise<void> {
-  if (numbers.length === 0) return
-  await tx
-    .insertInto('free_addresses')
-    .values(numbers.toSorted((a, b) => a - b).map((address_number) => ({ tenant_id: tenant, address_number })))
-    .execute()
-}
-
-export type NewDevice = Pick<
-  Selectable<Tables['devices']>,
-  | 'device_id'
-  | 'user_id'
-  | 'name'
-  | 'platform'
-  | 'os_version'
-  | 'client_version'
-  | 'serial'
-  | 'jkt'
-  | 'public_jwk'
-  | 'wireguard_public_key'
-  | 'address_number'
-  | 'credential_expires_at'
-  | 'credential_renew_after'
-  | 'enrolled_method'
-  | 'ephemeral_seconds'
-  | 'enrolled_at'
-> & { tags: readonly string[]; group_ids: readonly string[]; status: 'pending' | 'active'; token_id: string }
-/** Returns the ids of those inserted: all but whose key, of either kind, has become that of another device. */
-export async function insertDevices(tx: Tx, tenant: TenantId, devices: readonly NewDevice[]): Promise<Set<string>> {
-  const { rows } = await sql<{ device_id: string }>`
-    insert into devices (tenant_id, device_id, user_id, name, platform, os_version, client_version, serial, tags,
-      group_ids, status, jkt, public_jwk, wireguard_public_key, address_number, credential_expires_at,
-      credential_renew_after, enrolled_method, token_id, ephemeral_seconds, enrolled_at)
-    select ${tenant}::uuid, d.* from jsonb_to_recordset(${JSON.stringify(devices)}::jsonb) as d (device_id uuid,
-      user_id uuid, name text, platform text, os_version text, client_version text, serial text, tags text[],
-      group_ids uuid[], status text, jkt text, public_jwk jsonb, wireguard_public_key text, address_number bigint,
-      credential_expires_at timestamptz, credential_renew_after timestamptz, enrolled_method text, token_id uuid,
-      ephemeral_seconds integer, enrolled_at timestamptz)
-    on conflict do nothing
-    returning device_id`.execute(tx)
-  return new Set(rows.map((r) => r.device_id))
-}
-
-/** Which of these WireGuard keys devices have. */
-export const takenWireguardKeys = async (tx: Tx, tenant: TenantId, keys: readonly string[]): Promise<Set<string>> => {
-  if (keys.length === 0) return new Set()
-  const rows = await tx
-    .selectFrom('devices')
-    .select('wireguard_public_key')
-    .where('tenant_id', '=', tenant)
-    .where('wireguard_public_key', '=', sql<string>`any(${keys}::text[])`)
-    .where('status', '<>', 'revoked')
-    .execute()
-  return new Set(rows.flatMap((r) => r.wireguard_public_key ?? []))
 }
 
 /** Takes uses of tokens that are locked and have them. */

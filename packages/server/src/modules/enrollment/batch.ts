@@ -5,7 +5,7 @@ import { createGroupCommit } from '../../kernel/group-commit.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
-import { addressCapacity, labelDevices, proofSeconds, rememberProofs } from '../devices/index.ts'
+import { addressCapacity, joining, labelDevices, proofSeconds, rememberProofs } from '../devices/index.ts'
 import { type Asks, allot, type Verdict } from './allot.ts'
 import * as queries from './batch.queries.ts'
 
@@ -13,7 +13,7 @@ export type Applicant = Asks & {
   source: Source
   /** What the proof of the key is remembered by; null without a key. */
   proof: Buffer | null
-  device: Omit<queries.NewDevice, 'address_number'>
+  device: Omit<joining.NewDevice, 'address_number'>
 }
 export type Outcome = Verdict | 'no_address_left' | 'wireguard_key_taken'
 
@@ -43,7 +43,7 @@ export function createBatches({
       const replayed = await spendProofs(tx, batch, at)
       const usesLeft = await queries.lockTokens(tx, tenant, distinct(batch.map((a) => a.tokenId)), at)
       const devicesOf = await queries.lockUsers(tx, tenant, distinct(batch.map((a) => a.userId)))
-      const takenKeys = await queries.lockKeys(tx, tenant, distinct(batch.map((a) => a.jkt)))
+      const takenKeys = await joining.lockKeys(tx, tenant, distinct(batch.map((a) => a.jkt)))
       const verdicts = allot(batch, { replayed, usesLeft, devicesOf, takenKeys })
       const outcomes = new Map<Applicant, Outcome>(batch.map((a, i) => [a, verdicts[i] as Verdict]))
       const granted = batch.filter((a) => outcomes.get(a) === 'granted')
@@ -59,16 +59,16 @@ export function createBatches({
     outcomes: Map<Applicant, Outcome>,
     at: Date,
   ): Promise<void> {
-    const numbers = await queries.takeAddresses(tx, tenant, granted.length)
+    const numbers = await joining.takeAddresses(tx, tenant, granted.length)
     const rows = granted.map((a, i) => ({ ...a.device, address_number: numbers[i] as number }))
-    const inserted = await queries.insertDevices(
+    const inserted = await joining.insertDevices(
       tx,
       tenant,
       rows.filter((r) => r.address_number <= addressCapacity),
     )
     const left = granted.filter((a) => !inserted.has(a.device.device_id))
     const tunnelKeys = distinct(left.map((a) => a.device.wireguard_public_key))
-    const taken = await queries.takenWireguardKeys(tx, tenant, tunnelKeys)
+    const taken = await joining.takenWireguardKeys(tx, tenant, tunnelKeys)
     const enrolled = granted.filter((a, i) => {
       if (inserted.has(a.device.device_id)) return true
       const key = taken.has(a.device.wireguard_public_key ?? '') ? 'wireguard_key_taken' : 'key_taken'
@@ -76,7 +76,7 @@ export function createBatches({
       return false
     })
     const unused = rows.filter((r) => !inserted.has(r.device_id)).map((r) => r.address_number)
-    await queries.giveBackAddresses(
+    await joining.giveBackAddresses(
       tx,
       tenant,
       unused.filter((n) => n <= addressCapacity),

@@ -6,12 +6,11 @@ import { fail, failField } from '../../kernel/app-error.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
-import { proofSeconds, rememberProofs } from '../devices/index.ts'
+import { proofSeconds, rememberProofs, renewal } from '../devices/index.ts'
 import type { Issue } from './credential.ts'
 import type { Enrolled } from './enroll.ts'
 import { wireguardKeyTaken } from './enroll.ts'
 import { type Presented, type ReadKey, unauthorized } from './proven-key.ts'
-import * as queries from './renew.queries.ts'
 
 export type RenewInput = {
   new_public_key?: object
@@ -55,7 +54,7 @@ export const createRenew =
     const newKey = readKey(presented, input.new_public_key, 'new_public_key')
     if (input.new_public_key && !newKey)
       failField('new_public_key', 'prove it with a DPoP proof in the header DPoP-New-Key')
-    const before = await db.inTenant(tenant, (tx) => queries.findForRenewal(tx, tenant, deviceId))
+    const before = await db.inTenant(tenant, (tx) => renewal.findForRenewal(tx, tenant, deviceId))
     if (!before) return unauthorized()
     const repeated = actor.principal.presented.generation < before.generation
     const jkt = newKey?.jkt ?? before.jkt
@@ -71,7 +70,7 @@ export const createRenew =
           const [isFirst] = await rememberProofs(tx, [newKey.proof], new Date(at.getTime() + 2 * proofSeconds * 1000))
           if (!isFirst) unauthorized()
         }
-        const renewed = await queries.renewDevice(
+        const renewed = await renewal.renewDevice(
           tx,
           tenant,
           deviceId,

@@ -15,7 +15,6 @@ export type Event = {
   reason: string | null
   policyDigest: string | null
 }
-export type Seen = { tenantId: TenantId; deviceId: string; at: Date; applied: { digest: string; at: Date } | null }
 
 /** One statement for events of any tenants. Returns those that were not there before. */
 export const insertEvents = async (tx: Tx, events: readonly Event[]) => {
@@ -30,20 +29,4 @@ export const insertEvents = async (tx: Tx, events: readonly Event[]) => {
       ${column((e) => e.policyDigest)}::text[])
     on conflict do nothing returning device_id, event_id, at`.execute(tx)
   return rows
-}
-
-/** One row a device. The newest word on what a device applied wins; marks never go back. */
-export const markDevices = (tx: Tx, seen: readonly Seen[]) => {
-  const column = <T>(of: (s: Seen) => T) => seen.map(of)
-  return sql`
-    insert into device_activity as a (tenant_id, device_id, last_seen_at, applied_digest, applied_at)
-    select * from unnest(${column((s) => s.tenantId)}::uuid[], ${column((s) => s.deviceId)}::uuid[],
-      ${column((s) => s.at)}::timestamptz[], ${column((s) => s.applied?.digest ?? null)}::text[],
-      ${column((s) => s.applied?.at ?? null)}::timestamptz[])
-    order by 1, 2
-    on conflict (tenant_id, device_id) do update set
-      last_seen_at = greatest(a.last_seen_at, excluded.last_seen_at),
-      applied_digest = case when excluded.applied_at >= coalesce(a.applied_at, '-infinity')
-        then excluded.applied_digest else a.applied_digest end,
-      applied_at = greatest(a.applied_at, excluded.applied_at)`.execute(tx)
 }

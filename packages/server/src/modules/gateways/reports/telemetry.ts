@@ -3,9 +3,10 @@ import type { telemetry } from '@holdfast/contract/gateway-runtime'
 import type { Actor, Principal } from '../../../kernel/actor.ts'
 import { createGroupCommit } from '../../../kernel/group-commit.ts'
 import { decodeId } from '../../../kernel/ids.ts'
+import { markDevices, type Seen } from '../../devices/index.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import { acceptedInstant } from './instant.ts'
-import type { Event, Seen } from './telemetry.queries.ts'
+import type { Event } from './telemetry.queries.ts'
 import * as queries from './telemetry.queries.ts'
 
 type GivenEvent = Given<typeof telemetry>['body']['events'][number]
@@ -29,7 +30,7 @@ export function createTelemetry({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
         tx,
         batch.flatMap((i) => i.events),
       )
-      await queries.markDevices(tx, newest(batch.map((i) => i.seen)))
+      await markDevices(tx, newest(batch.map((i) => i.seen)))
       return rows
     })
     const isNew = new Set(inserted.map((r) => keyOf(r.device_id, r.event_id, r.at)))
