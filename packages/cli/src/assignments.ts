@@ -9,16 +9,16 @@ type Schema = {
   items?: Schema
   anyOf?: readonly Schema[]
   properties?: Record<string, Schema>
+  readOnly?: boolean
 }
 
 /** The fields of two levels of objects, as `section.field`, and what each takes. */
 export function describeFields(schema: object): [name: string, takes: string][] {
   const { properties = {} }: Schema = schema
   return Object.entries(properties).flatMap(([section, inner]) =>
-    Object.entries(inner.properties ?? {}).map(([field, described]): [string, string] => [
-      `${section}.${field}`,
-      takenBy(described),
-    ]),
+    Object.entries(inner.properties ?? {})
+      .filter(([, described]) => !described.readOnly)
+      .map(([field, described]): [string, string] => [`${section}.${field}`, takenBy(described)]),
   )
 }
 
@@ -42,7 +42,7 @@ export function parseAssignments<T extends object>(schema: object, texts: readon
     if (field === '') throw new UsageError(`${text}: it must look like section.field=value.`)
     const wanted = Object.hasOwn(properties, section) ? properties[section]?.properties : undefined
     const described = wanted && Object.hasOwn(wanted, field) ? wanted[field] : undefined
-    if (!described) throw new UsageError(`There is no ${section}.${field}; ${thereAre(schema)}`)
+    if (!described || described.readOnly) throw new UsageError(`There is no ${section}.${field}; ${thereAre(schema)}`)
     values[section] ??= {}
     const fields = values[section]
     if (Object.hasOwn(fields, field)) throw new UsageError(`${section}.${field} is set twice.`)

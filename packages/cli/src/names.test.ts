@@ -52,7 +52,8 @@ test('every operation of an administrator has a command', () => {
     ([name, { access }]) =>
       access.by !== 'anyone' &&
       access.by.some((kind) => kind === 'session' || kind === 'api_key') &&
-      !new RegExp(`\\.${name}\\(`).test(text),
+      // What is only replaced whole is changed through the SDK's function for its part.
+      !new RegExp(`\\.${name}\\(|\\b${name.replace(/^update/, 'change')}\\(`).test(text),
   )
   assert.deepEqual(
     missing.map(([name]) => name),

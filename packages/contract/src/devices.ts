@@ -70,6 +70,7 @@ export const getDevice = endpoint({
   access: { by: ['session', 'api_key'], permission: 'devices:read' },
   params: Closed({ device_id: Id('device') }),
   response: Device,
+  etag: true,
 })
 
 export const changeDevice = endpoint({
@@ -99,6 +100,7 @@ export const changeDevice = endpoint({
     reason: Type.Optional(Reason),
   }),
   response: Closed({ operation: Type.String(), changed: Type.Boolean(), device: Device }),
+  ifMatch: true,
 })
 
 export const changeDevices = endpoint({

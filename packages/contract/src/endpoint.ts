@@ -83,7 +83,7 @@ export type Endpoint =
          * Empty means every body. Binds sessions; an API key has no person who could enter one.
          */
         stepUp?: Readonly<Record<string, string>>
-        /** If-Match names the version that is to be changed; one that is stale is 422. */
+        /** If-Match names the version that is to be changed; one that is stale is 422, judged under the row's lock. */
         ifMatch?: true
         /** For a body whose `operation` decides what it does: a rule for each of its values. */
         operations?: Readonly<Record<string, OperationRule>>

@@ -97,6 +97,7 @@ export const getToken = endpoint({
   access: { by: ['session', 'api_key'], permission: 'enrollment_tokens:read' },
   params: Closed({ token_id: Id('enrollment_token') }),
   response: EnrollmentToken,
+  etag: true,
 })
 
 export const revokeToken = endpoint({
@@ -108,6 +109,7 @@ export const revokeToken = endpoint({
   params: Closed({ token_id: Id('enrollment_token') }),
   body: Closed({ reason: Type.Optional(Reason) }),
   response: Closed({ enrollment_token: EnrollmentToken, changed: Type.Boolean() }),
+  ifMatch: true,
 })
 
 const PublicKey = Closed(

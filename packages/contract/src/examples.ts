@@ -1,6 +1,7 @@
 import type { Static, TSchema } from 'typebox'
 import type { Contract, Operation } from './index.ts'
 import { exampleId } from './schema.ts'
+import { defaultSecuritySettings } from './settings.ts'
 
 type WithBody = { [K in Operation]: Contract[K] extends { body: TSchema } ? K : never }[Operation]
 type BodyOf<E> = E extends { body: infer S extends TSchema } ? Static<S> : never
@@ -31,7 +32,10 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
   grantRole: { user_id, role: 'viewer' },
   revokeRole: { user_id, role: 'viewer' },
   changeGroup: { operation: 'create', group: { name: 'engineering' } },
-  updateSecuritySettings: { sessions: { idle_seconds: 1234 } },
+  updateSecuritySettings: {
+    ...defaultSecuritySettings,
+    sessions: { idle_seconds: 1234, absolute_seconds: 43_200 },
+  },
   generateToken: { name: 'laptops of engineering', max_uses: 10 },
   revokeToken: { reason: 'was posted in a chat' },
   enroll: { device: { name: "Jane's laptop", platform: 'linux' } },
@@ -44,9 +48,18 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
   simulatePolicy: { policy, questions: [{ device_id, target: '10.1.2.3:tcp/22' }] },
   explainPolicy: { device_id, target: '10.1.2.3:tcp/22' },
   createGatewayPool: { name: 'frankfurt', region: { code: 'eu' } },
-  updateGatewayPool: { name: 'frankfurt-1' },
+  updateGatewayPool: {
+    name: 'frankfurt-1',
+    region: { code: 'eu' },
+    protocol: 'wireguard',
+    selection: 'latency',
+    enabled: true,
+    capacity: 5000,
+    address_cidrs: [],
+    health_threshold: 1,
+  },
   createGateway: { name: 'fra-1', endpoints: [{ host: 'fra-1.example.com', port: 51820, proto: 'udp' }] },
-  updateGateway: { name: 'fra-2', weight: 50 },
+  updateGateway: { name: 'fra-2', endpoints: [], public_key: null, weight: 50 },
   drainGateway: { draining: true, reason: 'maintenance' },
   heartbeat: { boot_id: 'boot-1', active_sessions: 12 },
   metering: {
@@ -59,5 +72,8 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
   },
   telemetry: { events: [{ event_id: 'event-1', kind: 'connected', at }] },
   terminateSessions: { operation: 'terminate', session_ids: [exampleId('vpn_session')], reason: 'maintenance' },
-  updateNotificationSettings: { email: { recipients: ['security@example.com'] } },
+  updateNotificationSettings: {
+    email: { enabled: false, recipients: ['security@example.com'], kinds: [], min_severity: 'info' },
+    webhook: { enabled: false, kinds: [] },
+  },
 }

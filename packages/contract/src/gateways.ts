@@ -11,6 +11,7 @@ import {
   OneOf,
   Partial,
   Reason,
+  Shown,
   Time,
   WireguardKey,
 } from './schema.ts'
@@ -57,16 +58,7 @@ export const GatewayPool = Closed(
   },
   { title: 'GatewayPool' },
 )
-const PoolBody = Closed({
-  name: Name,
-  region: Region,
-  protocol: Type.Optional(Protocol),
-  selection: Type.Optional(Selection),
-  enabled: Type.Optional(Type.Boolean()),
-  capacity: Type.Optional(poolFields.capacity),
-  address_cidrs: Type.Optional(Cidrs),
-  health_threshold: Type.Optional(poolFields.health_threshold),
-})
+const PoolBody = Closed({ ...Partial(Closed(poolFields)).properties, name: Name, region: Region })
 const settings = { read: 'settings:read', write: 'settings:write' } as const
 const poolParams = Closed({ pool_id: Id('gateway_pool') })
 const gatewayParams = Closed({ gateway_id: Id('gateway') })
@@ -96,16 +88,18 @@ export const getGatewayPool = endpoint({
   access: { by: ['session', 'api_key'], permission: settings.read },
   params: poolParams,
   response: GatewayPool,
+  etag: true,
 })
 export const updateGatewayPool = endpoint({
   method: 'PUT',
   path: '/v1/admin/settings/gateway-pools/{pool_id}',
-  summary: 'Change a gateway pool; absent fields stay',
+  summary: 'Replace what is set of a gateway pool; what a GET showed may be sent back whole',
   access: { by: ['session', 'api_key'], permission: settings.write },
   audit: 'gateway_pool.updated',
   params: poolParams,
-  body: Partial(PoolBody),
+  body: Closed({ ...Shown(GatewayPool), ...poolFields }),
   response: GatewayPool,
+  ifMatch: true,
 })
 export const deleteGatewayPool = endpoint({
   method: 'DELETE',
@@ -115,6 +109,7 @@ export const deleteGatewayPool = endpoint({
   audit: 'gateway_pool.deleted',
   params: poolParams,
   response: Closed({ changed: Type.Boolean() }),
+  ifMatch: true,
 })
 
 export const Gateway = Closed(
@@ -143,12 +138,13 @@ export const Gateway = Closed(
   },
   { title: 'Gateway' },
 )
-const GatewayBody = Closed({
+const gatewayFields = {
   name: Name,
-  endpoints: Type.Optional(Type.Array(Endpoint, { maxItems: 16 })),
-  public_key: Type.Optional(Nullable(WireguardKey)),
-  weight: Type.Optional(Type.Integer({ minimum: 0, maximum: 1000 })),
-})
+  endpoints: Type.Array(Endpoint, { maxItems: 16 }),
+  public_key: Nullable(WireguardKey),
+  weight: Type.Integer({ minimum: 0, maximum: 1000 }),
+}
+const GatewayBody = Closed({ ...Partial(Closed(gatewayFields)).properties, name: Name })
 const Secret = Type.String({ description: 'The gateway service secret, shown once' })
 
 export const listGateways = endpoint({
@@ -178,16 +174,18 @@ export const getGateway = endpoint({
   access: { by: ['session', 'api_key'], permission: 'gateways:read' },
   params: gatewayParams,
   response: Gateway,
+  etag: true,
 })
 export const updateGateway = endpoint({
   method: 'PUT',
   path: '/v1/admin/gateways/{gateway_id}',
-  summary: 'Change a gateway; absent fields stay',
+  summary: 'Replace what is set of a gateway; what a GET showed may be sent back whole',
   access: { by: ['session', 'api_key'], permission: 'gateways:write' },
   audit: 'gateway.updated',
   params: gatewayParams,
-  body: Partial(GatewayBody),
+  body: Closed({ ...Shown(Gateway), ...gatewayFields }),
   response: Gateway,
+  ifMatch: true,
 })
 export const deleteGateway = endpoint({
   method: 'DELETE',
@@ -197,6 +195,7 @@ export const deleteGateway = endpoint({
   audit: 'gateway.deleted',
   params: gatewayParams,
   response: Closed({ changed: Type.Boolean() }),
+  ifMatch: true,
 })
 export const rotateGatewaySecret = endpoint({
   method: 'POST',
@@ -216,4 +215,5 @@ export const drainGateway = endpoint({
   params: gatewayParams,
   body: Closed({ draining: Type.Boolean(), reason: Type.Optional(Reason) }),
   response: Closed({ gateway: Gateway, changed: Type.Boolean() }),
+  ifMatch: true,
 })

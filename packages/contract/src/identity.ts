@@ -62,6 +62,7 @@ export const getUser = endpoint({
   access: { by: ['session', 'api_key'], permission: 'users:read' },
   params: Closed({ user_id: Id('user') }),
   response: User,
+  etag: true,
 })
 
 export const changeUser = endpoint({
@@ -93,6 +94,7 @@ export const changeUser = endpoint({
     reason: Type.Optional(Reason),
   }),
   response: Closed({ operation: Type.String(), changed: Type.Boolean(), user: User }),
+  ifMatch: true,
 })
 
 const moveUser = {
@@ -111,6 +113,7 @@ export const suspendUser = endpoint({
     changed: Type.Boolean(),
     sessions_terminated: Type.Integer({ minimum: 0, description: 'Admin and VPN sessions that this call ended' }),
   }),
+  ifMatch: true,
 })
 
 export const reactivateUser = endpoint({
@@ -119,6 +122,7 @@ export const reactivateUser = endpoint({
   summary: 'Reactivate a suspended user; devices that were not revoked work again',
   access: { by: ['session', 'api_key'], permission: 'users:write' },
   response: Closed({ user: User, changed: Type.Boolean() }),
+  ifMatch: true,
 })
 
 export const unlockUser = endpoint({
@@ -127,6 +131,7 @@ export const unlockUser = endpoint({
   summary: 'Unlock an account that failed sign-ins have locked',
   access: { by: ['session', 'api_key'], permission: 'credentials:write' },
   response: Closed({ user: User, changed: Type.Boolean() }),
+  ifMatch: true,
 })
 
 export const changePassword = endpoint({
@@ -282,6 +287,7 @@ export const getGroup = endpoint({
   access: { by: ['session', 'api_key'], permission: 'groups:read' },
   params: Closed({ group_id: Id('group') }),
   response: Group,
+  etag: true,
 })
 
 export const changeGroup = endpoint({
@@ -310,4 +316,5 @@ export const changeGroup = endpoint({
     reason: Type.Optional(Reason),
   }),
   response: Closed({ operation: Type.String(), changed: Type.Boolean(), group: Group }),
+  ifMatch: true,
 })

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Closed, Count, Id, List, ListQuery, Nullable, OneOf, Partial, Time } from './schema.ts'
+import { Closed, Count, Id, List, ListQuery, Nullable, OneOf, Shown, Time } from './schema.ts'
 import { notificationChannels, notificationKinds, notificationSeverities } from './vocabulary.ts'
 
 const Kind = OneOf(notificationKinds)
@@ -78,9 +78,10 @@ const Email = Closed({
   kinds: Kinds,
   min_severity: Severity,
 })
+const webhookUrl = { maxLength: 2048, examples: ['https://hooks.example.com/holdfast'] }
 const Webhook = Closed({
   enabled: Type.Boolean(),
-  url: Nullable(Type.String({ maxLength: 2048, examples: ['https://hooks.example.com/holdfast'] })),
+  url: Nullable(Type.String(webhookUrl)),
   kinds: Kinds,
 })
 
@@ -112,19 +113,25 @@ export const getNotificationSettings = endpoint({
   summary: 'Where notifications are sent',
   access: { by: ['session', 'api_key'], permission: 'settings:read' },
   response: NotificationSettings,
+  etag: true,
 })
 
 export const updateNotificationSettings = endpoint({
   method: 'PUT',
   path: '/v1/admin/settings/notifications',
-  summary: 'Change the settings named; a new signing secret of the webhook appears only in this answer',
+  summary: 'Replace the settings; a new signing secret of the webhook appears only in this answer',
   access: { by: ['session', 'api_key'], permission: 'settings:write' },
   audit: 'notification_settings.updated',
   body: Closed({
-    email: Type.Optional(Partial(Email)),
-    webhook: Type.Optional(
-      Partial(Closed({ ...Webhook.properties, rotate_secret: Type.Boolean({ description: 'Makes a new secret' }) })),
-    ),
+    email: Closed({ ...Shown(NotificationSettings.properties.email), ...Email.properties }),
+    webhook: Closed({
+      ...Shown(NotificationSettings.properties.webhook),
+      ...Webhook.properties,
+      url: Type.Optional(
+        Nullable(Type.String({ ...webhookUrl, description: 'Is never shown; stays as it is unless given' })),
+      ),
+      rotate_secret: Type.Optional(Type.Boolean({ description: 'Makes a new secret' })),
+    }),
   }),
   response: Closed({
     settings: NotificationSettings,
@@ -132,6 +139,7 @@ export const updateNotificationSettings = endpoint({
       Type.String({ description: 'Standard Webhooks signing secret (whsec_…), made by this call; shown once' }),
     ),
   }),
+  ifMatch: true,
 })
 
 export const testNotificationSettings = endpoint({

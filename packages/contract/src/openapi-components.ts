@@ -32,7 +32,10 @@ const parameters: Record<string, Json> = {
   DPoP: inHeader('DPoP', 'Proof of the device key for this request (RFC 9449)'),
   'DPoP-New-Key': inHeader('DPoP-New-Key', 'Proof of the new device key'),
   'If-None-Match': inHeader('If-None-Match', 'Tags that are known: 304 where one of them is current'),
-  'If-Match': inHeader('If-Match', 'The tag that is to be changed: 422 where it is no longer current'),
+  'If-Match': inHeader(
+    'If-Match',
+    'The ETag of what is to be changed: 422 where its version, the part in front of the dot, is no longer current',
+  ),
   Prefer: inHeader('Prefer', '`wait=N`: hold the answer up to N seconds (at most 300) until there is something new'),
   'Idempotency-Key': inHeader('Idempotency-Key', 'Within 24 hours the same key gets the first answer again', {
     type: 'string',
@@ -84,13 +87,14 @@ export function createComponents(definitions: Readonly<Record<string, TSchema>>)
   }
   function named(title: string, schema: object): Json {
     if (title in defined) return ref('schemas', title)
-    const { title: _, ...rest } = schema as Json
+    const { title: _, readOnly, ...rest } = schema as Json
+    const at = { ...ref('schemas', title), ...(readOnly === true && { readOnly }) }
     const content = inner(rest) as Json
     const before = schemas[title]
     if (before && JSON.stringify(before) !== JSON.stringify(content))
       throw new Error(`two schemas have the title ${title}`)
     schemas[title] = content
-    return ref('schemas', title)
+    return at
   }
   const sorted = (all: Map<string, Json>) => Object.fromEntries([...all].sort(([a], [b]) => (a < b ? -1 : 1)))
 

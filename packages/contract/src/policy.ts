@@ -115,6 +115,7 @@ export const getPolicyBundle = endpoint({
   access: { by: ['session', 'api_key'], permission: 'policy:read' },
   params: Closed({ bundle_id: Id('policy_bundle') }),
   response: PolicyBundleDetail,
+  etag: true,
 })
 
 export const validatePolicy = endpoint({

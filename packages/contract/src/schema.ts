@@ -14,6 +14,15 @@ export const Closed = <const P extends TProperties>(
 export const Partial = <const P extends TProperties>(object: TObject<P>) =>
   Type.Partial(object, { additionalProperties: false })
 
+/** The same fields, as what only a GET shows: a PUT may send them back, and refuses other values than those that hold. */
+export const Shown = <const P extends TProperties>(object: TObject<P>) => {
+  const { properties } = Partial(object)
+  const marked: TProperties = Object.fromEntries(
+    Object.entries<TSchema>(properties).map(([name, schema]) => [name, Type.Optional({ ...schema, readOnly: true })]),
+  )
+  return marked as typeof properties
+}
+
 export const Nullable = <const S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()])
 
 export const OneOf = <const T extends readonly string[]>(

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Closed, OneOf, Partial } from './schema.ts'
+import { Closed, OneOf } from './schema.ts'
 import { roleNames } from './vocabulary.ts'
 
 const seconds = (minimum: number, maximum: number) => Type.Integer({ minimum, maximum })
@@ -71,22 +71,17 @@ export const getSecuritySettings = endpoint({
   summary: 'Sign-in, session, password, second-factor, rate and device settings of the tenant',
   access: { by: ['session', 'api_key'], permission: 'settings:read' },
   response: SecuritySettings,
+  etag: true,
 })
 
 export const updateSecuritySettings = endpoint({
   method: 'PUT',
   path: '/v1/admin/settings/security',
-  summary: 'Change the settings named; every replica follows within a second',
+  summary: 'Replace the settings; every replica follows within a second',
   access: { by: ['session', 'api_key'], permission: 'settings:write' },
   audit: 'security_settings.updated',
   stepUp: {},
-  body: Closed({
-    login: Type.Optional(Partial(SecuritySettings.properties.login)),
-    sessions: Type.Optional(Partial(SecuritySettings.properties.sessions)),
-    api: Type.Optional(Partial(SecuritySettings.properties.api)),
-    passwords: Type.Optional(Partial(SecuritySettings.properties.passwords)),
-    mfa: Type.Optional(Partial(SecuritySettings.properties.mfa)),
-    devices: Type.Optional(Partial(SecuritySettings.properties.devices)),
-  }),
+  body: SecuritySettings,
   response: SecuritySettings,
+  ifMatch: true,
 })

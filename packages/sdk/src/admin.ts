@@ -3,6 +3,7 @@ import type { RequiredAction } from '@holdfast/contract/vocabulary'
 import { type Client, createClient } from './client.ts'
 import { ConnectionError } from './errors.ts'
 import { createSender, type Reply, type RequestOptions, type SenderOptions } from './send.ts'
+import { tagged } from './versions.ts'
 
 type Connection = Pick<SenderOptions, 'baseUrl' | 'dispatcher' | 'headers'>
 type OnCookie = {
@@ -37,7 +38,7 @@ function createSessionClient({ cookie, onCookie, ...connection }: Connection & {
       current = renewed
       await onCookie?.(renewed)
     }
-    return reply.body
+    return tagged(reply)
   }
   return Object.fromEntries(operations.map(([name]) => [name, method(name)])) as Client
 }

@@ -1,5 +1,6 @@
 import { type Contract, type Endpoint, type Input, type Operation, type Output, operations } from '@holdfast/contract'
 import { createSender, type RequestOptions, type SenderOptions } from './send.ts'
+import { tagged } from './versions.ts'
 
 /** Query parameters by which platform roles, and the deployment-wide gateway secret, say for whom they speak. */
 type Scope = { query?: { tenant_id?: string; gateway_id?: string } }
@@ -16,6 +17,6 @@ export type Client = { [K in Operation]: Call<Contract[K]> }
 export function createClient(options: SenderOptions): Client {
   const send = createSender(options)
   const method = (name: Operation) => async (input?: object, requestOptions?: RequestOptions) =>
-    (await send(name, input, requestOptions)).body
+    tagged(await send(name, input, requestOptions))
   return Object.fromEntries(operations.map(([name]) => [name, method(name)])) as Client
 }

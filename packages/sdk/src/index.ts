@@ -10,6 +10,12 @@ export type { Metered, MeteringLoad, MeteringSample } from './gateway-metering.t
 export type { GatewayChange, GatewayState } from './gateway-state.ts'
 export { type GatewayPolicy, type Peer, verifyGatewayPolicy } from './gateway-verifier.ts'
 export {
+  changeGateway,
+  changeGatewayPool,
+  changeNotificationSettings,
+  changeSecuritySettings,
+} from './partial-changes.ts'
+export {
   type DevicePolicy,
   type PolicyContent,
   type PolicyPointer,
@@ -19,3 +25,4 @@ export {
 export { readPrivateFile, writePrivateFile } from './private-file.ts'
 export { createSender, type Reply, type RequestOptions, type Send, type SenderOptions } from './send.ts'
 export { openTrust, pinTrust, type SignedTrustSet, type TrustStore } from './trust-store.ts'
+export { change, versionOf } from './versions.ts'

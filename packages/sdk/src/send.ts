@@ -19,6 +19,8 @@ export type RequestOptions = {
   signal?: AbortSignal | undefined
   /** Lets a POST be repeated safely: the server answers the repetition with the first answer. */
   idempotencyKey?: string | undefined
+  /** The ETag of what is to be changed: refused with 422 where it is another version by then. */
+  ifMatch?: string | undefined
   /** Seconds to hold the answer until something changes (`Prefer: wait`, RFC 7240). */
   wait?: number | undefined
 }
@@ -101,7 +103,7 @@ function queryText(query: Record<string, unknown> = {}): string {
 
 function requestHeaders(
   options: SenderOptions,
-  { headers, idempotencyKey, wait }: RequestOptions,
+  { headers, idempotencyKey, ifMatch, wait }: RequestOptions,
   endpoint: Endpoint,
   url: string,
 ): Record<string, string> {
@@ -112,6 +114,7 @@ function requestHeaders(
     ...headers,
   }
   if (idempotencyKey !== undefined) all['idempotency-key'] = idempotencyKey
+  if (ifMatch !== undefined) all['if-match'] = ifMatch
   if (wait !== undefined && wait > 0) all.prefer = `wait=${wait}`
   if (options.cookie !== undefined) {
     all.cookie = options.cookie

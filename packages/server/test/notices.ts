@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
-import { ApiError } from '@holdfast/sdk'
+import { ApiError, changeNotificationSettings } from '@holdfast/sdk'
 import type { Notice } from '../src/modules/notifications/index.ts'
 import { type Kit, runJob } from './kit.ts'
 
@@ -41,6 +41,6 @@ export async function startReceiver(t: TestContext, ...statuses: number[]) {
 }
 export const opened = { allowedPrivateCidrs: ['127.0.0.0/8'] }
 export const enableWebhook = async (kit: Kit, url: string) => {
-  const { webhook_secret } = await kit.admin.updateNotificationSettings({ body: { webhook: { enabled: true, url } } })
+  const { webhook_secret } = await changeNotificationSettings(kit.admin, { webhook: { enabled: true, url } })
   return webhook_secret!
 }

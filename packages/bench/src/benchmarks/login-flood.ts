@@ -1,3 +1,4 @@
+import { changeSecuritySettings } from '@holdfast/sdk'
 import { Agent, request } from 'undici'
 import { deviceGet, digestPath, seedFleet } from './rig/fleet.ts'
 import { pack } from './rig/requests.ts'
@@ -22,7 +23,7 @@ export const loginFlood: Benchmark = {
     const fleet = await seedFleet(server, { devices: 1000 })
     const { person } = await openAdmin(server)
     // Else the flood ends at the twentieth failure of each source, without a hash.
-    await person.updateSecuritySettings({ body: { login: { max_failures_per_ip: 10_000, lockout_threshold: 1000 } } })
+    await changeSecuritySettings(person, { login: { max_failures_per_ip: 10_000, lockout_threshold: 1000 } })
     const { load } = startRig(bench)
     const requests = pack(fleet.devices.map((device) => deviceGet(fleet, device, digestPath)))
     await load.call('run', { port: server.port, connections, requests, once: true })

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { chmod, mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { signIn } from '@holdfast/sdk'
+import { changeSecuritySettings, signIn } from '@holdfast/sdk'
 import { atEnd } from './at-end.ts'
 import { startBalancer } from './balancer.ts'
 import { freePort } from './ports.ts'
@@ -70,7 +70,7 @@ export async function startStand(postgres: Postgres, { replicas, balance = start
     /** The key of a platform administrator whose rate is not what is tried. */
     makeApiKey: async (): Promise<string> => {
       const { client } = await signIn({ baseUrl: balancer.url, username: 'admin', password: adminPassword })
-      await client.updateSecuritySettings({ body: { api: unlimited } })
+      await changeSecuritySettings(client, { api: unlimited })
       const { secret } = await client.createApiKey({ body: { name: 'stand', role: 'platform_admin' } })
       return secret
     },

@@ -1,4 +1,4 @@
-import { type Client, createAdmin, signIn } from '@holdfast/sdk'
+import { type Client, changeSecuritySettings, createAdmin, signIn } from '@holdfast/sdk'
 import { unlimited } from '../deployment/unlimited.ts'
 import { adminPassword, type Deployment } from './deployment.ts'
 import type { Directory, SimDevice } from './directory.ts'
@@ -9,7 +9,7 @@ const width = 16
 /** The key of a platform administrator, made by signing in as a person would, who asks more in a minute than a person's script. */
 export async function makeApiKey({ url }: Deployment): Promise<string> {
   const { client } = await signIn({ baseUrl: url, username: 'admin', password: adminPassword })
-  await client.updateSecuritySettings({ body: { api: unlimited } })
+  await changeSecuritySettings(client, { api: unlimited })
   const { secret } = await client.createApiKey({ body: { name: 'sim', role: 'platform_admin' } })
   return secret
 }

@@ -1,4 +1,5 @@
 import type { Contract, Output } from '@holdfast/contract'
+import { changeGateway } from '@holdfast/sdk'
 import { type Command, InvalidArgumentError } from 'commander'
 import { type Cli, given } from '../cli.ts'
 import { UsageError } from '../exit.ts'
@@ -66,7 +67,8 @@ export function addGateway(program: Command, cli: Cli): void {
           const body = given({ name, endpoints: endpoint, public_key: publicKey, weight })
           if (Object.keys(body).length === 0)
             throw new UsageError('Nothing to change; see: holdfast gateway update --help')
-          printItem(cli, await (await cli.client()).updateGateway({ params: { gateway_id }, body, query: cli.scope }))
+          const of = { params: { gateway_id }, query: cli.scope }
+          printItem(cli, await changeGateway(await cli.client(), of, body))
         },
       ),
     'gateway update gw1 --endpoint gw1.example:51820/udp --weight 50',

@@ -1,4 +1,5 @@
 import type { Contract, Output } from '@holdfast/contract'
+import { changeGatewayPool } from '@holdfast/sdk'
 import type { Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
 import { UsageError } from '../exit.ts'
@@ -106,5 +107,6 @@ async function update(cli: Cli, pool_id: string, options: Update): Promise<void>
     enabled,
   })
   if (Object.keys(body).length === 0) throw new UsageError('Nothing to change; see: holdfast pool update --help')
-  printItem(cli, await (await cli.client()).updateGatewayPool({ params: { pool_id }, body, query: cli.scope }))
+  const of = { params: { pool_id }, query: cli.scope }
+  printItem(cli, await changeGatewayPool(await cli.client(), of, body))
 }

@@ -1,4 +1,5 @@
 import { type Contract, contract, type Input, type Output } from '@holdfast/contract'
+import { changeNotificationSettings, changeSecuritySettings } from '@holdfast/sdk'
 import type { Command } from 'commander'
 import { describeFields, parseAssignments } from '../assignments.ts'
 import type { Cli } from '../cli.ts'
@@ -6,8 +7,9 @@ import { Declined } from '../exit.ts'
 import { examples } from '../options.ts'
 import { type Column, printItem, printList, printSecret, tableLines } from '../output.ts'
 
-type SecurityChange = NonNullable<Input<Contract['updateSecuritySettings']>['body']>
-type NotificationChange = NonNullable<Input<Contract['updateNotificationSettings']>['body']>
+type Named<T> = { [K in keyof T]?: Partial<T[K]> }
+type SecurityChange = Named<Input<Contract['updateSecuritySettings']>['body']>
+type NotificationChange = Named<Input<Contract['updateNotificationSettings']>['body']>
 type Tried = Output<Contract['testNotificationSettings']>['results'][number]
 const triedColumns: readonly Column<Tried>[] = [
   ['CHANNEL', (r) => r.channel],
@@ -46,8 +48,9 @@ function addSecurity(settings: Command, cli: Cli): void {
   examples(
     assigning(security.command('set').description('change the settings named'), body).action(
       async (texts: string[]) => {
-        const change = parseAssignments<SecurityChange>(body, texts)
-        printItem(cli, await (await cli.client()).updateSecuritySettings({ body: change, query: cli.scope }))
+        const named = parseAssignments<SecurityChange>(body, texts)
+        const scope = { query: cli.scope }
+        printItem(cli, await changeSecuritySettings(await cli.client(), named, scope))
       },
     ),
     'settings security set sessions.idle_seconds=900 mfa.step_up=true',
@@ -73,8 +76,8 @@ function addNotifications(settings: Command, cli: Cli): void {
         .description('change the settings named; a new signing secret of the webhook is printed once'),
       body,
     ).action(async (texts: string[]) => {
-      const change = parseAssignments<NotificationChange>(body, texts)
-      const answer = await (await cli.client()).updateNotificationSettings({ body: change, query: cli.scope })
+      const named = parseAssignments<NotificationChange>(body, texts)
+      const answer = await changeNotificationSettings(await cli.client(), named, { query: cli.scope })
       if (answer.webhook_secret === null) printItem(cli, cli.json ? answer : answer.settings)
       else printSecret(cli, answer.webhook_secret, answer, 'Changed. This is the signing secret of the webhook.')
     }),

@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { fail } from '../kernel/app-error.ts'
 import type { Representation } from '../kernel/representation.ts'
+import { type Expected, expecting } from '../kernel/version.ts'
 
 /** One tag of a list (RFC 9110 §8.8.3), weak or strong, at the place where the last one ended. */
 const nextTag = /[\s,]*(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")\s*(?=,|$)/y
@@ -15,6 +17,17 @@ export function isKnown(ifNoneMatch: string | undefined, etag: string | undefine
   for (let found = nextTag.exec(ifNoneMatch); found; found = nextTag.exec(ifNoneMatch))
     if (found[1] === etag) return true
   return false
+}
+
+const listOfTags =
+  /^[\s,]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"(?:[\s,]*,[\s,]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")*[\s,]*$/
+
+/** `If-Match` (RFC 9110 §13.1.1): a tag, a list of tags or `*`. Tags are compared strongly, so a weak one fits nothing. */
+export function expectedOf(ifMatch: string | undefined): Expected {
+  if (ifMatch === undefined) return expecting(undefined)
+  if (ifMatch.trim() === '*') return expecting('*')
+  if (ifMatch.length > 1024 || !listOfTags.test(ifMatch)) fail('bad_request', 'If-Match: must be tags in quotes, or *')
+  return expecting([...ifMatch.matchAll(/(W\/)?"([^"]*)"/g)].flatMap(([, weak, tag = '']) => (weak ? [] : [tag])))
 }
 
 /** A wish to be answered only when there is something new, as far as it is granted. */

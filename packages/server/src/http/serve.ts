@@ -15,6 +15,7 @@ import { AppError, fail } from '../kernel/app-error.ts'
 import { newUuid } from '../kernel/ids.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Representation } from '../kernel/representation.ts'
+import type { Expected } from '../kernel/version.ts'
 import type { Admission, Admit } from './admit.ts'
 import type { Answer } from './answer.ts'
 import type { Draining } from './draining.ts'
@@ -22,7 +23,7 @@ import { securityHeaders, sendError, toAppError, unauthorized } from './error-re
 import type { Idempotency } from './idempotency.ts'
 import { hasBody, isForm, registerBodyReaders, unexpectedBody } from './read-body.ts'
 import { createQueryReader, requireReadableQuery } from './read-query.ts'
-import { type Granted, goneSignal, type Hold, holdOf, preferenceApplied } from './representation.ts'
+import { expectedOf, type Granted, goneSignal, type Hold, holdOf, preferenceApplied } from './representation.ts'
 import { serializable } from './response-schema.ts'
 import { send } from './send.ts'
 import { refuseUnparsed, refuseUnusual, withHost } from './unreadable.ts'
@@ -51,9 +52,14 @@ export type RequestFacts = {
 }
 /** Where the contract says that an endpoint waits: what of that wish is granted, if it was made. */
 type Waiting<E extends Endpoint> = E extends { waits: true } ? { hold: Hold | undefined } : unknown
+/** Where the contract says that a write may name the version it means. */
+type Expecting<E extends Endpoint> = E extends { ifMatch: true } ? { expected: Expected } : unknown
 export type Handlers = {
   [K in Operation]: (
-    call: Caller<Contract[K]> & Given<Contract[K]> & Waiting<Contract[K]> & { request: RequestFacts },
+    call: Caller<Contract[K]> &
+      Given<Contract[K]> &
+      Waiting<Contract[K]> &
+      Expecting<Contract[K]> & { request: RequestFacts },
   ) => Result<Contract[K]> | Promise<Result<Contract[K]>>
 }
 type Result<E extends Endpoint> = E extends { etag: true }
@@ -66,6 +72,7 @@ type Call = {
   body: unknown
   request: RequestFacts
   hold: Granted | undefined
+  expected: Expected | undefined
 }
 type AnyHandler = (call: Call) => unknown
 
@@ -182,7 +189,8 @@ function runEndpoint(deps: HttpDeps, name: Operation, endpoint: Endpoint) {
     validateBody?.(body)
     const { actor } = admission
     const hold = endpoint.waits ? holdOf(request.raw, reply.raw) : undefined
-    return { actor, params: request.params, query, body, request: factsOf(request, reply, admission), hold }
+    const expected = endpoint.ifMatch ? expectedOf(request.headers['if-match']) : undefined
+    return { actor, params: request.params, query, body, request: factsOf(request, reply, admission), hold, expected }
   }
   async function change(request: FastifyRequest, reply: FastifyReply, admission: Admission): Promise<unknown> {
     if (admission.authenticateBody) await admission.authenticateBody(request)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Role, roleNames } from '@holdfast/contract/vocabulary'
-import { ApiError } from '@holdfast/sdk'
+import { ApiError, changeSecuritySettings } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { eventsOf } from '../events.ts'
 import { createClock, startKit, times } from '../kit.ts'
@@ -197,7 +197,7 @@ test('keys are listed by page and status', async (t) => {
 
 test('a key that asks too often waits, and no other', async (t) => {
   const { admin, url, keyFor, tenant } = await startKit(t)
-  await admin.updateSecuritySettings({ body: { api: { requests_per_minute_per_key: 60 } } })
+  await changeSecuritySettings(admin, { api: { requests_per_minute_per_key: 60 } })
   const [busy, calm] = await Promise.all([keyFor('viewer', tenant), keyFor('viewer', tenant)])
   const answers = await times(30, () => use(url, busy))
   const passed = answers.filter((a) => a.status === 200).length
@@ -219,7 +219,7 @@ test('settings change field by field, also at once, and say what they were', asy
     { sessions: { idle_seconds: 777 } },
     { devices: { approval: true } },
   ]
-  await times(20, (i) => (i % 2 ? admin : other).updateSecuritySettings({ body: changes[i % 4]! }))
+  await times(20, (i) => changeSecuritySettings(i % 2 ? admin : other, changes[i % 4]!))
   const after = await admin.getSecuritySettings()
   assert.deepEqual(
     [after.login.lockout_threshold, after.login.window_seconds, after.sessions.idle_seconds, after.devices.approval],
@@ -232,7 +232,7 @@ test('settings change field by field, also at once, and say what they were', asy
   const deadline = Date.now() + 1000
   while ((await other.getSecuritySettings()).login.lockout_threshold !== 7) assert.ok(Date.now() < deadline)
   await assert.rejects(
-    admin.updateSecuritySettings({ body: { login: { lockout_threshold: 0 } } }),
+    changeSecuritySettings(admin, { login: { lockout_threshold: 0 } }),
     refusedWith(422, /lockout_threshold/),
   )
 })

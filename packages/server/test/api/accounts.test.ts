@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ApiError } from '@holdfast/sdk'
+import { ApiError, changeSecuritySettings } from '@holdfast/sdk'
 import { bootstrap } from '../../src/bootstrap.ts'
 import { ConfigError } from '../../src/config/config.ts'
 import { eventsOf } from '../events.ts'
@@ -69,7 +69,7 @@ test('accounts of programs, spellings of names, and what is on record of a sign-
   })
 
   await t.test('a throttled sign-in is on record: the first at once, the rest with their count', async () => {
-    await admin.updateSecuritySettings({ body: { login: { max_failures_per_ip: 1 } } })
+    await changeSecuritySettings(admin, { login: { max_failures_per_ip: 1 } })
     const answers = await times(8, (i) => trySignIn(kit, `guess-${i}`))
     const throttled = answers.filter((a) => a.status === 429).length
     assert.ok(throttled >= 5, String(throttled))

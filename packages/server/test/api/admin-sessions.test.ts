@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { changeSecuritySettings } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { eventsOf } from '../events.ts'
 import { createClock, type Replica, runJob, startKit, times } from '../kit.ts'
@@ -10,7 +11,7 @@ import { accountOf, refusedWith, signIn, statuses } from '../sign-in.ts'
 test('an idle session ends, use keeps it alive, and its end is recorded once', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now })
-  await kit.admin.updateSecuritySettings({ body: { sessions: { idle_seconds: 60, absolute_seconds: 3600 } } })
+  await changeSecuritySettings(kit.admin, { sessions: { idle_seconds: 60, absolute_seconds: 3600 } })
   const cookie = cookieOf(await signIn(kit.url))
   const [here, there] = kit.replicas.map((r) => createBrowser(r.url, kit.publicUrl, cookie))
   for (let i = 0; i < 3; i++) {
@@ -36,7 +37,7 @@ test('an idle session ends, use keeps it alive, and its end is recorded once', a
 test('a session that is used all the time ends at its absolute limit, and an abandoned one is swept once', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now })
-  await kit.admin.updateSecuritySettings({ body: { sessions: { idle_seconds: 60, absolute_seconds: 100 } } })
+  await changeSecuritySettings(kit.admin, { sessions: { idle_seconds: 60, absolute_seconds: 100 } })
   const used = createBrowser(kit.url, kit.publicUrl, cookieOf(await signIn(kit.url)))
   await signIn(kit.url)
   clock.advance(45)
@@ -58,7 +59,7 @@ test('a lower limit binds sessions that run already', async (t) => {
   const kit = await startKit(t, { now: clock.now })
   const browser = createBrowser(kit.url, kit.publicUrl, cookieOf(await signIn(kit.url)))
   assert.equal((await browser.get('/v1/admin/me')).status, 200)
-  await kit.admin.updateSecuritySettings({ body: { sessions: { idle_seconds: 30 } } })
+  await changeSecuritySettings(kit.admin, { sessions: { idle_seconds: 30 } })
   clock.advance(31)
   assert.equal((await browser.get('/v1/admin/me')).status, 401)
 })
@@ -146,7 +147,7 @@ test('every limit of sign-in and session follows the settings on the other repli
   }
   await makeUser(kit, 'ana', ['viewer'])
   assert.equal((await signIn(there.url, accountOf('ana'))).json.required_action, null)
-  await kit.clientFor(kit.adminKey, here).updateSecuritySettings({ body: wanted })
+  await changeSecuritySettings(kit.clientFor(kit.adminKey, here), wanted)
   const deadline = Date.now() + 1000
   for (;;) {
     const { login, sessions, passwords, mfa } = await other.getSecuritySettings()
@@ -161,7 +162,7 @@ test('every limit of sign-in and session follows the settings on the other repli
   assert.equal((await eventsOf(kit, 'account.locked'))[0]?.attempt_count, 3)
   const [recorded] = await eventsOf(kit, 'security_settings.updated')
   assert.deepEqual(recorded?.changes?.['mfa.required_roles'], [[], ['viewer']])
-  const again = await other.updateSecuritySettings({ body: { mfa: { required_roles: ['viewer'] } } })
+  const again = await changeSecuritySettings(other, { mfa: { required_roles: ['viewer'] } })
   assert.deepEqual(again.mfa, wanted.mfa)
   assert.equal((await eventsOf(kit, 'security_settings.updated')).length, 1, 'the same list is no change')
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { mintToken } from '@holdfast/crypto'
+import { changeSecuritySettings } from '@holdfast/sdk'
 import { eventsOf } from '../events.ts'
 import { type Kit, startKit, times } from '../kit.ts'
 import { makeUser, signInAs } from '../people.ts'
@@ -69,13 +70,11 @@ test('everyone has a rate: a device, a session, a key; and nobody uses up that o
   await makeUser(kit, 'grace', ['viewer'])
   const grace = await signInAs(kit, 'grace')
   const key = await kit.keyFor('viewer')
-  await admin.updateSecuritySettings({
-    body: {
-      api: {
-        requests_per_minute_per_device: 60,
-        requests_per_minute_per_session: 60,
-        requests_per_minute_per_key: 60,
-      },
+  await changeSecuritySettings(admin, {
+    api: {
+      requests_per_minute_per_device: 60,
+      requests_per_minute_per_session: 60,
+      requests_per_minute_per_key: 60,
     },
   })
   const few = (answers: { status: number }[]) => {
@@ -214,13 +213,13 @@ test('a device stands and falls with its user and with the key that the tenant a
   await admin.changeUser({ body: { operation: 'delete', user_id: ada } })
   await assert.rejects(enrollRaw(kit, token), /403.*suspended or deleted/)
 
-  await admin.updateSecuritySettings({ body: { devices: { require_device_key: false } } })
+  await changeSecuritySettings(admin, { devices: { require_device_key: false } })
   const { token: open } = await admin.generateToken({ body: {} })
   const bearer = (credential: string) => () => ({ authorization: `Bearer ${credential}` })
   const keyless = await call(kit, operation('enroll'), bearer(open), { device: { name: 'old', platform: 'linux' } })
   assert.equal(keyless.status, 201, keyless.text)
   const again = () => call(kit, operation('renewCredential'), bearer(String(keyless.json.credential)), {})
-  await admin.updateSecuritySettings({ body: { devices: { require_device_key: true } } })
+  await changeSecuritySettings(admin, { devices: { require_device_key: true } })
   const refused = await again()
   assert.equal(refused.status, 422)
   assert.match(String(refused.json.detail), /new_public_key/)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { changeGateway, changeGatewayPool } from '@holdfast/sdk'
 import { enroll, publish, refused, rule, withGateway } from '../gateways.ts'
 import { createClock, startKit } from '../kit.ts'
 
@@ -20,9 +21,9 @@ test('the directory of a device', async (t: TestContext) => {
   await t.test('a rule without a pool leads to every enabled one, a rule with one there only', async () => {
     await publish(kit, [rule('all', { any: true })])
     assert.deepEqual(await pools(), { A: ['a never_seen'], B: ['b never_seen'] })
-    await admin.updateGatewayPool({ params: { pool_id: b.pool.pool_id }, body: { enabled: false } })
+    await changeGatewayPool(admin, { params: { pool_id: b.pool.pool_id } }, { enabled: false })
     assert.deepEqual(Object.keys(await pools()), ['A'])
-    await admin.updateGatewayPool({ params: { pool_id: b.pool.pool_id }, body: { enabled: true } })
+    await changeGatewayPool(admin, { params: { pool_id: b.pool.pool_id } }, { enabled: true })
     await publish(kit, [rule('b-only', { tags: ['a'] }, ['B'])])
     assert.deepEqual(Object.keys(await pools()), ['B'])
     await publish(kit, [rule('others', { tags: ['z'] })])
@@ -57,7 +58,7 @@ test('the directory of a device', async (t: TestContext) => {
       { headers: { 'if-none-match': `"x", W/${first.headers.etag}` } },
     )
     assert.deepEqual([again.status, again.body], [304, undefined])
-    await admin.updateGateway({ params: { gateway_id: a.gateway.gateway_id }, body: { weight: 1 } })
+    await changeGateway(admin, { params: { gateway_id: a.gateway.gateway_id } }, { weight: 1 })
     const etag = String(first.headers.etag)
     assert.equal((await device.send('gatewayPools', {}, { headers: { 'if-none-match': etag } })).status, 200)
   })

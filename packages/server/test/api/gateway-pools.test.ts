@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { changeGatewayPool } from '@holdfast/sdk'
 import { audited, publish, refused, region, rule, seqOf } from '../gateways.ts'
 import { startKit, times } from '../kit.ts'
 
@@ -34,7 +35,7 @@ test('gateway pools', async (t: TestContext) => {
     await assert.rejects(admin.createGatewayPool({ body: { name: 'frankfurt', region } }), refused(422, /name/))
     const other = await admin.createGatewayPool({ body: { name: 'Oslo', region } })
     const params = { pool_id: other.pool_id }
-    await assert.rejects(admin.updateGatewayPool({ params, body: { name: 'FRANKFURT' } }), refused(422, /name/))
+    await assert.rejects(changeGatewayPool(admin, { params }, { name: 'FRANKFURT' }), refused(422, /name/))
     assert.deepEqual(await admin.deleteGatewayPool({ params }), { changed: true })
     await assert.rejects(admin.deleteGatewayPool({ params }), refused(404))
   })
@@ -42,10 +43,10 @@ test('gateway pools', async (t: TestContext) => {
     'a change keeps what it does not name, records what it changed, and nothing when nothing changed',
     async () => {
       const params = { pool_id: pool.pool_id }
-      const changed = await admin.updateGatewayPool({ params, body: { capacity: null, enabled: false } })
+      const changed = await changeGatewayPool(admin, { params }, { capacity: null, enabled: false })
       assert.deepEqual(changed, { ...pool, capacity: null, enabled: false, updated_at: changed.updated_at })
       const before = await seqOf(kit)
-      await admin.updateGatewayPool({ params, body: { enabled: false, region: { ...region } } })
+      await changeGatewayPool(admin, { params }, { enabled: false, region: { ...region } })
       assert.equal(await seqOf(kit), before)
       const events = await audited(kit, 'gateway_pool.updated')
       assert.equal(events.filter((e) => e.outcome === 'success').length, 1)
@@ -79,7 +80,7 @@ test('gateway pools', async (t: TestContext) => {
     const params = { pool_id: (await admin.listGatewayPools()).items[0]!.pool_id }
     assert.deepEqual((await other.listGatewayPools()).items, [])
     await assert.rejects(other.getGatewayPool({ params }), refused(404))
-    await assert.rejects(other.updateGatewayPool({ params, body: { name: 'mine' } }), refused(404))
+    await assert.rejects(changeGatewayPool(other, { params }, { name: 'mine' }), refused(404))
     await assert.rejects(other.deleteGatewayPool({ params }), refused(404))
     await assert.rejects(other.createGateway({ params, body: { name: 'mine' } }), refused(404))
     await assert.rejects(other.listGateways({ params }), refused(404))

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { changeGateway } from '@holdfast/sdk'
 import { audited, enroll, newSession, newWireguardKey, refused, report, withGateway } from '../gateways.ts'
 import { createClock, startKit, times } from '../kit.ts'
 
@@ -49,12 +50,12 @@ test('gateways', async (t: TestContext) => {
     assert.equal((await audited(kit, 'gateway.drained')).length, 2)
   })
   await t.test('a change keeps what it does not name; a taken name is refused', async () => {
-    const changed = await admin.updateGateway({ params, body: { weight: 5 } })
+    const changed = await changeGateway(admin, { params }, { weight: 5 })
     assert.deepEqual([changed.name, changed.weight, changed.public_key], ['g1', 5, made.gateway.public_key])
     const pool = { pool_id: made.pool.pool_id }
     await admin.createGateway({ params: pool, body: { name: 'g2' } })
     await assert.rejects(admin.createGateway({ params: pool, body: { name: 'G2' } }), refused(422, /name/))
-    await assert.rejects(admin.updateGateway({ params, body: { name: 'g2' } }), refused(422, /name/))
+    await assert.rejects(changeGateway(admin, { params }, { name: 'g2' }), refused(422, /name/))
     assert.deepEqual(
       (await admin.listGateways({ params: pool })).items.map((g) => g.name),
       ['g1', 'g2'],
@@ -72,7 +73,7 @@ test('gateways', async (t: TestContext) => {
     await assert.rejects(admin.createGateway({ params: pool, body: { name: 'keyed', public_key } }), taken)
     const other = await admin.createGateway({ params: pool, body: { name: 'keyed', public_key: newWireguardKey() } })
     const otherParams = { gateway_id: other.gateway.gateway_id }
-    await assert.rejects(admin.updateGateway({ params: otherParams, body: { public_key } }), taken)
+    await assert.rejects(changeGateway(admin, { params: otherParams }, { public_key }), taken)
     const elsewhere = await kit.as('tenant_admin', await kit.newTenant())
     const theirs = await elsewhere.createGatewayPool({ body: { name: 'P', region: { code: 'x' } } })
     await elsewhere.createGateway({ params: { pool_id: theirs.pool_id }, body: { name: 'same', public_key } })
@@ -80,7 +81,7 @@ test('gateways', async (t: TestContext) => {
   await t.test('another tenant has no such gateway', async () => {
     const other = await kit.as('tenant_admin', await kit.newTenant())
     await assert.rejects(other.getGateway({ params }), refused(404))
-    await assert.rejects(other.updateGateway({ params, body: { weight: 1 } }), refused(404))
+    await assert.rejects(changeGateway(other, { params }, { weight: 1 }), refused(404))
     await assert.rejects(other.rotateGatewaySecret({ params }), refused(404))
     await assert.rejects(other.drainGateway({ params, body: { draining: true } }), refused(404))
     await assert.rejects(other.deleteGateway({ params }), refused(404))

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { changeSecuritySettings } from '@holdfast/sdk'
 import { eventsOf } from '../events.ts'
 import { createClock, startKit, times } from '../kit.ts'
 import { makeUser } from '../people.ts'
@@ -8,8 +9,8 @@ import { accountOf, count, refusedWith, right, signIn, statuses } from '../sign-
 test('parallel guesses on two replicas lock the account exactly once and learn nothing beyond the threshold', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now })
-  await kit.admin.updateSecuritySettings({
-    body: { login: { lockout_threshold: 5, lockout_seconds: 300, max_failures_per_ip: 1000 } },
+  await changeSecuritySettings(kit.admin, {
+    login: { lockout_threshold: 5, lockout_seconds: 300, max_failures_per_ip: 1000 },
   })
   await makeUser(kit, 'target')
   const urls = kit.replicas.map((r) => r.url)
@@ -33,7 +34,7 @@ test('parallel guesses on two replicas lock the account exactly once and learn n
 
 test('the attempt that reaches the threshold opens the account when it is right', async (t) => {
   const kit = await startKit(t)
-  await kit.admin.updateSecuritySettings({ body: { login: { lockout_threshold: 3 } } })
+  await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 3 } })
   for (let round = 0; round < 2; round++) {
     for (let i = 0; i < 2; i++) await signIn(kit.url, { ...right, password: 'wrong' })
     assert.equal((await signIn(kit.url)).status, 200)
@@ -43,7 +44,7 @@ test('the attempt that reaches the threshold opens the account when it is right'
 
 test('many right sign-ins at once never count against each other', async (t) => {
   const kit = await startKit(t)
-  await kit.admin.updateSecuritySettings({ body: { login: { lockout_threshold: 2, max_failures_per_ip: 2 } } })
+  await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 2, max_failures_per_ip: 2 } })
   assert.deepEqual(statuses(await times(20, () => signIn(kit.url))), Array(20).fill(200))
 })
 
@@ -51,7 +52,7 @@ test('a source with too many failures waits, on every replica, and only that sou
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now })
   const login = { max_failures_per_ip: 5, window_seconds: 60, lockout_threshold: 1000 }
-  await kit.admin.updateSecuritySettings({ body: { login } })
+  await changeSecuritySettings(kit.admin, { login })
   const urls = kit.replicas.map((r) => r.url)
   const answers = await times(30, (i) => signIn(urls[i % 2]!, { username: `user-${i}`, password: 'x' }))
   assert.equal(count(statuses(answers), 401), 5)
@@ -67,7 +68,7 @@ test('a source with too many failures waits, on every replica, and only that sou
 test('every lock is told to the administrators once, however many fail at once on two replicas', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now })
-  await kit.admin.updateSecuritySettings({ body: { login: { lockout_seconds: 60, max_failures_per_ip: 1000 } } })
+  await changeSecuritySettings(kit.admin, { login: { lockout_seconds: 60, max_failures_per_ip: 1000 } })
   const user_id = await makeUser(kit, 'target')
   for (let lock = 1; lock <= 2; lock++) {
     await times(50, (i) => signIn(kit.replicas[i % 2]!.url, { username: 'Target', password: `guess ${i}` }))
@@ -88,7 +89,7 @@ test('every lock is told to the administrators once, however many fail at once o
 
 test('a lock reaches the notifications, and an administrator opens it: once, audited, on every replica', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  await kit.admin.updateSecuritySettings({ body: { login: { lockout_threshold: 2 } } })
+  await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 2 } })
   const user_id = await makeUser(kit, 'ana')
   const vic = await makeUser(kit, 'vic', ['viewer'])
   for (const name of ['ana', 'vic'])

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { changeNotificationSettings } from '@holdfast/sdk'
 import { createMailer } from '../../src/modules/notifications/mail.ts'
 import { eventsOf } from '../events.ts'
 import { createClock, startKit } from '../kit.ts'
@@ -10,9 +11,7 @@ test('mail goes to each recipient alone, and a name can not add to its headers',
   const smtp = await startSmtpListener(t)
   const kit = await startKit(t, { config: { smtpUrl: `smtp://127.0.0.1:${smtp.port}?from=vpn@control.example` } })
   const recipients = ['one@example.com', 'two@example.com']
-  await kit.admin.updateNotificationSettings({
-    body: { email: { enabled: true, recipients, min_severity: 'warning' } },
-  })
+  await changeNotificationSettings(kit.admin, { email: { enabled: true, recipients, min_severity: 'warning' } })
   const name = 'bob\r\nBcc: victim@example.com\r\n\r\n<script>\u202e\0'.replace('\0', '\u0001')
   await raise(kit, {
     title: `The account of ${name} is locked`,
@@ -55,7 +54,7 @@ test('a letter that was refused is sent again under the same Message-ID', async 
   const smtp = await startSmtpListener(t, (to) => (busy && to === 'late@example.com' ? 451 : undefined))
   const kit = await startKit(t, { now: clock.now, config: { smtpUrl: `smtp://127.0.0.1:${smtp.port}` } })
   const recipients = ['late@example.com']
-  await kit.admin.updateNotificationSettings({ body: { email: { enabled: true, recipients } } })
+  await changeNotificationSettings(kit.admin, { email: { enabled: true, recipients } })
   await raise(kit)
   await kit.app.notifications.deliver()
   const [waiting] = (await inbox(kit))[0]!.deliveries
@@ -92,12 +91,10 @@ test('a test message says how each destination took it, and inner addresses stay
   const kit = await startKit(t, { config: { smtpUrl: `smtp://127.0.0.1:${smtp.port}` } })
   assert.deepEqual(await kit.admin.testNotificationSettings(), { results: [] })
   const { port } = new URL(receiver.url)
-  await kit.admin.updateNotificationSettings({
-    body: {
-      email: { recipients: ['known@example.com', 'unknown@example.com'] },
-      // A name passes until it is looked up.
-      webhook: { url: `https://localhost:${port}/` },
-    },
+  await changeNotificationSettings(kit.admin, {
+    email: { recipients: ['known@example.com', 'unknown@example.com'] },
+    // A name passes until it is looked up.
+    webhook: { url: `https://localhost:${port}/` },
   })
   const { results } = await kit.admin.testNotificationSettings()
   assert.deepEqual(results, [

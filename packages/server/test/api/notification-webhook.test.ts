@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
+import { changeNotificationSettings } from '@holdfast/sdk'
 import { eventsOf } from '../events.ts'
 import { createClock, startKit } from '../kit.ts'
 import { enableWebhook, inbox, notice, opened, raise, startReceiver } from '../notices.ts'
@@ -86,10 +87,10 @@ test('the signing secret is shown when it is made and nowhere else', async (t) =
   const receiver = await startReceiver(t, 200)
   const kit = await startKit(t, { config: opened })
   const first = await enableWebhook(kit, receiver.url)
-  const untouched = await kit.admin.updateNotificationSettings({ body: { webhook: { kinds: ['gateway.down'] } } })
+  const untouched = await changeNotificationSettings(kit.admin, { webhook: { kinds: ['gateway.down'] } })
   assert.equal(untouched.webhook_secret, null)
   assert.equal(untouched.settings.webhook.origin, new URL(receiver.url).origin)
-  const rotated = await kit.admin.updateNotificationSettings({ body: { webhook: { rotate_secret: true, kinds: [] } } })
+  const rotated = await changeNotificationSettings(kit.admin, { webhook: { rotate_secret: true, kinds: [] } })
   const second = rotated.webhook_secret!
   assert.notEqual(first, second)
   await raise(kit)

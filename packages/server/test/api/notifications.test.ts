@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Contract, Input } from '@holdfast/contract'
+import { changeNotificationSettings, changeSecuritySettings } from '@holdfast/sdk'
 import { eventsOf } from '../events.ts'
 import { createClock, startKit, times } from '../kit.ts'
 import { enableWebhook, inbox, notice, opened, raise, refusedWith, startReceiver } from '../notices.ts'
@@ -50,7 +50,7 @@ test('twenty acknowledgements at once are one, with one event', async (t) => {
 test('a locked account is in the inbox', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
-  await kit.admin.updateSecuritySettings({ body: { login: { lockout_threshold: 2, lockout_seconds: 60 } } })
+  await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 2, lockout_seconds: 60 } })
   for (let i = 0; i < 6; i++) {
     await send(kit.url, { method: 'POST', path: '/admin/login', json: { username: 'admin', password: 'wrong' } })
     if (i % 2 === 1) clock.advance(61)
@@ -109,8 +109,7 @@ test('what was claimed by a replica that ended is sent by another', async (t) =>
 
 test('settings that can not work are refused with the field', async (t) => {
   const kit = await startKit(t)
-  const put = (body: NonNullable<Input<Contract['updateNotificationSettings']>['body']>) =>
-    kit.admin.updateNotificationSettings({ body })
+  const put = (body: Parameters<typeof changeNotificationSettings>[1]) => changeNotificationSettings(kit.admin, body)
   await assert.rejects(
     put({ email: { enabled: true, recipients: ['a@example.com'] } }),
     refusedWith(422, /HOLDFAST_SMTP/),

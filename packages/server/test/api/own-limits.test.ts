@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defaultSecuritySettings, type SecuritySettings } from '@holdfast/contract/settings'
+import { changeSecuritySettings } from '@holdfast/sdk'
 import { sql } from 'kysely'
 import { adminPassword, createClock, startKit } from '../kit.ts'
 import { enrollFactor, makeUser, type Person, passwordOf, signInAs, trySignIn } from '../people.ts'
@@ -9,7 +10,7 @@ import { type Got, send } from '../raw-http.ts'
 test('nobody lifts a limit that binds them, by whatever route', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
-  await kit.admin.updateSecuritySettings({ body: { login: { lockout_threshold: 3, max_failures_per_ip: 1000 } } })
+  await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 3, max_failures_per_ip: 1000 } })
   const user_id = await makeUser(kit, 'root', ['platform_admin'])
   const { person, app, codes } = await enrollFactor(kit, 'root', clock.now)
   const made = await person.post('/v1/admin/api-keys', { name: 'mine', role: 'platform_admin' })
@@ -80,10 +81,21 @@ test('the own second factor goes with the password and a code, and with nothing 
   assert.equal((await trySignIn(kit, 'root')).status, 200)
 })
 
+const over = (settings: object, named: object) =>
+  Object.fromEntries(
+    Object.entries(settings).map(([section, fields]) => [
+      section,
+      { ...fields, ...new Map(Object.entries(named)).get(section) },
+    ]),
+  )
+
 test('settings that would bind their maker too, or contradict each other, are refused', async (t) => {
   const kit = await startKit(t)
   const person = await signInAs(kit, 'admin', { password: adminPassword })
-  const put = (json: unknown) => person.request({ method: 'PUT', path: '/v1/admin/settings/security', json })
+  const put = async (named: object) => {
+    const json = over(await kit.admin.getSecuritySettings(), named)
+    return person.request({ method: 'PUT', path: '/v1/admin/settings/security', json })
+  }
   const stepUp = await put({ mfa: { step_up: true } })
   assert.deepEqual([stepUp.status, stepUp.json.errors?.[0]?.field], [422, 'mfa.step_up'])
   const idle = await put({ sessions: { idle_seconds: 600, absolute_seconds: 300 } })
@@ -122,7 +134,7 @@ test('what holds back its maker is loosened with fresh proof of them only, setti
   const api = Object.fromEntries(Object.keys(looser.api).map((field) => [field, 100_000]))
   const strict = { ...defaultSecuritySettings, api, mfa: { required_roles: ['auditor'], step_up: false } }
   const set = async (security: object) => {
-    await kit.admin.updateSecuritySettings({ body: { login: { lockout_threshold: 9 } } })
+    await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 9 } })
     await kit.db.inTenant(kit.tenant, (tx) =>
       tx
         .updateTable('tenant_settings')
@@ -145,9 +157,10 @@ test('what holds back its maker is loosened with fresh proof of them only, setti
     body: { name: 'robot', role: 'tenant_admin', user_id: user.user_id },
   })
   const path = '/v1/admin/settings/security'
-  const byKey = (secret: string) => (json: object) =>
-    send(kit.url, { method: 'PUT', path, json, headers: { authorization: `Bearer ${secret}` } })
-  const bySession = (person: Person) => (json: object) => person.request({ method: 'PUT', path, json })
+  const byKey = (secret: string) => (named: object) =>
+    send(kit.url, { method: 'PUT', path, json: over(strict, named), headers: { authorization: `Bearer ${secret}` } })
+  const bySession = (person: Person) => (named: object) =>
+    person.request({ method: 'PUT', path, json: over(strict, named) })
 
   const tables: [who: string, put: (json: object) => Promise<Got>, refused: readonly Bound[]][] = [
     ['a session of long ago', bySession(plain), ['person']],

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { changeSecuritySettings } from '@holdfast/sdk'
 import { eventsOf } from '../events.ts'
 import { createClock, startKit, times } from '../kit.ts'
 import { enrollFactor, makeUser, passwordOf, signInAs, trySignIn, untilStatus } from '../people.ts'
@@ -67,7 +68,7 @@ test('of two changes of one password at once, one wins and the other is told', a
 
 test('the current password can not be guessed from a session: the account locks', async (t) => {
   const kit = await startKit(t)
-  await kit.admin.updateSecuritySettings({ body: { login: { lockout_threshold: 3 } } })
+  await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 3 } })
   await makeUser(kit, 'ana')
   const person = await signInAs(kit, 'ana')
   const answers = await times(8, (i) => person.post(path, { new_password: good, current_password: `guess ${i}` }))
@@ -176,10 +177,10 @@ test('which passwords are taken: by length, blocklist and context, as the tenant
   assert.equal(await set('pässwörter sind schön'.normalize('NFD')), 'taken')
   assert.equal((await trySignIn(kit, 'montgomery', { password: 'pässwörter sind schön'.normalize('NFC') })).status, 200)
 
-  await kit.admin.updateSecuritySettings({ body: { passwords: { min_length: 20 } } })
+  await changeSecuritySettings(kit.admin, { passwords: { min_length: 20 } })
   const deadline = Date.now() + 1000
   while ((await set('kfu7 fhw2 mnqpxyz', kit.replicas[1]!)) === 'taken') assert.ok(Date.now() < deadline)
-  await assert.rejects(kit.admin.updateSecuritySettings({ body: { passwords: { min_length: 7 } } }), /min_length/)
+  await assert.rejects(changeSecuritySettings(kit.admin, { passwords: { min_length: 7 } }), /min_length/)
 
   await makeUser(kit, 'zoe')
   const { person } = await enrollFactor(kit, 'zoe', clock.now)

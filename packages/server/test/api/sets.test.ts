@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Client } from '@holdfast/sdk'
+import { changeSecuritySettings } from '@holdfast/sdk'
 import { sql } from 'kysely'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { createClock, type Kit, startKit, times } from '../kit.ts'
@@ -18,7 +19,7 @@ test('what there is once, there is once, of twenty who want it at once on two re
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now })
   const { admin } = kit
-  await admin.updateSecuritySettings({ body: { login: { lockout_threshold: 1000, max_failures_per_ip: 10_000 } } })
+  await changeSecuritySettings(admin, { login: { lockout_threshold: 1000, max_failures_per_ip: 10_000 } })
   const users = await times(20, async (i) => {
     const { user } = await admin.changeUser({ body: { operation: 'create', user: { username: `user-${i}` } } })
     return user.user_id

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AuditKind } from '@holdfast/contract/vocabulary'
+import { changeSecuritySettings } from '@holdfast/sdk'
 import { createClock, runJob, startKit } from '../kit.ts'
 import { makeUser } from '../people.ts'
 import { accountOf, signIn } from '../sign-in.ts'
@@ -8,7 +9,7 @@ import { accountOf, signIn } from '../sign-in.ts'
 test('every event of the specification carries exactly its fields', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
-  await kit.admin.updateSecuritySettings({ body: { login: { lockout_threshold: 2 } } })
+  await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 2 } })
   const user_id = await makeUser(kit, 'ana')
   const headers = { 'user-agent': 'curl/8' }
   await signIn(kit.url, accountOf('ana'), { headers })

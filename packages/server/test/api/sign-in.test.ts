@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
+import { changeSecuritySettings } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { eventsOf } from '../events.ts'
 import { adminPassword, startKit } from '../kit.ts'
@@ -93,7 +94,7 @@ test('a browser that has not signed in is led to the sign-in page; everything el
 
 test('whatever is wrong with a sign-in, the answer is the same', async (t) => {
   const kit = await startKit(t)
-  await kit.admin.updateSecuritySettings({ body: { login: { lockout_threshold: 2 } } })
+  await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 2 } })
   const suspended = await makeUser(kit, 'suspended')
   await kit.admin.changeUser({ body: { operation: 'suspend', user_id: suspended } })
   await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'bare' } } })

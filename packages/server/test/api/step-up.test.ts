@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { changeSecuritySettings } from '@holdfast/sdk'
 import { eventsOf } from '../events.ts'
 import { createClock, startKit, times } from '../kit.ts'
 import { enrollFactor, makeUser, signInAs, untilStatus } from '../people.ts'
@@ -14,18 +15,19 @@ test('where step-up is on, changes that weigh much need a code not older than fi
   const { person, app } = await enrollFactor(kit, 'root', clock.now)
   const bare = await makeUser(kit, 'bare', ['platform_admin'])
   const withoutFactor = await signInAs(kit, 'bare')
-  await kit.admin.updateSecuritySettings({ body: { mfa: { step_up: true } } })
+  await changeSecuritySettings(kit.admin, { mfa: { step_up: true } })
   await untilStatus(() => withoutFactor.post('/v1/admin/rbac/grant', { user_id: bare, role: 'viewer' }), 403)
   const none = await withoutFactor.post('/v1/admin/rbac/grant', { user_id: bare, role: 'viewer' })
   assert.match(none.json.detail, /no authenticator app/)
   assert.equal((await withoutFactor.post('/v1/admin/auth/step-up', { code: '123456' })).status, 403)
 
+  const settings = { require_device_key: true, approval: true }
   const guarded: [method: string, path: string, json: unknown][] = [
     ['POST', '/v1/admin/policy/publish', { channel: 'stable', policy: emptyPolicy }],
     ['POST', '/v1/admin/devices/batch', { operation: 'revoke', filter: { tag: 'none' } }],
     ['POST', '/v1/admin/rbac/grant', { user_id: bare, role: 'auditor' }],
     ['POST', '/v1/admin/api-keys', { name: 'way around', role: 'viewer' }],
-    ['PUT', '/v1/admin/settings/security', { sessions: { idle_seconds: 900 } }],
+    ['PUT', '/v1/admin/settings/security', { ...(await kit.admin.getSecuritySettings()), devices: settings }],
     ['POST', '/v1/admin/users/totp/disable', { user_id: bare }],
   ]
   const free: typeof guarded = [
@@ -76,7 +78,7 @@ test('where step-up is on, changes that weigh much need a code not older than fi
 
 test('codes at step-up can not be guessed: the account locks', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  await kit.admin.updateSecuritySettings({ body: { login: { lockout_threshold: 4 } } })
+  await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 4 } })
   const user_id = await makeUser(kit, 'ana')
   const { person, app } = await enrollFactor(kit, 'ana')
   const answers = await times(12, (i) =>

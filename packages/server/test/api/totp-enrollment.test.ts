@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { operations } from '@holdfast/contract'
+import { changeSecuritySettings } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { eventsOf } from '../events.ts'
 import { adminPassword, createClock, startKit, times } from '../kit.ts'
@@ -78,7 +79,7 @@ test('a role that requires a second factor opens nothing but its enrollment', as
   await makeUser(kit, 'vic', ['viewer'])
   const [person, free] = [await signInAs(kit, 'ana'), await signInAs(kit, 'vic')]
   assert.equal((await person.get('/v1/admin/users')).status, 200)
-  await kit.admin.updateSecuritySettings({ body: { mfa: { required_roles: ['tenant_admin', 'platform_admin'] } } })
+  await changeSecuritySettings(kit.admin, { mfa: { required_roles: ['tenant_admin', 'platform_admin'] } })
   for (const replica of kit.replicas) await untilStatus(() => person.get('/v1/admin/users', replica), 403)
   assert.equal((await free.get('/v1/admin/users')).status, 200)
   assert.equal((await kit.admin.listUsers()).items.length, 3, 'an API key has no person behind it')

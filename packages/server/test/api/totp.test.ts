@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
+import { changeSecuritySettings } from '@holdfast/sdk'
 import { eventsOf } from '../events.ts'
 import { createClock, startKit, times } from '../kit.ts'
 import { createAuthenticator, enrollFactor, makeUser, passwordOf, signInAs, trySignIn } from '../people.ts'
@@ -85,7 +86,7 @@ test('another program makes the codes that are taken', async (t) => {
 test('of many who show one code at once, on two replicas, one gets in', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now })
-  await kit.admin.updateSecuritySettings({ body: { login: { max_failures_per_ip: 1000, lockout_threshold: 100 } } })
+  await changeSecuritySettings(kit.admin, { login: { max_failures_per_ip: 1000, lockout_threshold: 100 } })
   await makeUser(kit, 'ana')
   const { app } = await enrollFactor(kit, 'ana', clock.now)
   clock.advance(60)
@@ -98,7 +99,7 @@ test('of many who show one code at once, on two replicas, one gets in', async (t
 
 test('a recovery code opens one sign-in, once, however it is typed', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  await kit.admin.updateSecuritySettings({ body: { login: { max_failures_per_ip: 1000, lockout_threshold: 100 } } })
+  await changeSecuritySettings(kit.admin, { login: { max_failures_per_ip: 1000, lockout_threshold: 100 } })
   await makeUser(kit, 'ana', ['viewer'])
   await makeUser(kit, 'bob', ['viewer'])
   const { codes, person } = await enrollFactor(kit, 'ana')
@@ -139,7 +140,7 @@ test('the form of the page takes the code too', async (t) => {
 test('whatever is wrong with password, code or account, the answer is the same to the byte', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
-  await kit.admin.updateSecuritySettings({ body: { login: { lockout_threshold: 3 } } })
+  await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 3 } })
   for (const username of ['ana', 'locked', 'suspended', 'left']) await makeUser(kit, username)
   const { app } = await enrollFactor(kit, 'ana', clock.now)
   const used = app.code()
@@ -187,7 +188,7 @@ test('whatever is wrong with password, code or account, the answer is the same t
 
 test('wrong codes lock the account like wrong passwords', async (t) => {
   const kit = await startKit(t)
-  await kit.admin.updateSecuritySettings({ body: { login: { lockout_threshold: 3 } } })
+  await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 3 } })
   await makeUser(kit, 'ana')
   const { app, codes } = await enrollFactor(kit, 'ana')
   for (let i = 0; i < 3; i++) assert.equal((await trySignIn(kit, 'ana', { totp: app.wrong() })).status, 401)

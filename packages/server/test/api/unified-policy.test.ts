@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Gateway } from '@holdfast/sdk'
+import { changeGateway, changeGatewayPool } from '@holdfast/sdk'
 import { encodeId, newUuid } from '../../src/kernel/ids.ts'
 import {
   changeSomethingElse,
@@ -125,10 +126,10 @@ test('unified policy', async (t: TestContext) => {
   })
   await t.test('a disabled pool has no peers', async () => {
     const params = { pool_id: a.pool.pool_id }
-    await admin.updateGatewayPool({ params, body: { enabled: false } })
+    await changeGatewayPool(admin, { params }, { enabled: false })
     await gatewayA.pull()
     assert.deepEqual(peersOf(gatewayA), [])
-    await admin.updateGatewayPool({ params, body: { enabled: true } })
+    await changeGatewayPool(admin, { params }, { enabled: true })
     await gatewayA.pull()
     assert.deepEqual(peersOf(gatewayA), [ids[0], ids[2]].sort())
   })
@@ -138,7 +139,7 @@ test('unified policy', async (t: TestContext) => {
     await changeSomethingElse(kit)
     assert.equal((await a.client.unifiedPolicy({ query: { since: seq } })).kind, 'delta')
     await kit.db.inTenant(kit.tenant, (tx) => tx.deleteFrom('changes').where('seq', '<=', seq).execute())
-    await admin.updateGateway({ params: { gateway_id: a.gateway.gateway_id }, body: { weight: 7 } })
+    await changeGateway(admin, { params: { gateway_id: a.gateway.gateway_id } }, { weight: 7 })
     assert.equal((await a.client.unifiedPolicy({ query: { since: seq - 1 } })).kind, 'snapshot')
     assert.equal((await a.client.unifiedPolicy({ query: { since: seq } })).kind, 'delta')
   })

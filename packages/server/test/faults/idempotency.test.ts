@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createProof, generateKey } from '@holdfast/crypto'
+import { changeSecuritySettings } from '@holdfast/sdk'
 import { startKit, times } from '../kit.ts'
 import { bearer, type Caller, call, deviceCaller, operation } from '../world.ts'
 import { endAtEachStatement, withKey } from './claims.ts'
@@ -44,7 +45,7 @@ test('an answer with a credential goes to the key that proved itself, and to nob
   assert.equal((await kit.admin.listDevices()).items.length, 1)
 
   // Without any proof there is nobody to whom the answer could be given again.
-  await kit.admin.updateSecuritySettings({ body: { devices: { require_device_key: false } } })
+  await changeSecuritySettings(kit.admin, { devices: { require_device_key: false } })
   const keyless = () => call(kit, enroll, withKey(bearer(token), 'enroll-2'), body)
   assert.equal((await keyless()).status, 201)
   const repeated = await keyless()

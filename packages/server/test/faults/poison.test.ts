@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { operations } from '@holdfast/contract'
+import { changeSecuritySettings } from '@holdfast/sdk'
 import { startKit, times } from '../kit.ts'
 import { bearer, call, createWorld, fill, operation, send } from '../world.ts'
 
@@ -20,7 +21,7 @@ test('poison in every string that reaches an event harms nobody else', async (t)
       .execute(),
   )
   // A change of any setting has every replica read them again.
-  await its.updateSecuritySettings({ body: { devices: { approval: true } } })
+  await changeSecuritySettings(its, { devices: { approval: true } })
   const neighbour = bearer(await kit.keyFor('viewer', world.foreign))
   const statuses = new Map<number, number>()
   const failed: string[] = []

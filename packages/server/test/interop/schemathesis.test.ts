@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openapi } from '@holdfast/contract/openapi'
+import { changeSecuritySettings } from '@holdfast/sdk'
 import { startKit } from '../kit.ts'
 
 const seconds = Number(process.env.SCHEMATHESIS_SECONDS ?? 8)
@@ -25,7 +26,7 @@ test('Schemathesis finds no 5xx, no undocumented status and no answer that break
   skip: isThere ? false : 'st is not installed (pip install schemathesis)',
 }, async (t) => {
   const kit = await startKit(t)
-  await kit.admin.updateSecuritySettings({ body: { devices: { require_device_key: false } } })
+  await changeSecuritySettings(kit.admin, { devices: { require_device_key: false } })
   const { token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const { credential } = await kit.clientFor(token).enroll({ body: { device: { name: 'd', platform: 'linux' } } })
   const { pool_id } = await kit.admin.createGatewayPool({ body: { name: 'p', region: { code: 'eu' } } })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { unseal } from '@holdfast/crypto'
+import { changeNotificationSettings } from '@holdfast/sdk'
 import pg from 'pg'
 import { adminPassword, createClock, type Kit, startKit } from '../kit.ts'
 import { createAuthenticator, makeUser, passwordOf, signInAs } from '../people.ts'
@@ -61,8 +62,8 @@ async function useEverySecret(kit: Kit, advance: (seconds: number) => void, now:
   const { token, secret, device, ids } = await populate(kit, admin)
   const created = await admin.createApiKey({ body: { name: 'another', role: 'viewer' } })
   const rotated = await admin.rotateGatewaySecret({ params: { gateway_id: ids.gateway_id } })
-  const notifying = await admin.updateNotificationSettings({
-    body: { webhook: { enabled: true, url: 'https://hooks.example.com/holdfast' } },
+  const notifying = await changeNotificationSettings(admin, {
+    webhook: { enabled: true, url: 'https://hooks.example.com/holdfast' },
   })
   // Its answer is kept, sealed, for whoever repeats the request.
   const repeatable = () => ({ authorization: `Bearer ${kit.adminKey}`, 'idempotency-key': 'a-key-of-the-test' })

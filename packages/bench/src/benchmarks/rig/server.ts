@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { type Client, createAdmin, signIn } from '@holdfast/sdk'
+import { type Client, changeSecuritySettings, createAdmin, signIn } from '@holdfast/sdk'
 import pg from 'pg'
 import { unlimited } from '../../deployment/unlimited.ts'
 import { measuredCore, moveToCore } from './cores.ts'
@@ -134,7 +134,7 @@ export async function openAdmin({ url }: Server): Promise<{
   cookie: string
 }> {
   const { client, cookie } = await signIn({ baseUrl: url, username: 'admin', password: adminPassword })
-  await client.updateSecuritySettings({ body: { api: unlimited } })
+  await changeSecuritySettings(client, { api: unlimited })
   const { secret: apiKey } = await client.createApiKey({ body: { name: 'bench', role: 'platform_admin' } })
   return { admin: createAdmin({ baseUrl: url, apiKey }), person: client, apiKey, cookie }
 }

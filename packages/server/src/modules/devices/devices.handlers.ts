@@ -6,9 +6,10 @@ import type { TenantId } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { decodeId, idOf, missing } from '../../kernel/ids.ts'
 import { whenReady } from '../../kernel/ready.ts'
+import { versioned } from '../../kernel/version.ts'
 import type { DeviceFilter, DevicePatch } from './devices.queries.ts'
 import * as queries from './devices.queries.ts'
-import type { Lifecycle } from './lifecycle.ts'
+import { type Lifecycle, versionOf } from './lifecycle.ts'
 import type { Posture } from './posture.ts'
 import { type PolicyOf, viewDevice } from './view.ts'
 
@@ -32,9 +33,9 @@ export function deviceHandlers({
   posture: Posture
   policyOf: (tenant: TenantId, deviceId: string) => PolicyOf | Promise<PolicyOf>
 }) {
-  const view = async (tenant: TenantId, deviceId: string) => {
-    const row = await db.inTenant(tenant, (tx) => queries.findDevice(tx, tenant, deviceId))
-    return row ? viewDevice(row, await policyOf(tenant, deviceId)) : missing('device')
+  const read = async (tenant: TenantId, deviceId: string) => {
+    const row = (await db.inTenant(tenant, (tx) => queries.findDevice(tx, tenant, deviceId))) ?? missing('device')
+    return { row, view: viewDevice(row, await policyOf(tenant, deviceId)) }
   }
 
   return {
@@ -62,15 +63,19 @@ export function deviceHandlers({
       )
       return { items, next_cursor: found.next_cursor }
     },
-    getDevice: ({ actor, params }) => view(actor.tenantId, idOf('device', params.device_id)),
-    changeDevice: async ({ actor, body }) => {
+    getDevice: async ({ actor, params }) => {
+      const { row, view } = await read(actor.tenantId, idOf('device', params.device_id))
+      return versioned(versionOf(row), view)
+    },
+    changeDevice: async ({ actor, body, expected }) => {
+      const { reason } = body
       const deviceId = idOf('device', body.device_id)
       if (body.operation !== 'update' && body.device) failField('device', 'goes with the operation update')
       const changed =
         body.operation === 'update'
-          ? await lifecycle.update(actor, deviceId, readPatch(body.device), body.reason)
-          : await lifecycle.change(actor, deviceId, body.operation, body.reason)
-      return { operation: body.operation, changed, device: await view(actor.tenantId, deviceId) }
+          ? await lifecycle.update(actor, deviceId, readPatch(body.device), { reason, expected })
+          : await lifecycle.change(actor, deviceId, body.operation, { reason, expected })
+      return { operation: body.operation, changed, device: (await read(actor.tenantId, deviceId)).view }
     },
     changeDevices: async ({ actor, body }) => {
       const { operation, device_ids, filter, reason } = body

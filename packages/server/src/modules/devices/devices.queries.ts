@@ -170,7 +170,7 @@ export type DevicePatch = {
 export const lockDevice = (tx: Tx, tenant: TenantId, deviceId: string) =>
   tx
     .selectFrom('devices')
-    .select(['device_id', 'name', 'tags', 'channel', 'user_id', 'status'])
+    .select(['device_id', 'name', 'tags', 'channel', 'user_id', 'status', 'updated_at'])
     .where('tenant_id', '=', tenant)
     .where('device_id', '=', deviceId)
     .forUpdate()

@@ -1,7 +1,8 @@
 import type { Database, Tx } from '../../db/database.ts'
 import type { Actor, Source, TenantId } from '../../kernel/actor.ts'
 import { AppError, fail } from '../../kernel/app-error.ts'
-import { decodeId, encodeId } from '../../kernel/ids.ts'
+import { decodeId, encodeId, missing } from '../../kernel/ids.ts'
+import type { Expected } from '../../kernel/version.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Audit, Changed } from '../audit/index.ts'
 import { requireNotStronger } from '../identity/index.ts'
@@ -15,6 +16,9 @@ export type EndSessionsOf = (
   which: { deviceIds: readonly string[]; reason: string },
 ) => Promise<unknown>
 export type Outcome = { device_id: string; outcome: 'changed' | 'unchanged' | 'failed'; error?: string }
+
+/** Why, and of which version its maker knows. */
+type With = { reason: string | undefined; expected: Expected }
 
 const batchLimit = 10_000
 
@@ -61,22 +65,23 @@ export function createLifecycle({
 
   return {
     /** Returns whether anything changed. Repeating an operation that already holds changes nothing. */
-    change: (actor: Actor, deviceId: string, operation: Move, reason: string | undefined): Promise<boolean> =>
+    change: (actor: Actor, deviceId: string, operation: Move, { reason, expected }: With): Promise<boolean> =>
       db.inTenant(actor.tenantId, async (tx) => {
+        const before = (await queries.lockDevice(tx, actor.tenantId, deviceId)) ?? missing('device')
+        expected.require(versionOf(before))
         const moved = await move(tx, actor, [deviceId], operation, reason)
         if (moved.length > 0) {
           await changes.record(tx, actor.tenantId, [{ kind: 'device', subject: deviceId }])
           return true
         }
-        const [row] = await queries.statusesOf(tx, actor.tenantId, [deviceId])
-        if (!row) return fail('not_found', 'no such device')
-        if (row.status !== queries.moves[operation].to) fail('validation_error', refusal(operation, row.status))
+        if (before.status !== queries.moves[operation].to) fail('validation_error', refusal(operation, before.status))
         return false
       }),
 
-    update: (actor: Actor, deviceId: string, patch: DevicePatch, reason: string | undefined): Promise<boolean> =>
+    update: (actor: Actor, deviceId: string, patch: DevicePatch, { reason, expected }: With): Promise<boolean> =>
       db.inTenant(actor.tenantId, async (tx) => {
-        const before = (await queries.lockDevice(tx, actor.tenantId, deviceId)) ?? fail('not_found', 'no such device')
+        const before = (await queries.lockDevice(tx, actor.tenantId, deviceId)) ?? missing('device')
+        expected.require(versionOf(before))
         if (before.status === 'revoked') fail('validation_error', refusal('revoke', 'revoked'))
         const changed = differences(before, patch)
         if (patch.user_id) await requireNotStronger(tx, actor, patch.user_id, 'device.user_id')
@@ -169,6 +174,18 @@ async function matching(tx: Tx, tenant: TenantId, filter: DeviceFilter): Promise
     })
   return rows.map((r) => encodeId('device', r.device_id))
 }
+
+/** What of a device is set; what it reports moves by itself. */
+export const versionOf = ({ device_id, name, tags, channel, user_id, status, updated_at }: Settable) => ({
+  device_id,
+  name,
+  tags,
+  channel,
+  user_id,
+  status,
+  updated_at,
+})
+type Settable = NonNullable<Awaited<ReturnType<typeof queries.lockDevice>>>
 
 /** As on the wire: events hold no other ids. */
 const shown = (field: keyof DevicePatch, device: DevicePatch) =>

@@ -3,8 +3,9 @@ import type { Database } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
 import type { Handlers } from '../../http/serve.ts'
 import { encodeId, idOf } from '../../kernel/ids.ts'
+import { versioned } from '../../kernel/version.ts'
 import { selectTokens } from './tokens.queries.ts'
-import type { TokenRow, Tokens } from './tokens.ts'
+import { type TokenRow, type Tokens, versionOf } from './tokens.ts'
 
 const orders = {
   created_at: { column: 'created_at', kind: 'time' },
@@ -42,10 +43,13 @@ export function tokenHandlers({
       )
       return { items: found.items.map(view), next_cursor: found.next_cursor }
     },
-    getToken: async ({ actor, params }) =>
-      view(await tokens.find(actor.tenantId, idOf('enrollment_token', params.token_id))),
-    revokeToken: async ({ actor, params, body }) => {
-      const { row, changed } = await tokens.revoke(actor, idOf('enrollment_token', params.token_id), body.reason)
+    getToken: async ({ actor, params }) => {
+      const row = await tokens.find(actor.tenantId, idOf('enrollment_token', params.token_id))
+      return versioned(versionOf(row), view(row))
+    },
+    revokeToken: async ({ actor, params, body, expected }) => {
+      const id = idOf('enrollment_token', params.token_id)
+      const { row, changed } = await tokens.revoke(actor, id, { ...body, expected })
       return { enrollment_token: view(row), changed }
     },
   } satisfies Partial<Handlers>

@@ -18,6 +18,16 @@ export const findToken = (tx: Tx, tenant: TenantId, tokenId: string) =>
     .where('token_id', '=', tokenId)
     .executeTakeFirst()
 
+/** Until commit nobody else revokes it. */
+export const lockToken = (tx: Tx, tenant: TenantId, tokenId: string) =>
+  tx
+    .selectFrom('enrollment_tokens')
+    .selectAll()
+    .where('tenant_id', '=', tenant)
+    .where('token_id', '=', tokenId)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+
 export const findByLookup = (tx: Tx, tenant: TenantId, lookup: string) =>
   tx
     .selectFrom('enrollment_tokens')

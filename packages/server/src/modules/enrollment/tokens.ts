@@ -5,6 +5,7 @@ import type { PresentedToken } from '../../http/authenticate.ts'
 import type { Actor, Principal, RefusedCredential, TenantId } from '../../kernel/actor.ts'
 import { failField } from '../../kernel/app-error.ts'
 import { decodeId, encodeId, missing, newUuid } from '../../kernel/ids.ts'
+import type { Expected } from '../../kernel/version.ts'
 import type { Audit } from '../audit/index.ts'
 import { knownGroups, requireNotStronger } from '../identity/index.ts'
 import * as queries from './tokens.queries.ts'
@@ -24,6 +25,9 @@ export type TokenInput = {
   max_devices_per_user?: number
 }
 export type TokenRow = NonNullable<Awaited<ReturnType<typeof queries.findToken>>>
+
+/** What of a token is set after it was made; its uses count by themselves. */
+export const versionOf = ({ token_id, revoked_at }: TokenRow) => ({ token_id, revoked_at })
 
 const day = 86_400
 
@@ -90,13 +94,16 @@ export function createTokens({
       (await db.inTenant(tenant, (tx) => queries.findToken(tx, tenant, id))) ?? missing('enrollment_token'),
 
     /** Repeating it returns the token and records nothing. */
-    revoke: (actor: Actor, id: string, reason: string | undefined): Promise<{ row: TokenRow; changed: boolean }> =>
+    revoke: (
+      actor: Actor,
+      id: string,
+      { reason, expected }: { reason?: string | undefined; expected: Expected },
+    ): Promise<{ row: TokenRow; changed: boolean }> =>
       db.inTenant(actor.tenantId, async (tx) => {
+        const before = (await queries.lockToken(tx, actor.tenantId, id)) ?? missing('enrollment_token')
+        expected.require(versionOf(before))
         const revoked = await queries.revokeToken(tx, actor.tenantId, id, now())
-        if (!revoked) {
-          const row = await queries.findToken(tx, actor.tenantId, id)
-          return { row: row ?? missing('enrollment_token'), changed: false }
-        }
+        if (!revoked) return { row: before, changed: false }
         await audit.record(
           tx,
           actor,

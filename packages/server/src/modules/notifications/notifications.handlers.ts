@@ -2,9 +2,10 @@ import type { Database } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
 import type { Handlers } from '../../http/serve.ts'
 import { encodeId, idOf } from '../../kernel/ids.ts'
+import { requireSame, versioned } from '../../kernel/version.ts'
 import { type NotificationRow, select } from './notifications.queries.ts'
 import type { NotificationRules } from './notifications.ts'
-import type { ChannelSettings } from './settings.ts'
+import type { ChannelSettings, Stored } from './settings.ts'
 import type { Tester } from './try-out.ts'
 
 export function notificationHandlers(deps: {
@@ -35,10 +36,20 @@ export function notificationHandlers(deps: {
       const { row, changed } = await rules.acknowledge(actor, idOf('notification', params.notification_id))
       return { notification: view(row), changed }
     },
-    getNotificationSettings: async ({ actor }) =>
-      settings.view(await db.inTenant(actor.tenantId, (tx) => settings.read(tx, actor.tenantId))),
-    updateNotificationSettings: async ({ actor, body }) => {
-      const { stored, secret } = await settings.update(actor, body)
+    getNotificationSettings: async ({ actor }) => {
+      const stored = await db.inTenant(actor.tenantId, (tx) => settings.read(tx, actor.tenantId))
+      return versioned(stored, settings.view(stored))
+    },
+    updateNotificationSettings: async ({ actor, body, expected }) => {
+      const { available: _, ...email } = body.email
+      const { rotate_secret: rotates = false, origin: __, secret_set: ___, ...webhook } = body.webhook
+      const allow = (before: Stored) => {
+        expected.require(before)
+        const shown = settings.view(before)
+        requireSame(shown.email, body.email, ['available'], 'email.')
+        requireSame(shown.webhook, body.webhook, ['origin', 'secret_set'], 'webhook.')
+      }
+      const { stored, secret } = await settings.replace(actor, { email, webhook }, { rotates, allow })
       return { settings: settings.view(stored), webhook_secret: secret }
     },
     testNotificationSettings: async ({ actor, request }) => ({ results: await test(actor, request.signal) }),

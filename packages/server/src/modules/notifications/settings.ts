@@ -15,7 +15,8 @@ import type { Audit, Changed } from '../audit/index.ts'
 import * as queries from './settings.queries.ts'
 
 export type Stored = { email: EmailSettings; webhook: WebhookSettings; secretJwe: string | null }
-type Named = { email?: Partial<EmailSettings>; webhook?: Partial<WebhookSettings> & { rotate_secret?: boolean } }
+/** Whose URL stays where it is absent: it is never shown, so who replaces the rest may not know it. */
+type Wanted = { email: EmailSettings; webhook: Omit<WebhookSettings, 'url'> & { url?: string | null } }
 
 const sealContext = (tenant: TenantId) => `notification_settings/${tenant}/webhook_secret_jwe`
 /** Standard Webhooks: `whsec_` and the base64 of 24 to 64 bytes, which are the key of the HMAC. */
@@ -41,13 +42,13 @@ export function createChannelSettings({
     webhook: { enabled, kinds, origin: originOf(url), secret_set: secretJwe !== null },
   })
 
-  function check({ email, webhook }: Stored, named: Named): void {
-    if (email.enabled && named.email?.enabled && !mailAvailable)
+  function check({ email, webhook }: Stored, before: Stored): void {
+    if (email.enabled && !before.email.enabled && !mailAvailable)
       failField('email.enabled', 'this deployment has no mail server; its operator sets HOLDFAST_SMTP_URL')
     if (email.enabled && email.recipients.length === 0)
       failField('email.recipients', 'mail that is enabled needs a recipient')
     if (webhook.enabled && webhook.url === null) failField('webhook.url', 'a webhook that is enabled needs a URL')
-    const refusal = typeof named.webhook?.url === 'string' && outbound.refusalOf(named.webhook.url)
+    const refusal = webhook.url !== null && webhook.url !== before.webhook.url && outbound.refusalOf(webhook.url)
     if (refusal) failField('webhook.url', refusal)
   }
 
@@ -55,21 +56,28 @@ export function createChannelSettings({
     view,
     read: async (tx: Tx, tenant: TenantId): Promise<Stored> => withDefaults(await queries.read(tx, tenant)),
 
-    /** Changes what is named. A first webhook URL makes a secret, and so does `rotate_secret`: it is returned once. */
-    update: async (actor: Source, named: Named): Promise<{ stored: Stored; secret: string | null }> => {
-      const { rotate_secret, ...namedWebhook } = named.webhook ?? {}
+    /**
+     * Replaces what is set; `allow` refuses by what is there. A first webhook URL makes a secret, and so does `rotates`:
+     * it is returned once.
+     */
+    replace: async (
+      actor: Source,
+      wanted: Wanted,
+      { rotates, allow }: { rotates: boolean; allow: (before: Stored) => void },
+    ): Promise<{ stored: Stored; secret: string | null }> => {
       const tenant = actor.tenantId
       // Sealing is slow, so it is done before the transaction knows whether it is needed.
-      const secret = named.webhook ? mintSecret() : null
-      const sealed = secret && (await seal(kek, sealContext(tenant), Buffer.from(secret)))
+      const secret = mintSecret()
+      const sealed = await seal(kek, sealContext(tenant), Buffer.from(secret))
       return db.inTenant(tenant, async (tx) => {
         const at = now()
         const before = withDefaults(await queries.lock(tx, tenant, at))
-        const email = { ...before.email, ...named.email }
-        const webhook = { ...before.webhook, ...namedWebhook }
-        const takesSecret = rotate_secret || (webhook.url !== null && before.secretJwe === null)
+        allow(before)
+        const { email } = wanted
+        const webhook = { ...before.webhook, ...wanted.webhook }
+        const takesSecret = rotates || (webhook.url !== null && before.secretJwe === null)
         const after = { email, webhook, secretJwe: takesSecret ? sealed : before.secretJwe }
-        check(after, named)
+        check(after, before)
         const changed = differences(before, after)
         if (Object.keys(changed).length === 0) return { stored: before, secret: null }
         await queries.write(tx, tenant, { email, webhook, webhook_secret_jwe: after.secretJwe }, at)

@@ -1,5 +1,6 @@
 import type { Handlers } from '../../http/serve.ts'
 import { idOf } from '../../kernel/ids.ts'
+import { versioned } from '../../kernel/version.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Bundles } from './bundles.ts'
 import type { Delivery } from './delivery.ts'
@@ -37,7 +38,8 @@ export const policyHandlers = ({
     },
     getPolicyBundle: async ({ actor, params }) => {
       const { bundle, reach } = await bundles.get(actor.tenantId, idOf('policy_bundle', params.bundle_id))
-      return { ...viewBundle(bundle, reach), policy: bundle.document as Record<string, unknown> }
+      const shown = { ...viewBundle(bundle, reach), policy: bundle.document as Record<string, unknown> }
+      return versioned(bundle.bundle_id, shown)
     },
     validatePolicy: async ({ actor, body }) => {
       const found = await trials.validate(actor.tenantId, body.policy)

@@ -4,6 +4,7 @@ import type { Handlers } from '../../http/serve.ts'
 import { jobSource, type TenantId } from '../../kernel/actor.ts'
 import { BoundedMap } from '../../kernel/bounded-map.ts'
 import { encodeId, newUuid } from '../../kernel/ids.ts'
+import { versioned } from '../../kernel/version.ts'
 import { createSettings, type SettingsDeps } from './settings.ts'
 import { findTenant, findTenantByName, insertTenant, listTenants } from './tenants.queries.ts'
 
@@ -45,8 +46,11 @@ export function createTenancy(deps: SettingsDeps) {
     },
 
     handlers: {
-      getSecuritySettings: async ({ actor }) => settings.read(actor.tenantId),
-      updateSecuritySettings: ({ actor, body }) => settings.update(actor, body),
+      getSecuritySettings: async ({ actor }) => {
+        const found = await settings.read(actor.tenantId)
+        return versioned(found, found)
+      },
+      updateSecuritySettings: ({ actor, body, expected }) => settings.replace(actor, body, expected),
     } satisfies Partial<Handlers>,
   }
 }

@@ -21,3 +21,14 @@ export function differences(before: SecuritySettings, after: SecuritySettings): 
     }
   return found
 }
+
+/** The fields of `after` that are not what they were: what is not set stays the default, whatever that will be. */
+export const onlyChanged = (before: SecuritySettings, after: SecuritySettings): Sections =>
+  Object.fromEntries(
+    Object.entries<Values>(after).map(([section, values]) => [
+      section,
+      Object.fromEntries(
+        Object.entries(values).filter(([f, value]) => !isDeepStrictEqual((before as Sections)[section]?.[f], value)),
+      ),
+    ]),
+  )

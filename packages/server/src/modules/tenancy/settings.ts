@@ -2,12 +2,13 @@ import { defaultSecuritySettings, type SecuritySettings } from '@holdfast/contra
 import type { Database } from '../../db/database.ts'
 import type { Actor } from '../../kernel/actor.ts'
 import { failField } from '../../kernel/app-error.ts'
+import type { Expected } from '../../kernel/version.ts'
 import { type Changes, everything } from '../../memory/changes.ts'
 import { held, type Memory } from '../../memory/held.ts'
 import type { Audit } from '../audit/index.ts'
-import { differences, mergeSections } from './merge.ts'
+import { differences, mergeSections, onlyChanged } from './merge.ts'
 import { refuseOwnLimits } from './own-limits.ts'
-import { lockSettings, readSettings, type Sections, writeSettings } from './tenants.queries.ts'
+import { lockSettings, readSettings, writeSettings } from './tenants.queries.ts'
 
 export type SettingsDeps = {
   db: Database
@@ -31,18 +32,18 @@ export function createSettings({ db, audit, changes, feed, now }: SettingsDeps) 
   return {
     read: known.get,
 
-    /** Changes the fields that are named. Naming the values that hold already changes and records nothing. */
-    update: (actor: Actor, named: Sections): Promise<SecuritySettings> =>
+    /** Replaces them all; the values that hold already change and record nothing. */
+    replace: (actor: Actor, after: SecuritySettings, expected: Expected): Promise<SecuritySettings> =>
       db.inTenant(actor.tenantId, async (tx) => {
         const stored = await lockSettings(tx, actor.tenantId)
         const before = mergeSections(defaultSecuritySettings, stored)
-        const after = mergeSections(before, named)
+        expected.require(before)
         const changed = differences(before, after)
         if (Object.keys(changed).length === 0) return before
         const at = now()
         check(actor, before, after)
         refuseOwnLimits(actor, before, after, at)
-        await writeSettings(tx, actor.tenantId, mergeSections(stored, named), at)
+        await writeSettings(tx, actor.tenantId, mergeSections(stored, onlyChanged(before, after)), at)
         await audit.record(tx, actor, 'security_settings.updated', {}, { changes: changed })
         await changes.record(tx, actor.tenantId, [{ kind: 'settings', subject: everything }])
         return after

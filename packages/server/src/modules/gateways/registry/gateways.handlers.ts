@@ -2,8 +2,10 @@ import type { Output } from '@holdfast/contract'
 import type { getGateway } from '@holdfast/contract/gateways'
 import type { Handlers } from '../../../http/serve.ts'
 import { encodeId, idOf } from '../../../kernel/ids.ts'
+import { requireSame, versioned } from '../../../kernel/version.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import { statusOf } from '../reports/status.ts'
+import type { GatewayRow } from './gateways.queries.ts'
 import type { Gateway, GatewayRules } from './gateways.ts'
 
 export const gatewayHandlers = (gateways: GatewayRules, { now }: Pick<GatewaysDeps, 'now'>) => {
@@ -17,29 +19,45 @@ export const gatewayHandlers = (gateways: GatewayRules, { now }: Pick<GatewaysDe
       const { gateway, secret } = await gateways.create(actor, idOf('gateway_pool', params.pool_id), body)
       return { gateway: view(gateway), secret }
     },
-    getGateway: async ({ actor, params }) =>
-      view(await gateways.get(actor.tenantId, idOf('gateway', params.gateway_id))),
-    updateGateway: async ({ actor, params, body }) =>
-      view(await gateways.update(actor, idOf('gateway', params.gateway_id), body)),
-    deleteGateway: async ({ actor, params }) => ({
-      changed: await gateways.remove(actor, idOf('gateway', params.gateway_id)),
+    getGateway: async ({ actor, params }) => {
+      const gateway = await gateways.get(actor.tenantId, idOf('gateway', params.gateway_id))
+      return versioned(gateway.row, view(gateway))
+    },
+    updateGateway: async ({ actor, params, body, expected }) => {
+      const { name, endpoints, public_key, weight } = body
+      const fields = { name, endpoints, public_key, weight }
+      return view(
+        await gateways.replace(actor, idOf('gateway', params.gateway_id), fields, (before) => {
+          expected.require(before)
+          requireSame(viewFixed(before), body, fixed)
+        }),
+      )
+    },
+    deleteGateway: async ({ actor, params, expected }) => ({
+      changed: await gateways.remove(actor, idOf('gateway', params.gateway_id), expected),
     }),
     rotateGatewaySecret: async ({ actor, params }) => {
       const { secret, oldValidUntil } = await gateways.rotateSecret(actor, idOf('gateway', params.gateway_id))
       return { gateway_id: params.gateway_id, secret, old_secret_valid_until: oldValidUntil.toISOString() }
     },
-    drainGateway: async ({ actor, params, body }) => {
+    drainGateway: async ({ actor, params, body, expected }) => {
       const id = idOf('gateway', params.gateway_id)
-      const { gateway, changed } = await gateways.drain(actor, id, body.draining, body.reason)
+      const { gateway, changed } = await gateways.drain(actor, id, body, expected)
       return { gateway: view(gateway), changed }
     },
   } satisfies Partial<Handlers>
 }
 
-const viewGateway = ({ row, activity }: Gateway, nowMs: number): Output<typeof getGateway> => ({
+/** What a PUT can not set, and may send back as it is. */
+const fixed = ['gateway_id', 'tenant_id', 'pool_id', 'created_at'] as const
+const viewFixed = (row: GatewayRow) => ({
   gateway_id: encodeId('gateway', row.gateway_id),
   tenant_id: encodeId('tenant', row.tenant_id),
   pool_id: encodeId('gateway_pool', row.pool_id),
+  created_at: row.created_at.toISOString(),
+})
+const viewGateway = ({ row, activity }: Gateway, nowMs: number): Output<typeof getGateway> => ({
+  ...viewFixed(row),
   name: row.name,
   endpoints: row.endpoints,
   public_key: row.public_key,
@@ -56,5 +74,4 @@ const viewGateway = ({ row, activity }: Gateway, nowMs: number): Output<typeof g
     trust_version: activity?.applied_trust_version ?? null,
     at: activity?.applied_at?.toISOString() ?? null,
   },
-  created_at: row.created_at.toISOString(),
 })

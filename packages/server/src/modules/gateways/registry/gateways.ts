@@ -4,6 +4,7 @@ import { refuseTaken } from '../../../db/taken.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { differences } from '../../../kernel/differences.ts'
 import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
+import type { Expected } from '../../../kernel/version.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import { endSessionsOfGateway } from '../reports/sessions.queries.ts'
 import type { GatewayFields, GatewayRow } from './gateways.queries.ts'
@@ -11,7 +12,8 @@ import * as queries from './gateways.queries.ts'
 import { findPool, lockPool } from './pools.queries.ts'
 import type { Secrets } from './secrets.ts'
 
-export type GatewayPatch = { [K in keyof GatewayFields]?: GatewayFields[K] }
+/** What a caller gives at creation: absent fields have defaults. */
+export type GatewayInput = { [K in keyof GatewayFields]?: GatewayFields[K] } & Pick<GatewayFields, 'name'>
 export type ActivityRow = Awaited<ReturnType<typeof queries.activityOf>>[number]
 export type Gateway = { row: GatewayRow; activity: ActivityRow | undefined }
 
@@ -26,12 +28,6 @@ const refuseTakenFields = <T>(work: () => Promise<T>): Promise<T> =>
     'is the key of another gateway: make a new one',
   )
 const defaults: Omit<GatewayFields, 'name'> = { endpoints: [], public_key: null, weight: 100 }
-const fieldsOf = ({ name, endpoints, public_key, weight }: GatewayRow): GatewayFields => ({
-  name,
-  endpoints,
-  public_key,
-  weight,
-})
 const namedBy = (g: GatewayRow) => ({ gateway_id: encodeId('gateway', g.gateway_id) })
 const targetOf = (g: GatewayRow) => ({ type: 'gateway', id: encodeId('gateway', g.gateway_id), name: g.name })
 
@@ -79,7 +75,7 @@ export function createGatewayRules({
     create: async (
       actor: Actor,
       poolId: string,
-      given: GatewayPatch & Pick<GatewayFields, 'name'>,
+      given: GatewayInput,
     ): Promise<{ gateway: Gateway; secret: string }> => {
       const tenant = actor.tenantId
       const f = { ...defaults, ...given }
@@ -97,12 +93,17 @@ export function createGatewayRules({
       return { gateway: await refuseTakenFields(write), secret: secret.token }
     },
 
-    /** Absent fields stay. A change that changes nothing leaves no trace. */
-    update: (actor: Actor, gatewayId: string, patch: GatewayPatch): Promise<Gateway> =>
+    /** `allow` refuses by what is there, under the row's lock. A change that changes nothing leaves no trace. */
+    replace: (
+      actor: Actor,
+      gatewayId: string,
+      next: GatewayFields,
+      allow: (before: GatewayRow) => void,
+    ): Promise<Gateway> =>
       refuseTakenFields(() =>
         db.inTenant(actor.tenantId, async (tx) => {
           const before = (await queries.lockGateway(tx, actor.tenantId, gatewayId)) ?? noGateway()
-          const next = { ...fieldsOf(before), ...patch }
+          allow(before)
           const changed = differences(before, next)
           if (Object.keys(changed).length === 0) return one(tx, actor.tenantId, before)
           const row = await queries.updateGateway(tx, actor.tenantId, gatewayId, next, now())
@@ -114,9 +115,11 @@ export function createGatewayRules({
       ),
 
     /** Its secrets stop working and its sessions end. Returns false when it was deleted before. */
-    remove: (actor: Actor, gatewayId: string): Promise<boolean> =>
+    remove: (actor: Actor, gatewayId: string, expected: Expected): Promise<boolean> =>
       db.inTenant(actor.tenantId, async (tx) => {
         const at = now()
+        const before = await queries.lockGateway(tx, actor.tenantId, gatewayId)
+        if (before || (await queries.findGateway(tx, actor.tenantId, gatewayId))) expected.require(before)
         const row = await queries.markDeleted(tx, actor.tenantId, gatewayId, at)
         if (!row) {
           if (await queries.findGateway(tx, actor.tenantId, gatewayId)) return false
@@ -144,13 +147,18 @@ export function createGatewayRules({
       return { secret: secret.token, oldValidUntil }
     },
 
-    drain: (actor: Actor, gatewayId: string, draining: boolean, reason: string | undefined) =>
+    drain: (
+      actor: Actor,
+      gatewayId: string,
+      { draining, reason }: { draining: boolean; reason?: string },
+      expected: Expected,
+    ) =>
       db.inTenant(actor.tenantId, async (tx) => {
+        expected.require((await queries.lockGateway(tx, actor.tenantId, gatewayId)) ?? noGateway())
         const kept = draining ? (reason ?? null) : null
         const moved = await queries.setDraining(tx, actor.tenantId, gatewayId, draining, kept, now())
         if (!moved) {
-          const row = await queries.findGateway(tx, actor.tenantId, gatewayId)
-          if (!row || row.deleted_at !== null) return noGateway()
+          const row = (await queries.findGateway(tx, actor.tenantId, gatewayId)) ?? noGateway()
           return { gateway: await one(tx, actor.tenantId, row), changed: false }
         }
         await audit.record(

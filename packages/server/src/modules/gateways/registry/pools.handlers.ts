@@ -2,6 +2,8 @@ import type { Output } from '@holdfast/contract'
 import type { getGatewayPool } from '@holdfast/contract/gateways'
 import type { Handlers } from '../../../http/serve.ts'
 import { encodeId, idOf } from '../../../kernel/ids.ts'
+import { requireSame, versioned } from '../../../kernel/version.ts'
+import type { PoolRow } from './pools.queries.ts'
 import type { Pool, Pools } from './pools.ts'
 
 export const poolHandlers = (pools: Pools) =>
@@ -12,18 +14,36 @@ export const poolHandlers = (pools: Pools) =>
     },
     createGatewayPool: async ({ actor, body }) => viewPool(await pools.create(actor, body)),
     getGatewayPool: async ({ actor, params }) =>
-      viewPool(await pools.get(actor.tenantId, idOf('gateway_pool', params.pool_id))),
-    updateGatewayPool: async ({ actor, params, body }) =>
-      viewPool(await pools.update(actor, idOf('gateway_pool', params.pool_id), body)),
-    deleteGatewayPool: async ({ actor, params }) => {
-      await pools.remove(actor, idOf('gateway_pool', params.pool_id))
+      shown(await pools.get(actor.tenantId, idOf('gateway_pool', params.pool_id))),
+    updateGatewayPool: async ({ actor, params, body, expected }) => {
+      const { name, region, protocol, selection, enabled, capacity, address_cidrs, health_threshold } = body
+      const fields = { name, region, protocol, selection, enabled, capacity, address_cidrs, health_threshold }
+      return viewPool(
+        await pools.replace(actor, idOf('gateway_pool', params.pool_id), fields, (before) => {
+          expected.require(before)
+          requireSame(viewFixed(before), body, fixed)
+        }),
+      )
+    },
+    deleteGatewayPool: async ({ actor, params, expected }) => {
+      await pools.remove(actor, idOf('gateway_pool', params.pool_id), expected)
       return { changed: true }
     },
   }) satisfies Partial<Handlers>
 
-const viewPool = (p: Pool): Output<typeof getGatewayPool> => ({
+const shown = ({ gateways, ...row }: Pool) => versioned(row satisfies PoolRow, viewPool({ ...row, gateways }))
+
+/** What a PUT can not set, and may send back as it is. */
+const fixed = ['pool_id', 'tenant_id', 'created_at', 'updated_at'] as const
+const viewFixed = (p: PoolRow) => ({
   pool_id: encodeId('gateway_pool', p.pool_id),
   tenant_id: encodeId('tenant', p.tenant_id),
+  created_at: p.created_at.toISOString(),
+  updated_at: p.updated_at.toISOString(),
+})
+
+const viewPool = (p: Pool): Output<typeof getGatewayPool> => ({
+  ...viewFixed(p),
   name: p.name,
   region: p.region,
   protocol: p.protocol,
@@ -33,6 +53,4 @@ const viewPool = (p: Pool): Output<typeof getGatewayPool> => ({
   address_cidrs: p.address_cidrs,
   health_threshold: p.health_threshold,
   gateways: p.gateways,
-  created_at: p.created_at.toISOString(),
-  updated_at: p.updated_at.toISOString(),
 })

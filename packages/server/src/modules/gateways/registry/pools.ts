@@ -5,14 +5,14 @@ import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { differences } from '../../../kernel/differences.ts'
 import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
+import type { Expected } from '../../../kernel/version.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import { checkCidrs } from './cidr.ts'
 import type { PoolFields, PoolRow } from './pools.queries.ts'
 import * as queries from './pools.queries.ts'
 
-/** What a caller gives: absent fields have defaults at creation and stay at a change. */
-export type PoolPatch = { [K in keyof PoolFields]?: PoolFields[K] }
-export type PoolInput = PoolPatch & Pick<PoolFields, 'name' | 'region'>
+/** What a caller gives at creation: absent fields have defaults. */
+export type PoolInput = { [K in keyof PoolFields]?: PoolFields[K] } & Pick<PoolFields, 'name' | 'region'>
 export type Pool = PoolRow & { gateways: number }
 
 const defaults = {
@@ -76,13 +76,8 @@ export function createPools({
       const tenant = actor.tenantId
       return db.inTenant(tenant, async (tx) => {
         const row =
-          (await queries.insertPool(
-            tx,
-            tenant,
-            newUuid(),
-            { ...defaults, address_cidrs: [], ...definedOf(input), name: input.name, region: input.region },
-            now(),
-          )) ?? failField('name', nameTaken)
+          (await queries.insertPool(tx, tenant, newUuid(), { ...defaults, address_cidrs: [], ...input }, now())) ??
+          failField('name', nameTaken)
         await audit.record(
           tx,
           actor,
@@ -95,17 +90,23 @@ export function createPools({
       })
     },
 
-    /** Absent fields stay. A change that changes nothing leaves no trace. */
-    update: async (actor: Actor, poolId: string, patch: PoolPatch): Promise<Pool> => {
-      checkCidrs('address_cidrs', patch.address_cidrs ?? [])
+    /** `allow` refuses by what is there, under the row's lock. A change that changes nothing leaves no trace. */
+    replace: async (
+      actor: Actor,
+      poolId: string,
+      fields: PoolFields,
+      allow: (before: PoolRow) => void,
+    ): Promise<Pool> => {
+      checkCidrs('address_cidrs', fields.address_cidrs)
       const tenant = actor.tenantId
       const update = () =>
         db.inTenant(tenant, async (tx) => {
           const before = (await queries.lockPool(tx, tenant, poolId)) ?? noPool()
-          const changed = differences(before, definedOf(patch))
+          allow(before)
+          const changed = differences(before, fields)
           let row = before
           if (Object.keys(changed).length > 0) {
-            row = await queries.updatePool(tx, tenant, poolId, { ...fieldsOf(before), ...definedOf(patch) }, now())
+            row = await queries.updatePool(tx, tenant, poolId, fields, now())
             await audit.record(
               tx,
               actor,
@@ -122,10 +123,11 @@ export function createPools({
     },
 
     /** Refused while it has gateways or the policy names it. */
-    remove: async (actor: Actor, poolId: string): Promise<void> => {
+    remove: async (actor: Actor, poolId: string, expected: Expected): Promise<void> => {
       const tenant = actor.tenantId
       await db.inTenant(tenant, async (tx) => {
         const pool = (await queries.lockPool(tx, tenant, poolId)) ?? noPool()
+        expected.require(pool)
         const gateways = (await queries.countGateways(tx, tenant, [poolId])).get(poolId) ?? 0
         const rules = await policy.rulesUsingPool(tx, tenant, poolId)
         if (gateways > 0) fail('validation_error', `the pool has ${gateways} gateways: delete them first`)
@@ -148,17 +150,3 @@ export function createPools({
   }
 }
 export type Pools = ReturnType<typeof createPools>
-
-const fieldsOf = (row: PoolRow): PoolFields => ({
-  name: row.name,
-  region: row.region,
-  protocol: row.protocol,
-  selection: row.selection,
-  enabled: row.enabled,
-  capacity: row.capacity,
-  address_cidrs: row.address_cidrs,
-  health_threshold: row.health_threshold,
-})
-
-const definedOf = (patch: PoolPatch): PoolPatch =>
-  Object.fromEntries(Object.entries(patch).filter(([, v]) => v !== undefined))

@@ -3,6 +3,7 @@ import type { Pager } from '../../../db/page.ts'
 import type { Handlers } from '../../../http/serve.ts'
 import { failField } from '../../../kernel/app-error.ts'
 import { idOf } from '../../../kernel/ids.ts'
+import { versioned } from '../../../kernel/version.ts'
 import { selectGroups } from './groups.queries.ts'
 import type { Groups } from './groups.ts'
 import { decodeIds } from './references.ts'
@@ -28,9 +29,12 @@ export function groupHandlers({ db, pager, groups }: { db: Database; pager: Page
         return { items: found.items.map(viewGroup), next_cursor: found.next_cursor }
       }),
 
-    getGroup: async ({ actor, params }) => viewGroup(await groups.find(actor.tenantId, idOf('group', params.group_id))),
+    getGroup: async ({ actor, params }) => {
+      const group = await groups.find(actor.tenantId, idOf('group', params.group_id))
+      return versioned(group, viewGroup(group))
+    },
 
-    changeGroup: async ({ actor, body }) => {
+    changeGroup: async ({ actor, body, expected }) => {
       const { operation, reason } = body
       const { name, description, members, add_members, remove_members } = body.group ?? {}
       const fields = {
@@ -44,6 +48,7 @@ export function groupHandlers({ db, pager, groups }: { db: Database; pager: Page
         if (operation === 'create') {
           if (body.group_id !== undefined) failField('group_id', 'is given by the server when a group is created')
           if (add_members ?? remove_members) failField('group', 'takes the members of a new group as members')
+          expected.require(undefined)
           return groups.create(
             actor,
             { ...fields, name: name ?? failField('group.name', 'is required to create a group') },
@@ -53,12 +58,12 @@ export function groupHandlers({ db, pager, groups }: { db: Database; pager: Page
         const id = idOf('group', body.group_id ?? failField('group_id', `is required to ${operation} a group`))
         if (operation === 'delete') {
           if (body.group !== undefined) failField('group', 'has no meaning with delete')
-          return groups.remove(actor, id, reason)
+          return groups.remove(actor, id, { reason, expected })
         }
         if (body.group === undefined) failField('group', 'is required to update a group')
         if (members && (add_members ?? remove_members))
           failField('group.members', 'is the whole list; it does not go together with add_members or remove_members')
-        return groups.update(actor, id, fields, reason)
+        return groups.update(actor, id, fields, { reason, expected })
       }
       const { changed, group } = await found()
       return { operation, changed, group: viewGroup(group) }

@@ -4,6 +4,7 @@ import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { type Changed, differences } from '../../../kernel/differences.ts'
 import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
+import type { Expected } from '../../../kernel/version.ts'
 import type { Changes } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { IdentityDeps } from '../deps.ts'
@@ -20,6 +21,8 @@ export type GroupFields = {
   remove?: string[]
 }
 type Outcome = { changed: boolean; group: GroupRow }
+/** Why, and of which version its maker knows. */
+type With = { reason: string | undefined; expected: Expected }
 type Moved = { added: string[]; removed: string[] }
 type Event = { operation: 'create' | 'update' | 'delete'; reason: string | undefined; moved: Moved; changes: Changed }
 
@@ -81,12 +84,13 @@ export function createGroups(deps: {
       )
     },
 
-    update: (actor: Actor, id: string, wanted: GroupFields, reason: string | undefined): Promise<Outcome> => {
+    update: (actor: Actor, id: string, wanted: GroupFields, { reason, expected }: With): Promise<Outcome> => {
       const tenant = actor.tenantId
       const { members, add, remove, ...named } = wanted
       return unlessTaken(() =>
         db.inTenant(tenant, async (tx) => {
           const before = (await queries.lockGroup(tx, tenant, id)) ?? missing('group')
+          expected.require(before)
           const moved = await moveMembers(tx, tenant, id, wanted)
           const isNamedAnew = Object.keys(differences(before, { ...before, ...named })).length > 0
           if (!isNamedAnew && moved.added.length + moved.removed.length === 0)
@@ -100,11 +104,16 @@ export function createGroups(deps: {
       )
     },
 
-    remove: async (actor: Actor, id: string, reason: string | undefined): Promise<Outcome> => {
+    remove: async (actor: Actor, id: string, { reason, expected }: With): Promise<Outcome> => {
       const tenant = actor.tenantId
       return db.inTenant(tenant, async (tx) => {
         const group = await queries.lockGroup(tx, tenant, id)
-        if (!group) return { changed: false, group: (await queries.findDeleted(tx, tenant, id)) ?? missing('group') }
+        if (!group) {
+          const deleted = (await queries.findDeleted(tx, tenant, id)) ?? missing('group')
+          expected.require(undefined)
+          return { changed: false, group: deleted }
+        }
+        expected.require(group)
         const rules = await deps.rulesUsingGroup(tx, tenant, id)
         if (rules.length > 0) {
           const named = rules.slice(0, 10).join(', ')

@@ -3,9 +3,10 @@ import type { Pager } from '../../../db/page.ts'
 import type { Handlers } from '../../../http/serve.ts'
 import { failField } from '../../../kernel/app-error.ts'
 import { idOf } from '../../../kernel/ids.ts'
+import { versioned } from '../../../kernel/version.ts'
 import { decodeIds } from './references.ts'
 import { denseFilters, selectUsers, walkUsers } from './users.queries.ts'
-import type { Users } from './users.ts'
+import { type Users, versionOf } from './users.ts'
 import { viewUser } from './view.ts'
 
 const orders = {
@@ -45,14 +46,18 @@ export function userHandlers({ db, pager, now, users }: { db: Database; pager: P
         return { items: found.items.map(view), next_cursor: found.next_cursor }
       }),
 
-    getUser: async ({ actor, params }) => view(await users.find(actor.tenantId, idOf('user', params.user_id))),
+    getUser: async ({ actor, params }) => {
+      const user = await users.find(actor.tenantId, idOf('user', params.user_id))
+      return versioned(versionOf(user), view(user))
+    },
 
-    changeUser: async ({ actor, body }) => {
+    changeUser: async ({ actor, body, expected }) => {
       const { operation, reason } = body
       const { group_ids, kind, ...named } = body.user ?? {}
       const fields = { ...named, ...(group_ids && { groups: decodeIds('group', 'user.group_ids', group_ids) }) }
       if (operation === 'create') {
         if (body.user_id !== undefined) failField('user_id', 'is given by the server when a user is created')
+        expected.require(undefined)
         const username = fields.username ?? failField('user.username', 'is required to create a user')
         const { changed, user } = await users.create(actor, { ...fields, kind: kind ?? 'person', username }, reason)
         return { operation, changed, user: view(user) }
@@ -62,22 +67,22 @@ export function userHandlers({ db, pager, now, users }: { db: Database; pager: P
       if ((operation === 'update') === (body.user === undefined))
         failField('user', operation === 'update' ? 'is required to update a user' : `has no meaning with ${operation}`)
       const { changed, user } = await (operation === 'update'
-        ? users.update(actor, id, fields, reason)
-        : users.move(actor, operation, id, reason))
+        ? users.update(actor, id, fields, { reason, expected })
+        : users.move(actor, operation, id, { reason, expected }))
       return { operation, changed, user: view(user) }
     },
 
-    suspendUser: async ({ actor, body }) => {
+    suspendUser: async ({ actor, body, expected }) => {
       const id = idOf('user', body.user_id)
-      const { changed, user, terminated } = await users.move(actor, 'suspend', id, body.reason)
+      const { changed, user, terminated } = await users.move(actor, 'suspend', id, { ...body, expected })
       return { user: view(user), changed, sessions_terminated: terminated }
     },
-    reactivateUser: async ({ actor, body }) => {
-      const { changed, user } = await users.move(actor, 'reactivate', idOf('user', body.user_id), body.reason)
+    reactivateUser: async ({ actor, body, expected }) => {
+      const { changed, user } = await users.move(actor, 'reactivate', idOf('user', body.user_id), { ...body, expected })
       return { user: view(user), changed }
     },
-    unlockUser: async ({ actor, body }) => {
-      const { changed, user } = await users.move(actor, 'unlock', idOf('user', body.user_id), body.reason)
+    unlockUser: async ({ actor, body, expected }) => {
+      const { changed, user } = await users.move(actor, 'unlock', idOf('user', body.user_id), { ...body, expected })
       return { user: view(user), changed }
     },
   } satisfies Partial<Handlers>

@@ -4,6 +4,7 @@ import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { type Changed, differences } from '../../../kernel/differences.ts'
 import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
+import type { Expected } from '../../../kernel/version.ts'
 import type { Change, Changes } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { EndSessionsOf } from '../deps.ts'
@@ -22,6 +23,8 @@ export type UserFields = { username?: string; email?: string | null; display_nam
 export type Move = 'suspend' | 'reactivate' | 'unlock' | 'delete'
 /** `terminated` counts the admin and VPN sessions that ended with it. */
 export type Outcome = { changed: boolean; user: UserRow; terminated: number }
+/** Why, and of which version its maker knows. */
+type With = { reason?: string | undefined; expected: Expected }
 type Event = { operation: Move | 'create' | 'update'; reason: string | undefined }
 
 const moves: Record<Move, (tx: Tx, tenant: TenantId, id: string, at: Date) => Promise<boolean>> = {
@@ -115,7 +118,7 @@ export function createUsers(deps: {
       )
     },
 
-    update: (actor: Actor, id: string, wanted: UserFields, reason: string | undefined): Promise<Outcome> => {
+    update: (actor: Actor, id: string, wanted: UserFields, { reason, expected }: With): Promise<Outcome> => {
       const tenant = actor.tenantId
       const { groups } = wanted
       const named = {
@@ -129,6 +132,7 @@ export function createUsers(deps: {
           await holdAll(tx, tenant, groups ?? [])
           const before = present(await queries.lockUser(tx, tenant, id))
           refuseStronger(actor, before)
+          expected.require(versionOf(before))
           const changed = Object.keys(differences(before, { ...before, ...named })).length > 0
           if (changed) await queries.updateProfile(tx, tenant, id, { ...named, updated_at: now() })
           const pairs = (ids: readonly string[]) => ids.map((group) => ({ group, user: id }))
@@ -144,15 +148,19 @@ export function createUsers(deps: {
       )
     },
 
-    move: (actor: Actor, operation: Move, id: string, reason: string | undefined): Promise<Outcome> => {
+    move: (actor: Actor, operation: Move, id: string, { reason, expected }: With): Promise<Outcome> => {
       const tenant = actor.tenantId
       const stops = operation === 'suspend' || operation === 'delete'
       if (lifts.includes(operation)) refuseOneself(actor, id)
       return db.inTenant(tenant, async (tx) => {
         if (stops) await holdAdministrators(tx, tenant)
         const before = (await queries.lockUser(tx, tenant, id)) ?? missing('user')
-        if (before.deleted_at && operation === 'delete') return { changed: false, user: before, terminated: 0 }
+        if (before.deleted_at && operation === 'delete') {
+          expected.require(undefined)
+          return { changed: false, user: before, terminated: 0 }
+        }
         refuseStronger(actor, present(before))
+        expected.require(versionOf(before))
         if (stops) await refuseLast(tx, tenant, before, before.roles)
         const moved = await moves[operation](tx, tenant, id, now())
         const after = await read(tx, tenant, id)
@@ -168,6 +176,9 @@ export function createUsers(deps: {
   }
 }
 export type Users = ReturnType<typeof createUsers>
+
+/** What of a user is set; when they came last and how long they are locked out moves by itself. */
+export const versionOf = ({ last_login_at: _, locked_until: __, ...set }: UserRow) => set
 
 const usernameOf = (text: string): string => {
   const { name, problem } = canonicalUsername(text)

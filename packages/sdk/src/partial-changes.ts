@@ -1,0 +1,63 @@
+import type { Contract, Input } from '@holdfast/contract'
+import type { CallInput, Client } from './client.ts'
+import { change } from './versions.ts'
+
+type Body<K extends 'updateSecuritySettings' | 'updateNotificationSettings' | 'updateGatewayPool' | 'updateGateway'> =
+  Input<Contract[K]>['body']
+type Sections<T> = { readonly [K in keyof T]?: Readonly<Partial<T[K]>> }
+type Scope = Pick<CallInput<Contract['getSecuritySettings']>, 'query'>
+
+/** Values laid over an object: a section that is named keeps its fields that are not. */
+function overlay<T extends object>(whole: T, named: Sections<T>): T {
+  const under = new Map<string, object>(Object.entries(whole))
+  const over = Object.entries<object | undefined>(named)
+  return { ...whole, ...Object.fromEntries(over.map(([k, fields]) => [k, { ...under.get(k), ...fields }])) }
+}
+
+/** Changes the settings named; the others stay. */
+export const changeSecuritySettings = (
+  client: Client,
+  named: Sections<Body<'updateSecuritySettings'>>,
+  scope?: Scope,
+) =>
+  change(
+    () => client.getSecuritySettings(scope),
+    (whole, options) => client.updateSecuritySettings({ ...scope, body: overlay(whole, named) }, options),
+  )
+
+/** Changes the settings named; the others stay. */
+export const changeNotificationSettings = (
+  client: Client,
+  named: Sections<Body<'updateNotificationSettings'>>,
+  scope?: Scope,
+) =>
+  change(
+    () => client.getNotificationSettings(scope),
+    (whole, options) =>
+      client.updateNotificationSettings(
+        { ...scope, body: overlay<Body<'updateNotificationSettings'>>(whole, named) },
+        options,
+      ),
+  )
+
+/** Changes the fields named of a pool; the others stay. */
+export const changeGatewayPool = (
+  client: Client,
+  of: CallInput<Contract['getGatewayPool']>,
+  named: Partial<Body<'updateGatewayPool'>>,
+) =>
+  change(
+    () => client.getGatewayPool(of),
+    (whole, options) => client.updateGatewayPool({ ...of, body: { ...whole, ...named } }, options),
+  )
+
+/** Changes the fields named of a gateway; the others stay. */
+export const changeGateway = (
+  client: Client,
+  of: CallInput<Contract['getGateway']>,
+  named: Partial<Body<'updateGateway'>>,
+) =>
+  change(
+    () => client.getGateway(of),
+    (whole, options) => client.updateGateway({ ...of, body: { ...whole, ...named } }, options),
+  )

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { contract, type Operation, operations } from '@holdfast/contract'
+import { type Kit, startKit, times } from '../kit.ts'
+import { bearer, call, fill, populate, type Raw } from '../world.ts'
+
+type Ids = Record<string, string>
+/** Where each write that takes If-Match finds its thing, and a body that changes it, whatever it was: `n` makes it another one. */
+type Row = { read: Operation; body?: (ids: Ids, n: number, shown: Record<string, unknown>) => unknown; before?: string }
+const rows: Partial<Record<Operation, Row>> = {
+  changeUser: {
+    read: 'getUser',
+    body: ({ user_id }, n) => ({ operation: 'update', user_id, user: { display_name: `name ${n}` } }),
+  },
+  suspendUser: { read: 'getUser', body: ({ user_id }) => ({ user_id }) },
+  reactivateUser: { read: 'getUser', body: ({ user_id }) => ({ user_id }), before: 'suspendUser' },
+  unlockUser: { read: 'getUser', body: ({ user_id }) => ({ user_id }) },
+  changeGroup: {
+    read: 'getGroup',
+    body: ({ group_id }, n) => ({ operation: 'update', group_id, group: { description: `text ${n}` } }),
+  },
+  changeDevice: {
+    read: 'getDevice',
+    body: ({ device_id }, n) => ({ operation: 'update', device_id, device: { name: `laptop ${n}` } }),
+  },
+  updateGatewayPool: { read: 'getGatewayPool', body: (_, n, shown) => ({ ...shown, capacity: n + 1 }) },
+  deleteGatewayPool: { read: 'getGatewayPool', before: 'deleteGateway' },
+  updateGateway: { read: 'getGateway', body: (_, n, shown) => ({ ...shown, weight: n }) },
+  deleteGateway: { read: 'getGateway' },
+  drainGateway: { read: 'getGateway', body: () => ({ draining: true }) },
+  revokeToken: { read: 'getToken', body: () => ({}) },
+  updateSecuritySettings: {
+    read: 'getSecuritySettings',
+    body: (_, n, shown) => ({ ...shown, passwords: { min_length: 16 + n } }),
+  },
+  updateNotificationSettings: {
+    read: 'getNotificationSettings',
+    body: (_, n, shown) => ({ ...shown, email: { ...(shown.email as object), recipients: [`a${n}@example.com`] } }),
+  },
+}
+/** Writes that change nothing that is shown where nothing is locked, so that there is no winner. */
+const withoutWinner: readonly string[] = ['unlockUser']
+
+const taking = operations.filter(([, e]) => e.ifMatch)
+const rowOf = (name: Operation): Row => rows[name] ?? assert.fail(`${name} takes If-Match and has no row here`)
+
+async function prepare(kit: Kit, name: Operation) {
+  const { read, body, before } = rowOf(name)
+  const ids = (await populate(kit, kit.admin)).ids
+  const send = async (operation: Operation, n: number, more: Record<string, string>, replica = kit.replicas[0]!) => {
+    const shown = operation === name && body?.length === 3 ? (await get()).json : {}
+    const { method, path } = contract[operation]
+    const make = rows[operation]?.body
+    return call(
+      { ...kit, ...replica },
+      { method, path: fill(path, ids) },
+      (m, url) => ({ ...bearer(kit.adminKey)(m, url), ...more }),
+      make?.(ids, n, shown),
+    )
+  }
+  const get = () => call(kit, { method: 'GET', path: fill(contract[read].path, ids) }, bearer(kit.adminKey))
+  if (before) await send(before as Operation, 0, {})
+  return { send, get, tag: async () => String((await get()).headers.etag) }
+}
+const isStale = (answer: Raw, current: string) =>
+  answer.status === 422 &&
+  JSON.stringify(answer.json.errors).includes('"field":"If-Match"') &&
+  String(answer.json.detail).includes(current)
+const versionIn = (tag: string) => tag.slice(1, tag.indexOf('.'))
+
+test('every write with If-Match × {none, current, current in a list, stale, weak, *, malformed}', async (t) => {
+  const kit = await startKit(t)
+  const wrong: string[] = []
+  for (const [name] of taking) {
+    const { send, tag } = await prepare(kit, name)
+    const current = await tag()
+    const check = (what: string, answer: Raw, fits: boolean) => {
+      if (!fits) wrong.push(`${name} ${what}: ${answer.status} ${answer.text.slice(0, 200)}`)
+    }
+    for (const bad of ['', 'x', '7"', '"a" "b"', '*, "a"', `"${'x'.repeat(1100)}"`]) {
+      const answer = await send(name, 1, { 'if-match': bad })
+      check(`malformed ${bad.slice(0, 9)}`, answer, answer.status === 400 && /If-Match/.test(answer.text))
+    }
+    for (const stale of ['"stale"', '"stale.x", "other.y"', `W/${current}`]) {
+      const answer = await send(name, 1, { 'if-match': stale })
+      check(stale, answer, isStale(answer, versionIn(current)))
+    }
+    if ((await tag()) !== current) wrong.push(`${name}: changed by what was refused`)
+    for (const [what, more] of [
+      ['none', {}],
+      ['*', { 'if-match': '*' }],
+      ['current', { 'if-match': current }],
+      ['in a list', { 'if-match': `"other.x" ,${current}` }],
+    ] as const) {
+      const its = name.startsWith('delete') ? await prepare(kit, name) : { send, tag }
+      const given = 'if-match' in more ? { 'if-match': more['if-match'].replace(current, await its.tag()) } : more
+      const answer = await its.send(name, what.length, given)
+      check(what, answer, answer.status === 200)
+    }
+  }
+  assert.equal(taking.length, Object.keys(rows).length)
+  assert.deepEqual(wrong, [])
+})
+
+test('of 20 who write what they saw at once, on two replicas, one does; the others are told the version', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const wrong: string[] = []
+  for (const [name] of taking) {
+    if (withoutWinner.includes(name)) continue
+    const { send, tag } = await prepare(kit, name)
+    const current = await tag()
+    const answers = await times(20, (i) => send(name, i, { 'if-match': current }, kit.replicas[i % 2]!))
+    const done = answers.filter((a) => a.status === 200)
+    const refused = answers.filter((a) => a.status === 422 && /If-Match/.test(a.text))
+    // A pool that was deleted is not there any more.
+    const gone = name === 'deleteGatewayPool' ? answers.filter((a) => a.status === 404) : []
+    if (done.length !== 1 || refused.length + gone.length !== 19)
+      wrong.push(`${name}: ${answers.map((a) => a.status).join(' ')} ${answers.find((a) => a.status >= 500)?.text}`)
+    if (name.startsWith('delete')) continue
+    if (versionIn(await tag()) === versionIn(current)) wrong.push(`${name}: the version is as before`)
+  }
+  assert.deepEqual(wrong, [])
+})
+
+test('what a GET shows can be sent back with a PUT; a field that only shows something can not be set', async (t) => {
+  const kit = await startKit(t)
+  const puts = operations.filter(([, e]) => e.method === 'PUT').map(([name]) => name)
+  for (const name of puts) {
+    const { read } = rowOf(name)
+    const { ids } = await populate(kit, kit.admin)
+    const path = fill(contract[name].path, ids)
+    const caller = bearer(kit.adminKey)
+    const shown = await call(kit, { method: 'GET', path: fill(contract[read].path, ids) }, caller)
+    const back = await call(kit, { method: 'PUT', path }, caller, shown.json)
+    assert.equal(back.status, 200, `${name}: ${back.text}`)
+    const again = await call(kit, { method: 'GET', path }, caller)
+    assert.equal(again.headers.etag, shown.headers.etag, `${name}: it changed`)
+    for (const [field, wrongValue] of Object.entries({ tenant_id: 'tnt_x', created_at: '2020-01-01T00:00:00.000Z' })) {
+      if (!(field in shown.json)) continue
+      const refused = await call(kit, { method: 'PUT', path }, caller, { ...shown.json, [field]: wrongValue })
+      assert.equal(refused.status, 422, `${name} ${field}: ${refused.text}`)
+      assert.match(refused.text, new RegExp(`"field":"${field}"`))
+    }
+    const [first = ''] = Object.keys(rows[name]?.body?.(ids, 1, {}) as object)
+    const { [first]: _, ...rest } = shown.json
+    const partial = await call(kit, { method: 'PUT', path }, caller, rest)
+    assert.equal(partial.status, 422, `${name} without ${first}: ${partial.text}`)
+  }
+  assert.ok(puts.length >= 4)
+})
