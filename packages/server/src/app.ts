@@ -123,7 +123,13 @@ export function createApp({
     ...enrollment.handlers,
   }
 
-  const refuse = createRefuse({ audit, log, onError, failuresPerMinute: config.authFailuresPerMinute })
+  const refuse = createRefuse({
+    audit,
+    log,
+    onError,
+    failuresPerMinute: config.authFailuresPerMinute,
+    tenantOfStrangers: () => tenancy.tenantByName('default'),
+  })
   const admit = createAdmit({
     verifiers: {
       readToken: access.readToken,
@@ -171,6 +177,7 @@ export function createApp({
     draining,
     idempotency,
     requireStepUp: identity.requireStepUp,
+    refusedLate: refuse.late,
     recordRefusal: (actor, operation, error) => audit.refused(actor, operation, error.code, error.message),
     log,
     ...(config.tls && { https: { cert: readFileSync(config.tls.certFile), key: readFileSync(config.tls.keyFile) } }),

@@ -1,11 +1,13 @@
+import type { Operation } from '@holdfast/contract'
 import type { CredentialKind } from '@holdfast/contract/vocabulary'
-import type { Actor, RefusedCredential, Source } from '../kernel/actor.ts'
+import type { Actor, RefusedCredential, Source, TenantId } from '../kernel/actor.ts'
 import { AppError } from '../kernel/app-error.ts'
 import { sourceBlock } from '../kernel/cidr.ts'
 import { encodeId } from '../kernel/ids.ts'
 import type { Log } from '../kernel/log.ts'
 import { createRateLimiter } from '../kernel/rate-limit.ts'
 import { createTally } from '../kernel/tally.ts'
+import { storable } from '../kernel/text.ts'
 import type { Audit } from '../modules/audit/index.ts'
 import { unauthorized } from './error-response.ts'
 
@@ -15,9 +17,12 @@ export type RefuseDeps = {
   onError: (e: Error) => void
   /** How many credentials from one source may fail in a minute before it is told to wait. */
   failuresPerMinute: number
+  /** Where it is put on record that a request without any credential could not be read. */
+  tenantOfStrangers: () => Promise<TenantId | undefined>
 }
 /** Who asked, without a credential that counts. */
 export type Stranger = { sourceIp: string; userAgent: string | null; requestId: string | null }
+type Unreadable = Source & { operation: Operation; error: AppError; block: string }
 type Failed = Source & { credential: RefusedCredential; block: string; isThrottled: boolean }
 
 /**
@@ -26,8 +31,9 @@ type Failed = Source & { credential: RefusedCredential; block: string; isThrottl
  * record, the first of a minute from each source and then their count; what was never issued names no tenant that could
  * be believed, and is counted in the log.
  */
-export function createRefuse({ audit, log, onError, failuresPerMinute }: RefuseDeps) {
+export function createRefuse({ audit, log, onError, failuresPerMinute, tenantOfStrangers }: RefuseDeps) {
   const failures = createRateLimiter()
+  let tenantId: TenantId | undefined
   let unknown = 0
   let toldAt = Number.NEGATIVE_INFINITY
 
@@ -38,6 +44,14 @@ export function createRefuse({ audit, log, onError, failuresPerMinute }: RefuseD
       isThrottled
         ? audit.note(source, 'auth.throttled', { credential: of, refused: count }, { outcome: 'refused' })
         : noteRefused(audit, source, of, { reason, refused: count }),
+    onError,
+  })
+  const unreadable = createTally<Unreadable>({
+    keyOf: ({ operation, block }) => `${operation} ${block}`,
+    record: ({ operation, error, block: _, ...source }, refused) => {
+      const details = { error: error.code, detail: storable(error.message, 512), refused }
+      return audit.note(source, 'request.refused', { operation }, { outcome: 'refused', details })
+    },
     onError,
   })
   const tooOften = createTally<Actor>({
@@ -71,6 +85,27 @@ export function createRefuse({ audit, log, onError, failuresPerMinute }: RefuseD
       if (wait === 0) return unauthorized()
       return new AppError('rate_limited', 'too many failed credentials from this address', { retryAfterSeconds: wait })
     },
+    /**
+     * What is refused after its body was read, of a caller that no other record knows: a sign-in that is none, and a token
+     * that enrolls nobody.
+     */
+    late: async (operation: Operation, error: AppError, actor: Actor | null, stranger: Stranger): Promise<void> => {
+      const block = sourceBlock(stranger.sourceIp)
+      if (actor?.principal.kind === 'enrollment_token' && error.code === 'unauthorized') {
+        const { tenantId: its, id, name } = actor.principal
+        record(
+          { kind: 'refused', of: 'enrollment_token', tenantId: its, id, name, reason: 'spent' },
+          stranger,
+          block,
+          false,
+        )
+      } else if (!actor && (error.code === 'bad_request' || error.code === 'validation_error')) {
+        // It keeps its id, so that the next one costs no statement.
+        tenantId ??= await tenantOfStrangers()
+        const source = { type: 'address', id: null, name: stranger.sourceIp, origin: 'api', claim: null } as const
+        if (tenantId) await unreadable.count({ ...source, ...stranger, tenantId, operation, error, block })
+      }
+    },
     /** A good credential that asks more often than it may. */
     rate: (actor: Actor, retryAfterSeconds: number): AppError => {
       if (actor.type === 'api_key') tooOften.count(actor).catch(onError)
@@ -81,6 +116,7 @@ export function createRefuse({ audit, log, onError, failuresPerMinute }: RefuseD
     /** Writes what was only counted so far; at stop. */
     flush: async (): Promise<void> => {
       await failed.flush()
+      await unreadable.flush()
       await tooOften.flush()
     },
   }

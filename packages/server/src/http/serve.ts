@@ -23,6 +23,7 @@ import { securityHeaders, sendError, toAppError, unauthorized } from './error-re
 import type { Idempotency } from './idempotency.ts'
 import { hasBody, isForm, registerBodyReaders, unexpectedBody } from './read-body.ts'
 import { createQueryReader, requireReadableQuery } from './read-query.ts'
+import type { Refuse } from './refuse.ts'
 import { expectedOf, type Granted, goneSignal, type Hold, holdOf, preferenceApplied } from './representation.ts'
 import { serializable } from './response-schema.ts'
 import { send } from './send.ts'
@@ -84,6 +85,8 @@ export type HttpDeps = {
   requireStepUp: (actor: Actor) => Promise<void>
   /** Puts a refused write on record. */
   recordRefusal: (actor: Actor, operation: Operation, error: AppError) => Promise<void>
+  /** The same for who has no actor, or a token that enrolls nobody: the first of a minute, and then their count. */
+  refusedLate: Refuse['late']
   log: Pick<Log, 'error'>
   /** Few at a time, of each tenant and of all. */
   costly: <T>(tenant: string, work: () => T | Promise<T>) => Promise<T>
@@ -251,6 +254,12 @@ function runEndpoint(deps: HttpDeps, name: Operation, endpoint: Endpoint) {
       try {
         await admission?.recorded
         if (admission?.actor && endpoint.audit && !silent) await deps.recordRefusal(admission.actor, name, error)
+        else if (admission && endpoint.audit)
+          await deps.refusedLate(name, error, admission.actor, {
+            sourceIp: admission.sourceIp,
+            userAgent: request.headers['user-agent'] ?? null,
+            requestId: request.id,
+          })
       } catch (e) {
         return sendError(deps.log, error.code === 'internal_error' ? error : e, request, reply)
       }

@@ -78,7 +78,7 @@ export type RefusedCredential = {
   tenantId: TenantId
   id: string
   name: string | null
-  reason: 'revoked' | 'suspended' | 'expired' | 'superseded' | 'wrong_address' | 'maker_gone' | 'no_proof'
+  reason: 'revoked' | 'suspended' | 'expired' | 'superseded' | 'wrong_address' | 'maker_gone' | 'no_proof' | 'spent'
 }
 
 /** Where a change comes from: enough to write its audit event. */

@@ -62,6 +62,27 @@ test('credentials that fail', async (t) => {
   })
 })
 
+test('what is refused without a credential, or with a token that is used up, is on record once at once', async (t) => {
+  const kit = await startKit(t)
+  const login = (json: object) => send(kit.url, { method: 'POST', path: '/admin/login', json })
+  const unread = [...(await times(10, () => login({ username: 'x' }))), await login({ username: '', password: '' })]
+  assert.deepEqual(statuses(unread), new Set([422]))
+  const { token, enrollment_token } = await kit.admin.generateToken({ body: { max_uses: 1 } })
+  await enrollRaw(kit, token)
+  await Promise.all(Array.from({ length: 5 }, () => assert.rejects(enrollRaw(kit, token), /401/)))
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  const refused = await eventsOf(kit, 'request.refused')
+  assert.deepEqual(
+    refused.map((e) => [e.operation, e.actor.name, e.outcome, e.details?.refused]),
+    [['login', '127.0.0.1', 'refused', 1]],
+  )
+  const spent = await eventsOf(kit, 'enrollment_token.refused')
+  assert.deepEqual(
+    spent.map((e) => [e.token_id, e.reason, e.refused]),
+    [[enrollment_token.token_id, 'spent', 1]],
+  )
+})
+
 test('everyone has a rate: a device, a session, a key; and nobody uses up that of another', async (t) => {
   const kit = await startKit(t)
   const { admin } = kit
