@@ -7,6 +7,14 @@ const root = join(import.meta.dirname, '..')
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
 const sources = globSync(['packages/*/{src,test}/**/*.ts', 'test/*.ts', 'scripts/*.mjs'], { cwd: root }).sort()
 
+test('no door of a module is longer than 60 lines', () => {
+  const doors = sources.filter((file) => /modules\/\w+\/index\.ts$/.test(file))
+  assert.deepEqual(
+    doors.filter((file) => read(file).split('\n').length - 1 > 60),
+    [],
+  )
+})
+
 /** Where a text becomes a `TenantId`: authentication, a new tenant, what another replica says. Rows have it by their type. */
 const makers = [
   'packages/server/src/http/admit.ts',
