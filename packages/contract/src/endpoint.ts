@@ -74,7 +74,7 @@ export type Endpoint =
         body?: TSchema
         /** Bytes; 1 MiB unless said. */
         bodyLimit?: number
-        /** Names in all objects of its body together, and half as many as its values; 2,000 unless said. */
+        /** Names in all objects of its body together; 2,000 unless said. */
         bodyNames?: number
         /** Also takes the fields of its body as an HTML form. */
         form?: true

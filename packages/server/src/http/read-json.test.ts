@@ -64,3 +64,13 @@ test('equal names in different objects, escaped backslashes before u0000 and dee
   assert.equal(refusal(`${'['.repeat(maxDepth)}${']'.repeat(maxDepth)}`), 'accepted')
   assert.match(refusal(`${'['.repeat(maxDepth + 1)}${']'.repeat(maxDepth + 1)}`), /nested deeper/)
 })
+
+test('what the longest lists of a schema need passes, and much more does not', () => {
+  const members = Array.from({ length: 10_000 }, (_, i) => `usr_${i}`)
+  const most = JSON.stringify({ group: { members, add_members: members, remove_members: members } })
+  assert.equal(refusal(most), 'accepted')
+  assert.match(refusal(`[${Array(50_000).fill(1).join()}]`), /^bad_request: the body has more than 40000 values/)
+  assert.match(refusal(JSON.stringify({ a: 'x'.repeat(40_000) })), /^validation_error: a text is longer/)
+  const wide = Object.fromEntries(Array.from({ length: 2001 }, (_, i) => [`k${i}`, i]))
+  assert.match(refusal(JSON.stringify(wide)), /^bad_request: the body has more than 2000 names/)
+})
