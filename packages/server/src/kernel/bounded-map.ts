@@ -3,6 +3,8 @@ export class BoundedMap<K, V> {
   readonly #entries = new Map<K, V>()
   readonly #max: number
   readonly #onForget: ((key: K, value: V) => void) | undefined
+  // Stays where the oldest is: looking from the front anew would pass every slot that was emptied.
+  #oldest: MapIterator<[K, V]> | undefined
   constructor(max: number, onForget?: (key: K, value: V) => void) {
     this.#max = max
     this.#onForget = onForget
@@ -17,7 +19,8 @@ export class BoundedMap<K, V> {
     this.#entries.delete(key)
     this.#entries.set(key, value)
     if (this.#entries.size <= this.#max) return
-    const [oldest] = this.#entries
+    this.#oldest ??= this.#entries.entries()
+    const { value: oldest } = this.#oldest.next()
     if (!oldest) return
     this.#entries.delete(oldest[0])
     this.#onForget?.(...oldest)
@@ -27,6 +30,7 @@ export class BoundedMap<K, V> {
   }
   clear(): void {
     this.#entries.clear()
+    this.#oldest = undefined
   }
   entries() {
     return this.#entries.entries()
