@@ -5,6 +5,5 @@ import { bundleServer } from './bundle.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const bundle = bundleServer(root, (sentence) => process.stderr.write(`${sentence}\n`))
-// A young generation of 16 MB, as Node has it, is a third of what a small deployment needs; what lives long is elsewhere.
-process.argv.splice(2, 0, '--max-semi-space-size=4', bundle ?? join(root, 'packages/server/src/main.ts'))
+process.argv.splice(2, 0, bundle ?? join(root, 'packages/server/src/main.ts'))
 await import('./run.mjs')

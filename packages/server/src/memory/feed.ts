@@ -6,7 +6,7 @@ import type { Clock } from './clock.ts'
 import { connectFeed, type FeedConnection, type LoggedChange, type Place } from './feed-connection.ts'
 import { createFollowed } from './followed.ts'
 
-const heartbeatMs = 600
+const heartbeatMs = 450
 /** How long a replica's memory counts as fresh after the last proof. */
 const freshMs = 1000
 const page = 5000
