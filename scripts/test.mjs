@@ -1,5 +1,5 @@
 // node scripts/run.mjs scripts/test.mjs [options of node --test | files…]: every test, on one throw-away PostgreSQL.
-// Tests that take long (*.slow.test.ts) run only where they are named, as `npm run test:faults` names those of faults.
+// Tests that take long (*.slow.test.ts) run only where they are named, as `npm run test:slow` names them.
 import { spawn } from 'node:child_process'
 import { globSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { availableParallelism, constants, tmpdir } from 'node:os'

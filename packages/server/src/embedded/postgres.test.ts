@@ -98,8 +98,9 @@ async function untilGone(pids: number[], withinMs: number): Promise<void> {
 }
 
 /** At one moment, so that none of them can react to another's end. */
+/** All at once: what is stopped first can not act on the death of another. */
 function kill(...pids: number[]): void {
-  spawnSync('/bin/kill', ['-9', ...pids.map(String)])
+  for (const signal of ['-STOP', '-9']) spawnSync('/bin/kill', [signal, ...pids.map(String)])
 }
 
 function isShell(pid: number): boolean {

@@ -20,10 +20,19 @@ type SchemaError = {
   message: string
 }
 
+const compiledOf = new WeakMap<TSchema, ReturnType<typeof Compile>>()
+/** A schema is compiled when it is first needed, once in a process. */
+function compile(schema: TSchema): ReturnType<typeof Compile> {
+  const known = compiledOf.get(schema) ?? Compile(schema)
+  compiledOf.set(schema, known)
+  return known
+}
+
 /** A check that throws 422 with every field that breaks the schema, unknown ones by name. */
 export function createValidator(schema: TSchema): Validator {
-  const compiled = Compile(schema)
+  let compiled: ReturnType<typeof Compile> | undefined
   return (value) => {
+    compiled ??= compile(schema)
     if (compiled.Check(value)) return
     const errors = fieldErrors(compiled.Errors(value) as SchemaError[])
     const first = errors[0] ?? { field: '', message: 'does not fit the schema' }
