@@ -25,8 +25,7 @@ const unlimited = {
 const template = { name: 'holdfast_template', prepare: async (url: string) => void (await migrate(url)) }
 
 /** A moment that tests move by hand; it runs on from there. */
-export function createClock() {
-  let offset = 0
+export function createClock(offset = 0) {
   return { now: () => new Date(Date.now() + offset), advance: (seconds: number) => (offset += seconds * 1000) }
 }
 

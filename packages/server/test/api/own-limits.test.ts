@@ -4,11 +4,11 @@ import { defaultSecuritySettings, type SecuritySettings } from '@holdfast/contra
 import { changeSecuritySettings } from '@holdfast/sdk'
 import { sql } from 'kysely'
 import { adminPassword, createClock, startKit } from '../kit.ts'
-import { enrollFactor, makeUser, type Person, passwordOf, signInAs, trySignIn } from '../people.ts'
+import { enrollFactor, makeUser, type Person, passwordOf, signInAs, trySignIn, untilNextStep } from '../people.ts'
 import { type Got, send } from '../raw-http.ts'
 
 test('nobody lifts a limit that binds them, by whatever route', async (t) => {
-  const clock = createClock()
+  const clock = createClock(untilNextStep())
   const kit = await startKit(t, { now: clock.now })
   await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 3, max_failures_per_ip: 1000 } })
   const user_id = await makeUser(kit, 'root', ['platform_admin'])
@@ -57,7 +57,7 @@ test('nobody lifts a limit that binds them, by whatever route', async (t) => {
 })
 
 test('the own second factor goes with the password and a code, and with nothing less', async (t) => {
-  const clock = createClock()
+  const clock = createClock(untilNextStep())
   const kit = await startKit(t, { now: clock.now })
   const user_id = await makeUser(kit, 'root', ['platform_admin'])
   const { person, app, codes } = await enrollFactor(kit, 'root', clock.now)
@@ -129,7 +129,7 @@ const looser: Looser = {
 }
 
 test('what holds back its maker is loosened with fresh proof of them only, setting by setting', async (t) => {
-  const clock = createClock()
+  const clock = createClock(untilNextStep())
   const kit = await startKit(t, { now: clock.now })
   const api = Object.fromEntries(Object.keys(looser.api).map((field) => [field, 100_000]))
   const strict = { ...defaultSecuritySettings, api, mfa: { required_roles: ['auditor'], step_up: false } }

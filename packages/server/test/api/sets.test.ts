@@ -5,7 +5,7 @@ import { changeSecuritySettings } from '@holdfast/sdk'
 import { sql } from 'kysely'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { createClock, type Kit, startKit, times } from '../kit.ts'
-import { enrollFactor, makeUser, signInAs, trySignIn } from '../people.ts'
+import { enrollFactor, makeUser, signInAs, trySignIn, untilNextStep } from '../people.ts'
 
 /** Runs it 20 times at once on two replicas; how many of them won. */
 const twenty = async (kit: Kit, work: (client: Client, i: number) => Promise<boolean>): Promise<number> => {
@@ -16,7 +16,7 @@ const twenty = async (kit: Kit, work: (client: Client, i: number) => Promise<boo
 }
 
 test('what there is once, there is once, of twenty who want it at once on two replicas', async (t) => {
-  const clock = createClock()
+  const clock = createClock(untilNextStep())
   const kit = await startKit(t, { replicas: 2, now: clock.now })
   const { admin } = kit
   await changeSecuritySettings(admin, { login: { lockout_threshold: 1000, max_failures_per_ip: 10_000 } })

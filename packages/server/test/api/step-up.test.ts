@@ -3,13 +3,13 @@ import { test } from 'node:test'
 import { changeSecuritySettings } from '@holdfast/sdk'
 import { eventsOf } from '../events.ts'
 import { createClock, startKit, times } from '../kit.ts'
-import { enrollFactor, makeUser, signInAs, untilStatus } from '../people.ts'
+import { enrollFactor, makeUser, signInAs, untilNextStep, untilStatus } from '../people.ts'
 import { send } from '../raw-http.ts'
 
 const emptyPolicy = { schema: 'holdfast.policy/1', rules: [] }
 
 test('where step-up is on, changes that weigh much need a code not older than five minutes', async (t) => {
-  const clock = createClock()
+  const clock = createClock(untilNextStep())
   const kit = await startKit(t, { replicas: 2, now: clock.now })
   await makeUser(kit, 'root', ['platform_admin'])
   const { person, app } = await enrollFactor(kit, 'root', clock.now)

@@ -5,10 +5,19 @@ import { changeSecuritySettings } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { eventsOf } from '../events.ts'
 import { adminPassword, createClock, startKit, times } from '../kit.ts'
-import { createAuthenticator, enrollFactor, makeUser, passwordOf, signInAs, trySignIn, untilStatus } from '../people.ts'
+import {
+  createAuthenticator,
+  enrollFactor,
+  makeUser,
+  passwordOf,
+  signInAs,
+  trySignIn,
+  untilNextStep,
+  untilStatus,
+} from '../people.ts'
 
 test('an enrollment waits ten minutes, and starting again replaces it', async (t) => {
-  const clock = createClock()
+  const clock = createClock(untilNextStep())
   const kit = await startKit(t, { now: clock.now })
   await makeUser(kit, 'ana')
   const person = await signInAs(kit, 'ana')
@@ -73,7 +82,7 @@ test('an administrator enrolls for someone and disables, within what they may; t
 })
 
 test('a role that requires a second factor opens nothing but its enrollment', async (t) => {
-  const clock = createClock()
+  const clock = createClock(untilNextStep())
   const kit = await startKit(t, { replicas: 2, now: clock.now })
   await makeUser(kit, 'ana', ['tenant_admin'])
   await makeUser(kit, 'vic', ['viewer'])
@@ -109,7 +118,7 @@ test('a role that requires a second factor opens nothing but its enrollment', as
 })
 
 test('the first administrator can have a second factor too', async (t) => {
-  const clock = createClock()
+  const clock = createClock(untilNextStep())
   const kit = await startKit(t, { now: clock.now })
   const person = await signInAs(kit, 'admin', { password: adminPassword })
   const { secret } = (await person.post('/v1/admin/users/totp/enroll', { current_password: adminPassword })).json

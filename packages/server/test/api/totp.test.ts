@@ -4,14 +4,22 @@ import { test } from 'node:test'
 import { changeSecuritySettings } from '@holdfast/sdk'
 import { eventsOf } from '../events.ts'
 import { createClock, startKit, times } from '../kit.ts'
-import { createAuthenticator, enrollFactor, makeUser, passwordOf, signInAs, trySignIn } from '../people.ts'
+import {
+  createAuthenticator,
+  enrollFactor,
+  makeUser,
+  passwordOf,
+  signInAs,
+  trySignIn,
+  untilNextStep,
+} from '../people.ts'
 import { send } from '../raw-http.ts'
 
 const statuses = (answers: { status: number }[]) => answers.map((a) => a.status).sort()
 const onlyOne = (n: number, won: number, lost: number) => [won, ...Array(n - 1).fill(lost)].sort()
 
 test('a second factor is enrolled with a code, and from then on every sign-in needs one', async (t) => {
-  const clock = createClock()
+  const clock = createClock(untilNextStep())
   const kit = await startKit(t, { now: clock.now })
   const user_id = await makeUser(kit, 'ana', ['viewer'])
   const elsewhere = await signInAs(kit, 'ana')
@@ -84,7 +92,7 @@ test('another program makes the codes that are taken', async (t) => {
 })
 
 test('of many who show one code at once, on two replicas, one gets in', async (t) => {
-  const clock = createClock()
+  const clock = createClock(untilNextStep())
   const kit = await startKit(t, { replicas: 2, now: clock.now })
   await changeSecuritySettings(kit.admin, { login: { max_failures_per_ip: 1000, lockout_threshold: 100 } })
   await makeUser(kit, 'ana')
@@ -119,7 +127,7 @@ test('a recovery code opens one sign-in, once, however it is typed', async (t) =
 })
 
 test('the form of the page takes the code too', async (t) => {
-  const clock = createClock()
+  const clock = createClock(untilNextStep())
   const kit = await startKit(t, { now: clock.now })
   await makeUser(kit, 'ana')
   const { app } = await enrollFactor(kit, 'ana', clock.now)
@@ -138,7 +146,7 @@ test('the form of the page takes the code too', async (t) => {
 })
 
 test('whatever is wrong with password, code or account, the answer is the same to the byte', async (t) => {
-  const clock = createClock()
+  const clock = createClock(untilNextStep())
   const kit = await startKit(t, { now: clock.now })
   await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 3 } })
   for (const username of ['ana', 'locked', 'suspended', 'left']) await makeUser(kit, username)
