@@ -373,7 +373,7 @@ test('an enrollment is two transactions: who asks, and what it makes', async (t)
   const kit = await startKit(t)
   const { token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   await enrollRaw(kit, token)
-  const begun: string[] = []
+  let begun: string[] = []
   const { query } = pg.Client.prototype
   pg.Client.prototype.query = function (this: pg.Client, ...given: Parameters<typeof query>) {
     const [first] = given as readonly unknown[]
@@ -383,6 +383,12 @@ test('an enrollment is two transactions: who asks, and what it makes', async (t)
   t.after(() => {
     pg.Client.prototype.query = query
   })
-  await enrollRaw(kit, token)
-  assert.equal(begun.length, 2, begun.join('\n'))
+  // What else goes on meanwhile may begin one too; not five times in a row.
+  const counts: number[] = []
+  for (let i = 0; i < 5; i++) {
+    begun = []
+    await enrollRaw(kit, token)
+    counts.push(begun.length)
+  }
+  assert.equal(Math.min(...counts), 2, counts.join(' '))
 })
