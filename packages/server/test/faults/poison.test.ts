@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { operations } from '@holdfast/contract'
-import { changeSecuritySettings } from '@holdfast/sdk'
+import { everything } from '../../src/memory/changes.ts'
 import { startKit, times } from '../kit.ts'
 import { bearer, call, createWorld, fill, operation, send } from '../world.ts'
 
@@ -12,16 +12,14 @@ test('poison in every string that reaches an event harms nobody else', async (t)
   const kit = await startKit(t, { replicas: 2 })
   const world = await createWorld(kit)
   // The neighbour is not to be slowed down by its rate.
-  const its = await kit.as('tenant_admin', world.foreign)
-  await kit.db.inTenant(world.foreign, (tx) =>
-    tx
+  await kit.db.inTenant(world.foreign, async (tx) => {
+    await tx
       .updateTable('tenant_settings')
       .set({ security: JSON.stringify({ api: { requests_per_minute_per_key: 100_000 } }) })
       .where('tenant_id', '=', world.foreign)
-      .execute(),
-  )
-  // A change of any setting has every replica read them again.
-  await changeSecuritySettings(its, { devices: { approval: true } })
+      .execute()
+    await kit.app.changes.record(tx, world.foreign, [{ kind: 'settings', subject: everything }])
+  })
   const neighbour = bearer(await kit.keyFor('viewer', world.foreign))
   const statuses = new Map<number, number>()
   const failed: string[] = []
