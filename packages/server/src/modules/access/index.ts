@@ -19,13 +19,13 @@ export type AccessDeps = ApiKeysDeps & {
   pager: Pager
   settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>
   /** Hears of "last used" times that could not be written yet. */
-  onError?: (e: Error) => void
+  onError: (e: Error) => void
 }
 
 export function createAccess(deps: AccessDeps) {
   const { db, now, settings } = deps
   const keys = createApiKeys(deps)
-  const verifier = createKeyVerifier({ ...deps, onError: deps.onError ?? (() => {}) })
+  const verifier = createKeyVerifier(deps)
 
   return {
     /** What a token says that this deployment minted; undefined for every other text. */
