@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs'
 import { chmod, mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { changeSecuritySettings, signIn } from '@holdfast/sdk'
 import { atEnd } from './at-end.ts'
 import { startBalancer } from './balancer.ts'
@@ -60,6 +61,8 @@ export async function startStand(postgres: Postgres, { replicas, balance = start
   try {
     // One that ends is counted among those that nobody asked to, and started again as a supervisor would.
     await Promise.all(nodes.map(({ replica }) => replica.start().catch(() => replica.start())))
+    // The balancer asks for itself.
+    while ((await fetch(`${balancer.url}/readyz`).catch(() => undefined))?.status !== 200) await delay(50)
   } catch (e) {
     await remove()
     throw e
@@ -85,6 +88,18 @@ export async function startStand(postgres: Postgres, { replicas, balance = start
         }
       }
       return found
+    },
+    /** What the replicas logged as errors, with how often each was said. */
+    errors: async (): Promise<Map<string, number>> => {
+      const said = new Map<string, number>()
+      for (const { replica } of nodes)
+        for (const line of (await readFile(replica.logFile, 'utf8').catch(() => '')).split('\n')) {
+          if (!line.includes('"level":50')) continue
+          const { err, msg } = JSON.parse(line) as { err?: { message?: string }; msg?: string }
+          const sentence = `${msg}: ${err?.message ?? ''}`
+          said.set(sentence, (said.get(sentence) ?? 0) + 1)
+        }
+      return said
     },
     remove,
   }

@@ -28,7 +28,7 @@ backend replicas
   option httpchk GET /readyz
   option redispatch 1
   retries 3
-  default-server check inter 200ms fall 1 rise 1
+  default-server check inter 200ms fall 3 rise 1
 ${ports.map((each, i) => `  server r${i} 127.0.0.1:${each}`).join('\n')}
 `
   const file = join(folder, 'haproxy.cfg')

@@ -62,6 +62,7 @@ failed                   ${load.failures.length}
 longest answer           ${percentile(load.latencies, 1).toFixed(0)} ms (p50 ${percentile(load.latencies, 0.5).toFixed(1)})
 restarts                 ${ends.length}, of which ended with 0: ${ends.filter((how) => how === '0').length}`)
     for (const [what, list] of kinds) say(`  ${list.length} × ${what}`)
+    for (const [sentence, times] of await stand.errors()) say(`  ${times} × in a log: ${sentence}`)
     const wrongEnds = abrupt ? 0 : ends.filter((how) => how !== '0').length
     return load.failures.length + wrongEnds
   } finally {
@@ -72,7 +73,7 @@ restarts                 ${ends.length}, of which ended with 0: ${ends.filter((h
 const say = (text: string) => void process.stdout.write(`${text}\n`)
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
 
-/** Of every ten: six polls of devices, one of them held for some seconds, three reads and one write of an administrator. */
+/** As a fleet asks: of every twenty, sixteen polls of devices, one of them held for some seconds, three reads and one write of an administrator. */
 async function makeMix(url: string, apiKey: string, devices: readonly DeviceState[]): Promise<() => Ask> {
   let n = 0
   const asAdmin = { authorization: `Bearer ${apiKey}` }
@@ -90,11 +91,11 @@ async function makeMix(url: string, apiKey: string, devices: readonly DeviceStat
   const first = await fetch(url + contract.policyDigest.path, { headers: poll({}).headers })
   const held = { prefer: 'wait=6', 'if-none-match': first.headers.get('etag') ?? '' }
   return () => {
-    const kind = n++ % 10
-    if (kind < 5) return poll({})
-    if (kind < 6) return poll(held)
-    if (kind < 8) return { method: 'GET', path: contract.me.path, headers: asAdmin, expect: [200] }
-    if (kind < 9)
+    const kind = n++ % 20
+    if (kind < 15) return poll({})
+    if (kind < 16) return poll(held)
+    if (kind < 18) return { method: 'GET', path: contract.me.path, headers: asAdmin, expect: [200] }
+    if (kind < 19)
       return { method: 'GET', path: `${contract.listDevices.path}?limit=20`, headers: asAdmin, expect: [200] }
     const user = { username: `rolling-${n}`, email: `rolling-${n}@corp.example` }
     const body = JSON.stringify({ operation: 'create', user })

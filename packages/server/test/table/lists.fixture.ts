@@ -68,7 +68,7 @@ export async function fillLists(kit: Kit, rows: number) {
         'latency', ${at} ${each(few)}`,
     `insert into gateways (tenant_id, gateway_id, pool_id, name, created_at)
       select ${t}, case i when 1 then '${id.gateway}' when 2 then '${id.rareGateway}' else ${nth('gateway')} end,
-        '${id.pool}', 'gateway' || i, ${at} ${each(few)}`,
+        '${id.pool}', 'gateway' || i, ${at} ${each(Math.ceil(rows / 200))}`,
     `insert into vpn_sessions (tenant_id, session_id, device_id, user_id, gateway_id, pool_id, state, started_at,
         last_seen_at, ended_at, end_reason, protocol, auth_method, posture_verdict)
       select ${t}, ${nth('session')}, case when i < 9 then '${id.device}' else ${nth('device')} end,

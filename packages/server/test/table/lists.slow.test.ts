@@ -10,7 +10,7 @@ import { fillLists } from './lists.fixture.ts'
 /** More by hand, for figures: what is looked at does not grow with it. */
 const rows = Number(process.env.HOLDFAST_LIST_ROWS ?? 40_000)
 /** A page of 50 may look at this many rows, whatever is asked for. */
-const bound = 26_000
+const bound = 20_500
 
 type Plan = {
   'Node Type': string

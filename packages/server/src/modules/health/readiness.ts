@@ -4,7 +4,7 @@ import { second } from '../../kernel/time.ts'
 import type { Feed } from '../../memory/feed.ts'
 import { forgetSilent, markSeen } from './replicas.queries.ts'
 
-export type ReadinessDeps = { db: Database; feed: Pick<Feed, 'isFresh'> }
+export type ReadinessDeps = { db: Database; feed: Pick<Feed, 'isFresh' | 'catchUp'> }
 
 const probeEveryMs = 500
 /** How long one write proves that writes are possible. */
@@ -12,8 +12,8 @@ const provenForMs = 800
 const briefly: Patience = { ...foreground, total: second, connect: second / 2, statement: second, lock: second }
 
 /**
- * A replica is ready while its memory is proven and a write was committed lately. The write is tried when someone asks,
- * once for all who do.
+ * A replica is ready when a request that came now would be answered: its memory is proven, or is when it has been
+ * compared with the database, and a write was committed lately. The write is tried when someone asks, once for all who do.
  */
 export function createReadiness({ db, feed }: ReadinessDeps) {
   const replica = randomUUID()
@@ -47,9 +47,11 @@ export function createReadiness({ db, feed }: ReadinessDeps) {
       isOpen = false
     },
     isReady: async (): Promise<boolean> => {
-      if (!isOpen || !feed.isFresh()) return false
+      if (!isOpen) return false
+      const proving = feed.isFresh() ? undefined : feed.catchUp().catch(() => {})
       if (!trying && performance.now() - triedAt >= probeEveryMs) trying = tryWrite()
       if (!isProven()) await trying
+      await proving
       return isOpen && feed.isFresh() && isProven()
     },
     forgetOthers: () => db.acrossTenants(forgetSilent),
