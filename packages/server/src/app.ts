@@ -9,10 +9,11 @@ import { createRetention } from './db/retention.ts'
 import { createAdmit } from './http/admit.ts'
 import { createDescription } from './http/description.ts'
 import { createDraining } from './http/draining.ts'
+import type { Handlers } from './http/handlers.ts'
 import { createIdempotency } from './http/idempotency.ts'
 import { registerPages } from './http/pages.ts'
 import { createRefuse } from './http/refuse.ts'
-import { createHttp, type Handlers } from './http/serve.ts'
+import { createHttp } from './http/serve.ts'
 import { createWarmReads } from './http/warm-reads.ts'
 import type { Job } from './jobs/runner.ts'
 import { createGate } from './kernel/gate.ts'
@@ -156,18 +157,7 @@ export function createApp({
     log,
   })
   const draining = createDraining()
-  const idempotency = createIdempotency({
-    db,
-    kek,
-    onError,
-    provenKeyOf: (principal, { headers, method, url }) =>
-      enrollment.provenKeyOf({
-        token: principal.presented.token,
-        proof: headers.dpop,
-        method,
-        path: url.split('?')[0] ?? url,
-      }),
-  })
+  const idempotency = createIdempotency({ db, kek, onError, provenKeyOf: enrollment.provenKeyOf })
   const http = createHttp({
     maxConnections: config.maxConnections,
     costly: createGate({ perKey: 3, total: 8, waiting: 64 }),

@@ -1,25 +1,25 @@
 import { type Endpoint, entryPermissions, scopeParameters } from '@holdfast/contract/endpoint'
 import { aOrAn, type RequiredAction } from '@holdfast/contract/vocabulary'
 import type { FastifyRequest } from 'fastify'
-import type { Actor, Principal, RefusedCredential, TenantId } from '../kernel/actor.ts'
+import type { Actor, Caller, Principal, TenantId } from '../kernel/actor.ts'
 import { AppError } from '../kernel/app-error.ts'
 import { decodeId, encodeId } from '../kernel/ids.ts'
 import type { Log } from '../kernel/log.ts'
 import { whenReady } from '../kernel/ready.ts'
-import { isSameOrigin } from '../kernel/same-origin.ts'
 import type { Rates } from '../modules/access/index.ts'
 import type { Audit } from '../modules/audit/index.ts'
 import { authenticate, type Incoming, judgedSafely, type Verdict, type Verifiers, verifyToken } from './authenticate.ts'
+import { callerOf, isSameOrigin } from './caller.ts'
 import type { Refuse } from './refuse.ts'
 import { sourceOf } from './source-ip.ts'
 
 /** What is settled about a request before its body is read. */
 export type Admission = {
   actor: Actor | null
-  path: string
+  caller: Caller
+  isSameOrigin: boolean | undefined
   /** The query string without the parameters that the pipe itself read. */
   search: string
-  sourceIp: string
   /** Set when the caller is known and may not: the pipe records it and throws it. */
   refusal: AppError | undefined
   /** The durable record of an API key's use; the answer waits for it. */
@@ -55,9 +55,9 @@ export function createAdmit(deps: AdmitDeps): Admit {
     const incoming = incomingOf(endpoint, request, deps.trustedProxies)
     const admission: Admission = {
       actor: null,
-      path: incoming.path,
+      caller: callerOf(request.headers, incoming.sourceIp, request.id),
+      isSameOrigin: isSameOrigin(request.headers, deps.publicUrl),
       search: incoming.search,
-      sourceIp: incoming.sourceIp,
       refusal: undefined,
       recorded: undefined,
       authenticateBody: undefined,
@@ -79,22 +79,22 @@ function settle(
   verdict: Verdict,
 ): Admission | Promise<Admission> {
   if (!verdict || verdict.kind === 'refused') {
-    if (verdict) throw refuse(deps, verdict, request, incoming)
+    if (verdict) throw deps.refuse.credential(verdict, admission.caller)
     admission.authenticateBody = tokenInBody(deps, admission, endpoint, request, incoming)
     return admission
   }
   const principal = verdict
-  const actor = actorOf(principal, request, admission.sourceIp)
+  const actor = actorOf(principal, admission.caller)
   admission.actor = actor
   if (principal.kind === 'api_key' || principal.kind === 'session')
     return settlePerson(deps, admission, endpoint, request, actor)
   if (principal.kind === 'gateway')
     return whenReady(deps.rates.take(principal), (wait) => {
       if (wait > 0) throw deps.refuse.rate(actor, wait)
-      if (endpoint) admission.refusal = refusalOf(deps, endpoint, request, principal)
+      if (endpoint) admission.refusal = refusalOf(deps, endpoint, admission, principal)
       return admission
     })
-  if (endpoint) admission.refusal = refusalOf(deps, endpoint, request, principal)
+  if (endpoint) admission.refusal = refusalOf(deps, endpoint, admission, principal)
   return admission
 }
 
@@ -109,7 +109,7 @@ function tokenInBody(
   const takesToken = endpoint && endpoint.access.by !== 'anyone' && endpoint.access.by.includes('enrollment_token')
   const { authorization, cookie } = request.headers
   const hasOther = authorization !== undefined || cookie?.includes('holdfast_session')
-  if (!takesToken || !endpoint.body || hasOther) throw refuse(deps, undefined, request, incoming)
+  if (!takesToken || !endpoint.body || hasOther) throw deps.refuse.credential(undefined, admission.caller)
   return () => authenticateFromBody(deps, admission, incoming, request)
 }
 
@@ -131,17 +131,9 @@ async function settlePerson(
     admission.recorded.catch(() => {})
   }
   if (endpoint)
-    admission.refusal = refusalOf(deps, endpoint, request, principal) ?? (await scopeTenant(deps, request, actor))
+    admission.refusal = refusalOf(deps, endpoint, admission, principal) ?? (await scopeTenant(deps, request, actor))
   return admission
 }
-
-const refuse = (
-  deps: AdmitDeps,
-  refused: RefusedCredential | undefined,
-  request: FastifyRequest,
-  { sourceIp }: Incoming,
-): AppError =>
-  deps.refuse.credential(refused, { sourceIp, userAgent: request.headers['user-agent'] ?? null, requestId: request.id })
 
 const owed: Record<RequiredAction, string> = {
   change_password:
@@ -154,7 +146,7 @@ const owed: Record<RequiredAction, string> = {
 function refusalOf(
   deps: AdmitDeps,
   endpoint: Endpoint,
-  request: FastifyRequest,
+  { isSameOrigin: sameOrigin }: Admission,
   principal: Principal,
 ): AppError | undefined {
   if (endpoint.access.by === 'anyone') return undefined
@@ -166,11 +158,7 @@ function refusalOf(
   const needed = entryPermissions(endpoint)
   if ('permissions' in principal && needed && !needed.some((p) => principal.permissions.has(p)))
     return new AppError('forbidden', `this needs the permission ${needed.join(' or ')}`)
-  if (
-    principal.kind === 'session' &&
-    endpoint.method !== 'GET' &&
-    isSameOrigin(request.headers, deps.publicUrl) !== true
-  )
+  if (principal.kind === 'session' && endpoint.method !== 'GET' && sameOrigin !== true)
     return new AppError(
       'forbidden',
       `a change with a session cookie must come from this site: send Origin: ${deps.publicUrl} or Sec-Fetch-Site: same-origin`,
@@ -203,27 +191,25 @@ async function authenticateFromBody(
       ? await judgedSafely(deps.log, () => verifyToken(deps.verifiers, token, incoming))
       : undefined
   if (verdict?.kind !== 'enrollment_token')
-    throw refuse(deps, verdict?.kind === 'refused' ? verdict : undefined, request, incoming)
-  admission.actor = actorOf(verdict, request, admission.sourceIp)
+    throw deps.refuse.credential(verdict?.kind === 'refused' ? verdict : undefined, admission.caller)
+  admission.actor = actorOf(verdict, admission.caller)
 }
 
-const actorOf = (principal: Principal, request: FastifyRequest, ip: string): Actor => ({
+const actorOf = (principal: Principal, caller: Caller): Actor => ({
+  ...caller,
   principal,
   tenantId: principal.tenantId,
   type: principal.kind,
   id: encodeId(idNoun[principal.kind], principal.kind === 'session' ? principal.userId : principal.id),
   name: principal.name,
-  origin: originOf(principal, request),
-  sourceIp: ip,
-  userAgent: request.headers['user-agent'] ?? null,
-  requestId: request.id,
+  origin: originOf(principal, caller),
   claim: null,
 })
 
-const originOf = (principal: Principal, request: FastifyRequest) => {
-  if (principal.kind === 'device' || principal.kind === 'enrollment_token') return 'device'
-  if (principal.kind === 'gateway') return 'gateway'
-  return principal.kind === 'session' && request.headers['sec-fetch-site'] ? 'console' : 'api'
+const originOf = ({ kind }: Principal, { origin }: Caller) => {
+  if (kind === 'device' || kind === 'enrollment_token') return 'device'
+  if (kind === 'gateway') return 'gateway'
+  return kind === 'session' ? origin : 'api'
 }
 
 function incomingOf(

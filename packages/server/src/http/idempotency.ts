@@ -9,13 +9,12 @@ import { fail } from '../kernel/app-error.ts'
 import { newUuid } from '../kernel/ids.ts'
 import { Answer } from './answer.ts'
 
-type EnrollmentPrincipal = Extract<Principal, { kind: 'enrollment_token' }>
 export type IdempotencyDeps = {
   db: Database
   kek: Kek
   onError: (e: unknown) => void
   /** Thumbprint of the key that proved itself beside an enrollment token; null where none did. */
-  provenKeyOf: (principal: EnrollmentPrincipal, request: FastifyRequest) => string | null
+  provenKeyOf: (principal: Principal<'enrollment_token'>) => string | null
 }
 
 const carriedOut =
@@ -41,7 +40,7 @@ export function createIdempotency({ db, kek, onError, provenKeyOf }: Idempotency
     if (key === undefined || endpoint.method !== 'POST' || !actor) return work()
     if (typeof key !== 'string' || !/^[\x21-\x7e]{1,128}$/.test(key))
       fail('bad_request', 'Idempotency-Key: must be 1 to 128 visible ASCII characters')
-    const provenKey = actor.principal.kind === 'enrollment_token' ? provenKeyOf(actor.principal, request) : undefined
+    const provenKey = actor.principal.kind === 'enrollment_token' ? provenKeyOf(actor.principal) : undefined
     const fingerprint = createHash('sha256')
       .update(`${request.method} ${request.url}\n${provenKey ?? ''}\n${JSON.stringify(request.body ?? null)}`)
       .digest()

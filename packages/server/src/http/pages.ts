@@ -3,11 +3,10 @@ import type { Principal } from '../kernel/actor.ts'
 import { AppError } from '../kernel/app-error.ts'
 import type { Admit } from './admit.ts'
 
-type Session = Extract<Principal, { kind: 'session' }>
 export type Pages = {
   headers: Readonly<Record<string, string>>
   login: (next: string | undefined) => Buffer
-  home: (session: Session) => Promise<Buffer>
+  home: (session: Principal<'session'>) => Promise<Buffer>
 }
 
 /** The pages a browser needs to sign in. They are outside the contract: a person reads them, not a client. */

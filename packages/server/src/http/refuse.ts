@@ -1,6 +1,6 @@
 import type { Operation } from '@holdfast/contract'
 import type { CredentialKind } from '@holdfast/contract/vocabulary'
-import type { Actor, RefusedCredential, Source, TenantId } from '../kernel/actor.ts'
+import type { Actor, RefusedCredential, Source, Stranger, TenantId } from '../kernel/actor.ts'
 import { AppError } from '../kernel/app-error.ts'
 import { sourceBlock } from '../kernel/cidr.ts'
 import { encodeId } from '../kernel/ids.ts'
@@ -20,8 +20,6 @@ export type RefuseDeps = {
   /** Where it is put on record that a request without any credential could not be read. */
   tenantOfStrangers: () => Promise<TenantId | undefined>
 }
-/** Who asked, without a credential that counts. */
-export type Stranger = { sourceIp: string; userAgent: string | null; requestId: string | null }
 type Unreadable = Source & { operation: Operation; error: AppError; block: string }
 type Failed = Source & { credential: RefusedCredential; block: string; isThrottled: boolean }
 
@@ -63,7 +61,7 @@ export function createRefuse({ audit, log, onError, failuresPerMinute, tenantOfS
 
   function record(credential: RefusedCredential, stranger: Stranger, block: string, isThrottled: boolean): void {
     const { of, tenantId, id, name } = credential
-    const source = { tenantId, type: of, id: encodeId(of, id), name, origin: originOf[of], ...stranger }
+    const source = { ...stranger, tenantId, type: of, id: encodeId(of, id), name, origin: originOf[of] }
     const item = { ...source, credential, block, claim: null }
     failed.count({ ...item, isThrottled: false }).catch(onError)
     if (isThrottled) failed.count({ ...item, isThrottled }).catch(onError)
@@ -103,7 +101,7 @@ export function createRefuse({ audit, log, onError, failuresPerMinute, tenantOfS
         // It keeps its id, so that the next one costs no statement.
         tenantId ??= await tenantOfStrangers()
         const source = { type: 'address', id: null, name: stranger.sourceIp, origin: 'api', claim: null } as const
-        if (tenantId) await unreadable.count({ ...source, ...stranger, tenantId, operation, error, block })
+        if (tenantId) await unreadable.count({ ...stranger, ...source, tenantId, operation, error, block })
       }
     },
     /** A good credential that asks more often than it may. */

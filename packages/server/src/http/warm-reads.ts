@@ -6,15 +6,18 @@ import type { Log } from '../kernel/log.ts'
 import { whenReady } from '../kernel/ready.ts'
 import type { Representation } from '../kernel/representation.ts'
 import { judgedSafely, tokenOf, type Verdict, type Verifiers } from './authenticate.ts'
+import { strangerOf } from './caller.ts'
 import { challenge, errorBody, securityHeaders, toAppError } from './error-response.ts'
 import { hasBody } from './read-body.ts'
 import type { Refuse } from './refuse.ts'
 import { isKnown } from './representation.ts'
 import { sourceOf } from './source-ip.ts'
 
-type Device = Extract<Principal, { kind: 'device' }>
 /** A read of the calling device, by its exact path. Both are what the handlers of their endpoints use. */
-export type WarmReads = Record<string, (device: Device) => Representation<object> | Promise<Representation<object>>>
+export type WarmReads = Record<
+  string,
+  (device: Principal<'device'>) => Representation<object> | Promise<Representation<object>>
+>
 export type WarmDeps = {
   reads: WarmReads
   verifyDevice: Verifiers['device']
@@ -38,29 +41,24 @@ export function createWarmReads({ reads, verifyDevice, refuse, trustedProxies, l
     const token = plain ? tokenOf(headers.authorization) : undefined
     if (!read || !token?.startsWith('ey')) return false
 
-    const incoming = {
-      method: 'GET',
-      url,
-      path: url,
-      sourceIp: sourceOf(request, trustedProxies),
-      dpop: headers.dpop,
-      scope: {},
-    }
+    const id = newUuid()
+    const sourceIp = sourceOf(request, trustedProxies)
+    const incoming = { method: 'GET', url, path: url, sourceIp, dpop: headers.dpop, scope: {} }
     const answer = (verdict: Verdict) => {
       if (verdict?.kind !== 'device') {
-        const caller = { sourceIp: incoming.sourceIp, userAgent: headers['user-agent'] ?? null, requestId: null }
-        throw refuse.credential(verdict?.kind === 'refused' ? verdict : undefined, caller)
+        const refused = verdict?.kind === 'refused' ? verdict : undefined
+        throw refuse.credential(refused, strangerOf(headers, sourceIp, id))
       }
-      return whenReady(read(verdict), (r) => sendRepresentation(response, r, headers['if-none-match']))
+      return whenReady(read(verdict), (r) => sendRepresentation(response, id, r, headers['if-none-match']))
     }
     try {
       const sent = whenReady(
         judgedSafely(log, () => verifyDevice(token, incoming)),
         answer,
       )
-      if (sent instanceof Promise) sent.catch((e) => sendRefusal(response, e, log))
+      if (sent instanceof Promise) sent.catch((e) => sendRefusal(response, id, e, log))
     } catch (e) {
-      sendRefusal(response, e, log)
+      sendRefusal(response, id, e, log)
     }
     return true
   }
@@ -68,10 +66,11 @@ export function createWarmReads({ reads, verifyDevice, refuse, trustedProxies, l
 
 function sendRepresentation(
   response: ServerResponse,
+  id: string,
   { etag, content }: Representation<object>,
   ifNoneMatch: string | undefined,
 ): void {
-  const lines = [...fixed, 'x-request-id', newUuid()]
+  const lines = [...fixed, 'x-request-id', id]
   if (etag !== undefined) lines.push('etag', etag)
   if (isKnown(ifNoneMatch, etag)) {
     response.writeHead(304, lines).end()
@@ -82,9 +81,8 @@ function sendRepresentation(
   response.writeHead(200, lines).end(bytes)
 }
 
-function sendRefusal(response: ServerResponse, thrown: unknown, log: Pick<Log, 'error'>): void {
+function sendRefusal(response: ServerResponse, id: string, thrown: unknown, log: Pick<Log, 'error'>): void {
   const e = toAppError(thrown)
-  const id = newUuid()
   if (e.code === 'internal_error') log.error({ err: e.cause ?? e, request_id: id }, e.message)
   const bytes = Buffer.from(JSON.stringify(errorBody(e.code, e.message, id, e.errors)))
   const lines = [...fixed, 'x-request-id', id, 'content-type', 'application/json; charset=utf-8']

@@ -4,7 +4,7 @@ import type { CredentialKind, Origin, Permission, RequiredAction, Role } from '@
 export type TenantId = string & { readonly brand: 'TenantId' }
 
 /** Who calls, as established by exactly one credential. Ids are UUIDs. */
-export type Principal =
+type AnyPrincipal =
   | {
       kind: 'session'
       tenantId: TenantId
@@ -53,10 +53,12 @@ export type Principal =
       tenantId: TenantId
       id: string
       name: string
-      /** The token as it was shown: proofs are bound to it. */
-      presented: { token: string }
+      /** The token as it was shown, and the proof of a key, bound to it, that came with it. */
+      presented: { token: string; proof: unknown }
       terms: EnrollmentTerms
     }
+
+export type Principal<K extends CredentialKind = CredentialKind> = Extract<AnyPrincipal, { kind: K }>
 
 /** What an enrollment token allows and gives; none of it changes while the token is good. */
 export type EnrollmentTerms = {
@@ -81,6 +83,11 @@ export type RefusedCredential = {
   reason: 'revoked' | 'suspended' | 'expired' | 'superseded' | 'wrong_address' | 'maker_gone' | 'no_proof' | 'spent'
 }
 
+/** Who asks, before a credential says who that is. */
+export type Stranger = { sourceIp: string; userAgent: string | null; requestId: string }
+/** The same, and whether a page of a browser asked. */
+export type Caller = Stranger & { origin: Extract<Origin, 'api' | 'console'> }
+
 /** Where a change comes from: enough to write its audit event. */
 export type Source = {
   tenantId: TenantId
@@ -98,7 +105,7 @@ export type Source = {
 }
 /** One attempt at the request that an Idempotency-Key stands for. */
 export type Claim = { tenantId: TenantId; principal: string; key: string; attempt: string }
-export type Actor<P extends Principal = Principal> = Source & { principal: P }
+export type Actor<K extends CredentialKind = CredentialKind> = Source & Stranger & { principal: Principal<K> }
 
 export const jobSource = (tenantId: TenantId, job: string): Source => ({
   tenantId,

@@ -1,7 +1,7 @@
 import type { Role } from '@holdfast/contract/vocabulary'
 import type { Database } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
-import type { Handlers } from '../../http/serve.ts'
+import type { Handlers } from '../../http/handlers.ts'
 import { encodeId, idOf } from '../../kernel/ids.ts'
 import { type KeyRow, type KeyStatus, selectKeys } from './api-keys.queries.ts'
 import type { ApiKeys } from './api-keys.ts'

@@ -9,6 +9,8 @@ const holding = (...roles: Role[]): Actor => {
   const permissions = permissionsOfRoles(roles)
   return {
     ...jobSource(tenantId, 'test'),
+    sourceIp: '',
+    requestId: '',
     principal: {
       kind: 'api_key',
       ownerId: null,

@@ -14,9 +14,8 @@ import { boundedBy, isRole, permissionsOfRoles } from './roles.ts'
 
 const activityWithinMs = 15_000
 
-export type KeyPrincipal = Extract<Principal, { kind: 'api_key' }>
 type Known = {
-  principal: KeyPrincipal
+  principal: Principal<'api_key'>
   owner: Owner | undefined
   isRevoked: boolean
   isOwnerGone: boolean
@@ -90,7 +89,7 @@ export function createKeyVerifier(deps: {
     reason: RefusedCredential['reason'],
   ): RefusedCredential => ({ kind: 'refused', of: 'api_key', tenantId, id, name, reason })
 
-  const judge = (known: Known | undefined, sourceIp: string): KeyPrincipal | RefusedCredential | undefined => {
+  const judge = (known: Known | undefined, sourceIp: string): Principal<'api_key'> | RefusedCredential | undefined => {
     if (!known) return undefined
     const at = now()
     if (known.isRevoked) return refused(known, 'revoked')

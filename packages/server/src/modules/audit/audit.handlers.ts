@@ -1,7 +1,7 @@
 import type { AuditKind } from '@holdfast/contract/vocabulary'
 import type { Database } from '../../db/database.ts'
 import type { List, Page, Pager } from '../../db/page.ts'
-import type { Handlers } from '../../http/serve.ts'
+import type { Handlers } from '../../http/handlers.ts'
 import { fail } from '../../kernel/app-error.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import { atFound, begins, isRareSearch, select } from './audit.queries.ts'

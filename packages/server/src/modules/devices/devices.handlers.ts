@@ -1,7 +1,7 @@
 import type { Noun } from '@holdfast/contract/vocabulary'
 import type { Database } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
-import type { Handlers } from '../../http/serve.ts'
+import type { Handlers } from '../../http/handlers.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { decodeId, idOf, missing } from '../../kernel/ids.ts'

@@ -1,11 +1,12 @@
+import { contract } from '@holdfast/contract'
 import type { SecuritySettings } from '@holdfast/contract/settings'
-import type { Actor, Principal, TenantId } from '../../kernel/actor.ts'
+import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { isWithin } from '../../kernel/cidr.ts'
 import { newUuid } from '../../kernel/ids.ts'
 import type { Applicant, Outcome } from './batch.ts'
 import type { Issue, Issued } from './credential.ts'
-import { type Presented, type ReadKey, unauthorized } from './proven-key.ts'
+import { type ReadKey, unauthorized } from './proven-key.ts'
 
 export const wireguardKeyTaken = 'is the key of another device: make a new one'
 
@@ -42,25 +43,21 @@ export const createEnroll =
     join: (tenant: TenantId, applicant: Applicant) => Promise<Outcome>
     now: () => Date
   }) =>
-  async (
-    actor: Actor<Extract<Principal, { kind: 'enrollment_token' }>>,
-    presented: Presented,
-    input: EnrollInput,
-  ): Promise<Enrolled> => {
+  async (actor: Actor<'enrollment_token'>, input: EnrollInput): Promise<Enrolled> => {
     const tenant = actor.tenantId
+    const { id: tokenId, presented, terms } = actor.principal
     const rules = (await settings(tenant)).devices
-    const key = readKey(presented, input.public_key, 'public_key')
+    const key = readKey(presented, contract.enroll, { key: input.public_key, field: 'public_key' })
     if (!key && rules.require_device_key)
       failField(
         'DPoP',
         'prove the device key with a DPoP header (RFC 9449) whose ath is the hash of the enrollment token',
       )
     if (!key && input.public_key) failField('public_key', 'is not proven: send a DPoP header made with it')
-    const { id: tokenId, terms } = actor.principal
     if (terms.kind === 'bootstrap') fail('forbidden', 'a bootstrap token can not enroll a device')
     if (terms.platforms.length > 0 && !terms.platforms.includes(input.device.platform))
       fail('forbidden', `this enrollment token is for ${terms.platforms.join(', ')}`)
-    if (terms.allowed_cidrs.length > 0 && !isWithin(presented.sourceIp, terms.allowed_cidrs))
+    if (terms.allowed_cidrs.length > 0 && !isWithin(actor.sourceIp, terms.allowed_cidrs))
       fail('forbidden', 'this enrollment token can not be used from this address')
 
     const at = now()

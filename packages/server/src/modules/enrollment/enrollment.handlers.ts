@@ -1,10 +1,9 @@
 import type { Contract, Output } from '@holdfast/contract'
-import type { Handlers, RequestFacts } from '../../http/serve.ts'
-import type { Actor, Principal, TenantId } from '../../kernel/actor.ts'
+import type { Handlers } from '../../http/handlers.ts'
+import type { TenantId } from '../../kernel/actor.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import type { Trust } from '../trust/index.ts'
 import type { createEnroll, Enrolled } from './enroll.ts'
-import type { Presented } from './proven-key.ts'
 import type { createRenew } from './renew.ts'
 
 export function enrollmentHandlers({
@@ -30,18 +29,9 @@ export function enrollmentHandlers({
   })
 
   return {
-    enroll: async ({ actor, body, request }) => {
-      const { enrollment_token: _, ...input } = body
-      return answer(actor.tenantId, await enroll(actor, presentedIn(request, actor, 'dpop'), input))
-    },
-    renewCredential: async ({ actor, body, request }) => {
-      return answer(actor.tenantId, await renew(actor, presentedIn(request, actor, 'dpop-new-key'), body))
-    },
+    enroll: async ({ actor, body: { enrollment_token: _, ...input } }) =>
+      answer(actor.tenantId, await enroll(actor, input)),
+    renewCredential: async ({ actor, body, request }) =>
+      answer(actor.tenantId, await renew(actor, request.newKeyProof, body)),
   } satisfies Partial<Handlers>
 }
-
-const presentedIn = (
-  { headers, method, path, sourceIp }: RequestFacts,
-  { principal }: Actor<Extract<Principal, { kind: 'device' | 'enrollment_token' }>>,
-  proof: 'dpop' | 'dpop-new-key',
-): Presented => ({ token: principal.presented.token, proof: headers[proof], method, path, sourceIp })

@@ -1,7 +1,8 @@
+import { contract } from '@holdfast/contract'
 import type { SecuritySettings } from '@holdfast/contract/settings'
 import type { Database } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
-import type { TenantId } from '../../kernel/actor.ts'
+import type { Principal, TenantId } from '../../kernel/actor.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Trust } from '../trust/index.ts'
@@ -9,7 +10,7 @@ import { createBatches } from './batch.ts'
 import { createIssuer } from './credential.ts'
 import { createEnroll } from './enroll.ts'
 import { enrollmentHandlers } from './enrollment.handlers.ts'
-import { createKeyReader, type Presented } from './proven-key.ts'
+import { createKeyReader } from './proven-key.ts'
 import { createRenew } from './renew.ts'
 import { tokenHandlers } from './tokens.handlers.ts'
 import { pruneTokens } from './tokens.queries.ts'
@@ -35,7 +36,7 @@ export function createEnrollment(deps: {
     verifyEnrollmentToken: tokens.verify,
     prunes: [pruneTokens],
     /** The thumbprint of the key that a request with a token proves; null where it brings no proof. */
-    provenKeyOf: (presented: Omit<Presented, 'sourceIp'>): string | null =>
-      common.readKey(presented, undefined, '')?.jkt ?? null,
+    provenKeyOf: ({ presented }: Principal<'enrollment_token'>): string | null =>
+      common.readKey(presented, contract.enroll)?.jkt ?? null,
   }
 }

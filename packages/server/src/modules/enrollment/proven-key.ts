@@ -1,3 +1,4 @@
+import type { Endpoint } from '@holdfast/contract'
 import { CryptoError, type PublicJwk, parsePublicJwk, proofKey, thumbprint, verifyProof } from '@holdfast/crypto'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { proofSeconds } from '../devices/index.ts'
@@ -9,8 +10,8 @@ export type ProvenKey = {
   proof: Buffer
 }
 
-/** How a token was presented: enough to check the proof that came with it. */
-export type Presented = { token: string; proof: unknown; method: string; path: string; sourceIp: string }
+/** A credential as it was shown, and the DPoP header over it that came with it. */
+type Presented = { token: string; proof: unknown }
 
 export const unauthorized = () => fail('unauthorized', 'missing or invalid credentials')
 
@@ -18,9 +19,9 @@ export const unauthorized = () => fail('unauthorized', 'missing or invalid crede
 export const createKeyReader =
   ({ publicUrl, now }: { publicUrl: string; now: () => Date }) =>
   (
-    { token, proof: header, method, path }: Omit<Presented, 'sourceIp'>,
-    given: object | undefined,
-    field: string,
+    { token, proof: header }: Presented,
+    { method, path }: Pick<Endpoint, 'method' | 'path'>,
+    given?: { key: object | undefined; field: string },
   ): ProvenKey | null => {
     if (header === undefined) return null
     if (typeof header !== 'string') return unauthorized()
@@ -33,8 +34,8 @@ export const createKeyReader =
         now: now(),
         maxAgeSeconds: proofSeconds,
       })
-      if (given && thumbprint(parsePublicJwk(given)) !== proof.jkt)
-        failField(field, 'is not the key that the DPoP proof was made with')
+      if (given?.key && thumbprint(parsePublicJwk(given.key)) !== proof.jkt)
+        failField(given.field, 'is not the key that the DPoP proof was made with')
       return { jkt: proof.jkt, jwk: proof.publicJwk, proof: proofKey(proof.jkt, proof.jti) }
     } catch (e) {
       if (e instanceof CryptoError) return unauthorized()

@@ -1,7 +1,8 @@
+import { contract } from '@holdfast/contract'
 import type { SecuritySettings } from '@holdfast/contract/settings'
 import type { Database } from '../../db/database.ts'
 import { refuseTaken } from '../../db/taken.ts'
-import type { Actor, Principal, TenantId } from '../../kernel/actor.ts'
+import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import type { Changes } from '../../memory/changes.ts'
@@ -10,7 +11,7 @@ import { proofSeconds, rememberProofs, renewal } from '../devices/index.ts'
 import type { Issue } from './credential.ts'
 import type { Enrolled } from './enroll.ts'
 import { wireguardKeyTaken } from './enroll.ts'
-import { type Presented, type ReadKey, unauthorized } from './proven-key.ts'
+import { type ReadKey, unauthorized } from './proven-key.ts'
 
 export type RenewInput = {
   new_public_key?: object
@@ -44,14 +45,14 @@ export const createRenew =
     settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>
     now: () => Date
   }) =>
-  async (
-    actor: Actor<Extract<Principal, { kind: 'device' }>>,
-    presented: Presented,
-    input: RenewInput,
-  ): Promise<Enrolled> => {
+  async (actor: Actor<'device'>, newKeyProof: unknown, input: RenewInput): Promise<Enrolled> => {
     const tenant = actor.tenantId
     const deviceId = actor.principal.id
-    const newKey = readKey(presented, input.new_public_key, 'new_public_key')
+    const { token } = actor.principal.presented
+    const newKey = readKey({ token, proof: newKeyProof }, contract.renewCredential, {
+      key: input.new_public_key,
+      field: 'new_public_key',
+    })
     if (input.new_public_key && !newKey)
       failField('new_public_key', 'prove it with a DPoP proof in the header DPoP-New-Key')
     const before = await db.inTenant(tenant, (tx) => renewal.findForRenewal(tx, tenant, deviceId))

@@ -1,7 +1,7 @@
 import type { Contract, Output } from '@holdfast/contract'
 import type { Database } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
-import type { Handlers } from '../../http/serve.ts'
+import type { Handlers } from '../../http/handlers.ts'
 import { encodeId, idOf } from '../../kernel/ids.ts'
 import { versioned } from '../../kernel/version.ts'
 import { selectTokens } from './tokens.queries.ts'

@@ -1,8 +1,8 @@
 import { equalDigest, mintToken } from '@holdfast/crypto'
 import ipaddr from 'ipaddr.js'
 import type { Database } from '../../db/database.ts'
-import type { PresentedToken } from '../../http/authenticate.ts'
-import type { Actor, Principal, RefusedCredential, TenantId } from '../../kernel/actor.ts'
+import type { Incoming, PresentedToken, Verdict } from '../../http/authenticate.ts'
+import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { failField } from '../../kernel/app-error.ts'
 import { decodeId, encodeId, missing, newUuid } from '../../kernel/ids.ts'
 import type { Expected } from '../../kernel/version.ts'
@@ -121,19 +121,17 @@ export function createTokens({
      * A revoked or expired token is no credential. A spent one still says who asks, so that a device whose answer was
      * lost gets it again under its Idempotency-Key; it enrolls nobody. Asked of the database every time.
      */
-    verify: async ({
-      tenant: tenantId,
-      id,
-      digest,
-      token,
-    }: PresentedToken): Promise<Principal | RefusedCredential | undefined> => {
+    verify: async (
+      { tenant: tenantId, id, digest, token }: PresentedToken,
+      { dpop: proof }: Incoming,
+    ): Promise<Verdict> => {
       const row = await db.inTenant(tenantId, (tx) => queries.findByLookup(tx, tenantId, id))
       if (!row || !equalDigest(row.secret_digest, digest)) return undefined
       const refused = { kind: 'refused', of: 'enrollment_token', tenantId, id: row.token_id, name: row.name } as const
       if (row.revoked_at) return { ...refused, reason: 'revoked' }
       if (row.expires_at <= now()) return { ...refused, reason: 'expired' }
       const { token_id, name, ...terms } = row
-      return { kind: 'enrollment_token', tenantId, id: token_id, name, presented: { token }, terms }
+      return { kind: 'enrollment_token', tenantId, id: token_id, name, presented: { token, proof }, terms }
     },
   }
 }

@@ -1,6 +1,6 @@
 import type { Database } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
-import type { Handlers } from '../../http/serve.ts'
+import type { Handlers } from '../../http/handlers.ts'
 import { encodeId, idOf } from '../../kernel/ids.ts'
 import { requireSame, versioned } from '../../kernel/version.ts'
 import { type NotificationRow, select } from './notifications.queries.ts'

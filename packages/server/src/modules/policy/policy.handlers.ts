@@ -1,4 +1,4 @@
-import type { Handlers } from '../../http/serve.ts'
+import type { Handlers } from '../../http/handlers.ts'
 import { idOf } from '../../kernel/ids.ts'
 import { versioned } from '../../kernel/version.ts'
 import type { Audit } from '../audit/index.ts'

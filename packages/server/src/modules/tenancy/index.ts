@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { SecuritySettings } from '@holdfast/contract/settings'
-import type { Handlers } from '../../http/serve.ts'
+import type { Handlers } from '../../http/handlers.ts'
 import { jobSource, type TenantId } from '../../kernel/actor.ts'
 import { BoundedMap } from '../../kernel/bounded-map.ts'
 import { encodeId, newUuid } from '../../kernel/ids.ts'

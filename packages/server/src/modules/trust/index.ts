@@ -1,4 +1,4 @@
-import type { Handlers } from '../../http/serve.ts'
+import type { Handlers } from '../../http/handlers.ts'
 import { pruneSets } from './trust.queries.ts'
 import { createTrustRules, type TrustDeps } from './trust.ts'
 

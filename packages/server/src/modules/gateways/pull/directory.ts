@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Output } from '@holdfast/contract'
 import type { gatewayPools } from '@holdfast/contract/gateway-runtime'
-import type { Actor, Principal, TenantId } from '../../../kernel/actor.ts'
+import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { unauthorized } from '../../../kernel/app-error.ts'
 import { BoundedMap } from '../../../kernel/bounded-map.ts'
 import { encodeId } from '../../../kernel/ids.ts'
@@ -15,7 +15,6 @@ import { statusOf } from '../reports/status.ts'
 import { poolsOf } from './pools-of-variant.ts'
 
 type View = Output<typeof gatewayPools>
-type DeviceActor = Actor<Extract<Principal, { kind: 'device' }>>
 type Made = { directory: Directory; revision: number; madeAtMs: number; representation: Representation<View> }
 
 const ttlSeconds = 60
@@ -47,7 +46,7 @@ export function createDirectory({
   }
 
   return {
-    read: async (actor: DeviceActor): Promise<Representation<View>> => {
+    read: async (actor: Actor<'device'>): Promise<Representation<View>> => {
       const tenant = actor.tenantId
       const directory = await registry.of(tenant)
       const { byGateway, revision } = await activity.of(tenant)

@@ -1,4 +1,4 @@
-import type { Handlers } from '../../../http/serve.ts'
+import type { Handlers } from '../../../http/handlers.ts'
 import { idOf, missing } from '../../../kernel/ids.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { DirectoryReads } from './directory.ts'

@@ -2,7 +2,7 @@ import type { Output } from '@holdfast/contract'
 import type { unifiedPolicy, unifiedPolicyChunk } from '@holdfast/contract/gateway-runtime'
 import { signJws } from '@holdfast/crypto'
 import type { Hold } from '../../../http/representation.ts'
-import type { Actor, Principal, TenantId } from '../../../kernel/actor.ts'
+import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail, unauthorized } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import { Representation } from '../../../kernel/representation.ts'
@@ -19,7 +19,6 @@ import type { Waiters } from './waiters.ts'
 
 type View = Output<typeof unifiedPolicy>
 type Chunk = Output<typeof unifiedPolicyChunk>
-type GatewayActor = Actor<Extract<Principal, { kind: 'gateway' }>>
 /** What the gateway has: everything up to a sequence number, as of a moment. */
 export type Known = { since: number; asOf: number | undefined }
 
@@ -69,7 +68,7 @@ export function createUnifiedPolicy({
     return feed.seqOf(tenant)
   }
 
-  async function gatewayOf({ tenantId, principal }: GatewayActor): Promise<GatewayRow> {
+  async function gatewayOf({ tenantId, principal }: Actor<'gateway'>): Promise<GatewayRow> {
     const { gateways } = await registry.of(tenantId)
     return gateways.get(principal.id) ?? unauthorized()
   }
@@ -188,7 +187,7 @@ export function createUnifiedPolicy({
      * end an empty delta gives the gateway a new `expires_at`.
      */
     answer: async (
-      actor: GatewayActor,
+      actor: Actor<'gateway'>,
       known: Known | undefined,
       hold: Hold | undefined,
     ): Promise<Representation<View>> => {
@@ -215,7 +214,7 @@ export function createUnifiedPolicy({
     },
 
     /** A chunk that a snapshot of the gateway's pool named. */
-    chunk: async (actor: GatewayActor, digest: string): Promise<Representation<Chunk>> => {
+    chunk: async (actor: Actor<'gateway'>, digest: string): Promise<Representation<Chunk>> => {
       const tenant = actor.tenantId
       const seq = await currentSeq(tenant, feed.newestOf(tenant))
       const { pool_id } = await gatewayOf(actor)

@@ -1,6 +1,6 @@
 import type { Output } from '@holdfast/contract'
 import type { getGatewayPool } from '@holdfast/contract/gateways'
-import type { Handlers } from '../../../http/serve.ts'
+import type { Handlers } from '../../../http/handlers.ts'
 import { encodeId, idOf } from '../../../kernel/ids.ts'
 import { requireSame, versioned } from '../../../kernel/version.ts'
 import type { PoolRow } from './pools.queries.ts'

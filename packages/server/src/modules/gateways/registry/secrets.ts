@@ -14,8 +14,7 @@ import * as queries from './secrets.queries.ts'
 /** How long a replaced secret works at most. */
 const overlapMs = 4 * hour
 
-type GatewayPrincipal = Extract<Principal, { kind: 'gateway' }>
-type Known = { principal: GatewayPrincipal; validUntil: Date | null }
+type Known = { principal: Principal<'gateway'>; validUntil: Date | null }
 export type NewSecret = { token: string; digest: queries.Digest }
 
 /**
@@ -67,7 +66,7 @@ export function createSecrets({
   }
 
   /** Operational tooling names the gateway that it speaks for. An unknown one is 404: the secret itself is valid. */
-  async function speakFor(scope: Incoming['scope']): Promise<GatewayPrincipal> {
+  async function speakFor(scope: Incoming['scope']): Promise<Principal<'gateway'>> {
     if (scope.tenant_id === undefined || scope.gateway_id === undefined)
       fail('forbidden', 'the deployment-wide secret must name tenant_id and gateway_id in the query')
     const tenantId = decodeId('tenant', scope.tenant_id) as TenantId | undefined
@@ -82,7 +81,7 @@ export function createSecrets({
     verify: async (
       presented: PresentedToken,
       incoming: Pick<Incoming, 'scope'>,
-    ): Promise<GatewayPrincipal | RefusedCredential | undefined> => {
+    ): Promise<Principal<'gateway'> | RefusedCredential | undefined> => {
       const known = await cache.get(presented)
       if (!known) return undefined
       if (known.validUntil !== null && known.validUntil <= now()) {

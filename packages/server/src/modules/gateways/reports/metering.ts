@@ -1,6 +1,6 @@
 import type { Given } from '@holdfast/contract'
 import type { metering } from '@holdfast/contract/gateway-runtime'
-import type { Actor, Principal, TenantId } from '../../../kernel/actor.ts'
+import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { canonicalAddress } from '../../../kernel/cidr.ts'
 import { decodeId } from '../../../kernel/ids.ts'
@@ -14,7 +14,6 @@ type Body = Given<typeof metering>['body']
 type GivenSample = Body['samples'][number]
 type Rejected = { index: number; error: string }
 export type MeteringResult = { accepted: number; duplicate: boolean; rejected: Rejected[] }
-type GatewayActor = Actor<Extract<Principal, { kind: 'gateway' }>>
 
 const oldestStart = Date.UTC(2000, 0, 1)
 
@@ -41,7 +40,7 @@ export function createMetering({
   }
 
   return {
-    take: async (actor: GatewayActor, body: Body): Promise<MeteringResult> => {
+    take: async (actor: Actor<'gateway'>, body: Body): Promise<MeteringResult> => {
       const tenant = actor.tenantId
       const gatewayId = actor.principal.id
       const at = now()

@@ -1,4 +1,4 @@
-import type { Handlers } from '../../../http/serve.ts'
+import type { Handlers } from '../../../http/handlers.ts'
 import { unauthorized } from '../../../kernel/app-error.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { Registry } from '../registry/registry.ts'

@@ -1,7 +1,7 @@
 import type { Output } from '@holdfast/contract'
 import type { Noun } from '@holdfast/contract/vocabulary'
 import type { getSession } from '@holdfast/contract/vpn-sessions'
-import type { Handlers } from '../../../http/serve.ts'
+import type { Handlers } from '../../../http/handlers.ts'
 import { failField } from '../../../kernel/app-error.ts'
 import { decodeId, encodeId, idOf } from '../../../kernel/ids.ts'
 import type { SessionFilter } from './sessions.queries.ts'

@@ -1,6 +1,6 @@
 import type { Given } from '@holdfast/contract'
 import type { telemetry } from '@holdfast/contract/gateway-runtime'
-import type { Actor, Principal } from '../../../kernel/actor.ts'
+import type { Actor } from '../../../kernel/actor.ts'
 import { createGroupCommit } from '../../../kernel/group-commit.ts'
 import { decodeId } from '../../../kernel/ids.ts'
 import { markDevices, type Seen } from '../../devices/index.ts'
@@ -10,7 +10,6 @@ import type { Event } from './telemetry.queries.ts'
 import * as queries from './telemetry.queries.ts'
 
 type GivenEvent = Given<typeof telemetry>['body']['events'][number]
-type DeviceActor = Actor<Extract<Principal, { kind: 'device' }>>
 type Rejected = { index: number; error: string }
 type Item = { events: Event[]; seen: Seen }
 
@@ -38,7 +37,7 @@ export function createTelemetry({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
   }
 
   return {
-    take: async (actor: DeviceActor, given: readonly GivenEvent[]) => {
+    take: async (actor: Actor<'device'>, given: readonly GivenEvent[]) => {
       const at = now()
       const rejected: Rejected[] = []
       const events = new Map<string, Event>()
@@ -61,7 +60,7 @@ export type Telemetry = ReturnType<typeof createTelemetry>
 
 const keyOf = (deviceId: string, eventId: string, at: Date) => `${deviceId}|${at.getTime()}|${eventId}`
 
-function readEvent({ tenantId, principal }: DeviceActor, e: GivenEvent, now: Date): Event | { error: string } {
+function readEvent({ tenantId, principal }: Actor<'device'>, e: GivenEvent, now: Date): Event | { error: string } {
   const at = acceptedInstant(e.at, now.getTime())
   if (!at) return { error: 'at must lie between 7 days ago and 5 minutes from now' }
   const gatewayId = e.gateway_id === undefined ? null : decodeId('gateway', e.gateway_id)
@@ -84,7 +83,7 @@ function readEvent({ tenantId, principal }: DeviceActor, e: GivenEvent, now: Dat
 }
 
 /** A device whose clock is ahead has not applied anything later than now. */
-function seenOf({ tenantId, principal }: DeviceActor, events: readonly Event[], now: Date): Seen {
+function seenOf({ tenantId, principal }: Actor<'device'>, events: readonly Event[], now: Date): Seen {
   let applied: Seen['applied'] = null
   for (const { kind, at, policyDigest } of events) {
     if (kind !== 'policy_applied' || policyDigest === null) continue

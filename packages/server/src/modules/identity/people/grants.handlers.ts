@@ -1,7 +1,7 @@
 import { type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
 import type { Database } from '../../../db/database.ts'
 import type { Pager } from '../../../db/page.ts'
-import type { Handlers } from '../../../http/serve.ts'
+import type { Handlers } from '../../../http/handlers.ts'
 import { encodeId, idOf } from '../../../kernel/ids.ts'
 import { selectGrants } from './grants.queries.ts'
 import type { Grants } from './grants.ts'

@@ -1,6 +1,6 @@
 import type { Database } from '../../../db/database.ts'
 import type { Pager } from '../../../db/page.ts'
-import type { Handlers } from '../../../http/serve.ts'
+import type { Handlers } from '../../../http/handlers.ts'
 import { failField } from '../../../kernel/app-error.ts'
 import { idOf } from '../../../kernel/ids.ts'
 import { versioned } from '../../../kernel/version.ts'

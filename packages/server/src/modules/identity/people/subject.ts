@@ -1,11 +1,10 @@
-import { type Actor, permissionsOf, type Source, type TenantId } from '../../../kernel/actor.ts'
+import { type Actor, type Principal, permissionsOf, type Source, type TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { missing } from '../../../kernel/ids.ts'
 import { isRole, mayHandle } from '../../access/index.ts'
-import type { SessionPrincipal } from '../sessions/sessions.ts'
 
 /** The user whose credentials a request is about. `own` is the session of that very user. */
-export type Subject = { id: string; tenant: TenantId; source: Source; own: SessionPrincipal | undefined }
+export type Subject = { id: string; tenant: TenantId; source: Source; own: Principal<'session'> | undefined }
 
 /**
  * Without a name a session means its own user. Anyone else's credentials need `credentials:write`, and nobody's are

@@ -1,6 +1,6 @@
 import type { Database } from '../../../db/database.ts'
 import type { Pager } from '../../../db/page.ts'
-import type { Handlers } from '../../../http/serve.ts'
+import type { Handlers } from '../../../http/handlers.ts'
 import { type Actor, permissionsOf, type TenantId } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { encodeId, idOf } from '../../../kernel/ids.ts'

@@ -24,8 +24,7 @@ import { present, refuseStronger } from '../people/subject.ts'
 import { findUser } from '../people/users.queries.ts'
 import * as queries from './sessions.queries.ts'
 
-export type SessionPrincipal = Extract<Principal, { kind: 'session' }>
-type Known = { principal: SessionPrincipal; lastSeenAt: Date; passwordOwed: boolean }
+type Known = { principal: Principal<'session'>; lastSeenAt: Date; passwordOwed: boolean }
 /** A session under a new id: its cookie's value, and what replicas must forget. */
 export type Renewed = { secret: string; id: string; expiresAt: Date; changes: Change[] }
 
@@ -53,7 +52,7 @@ export function createSessions(deps: SessionsDeps) {
     const row = await db.inTenant(tenantId, (tx) => queries.findByDigest(tx, tenantId, digest))
     if (!row) return undefined
     const roles = row.roles.filter(isRole)
-    const principal: SessionPrincipal = {
+    const principal: Principal<'session'> = {
       kind: 'session',
       tenantId,
       id: row.session_id,
@@ -91,7 +90,7 @@ export function createSessions(deps: SessionsDeps) {
   })
 
   /** The session as today's settings bind it. */
-  const bounded = (known: Known, { sessions: limits, mfa }: SecuritySettings): SessionPrincipal => {
+  const bounded = (known: Known, { sessions: limits, mfa }: SecuritySettings): Principal<'session'> => {
     const { principal } = known
     const end = Math.min(principal.expiresAt.getTime(), principal.startedAt.getTime() + limits.absolute_seconds * 1000)
     return {
@@ -101,7 +100,7 @@ export function createSessions(deps: SessionsDeps) {
       requiredAction: known.passwordOwed ? 'change_password' : owesFactor(principal, mfa) ? 'enroll_mfa' : null,
     }
   }
-  const isOver = (session: SessionPrincipal, lastSeenMs: number, atMs: number) =>
+  const isOver = (session: Principal<'session'>, lastSeenMs: number, atMs: number) =>
     session.expiresAt.getTime() <= atMs || lastSeenMs + session.idleSeconds * 1000 <= atMs
 
   /** Ends sessions and records each; returns what replicas must forget. */
@@ -139,7 +138,7 @@ export function createSessions(deps: SessionsDeps) {
 
   return {
     /** The principal behind a cookie; undefined for anything that is not a running session. */
-    verify: async (presented: PresentedToken): Promise<SessionPrincipal | undefined> => {
+    verify: async (presented: PresentedToken): Promise<Principal<'session'> | undefined> => {
       const known = await cache.get(presented)
       if (!known) return undefined
       const { tenantId, id } = known.principal
@@ -188,7 +187,7 @@ export function createSessions(deps: SessionsDeps) {
     },
 
     /** True for the one call that ended it. */
-    logout: (source: Source, session: SessionPrincipal): Promise<boolean> =>
+    logout: (source: Source, session: Principal<'session'>): Promise<boolean> =>
       db.inTenant(session.tenantId, async (tx) => {
         const ended = await queries.endOne(tx, session.tenantId, session.id, now())
         const touched = await record(tx, { ...source, tenantId: session.tenantId }, ended, 'manual')
@@ -207,7 +206,7 @@ export function createSessions(deps: SessionsDeps) {
     renew: async (
       tx: Tx,
       source: Source,
-      session: SessionPrincipal,
+      session: Principal<'session'>,
       more: { steppedUpAt?: Date; authMethod?: string } = {},
     ): Promise<Renewed> => {
       const { token: secret, digest } = mintToken(pepper, 'hfs', session.tenantId)
@@ -261,5 +260,5 @@ export function createSessions(deps: SessionsDeps) {
 export type Sessions = ReturnType<typeof createSessions>
 
 /** Whether a role of the user requires a second factor that is not there. An identity provider sees to its own. */
-const owesFactor = ({ mfa, roles, authMethod }: SessionPrincipal, { required_roles }: SecuritySettings['mfa']) =>
+const owesFactor = ({ mfa, roles, authMethod }: Principal<'session'>, { required_roles }: SecuritySettings['mfa']) =>
   !mfa && authMethod.startsWith('password') && roles.some((role) => required_roles.includes(role))

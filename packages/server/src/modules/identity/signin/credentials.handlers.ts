@@ -1,6 +1,6 @@
 import { toBase32 } from '@holdfast/crypto'
 import { Answer } from '../../../http/answer.ts'
-import type { Handlers } from '../../../http/serve.ts'
+import type { Handlers } from '../../../http/handlers.ts'
 import { encodeId, idOf } from '../../../kernel/ids.ts'
 import { viewFactor, viewUser } from '../people/view.ts'
 import type { Cookie } from '../sessions/cookie.ts'

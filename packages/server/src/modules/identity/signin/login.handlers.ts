@@ -1,8 +1,7 @@
 import { Answer } from '../../../http/answer.ts'
-import type { Handlers, RequestFacts } from '../../../http/serve.ts'
+import type { Handlers } from '../../../http/handlers.ts'
 import { AppError } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
-import { isSameOrigin } from '../../../kernel/same-origin.ts'
 import type { Cookie } from '../sessions/cookie.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Login } from './login.ts'
@@ -12,17 +11,15 @@ import { pageHeaders } from './page-layout.ts'
 import { loginPage } from './pages.ts'
 
 /** In and out, and who is in. */
-export function loginHandlers(deps: { publicUrl: string; cookie: Cookie; login: Login; me: Me; sessions: Sessions }) {
-  const { publicUrl, cookie, login, me, sessions } = deps
-
+type Deps = { cookie: Cookie; login: Login; me: Me; sessions: Sessions }
+export function loginHandlers({ cookie, login, me, sessions }: Deps) {
   return {
     login: async ({ body, request }) => {
       const next = safeNext(body.next)
       try {
-        if (isSameOrigin(request.headers, publicUrl) === false)
-          await login.refuseOtherSite(body.username, callerOf(request))
+        if (request.isSameOrigin === false) await login.refuseOtherSite(body.username, request.caller)
         const { username, password, totp = '', recovery_code: recoveryCode = '' } = body
-        const signedIn = await login.signIn({ username, password, totp, recoveryCode }, callerOf(request))
+        const signedIn = await login.signIn({ username, password, totp, recoveryCode }, request.caller)
         const headers = { 'set-cookie': cookie.set(signedIn.minted.token) }
         if (request.isForm)
           return new Answer<never>(null, { status: 303, headers: { ...headers, location: next ?? '/admin' } })
@@ -75,13 +72,6 @@ export function loginHandlers(deps: { publicUrl: string; cookie: Cookie; login: 
     },
   } satisfies Partial<Handlers>
 }
-
-const callerOf = (request: RequestFacts) => ({
-  sourceIp: request.sourceIp,
-  userAgent: request.headers['user-agent'] ?? null,
-  requestId: request.requestId,
-  origin: request.headers['sec-fetch-site'] ? ('console' as const) : ('api' as const),
-})
 
 /** What a browser shows after a failed sign-in: the form again, with one sentence. */
 function failedPage(error: AppError, username: string, next: string | undefined): Answer<never> {

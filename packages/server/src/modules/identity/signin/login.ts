@@ -1,7 +1,7 @@
 import type { SecuritySettings } from '@holdfast/contract/settings'
 import { type MintedToken, type PasswordHasher, QueueFullError } from '@holdfast/crypto'
 import type { Database } from '../../../db/database.ts'
-import type { Source, TenantId } from '../../../kernel/actor.ts'
+import type { Caller, Source, TenantId } from '../../../kernel/actor.ts'
 import { AppError, fail, unauthorized } from '../../../kernel/app-error.ts'
 import { sourceBlock } from '../../../kernel/cidr.ts'
 import { encodeId } from '../../../kernel/ids.ts'
@@ -16,8 +16,6 @@ import * as queries from './login.queries.ts'
 import { findSeed } from './second-factor.queries.ts'
 import type { GivenFactor, Proof, SecondFactor } from './second-factor.ts'
 
-/** The request that carries the attempt. */
-export type Caller = Pick<Source, 'origin' | 'userAgent' | 'requestId'> & { sourceIp: string }
 export type SignedIn = {
   tenantId: TenantId
   userId: string

@@ -1,12 +1,12 @@
 import type { Database } from '../../../db/database.ts'
-import type { Actor, Principal } from '../../../kernel/actor.ts'
+import type { Actor } from '../../../kernel/actor.ts'
 import { freshUntil } from '../../../kernel/fresh.ts'
 import type { IdentityDeps } from '../deps.ts'
 import { present } from '../people/subject.ts'
 import { findUser } from '../people/users.queries.ts'
 import { countRecoveryCodes } from './second-factor.queries.ts'
 
-type Person = Actor<Extract<Principal, { kind: 'session' | 'api_key' }>>
+type Person = Actor<'session' | 'api_key'>
 
 /** Who is calling. */
 export function createMe({ db, tenancy }: { db: Database; tenancy: Pick<IdentityDeps['tenancy'], 'nameOf'> }) {

@@ -1,6 +1,6 @@
 import type { RequiredAction } from '@holdfast/contract/vocabulary'
+import type { Principal } from '../../../kernel/actor.ts'
 import type { IdentityDeps } from '../deps.ts'
-import type { SessionPrincipal } from '../sessions/sessions.ts'
 import { safeNext } from './next-path.ts'
 import { escapeHtml, pageHeaders, renderPage } from './page-layout.ts'
 
@@ -74,7 +74,7 @@ ${who.requiredAction ? `<div class="alert" role="alert">${owed[who.requiredActio
 export const createPages = ({ tenancy }: { tenancy: Pick<IdentityDeps['tenancy'], 'nameOf'> }) => ({
   headers: pageHeaders,
   login: (next: string | undefined): Buffer => loginPage({ next: safeNext(next) }),
-  home: async (session: SessionPrincipal): Promise<Buffer> =>
+  home: async (session: Principal<'session'>): Promise<Buffer> =>
     homePage({
       username: session.name,
       tenant: (await tenancy.nameOf(session.tenantId)) ?? '',

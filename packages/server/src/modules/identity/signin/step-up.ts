@@ -6,7 +6,7 @@ import { encodeId } from '../../../kernel/ids.ts'
 import type { Changes } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { IdentityDeps } from '../deps.ts'
-import type { SessionPrincipal, Sessions } from '../sessions/sessions.ts'
+import type { Sessions } from '../sessions/sessions.ts'
 import type { Attempts } from './attempts.ts'
 import { findSeed } from './second-factor.queries.ts'
 import type { SecondFactor } from './second-factor.ts'
@@ -43,7 +43,7 @@ export function createStepUp(deps: {
         )
     },
 
-    stepUp: async (actor: Actor<SessionPrincipal>, code: string) => {
+    stepUp: async (actor: Actor<'session'>, code: string) => {
       const session = actor.principal
       const { tenantId, userId } = session
       const source = { ...actor, tenantId }

@@ -1,4 +1,16 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Caller, Stranger } from '../kernel/actor.ts'
+
+export const strangerOf = (headers: IncomingHttpHeaders, sourceIp: string, requestId: string): Stranger => ({
+  sourceIp,
+  userAgent: headers['user-agent'] ?? null,
+  requestId,
+})
+
+export const callerOf = (headers: IncomingHttpHeaders, sourceIp: string, requestId: string): Caller => ({
+  ...strangerOf(headers, sourceIp, requestId),
+  origin: headers['sec-fetch-site'] ? 'console' : 'api',
+})
 
 /**
  * Whether a browser says that its own page of this origin sent the request (Fetch Metadata, or Origin where a client

@@ -1,0 +1,133 @@
+import type { Endpoint, Operation } from '@holdfast/contract'
+import { operationRule } from '@holdfast/contract/endpoint'
+import type { Permission } from '@holdfast/contract/vocabulary'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Actor } from '../kernel/actor.ts'
+import { fail } from '../kernel/app-error.ts'
+import type { Admission, Admit } from './admit.ts'
+import type { Call, Handlers, RequestFacts } from './handlers.ts'
+import type { Idempotency } from './idempotency.ts'
+import { hasBody, isForm, unexpectedBody } from './read-body.ts'
+import { createQueryReader, requireReadableQuery } from './read-query.ts'
+import { answerRefusal, type RefusalDeps } from './refusal.ts'
+import { expectedOf, type Granted, goneSignal, holdOf, preferenceApplied } from './representation.ts'
+import { send } from './send.ts'
+import { createValidator } from './validate.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    admission: Admission | null
+  }
+}
+
+export type EndpointDeps = RefusalDeps & {
+  handlers: Handlers
+  admit: Admit
+  idempotency: Idempotency
+  /** Refuses a session that has shown no one-time code lately, where the tenant asks for one. */
+  requireStepUp: (actor: Actor) => Promise<void>
+  /** Few at a time, of each tenant and of all. */
+  costly: <T>(tenant: string, work: () => T | Promise<T>) => Promise<T>
+}
+type AnyHandler = (call: Call) => unknown
+
+/**
+ * Hooks and handler of one endpoint. What can be answered at once is: a warm poll passes from its first byte to its last
+ * without a promise.
+ */
+export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpoint) {
+  const own = deps.handlers[name] as AnyHandler
+  const handler: AnyHandler = endpoint.costly ? (call) => deps.costly(call.actor?.tenantId ?? '', () => own(call)) : own
+  const validateParams = endpoint.params && createValidator(endpoint.params)
+  const validateBody = endpoint.body && createValidator(endpoint.body)
+  const readQuery = createQueryReader(endpoint.query)
+  const isRead = endpoint.method === 'GET'
+
+  const callOf = (request: FastifyRequest, reply: FastifyReply, admission: Admission): Call => {
+    validateParams?.(request.params)
+    requireReadableQuery(request.url)
+    const query = readQuery(admission.search)
+    if (isRead && hasBody(request.headers)) fail('bad_request', 'a GET takes no body')
+    const body = endpoint.body ? (request.body === undefined ? {} : request.body) : unexpectedBody(request.body)
+    validateBody?.(body)
+    const { actor } = admission
+    const hold = endpoint.waits ? holdOf(request.raw, reply.raw) : undefined
+    const expected = endpoint.ifMatch ? expectedOf(request.headers['if-match']) : undefined
+    return { actor, params: request.params, query, body, request: factsOf(request, reply, admission), hold, expected }
+  }
+  async function change(request: FastifyRequest, reply: FastifyReply, admission: Admission): Promise<unknown> {
+    if (admission.authenticateBody) await admission.authenticateBody(request)
+    const rule = operationRule(endpoint, request.body)
+    if (rule) requirePermission(admission.actor, rule.permission)
+    const call = callOf(request, reply, admission)
+    if (call.actor && needsStepUp(endpoint, call.body)) await deps.requireStepUp(call.actor)
+    const status = rule?.status ?? endpoint.status ?? 200
+    reply.code(status)
+    return deps.idempotency.run({ ...endpoint, status }, request, call.actor, async () => handler(call))
+  }
+  const finish = (request: FastifyRequest, reply: FastifyReply, result: unknown, hold?: Granted) => {
+    if (endpoint.immutable) reply.header('cache-control', 'private, max-age=86400, immutable')
+    if (hold && !hold.isDeclined) reply.header('preference-applied', preferenceApplied(hold))
+    send(request, reply, result)
+  }
+  async function finishLater(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    admission: Admission,
+    result: unknown,
+    hold?: Granted,
+  ): Promise<void> {
+    const answer = await result
+    await admission.recorded
+    finish(request, reply, answer, hold)
+  }
+
+  return {
+    onRequest: (request: FastifyRequest, _reply: FastifyReply, done: (e?: Error) => void) => {
+      const settle = (admission: Admission) => {
+        request.admission = admission
+        done(admission.refusal)
+      }
+      try {
+        const admission = deps.admit(endpoint, request)
+        if (admission instanceof Promise) admission.then(settle, done)
+        else settle(admission)
+      } catch (e) {
+        done(e as Error)
+      }
+    },
+    handler: (request: FastifyRequest, reply: FastifyReply): Promise<void> | undefined => {
+      const admission = request.admission ?? fail('internal_error', 'unexpected server error')
+      if (!isRead) return finishLater(request, reply, admission, change(request, reply, admission))
+      const call = callOf(request, reply, admission)
+      const result = handler(call)
+      if (result instanceof Promise || admission.recorded)
+        return finishLater(request, reply, admission, result, call.hold)
+      finish(request, reply, result, call.hold)
+      return undefined
+    },
+    errorHandler: answerRefusal(deps, name, endpoint),
+  }
+}
+
+/** Binds the kinds that carry a role. */
+function requirePermission(actor: Actor | null, permission: Permission): void {
+  const { principal } = actor ?? {}
+  if (principal && 'permissions' in principal && !principal.permissions.has(permission))
+    fail('forbidden', `this operation needs the permission ${permission}`)
+}
+
+/** Whether a body is one of those that the endpoint guards with a fresh one-time code. */
+const needsStepUp = ({ stepUp }: Endpoint, body: unknown): boolean =>
+  stepUp !== undefined &&
+  Object.entries(stepUp).every(([field, value]) => (body as Record<string, unknown>)[field] === value)
+
+const factsOf = (request: FastifyRequest, reply: FastifyReply, { caller, isSameOrigin }: Admission): RequestFacts => ({
+  caller,
+  isSameOrigin,
+  isForm: isForm(request),
+  newKeyProof: request.headers['dpop-new-key'],
+  get signal() {
+    return goneSignal(reply.raw)
+  },
+})

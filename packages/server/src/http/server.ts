@@ -1,0 +1,45 @@
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
+import type { Draining } from './draining.ts'
+import { refuseUnusual, withHost } from './unreadable.ts'
+
+export type ServerDeps = {
+  /** Answers a request in front of the router; false when it is not one of its own. */
+  warm: (request: IncomingMessage, response: ServerResponse) => boolean
+  draining: Draining
+  https?: { cert: Buffer; key: Buffer }
+  maxConnections: number
+}
+
+/** A client that takes longer to say what it wants holds a connection for nothing. Looked after every two seconds. */
+const patience = {
+  headersTimeout: 8000,
+  requestTimeout: 20_000,
+  connectionsCheckingInterval: 2000,
+  keepAliveTimeout: 72_000,
+}
+const reading = {
+  // Two Authorization headers are no credential, instead of the first one.
+  joinDuplicateHeaders: true,
+  // Asked for by `withHost`.
+  requireHostHeader: false,
+}
+
+/** Node's server, with the warm reads in front of the router and a bound on every kind of waiting. */
+export function createServer({ https, warm, maxConnections, draining }: ServerDeps, router: RequestListener): Server {
+  const listener = withHost((request, response) => {
+    draining.watch(response)
+    if (!warm(request, response)) router(request, response)
+  })
+  const options = { ...https, ...patience, ...reading }
+  const server = https ? createHttpsServer(options, listener) : createHttpServer(options, listener)
+  server.maxConnections = maxConnections
+  refuseUnusual(server)
+  return server
+}
