@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { generateKey } from '@holdfast/crypto'
+import { sql } from 'kysely'
+import type { Tx } from '../../src/db/database.ts'
+import { addressCapacity } from '../../src/modules/devices/index.ts'
+import { type Kit, startKit, times } from '../kit.ts'
+import { call, deviceCaller, enrollRaw, operation, type Raw, send } from '../world.ts'
+
+/** Many at once on all replicas in turn, each with the given token and, unless given, a key of its own. */
+const enrollMany = (
+  kit: Kit,
+  n: number,
+  tokenOf: (i: number) => string,
+  keyOf = () => generateKey('ES256').privateJwk,
+) =>
+  times(n, (i) =>
+    call(
+      { ...kit, ...kit.replicas[i % kit.replicas.length]! },
+      operation('enroll'),
+      deviceCaller(tokenOf(i), keyOf()),
+      { device: { name: `laptop-${i}`, platform: 'linux' } },
+    ),
+  )
+const countOf = (answers: Raw[]) => {
+  const counts: Record<number, number> = {}
+  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1
+  return counts
+}
+const devicesOf = (kit: Kit) =>
+  kit.db.inTenant(kit.tenant, (tx) =>
+    tx.selectFrom('devices').select(['device_id', 'name', 'address_number', 'token_id']).execute(),
+  )
+const usesOf = async (kit: Kit, token: { token_id: string }) =>
+  (await kit.admin.getToken({ params: { token_id: token.token_id } })).uses
+
+test('two hundred enrollments at once on two replicas: each its device, its address, its use, its record', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const { token, enrollment_token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
+  const answers = await enrollMany(kit, 200, () => token)
+  assert.deepEqual(countOf(answers), { 201: 200 })
+  const devices = await devicesOf(kit)
+  assert.equal(devices.length, 200)
+  assert.equal(new Set(devices.map((d) => d.address_number)).size, 200, 'each device has its own address')
+  assert.equal(Math.max(...devices.map((d) => d.address_number)), 200, 'no address is left out')
+  assert.equal(await usesOf(kit, enrollment_token), 200)
+  const events = await kit.db.inTenant(kit.tenant, (tx) =>
+    tx
+      .selectFrom('audit_events')
+      .select(['target_id', 'target_name', 'request_id', 'actor_id'])
+      .where('kind', '=', 'device.enrolled')
+      .execute(),
+  )
+  assert.deepEqual(
+    new Set(events.map((e) => `${e.target_id} ${e.target_name} ${e.request_id} ${e.actor_id}`)),
+    new Set(
+      answers.map(
+        (a, i) => `${a.json.device_id} laptop-${i} ${a.headers['x-request-id']} ${enrollment_token.token_id}`,
+      ),
+    ),
+    'each event says which request made which device',
+  )
+  assert.equal(events.length, 200)
+  const sample = answers[100]!
+  const { name } = await kit.admin.getDevice({ params: { device_id: String(sample.json.device_id) } })
+  assert.equal(name, 'laptop-100')
+})
+
+test('tokens mixed in the same rush: the one with five uses gives five, the others are not held up by it', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const limited = await kit.admin.generateToken({ body: { max_uses: 5 } })
+  const open = await kit.admin.generateToken({ body: { max_uses: 0 } })
+  const revoked = await kit.admin.generateToken({ body: { max_uses: 0 } })
+  const tokens = [limited, limited, open, open, revoked, revoked]
+  await kit.admin.revokeToken({ params: { token_id: revoked.enrollment_token.token_id } })
+  const answers = await enrollMany(kit, 60, (i) => tokens[i % 6]!.token)
+  const of = (token: typeof open) => countOf(answers.filter((_, i) => tokens[i % 6] === token))
+  assert.deepEqual([of(limited), of(open), of(revoked)], [{ 201: 5, 401: 15 }, { 201: 20 }, { 401: 20 }])
+  assert.equal(await usesOf(kit, limited.enrollment_token), 5)
+  assert.equal(await usesOf(kit, open.enrollment_token), 20)
+  assert.equal((await devicesOf(kit)).length, 25)
+})
+
+test('one key makes one device, however often and wherever it asks at once, and takes one use', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const first = await kit.admin.generateToken({ body: { max_uses: 2 } })
+  const second = await kit.admin.generateToken({ body: { max_uses: 2 } })
+  const { privateJwk } = generateKey('ES256')
+  const sameKey = () => privateJwk
+  const pair = await enrollMany(kit, 2, () => first.token, sameKey)
+  assert.deepEqual(countOf(pair), { 201: 1, 422: 1 })
+  assert.match(pair.find((a) => a.status === 422)!.text, /public_key: is the key of another device/)
+  assert.equal(await usesOf(kit, first.enrollment_token), 1)
+
+  const { privateJwk: other } = generateKey('ES256')
+  const many = await enrollMany(
+    kit,
+    20,
+    (i) => (i % 3 ? first : second).token,
+    () => other,
+  )
+  assert.equal(countOf(many)[201], 1, JSON.stringify(countOf(many)))
+  assert.equal((await usesOf(kit, first.enrollment_token)) + (await usesOf(kit, second.enrollment_token)), 2)
+  assert.equal((await devicesOf(kit)).length, 2)
+
+  await kit.admin.changeDevice({
+    body: { operation: 'revoke', device_id: String(pair.find((a) => a.status === 201)!.json.device_id) },
+  })
+  assert.deepEqual(countOf(await enrollMany(kit, 1, () => second.token, sameKey)), { 201: 1 }, 'the key is free again')
+})
+
+test('a stolen enrollment request sent again at once, to both replicas, counts once', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const { token, enrollment_token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
+  const { method, path } = operation('enroll')
+  const headers = {
+    'content-type': 'application/json',
+    ...deviceCaller(token, generateKey('ES256').privateJwk)(method, kit.publicUrl + path),
+  }
+  const body = JSON.stringify({ device: { name: 'laptop', platform: 'linux' } })
+  const answers = await times(20, (i) => send({ ...kit, ...kit.replicas[i % 2]! }, method, path, headers, body))
+  assert.deepEqual(countOf(answers), { 201: 1, 401: 19 })
+  assert.equal(await usesOf(kit, enrollment_token), 1)
+})
+
+test('a user has no more devices than the token allows, however many come at once and by which token', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const { user } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'ada' } } })
+  const terms = { max_uses: 0, user_id: user.user_id, max_devices_per_user: 3 }
+  const tokens = [await kit.admin.generateToken({ body: terms }), await kit.admin.generateToken({ body: terms })]
+  const answers = await enrollMany(kit, 10, (i) => tokens[i % 2]!.token)
+  assert.deepEqual(countOf(answers), { 201: 3, 409: 7 })
+  assert.match(answers.find((a) => a.status === 409)!.text, /entitlement_exceeded.*3 devices/)
+  assert.equal((await devicesOf(kit)).length, 3)
+  const uses = await Promise.all(tokens.map((made) => usesOf(kit, made.enrollment_token)))
+  assert.equal(uses[0]! + uses[1]!, 3, 'who is refused takes no use')
+})
+
+test('the last addresses go to as many devices as there are', async (t) => {
+  const kit = await startKit(t)
+  const { token, enrollment_token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
+  await kit.db.inTenant(kit.tenant, (tx) =>
+    tx
+      .updateTable('tenant_epochs')
+      .set({ addresses: addressCapacity - 3 })
+      .where('tenant_id', '=', kit.tenant)
+      .execute(),
+  )
+  const answers = await enrollMany(kit, 10, () => token)
+  assert.deepEqual(countOf(answers), { 201: 3, 409: 7 })
+  assert.equal(Math.max(...(await devicesOf(kit)).map((d) => d.address_number)), addressCapacity)
+  assert.equal(await usesOf(kit, enrollment_token), 3)
+})
+
+test('whoever enrolls with the key of a device that is just being revoked waits without holding up the tenant', async (t) => {
+  const kit = await startKit(t)
+  const { token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
+  const device = await enrollRaw(kit, token)
+  const isWaiting = async (tx: Tx) => {
+    const { rows } = await sql`select from pg_locks join pg_stat_activity using (pid)
+      where not granted and datname = current_database()`.execute(tx)
+    return rows.length > 0
+  }
+  const answers = await kit.db.inTenant(kit.tenant, async (tx) => {
+    await tx.updateTable('devices').set({ status: 'revoked', revoked_at: new Date() }).execute()
+    const asked = enrollMany(
+      kit,
+      1,
+      () => token,
+      () => device.key,
+    )
+    const settled = asked.then(() => true)
+    while (!(await isWaiting(tx)) && !(await Promise.race([settled, setTimeout(10, false)])));
+    await tx.selectFrom('tenant_epochs').select('seq').forUpdate().execute()
+    return () => asked
+  })
+  assert.deepEqual(countOf(await answers()), { 201: 1 })
+})

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { createProof, generateKey } from '@holdfast/crypto'
+import type { Client } from '@holdfast/sdk'
+import { newWireguardKey, withGateway } from '../gateways.ts'
+import { type Kit, times } from '../kit.ts'
+import { raise } from '../notices.ts'
+import { makeUser } from '../people.ts'
+import { bearer, call, deviceCaller, enrollRaw, operation, type Raw } from '../world.ts'
+
+/** Twenty callers at once on two replicas; who of them won. */
+type Race = (kit: Kit) => Promise<{ won: number; of: number }>
+const replicaOf = (kit: Kit, i: number): Kit => ({ ...kit, ...kit.replicas[i % 2]! })
+const clientsOf = (kit: Kit) => kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
+
+/** Of twenty changes, those that changed something. */
+const changes =
+  (work: (client: Client, i: number) => Promise<boolean>, of = 1) =>
+  async (kit: Kit) => {
+    const clients = clientsOf(kit)
+    const done = await Promise.allSettled(Array.from({ length: 20 }, (_, i) => work(clients[i % 2]!, i)))
+    for (const d of done) if (d.status === 'rejected') assert.equal(d.reason?.status, 422, String(d.reason))
+    return { won: done.filter((d) => d.status === 'fulfilled' && d.value).length, of }
+  }
+const count = (answers: readonly { status: number }[], ...wanted: number[]) =>
+  answers.filter((a) => wanted.includes(a.status)).length
+
+/** Twenty enrollments with one token, each with what is given of its own. */
+async function enrollTwenty(
+  kit: Kit,
+  token: string,
+  of: (i: number) => { wireguard?: string; key?: Key } = () => ({}),
+) {
+  return times(20, (i) => {
+    const { wireguard, key = generateKey('ES256').privateJwk } = of(i)
+    const device = { name: `d${i}`, platform: 'linux', ...(wireguard && { wireguard_public_key: wireguard }) }
+    return call(replicaOf(kit, i), operation('enroll'), deviceCaller(token, key), { device })
+  })
+}
+type Key = ReturnType<typeof generateKey>['privateJwk']
+const tokenOf = async ({ admin }: Kit, body: object) => (await admin.generateToken({ body })).token
+const groupId = async ({ admin }: Kit, name: string) =>
+  (await admin.changeGroup({ body: { operation: 'create', group: { name } } })).group.group_id
+
+/** What there is once or so often, by its name. */
+export const races: Record<string, Race> = {
+  'the uses of an enrollment token': async (kit) => {
+    const answers = await enrollTwenty(kit, await tokenOf(kit, { max_uses: 5 }))
+    assert.equal(count(answers, 401), 15)
+    return { won: count(answers, 201), of: 5 }
+  },
+  'the devices of a user': async (kit) => {
+    const token = await tokenOf(kit, { max_uses: 0, user_id: await makeUser(kit, 'ana'), max_devices_per_user: 3 })
+    return { won: count(await enrollTwenty(kit, token), 201), of: 3 }
+  },
+  'a device key': async (kit) => {
+    const key = generateKey('ES256').privateJwk
+    const answers = await enrollTwenty(kit, await tokenOf(kit, { max_uses: 0 }), () => ({ key }))
+    return { won: new Set(answers.filter((a) => a.status === 201).map((a) => a.json.device_id)).size, of: 1 }
+  },
+  'a WireGuard key of a device': async (kit) => {
+    const wireguard = newWireguardKey()
+    return {
+      won: count(await enrollTwenty(kit, await tokenOf(kit, { max_uses: 0 }), () => ({ wireguard })), 201),
+      of: 1,
+    }
+  },
+  'an overlay address': async (kit) => {
+    await enrollTwenty(kit, await tokenOf(kit, { max_uses: 0 }))
+    const { items } = await kit.admin.listDevices({ query: { limit: 200 } })
+    return { won: new Set(items.map((d) => d.addresses.ipv4)).size, of: items.length }
+  },
+  'a generation of a device credential': async (kit) => {
+    const device = await enrollRaw(kit, await tokenOf(kit, {}))
+    const answers = await times(20, (i) => call(replicaOf(kit, i), operation('renewCredential'), device.caller, {}))
+    assert.equal(count(answers, 200, 422), 20)
+    const generations = answers.filter((a) => a.status === 200).map(generationOf)
+    return { won: new Set(generations).size, of: 1 }
+  },
+  'a proof of a key on a change': async (kit) => {
+    const device = await enrollRaw(kit, await tokenOf(kit, {}))
+    const { method, path } = operation('reportPosture')
+    const dpop = createProof(device.key, {
+      method,
+      url: kit.publicUrl + path,
+      accessToken: device.credential,
+      now: new Date(),
+    })
+    const caller = () => ({ authorization: `Bearer ${device.credential}`, dpop })
+    const answers = await times(20, (i) =>
+      call(replicaOf(kit, i), { method, path }, caller, { facts: { 'disk.encrypted': true } }),
+    )
+    return { won: count(answers, 200), of: 1 }
+  },
+  'the new secret of a gateway': async (kit) => {
+    const { gateway } = await withGateway(kit, 'rotating')
+    const clients = clientsOf(kit)
+    const params = { gateway_id: gateway.gateway_id }
+    const rotated = await times(20, (i) => clients[i % 2]!.rotateGatewaySecret({ params }))
+    const uses = await times(20, (i) =>
+      call(replicaOf(kit, i), operation('heartbeat'), bearer(rotated[i]!.secret), { boot_id: 'b', active_sessions: 0 }),
+    )
+    return { won: count(uses, 200), of: 1 }
+  },
+  'the name of a gateway': async (kit) => {
+    const { pool } = await withGateway(kit, 'other')
+    const params = { pool_id: pool.pool_id }
+    return changes(async (c, i) => !!(await c.createGateway({ params, body: { name: i % 2 ? 'One' : 'one' } })))(kit)
+  },
+  'the key of a gateway': async (kit) => {
+    const params = { pool_id: (await withGateway(kit, 'third')).pool.pool_id }
+    const public_key = newWireguardKey()
+    return changes(async (c, i) => !!(await c.createGateway({ params, body: { name: `k${i}`, public_key } })))(kit)
+  },
+  'the name of a pool': changes(
+    async (c, i) => !!(await c.createGatewayPool({ body: { name: i % 2 ? 'Pool' : 'pool', region: { code: 'eu' } } })),
+  ),
+  'a change under an Idempotency-Key': async (kit) => {
+    const caller = () => ({ authorization: `Bearer ${kit.adminKey}`, 'idempotency-key': 'once' })
+    const body = { name: 'made once', role: 'viewer' }
+    const answers = await times(20, (i) => call(replicaOf(kit, i), operation('createApiKey'), caller, body))
+    assert.equal(count(answers, 201, 422), 20)
+    const { items } = await kit.admin.listApiKeys({ query: { limit: 200 } })
+    return { won: items.filter((k) => k.name === 'made once').length, of: 1 }
+  },
+  'the end of an API key': async (kit) => {
+    const { api_key } = await kit.admin.createApiKey({ body: { name: 'old', role: 'viewer' } })
+    return changes(async (c) => (await c.revokeApiKey({ params: { key_id: api_key.key_id } })).changed)(kit)
+  },
+  'the end of an enrollment token': async (kit) => {
+    const { enrollment_token } = await kit.admin.generateToken({ body: {} })
+    const params = { token_id: enrollment_token.token_id }
+    return changes(async (c) => (await c.revokeToken({ params })).changed)(kit)
+  },
+  'the end of a device': async (kit) => {
+    const { id: device_id } = await enrollRaw(kit, await tokenOf(kit, {}))
+    return changes(async (c) => (await c.changeDevice({ body: { operation: 'revoke', device_id } })).changed)(kit)
+  },
+  'an open notification of one cause': async (kit) => {
+    const notice = { dedupe_key: 'once' }
+    const raised = await times(20, (i) => raise(replicaOf(kit, i), notice))
+    return { won: raised.filter((id) => id !== undefined).length, of: 1 }
+  },
+  'an acknowledgement': async (kit) => {
+    await raise(kit, { dedupe_key: 'to acknowledge', title: 'to acknowledge' })
+    const { items } = await kit.admin.listNotifications()
+    const { notification_id } = items.find((n) => n.title === 'to acknowledge')!
+    return changes(async (c) => (await c.acknowledgeNotification({ params: { notification_id } })).changed)(kit)
+  },
+  'a version of the policy': async (kit) => {
+    const clients = clientsOf(kit)
+    const body = { channel: 'stable', policy: { schema: 'holdfast.policy/1', rules: [] } } as const
+    const made = await times(20, (i) => clients[i % 2]!.publishPolicy({ body: { ...body, note: `note ${i}` } }))
+    return { won: new Set(made.map((b) => b.version)).size, of: 20 }
+  },
+  'a number of the change log': async (kit) => {
+    const clients = clientsOf(kit)
+    const seqOf = () =>
+      kit.db.inTenant(kit.tenant, (tx) =>
+        tx.selectFrom('tenant_epochs').select('seq').where('tenant_id', '=', kit.tenant).executeTakeFirstOrThrow(),
+      )
+    const keys = await times(20, async (i) => {
+      const { api_key } = await clients[i % 2]!.createApiKey({ body: { name: `seq ${i}`, role: 'viewer' } })
+      return api_key.key_id
+    })
+    const before = Number((await seqOf()).seq)
+    await times(20, (i) => clients[i % 2]!.revokeApiKey({ params: { key_id: keys[i]! } }))
+    return { won: Number((await seqOf()).seq) - before, of: 20 }
+  },
+  'a membership, and how many a group has': async (kit) => {
+    const group_id = await groupId(kit, 'counted')
+    const user = await makeUser(kit, 'member')
+    const clients = clientsOf(kit)
+    const add = { operation: 'update' as const, group_id, group: { add_members: [user] } }
+    await times(20, (i) => clients[i % 2]!.changeGroup({ body: add }))
+    return { won: (await kit.admin.getGroup({ params: { group_id } })).member_count, of: 1 }
+  },
+  'the name of a tenant': async (kit) => {
+    const made = await times(20, (i) => kit.replicas[i % 2]!.app.tenancy.createTenant('one of twenty'))
+    return { won: new Set(made).size, of: 1 }
+  },
+}
+const generationOf = ({ json }: Raw): number =>
+  JSON.parse(Buffer.from(String(json.credential).split('.')[1] ?? '', 'base64url').toString()).gen
