@@ -11,8 +11,11 @@ export type Ask = {
 /** What was answered otherwise than it must be, or not at all. */
 export type Failure = { what: string; at: number }
 
+/** Until the whole rate is sent: processes that were just started are slow for their first seconds. */
+const rampSeconds = 8
+
 /**
- * Sends requests at a rate, whatever the servers do, on keep-alive connections as a program with a pool of them does:
+ * Sends requests at a rate that it comes to in steps, whatever the servers do, on keep-alive connections as a program with a pool of them does:
  * a connection that was told to close is not used again, and nothing is ever sent a second time.
  */
 export function startLoad(url: string, perSecond: number, next: () => Ask) {
@@ -56,7 +59,9 @@ export function startLoad(url: string, perSecond: number, next: () => Ask) {
   const running = (async () => {
     const started = performance.now()
     for (let due = 0; !isOver; await delay(2)) {
-      due = ((performance.now() - started) / 1000) * perSecond
+      const seconds = (performance.now() - started) / 1000
+      const ramping = Math.min(seconds, rampSeconds)
+      due = (ramping ** 2 / (2 * rampSeconds) + (seconds - ramping)) * perSecond
       for (; sent < due && !isOver; sent++) {
         const one: Promise<void> = ask(next()).finally(() => open.delete(one))
         open.add(one)

@@ -38,7 +38,7 @@ export async function runRolling(postgres: Postgres, options: Options): Promise<
     const load = startLoad(stand.url, rate, await makeMix(stand.url, apiKey, devices))
     const ends: string[] = []
     try {
-      await delay(2_000)
+      await delay(10_000)
       do {
         for (const { replica } of stand.nodes) {
           const started = performance.now()

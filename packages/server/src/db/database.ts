@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import type { TenantId } from '../kernel/actor.ts'
+import { second } from '../kernel/time.ts'
 import { Connection, connectionOptions } from './connection.ts'
 import {
   foreground,
@@ -41,6 +42,8 @@ export type Database = {
 }
 
 const tries = 3
+/** What must be left of a transaction's time for another try. */
+const worthTrying = second
 /** How long a pool that the server refused to widen stays as it is. */
 const narrowForMs = 10_000
 
@@ -121,7 +124,7 @@ export function connectDatabase(
       try {
         return await attempt(scope, work, patience, deadline)
       } catch (e) {
-        if (n === tries || !mayRunAgain(e) || performance.now() > deadline - patience.connect) throw e
+        if (n === tries || !mayRunAgain(e) || performance.now() > deadline - worthTrying) throw e
         await delay(Math.random() * 30 * n)
       }
     }

@@ -25,7 +25,7 @@ export type Patience = { total: number; connect: number; statement: number; lock
 /** Somebody waits for the answer. */
 export const foreground: Patience = {
   total: 3 * second,
-  connect: second,
+  connect: 2 * second,
   statement: 2 * second,
   lock: 1.5 * second,
   idle: second,
