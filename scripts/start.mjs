@@ -5,5 +5,6 @@ import { bundleServer } from './bundle.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const bundle = bundleServer(root, (sentence) => process.stderr.write(`${sentence}\n`))
-process.argv.splice(2, 0, bundle ?? join(root, 'packages/server/src/main.ts'))
+// What memory a burst has left empty is given back by the server itself (kernel/give-back.ts).
+process.argv.splice(2, 0, '--expose-gc', bundle ?? join(root, 'packages/server/src/main.ts'))
 await import('./run.mjs')

@@ -4,7 +4,6 @@ import { refuse } from './errors.ts'
 import { type Instant, numericDate } from './instant.ts'
 import { algOf, importPublic, type PrivateJwk, type PublicJwk, parsePublicJwk, thumbprint } from './jwk.ts'
 import { decodeHeader, splitCompact } from './jws.ts'
-import { createLru } from './lru.ts'
 import { signBytes, type VerificationKey, verifyBytes } from './signature.ts'
 import { openPrivateKey } from './signer.ts'
 import { parseStrictObject } from './strict-json.ts'
@@ -27,28 +26,26 @@ export type ProofExpectation = {
   jkt?: string
   maxAgeSeconds?: number
   futureSeconds?: number
+  /** The header of an earlier proof by this key: a device sends the same every time. */
+  known?: ProofHeader | undefined
+  /** Told of a header that was not known, once the proof has held for `jkt`: it may be `known` from then on. */
+  onHeader?: (header: ProofHeader) => void
 }
 
-type KnownHeader = { key: VerificationKey; jkt: string; publicJwk: PublicJwk }
+/** The first part of a proof and what it says, with the key imported: that costs half a verification and about 3 KB. */
+export type ProofHeader = { segment: string; key: VerificationKey; jkt: string; publicJwk: PublicJwk }
 
 const maxProofChars = 8 * 1024
-const maxCachedHeaderChars = 1024
+const maxKnownHeaderChars = 1024
 const maxJtiChars = 256
 
-/**
- * Encoded header → imported key. A device sends the same header every time, so a warm poll neither parses it nor imports a key.
- * Only proofs that matched an expected thumbprint get in: a stranger with made-up keys can't push the fleet out. An entry takes
- * about 4 KB, most of it in the platform's key; importing one again costs a third of a verification.
- */
-const knownHeaders = createLru<string, KnownHeader>(10_000)
-
-function readHeader(segment: string): KnownHeader {
+function readHeader(segment: string): ProofHeader {
   const { typ, alg, jwk } = decodeHeader(segment)
   if (typ !== proofType) refuse('wrong_type', 'not a DPoP proof')
   if (alg !== 'ES256' && alg !== 'Ed25519') refuse('bad_algorithm', 'the proof uses an algorithm that is not allowed')
   const publicJwk = Object.freeze(parsePublicJwk(jwk))
   if (algOf(publicJwk) !== alg) refuse('bad_algorithm', "the proof uses another algorithm than its key's")
-  return { key: { publicKey: importPublic(publicJwk), alg }, jkt: thumbprint(publicJwk), publicJwk }
+  return { segment, key: { publicKey: importPublic(publicJwk), alg }, jkt: thumbprint(publicJwk), publicJwk }
 }
 
 function singleProof(proofs: ProofExpectation['proofs']): string {
@@ -86,8 +83,9 @@ export function verifyProof(expected: ProofExpectation): VerifiedProof {
   const proof = singleProof(expected.proofs)
   const [first, second] = splitCompact(proof)
   const segment = proof.slice(0, first)
-  const cached = knownHeaders.get(segment)
-  const { key, jkt, publicJwk } = cached ?? readHeader(segment)
+  const known = expected.known?.segment === segment ? expected.known : undefined
+  const header = known ?? readHeader(segment)
+  const { key, jkt, publicJwk } = header
   const signature = decodeBase64url(proof.slice(second + 1), 'the proof signature')
   const payload = decodeBase64url(proof.slice(first + 1, second), 'the proof payload')
   if (!verifyBytes(key, Buffer.from(proof.slice(0, second), 'latin1'), signature)) {
@@ -107,15 +105,16 @@ export function verifyProof(expected: ProofExpectation): VerifiedProof {
   if (ath !== tokenHash(expected.accessToken)) refuse('wrong_binding', 'the proof is for another token')
   if (expected.jkt !== undefined) {
     if (jkt !== expected.jkt) refuse('wrong_binding', 'the proof is by another key')
-    if (!cached && segment.length <= maxCachedHeaderChars) remember(segment, { key, jkt, publicJwk })
+    if (!known && segment.length <= maxKnownHeaderChars) expected.onHeader?.(alone(header))
   }
   return nonce === undefined ? { jkt, jti, iat, publicJwk } : { jkt, jti, iat, publicJwk, nonce }
 }
 
 /** A slice keeps the text it was cut from alive; the copy lets the rest of the proof go. */
-function remember(segment: string, header: KnownHeader): void {
-  knownHeaders.set(Buffer.from(segment, 'latin1').toString('latin1'), header)
-}
+const alone = (header: ProofHeader): ProofHeader => ({
+  ...header,
+  segment: Buffer.from(header.segment, 'latin1').toString('latin1'),
+})
 
 /** Key of the replay table: SHA-256(jkt ‖ jti). `jkt` has a fixed length, so no two pairs share their concatenation. */
 export function proofKey(jkt: string, jti: string): Buffer {

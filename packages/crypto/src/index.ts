@@ -10,6 +10,7 @@ export {
   createProof,
   type ProofAlg,
   type ProofExpectation,
+  type ProofHeader,
   type ProofRequest,
   type ProofSigner,
   proofKey,

@@ -8,6 +8,7 @@ import { withDatabaseLock } from './db/lock.ts'
 import { MigrationError, migrate } from './db/migrate.ts'
 import { EmbeddedPostgresError, startEmbeddedPostgres } from './embedded/postgres.ts'
 import { startJobs } from './jobs/runner.ts'
+import { giveBackWhenIdle } from './kernel/give-back.ts'
 import { printFirstStart, printReady } from './terminal.ts'
 
 const bootstrapLock = 7_264_402
@@ -58,6 +59,8 @@ async function start(): Promise<void> {
   drain = () => app.drain(config.drainSeconds)
   stopWithinMs += config.drainSeconds * 1000
   running.push(await startJobs(databaseUrl, app.jobs, log))
+  const { gc } = globalThis
+  running.push(giveBackWhenIdle(gc && (() => gc({ type: 'major', flavor: 'last-resort', execution: 'sync' }))))
   if (!stopping) printReady(config, app.http.addresses())
 }
 

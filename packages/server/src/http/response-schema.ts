@@ -1,3 +1,23 @@
+import fastJson from 'fast-json-stringify'
+
+type Serializer = (value: unknown) => string
+const serializers = new WeakMap<object, Serializer>()
+
+/** Writes what the schema names and drops the rest. Made with the first value that it writes, once in a process. */
+export function serializerOf(schema: object): Serializer {
+  let own: Serializer | undefined
+  return (value) => {
+    own ??= serializers.get(schema) ?? make(schema)
+    return own(value)
+  }
+}
+
+function make(schema: object): Serializer {
+  const serializer: Serializer = fastJson(serializable(schema) as object)
+  serializers.set(schema, serializer)
+  return serializer
+}
+
 /**
  * A response's schema as the serializer takes it: what may be null says so by `nullable` instead of a union. A union is
  * written by trying its parts on the value one after the other, which costs more than writing it.

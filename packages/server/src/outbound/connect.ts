@@ -1,5 +1,5 @@
 import { lookup } from 'node:dns/promises'
-import { buildConnector } from 'undici'
+import type { buildConnector } from 'undici'
 import { canonicalAddress, isWithin } from '../kernel/cidr.ts'
 import { literalOf, mayReach } from './address.ts'
 import { OutboundError } from './outbound-error.ts'
@@ -42,9 +42,13 @@ async function resolved(hostname: string, resolve: Resolve): Promise<readonly st
  * changes between check and use changes nothing. A look-up hook is never asked about address literals, so the address
  * on the other end is compared once more when the connection stands.
  */
-export function pinnedConnector(addresses: readonly string[], timeoutMs: number): buildConnector.connector {
+export function pinnedConnector(
+  build: typeof buildConnector,
+  addresses: readonly string[],
+  timeoutMs: number,
+): buildConnector.connector {
   const pinned = new Set(addresses.map(canonicalAddress))
-  const connect = buildConnector({
+  const connect = build({
     timeout: timeoutMs,
     allowH2: false,
     lookup: (_hostname, options, callback) => {

@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { Agent, request } from 'undici'
 import { orAbort } from '../kernel/or-abort.ts'
 import { literalOf } from './address.ts'
 import { choose, pinnedConnector, type Resolve, resolveBySystem, vet } from './connect.ts'
@@ -21,6 +20,9 @@ export type OutboundResponse = { status: number; headers: IncomingHttpHeaders; b
 
 const maxRequestBytes = 256 * 1024
 const maxUrlLength = 2048
+
+/** Read with the first request that leaves: few deployments make any. */
+const loadClient = async () => (await import('undici')).default
 
 /**
  * Requests to URLs that a tenant may choose (webhooks, identity providers): https to public addresses, and to those
@@ -55,7 +57,8 @@ export function createOutbound({
     if (body !== undefined && Buffer.byteLength(body) > maxRequestBytes)
       throw new OutboundError('too_large', 'The request is larger than 256 KiB.')
     const addresses = await orAbort(vet(url, resolve, allowedPrivateCidrs), signal)
-    const dispatcher = new Agent({ connect: pinnedConnector(addresses, timeoutMs), maxHeaderSize: 16 * 1024 })
+    const { Agent, buildConnector, request } = await loadClient()
+    const dispatcher = new Agent({ connect: pinnedConnector(buildConnector, addresses, timeoutMs), maxHeaderSize: 16 * 1024 })
     try {
       const response = await request(url, {
         method,

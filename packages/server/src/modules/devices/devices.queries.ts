@@ -47,6 +47,15 @@ export async function denseFilters(tx: Tx, tenant: TenantId, f: DeviceFilter): P
   return dense
 }
 
+/** What is shown of a device; its key, for one, is not. */
+const shown = [
+  ...(['tenant_id', 'device_id', 'user_id', 'name', 'platform', 'os_version', 'client_version', 'serial'] as const),
+  ...(['tags', 'group_ids', 'status', 'channel', 'jkt', 'wireguard_public_key', 'address_number'] as const),
+  ...(['credential_expires_at', 'credential_renew_after', 'enrolled_method', 'token_id', 'enrolled_at'] as const),
+  'updated_at',
+] as const
+const shownColumns = shown.map((column) => `devices.${column}` as const)
+
 /** Devices with their hot columns, filtered. Ids in the filter are UUIDs. */
 export function selectDevices(tx: Tx, tenant: TenantId, f: DeviceFilter, dense: Dense) {
   let q = tx
@@ -57,7 +66,7 @@ export function selectDevices(tx: Tx, tenant: TenantId, f: DeviceFilter, dense: 
     .leftJoin('device_postures as posture', (j) =>
       j.onRef('posture.tenant_id', '=', 'devices.tenant_id').onRef('posture.device_id', '=', 'devices.device_id'),
     )
-    .selectAll('devices')
+    .select(shownColumns)
     .select(['activity.last_seen_at', 'activity.applied_digest', 'activity.applied_at'])
     .select(['posture.verdict', 'posture.reported_at'])
     .where('devices.tenant_id', '=', tenant)

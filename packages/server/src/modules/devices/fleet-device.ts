@@ -1,8 +1,8 @@
-import type { KeyObject } from 'node:crypto'
 import type { Variant } from '@holdfast/policy'
 import type { DeviceStatus, PostureVerdict } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { FleetRow, UserRow } from './fleet.queries.ts'
+import type { Proven } from './proven.ts'
 
 export const none: readonly string[] = []
 
@@ -34,9 +34,6 @@ export type Selected = {
   readonly from: number
   readonly until: number
 }
-
-/** What was verified of a device's credential: kept with the device, where no other device's request can evict it. */
-export type Proven = { credentialDigest: string; expiresAt: number; proofKey: KeyObject | null }
 
 /**
  * What decides about a device, as held in memory: another object once its row has changed. What hangs on its user is
@@ -98,7 +95,7 @@ export class FleetDevice {
     this.addressNumber = row.address_number
     this.credentialUntil = row.credential_expires_at.getTime()
     this.posture = shared.posture
-    this.proven = before && before.jkt === row.jkt ? before.proven : null
+    this.proven = before?.proven ?? null
     this.seenAt = before?.seenAt ?? 0
     this.#user = shared.user
     this.#ownGroupIds = shared.list(row.group_ids)

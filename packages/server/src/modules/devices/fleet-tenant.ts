@@ -132,6 +132,7 @@ export class FleetTenant {
     const device = this.devices.get(deviceId)
     if (!device) return
     this.devices.delete(deviceId)
+    if (device.proven) device.proven.isOver = true
     this.#leaveUser(device)
   }
 

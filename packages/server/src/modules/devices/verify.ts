@@ -23,6 +23,7 @@ import type { Trust } from '../trust/index.ts'
 import * as queries from './devices.queries.ts'
 import type { Fleet } from './fleet.ts'
 import type { FleetDevice } from './fleet-device.ts'
+import { createProvenCredentials, Proven } from './proven.ts'
 import { createReplayGuard } from './replay.ts'
 
 /** A proof counts for this long after it was made; it is remembered longer than that. */
@@ -30,14 +31,6 @@ export const proofSeconds = 60
 const rememberProofMs = (proofSeconds + 10) * 1000
 
 type Reason = RefusedCredential['reason']
-type Verified = {
-  tenantId: TenantId
-  deviceId: string
-  generation: number
-  jkt: string | undefined
-  expiresAt: number
-  keys: object
-}
 
 export function createDeviceVerifier({
   db,
@@ -60,13 +53,13 @@ export function createDeviceVerifier({
   now: () => Date
   onSeen: (device: FleetDevice, at: Date) => void
 }) {
-  // What a credential's signature proved, by the credential's digest. Whether the device may still use it is asked of
-  // the fleet every time.
-  const verified = new BoundedMap<string, Verified>(1_000_000)
-  // Which keys of a tenant it was proved with: a change of trust ends what that tenant's keys proved, and nothing else.
+  // Which keys of a tenant a credential was proved with: a change of trust ends what that tenant's keys proved, and
+  // nothing else.
   const keysOf = new Map<TenantId, object>()
-  // Names of devices that are in no fleet any more. Revocation is final.
-  const gone = new BoundedMap<string, string>(10_000)
+  const isCurrent = ({ tenantId, keys }: Proven) => keysOf.get(tenantId) === keys
+  const proven = createProvenCredentials({ isCurrent })
+  // Credentials of devices that are in no fleet any more, with their names, by digest. Revocation is final.
+  const gone = new BoundedMap<string, { of: Proven; name: string }>(10_000)
   // A tenant that this replica has not heard of is hardly ever a new one.
   const strangers = createRateLimiter(1)
   const reads = createReplayGuard(rememberProofMs)
@@ -90,19 +83,19 @@ export function createDeviceVerifier({
   })
 
   const tenantOf = ({ tid }: DeviceCredentialClaims) => decodeId('tenant', tid) as TenantId | undefined
-  const read = (claims: DeviceCredentialClaims, keys: object): Verified | undefined => {
+  /** Kept with the device, whose texts it shares. */
+  async function keep(claims: DeviceCredentialClaims, digest: string, keys: object): Promise<Proven | undefined> {
     const tenantId = tenantOf(claims)
     const deviceId = decodeId('device', claims.sub)
-    return tenantId && deviceId
-      ? { tenantId, deviceId, generation: claims.gen, jkt: claims.cnf?.jkt, expiresAt: claims.exp * 1000, keys }
-      : undefined
+    if (!tenantId || !deviceId) return undefined
+    const device = await fleet.device(tenantId, deviceId)
+    const jkt = device?.jkt && device.jkt === claims.cnf?.jkt ? device.jkt : claims.cnf?.jkt
+    const { tenantId: tenant, deviceId: id } = device ?? { tenantId, deviceId }
+    const made = new Proven(digest, { tenantId: tenant, deviceId: id, jkt, keys, ...whenOf(claims) })
+    if (device) proven.keep(device, made)
+    return made
   }
-
-  const sharedWith = ({ tenantId, deviceId, jkt }: FleetDevice, found: Verified) => ({
-    tenantId,
-    deviceId,
-    jkt: jkt !== null && jkt === found.jkt ? jkt : found.jkt,
-  })
+  const whenOf = ({ gen, exp }: DeviceCredentialClaims) => ({ generation: gen, expiresAt: exp * 1000 })
 
   const currentKeys = (tenant: TenantId): object => {
     const keys = keysOf.get(tenant) ?? {}
@@ -116,22 +109,18 @@ export function createDeviceVerifier({
     return feed.knows(tenant)
   }
 
-  async function verifySignature(token: string, digest: string): Promise<Verified | undefined> {
+  async function verifySignature(token: string, digest: string): Promise<Proven | undefined> {
     const { kid, claims } = peekDeviceCredential(token)
     const tenant = tenantOf(claims)
     if (!tenant || !(await isTenant(tenant))) return undefined
     const keys = currentKeys(tenant)
     const key = await trust.keyFor(tenant, kid, 'credential')
     if (!key) return undefined
-    const found = read(verifyDeviceCredential(token, key, { issuer: publicUrl, now: now() }), keys)
-    const device = found && (await fleet.device(found.tenantId, found.deviceId))
-    // Held for every device of a fleet, so it shares the device's own texts.
-    if (found) verified.set(digest, device ? { ...found, ...sharedWith(device, found) } : found)
-    return found
+    return keep(verifyDeviceCredential(token, key, { issuer: publicUrl, now: now() }), digest, keys)
   }
 
   /** Why a credential that was issued to this device is none any more. */
-  function whyNot(v: Verified, device: FleetDevice, nowMs: number): Reason | undefined {
+  function whyNot(v: Proven, device: FleetDevice, nowMs: number): Reason | undefined {
     if (device.status === 'suspended' || device.isUserSuspended) return 'suspended'
     if (v.expiresAt <= nowMs) return 'expired'
     if (v.generation === device.generation) return (v.jkt ?? null) === device.jkt ? undefined : 'superseded'
@@ -151,7 +140,7 @@ export function createDeviceVerifier({
     reason,
   })
 
-  const principalOf = (device: FleetDevice, token: string, { generation }: Verified): Principal => ({
+  const principalOf = (device: FleetDevice, token: string, { generation }: Proven): Principal => ({
     kind: 'device',
     tenantId: device.tenantId,
     id: device.deviceId,
@@ -164,7 +153,7 @@ export function createDeviceVerifier({
    * Whoever holds the credential must show its key, and each proof counts once. What a device may ask is counted by what
    * it proved, so nobody else uses it up; and what is remembered of proofs is bounded by it.
    */
-  function prove(v: Verified, token: string, incoming: Incoming, at: Date): boolean | Promise<boolean> {
+  function prove(v: Proven, token: string, incoming: Incoming, at: Date): boolean | Promise<boolean> {
     const rated = { kind: 'device', tenantId: v.tenantId, id: v.deviceId } as const
     const count = () => whenReady(rates.take(rated), passOrWait)
     if (v.jkt === undefined) return whenReady(count(), () => true)
@@ -178,6 +167,8 @@ export function createDeviceVerifier({
         now: at,
         jkt,
         maxAgeSeconds: proofSeconds,
+        known: v.header,
+        onHeader: (header) => proven.keepHeader(v, header),
       })
       return whenReady(count(), () => {
         // Reads change nothing, so a replica's own memory is enough; a change is proven once for all replicas.
@@ -195,26 +186,25 @@ export function createDeviceVerifier({
   }
 
   /** Another replica has just enrolled the device or renewed its credential, and this one has not heard of it yet. */
-  const isAheadOf = (v: Verified, device: FleetDevice | undefined) => !device || v.generation > device.generation
+  const isAheadOf = (v: Proven, device: FleetDevice | undefined) => !device || v.generation > device.generation
 
   /** The fleet holds only devices that are not revoked. */
-  async function refuseRevoked(v: Verified): Promise<Verdict> {
+  async function refuseRevoked(v: Proven): Promise<Verdict> {
     const row = await db.inTenant(v.tenantId, (tx) => queries.findDevice(tx, v.tenantId, v.deviceId))
     if (row?.status !== 'revoked') return undefined
-    gone.set(v.deviceId, row.name)
+    v.isOver = true
+    gone.set(v.digest, { of: v, name: row.name })
     return refused({ ...v, name: row.name }, 'revoked')
   }
 
   function check(
-    v: Verified,
+    v: Proven,
     device: FleetDevice | undefined,
     token: string,
     incoming: Incoming,
     mayAsk = true,
   ): Verdict | Promise<Verdict> {
     const at = now()
-    const name = device ? undefined : gone.get(v.deviceId)
-    if (name !== undefined) return refused({ ...v, name }, 'revoked')
     if (mayAsk && isAheadOf(v, device))
       return feed
         .catchUp()
@@ -241,6 +231,11 @@ export function createDeviceVerifier({
     }
   }
 
+  function isGone(digest: string): RefusedCredential | undefined {
+    const found = gone.get(digest)
+    return found && isCurrent(found.of) ? refused({ ...found.of, name: found.name }, 'revoked') : undefined
+  }
+
   async function checkCold(token: string, digest: string, incoming: Incoming): Promise<Verdict> {
     try {
       const v = await verifySignature(token, digest)
@@ -254,9 +249,13 @@ export function createDeviceVerifier({
   /** Warm calls are synchronous: a digest, two look-ups, a proof. */
   return (token: string, incoming: Incoming): Verdict | Promise<Verdict> => {
     const digest = hash('sha256', token, 'base64url')
-    const known = verified.get(digest)
-    if (!known || known.keys !== keysOf.get(known.tenantId)) return checkCold(token, digest, incoming)
-    return whenReady(fleet.device(known.tenantId, known.deviceId), (device) => check(known, device, token, incoming))
+    const known = proven.get(digest)
+    if (!known) return isGone(digest) ?? checkCold(token, digest, incoming)
+    return whenReady(fleet.device(known.tenantId, known.deviceId), (device) => {
+      // Its tenant may have been read anew since.
+      if (device) device.proven ??= known
+      return check(known, device, token, incoming)
+    })
   }
 }
 

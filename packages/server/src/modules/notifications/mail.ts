@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { createTransport } from 'nodemailer'
+import type { Transporter } from 'nodemailer'
 import { oneLine, plainLines } from './text.ts'
 
 export type Letter = {
@@ -26,7 +26,8 @@ export function createMailer(smtpUrl: string, publicUrl: string) {
   const domain = /^[a-z0-9.-]*[a-z]$/i.test(host) ? host : 'localhost'
   const from = url.searchParams.get('from') ?? `holdfast@${domain}`
   const isLocal = loopback.test(url.hostname)
-  const transport = createTransport({
+  let transport: Promise<Transporter> | undefined
+  const options = {
     host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
     port: Number(url.port || (secure ? 465 : 587)),
     secure,
@@ -42,14 +43,20 @@ export function createMailer(smtpUrl: string, publicUrl: string) {
     ...(url.username && {
       auth: { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) },
     }),
-  })
+  }
+  /** Read with the first letter. */
+  const open = () => {
+    transport ??= import('nodemailer').then(({ createTransport }) => createTransport(options))
+    return transport
+  }
 
   return {
     /** Settles when the server has taken the letter over. Throws an Error with one sentence. */
     send: async ({ id, recipient, subject, text, at }: Letter): Promise<void> => {
       const digest = createHash('sha256').update(`${id}\0${recipient}`).digest('hex').slice(0, 32)
       try {
-        await transport.sendMail({
+        const opened = await open()
+        await opened.sendMail({
           envelope: { from, to: [recipient] },
           from: { name: 'Holdfast', address: from },
           to: { name: '', address: recipient },

@@ -9,7 +9,7 @@ let blocked: Promise<ReadonlySet<string>> | undefined
 /** Passwords that attackers try first; read when the first password is set. */
 const blocklist = () => {
   blocked ??= import('@zxcvbn-ts/language-common').then(
-    ({ dictionary }) => new Set(dictionary['passwords-common'].map(fold)),
+    ({ default: { dictionary } }) => new Set(dictionary['passwords-common'].map(fold)),
   )
   return blocked
 }

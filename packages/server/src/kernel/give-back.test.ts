@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { giveBackWhenIdle } from './give-back.ts'
+
+const MB = 2 ** 20
+const run = async (heap: { heapTotal: number; heapUsed: number }, busy = false) => {
+  let collected = 0
+  const { stop } = giveBackWhenIdle(() => collected++, { memory: () => heap, everyMs: 40 })
+  for (const end = performance.now() + 200; performance.now() < end; )
+    if (busy) for (const until = performance.now() + 15; performance.now() < until; ) await new Promise(setImmediate)
+    else await delay(50)
+  await stop()
+  return collected
+}
+
+test('an idle process with much to give gives it back, once', async () => {
+  assert.equal(await run({ heapTotal: 120 * MB, heapUsed: 30 * MB }), 1)
+})
+
+test('nothing is collected for little, of a large heap, or while there is something to do', async () => {
+  assert.equal(await run({ heapTotal: 40 * MB, heapUsed: 30 * MB }), 0)
+  assert.equal(await run({ heapTotal: 400 * MB, heapUsed: 300 * MB }), 0)
+  assert.equal(await run({ heapTotal: 120 * MB, heapUsed: 30 * MB }, true), 0)
+})
