@@ -58,7 +58,10 @@ export function createOutbound({
       throw new OutboundError('too_large', 'The request is larger than 256 KiB.')
     const addresses = await orAbort(vet(url, resolve, allowedPrivateCidrs), signal)
     const { Agent, buildConnector, request } = await loadClient()
-    const dispatcher = new Agent({ connect: pinnedConnector(buildConnector, addresses, timeoutMs), maxHeaderSize: 16 * 1024 })
+    const dispatcher = new Agent({
+      connect: pinnedConnector(buildConnector, addresses, timeoutMs),
+      maxHeaderSize: 16 * 1024,
+    })
     try {
       const response = await request(url, {
         method,
