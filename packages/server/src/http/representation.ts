@@ -33,8 +33,8 @@ export function expectedOf(ifMatch: string | undefined): Expected {
 /** A wish to be answered only when there is something new, as far as it is granted. */
 export type Hold = {
   readonly seconds: number
-  /** Settles when the client has gone; whoever waits gives up then. */
-  readonly signal: AbortSignal
+  /** Calls when the client has gone, or has its answer; whoever waits gives up then. */
+  whenGone: (call: () => void) => void
   /** Whether this is what the client has. */
   knows: (r: Representation<unknown>) => boolean
   /** There is no room to wait: the answer then does not claim that the preference was applied. */
@@ -57,8 +57,9 @@ export function holdOf(request: IncomingMessage, response: ServerResponse): Gran
   let isDeclined = false
   return {
     seconds,
-    get signal() {
-      return goneSignal(response)
+    whenGone: (call) => {
+      if (response.closed) call()
+      else response.once('close', call)
     },
     knows: ({ etag }) => isKnown(headers['if-none-match'], etag),
     decline: () => {

@@ -10,13 +10,13 @@ import { strangerOf } from './caller.ts'
 import { challenge, errorBody, securityHeaders, toAppError } from './error-response.ts'
 import { hasBody } from './read-body.ts'
 import type { Refuse } from './refuse.ts'
-import { isKnown } from './representation.ts'
+import { type Granted, type Hold, holdOf, isKnown, preferenceApplied } from './representation.ts'
 import { sourceOf } from './source-ip.ts'
 
 /** A read of the calling device, by its exact path. Both are what the handlers of their endpoints use. */
 export type WarmReads = Record<
   string,
-  (device: Principal<'device'>) => Representation<object> | Promise<Representation<object>>
+  (device: Principal<'device'>, hold: Hold | undefined) => Representation<object> | Promise<Representation<object>>
 >
 export type WarmDeps = {
   reads: WarmReads
@@ -31,13 +31,13 @@ const fixed = Object.entries(securityHeaders).flat()
 /**
  * The reads that every device of a fleet makes every few seconds are answered in front of the router: the same verifier,
  * the same answers and the same headers. Anything else about a request (another method, a query, a cookie,
- * another kind of credential, a wish to wait) goes through the pipe.
+ * another kind of credential) goes through the pipe.
  */
 export function createWarmReads({ reads, verifyDevice, refuse, trustedProxies, log }: WarmDeps) {
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     const { method, url = '', headers } = request
     const read = method === 'GET' && Object.hasOwn(reads, url) ? reads[url] : undefined
-    const plain = headers.prefer === undefined && headers.cookie === undefined && !hasBody(headers)
+    const plain = headers.cookie === undefined && !hasBody(headers)
     const token = plain ? tokenOf(headers.authorization) : undefined
     if (!read || !token?.startsWith('ey')) return false
 
@@ -49,7 +49,8 @@ export function createWarmReads({ reads, verifyDevice, refuse, trustedProxies, l
         const refused = verdict?.kind === 'refused' ? verdict : undefined
         throw refuse.credential(refused, strangerOf(headers, sourceIp, id))
       }
-      return whenReady(read(verdict), (r) => sendRepresentation(response, id, r, headers['if-none-match']))
+      const hold = holdOf(request, response)
+      return whenReady(read(verdict, hold), (r) => sendRepresentation(response, id, r, headers['if-none-match'], hold))
     }
     try {
       const sent = whenReady(
@@ -69,9 +70,11 @@ function sendRepresentation(
   id: string,
   { etag, content }: Representation<object>,
   ifNoneMatch: string | undefined,
+  hold: Granted | undefined,
 ): void {
   const lines = [...fixed, 'x-request-id', id]
   if (etag !== undefined) lines.push('etag', etag)
+  if (hold && !hold.isDeclined) lines.push('preference-applied', preferenceApplied(hold))
   if (isKnown(ifNoneMatch, etag)) {
     response.writeHead(304, lines).end()
     return

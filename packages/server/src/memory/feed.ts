@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { TenantId } from '../kernel/actor.ts'
 import { AppError } from '../kernel/app-error.ts'
+import { untilTick } from '../kernel/ticks.ts'
 import { type Change, type Changes, everything, type Moment } from './changes.ts'
 import type { Clock } from './clock.ts'
 import { connectFeed, type FeedConnection, type LoggedChange, type Place } from './feed-connection.ts'
 import { createFollowed } from './followed.ts'
 
-const heartbeatMs = 450
 /** How long a replica's memory counts as fresh after the last proof. */
 const freshMs = 1000
 const page = 5000
@@ -201,7 +201,7 @@ export function createFeed(deps: {
     await comparison()
     for (const f of onBeat) f()
     if (stopped) return
-    timer = setTimeout(beat, failures === 0 ? heartbeatMs : Math.max(1, retryAt - performance.now() + 1))
+    timer = setTimeout(beat, failures === 0 ? untilTick() : Math.max(1, retryAt - performance.now() + 1))
   }
 
   return {

@@ -1,22 +1,24 @@
 import type { TenantId } from '../kernel/actor.ts'
+import { createAlarms } from '../kernel/ticks.ts'
 
 export type Outcome = 'woken' | 'timeout' | 'gone' | 'stopped'
 export type Ticket = {
   /** Settles at the next wake-up, also at one that came since the last `next`: who enters before looking misses nothing. */
-  next: (ms: number, signal: AbortSignal) => Promise<Outcome>
+  next: (ms: number) => Promise<Outcome>
+  /** The client has gone: neither this wait nor another one has a purpose. */
+  gone: () => void
   leave: () => void
 }
-type Waiter = { signalled: boolean; settle: ((outcome: Outcome) => void) | undefined }
-
-/** Waking a herd gives way to other work after this many: what was woken looks before the next are. */
-const turnSize = 50
+type Waiter = { signalled: boolean; isGone: boolean; settle: ((outcome: Outcome) => void) | undefined }
 
 /**
  * Requests held until something is worth another look, by tenant and by what they wait for. Who is woken looks again and
- * may go on waiting; an error while looking is its request's own. A bounded number is held; at the stop all are let go,
- * and nobody is held after it.
+ * may go on waiting; an error while looking is its request's own. Waking a herd gives way to other work after `perTurn`:
+ * what was woken looks before the next are. A bounded number is held; at the stop all are let go, and nobody is held
+ * after it.
  */
-export function createWaiters({ max }: { max: number }) {
+export function createWaiters({ max, perTurn }: { max: number; perTurn: number }) {
+  const alarms = createAlarms()
   const byTenant = new Map<TenantId, Map<string, Set<Waiter>>>()
   let count = 0
   let stopped = false
@@ -28,7 +30,7 @@ export function createWaiters({ max }: { max: number }) {
   async function wakeInTurns(waiters: Waiter[]): Promise<void> {
     for (const [i, waiter] of waiters.entries()) {
       signal(waiter)
-      if (i % turnSize === turnSize - 1) await new Promise(setImmediate)
+      if (i % perTurn === perTurn - 1) await new Promise(setImmediate)
     }
   }
 
@@ -40,30 +42,30 @@ export function createWaiters({ max }: { max: number }) {
       byTenant.set(tenant, keys)
       const own = keys.get(key) ?? new Set<Waiter>()
       keys.set(key, own)
-      const waiter: Waiter = { signalled: false, settle: undefined }
+      const waiter: Waiter = { signalled: false, isGone: false, settle: undefined }
       own.add(waiter)
       count++
       return {
-        next: (ms, gone) => {
+        next: (ms) => {
           if (stopped) return Promise.resolve('stopped')
-          if (gone.aborted) return Promise.resolve('gone')
+          if (waiter.isGone) return Promise.resolve('gone')
           if (waiter.signalled) {
             waiter.signalled = false
             return Promise.resolve('woken')
           }
           return new Promise((resolve) => {
-            const settle = (outcome: Outcome) => {
-              clearTimeout(timer)
-              gone.removeEventListener('abort', leave)
+            waiter.settle = (outcome) => {
+              silence()
               waiter.settle = undefined
               waiter.signalled = false
               resolve(outcome)
             }
-            const leave = () => settle('gone')
-            const timer = setTimeout(() => settle('timeout'), ms)
-            gone.addEventListener('abort', leave)
-            waiter.settle = settle
+            const silence = alarms.set(ms, () => waiter.settle?.('timeout'))
           })
+        },
+        gone: () => {
+          waiter.isGone = true
+          waiter.settle?.('gone')
         },
         leave: () => {
           if (!own.delete(waiter)) return

@@ -128,6 +128,6 @@ function isStatement(bytes: Buffer): boolean {
   const kind = String.fromCharCode(bytes[0] ?? 0)
   return (
     (kind === 'Q' || kind === 'P') &&
-    !/tenant_epochs e|pg_notify|clock_timestamp\(\)/.test(bytes.toString('latin1', 0, 400))
+    !/tenant_epochs e|execute heartbeat|pg_notify|clock_timestamp\(\)/.test(bytes.toString('latin1', 0, 400))
   )
 }

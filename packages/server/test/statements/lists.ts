@@ -3,6 +3,7 @@ import type { Fault } from './guard.ts'
 /** Statements that look at, or write rows of, several tenants in one: where they stand, and why they must. */
 export const acrossTenants: Readonly<Record<string, string>> = {
   'db/claims.ts#forgetOld': 'keys of a day ago',
+  'memory/feed-connection.ts#connectFeed': 'the heartbeat compares where all tenants stand',
   'memory/changes.ts#pruneChanges': 'changes of a day ago',
   'policy/policy.queries.ts#tenantsWithReports': 'whose devices a sweep must look at',
   'tenancy/tenants.queries.ts#listTenants': 'who there is: what every sweep and start begins with',

@@ -20,7 +20,7 @@ async function startHerd(size: number) {
   const signing = Promise.withResolvers<void>()
   const hold: Hold = {
     seconds: 60,
-    signal: new AbortController().signal,
+    whenGone: () => {},
     knows: ({ etag }) => etag === '"old"',
     decline: () => assert.fail('there is room'),
   }

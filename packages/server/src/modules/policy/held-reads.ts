@@ -13,7 +13,7 @@ const most = 50_000
 /** After a publish so many are answered in one turn of the loop: about two milliseconds, then others have theirs. */
 const perTurn = 5
 
-type Caller = { tenantId: TenantId; id: string }
+export type Caller = { tenantId: TenantId; id: string }
 type Read<T> = (tenant: TenantId, deviceId: string) => Given<T> | Promise<Given<T>>
 type Given<T> = Representation<T> | undefined
 
@@ -25,7 +25,7 @@ export function createHeldReads({
   changes: Pick<Changes, 'listen'>
   fleet: Pick<Fleet, 'devicesOfUser'>
 }) {
-  const waiters = createWaiters({ max: most })
+  const waiters = createWaiters({ max: most, perTurn })
   const pace = createPace(perTurn)
 
   function wake(tenant: TenantId, { kind, subject }: Change): void {
@@ -56,7 +56,7 @@ export function createHeldReads({
       hold.decline()
       return read(caller, of)
     }
-    const { signal } = hold
+    hold.whenGone(ticket.gone)
     const deadline = performance.now() + hold.seconds * 1000
     try {
       for (;;) {
@@ -64,12 +64,12 @@ export function createHeldReads({
         const given = await read(caller, of)
         const left = deadline - performance.now()
         if (left <= 0 || !hold.knows(given)) return given
-        const outcome = await ticket.next(left, signal)
+        const outcome = await ticket.next(left)
         if (outcome === 'gone' || outcome === 'stopped') return given
-        if (outcome === 'timeout') continue
-        // What a herd needs is made once for all of it. Then each looks again when it is answered.
-        await read(caller, of)
-        await pace()
+        if (outcome === 'timeout') return read(caller, of)
+        // What a herd needs is made once for all of it. Whoever waited for that waits for a turn, and looks again.
+        const made = read(caller, of)
+        if (made instanceof Promise) await made.then(pace)
       }
     } finally {
       ticket.leave()

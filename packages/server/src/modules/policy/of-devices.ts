@@ -1,9 +1,10 @@
+import type { Hold } from '../../http/representation.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { whenReady } from '../../kernel/ready.ts'
 import type { FleetDevice } from '../devices/index.ts'
 import type { Delivery } from './delivery.ts'
 import type { PolicyDeps } from './deps.ts'
-import type { createHeldReads } from './held-reads.ts'
+import type { Caller, createHeldReads } from './held-reads.ts'
 import type { PolicyStore } from './store.ts'
 
 /** What the transport and other modules ask of the policy that a device is under. */
@@ -12,16 +13,16 @@ export const createOfDevices = ({
   now,
   store,
   delivery,
-  reads: { read },
+  reads: { read, readOrWait },
 }: Pick<PolicyDeps, 'fleet' | 'now'> & {
   store: PolicyStore
   delivery: Delivery
   reads: ReturnType<typeof createHeldReads>
 }) => ({
-  /** What a device may ask without waiting, for the transport to answer at once. */
+  /** What a device asks again and again, for the transport to answer in front of the router. */
   reads: {
-    '/v1/policy/digest': (device: { tenantId: TenantId; id: string }) => read(device, delivery.digest),
-    '/v1/policy/bundle': (device: { tenantId: TenantId; id: string }) => read(device, delivery.bundle),
+    '/v1/policy/digest': (device: Caller, hold: Hold | undefined) => readOrWait(device, delivery.digest, hold),
+    '/v1/policy/bundle': (device: Caller, hold: Hold | undefined) => readOrWait(device, delivery.bundle, hold),
   },
   bundleFor: (device: FleetDevice) => read({ tenantId: device.tenantId, id: device.deviceId }, delivery.bundle),
   /** At once where the fleet and the policy are held. */

@@ -195,17 +195,17 @@ export function createUnifiedPolicy({
       const deadline = performance.now() + (hold?.seconds ?? 0) * second
       const ticket = known && hold ? waiters.enter(tenant, actor.principal.id) : undefined
       if (!ticket) hold?.decline()
-      const signal = ticket && hold?.signal
+      if (ticket) hold?.whenGone(ticket.gone)
       try {
         for (;;) {
           const seq = await currentSeq(tenant, Math.max(known?.since ?? 0, feed.newestOf(tenant)))
           const gateway = await gatewayOf(actor)
           const span = await spanOf(tenant, gateway.pool_id, known, seq)
           const left = deadline - performance.now()
-          const waits = ticket && signal && left > 0 && span.touched && !concerns(span.touched, gateway.pool_id)
+          const waits = ticket && left > 0 && span.touched && !concerns(span.touched, gateway.pool_id)
           if (!waits) return await answer(gateway, tenant, span)
           const untilEnd = span.view ? nextEnd(span.view) - now().getTime() : Number.POSITIVE_INFINITY
-          const outcome = await ticket.next(Math.min(left, Math.max(untilEnd, shortestLook)), signal)
+          const outcome = await ticket.next(Math.min(left, Math.max(untilEnd, shortestLook)))
           if (outcome === 'gone' || outcome === 'stopped') return await answer(gateway, tenant, span)
         }
       } finally {

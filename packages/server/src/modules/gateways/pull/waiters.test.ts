@@ -20,12 +20,11 @@ const kit = (max = 10) => {
   }
   return { waiters, change, enter }
 }
-const never = new AbortController().signal
 
 for (const kind of ['device', 'user', 'group', 'policy', 'pool', 'vpn_session', 'trust'] as const)
   test(`a change of kind ${kind} wakes`, async () => {
     const { change, enter } = kit()
-    const next = enter().next(5000, never)
+    const next = enter().next(5000)
     change(kind)
     assert.equal(await next, 'woken')
   })
@@ -33,18 +32,18 @@ for (const kind of ['device', 'user', 'group', 'policy', 'pool', 'vpn_session', 
 for (const kind of ['api_key', 'admin_session', 'enrollment_token', 'settings'] as const)
   test(`a change of kind ${kind} does not`, async () => {
     const { change, enter } = kit()
-    const next = enter().next(30, never)
+    const next = enter().next(30)
     change(kind)
     assert.equal(await next, 'timeout')
   })
 
 test('another tenant, and another gateway, wake nobody; the gateway itself is woken', async () => {
   const { change, enter } = kit()
-  const next = enter('g').next(30, never)
+  const next = enter('g').next(30)
   change('device', 'x', 'b' as TenantId)
   change('gateway', 'h')
   assert.equal(await next, 'timeout')
-  const again = enter('g').next(5000, never)
+  const again = enter('g').next(5000)
   change('gateway', 'g')
   assert.equal(await again, 'woken')
 })
@@ -54,8 +53,8 @@ test('a change that comes between two waits is not missed', async () => {
   const ticket = enter()
   change('device')
   await new Promise((resolve) => setTimeout(resolve, 20))
-  assert.equal(await ticket.next(5000, never), 'woken')
-  assert.equal(await ticket.next(10, never), 'timeout')
+  assert.equal(await ticket.next(5000), 'woken')
+  assert.equal(await ticket.next(10), 'timeout')
 })
 
 test('no more than the bound are held, and who leaves makes room', () => {
@@ -71,14 +70,14 @@ test('no more than the bound are held, and who leaves makes room', () => {
 
 test('a client that goes, and a shutdown, end the wait', async () => {
   const { waiters, enter } = kit()
-  const client = new AbortController()
-  const gone = enter().next(5000, client.signal)
-  client.abort()
-  assert.equal(await gone, 'gone')
+  const client = enter()
+  const gone = client.next(5000)
+  client.gone()
+  assert.deepEqual([await gone, await client.next(5000)], ['gone', 'gone'])
   const ticket = enter()
-  const held = ticket.next(5000, never)
+  const held = ticket.next(5000)
   waiters.stop()
   assert.equal(await held, 'stopped')
-  assert.equal(await ticket.next(5000, never), 'stopped')
+  assert.equal(await ticket.next(5000), 'stopped')
   assert.equal(waiters.enter(tenant, 'g'), undefined)
 })

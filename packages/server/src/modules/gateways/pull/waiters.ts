@@ -18,7 +18,7 @@ export function createWaiters({
   max: number
   gatherMs: number
 }) {
-  const requests = createHeldRequests({ max })
+  const requests = createHeldRequests({ max, perTurn: 50 })
   const gathering = new Map<TenantId, NodeJS.Timeout>()
 
   changes.listen('waiters', {

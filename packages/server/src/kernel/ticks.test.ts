@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { mock, test } from 'node:test'
+import { createAlarms, untilTick } from './ticks.ts'
+
+/** Alarms by a clock that is moved by hand, and how often their timer woke the process. */
+function kit(t: { after: (f: () => void) => void }) {
+  let now = 0
+  const clock = mock.method(performance, 'now', () => now)
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.after(() => {
+    clock.mock.restore()
+    mock.timers.reset()
+  })
+  const timers = mock.method(globalThis, 'setTimeout')
+  t.after(() => timers.mock.restore())
+  const alarms = createAlarms()
+  const rung: [string, number][] = []
+  return {
+    rung,
+    armed: () => timers.mock.callCount(),
+    set: (name: string, ms: number) => alarms.set(ms, () => rung.push([name, now])),
+    pass: (ms: number) => {
+      for (let i = 0; i < ms; i++) {
+        now++
+        mock.timers.tick(1)
+      }
+    },
+  }
+}
+
+test('a short wait ends when its time is over, neither earlier nor later', (t) => {
+  const { set, pass, rung } = kit(t)
+  set('b', 50)
+  set('a', 20)
+  set('c', 9000)
+  pass(10_000)
+  assert.deepEqual(rung, [
+    ['a', 20],
+    ['b', 50],
+    ['c', 9000],
+  ])
+})
+
+test('long waits end together, early by less than half a second', (t) => {
+  const { set, pass, rung, armed } = kit(t)
+  for (let i = 0; i < 480; i++) set('x', 30_000 + i)
+  const before = armed()
+  pass(31_000)
+  assert.equal(rung.length, 480)
+  for (const [, at] of rung) assert.ok(at > 29_500 && at <= 30_000 + 480)
+  assert.equal(new Set(rung.map(([, at]) => at)).size, 2, 'two ticks')
+  assert.ok(armed() - before <= 3, `${armed() - before} timers`)
+})
+
+test('who is silenced is not called, and nothing is left running after the last', (t) => {
+  const { set, pass, rung } = kit(t)
+  const silence = [set('a', 100), set('b', 100), set('c', 20_000)]
+  silence[0]!()
+  silence[0]!()
+  pass(150)
+  assert.deepEqual(rung, [['b', 100]])
+  silence[2]!()
+  pass(30_000)
+  assert.equal(rung.length, 1)
+})
+
+test('who sets an alarm while alarms ring is called too', (t) => {
+  const { set, pass, rung } = kit(t)
+  const alarms = createAlarms()
+  alarms.set(10, () => alarms.set(10, () => rung.push(['again', performance.now()])))
+  set('other', 500)
+  pass(600)
+  assert.deepEqual(rung, [
+    ['again', 20],
+    ['other', 500],
+  ])
+})
+
+test('ticks are the same for everybody, two in a second at least', () => {
+  for (let now = 0; now < 2000; now += 0.7) {
+    const left = untilTick(now)
+    assert.ok(left > 20 && left <= 500, `${left} ms after ${now}`)
+    assert.ok((now + left) % 480 < 1 || (now + left) % 480 > 479, `${now} + ${left}`)
+  }
+})
