@@ -6,15 +6,26 @@ export function integerContent(magnitude: Uint8Array): Buffer {
   return (digits[0] ?? 0) & 0x80 ? Buffer.concat([Buffer.of(0), digits]) : Buffer.from(digits)
 }
 
-function derInteger(magnitude: Uint8Array): Buffer {
-  const content = integerContent(magnitude)
-  return Buffer.concat([Buffer.of(0x02, content.length), content])
+/** Writes `bytes` from `start` to `end` as a DER INTEGER; returns where the next one goes. */
+function putInteger(der: Buffer, at: number, bytes: Uint8Array, start: number, end: number): number {
+  let from = start
+  while (from < end - 1 && bytes[from] === 0) from++
+  const readsAsNegative = (bytes[from] ?? 0) > 0x7f
+  der[at] = 0x02
+  der[at + 1] = end - from + (readsAsNegative ? 1 : 0)
+  let to = at + 2
+  if (readsAsNegative) der[to++] = 0
+  while (from < end) der[to++] = bytes[from++] ?? 0
+  return to
 }
 
 /** ECDSA-Sig-Value (RFC 3279 §2.2.3), as X.509 wants it, from the raw r‖s of JWS. For curves up to 384 bits. */
 export function derFromRaw(signature: Uint8Array): Buffer {
   const half = signature.length / 2
   if (half !== 32 && half !== 48) throw new RangeError('not a raw P-256 or P-384 signature')
-  const body = Buffer.concat([derInteger(signature.subarray(0, half)), derInteger(signature.subarray(half))])
-  return Buffer.concat([Buffer.of(0x30, body.length), body])
+  const der = Buffer.allocUnsafe(2 + 2 * (half + 3))
+  const end = putInteger(der, putInteger(der, 2, signature, 0, half), signature, half, 2 * half)
+  der[0] = 0x30
+  der[1] = end - 2
+  return der.subarray(0, end)
 }

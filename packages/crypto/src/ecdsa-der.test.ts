@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync, sign, verify } from 'node:crypto'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { derFromRaw } from './ecdsa-der.ts'
+import { verifyBytes } from './signature.ts'
+
+/** What a DER INTEGER says, minimal as it has to be. */
+function readIntegers(der: Buffer): bigint[] {
+  assert.deepEqual([der[0], der[1]], [0x30, der.length - 2])
+  const found: bigint[] = []
+  for (let at = 2; at < der.length; ) {
+    const content = der.subarray(at + 2, at + 2 + der[at + 1]!)
+    assert.equal(der[at], 0x02)
+    assert.ok(content[0]! < 0x80, 'not negative')
+    assert.ok(content.length === 1 || content[0] !== 0 || content[1]! >= 0x80, 'no zeros in front')
+    found.push(BigInt(`0x${content.toString('hex')}`))
+    at += 2 + content.length
+  }
+  return found
+}
+
+test('DER says the two numbers of the raw signature, whatever they begin with', () => {
+  const half = (size: number) =>
+    fc
+      .tuple(fc.nat(size), fc.uint8Array({ minLength: size, maxLength: size }))
+      .map(([zeros, bytes]) => bytes.map((b, i) => (i < zeros ? 0 : b)))
+  for (const size of [32, 48])
+    fc.assert(
+      fc.property(half(size), half(size), (r, s) => {
+        const [R, S] = [r, s].map((bytes) => BigInt(`0x${Buffer.from(bytes).toString('hex')}`))
+        assert.deepEqual(readIntegers(derFromRaw(Buffer.concat([r, s]))), [R, S])
+      }),
+    )
+  for (const length of [0, 63, 65, 132]) assert.throws(() => derFromRaw(Buffer.alloc(length)), RangeError)
+})
+
+test('a raw signature is judged as the platform judges it', () => {
+  for (const [namedCurve, alg, hash] of [
+    ['P-256', 'ES256', 'sha256'],
+    ['P-384', 'ES384', 'sha384'],
+  ] as const) {
+    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve })
+    const bytes = Buffer.from('what is signed')
+    const dsaEncoding = 'ieee-p1363'
+    for (let i = 0; i < 60; i++) {
+      const signature = sign(hash, bytes, { key: privateKey, dsaEncoding })
+      assert.ok(verifyBytes({ alg, publicKey }, bytes, signature))
+      signature[i % signature.length]! ^= 1 << (i % 8)
+      const judged = verify(hash, bytes, { key: publicKey, dsaEncoding }, signature)
+      assert.equal(verifyBytes({ alg, publicKey }, bytes, signature), judged)
+    }
+    for (const odd of [Buffer.alloc(alg === 'ES256' ? 64 : 96), Buffer.alloc(alg === 'ES256' ? 64 : 96, 0xff)])
+      assert.equal(verifyBytes({ alg, publicKey }, bytes, odd), false)
+  }
+})
