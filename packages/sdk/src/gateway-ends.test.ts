@@ -163,6 +163,31 @@ test('a variant that moved takes its peers along, but not those that are named',
   assert.deepEqual(held(gateway), ['dev_9'], 'a move to a variant that is missing is replaced by a snapshot')
 })
 
+test('a variant that is said as a change of another one is what its digest says, or a snapshot replaces it', async (t) => {
+  const { gateway, policies } = await startControl(t)
+  const c = { ...a, rules: b.rules }
+  const patches = [[{ op: 'replace', path: '/rules', value: b.rules }]]
+  const move = (from: object, to: object) => ({
+    moved: [{ from: digestOf(from), to: digestOf(to), patch: 0 }],
+    patches,
+  })
+  policies.push(
+    { variants, peers: [peer('dev_1')] },
+    { kind: 'delta', base_seq: 1, seq: 2, ...move(a, c) },
+    { kind: 'delta', base_seq: 2, seq: 3, ...move(a, b) },
+    { kind: 'delta', base_seq: 3, seq: 4, ...move(c, a) },
+    { seq: 4, variants, peers: [peer('dev_9')] },
+  )
+  await gateway.pull()
+  assert.deepEqual((await gateway.pull())?.moved, [{ from: digestOf(a), to: digestOf(c) }])
+  assert.deepEqual([...gateway.state!.variants], [[digestOf(c), c]])
+  assert.equal(gateway.state?.peers.get('dev_1')?.variant, digestOf(c))
+  await gateway.pull()
+  assert.deepEqual([held(gateway), gateway.state?.seq], [['dev_1'], 3], 'nobody is under what moved')
+  await gateway.pull()
+  assert.deepEqual(held(gateway), ['dev_9'], 'a change that makes something else of it')
+})
+
 test('chunks are fetched, verified, and fetched again only when they changed', async (t) => {
   const { gateway, policies, chunk, fetched } = await startControl(t)
   const [one, two, three] = [chunk(peer('dev_1')), chunk(peer('dev_2')), chunk(peer('dev_3'))]

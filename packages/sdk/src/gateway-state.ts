@@ -1,5 +1,6 @@
 import { reject } from './errors.ts'
-import type { GatewayPolicy, Peer } from './gateway-verifier.ts'
+import { type GatewayPolicy, type Peer, variantOf } from './gateway-verifier.ts'
+import { applyPatch } from './patch.ts'
 import type { PolicyContent } from './policy-verifier.ts'
 
 /** What a gateway enforces at the moment. */
@@ -36,7 +37,7 @@ export type GatewayChange = {
 
 /**
  * The state after a verified policy; a snapshot makes a new state, a delta changes the one given, all of it or nothing. Throws
- * `VerificationError`: `rollback`, `wrong_base`, `malformed` (a peer without its variant).
+ * `VerificationError`: `rollback`, `wrong_base`, `malformed` (a peer without its variant), `wrong_digest` (a patch that does not fit).
  */
 export function applyPolicy(
   state: GatewayState | null,
@@ -48,11 +49,18 @@ export function applyPolicy(
   const held = policy.kind === 'delta' ? state : null
   const revoked = new Set(policy.revocations.devices)
   const peers = policy.peers.filter((peer) => !revoked.has(peer.device_id))
+  const patched = new Map<string, PolicyContent>()
+  for (const { from, to, patch } of policy.moved) {
+    const base = patch && held?.variants.get(from)
+    if (base) patched.set(to, variantOf(to, applyPatch(base, patch)))
+  }
+  const isThere = (variant: string) =>
+    policy.variants.has(variant) || patched.has(variant) || held?.variants.has(variant) === true
   for (const { device_id, variant } of peers)
-    if (!policy.variants.has(variant) && !held?.variants.has(variant))
-      reject('malformed', `the variant of ${device_id} is missing`)
-  for (const { to } of policy.moved)
-    if (!policy.variants.has(to) && !held?.variants.has(to)) reject('malformed', `the variant ${to} is missing`)
+    if (!isThere(variant)) reject('malformed', `the variant of ${device_id} is missing`)
+  // Where what is patched is not there, no peer is under it, and none moves.
+  for (const { to, patch } of policy.moved)
+    if (!patch && !isThere(to)) reject('malformed', `the variant ${to} is missing`)
 
   const next: GatewayState = {
     seq: policy.seq,
@@ -67,7 +75,7 @@ export function applyPolicy(
     revokedSessions: held?.revokedSessions ?? new Set(),
     nextEnd: held?.nextEnd ?? Number.POSITIVE_INFINITY,
   }
-  for (const [digest, content] of policy.variants) next.variants.set(digest, content)
+  for (const [digest, content] of [...patched, ...policy.variants]) next.variants.set(digest, content)
   const moves = new Map(policy.moved.map(({ from, to }) => [from, to]))
   if (moves.size > 0)
     for (const [id, peer] of next.peers) {
@@ -120,7 +128,7 @@ function changeOf(before: GatewayState | null, policy: GatewayPolicy, after: Gat
   return {
     kind: policy.kind,
     seq: policy.seq,
-    moved: policy.moved,
+    moved: policy.moved.map(({ from, to }) => ({ from, to })),
     peers: policy.peers.map((peer) => peer.device_id).filter((id) => after.peers.has(id)),
     removedPeers: [...new Set([...policy.removedPeers, ...gone])].filter((id) => !after.peers.has(id)),
     revokedDevices: policy.revocations.devices,

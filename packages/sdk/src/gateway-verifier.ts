@@ -1,5 +1,6 @@
 import { contentDigest } from '@holdfast/crypto/canonical'
 import { reject } from './errors.ts'
+import { type Step, stepsOf } from './patch.ts'
 import type { PolicyContent } from './policy-verifier.ts'
 import { countOf, isObject, readSigned, textOf, textsOf, timeOf, verified } from './signed.ts'
 import type { TrustStore } from './trust-store.ts'
@@ -29,8 +30,8 @@ export type GatewayPolicy = {
   expiresAt: Date
   revocations: { devices: string[]; sessions: string[] }
   variants: Map<string, PolicyContent>
-  /** Every peer under the one variant is under the other now. */
-  moved: { from: string; to: string }[]
+  /** Every peer under the one variant is under the other now. `patch` makes the other's content of the one's. */
+  moved: { from: string; to: string; patch: readonly Step[] | null }[]
   /** Of a snapshot also what its chunks hold. */
   peers: Peer[]
   chunks: ChunkName[]
@@ -65,7 +66,7 @@ export function verifyGatewayPolicy(jws: string, { trust, tenantId, gatewayId, n
       sessions: textsOf(revocations.sessions, 'revocations.sessions'),
     },
     variants: variantsOf(said.variants),
-    moved: movesOf(said.moved),
+    moved: movesOf(said.moved, said.patches),
     peers: peersOf(said.peers),
     chunks: chunksOf(said.chunks),
     removedPeers: textsOf(said.removed_peers, 'removed_peers'),
@@ -78,21 +79,26 @@ export function verifyGatewayPolicy(jws: string, { trust, tenantId, gatewayId, n
 function variantsOf(value: unknown): Map<string, PolicyContent> {
   if (!isObject(value)) reject('malformed', 'variants is not an object')
   const variants = new Map<string, PolicyContent>()
-  for (const [digest, content] of Object.entries(value)) {
-    if (!isObject(content)) reject('malformed', 'a variant is not an object')
-    if (verified(() => contentDigest(content)) !== digest)
-      reject('wrong_digest', 'a variant is not what its digest says')
-    variants.set(digest, content as PolicyContent)
-  }
+  for (const [digest, content] of Object.entries(value)) variants.set(digest, variantOf(digest, content))
   return variants
 }
 
-const movesOf = (value: unknown): GatewayPolicy['moved'] =>
-  listOf(value, 'moved').map((move) =>
-    isObject(move)
-      ? { from: textOf(move.from, 'moved.from'), to: textOf(move.to, 'moved.to') }
-      : reject('malformed', 'a move is not an object'),
-  )
+/** The content of a variant. Throws `VerificationError` unless it is what the digest says. */
+export function variantOf(digest: string, content: unknown): PolicyContent {
+  if (!isObject(content)) reject('malformed', 'a variant is not an object')
+  if (verified(() => contentDigest(content)) !== digest) reject('wrong_digest', 'a variant is not what its digest says')
+  return content as PolicyContent
+}
+
+function movesOf(value: unknown, said: unknown): GatewayPolicy['moved'] {
+  const patches = said === undefined ? [] : listOf(said, 'patches').map(stepsOf)
+  return listOf(value, 'moved').map((move) => {
+    if (!isObject(move)) reject('malformed', 'a move is not an object')
+    const patch = move.patch === undefined ? null : patches[countOf(move.patch, 'moved.patch')]
+    if (patch === undefined) reject('malformed', 'the patch of a move is missing')
+    return { from: textOf(move.from, 'moved.from'), to: textOf(move.to, 'moved.to'), patch }
+  })
+}
 
 const chunksOf = (value: unknown): ChunkName[] =>
   listOf(value, 'chunks').map((chunk) =>

@@ -6,12 +6,15 @@ import type { VariantContent } from '../../policy/index.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { Touched } from './delta.ts'
 import { entitlementOf } from './entitlement.ts'
+import { patchOf, type Step } from './patch.ts'
 import { type Peer, peerOf } from './peer.ts'
 import { endOn } from './pools-of-variant.ts'
 
 /** What a delta says of peers. `moved` comes before the others, which may name some of the same devices. */
 export type PeerChanges = {
-  moved: { from: string; to: string }[]
+  moved: { from: string; to: string; patch?: number }[]
+  /** JSON Patches (RFC 6902) that make a variant of the one that its devices come from: most moves share theirs. */
+  patches: Step[][]
   peers: Peer[]
   variants: Record<string, VariantContent>
   removed_peers: string[]
@@ -42,16 +45,26 @@ export function createPeers({ fleet, policy }: Pick<GatewaysDeps, 'fleet' | 'pol
   return {
     touched: async (tenant: TenantId, poolId: string, touched: Touched, at: number): Promise<PeerChanges> => {
       const pool = encodeId('gateway_pool', poolId)
-      const out: PeerChanges = { moved: [], peers: [], variants: {}, removed_peers: [], revoked: [] }
+      const out: PeerChanges = { moved: [], patches: [], peers: [], variants: {}, removed_peers: [], revoked: [] }
+      const patches = new Map<string, number>()
       const oneByOne: Iterable<string>[] = [touched.devices]
       for (const { from, to, ids } of touched.moved) {
         const [before, after] = [endOn(from.content, pool), endOn(to.content, pool)]
         if (before <= at && after <= at) continue
         if (before === after) {
-          out.moved.push({ from: from.digest, to: to.digest })
-          out.variants[to.digest] = to.content
+          const way = { from: from.digest, to: to.digest }
+          const text = JSON.stringify(patchOf(from.content, to.content))
+          if (text.length < JSON.stringify(to.content).length) {
+            const patch = patches.get(text) ?? patches.size
+            patches.set(text, patch)
+            out.moved.push({ ...way, patch })
+          } else {
+            out.moved.push(way)
+            out.variants[to.digest] = to.content
+          }
         } else oneByOne.push(ids)
       }
+      out.patches = [...patches.keys()].map((text) => JSON.parse(text))
       for (const ids of oneByOne) await collect(tenant, pool, ids, at, out)
       return out
     },

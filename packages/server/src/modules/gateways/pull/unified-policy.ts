@@ -99,13 +99,14 @@ export function createUnifiedPolicy({
       const view = await snapshots.viewOf(tenant, poolId, span.seq)
       const open = pool?.enabled ? await snapshots.peersOf(tenant, poolId, view) : none
       const sessions = await deltas.recentlyCut(tenant, poolId)
-      return { at: view.at, revocations: { devices: [], sessions }, moved: [], ...open, removed_peers: [] }
+      return { at: view.at, revocations: { devices: [], sessions }, moved: [], patches: [], ...open, removed_peers: [] }
     }
     const at = Math.max(now().getTime(), span.view?.at ?? 0)
     const { revoked, ...rest } = await peers.touched(tenant, poolId, touched, at)
     const closed = {
       ...none,
       moved: [],
+      patches: [],
       removed_peers: [...rest.peers.map((p) => p.device_id), ...rest.removed_peers],
     }
     return {
@@ -123,6 +124,7 @@ export function createUnifiedPolicy({
       revocations,
       variants,
       moved,
+      patches,
       peers: named,
       chunks,
       removed_peers,
@@ -137,6 +139,7 @@ export function createUnifiedPolicy({
       revocations,
       variants,
       moved,
+      patches,
       peers: named,
       chunks,
       removed_peers,
