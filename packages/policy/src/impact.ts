@@ -45,13 +45,16 @@ export function createImpact(before: CompiledPolicy | null, after: CompiledPolic
   }
 
   return {
-    add(facts: DeviceFacts, nowMs: number): void {
+    /** Returns what the device gets afterwards. */
+    add(facts: DeviceFacts, nowMs: number): Selection {
       const old = before && selectVariant(before, facts, nowMs)
-      const { affected, gained, lost } = changeOf(old, selectVariant(after, facts, nowMs))
+      const now = selectVariant(after, facts, nowMs)
+      const { affected, gained, lost } = changeOf(old, now)
       result.devices_examined++
       if (affected) result.devices_affected++
       result.grants_gained += gained
       result.grants_lost += lost
+      return now
     },
     result: (): Impact => ({ ...result }),
   }

@@ -66,7 +66,8 @@ export async function startJobs(url: string, jobs: readonly Job[], log: Log): Pr
     run({
       pgPool: pool,
       concurrency,
-      pollInterval: 5 * second,
+      // New ones are notified; this finds those that are tried again, and what a lost notification left.
+      pollInterval: 30 * second,
       noHandleSignals: true,
       noPreparedStatements: true,
       logger: new Logger(() => (level, message) => {

@@ -35,15 +35,15 @@ export function createCandidates({ db, now }: { db: Database; now: () => Date })
     const checked = checkDocument(value)
     if ('errors' in checked) return checked
     const { document } = checked
-    const lookup = await db.inTenant(tenant, (tx) => lookUp(tx, tenant, referencesOf(document)))
+    const references = referencesOf(document)
+    const isAlone = Object.values(references).every((names) => names.size === 0)
+    const lookup = isAlone ? nobody : await db.inTenant(tenant, (tx) => lookUp(tx, tenant, references))
     const result = resolveDocument(document, lookup)
     if ('errors' in result) return result
     const { resolved } = result
     const compiled = compilePolicy(resolved)
-    const groups = await db.inTenant(tenant, (tx) => directory.groupsOfUsers(tx, tenant, Object.values(resolved.users)))
-    const groupsOf = new Map(groups.map((g) => [g.user_id, g.group_ids]))
     const tests = runPolicyTests(compiled, document.tests ?? [], {
-      groupsOfUser: (id) => groupsOf.get(id) ?? [],
+      groupsOfUser: (id) => lookup.groupsOf.get(id) ?? [],
       now: now().getTime(),
     })
     return { document, digest: contentDigest(document), resolved, compiled, tests }
@@ -57,28 +57,35 @@ export function refuseDocument(errors: readonly DocumentError[]): never {
   throw new AppError('validation_error', `${placed[0]!.field}: ${placed[0]!.message}`, { errors: placed })
 }
 
-/** The ids behind the names: UUIDs, but for pools, which appear in what devices get, TypeIDs. */
-async function lookUp(tx: Tx, tenant: TenantId, references: References): Promise<Lookup> {
-  const named = (kind: 'users' | 'groups' | 'pools', noun: 'user' | 'group' | 'gateway_pool') => {
+/** What the names stand for: UUIDs, but for pools, which appear in what devices get, TypeIDs. */
+type Found = Lookup & { groupsOf: ReadonlyMap<string, readonly string[]> }
+const nobody: Found = {
+  users: new Map(),
+  groups: new Map(),
+  devices: new Map(),
+  pools: new Map(),
+  groupsOf: new Map(),
+}
+
+/** Asks only for what the document names. */
+async function lookUp(tx: Tx, tenant: TenantId, references: References): Promise<Found> {
+  type Find = (tx: Tx, tenant: TenantId, names: string[], ids: string[]) => Promise<{ name: string; id: string }[]>
+  const find = async (kind: 'users' | 'groups' | 'pools', noun: 'user' | 'group' | 'gateway_pool', by: Find) => {
     const names = [...references[kind].keys()]
-    return [names, names.map((name) => decodeId(noun, name) ?? '')] as const
+    const ids = names.map((name) => decodeId(noun, name) ?? '')
+    return new Map(names.length > 0 ? (await by(tx, tenant, names, ids)).map((r) => [r.name, r.id]) : [])
   }
-  const entries = (rows: { name: string; id: string }[]) => new Map(rows.map((r) => [r.name, r.id]))
   const devices = [...references.devices.keys()].map((name) => [name, decodeId('device', name) ?? ''] as const)
-  const knownDevices = new Set(
-    (
-      await directory.devicesNamed(
-        tx,
-        tenant,
-        devices.map(([, id]) => id),
-      )
-    ).map((d) => d.id),
-  )
-  const pools = await directory.poolsNamed(tx, tenant, ...named('pools', 'gateway_pool'))
+  const ids = devices.map(([, id]) => id)
+  const known = new Set(ids.length > 0 ? (await directory.devicesNamed(tx, tenant, ids)).map((d) => d.id) : [])
+  const pools = await find('pools', 'gateway_pool', directory.poolsNamed)
+  const users = await find('users', 'user', directory.usersNamed)
+  const members = users.size > 0 ? await directory.groupsOfUsers(tx, tenant, [...users.values()]) : []
   return {
-    users: entries(await directory.usersNamed(tx, tenant, ...named('users', 'user'))),
-    groups: entries(await directory.groupsNamed(tx, tenant, ...named('groups', 'group'))),
-    devices: new Map(devices.filter(([, id]) => knownDevices.has(id))),
-    pools: entries(pools.map((p) => ({ name: p.name, id: encodeId('gateway_pool', p.id) }))),
+    users,
+    groups: await find('groups', 'group', directory.groupsNamed),
+    devices: new Map(devices.filter(([, id]) => known.has(id))),
+    pools: new Map([...pools].map(([name, id]) => [name, encodeId('gateway_pool', id)])),
+    groupsOf: new Map(members.map((m) => [m.user_id, m.group_ids])),
   }
 }

@@ -45,14 +45,19 @@ export const poolsNamed = async (tx: Tx, tenant: TenantId, names: readonly strin
     )
   ).rows
 
-/** Keeps groups and pools from being deleted until commit; returns those that are there. */
-export const holdNamed = async (tx: Tx, tenant: TenantId, groupIds: readonly string[], poolIds: readonly string[]) => {
-  const groups = await sql<{ id: string }>`select group_id::text as id from groups
-    where tenant_id = ${tenant} and group_id = any(${groupIds}::uuid[]) order by group_id for key share`.execute(tx)
-  const pools = await sql<{ id: string }>`select pool_id::text as id from gateway_pools
-    where tenant_id = ${tenant} and pool_id = any(${poolIds}::uuid[]) order by pool_id for key share`.execute(tx)
-  return new Set([...groups.rows, ...pools.rows].map((r) => r.id))
-}
+/** Keeps groups from being deleted until commit; returns those that are there. */
+export const holdGroups = (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
+  heldOf(
+    sql<{ id: string }>`select group_id::text as id from groups
+      where tenant_id = ${tenant} and group_id = any(${ids}::uuid[]) order by group_id for key share`.execute(tx),
+  )
+/** The same for pools, which come after groups. */
+export const holdPools = (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
+  heldOf(
+    sql<{ id: string }>`select pool_id::text as id from gateway_pools
+      where tenant_id = ${tenant} and pool_id = any(${ids}::uuid[]) order by pool_id for key share`.execute(tx),
+  )
+const heldOf = async (found: Promise<{ rows: { id: string }[] }>) => new Set((await found).rows.map((r) => r.id))
 
 export const groupsOfUsers = async (tx: Tx, tenant: TenantId, userIds: readonly string[]) =>
   (

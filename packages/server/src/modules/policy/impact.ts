@@ -1,4 +1,4 @@
-import { type CompiledPolicy, createImpact, type Impact, selectVariant } from '@holdfast/policy'
+import { type CompiledPolicy, createImpact, type Impact } from '@holdfast/policy'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Fleet } from '../devices/index.ts'
 import { walkFleet } from './fleet-walk.ts'
@@ -27,9 +27,7 @@ export const createImpactOf =
     const facts = new Set(after.checks.flatMap((check) => check.facts))
     await walkFleet(await fleet.all(tenant, facts), (device) => {
       if (rollout && !before.reaches(rollout, device)) return
-      const known = factsOf(device)
-      impact.add(known, at)
-      variants.add(selectVariant(after, known, at).key)
+      variants.add(impact.add(factsOf(device), at).key)
     })
     const result = impact.result()
     return { impact: result, variants: variants.size, warnings: warningsOf(variants.size, result.devices_examined) }

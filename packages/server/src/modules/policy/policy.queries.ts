@@ -9,6 +9,20 @@ type Channel = Selectable<Tables['policy_channels']>['channel']
 export const channelsOf = (tx: Tx, tenant: TenantId) =>
   tx.selectFrom('policy_channels').select(['channel', 'version']).where('tenant_id', '=', tenant).execute()
 
+/** The digest of what a channel delivers; null for nothing yet. */
+export const digestOn = async (tx: Tx, tenant: TenantId, channel: Channel): Promise<string | null> => {
+  const row = await tx
+    .selectFrom('policy_channels as c')
+    .innerJoin('policy_bundles as b', (join) =>
+      join.onRef('b.version', '=', 'c.version').on('b.tenant_id', '=', tenant),
+    )
+    .select('b.digest')
+    .where('c.tenant_id', '=', tenant)
+    .where('c.channel', '=', channel)
+    .executeTakeFirst()
+  return row?.digest ?? null
+}
+
 /** The resolved documents of all channels, as of this statement. */
 export const resolutionsInForce = async (tx: Tx, tenant: TenantId) => {
   const rows = await tx
@@ -102,17 +116,19 @@ type Documents = 'document' | 'resolution' | 'tests' | 'impact'
 export type NewBundle = Omit<Selectable<Tables['policy_bundles']>, 'tenant_id' | Documents> & Record<Documents, object>
 export const insertBundle = async (tx: Tx, tenant: TenantId, bundle: NewBundle) => {
   await tx
-    .insertInto('policy_bundles')
-    .values({
-      ...bundle,
-      tenant_id: tenant,
-      document: JSON.stringify(bundle.document),
-      resolution: JSON.stringify(bundle.resolution),
-      tests: JSON.stringify(bundle.tests),
-      impact: JSON.stringify(bundle.impact),
-    })
-    .execute()
-  await tx
+    .with('made', (db) =>
+      db
+        .insertInto('policy_bundles')
+        .values({
+          ...bundle,
+          tenant_id: tenant,
+          document: JSON.stringify(bundle.document),
+          resolution: JSON.stringify(bundle.resolution),
+          tests: JSON.stringify(bundle.tests),
+          impact: JSON.stringify(bundle.impact),
+        })
+        .returning('version'),
+    )
     .insertInto('policy_channels')
     .values({ tenant_id: tenant, channel: bundle.channel, version: bundle.version })
     .onConflict((c) => c.columns(['tenant_id', 'channel']).doUpdateSet({ version: bundle.version }))
@@ -142,39 +158,49 @@ export const unfinishedImpacts = async (tx: Tx, tenant: TenantId, before: Date):
     (r) => r.version,
   )
 
-/** Signed bytes by content. `null` when nobody has signed this content, or what was signed ends too soon. */
-export const findVariant = async (tx: Tx, tenant: TenantId, digest: string, goodUntil: Date) =>
-  (await tx
-    .selectFrom('policy_variants')
-    .select(['bundle', 'expires_at'])
-    .where('tenant_id', '=', tenant)
-    .where('digest', '=', digest)
-    .where('expires_at', '>', goodUntil)
-    .executeTakeFirst()) ?? null
+type Signed = { digest: string; bundle: string; expires_at: Date }
 
-/** First signer wins; bytes that end too soon are replaced. Returns what is stored now. */
-export const putVariant = async (
+/** Signed bytes by content: those that somebody has signed and that do not end too soon. */
+export const findVariants = (
   tx: Tx,
   tenant: TenantId,
-  variant: { digest: string; version: number; bundle: string; expires_at: Date },
+  digests: readonly string[],
   goodUntil: Date,
-) => {
-  await tx
+): Promise<Signed[]> =>
+  tx
+    .selectFrom('policy_variants')
+    .select(['digest', 'bundle', 'expires_at'])
+    .where('tenant_id', '=', tenant)
+    .where(sql<boolean>`digest = any(${digests}::text[])`)
+    .where('expires_at', '>', goodUntil)
+    .execute()
+
+/** First signer wins; bytes that end too soon are replaced. Returns what is stored now. */
+export const putVariants = async (
+  tx: Tx,
+  tenant: TenantId,
+  variants: readonly (Signed & { version: number })[],
+  goodUntil: Date,
+): Promise<Signed[]> => {
+  const sorted = [...variants].sort((a, b) => (a.digest < b.digest ? -1 : 1))
+  const put = await tx
     .insertInto('policy_variants')
-    .values({ ...variant, tenant_id: tenant })
+    .values(sorted.map((variant) => ({ ...variant, tenant_id: tenant })))
     .onConflict((c) =>
       c
         .columns(['tenant_id', 'digest'])
-        .doUpdateSet({ version: variant.version, bundle: variant.bundle, expires_at: variant.expires_at })
+        .doUpdateSet((eb) => ({
+          version: eb.ref('excluded.version'),
+          bundle: eb.ref('excluded.bundle'),
+          expires_at: eb.ref('excluded.expires_at'),
+        }))
         .where('policy_variants.expires_at', '<=', goodUntil),
     )
+    .returning(['digest', 'bundle', 'expires_at'])
     .execute()
-  return tx
-    .selectFrom('policy_variants')
-    .select(['bundle', 'expires_at'])
-    .where('tenant_id', '=', tenant)
-    .where('digest', '=', variant.digest)
-    .executeTakeFirstOrThrow()
+  const own = new Set(put.map((v) => v.digest))
+  const others = sorted.flatMap(({ digest }) => (own.has(digest) ? [] : [digest]))
+  return others.length > 0 ? [...put, ...(await findVariants(tx, tenant, others, goodUntil))] : put
 }
 
 export const pruneVariants = deleting('policy_variants', sql`expires_at < now() - interval '1 day'`)

@@ -11,7 +11,7 @@ import { everything } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
 import { knownGroups } from '../identity/index.ts'
 import { type Candidate, type ReadCandidate, refuseDocument } from './candidate.ts'
-import { devicesNamed, holdNamed } from './directory.queries.ts'
+import { devicesNamed, holdGroups, holdPools } from './directory.queries.ts'
 import type { ImpactOf } from './impact.ts'
 import * as queries from './policy.queries.ts'
 import type { PolicyStore } from './store.ts'
@@ -123,10 +123,15 @@ export function createPublishing({
     const pools = Object.entries(resolved.pools).map(
       ([name, id]) => [name, decodeId('gateway_pool', id) ?? id] as const,
     )
-    const ids = (named: readonly (readonly [string, string])[]) => [...new Set(named.map(([, id]) => id))]
-    const there = await holdNamed(tx, tenant, ids(groups), ids(pools))
-    const gone = [...groups, ...pools].find(([, id]) => !there.has(id))
-    if (gone) failField('policy', `"${gone[0]}" was deleted meanwhile`)
+    for (const [named, hold] of [
+      [groups, holdGroups],
+      [pools, holdPools],
+    ] as const) {
+      if (named.length === 0) continue
+      const there = await hold(tx, tenant, [...new Set(named.map(([, id]) => id))])
+      const gone = named.find(([, id]) => !there.has(id))
+      if (gone) failField('policy', `"${gone[0]}" was deleted meanwhile`)
+    }
   }
 
   async function commit(
@@ -141,8 +146,7 @@ export function createPublishing({
     return db.inTenant(tenant, async (tx) => {
       await requireNamed(tx, tenant, candidate)
       const version = await queries.takeVersion(tx, tenant)
-      const before = (await queries.channelsOf(tx, tenant)).find((c) => c.channel === input.channel)?.version
-      const previous = before === undefined ? undefined : await queries.bundleByVersion(tx, tenant, before)
+      const previous = await queries.digestOn(tx, tenant, input.channel)
       const seq = await changes.record(tx, tenant, [{ kind: 'policy', subject: everything }])
       const bundle = {
         bundle_id: bundleId,
@@ -150,7 +154,7 @@ export function createPublishing({
         seq,
         channel: input.channel,
         digest: candidate.digest,
-        previous_digest: previous?.digest ?? null,
+        previous_digest: previous,
         note: input.note ?? '',
         published_by: actor.id,
         published_at: now(),
@@ -171,7 +175,7 @@ export function createPublishing({
         { bundle_id: id, channel, version, digest: candidate.digest },
         {
           target: { type: 'policy_bundle', id, name: `${channel} ${version}` },
-          changes: { digest: [previous?.digest ?? null, candidate.digest] },
+          changes: { digest: [previous, candidate.digest] },
           ...(input.note && { details: { note: input.note } }),
         },
       )

@@ -1,7 +1,8 @@
 import { signJws } from '@holdfast/crypto'
 import type { Variant } from '@holdfast/policy'
-import type { Database } from '../../db/database.ts'
+import type { Database, Tx } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
+import { createGroupCommit } from '../../kernel/group-commit.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import { Representation } from '../../kernel/representation.ts'
 import { day, hour } from '../../kernel/time.ts'
@@ -29,7 +30,11 @@ export type Made = {
   digest: Representation<DigestBody>
   bundle: Representation<BundleBody> | undefined
   bundleRenewAt: number
+  /** While it is made: once for all who ask. */
+  bundling: Promise<Representation<BundleBody>> | undefined
 }
+
+type SignedBundle = { bundle: string; expires_at: Date }
 
 /**
  * Bundles are signed by whoever needs them first and stored, so that every replica serves the same bytes; pointers and
@@ -38,7 +43,16 @@ export type Made = {
 export function createSigning({ db, trust, now }: { db: Database; trust: Pick<Trust, 'signerFor'>; now: () => Date }) {
   const made = new WeakMap<Variant, Made>()
   const making = new WeakMap<Variant, Promise<Made>>()
-  const bundling = new WeakMap<Variant, ReturnType<typeof signedBundle>>()
+  // After a publish everyone comes for the same few bundles: those that are asked for together share their transactions.
+  const signedBundle = createGroupCommit<{ tenant: TenantId; variant: Variant }, SignedBundle>(
+    async (asked) => {
+      const found = new Map<TenantId, Map<string, SignedBundle>>()
+      for (const [tenant, own] of Map.groupBy(asked, (a) => a.tenant))
+        found.set(tenant, await signBundles(tenant, new Map(own.map((a) => [a.variant.digest, a.variant]))))
+      return asked.map((a) => found.get(a.tenant)!.get(a.variant.digest)!)
+    },
+    { tenantOf: (a) => a.tenant, maxBatch: 200, maxQueue: 200_000, maxPerTenant: 100_000 },
+  )
 
   async function sign({ device: { tenantId }, variant, moment }: Standing): Promise<Made> {
     const at = now().getTime()
@@ -59,6 +73,7 @@ export function createSigning({ db, trust, now }: { db: Database; trust: Pick<Tr
       digest: new Representation<DigestBody>(digest, body),
       bundle: undefined,
       bundleRenewAt: 0,
+      bundling: undefined,
     }
     const before = made.get(variant)
     if (!before || before.moment.seq <= moment.seq) made.set(variant, next)
@@ -88,43 +103,51 @@ export function createSigning({ db, trust, now }: { db: Database; trust: Pick<Tr
   }
 
   /** Says nothing of channel and version: versions that share this content share these bytes, and the pointer says which. */
-  async function signedBundle(tenant: TenantId, variant: Variant): Promise<{ bundle: string; expires_at: Date }> {
+  async function signBundles(
+    tenant: TenantId,
+    variants: ReadonlyMap<string, Variant>,
+  ): Promise<Map<string, SignedBundle>> {
     const at = now()
     const goodUntil = new Date(at.getTime() + bundleLifetime / 2)
-    const stored = await db.inTenant(tenant, (tx) => queries.findVariant(tx, tenant, variant.digest, goodUntil))
-    if (stored) return stored
+    const read = (tx: Tx) => queries.findVariants(tx, tenant, [...variants.keys()], goodUntil)
+    const found = new Map((await db.inTenant(tenant, read)).map((v) => [v.digest, v]))
     const expires_at = new Date(at.getTime() + bundleLifetime)
-    const bundle = await signJws(await trust.signerFor(tenant, 'policy'), bundleType, {
-      schema: 'holdfast.policy-bundle/1',
-      tenant_id: encodeId('tenant', tenant),
-      digest: variant.digest,
-      not_before: at.toISOString(),
-      expires_at: expires_at.toISOString(),
-      content: variant.content,
-    })
-    const row = { digest: variant.digest, version: variant.version, bundle, expires_at }
-    return db.inTenant(tenant, (tx) => queries.putVariant(tx, tenant, row, goodUntil))
-  }
-
-  /** Once for all who ask meanwhile: after a publish everyone comes for the same few bundles. */
-  function sharedBundle(tenant: TenantId, variant: Variant): ReturnType<typeof signedBundle> {
-    const running = bundling.get(variant)
-    if (running) return running
-    const work = signedBundle(tenant, variant).finally(() => bundling.delete(variant))
-    bundling.set(variant, work)
-    return work
+    const signer = await trust.signerFor(tenant, 'policy')
+    const made: (SignedBundle & { digest: string; version: number })[] = []
+    for (const { digest, version, content } of variants.values()) {
+      if (found.has(digest)) continue
+      const bundle = await signJws(signer, bundleType, {
+        schema: 'holdfast.policy-bundle/1',
+        tenant_id: encodeId('tenant', tenant),
+        digest,
+        not_before: at.toISOString(),
+        expires_at: expires_at.toISOString(),
+        content,
+      })
+      made.push({ digest, version, bundle, expires_at })
+    }
+    if (made.length > 0)
+      for (const v of await db.inTenant(tenant, (tx) => queries.putVariants(tx, tenant, made, goodUntil)))
+        found.set(v.digest, v)
+    return found
   }
 
   /**
    * Its tag names all that it says. One that was signed anew has another: who asks conditionally must not keep the old
    * one until its end.
    */
-  async function renewBundle(tenant: TenantId, variant: Variant, m: Made): Promise<Representation<BundleBody>> {
-    const { bundle, expires_at } = await sharedBundle(tenant, variant)
+  async function makeBundle(tenant: TenantId, variant: Variant, m: Made): Promise<Representation<BundleBody>> {
+    const { bundle, expires_at } = await signedBundle({ tenant, variant })
     const tag = `${variant.digest}.${variant.channel}-${variant.version}.${Math.floor(expires_at.getTime() / 1000).toString(36)}`
     m.bundle = new Representation<BundleBody>(tag, Buffer.from(JSON.stringify({ ...m.delivered, bundle })))
     m.bundleRenewAt = expires_at.getTime() - bundleLifetime / 2
     return m.bundle
+  }
+  function renewBundle(tenant: TenantId, variant: Variant, m: Made): Promise<Representation<BundleBody>> {
+    m.bundling ??= makeBundle(tenant, variant, m).finally(() => {
+      m.bundling = undefined
+    })
+    return m.bundling
   }
 
   return {
