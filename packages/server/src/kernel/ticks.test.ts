@@ -41,7 +41,28 @@ test('a short wait ends when its time is over, neither earlier nor later', (t) =
   ])
 })
 
-test('long waits end together, early by less than half a second', (t) => {
+for (const [waiting, most, wakes] of [
+  [100, 35, 80],
+  [1000, 30, 250],
+  [20_000, 100, 630],
+] as const)
+  test(`${waiting} who end in the course of five minutes are ${wakes} wake-ups and no more than ${most} at once`, (t) => {
+    const { set, pass, rung } = kit(t)
+    const ends: number[] = []
+    for (let i = 0; i < waiting; i++) {
+      const ms = 300_000 + Math.floor((((i * 7919) % waiting) * 300_000) / waiting)
+      ends.push(ms)
+      set(String(ends.length - 1), ms)
+    }
+    pass(600_500)
+    assert.equal(rung.length, waiting)
+    for (const [i, at] of rung) assert.ok(at <= ends[Number(i)]! && at > ends[Number(i)]! * (59 / 60) - 480)
+    const sizes = [...Map.groupBy(rung, ([, at]) => at).values()].map((all) => all.length)
+    assert.ok(Math.max(...sizes) <= most, `${Math.max(...sizes)} at once`)
+    assert.ok(sizes.length <= wakes, `woken ${sizes.length} times`)
+  })
+
+test('waits of half a minute end early by less than half a second', (t) => {
   const { set, pass, rung, armed } = kit(t)
   for (let i = 0; i < 480; i++) set('x', 30_000 + i)
   const before = armed()

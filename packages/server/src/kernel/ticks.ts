@@ -1,6 +1,9 @@
 const tickMs = 480
-/** A wait that is at least this long may end up to a tick early. */
+/** A wait that is at least this long may end up to a tick early, or a sixtieth of it. */
 const longMs = 20 * tickMs
+const sixtieth = 60
+/** About so many waits end together: enough to share the waking, too few to hold up anybody. */
+const together = 10
 /** A tick that is as near as this is as good as the present one. */
 const nearMs = 20
 
@@ -14,10 +17,11 @@ export function untilTick(now = performance.now()): number {
 }
 
 /**
- * One timer for all who wait. Nobody is called late by more than the loop is; who waits long is called at a tick, early by
- * less than that, with all the others whose time ends by then.
+ * One timer for all who wait. Nobody is called late by more than the loop is; who waits long is called a little early, at
+ * a tick, with others whose time ends by then.
  */
 export function createAlarms() {
+  let waiting = 0
   const due = new Map<number, Set<() => void>>()
   let timer: NodeJS.Timeout | undefined
   let nextAt = Number.POSITIVE_INFINITY
@@ -32,6 +36,7 @@ export function createAlarms() {
     for (const [at, calls] of due) {
       if (at > now) continue
       due.delete(at)
+      waiting -= calls.size
       for (const call of calls) call()
     }
     arm(Math.min(...due.keys()))
@@ -41,13 +46,16 @@ export function createAlarms() {
     /** Calls after so long, unless what is returned is called first. */
     set: (ms: number, call: () => void): (() => void) => {
       const end = performance.now() + ms
-      const at = ms < longMs ? Math.ceil(end) : end - (end % tickMs)
+      const ticks = Math.max(1, Math.floor(ms / tickMs / Math.max(sixtieth, waiting / together)))
+      const at = ms < longMs ? Math.ceil(end) : end - (end % (ticks * tickMs))
       const calls = due.get(at) ?? new Set()
       due.set(at, calls.add(call))
+      waiting++
       if (at < nextAt) arm(at)
       return () => {
-        calls.delete(call)
-        if (calls.size > 0 || due.get(at) !== calls) return
+        if (due.get(at) !== calls || !calls.delete(call)) return
+        waiting--
+        if (calls.size > 0) return
         due.delete(at)
         if (due.size === 0) arm(Number.POSITIVE_INFINITY)
       }
