@@ -29,6 +29,8 @@ test('members that come and go, and lists of another length', () => {
 test('a gateway makes of one value the other, whatever they are', () => {
   const value = fc.object({
     maxDepth: 3,
+    // A member of that name is refused, so that a snapshot says it.
+    key: fc.string().filter((name) => name !== '__proto__'),
     values: [fc.integer({ max: 3, min: 0 }), fc.constant(null), fc.constantFrom('', 'a', '/', '~1')],
   })
   const json = (v: unknown) => JSON.parse(JSON.stringify(v)) as object
