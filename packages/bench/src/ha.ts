@@ -8,10 +8,13 @@ const help = `holdfast ha: PostgreSQL with a streaming standby fails over, resta
 
   --times N        each scenario (5)
   --replicas N     (3)
-  --asynchronous   commits do not wait for the standby: acknowledged writes may then be lost, and the count shows it
+  --asynchronous   the control: commits do not wait for the standby, which is cut off before a kill. Acknowledged writes
+                   are lost then, and it passes only if they are counted
   --help
 
 Scenarios: ${scenarioNames.join(', ')}
+After a restart of the primary no commit is answered before the standby has found it again. PostgreSQL tries that every
+5 seconds; here it does every 200 ms (wal_retrieve_retry_interval), as the bar is on the replicas, not on that pause.
 Exit code: 0 when every count that must be zero is, and all were ready again in time; 1 otherwise.
 `
 

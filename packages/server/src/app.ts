@@ -4,7 +4,7 @@ import type { Config } from './config/config.ts'
 import type { Secrets } from './config/secrets.ts'
 import { background, connectDatabase } from './db/database.ts'
 import { createPager } from './db/page.ts'
-import { ensurePartitions } from './db/partitions.ts'
+import { dropPartitions, ensurePartitions } from './db/partitions.ts'
 import { createRetention } from './db/retention.ts'
 import { createAdmit } from './http/admit.ts'
 import { createDescription } from './http/description.ts'
@@ -56,6 +56,7 @@ export function createApp({
 }: AppDeps) {
   const onError = (e: unknown) => log.error({ err: e }, 'background work failed')
   const { publicUrl } = config
+  const { revoked_devices: keptRevokedDays, ...sharedMonths } = config.keptDays
   const { pepper, kek } = secrets
 
   const db = connectDatabase(databaseUrl, { max: config.databaseConnections, onError })
@@ -103,6 +104,7 @@ export function createApp({
     endSessionsOf,
     appraise: policy.appraise,
     policyOf: policy.policyOf,
+    keptRevokedDays,
   })
   const enrollment = createEnrollment({ ...base, audit, trust, settings })
   const verifyDevice = createDeviceVerifier({ ...base, trust, rates: access.rates, fleet, onSeen: activity.seen })
@@ -176,9 +178,13 @@ export function createApp({
 
   const tenants = tenancy.listTenantIds
   const expiries = [access.keyExpiries, trust.certificateExpiries]
-  const prunes = [identity, trust, policy, enrollment, gateways, notifications].flatMap((module) => module.prunes)
+  // Tokens go after the devices that were enrolled with them.
+  const prunes = [identity, trust, policy, devices, enrollment, gateways, notifications].flatMap(
+    (module) => module.prunes,
+  )
   const jobs: Job[] = [
     { name: 'ensure_partitions', cron: '0 3 * * *', run: () => ensurePartitions(db, now()) },
+    { name: 'drop_old_months', cron: '10 3 * * *', run: () => dropPartitions(db, sharedMonths) },
     { name: 'forget_what_is_over', cron: '30 * * * *', run: createRetention({ db, tenants, prunes }) },
     { name: 'forget_changes', cron: '15 * * * *', run: () => db.acrossTenants(pruneChanges, background) },
     { name: 'forget_idempotency_keys', cron: '20 * * * *', run: idempotency.forgetOld },

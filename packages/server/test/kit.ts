@@ -80,6 +80,7 @@ export async function startKit(
       logLevel: 'silent',
       masterKeyFile: '/nonexistent',
       smtpUrl: undefined,
+      keptDays: { vpn_sessions: 90, telemetry_events: 30, metering_reports: 400, revoked_devices: 90 },
       allowedPrivateCidrs: [],
       ...options.config,
     }

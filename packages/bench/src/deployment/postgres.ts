@@ -6,6 +6,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   readlinkSync,
   rmSync,
   writeFileSync,
@@ -37,7 +38,7 @@ export type Backup = { path: string; password: string; remove: () => void }
  * A PostgreSQL of our own from the embedded binaries, with TCP on loopback behind a password that only this run knows.
  * Made empty, or from a backup: as it was then, or as a standby that follows another.
  */
-export async function createPostgres(from?: { backup: Backup; follow?: Postgres }) {
+export async function createPostgres(from?: { backup: Backup; follow?: Pick<Postgres, 'port'> }) {
   const path = mkdtempSync(join(tmpdir(), 'holdfast-pg-'))
   chmodSync(path, 0o711)
   const account: Account = chooseAccount(path)
@@ -45,16 +46,13 @@ export async function createPostgres(from?: { backup: Backup; follow?: Postgres 
   const home: Home = { path, owner: accountOwning(path), account }
   const binaries = findBinaries(account, () => (account ? sharedDirectory(silent) : path))
   const password = from?.backup.password ?? randomBytes(18).toString('base64url')
-  const port = await freePort()
   const cluster = join(path, 'cluster')
   const removeFiles = () => rmSync(path, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
   const forget = atEnd(() => {
-    const postmaster = findPostmaster(cluster)
-    // Stopped ones could not even end.
-    if (postmaster !== null) signal(postmaster, 'SIGQUIT')
-    for (const pid of findBackends(cluster)) signal(pid, 'SIGCONT')
+    endAllOf(cluster)
     removeFiles()
   })
+  const port = await freePort()
   if (from) {
     await run('cp', ['-a', from.backup.path, cluster])
     if (from.follow) write('standby.signal', '')
@@ -210,20 +208,38 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
+/** What still ran would write into files that are being removed, so the end is waited for: nothing else is left to do. */
+function endAllOf(cluster: string): void {
+  const giveUp = performance.now() + 5_000
+  for (let pids = findAllOf(cluster); pids.length > 0 && performance.now() < giveUp; pids = findAllOf(cluster)) {
+    for (const pid of pids) signal(pid, 'SIGKILL')
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20)
+  }
+}
+
 /** Files come and go under a copy of a running cluster; the WAL makes up for it. */
 function unlessGone(e: unknown): void {
   if (!/No such file/.test((e as { stderr?: string }).stderr ?? '')) throw e
 }
 
-/** Processes of a cluster, its postmaster among them if that is alive. */
-const findBackends = (cluster: string): number[] =>
+/** Processes of which something holds; those that end meanwhile are none. */
+const findProcesses = (holds: (pid: number) => boolean): number[] =>
   readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
     .filter((pid) => {
       try {
-        return readlinkSync(`/proc/${pid}/cwd`) === cluster
+        return holds(pid)
       } catch {
         return false
       }
     })
+const isIn = (cluster: string) => (pid: number) => readlinkSync(`/proc/${pid}/cwd`) === cluster
+
+/** Processes of a cluster, its postmaster among them if that is alive. */
+const findBackends = (cluster: string): number[] => findProcesses(isIn(cluster))
+/** Also those that are about to be: the shell above a server, one that has not come to its folder yet, a copy of it. */
+const findAllOf = (cluster: string): number[] => [
+  ...findBackends(cluster),
+  ...findProcesses((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(cluster)),
+]

@@ -1,4 +1,5 @@
 import { type Backup, createPostgres, type Postgres } from '../deployment/postgres.ts'
+import { startTcpProxy, type TcpProxy } from '../deployment/tcp-proxy.ts'
 
 export type Pair = Awaited<ReturnType<typeof startPair>>
 
@@ -6,6 +7,8 @@ export type Pair = Awaited<ReturnType<typeof startPair>>
 export async function startPair(isSynchronous: boolean) {
   let primary = await createPostgres()
   let standby: Postgres | undefined
+  /** By which the standby reaches the primary. */
+  let stream: TcpProxy | undefined
   /** Those whose place was taken; tidied up when there is time. */
   const former: Postgres[] = []
 
@@ -14,13 +17,18 @@ export async function startPair(isSynchronous: boolean) {
     if (standby) former.push(standby)
     standby = undefined
     for (const each of former.splice(0)) await each.remove()
+    await stream?.close()
     const backup = await primary.backup()
-    standby = await createPostgres({ backup, follow: primary })
+    stream = await startTcpProxy(primary.port)
+    standby = await createPostgres({ backup, follow: stream })
     backup.remove()
     if (isSynchronous) await primary.requireStandby()
   }
   async function promote(): Promise<void> {
     if (!standby) throw new Error('there is no standby')
+    // What was under way to it goes nowhere.
+    await stream?.close()
+    stream = undefined
     await standby.promote()
     former.push(primary)
     primary = standby
@@ -33,6 +41,8 @@ export async function startPair(isSynchronous: boolean) {
       return primary
     },
     follow,
+    /** What is committed from now on does not reach the standby. */
+    holdBack: (): void => stream?.hold(),
     killAndPromote: async (): Promise<void> => {
       await primary.kill()
       await promote()
@@ -56,6 +66,7 @@ export async function startPair(isSynchronous: boolean) {
       backup.remove()
     },
     remove: async (): Promise<void> => {
+      await stream?.close()
       for (const each of [...former.splice(0), ...(standby ? [standby] : []), primary]) await each.remove()
     },
   }

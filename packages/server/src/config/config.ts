@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import ipaddr from 'ipaddr.js'
+import type { KeptDays } from '../db/partitions.ts'
 
 /** What the operator decides; no secrets (those are in `secrets.ts`). */
 export type Config = {
@@ -24,6 +25,8 @@ export type Config = {
   masterKeyFile: string
   /** The mail server for notifications, as smtp:// or smtps:// with an optional `?from=`; undefined: no mail is sent. */
   smtpUrl: string | undefined
+  /** For how many days what is over is kept. */
+  keptDays: KeptDays & { revoked_devices: number }
   /** Private networks that URLs chosen by tenants may lead into. */
   allowedPrivateCidrs: readonly string[]
 }
@@ -60,6 +63,12 @@ export function parseConfig(env: Env): Config {
     logLevel,
     masterKeyFile: env.HOLDFAST_MASTER_KEY_FILE || resolve(dataDir, 'master.key'),
     smtpUrl: smtpUrl(env),
+    keptDays: {
+      vpn_sessions: wholeNumber(env, 'HOLDFAST_KEEP_SESSIONS_DAYS', 90, 7, 36_500),
+      telemetry_events: wholeNumber(env, 'HOLDFAST_KEEP_TELEMETRY_DAYS', 30, 7, 36_500),
+      metering_reports: wholeNumber(env, 'HOLDFAST_KEEP_METERING_DAYS', 400, 7, 36_500),
+      revoked_devices: wholeNumber(env, 'HOLDFAST_KEEP_REVOKED_DEVICES_DAYS', 90, 7, 36_500),
+    },
     allowedPrivateCidrs: cidrs(env, 'HOLDFAST_ALLOWED_PRIVATE_CIDRS'),
   }
 }

@@ -15,7 +15,7 @@ import {
 } from './transaction.ts'
 
 export { connectionOptions } from './connection.ts'
-export { background, foreground, type Patience, type Tx, UnknownOutcome } from './transaction.ts'
+export { background, foreground, type Patience, RunAgain, type Tx, UnknownOutcome } from './transaction.ts'
 
 // bigint (counts, sequence numbers, bytes) and numeric (percentages) as numbers.
 const types: pg.CustomTypesConfig = {
@@ -78,7 +78,7 @@ export function connectDatabase(
   async function acquire(until: number): Promise<Connection & pg.PoolClient> {
     for (;;) {
       try {
-        return (await pool.connect()) as Connection & pg.PoolClient
+        return await takeUntil(until)
       } catch (e) {
         if (isFull(e)) narrow()
         const pause = 20 + Math.random() * 60
@@ -86,6 +86,19 @@ export function connectDatabase(
         await delay(pause)
       }
     }
+  }
+  /** One that comes when nobody waits for it any more goes back. */
+  async function takeUntil(until: number): Promise<Connection & pg.PoolClient> {
+    const coming = pool.connect() as Promise<Connection & pg.PoolClient>
+    const late = new AbortController()
+    const over = delay(Math.max(1, until - performance.now()), 'late' as const, { signal: late.signal })
+    const first = await Promise.race([coming, over.catch(() => 'late' as const)]).finally(() => late.abort())
+    if (first !== 'late') return first
+    coming.then(
+      (client) => client.release(),
+      () => {},
+    )
+    throw new Error('timeout exceeded when trying to connect')
   }
   /** What the server gave is all there is for a while: the others wait in turn instead of knocking. */
   function narrow() {

@@ -51,6 +51,9 @@ export class UnknownOutcome extends AppError {
   }
 }
 
+/** What was read before its lock holds no longer: the transaction begins again with what holds now. */
+export class RunAgain extends Error {}
+
 const adapter = new PostgresAdapter()
 const compiler = new PostgresQueryCompiler()
 const driver = new DummyDriver()
@@ -149,6 +152,7 @@ const isDecided = (e: Error) => /^[0-9A-Z]{5}$/.test(codeOf(e)) && !/^(08|53|57|
 
 /** Lost to another transaction, to a stall of this process, or with its connection, and certainly not committed. */
 export const mayRunAgain = (e: unknown): boolean =>
+  e instanceof RunAgain ||
   /^(40001|40P01|25P03|57P0[123]|08...|ECONNRESET|EPIPE)$/.test(codeOf(e)) ||
   (e instanceof Error && /^Connection terminated|is not queryable$/.test(e.message))
 

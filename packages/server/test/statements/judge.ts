@@ -5,17 +5,20 @@ import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { loadModule } from 'libpg-query'
 import { type Fault, type Judgement, judge, tenantTables } from './guard.ts'
-import { acrossTenants, owed } from './lists.ts'
+import { acrossTenants, inNoOrder, owed } from './lists.ts'
+import { locksOf } from './locks.ts'
 import { mayTouch, owners } from './owners.ts'
-import type { Sent } from './record.ts'
+import type { Course, Sent } from './record.ts'
 
 const directory = process.env.HOLDFAST_TEST_STATEMENTS ?? ''
-const sent: Sent[] = globSync('*.jsonl', { cwd: directory }).flatMap((f) =>
+const recorded: (Sent | Course)[] = globSync('*.jsonl', { cwd: directory }).flatMap((f) =>
   readFileSync(join(directory, f), 'utf8')
     .split('\n')
     .filter(Boolean)
-    .map((line) => JSON.parse(line) as Sent),
+    .map((line) => JSON.parse(line) as Sent | Course),
 )
+const sent = recorded.filter((r): r is Sent => 'text' in r)
+const courses = recorded.filter((r): r is Course => 'course' in r)
 const statements = [...Map.groupBy(sent, (s) => `${s.origin}\n${s.text}`).values()].map((all) => ({
   ...all[0]!,
   scopes: new Set(all.map((s) => s.scope)),
@@ -101,3 +104,66 @@ test('a statement that loses what binds one of its relations is refused', (t) =>
   t.diagnostic(`${mutants} mutants`)
   assert.deepEqual(survivors, [])
 })
+
+test('whoever changes several rows of a table does so in the order of their keys', (t) => {
+  const bad = new Set<string>()
+  const needed = new Set<string>()
+  for (const { origin, text } of statements)
+    for (const { table, isOrdered } of locksOf(text)) {
+      if (isOrdered) continue
+      if (origin in inNoOrder) needed.add(origin)
+      else bad.add(`${origin}: ${table}`)
+    }
+  t.diagnostic(`${needed.size} named exceptions`)
+  assert.deepEqual([...bad].sort(), [])
+  if (isWholeRun)
+    assert.deepEqual(
+      Object.keys(inNoOrder).filter((origin) => !needed.has(origin)),
+      [],
+    )
+})
+
+test('no two transactions lock two tables in opposite orders', (t) => {
+  const originOf = new Map(statements.map((s) => [s.text, s.origin]))
+  /** For each table what was locked after it, and where that was seen first. */
+  const after = new Map<string, Map<string, string>>()
+  for (const { course } of courses) {
+    const taken = course.flatMap((text) => locksOf(text).map(({ table }) => ({ table, origin: originOf.get(text) })))
+    const seen = new Map<string, string>()
+    for (const { table, origin = '' } of taken) {
+      // What follows on a table are the rows that were locked before.
+      if (seen.has(table)) continue
+      for (const [earlier, at] of seen)
+        if (earlier !== table) {
+          const known = after.get(earlier) ?? new Map<string, string>()
+          if (!known.has(table)) known.set(table, `${at} → ${origin}`)
+          after.set(earlier, known)
+        }
+      seen.set(table, origin)
+    }
+  }
+  t.diagnostic(
+    `${courses.length} kinds of transactions, ${[...after.values()].reduce((n, m) => n + m.size, 0)} pairs of tables`,
+  )
+  const opposite: string[] = []
+  for (const [first, rest] of after)
+    for (const [second, where] of rest)
+      for (const way of waysBack(after, second, first))
+        opposite.push(`${first} before ${second} (${where}), but ${way}`)
+  assert.deepEqual(opposite, [])
+})
+
+/** The shortest way from one table to another by what was locked after what. */
+function waysBack(after: ReadonlyMap<string, ReadonlyMap<string, string>>, from: string, to: string): string[] {
+  const queue: { table: string; steps: string[] }[] = [{ table: from, steps: [] }]
+  const visited = new Set([from])
+  for (const { table, steps } of queue)
+    for (const [next, where] of after.get(table) ?? []) {
+      const way = [...steps, `${table} before ${next} (${where})`]
+      if (next === to) return [way.join(', ')]
+      if (visited.has(next)) continue
+      visited.add(next)
+      queue.push({ table: next, steps: way })
+    }
+  return []
+}

@@ -8,6 +8,8 @@ import pg from 'pg'
  * sends it and each scope in which it ran. Imported by the kit; does something only where scripts/test.mjs named a folder.
  */
 export type Sent = { text: string; origin: string; scope: 'tenant' | 'all' | 'none' }
+/** The statements of a transaction in their order, where it has more than one; one that is repeated at once counts once. */
+export type Course = { course: string[] }
 
 const directory = process.env.HOLDFAST_TEST_STATEMENTS
 const server = new URL('../../', import.meta.url).href
@@ -18,7 +20,9 @@ if (directory) {
   const origins = new Map<string, Set<string>>()
   const scopes = new WeakMap<object, Sent['scope']>()
 
-  const write = (sent: Sent) => {
+  const courses = new WeakMap<object, string[]>()
+
+  const write = (sent: Sent | Course) => {
     const line = JSON.stringify(sent)
     if (written.has(line)) return
     written.add(line)
@@ -41,13 +45,22 @@ if (directory) {
     const text = typeof first === 'string' ? first : (first as { text?: string } | undefined)?.text
     if (text) {
       const named = /holdfast\.tenant/.test(text) && `${text} ${JSON.stringify(second ?? [])}`
-      if (named) scopes.set(this, /(?:'|")\*(?:'|")/.test(named) ? 'all' : 'tenant')
-      else if (/^(?:commit|rollback)\b/i.test(text)) scopes.delete(this)
-      else {
+      if (named) {
+        scopes.set(this, /(?:'|")\*(?:'|")/.test(named) ? 'all' : 'tenant')
+        courses.set(this, [])
+      } else if (/^(?:commit|rollback)\b/i.test(text)) {
+        scopes.delete(this)
+        const course = courses.get(this) ?? []
+        courses.delete(this)
+        if (course.length > 1) write({ course })
+      } else {
         const scope = scopes.get(this) ?? 'none'
         const frames = stack()
         const direct = frames.includes('/kysely/') ? undefined : originOf(frames)
-        for (const origin of direct ? [direct] : (origins.get(text) ?? [])) write({ text, origin, scope })
+        const from = direct ? [direct] : [...(origins.get(text) ?? [])]
+        for (const origin of from) write({ text, origin, scope })
+        const course = courses.get(this)
+        if (from.length > 0 && course && course.at(-1) !== text) course.push(text)
       }
     }
     return Reflect.apply(query, this, given)

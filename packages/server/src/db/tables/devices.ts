@@ -53,7 +53,6 @@ export type DevicesTables = {
     facts_digest: string
     verdict: PostureVerdict
     reported_at: Date
-    valid_until: Date | null
   }
   proofs_seen: { proof: Buffer; expires_at: Date }
 }

@@ -104,7 +104,7 @@ export const writeActivity = (tx: Tx, used: { tenant_id: string; key_id: string;
   sql`
     insert into api_key_activity (tenant_id, key_id, last_used_at)
     select * from unnest(${used.map((u) => u.tenant_id)}::uuid[], ${used.map((u) => u.key_id)}::uuid[],
-      ${used.map((u) => u.at.toISOString())}::timestamptz[])
+      ${used.map((u) => u.at.toISOString())}::timestamptz[]) order by 1, 2
     on conflict (tenant_id, key_id)
       do update set last_used_at = greatest(api_key_activity.last_used_at, excluded.last_used_at)`.execute(tx)
 

@@ -138,15 +138,30 @@ export const moves = {
 } as const satisfies Record<string, { from: readonly DeviceStatus[]; to: DeviceStatus }>
 export type Move = keyof typeof moves
 
-/** The status predicate is the lock: of two concurrent moves exactly one gets a device's row back. */
+/**
+ * The status predicate is the lock: of two concurrent moves exactly one gets a device's row back. Rows are locked in the
+ * order of their ids, as by everyone who changes several.
+ */
 export const moveDevices = async (tx: Tx, tenant: TenantId, ids: readonly string[], move: Move, at: Date) => {
+  const from = [...moves[move].from]
   const moved = await tx
+    .with('locked', (db) =>
+      db
+        .selectFrom('devices')
+        .select('device_id')
+        .where('tenant_id', '=', tenant)
+        .where(sql<boolean>`device_id = any(${ids}::uuid[])`)
+        .where('status', 'in', from)
+        .orderBy('device_id')
+        .forNoKeyUpdate(),
+    )
     .updateTable('devices')
+    .from('locked')
     .set({ status: moves[move].to, updated_at: at, ...(move === 'revoke' && { revoked_at: at }) })
-    .where('tenant_id', '=', tenant)
-    .where(sql<boolean>`device_id = any(${ids}::uuid[])`)
-    .where('status', 'in', [...moves[move].from])
-    .returning(['device_id', 'name', 'user_id', 'address_number'])
+    .where('devices.tenant_id', '=', tenant)
+    .whereRef('devices.device_id', '=', 'locked.device_id')
+    .where('devices.status', 'in', from)
+    .returning(['devices.device_id', 'devices.name', 'devices.user_id', 'devices.address_number'])
     .execute()
   if (move === 'revoke' && moved.length > 0)
     await tx

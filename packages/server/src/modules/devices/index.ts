@@ -8,6 +8,7 @@ import type { Fleet } from './fleet.ts'
 import { deviceJobs } from './jobs.ts'
 import { createLifecycle, type EndSessionsOf } from './lifecycle.ts'
 import { type Appraise, createPosture } from './posture.ts'
+import { pruneRevoked } from './revoked.queries.ts'
 import type { PolicyOf } from './view.ts'
 
 export { createActivity } from './activity.ts'
@@ -29,11 +30,14 @@ export function createDevices(deps: {
   endSessionsOf: EndSessionsOf
   appraise: Appraise
   policyOf: (tenant: TenantId, deviceId: string) => PolicyOf | Promise<PolicyOf>
+  /** For how many days a revoked device is kept. */
+  keptRevokedDays: number
   now: () => Date
 }) {
   const lifecycle = createLifecycle(deps)
   return {
     handlers: deviceHandlers({ ...deps, lifecycle, posture: createPosture(deps) }),
     jobs: deviceJobs({ ...deps, lifecycle }),
+    prunes: [pruneRevoked(deps.keptRevokedDays)],
   }
 }

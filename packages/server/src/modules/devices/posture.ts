@@ -51,7 +51,6 @@ export function createPosture({
           facts_digest,
           verdict: appraisal.verdict,
           reported_at: at,
-          valid_until: appraisal.validUntil === null ? null : new Date(appraisal.validUntil),
         })
         if (before?.verdict !== appraisal.verdict) {
           const id = encodeId('device', device.deviceId)

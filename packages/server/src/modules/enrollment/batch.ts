@@ -21,7 +21,7 @@ export type Outcome = Verdict | 'no_address_left' | 'wireguard_key_taken'
  * Enrollments of a tenant that come at once share a transaction: they would wait for each other's commit anyway, since
  * each takes the same token's use and the tenant's next address. Whatever the batch, it is the same few statements.
  *
- * Rows are locked in one order, by all replicas: tokens, users, devices that have the keys, the tenant's epoch.
+ * Rows are locked in one order, by all replicas: users, tokens, devices that have the keys, the tenant's epoch.
  */
 export function createBatches({
   db,
@@ -41,8 +41,8 @@ export function createBatches({
     db.inTenant(tenant, async (tx) => {
       const at = now()
       const replayed = await spendProofs(tx, batch, at)
-      const usesLeft = await queries.lockTokens(tx, tenant, distinct(batch.map((a) => a.tokenId)), at)
       const devicesOf = await queries.lockUsers(tx, tenant, distinct(batch.map((a) => a.userId)))
+      const usesLeft = await queries.lockTokens(tx, tenant, distinct(batch.map((a) => a.tokenId)), at)
       const takenKeys = await joining.lockKeys(tx, tenant, distinct(batch.map((a) => a.jkt)))
       const verdicts = allot(batch, { replayed, usesLeft, devicesOf, takenKeys })
       const outcomes = new Map<Applicant, Outcome>(batch.map((a, i) => [a, verdicts[i] as Verdict]))

@@ -73,6 +73,7 @@ export const addToSessions = async (
     with locked as (
       select session_id from vpn_sessions
       where tenant_id = ${tenant} and session_id = any(${samples.map((s) => s.sessionId)}::uuid[])
+        and gateway_id = ${gatewayId}
       order by session_id for update)
     update vpn_sessions v set
       rx_bytes = least(v.rx_bytes + s.rx_bytes, ${most}), tx_bytes = least(v.tx_bytes + s.tx_bytes, ${most}),
@@ -88,6 +89,19 @@ export const addToSessions = async (
     returning v.session_id`.execute(tx)
   return rows.map((r) => r.session_id)
 }
+
+/**
+ * Until commit whoever opens sessions with these ids takes turns. No index spans the months in which sessions lie, so that
+ * of two gateways that begin with one id at once the second must see what the first has made.
+ */
+export const holdNewSessions = (tx: Tx, tenant: TenantId, sessionIds: readonly string[]) =>
+  sql`
+    select pg_advisory_xact_lock(${sql.lit(openingLock)}, bucket) from (
+      select distinct hashtext(${tenant}::text || id) & 63 as bucket from unnest(${sessionIds}::text[]) as id order by 1) as b`.execute(
+    tx,
+  )
+// Any number serves that no other user of the database takes; the second key is one of 64.
+const openingLock = 7_264_405
 
 /** Opens sessions of devices of this tenant, with what was known of the device then. Returns the ids opened. */
 export const openSessions = async (
@@ -110,8 +124,9 @@ export const openSessions = async (
     from ${unnested(samples)}
     join devices d on d.tenant_id = ${tenant} and d.device_id = s.device_id
     left join device_postures p on p.tenant_id = d.tenant_id and p.device_id = d.device_id
+    where not exists (select from vpn_sessions k where k.tenant_id = ${tenant} and k.session_id = s.session_id)
     order by s.session_id
-    on conflict (tenant_id, session_id) do nothing
+    on conflict (tenant_id, session_id, ended_at) do nothing
     returning session_id`.execute(tx)
   return rows.map((r) => r.session_id)
 }
@@ -121,15 +136,18 @@ export const endSuperseded = (tx: Tx, tenant: TenantId, gatewayId: string, devic
   sql`
     with locked as (
       select session_id from vpn_sessions s
-      where tenant_id = ${tenant} and gateway_id = ${gatewayId} and state = 'active' and device_id = any(${deviceIds}::uuid[])
+      where tenant_id = ${tenant} and gateway_id = ${gatewayId} and state = 'active' and ended_at is null
+        and device_id = any(${deviceIds}::uuid[])
         and exists (
           select from vpn_sessions n
           where n.tenant_id = s.tenant_id and n.gateway_id = s.gateway_id and n.device_id = s.device_id
-            and n.state = 'active' and (n.started_at, n.session_id) > (s.started_at, s.session_id))
+            and n.state = 'active' and n.ended_at is null and (n.started_at, n.session_id) > (s.started_at, s.session_id))
       order by session_id for update)
     update vpn_sessions v set state = 'ended', ended_at = ${at}, end_reason = 'superseded'
     from locked
-    where v.tenant_id = ${tenant} and v.session_id = locked.session_id and v.state = 'active'`.execute(tx)
+    where v.tenant_id = ${tenant} and v.session_id = locked.session_id and v.state = 'active' and v.ended_at is null`.execute(
+    tx,
+  )
 
 /** Why samples were not stored: which of these devices and sessions the tenant knows. */
 export async function findReasons(tx: Tx, tenant: TenantId, samples: readonly Sample[]) {

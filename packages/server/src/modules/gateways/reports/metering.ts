@@ -64,6 +64,11 @@ export function createMetering({
         const others = samples.filter((s) => !stored.has(s.sessionId))
         if (others.length === 0) return []
         const into = { gatewayId, poolId: gateway.pool_id, protocol: gateway.protocol }
+        await queries.holdNewSessions(
+          tx,
+          tenant,
+          others.map((s) => s.sessionId),
+        )
         const opened = new Set(await queries.openSessions(tx, tenant, into, others, seenAt))
         const devices = others.filter((s) => opened.has(s.sessionId)).map((s) => s.deviceId)
         if (devices.length > 0) await queries.endSuperseded(tx, tenant, gatewayId, [...new Set(devices)], seenAt)

@@ -12,6 +12,8 @@ const columns = ['device_id', 'user_id', 'gateway_id', 'pool_id'] as const
 export const selectSessions = (tx: Tx, tenant: TenantId, state: 'active' | 'ended' | 'all', filter: SessionFilter) => {
   let q = tx.selectFrom('vpn_sessions').selectAll().where('tenant_id', '=', tenant)
   if (state !== 'all') q = q.where('state', '=', state)
+  // Spares it to look into the months of those that ended.
+  if (state === 'active') q = q.where('ended_at', 'is', null)
   for (const column of columns) {
     const value = filter[column]
     if (value !== undefined) q = q.where(column, '=', value)
@@ -59,11 +61,11 @@ const endWhere = (tx: Tx, tenant: TenantId, where: ReturnType<typeof sql>, reaso
   sql<{ session_id: string; gateway_id: string }>`
     with locked as (
       select session_id from vpn_sessions
-      where tenant_id = ${tenant} and state = 'active' and ${where}
+      where tenant_id = ${tenant} and state = 'active' and ended_at is null and ${where}
       order by session_id limit ${limit} for update)
     update vpn_sessions v set state = 'ended', ended_at = ${at}, end_reason = ${reason}
     from locked
-    where v.tenant_id = ${tenant} and v.session_id = locked.session_id and v.state = 'active'
+    where v.tenant_id = ${tenant} and v.session_id = locked.session_id and v.state = 'active' and v.ended_at is null
     returning v.session_id, v.gateway_id`
     .execute(tx)
     .then((r) => r.rows)
@@ -104,6 +106,7 @@ export const tenantsWithSilent = async (tx: Tx, since: Date): Promise<TenantId[]
     .select('tenant_id')
     .distinct()
     .where('state', '=', 'active')
+    .where('ended_at', 'is', null)
     .where('last_seen_at', '<', since)
     .execute()
   return rows.map((r) => r.tenant_id)

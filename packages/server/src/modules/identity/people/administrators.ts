@@ -6,6 +6,9 @@ import * as queries from './administrators.queries.ts'
 /** A tenant must keep somebody who can administer it, the deployment somebody who can administer tenants. */
 const indispensable: readonly string[] = ['platform_admin', 'tenant_admin']
 
+/** Whether a user with these roles may be the last who has one that a tenant can't be without. */
+export const mayBeLast = (roles: readonly string[]): boolean => roles.some((role) => indispensable.includes(role))
+
 /**
  * Comes first in whatever may take an administrator away, before anything is read: of two removals at once the second
  * waits here, and judges by what the first has left.
@@ -19,8 +22,8 @@ export async function refuseLast(
   user: { user_id: string; username: string },
   roles: readonly string[],
 ): Promise<void> {
+  if (!mayBeLast(roles)) return
   const held = roles.filter((role) => indispensable.includes(role))
-  if (held.length === 0) return
   const holders = await queries.selectHolders(tx, tenant, held)
   for (const role of held) {
     const active = holders.filter((h) => h.role === role)

@@ -6,7 +6,7 @@ import { encodeId } from '../../../kernel/ids.ts'
 import type { Changes } from '../../../memory/changes.ts'
 import { mayHandle } from '../../access/index.ts'
 import type { Audit } from '../../audit/index.ts'
-import { holdAdministrators, refuseLast } from './administrators.ts'
+import { holdAdministrators, mayBeLast, refuseLast } from './administrators.ts'
 import { deleteGrant, insertGrant } from './grants.queries.ts'
 import { present, refuseStronger } from './subject.ts'
 import { findUser, lockUser, type UserRow } from './users.queries.ts'
@@ -29,7 +29,7 @@ export function createGrants(deps: { db: Database; audit: Audit; changes: Change
     if (!mayHandle(actor, role)) fail('forbidden', `the role ${role} allows more than you may do yourself`)
     const { tenantId } = actor
     return db.inTenant(tenantId, async (tx) => {
-      if (kind === 'role.revoked') await holdAdministrators(tx, tenantId)
+      if (kind === 'role.revoked' && mayBeLast([role])) await holdAdministrators(tx, tenantId)
       const before = present(await lockUser(tx, tenantId, id))
       refuseStronger(actor, before)
       if (!(await move(tx, before))) return { user: before, changed: false }

@@ -100,15 +100,16 @@ export const holdUsers = async (tx: Tx, tenant: TenantId, users: readonly string
   return new Set(rows.map((r) => r.user_id))
 }
 
-/** Which of these groups exist; they can't be deleted before this transaction ends. */
-export const holdGroups = async (tx: Tx, tenant: TenantId, groups: readonly string[]): Promise<Set<string>> => {
+/** Which of these groups exist; until this transaction ends nobody else changes them or who is in them. */
+export const lockGroups = async (tx: Tx, tenant: TenantId, groups: readonly string[]): Promise<Set<string>> => {
+  if (groups.length === 0) return new Set()
   const rows = await tx
     .selectFrom('groups')
     .select('group_id')
     .where('tenant_id', '=', tenant)
     .where(sql<boolean>`group_id = any(${groups}::uuid[])`)
     .orderBy('group_id')
-    .forKeyShare()
+    .forNoKeyUpdate()
     .execute()
   return new Set(rows.map((r) => r.group_id))
 }
@@ -118,7 +119,7 @@ type Pair = { group: string; user: string }
 const inOrder = (pairs: readonly Pair[]) =>
   pairs.toSorted((a, b) => (`${a.group} ${a.user}` < `${b.group} ${b.user}` ? -1 : 1))
 
-/** Groups know how many they are. */
+/** Groups know how many they are; their rows are locked. */
 const count = async (tx: Tx, tenant: TenantId, pairs: readonly Pair[], by: 1 | -1): Promise<void> => {
   const byGroup = Map.groupBy(inOrder(pairs), (p) => p.group)
   for (const [group, members] of byGroup)
@@ -130,7 +131,7 @@ const count = async (tx: Tx, tenant: TenantId, pairs: readonly Pair[], by: 1 | -
       .execute()
 }
 
-/** The pairs that were not there before. */
+/** The pairs that were not there before. The rows of both are locked. */
 export const addMembers = async (tx: Tx, tenant: TenantId, pairs: readonly Pair[]): Promise<Pair[]> => {
   if (pairs.length === 0) return []
   const rows = await tx
@@ -144,7 +145,7 @@ export const addMembers = async (tx: Tx, tenant: TenantId, pairs: readonly Pair[
   return added
 }
 
-/** The pairs that were there. */
+/** The pairs that were there. The rows of their groups are locked, so that nobody else removes any of them. */
 export const removeMembers = async (tx: Tx, tenant: TenantId, pairs: readonly Pair[]): Promise<Pair[]> => {
   if (pairs.length === 0) return []
   const { rows } = await sql<{ group_id: string; user_id: string }>`
@@ -155,20 +156,4 @@ export const removeMembers = async (tx: Tx, tenant: TenantId, pairs: readonly Pa
   const removed = rows.map((r) => ({ group: r.group_id, user: r.user_id }))
   await count(tx, tenant, removed, -1)
   return removed
-}
-
-/** Takes a user out of all groups. */
-export const removeFromAll = async (tx: Tx, tenant: TenantId, user: string): Promise<void> => {
-  const rows = await tx
-    .deleteFrom('group_members')
-    .where('tenant_id', '=', tenant)
-    .where('user_id', '=', user)
-    .returning('group_id')
-    .execute()
-  await count(
-    tx,
-    tenant,
-    rows.map((r) => ({ group: r.group_id, user })),
-    -1,
-  )
 }

@@ -76,7 +76,8 @@ export function createGroups(deps: {
             created_at: at,
             updated_at: at,
           })
-          const moved = await moveMembers(tx, tenant, group_id, members ? { members } : {})
+          const fields = members ? { members } : {}
+          const moved = await moveMembers(tx, tenant, group_id, fields, await holdNamed(tx, tenant, fields))
           const made = await read(tx, tenant, group_id)
           await record(tx, actor, made, { operation: 'create', reason, moved, changes: {} })
           return { changed: true, group: made }
@@ -89,9 +90,10 @@ export function createGroups(deps: {
       const { members, add, remove, ...named } = wanted
       return unlessTaken(() =>
         db.inTenant(tenant, async (tx) => {
+          const known = await holdNamed(tx, tenant, wanted)
           const before = (await queries.lockGroup(tx, tenant, id)) ?? missing('group')
           expected.require(before)
-          const moved = await moveMembers(tx, tenant, id, wanted)
+          const moved = await moveMembers(tx, tenant, id, wanted, known)
           const isNamedAnew = Object.keys(differences(before, { ...before, ...named })).length > 0
           if (!isNamedAnew && moved.added.length + moved.removed.length === 0)
             return { changed: false, group: await read(tx, tenant, id) }
@@ -133,10 +135,25 @@ export function createGroups(deps: {
 }
 export type Groups = ReturnType<typeof createGroups>
 
-/** Brings the members to what is wanted; the group's row is locked. Returns who came and who went. */
-async function moveMembers(tx: Tx, tenant: TenantId, group: string, wanted: GroupFields): Promise<Moved> {
+/** The users that are named exist until commit; they are locked before the group. */
+async function holdNamed(tx: Tx, tenant: TenantId, { members = [], add = [], remove = [] }: GroupFields) {
+  const named = [...members, ...add, ...remove]
+  return named.length === 0 ? new Set<string>() : queries.holdUsers(tx, tenant, named)
+}
+
+/**
+ * Brings the members to what is wanted; the group's row is locked, and so are those of `known` users. Returns who came and
+ * who went.
+ */
+async function moveMembers(
+  tx: Tx,
+  tenant: TenantId,
+  group: string,
+  wanted: GroupFields,
+  known: ReadonlySet<string>,
+): Promise<Moved> {
   const { members, add = [], remove = [] } = wanted
-  const exist = (ids: readonly string[]) => queries.holdUsers(tx, tenant, ids)
+  const exist = async () => known
   await requireAll('user', 'group.members', members ?? [], exist)
   await requireAll('user', 'group.add_members', add, exist)
   await requireAll('user', 'group.remove_members', remove, exist)

@@ -3,7 +3,6 @@ import type { Tx } from '../../../db/database.ts'
 import { fits, hasPrefix, isRare } from '../../../db/page.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import { removeFromAll } from './groups.queries.ts'
 
 const columns = [
   'tenant_id',
@@ -206,7 +205,7 @@ export const unlock = async (tx: Tx, tenant: TenantId, id: string, at: Date) => 
   return row !== undefined
 }
 
-/** Leaves a tombstone without password, second factor, memberships or roles. True for the one call that did it. */
+/** Leaves a tombstone without password, second factor or roles; it is in no group. True for the one call that did it. */
 export const entomb = async (tx: Tx, tenant: TenantId, id: string, at: Date) => {
   const row = await tx
     .updateTable('users')
@@ -217,7 +216,6 @@ export const entomb = async (tx: Tx, tenant: TenantId, id: string, at: Date) => 
     .returning('user_id')
     .executeTakeFirst()
   if (!row) return false
-  await removeFromAll(tx, tenant, id)
   await tx.deleteFrom('user_roles').where('tenant_id', '=', tenant).where('user_id', '=', id).execute()
   await tx.deleteFrom('user_totp').where('tenant_id', '=', tenant).where('user_id', '=', id).execute()
   return true

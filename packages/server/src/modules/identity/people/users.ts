@@ -1,4 +1,4 @@
-import type { Database, Tx } from '../../../db/database.ts'
+import { type Database, RunAgain, type Tx } from '../../../db/database.ts'
 import { refuseTaken } from '../../../db/taken.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
@@ -9,9 +9,9 @@ import type { Change, Changes } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { EndSessionsOf } from '../deps.ts'
 import type { Sessions } from '../sessions/sessions.ts'
-import { holdAdministrators, refuseLast } from './administrators.ts'
+import { holdAdministrators, mayBeLast, refuseLast } from './administrators.ts'
 import { canonicalEmail } from './email.ts'
-import { addMembers, holdGroups, removeMembers } from './groups.queries.ts'
+import { addMembers, lockGroups, removeMembers } from './groups.queries.ts'
 import { requireAll } from './references.ts'
 import { present, refuseOneself, refuseStronger } from './subject.ts'
 import { canonicalUsername } from './username.ts'
@@ -74,8 +74,14 @@ export function createUsers(deps: {
   }
   const read = async (tx: Tx, tenant: TenantId, id: string) =>
     (await queries.findUser(tx, tenant, id)) ?? missing('user')
-  const holdAll = (tx: Tx, tenant: TenantId, groups: readonly string[]) =>
-    requireAll('group', 'user.group_ids', groups, (ids) => holdGroups(tx, tenant, ids))
+  /**
+   * Locks the groups that the user comes into and those that it leaves, in one order. The user's row is locked: nobody
+   * else adds it to a group meanwhile.
+   */
+  const lockAll = async (tx: Tx, tenant: TenantId, wanted: readonly string[], surplus: readonly string[]) => {
+    const found = await lockGroups(tx, tenant, [...wanted, ...surplus])
+    await requireAll('group', 'user.group_ids', wanted, async () => found)
+  }
 
   return {
     find: async (tenant: TenantId, id: string): Promise<UserRow> =>
@@ -93,7 +99,6 @@ export function createUsers(deps: {
       const { kind, groups = [], display_name = '' } = wanted
       return unlessTaken(() =>
         db.inTenant(tenant, async (tx) => {
-          await holdAll(tx, tenant, groups)
           const at = now()
           const user = {
             tenant_id: tenant,
@@ -106,11 +111,8 @@ export function createUsers(deps: {
             updated_at: at,
           }
           await queries.insertUser(tx, user)
-          await addMembers(
-            tx,
-            tenant,
-            groups.map((group) => ({ group, user: id })),
-          )
+          await lockAll(tx, tenant, groups, [])
+          await addMembers(tx, tenant, pairsOf(id, groups))
           const made = await read(tx, tenant, id)
           await record(tx, actor, { operation: 'create', reason }, made, {})
           return { changed: true, user: made, terminated: 0 }
@@ -128,17 +130,15 @@ export function createUsers(deps: {
       }
       return unlessTaken(() =>
         db.inTenant(tenant, async (tx) => {
-          // Groups are locked before users, here as where a group's members change.
-          await holdAll(tx, tenant, groups ?? [])
           const before = present(await queries.lockUser(tx, tenant, id))
           refuseStronger(actor, before)
           expected.require(versionOf(before))
           const changed = Object.keys(differences(before, { ...before, ...named })).length > 0
           if (changed) await queries.updateProfile(tx, tenant, id, { ...named, updated_at: now() })
-          const pairs = (ids: readonly string[]) => ids.map((group) => ({ group, user: id }))
-          const added = await addMembers(tx, tenant, pairs(groups ?? []))
           const surplus = groups ? before.group_ids.filter((g) => !groups.includes(g)) : []
-          const removed = await removeMembers(tx, tenant, pairs(surplus))
+          await lockAll(tx, tenant, groups ?? [], surplus)
+          const added = await addMembers(tx, tenant, pairsOf(id, groups ?? []))
+          const removed = await removeMembers(tx, tenant, pairsOf(id, surplus))
           if (!changed && added.length + removed.length === 0) return { changed: false, user: before, terminated: 0 }
           const after = await read(tx, tenant, id)
           const found = differences(factsOf(before), factsOf(after))
@@ -153,8 +153,11 @@ export function createUsers(deps: {
       const stops = operation === 'suspend' || operation === 'delete'
       if (lifts.includes(operation)) refuseOneself(actor, id)
       return db.inTenant(tenant, async (tx) => {
-        if (stops) await holdAdministrators(tx, tenant)
+        const isHeld = stops && mayBeLast((await queries.findUser(tx, tenant, id))?.roles ?? [])
+        if (isHeld) await holdAdministrators(tx, tenant)
         const before = (await queries.lockUser(tx, tenant, id)) ?? missing('user')
+        if (stops && !isHeld && mayBeLast(before.roles))
+          throw new RunAgain('the user became an administrator meanwhile')
         if (before.deleted_at && operation === 'delete') {
           expected.require(undefined)
           return { changed: false, user: before, terminated: 0 }
@@ -163,6 +166,10 @@ export function createUsers(deps: {
         expected.require(versionOf(before))
         if (stops) await refuseLast(tx, tenant, before, before.roles)
         const moved = await moves[operation](tx, tenant, id, now())
+        if (moved && operation === 'delete') {
+          await lockAll(tx, tenant, [], before.group_ids)
+          await removeMembers(tx, tenant, pairsOf(id, before.group_ids))
+        }
         const after = await read(tx, tenant, id)
         if (!moved) return { changed: false, user: after, terminated: 0 }
         const why = operation === 'delete' ? 'revoked' : 'suspended'
@@ -180,6 +187,7 @@ export type Users = ReturnType<typeof createUsers>
 /** What of a user is set; when they came last and how long they are locked out moves by itself. */
 export const versionOf = ({ last_login_at: _, locked_until: __, ...set }: UserRow) => set
 
+const pairsOf = (user: string, groups: readonly string[]) => groups.map((group) => ({ group, user }))
 const usernameOf = (text: string): string => {
   const { name, problem } = canonicalUsername(text)
   return name ?? failField('user.username', problem)

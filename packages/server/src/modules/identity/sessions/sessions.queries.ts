@@ -50,53 +50,52 @@ export const findLastSeen = async (tx: Tx, tenant: TenantId, id: string): Promis
 }
 
 export type Ended = { session_id: string; user_id: string; username: string }
-const returned = sql`returning s.session_id, s.user_id, u.username`
-/** The users of the sessions that an update moves. */
-const ofUsers = (tenant: TenantId) => sql`from users u
-    where u.tenant_id = ${tenant} and u.user_id = s.user_id and s.tenant_id = ${tenant} and s.ended_at is null`
+/** Ends running sessions and names their users. Rows are locked in the order of their ids, as by everyone who ends several. */
+const endWhere = async (
+  tx: Tx,
+  tenant: TenantId,
+  where: ReturnType<typeof sql>,
+  reason: 'manual' | 'timeout',
+  at: Date,
+): Promise<Ended[]> => {
+  const { rows } = await sql<Ended>`
+    with locked as (
+      select session_id from admin_sessions
+      where tenant_id = ${tenant} and ended_at is null and ${where}
+      order by session_id for no key update)
+    update admin_sessions s set ended_at = ${at}, end_reason = ${reason}
+    from locked, users u
+    where s.tenant_id = ${tenant} and s.session_id = locked.session_id and s.ended_at is null
+      and u.tenant_id = ${tenant} and u.user_id = s.user_id
+    returning s.session_id, s.user_id, u.username`.execute(tx)
+  return rows
+}
 
 /** Sessions of this tenant (or one of them) that are over by idle or absolute time; each is returned to one caller. */
-export const endOverdue = async (
+export const endOverdue = (
   tx: Tx,
   tenant: TenantId,
   limits: { idle_seconds: number; absolute_seconds: number },
   at: Date,
   only: string | null,
-): Promise<Ended[]> => {
-  const { rows } = await sql<Ended>`
-    update admin_sessions s set ended_at = ${at}, end_reason = 'timeout'
-    ${ofUsers(tenant)}
-      and (${only}::uuid is null or s.session_id = ${only}::uuid)
-      and (s.expires_at <= ${at}
-        or s.started_at + make_interval(secs => ${limits.absolute_seconds}) <= ${at}
-        or s.last_seen_at + make_interval(secs => least(s.idle_seconds, ${limits.idle_seconds})) <= ${at})
-    ${returned}`.execute(tx)
-  return rows
-}
+): Promise<Ended[]> =>
+  endWhere(
+    tx,
+    tenant,
+    sql`(${only}::uuid is null or session_id = ${only}::uuid)
+      and (expires_at <= ${at}
+        or started_at + make_interval(secs => ${limits.absolute_seconds}) <= ${at}
+        or last_seen_at + make_interval(secs => least(idle_seconds, ${limits.idle_seconds})) <= ${at})`,
+    'timeout',
+    at,
+  )
 
-export const endOne = async (tx: Tx, tenant: TenantId, id: string, at: Date): Promise<Ended[]> => {
-  const { rows } = await sql<Ended>`
-    update admin_sessions s set ended_at = ${at}, end_reason = 'manual'
-    ${ofUsers(tenant)} and s.session_id = ${id}
-    ${returned}`.execute(tx)
-  return rows
-}
+export const endOne = (tx: Tx, tenant: TenantId, id: string, at: Date): Promise<Ended[]> =>
+  endWhere(tx, tenant, sql`session_id = ${id}`, 'manual', at)
 
 /** All of a user's but `kept`. */
-export const endOfUser = async (
-  tx: Tx,
-  tenant: TenantId,
-  user: string,
-  at: Date,
-  kept: string | null,
-): Promise<Ended[]> => {
-  const { rows } = await sql<Ended>`
-    update admin_sessions s set ended_at = ${at}, end_reason = 'manual'
-    ${ofUsers(tenant)} and s.user_id = ${user}
-      and s.session_id is distinct from ${kept}::uuid
-    ${returned}`.execute(tx)
-  return rows
-}
+export const endOfUser = (tx: Tx, tenant: TenantId, user: string, at: Date, kept: string | null): Promise<Ended[]> =>
+  endWhere(tx, tenant, sql`user_id = ${user} and session_id is distinct from ${kept}::uuid`, 'manual', at)
 
 /**
  * The same session under a new id and secret: the old row ends, the new one keeps when it began and when it must end.
@@ -173,9 +172,14 @@ export const tenantsWithSessions = async (tx: Tx): Promise<TenantId[]> => {
 /** Across tenants: one statement for all sessions that were used lately. */
 export const writeLastSeen = (tx: Tx, seen: { tenant_id: string; session_id: string; at: Date }[]) =>
   sql`
-    update admin_sessions s set last_seen_at = greatest(s.last_seen_at, w.at)
-    from unnest(${seen.map((x) => x.tenant_id)}::uuid[], ${seen.map((x) => x.session_id)}::uuid[],
-      ${seen.map((x) => x.at.toISOString())}::timestamptz[]) as w (tenant_id, session_id, at)
-    where s.tenant_id = w.tenant_id and s.session_id = w.session_id and s.ended_at is null`.execute(tx)
+    with w as (
+      select * from unnest(${seen.map((x) => x.tenant_id)}::uuid[], ${seen.map((x) => x.session_id)}::uuid[],
+        ${seen.map((x) => x.at.toISOString())}::timestamptz[]) as w (tenant_id, session_id, at)),
+    locked as (
+      select l.tenant_id, l.session_id, w.at from admin_sessions l join w using (tenant_id, session_id)
+      where l.ended_at is null order by l.session_id for no key update of l)
+    update admin_sessions s set last_seen_at = greatest(s.last_seen_at, locked.at)
+    from locked
+    where s.tenant_id = locked.tenant_id and s.session_id = locked.session_id and s.ended_at is null`.execute(tx)
 
 export const pruneSessions = deleting('admin_sessions', sql`ended_at < now() - interval '30 days'`)

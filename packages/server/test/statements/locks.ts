@@ -1,0 +1,130 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Node, parseSync, type SelectStmt, type WithClause } from 'libpg-query'
+import { tenantTables } from './guard.ts'
+
+const migrations = join(import.meta.dirname, '../../migrations')
+const ddl = globSync('*.sql', { cwd: migrations })
+  .sort()
+  .map((f) => readFileSync(join(migrations, f), 'utf8'))
+  .join('\n')
+/** The columns of each table's primary key. */
+const keys = new Map(
+  [...ddl.matchAll(/^create table (\w+) \(([\s\S]*?)^\)/gm)].map(([, table, body]) => {
+    const whole = /primary key \(([^)]*)\)/.exec(body!)?.[1]?.split(/,\s*/)
+    return [table!, whole ?? [...body!.matchAll(/^\s*(\w+) .*primary key/gm)].map((m) => m[1]!)]
+  }),
+)
+
+/** A statement locks rows of a table that others may want too. What it inserts is nobody else's yet. */
+export type Lock = { table: string; isOrdered: boolean }
+
+/** The locks of a statement in the order in which it takes them, as PostgreSQL does when parts of it feed others. */
+export function locksOf(text: string): Lock[] {
+  const locks: Lock[] = []
+
+  function statement(node: Node) {
+    if ('SelectStmt' in node) select(node.SelectStmt)
+    else if ('InsertStmt' in node) {
+      const s = node.InsertStmt
+      parts(s.withClause)
+      below(s.selectStmt)
+      if (s.onConflictClause?.action === 'ONCONFLICT_UPDATE') take(s.relation?.relname, isOrderedInsert(s.selectStmt))
+    } else if ('UpdateStmt' in node) {
+      const s = node.UpdateStmt
+      change(s.relation?.relname, s.withClause, s.fromClause, s.whereClause)
+    } else if ('DeleteStmt' in node) {
+      const s = node.DeleteStmt
+      change(s.relation?.relname, s.withClause, s.usingClause, s.whereClause)
+    }
+  }
+  function change(
+    table: string | undefined,
+    withClause: WithClause | undefined,
+    from: Node[] | undefined,
+    where: Node | undefined,
+  ) {
+    const before = locks.length
+    parts(withClause)
+    below(from)
+    below(where)
+    // Rows that this very statement has locked in order, or one row.
+    const own = locks.slice(before).some((l) => l.table === table && l.isOrdered)
+    take(table, own || isOne(table, where))
+  }
+  function select(s: SelectStmt) {
+    parts(s.withClause)
+    for (const arm of [s.larg, s.rarg]) if (arm) select(arm)
+    below(s.fromClause)
+    below(s.whereClause)
+    below(s.targetList)
+    if (!s.lockingClause) return
+    const aliases = new Map<string, string>()
+    for (const v of rangeVars(s.fromClause)) aliases.set(v.alias?.aliasname ?? v.relname!, v.relname!)
+    const named = s.lockingClause.flatMap((c) => ('LockingClause' in c ? (c.LockingClause.lockedRels ?? []) : []))
+    const given = named.flatMap((n) => ('RangeVar' in n ? [n.RangeVar.relname!] : []))
+    for (const name of given.length > 0 ? given : aliases.keys()) {
+      const table = aliases.get(name) ?? name
+      take(table, s.sortClause !== undefined || isOne(table, s.whereClause))
+    }
+  }
+  function parts(clause: WithClause | undefined) {
+    for (const node of clause?.ctes ?? [])
+      if ('CommonTableExpr' in node && node.CommonTableExpr.ctequery) statement(node.CommonTableExpr.ctequery)
+  }
+  /** Statements anywhere in a tree. */
+  function below(tree: unknown) {
+    if (Array.isArray(tree)) for (const each of tree) below(each)
+    else if (typeof tree === 'object' && tree !== null) {
+      if ('SelectStmt' in tree) select((tree as Extract<Node, { SelectStmt: unknown }>).SelectStmt)
+      else for (const each of Object.values(tree)) below(each)
+    }
+  }
+  function take(table: string | undefined, isOrdered: boolean) {
+    if (table && (tenantTables.has(table) || keys.has(table))) locks.push({ table, isOrdered })
+  }
+
+  for (const { stmt } of parseSync(text).stmts ?? []) if (stmt) statement(stmt)
+  return locks
+}
+
+/** Whether the condition names the whole primary key. */
+function isOne(table: string | undefined, where: Node | undefined): boolean {
+  const key = table && keys.get(table)
+  const given = equalColumns(where)
+  return key ? key.every((column) => given.has(column)) : false
+}
+
+/** Columns that an AND compares with something given. */
+function equalColumns(node: Node | undefined): Set<string> {
+  if (!node) return new Set()
+  if ('BoolExpr' in node && node.BoolExpr.boolop === 'AND_EXPR')
+    return new Set((node.BoolExpr.args ?? []).flatMap((arg) => [...equalColumns(arg)]))
+  if (!('A_Expr' in node) || node.A_Expr.kind !== 'AEXPR_OP') return new Set()
+  const operator = node.A_Expr.name?.[0]
+  if (!operator || !('String' in operator) || operator.String.sval !== '=') return new Set()
+  const { lexpr, rexpr } = node.A_Expr
+  const column = (e: Node | undefined) => {
+    const last = e && 'ColumnRef' in e ? e.ColumnRef.fields?.at(-1) : undefined
+    return last && 'String' in last ? last.String.sval : undefined
+  }
+  const [left, right] = [column(lexpr), column(rexpr)]
+  return new Set(
+    [left, right].filter((c) => c !== undefined && (left === undefined || right === undefined)) as string[],
+  )
+}
+
+/** One row, or rows in a stated order. */
+function isOrderedInsert(source: Node | undefined): boolean {
+  if (!source || !('SelectStmt' in source)) return true
+  const { valuesLists, sortClause } = source.SelectStmt
+  return valuesLists ? valuesLists.length === 1 : sortClause !== undefined
+}
+
+type RangeVar = { relname?: string; alias?: { aliasname?: string } }
+function rangeVars(tree: unknown): RangeVar[] {
+  if (Array.isArray(tree)) return tree.flatMap(rangeVars)
+  if (typeof tree !== 'object' || tree === null || 'RangeSubselect' in tree) return []
+  if ('RangeVar' in tree) return [tree.RangeVar as RangeVar]
+  return Object.values(tree).flatMap(rangeVars)
+}
