@@ -21,6 +21,7 @@ import type { Log } from './kernel/log.ts'
 import { createChanges, pruneChanges } from './memory/changes.ts'
 import { createClock } from './memory/clock.ts'
 import { createFeed } from './memory/feed.ts'
+import { type Idle, idleAfterMs } from './memory/held.ts'
 import { createAccess } from './modules/access/index.ts'
 import { createAudit } from './modules/audit/index.ts'
 import { createActivity, createDevices, createDeviceVerifier, createFleet } from './modules/devices/index.ts'
@@ -43,6 +44,8 @@ export type AppDeps = {
   now?: () => Date
   /** Up to how many peers a gateway's snapshot is one piece, and about how many a chunk holds beyond. */
   snapshotSize?: SnapshotSize
+  /** After how long a tenant that nobody asks for leaves memory. */
+  idleMs?: number
 }
 
 /** The composition root: every module is made once, by hand, in the order in which they may use each other. */
@@ -53,6 +56,7 @@ export function createApp({
   log,
   now: given,
   snapshotSize = { inlineUpTo: 5000, perChunk: 1000 },
+  idleMs = idleAfterMs,
 }: AppDeps) {
   const onError = (e: unknown) => log.error({ err: e }, 'background work failed')
   const { publicUrl } = config
@@ -80,8 +84,12 @@ export function createApp({
     tenantName: tenancy.nameOf,
   })
   const trust = createTrust(base)
-  const fleet = createFleet({ ...base, factNames: (tenant) => policy.factNames(tenant) })
-  const policy = createPolicy({ ...base, audit, fleet, trust })
+  const idle: Idle = {
+    afterMs: idleMs,
+    isAwaited: (tenant) => policy.isAwaited(tenant) || gateways.isAwaited(tenant),
+  }
+  const fleet = createFleet({ ...base, idle, factNames: (tenant) => policy.factNames(tenant) })
+  const policy = createPolicy({ ...base, idle, audit, fleet, trust })
   const { gatewayServiceSecret: serviceSecret } = secrets
   const gateways = createGateways({ ...base, audit, serviceSecret, fleet, policy, trust, snapshotSize })
   const { endSessionsOf } = gateways
@@ -227,17 +235,15 @@ export function createApp({
     feed,
     /** Someone can sign in from now on. */
     markReady: health.open,
-    /** Proves the database, then reads what the first requests would otherwise wait for. */
+    /** Proves the database; with one tenant reads what its first requests would otherwise wait for. */
     start: async (): Promise<void> => {
       await feed.start()
       await ensurePartitions(db, now())
-      for (const tenant of await tenancy.listTenantIds()) {
-        // Where the start that made the tenant ended before its keys were there.
-        await trust.provision(tenant)
-        await fleet.all(tenant)
-        await policy.at(tenant)
-        await trust.versionOf(tenant)
-      }
+      // Of several tenants each is read when it is first asked for.
+      const [only, ...others] = await tenancy.listTenantIds()
+      if (only === undefined || others.length > 0) return
+      await fleet.all(only)
+      await trust.versionOf(only)
     },
     drain,
     /** What waits in memory is written and the database is let go, after the last request. */

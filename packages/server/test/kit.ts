@@ -47,6 +47,8 @@ export async function startKit(
     route?: (databaseUrl: string, n: number) => string | Promise<string>
     /** By replica; the usual one where there is none. */
     snapshotSizes?: readonly SnapshotSize[]
+    /** After how long a tenant that nobody asks for leaves memory. */
+    idleMs?: number
   } = {},
 ) {
   const database = await createTestDatabase(template)
@@ -92,6 +94,7 @@ export async function startKit(
       log,
       ...(options.now && { now: options.now }),
       ...(snapshotSize && { snapshotSize }),
+      ...(options.idleMs !== undefined && { idleMs: options.idleMs }),
     })
     await app.start()
     await bootstrap(app, adminPassword, () => {})
@@ -151,7 +154,7 @@ export async function startKit(
 }
 
 /** Clients speak to the public URL, as proofs and cookies want it, and reach the given replica. */
-function dispatcherTo(url: string): Agent {
+export function dispatcherTo(url: string): Agent {
   const { hostname, port } = new URL(url)
   const connect = buildConnector({})
   return new Agent({ connect: (options, callback) => connect({ ...options, hostname, port }, callback) })

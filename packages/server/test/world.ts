@@ -22,9 +22,12 @@ export const bearer =
   (token: string): Caller =>
   () => ({ authorization: `Bearer ${token}` })
 
+/** What a request is sent to: the public URL, by way of one replica. */
+export type Reached = Pick<Kit, 'publicUrl' | 'dispatcher'>
+
 /** A request as given, to the public URL of a kit. */
 export async function send(
-  kit: Kit,
+  kit: Reached,
   method: string,
   path: string,
   headers: Record<string, string>,
@@ -46,7 +49,7 @@ export async function send(
 }
 
 export const call = (
-  kit: Kit,
+  kit: Reached,
   e: { method: string; path: string },
   caller: Caller | null,
   body?: unknown,
@@ -74,7 +77,7 @@ export const deviceCaller =
   })
 
 /** Enrolls a device with a fresh key, without the SDK. */
-export async function enrollRaw(kit: Kit, token: string, name = 'laptop'): Promise<RawDevice> {
+export async function enrollRaw(kit: Reached, token: string, name = 'laptop'): Promise<RawDevice> {
   const { privateJwk } = generateKey('ES256')
   const answer = await call(kit, contract.enroll, deviceCaller(token, privateJwk), {
     device: { name, platform: 'linux' },

@@ -1,4 +1,5 @@
 import type { TenantId } from '../kernel/actor.ts'
+import { minute } from '../kernel/time.ts'
 import type { Change, ChangeKind, Changes, Stage } from './changes.ts'
 import type { Feed } from './feed.ts'
 
@@ -6,7 +7,10 @@ type Entry<T> = { value: T | undefined; loading: Promise<T>; missed: Change[]; u
 /** What a value that is held needs of the room. */
 export type Memory = { changes: Pick<Changes, 'listen'>; feed: Pick<Feed, 'isFresh' | 'catchUp' | 'onBeat'> }
 
-const idleMs = 10 * 60_000
+/** What nobody asked for in so long goes, unless somebody waits for a change of it. */
+export type Idle = { afterMs: number; isAwaited: (tenant: TenantId) => boolean }
+export const idleAfterMs = 10 * minute
+const never = { afterMs: idleAfterMs, isAwaited: () => false }
 /** A load that more changes than this overlap is not kept. */
 const missedMost = 50_000
 
@@ -30,9 +34,10 @@ export function held<T extends object>(
     onDrop?: (value: T) => void
     /** At most so many tenants. */
     bound?: number
+    idle?: Idle
   },
 ) {
-  const { load, patch, isOver, onDrop, bound = 10_000 } = spec
+  const { load, patch, isOver, onDrop, bound = 10_000, idle = never } = spec
   const kinds = new Set(spec.kinds)
   const entries = new Map<TenantId, Entry<T>>()
 
@@ -59,10 +64,10 @@ export function held<T extends object>(
 
   let sweptAt = performance.now()
   feed.onBeat(() => {
-    if (performance.now() - sweptAt < idleMs) return
+    if (performance.now() - sweptAt < idle.afterMs) return
     sweptAt = performance.now()
     for (const [tenant, entry] of entries) {
-      if (!entry.used && entry.value) drop(tenant)
+      if (!entry.used && entry.value && !idle.isAwaited(tenant)) drop(tenant)
       entry.used = false
     }
   })

@@ -40,4 +40,11 @@ export const owed: Readonly<Record<string, readonly Fault[]>> = {
 }
 
 /** Changes of several rows that need no order: where they stand, and why nobody can wait for them crosswise. */
-export const inNoOrder: Readonly<Record<string, string>> = {}
+export const inNoOrder: Readonly<Record<string, string>> = {
+  'enrollment/batch.queries.ts#useTokens': 'lockTokens has locked them in order',
+  'identity/people/groups.queries.ts#removeMembers': 'only who holds the group changes who is in it',
+  'identity/people/users.queries.ts': 'roles of a user whose row is held',
+  'devices/revoked.queries.ts': 'of devices that are locked in order',
+  'identity/sessions/sessions.queries.ts#writeLastSeen':
+    'marks of several tenants, whose rows nobody may lock together; it is all of its transaction, and what loses is run again',
+}

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { globSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import pg from 'pg'
@@ -43,7 +43,28 @@ test('every key of a table of tenants begins with the tenant, and no policy asks
     [],
     'policies with a sub-select',
   )
+  assert.deepEqual(
+    await ask(`select p.proname as found from pg_proc p where p.pronamespace = 'public'::regnamespace and p.prosecdef
+      and not exists (select from unnest(p.proconfig) as c where c = 'search_path=pg_catalog, public, pg_temp') order by 1`),
+    [],
+    'routines with the rights of the owner that look into what a caller made first',
+  )
   await client.end()
+})
+
+test('of every table it is written down how long what is in it is kept', async (t) => {
+  const kit = await startKit(t)
+  const client = new pg.Client({ connectionString: kit.databaseUrl })
+  await client.connect()
+  const { rows } = await client.query<{ name: string }>(`select relname as name from pg_class
+    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition order by 1`)
+  await client.end()
+  const text = readFileSync(join(import.meta.dirname, '../../../../docs/configuration.md'), 'utf8')
+  const [, section = ''] = text.split('## What is kept, and for how long')
+  assert.deepEqual(
+    rows.map(({ name }) => name).filter((name) => name !== 'schema_migrations' && !section.includes(`\`${name}\``)),
+    [],
+  )
 })
 
 test('migrations are numbered without gaps, and no number stands twice', () => {

@@ -132,7 +132,7 @@ const schema: Record<string, string> = {
   tenant_settings_pkey: 'id',
   tenants_pkey: 'id',
   users_pkey: 'id',
-  vpn_sessions_pkey: 'id',
+  vpn_session_is_there_once: 'id',
 }
 
 test('what there is once or so often, of twenty who want it at once on two replicas', async (t: TestContext) => {

@@ -1,6 +1,6 @@
 import { background, type Database } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import { held, type Memory } from '../../memory/held.ts'
+import { held, type Idle, type Memory } from '../../memory/held.ts'
 import * as queries from './fleet.queries.ts'
 import type { FleetDevice } from './fleet-device.ts'
 import { FleetTenant } from './fleet-tenant.ts'
@@ -18,14 +18,16 @@ export function createFleet({
   changes,
   feed,
   factNames,
+  idle,
 }: {
   db: Database
   /** The posture facts that the checks of the tenant's current policy read. Given by the policy module. */
   factNames: (tenant: TenantId) => Promise<ReadonlySet<string>>
+  idle: Idle
 } & Memory) {
   const tenants = held<FleetTenant>(
     { changes, feed },
-    { stage: 'fleet', kinds: ['device', 'user', 'policy'], load, patch: (tenant, list) => tenant.touch(list) },
+    { stage: 'fleet', kinds: ['device', 'user', 'policy'], load, patch: (tenant, list) => tenant.touch(list), idle },
   )
 
   async function inPages<R extends { device_id: string }>(
@@ -112,6 +114,8 @@ export function createFleet({
   }
 
   return {
+    /** How many tenants are held. */
+    held: tenants.size,
     /** True as of the last applied change; at once where it is held and proven. */
     device: (tenantId: TenantId, deviceId: string): FleetDevice | undefined | Promise<FleetDevice | undefined> => {
       const tenant = tenants.get(tenantId)

@@ -106,7 +106,7 @@ export const createRenew =
     const row = await refuseTaken(
       'wireguard_public_key',
       'wireguard_key_is_used_by_one_device',
-      write,
+      () => refuseTaken('new_public_key', 'device_key_is_used_by_one_device', write, 'is the key of another device'),
       wireguardKeyTaken,
     )
     return { ...issued, deviceId, userId: row.user_id, status: row.status as 'active' | 'pending', jkt }

@@ -24,7 +24,7 @@ export function createGateways(deps: GatewaysDeps) {
   const secrets = createSecrets({ ...deps, registry })
   const gateways = createGatewayRules({ ...deps, secrets })
   const sessions = createSessions(deps)
-  const { handlers: pulls, waiting, stop } = createPull({ ...deps, registry, activity })
+  const { handlers: pulls, waiting, isAwaited, stop } = createPull({ ...deps, registry, activity })
   const metering = createMetering({ ...deps, activity })
 
   return {
@@ -44,6 +44,7 @@ export function createGateways(deps: GatewaysDeps) {
     jobs: [{ name: 'end_silent_vpn_sessions', cron: '* * * * *', run: sessions.endSilent }],
     prunes: [pruneSecrets],
     waiting,
+    isAwaited,
     stop,
   }
 }

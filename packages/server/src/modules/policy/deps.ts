@@ -2,6 +2,7 @@ import type { Database } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Feed } from '../../memory/feed.ts'
+import type { Idle } from '../../memory/held.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Fleet } from '../devices/index.ts'
 import type { Trust } from '../trust/index.ts'
@@ -15,6 +16,8 @@ export type PolicyDeps = {
   pager: Pager
   fleet: Fleet
   trust: Trust
+  /** When a tenant that nobody asks for leaves memory. */
+  idle: Idle
   now: () => Date
   onError: (e: unknown) => void
 }

@@ -82,6 +82,8 @@ export function createHeldReads({
     readOrWait: <T>(caller: Caller, of: Read<T>, hold: Hold | undefined) =>
       whenReady(read(caller, of), (given) => (hold?.knows(given) ? next(caller, of, hold) : given)),
     waiting: waiters.count,
+    /** Whether a device of the tenant waits. */
+    isAwaited: waiters.hasAny,
     /** Answers every held request; none is held from now on. */
     stop: waiters.stop,
   }

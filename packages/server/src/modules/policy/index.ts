@@ -52,6 +52,7 @@ export function createPolicy(given: PolicyDeps) {
     ],
     prunes: [pruneVariants, pruneBundles],
     waiting: reads.waiting,
+    isAwaited: reads.isAwaited,
     /** Answers every held request. */
     stop: reads.stop,
   }

@@ -2,7 +2,7 @@ import { compilePolicy, type ResolvedPolicy } from '@holdfast/policy'
 import type { Database, Tx } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { BoundedMap } from '../../kernel/bounded-map.ts'
-import { held, type Memory } from '../../memory/held.ts'
+import { held, type Idle, type Memory } from '../../memory/held.ts'
 import * as queries from './policy.queries.ts'
 import { TenantPolicy, type Version } from './tenant-policy.ts'
 import { createVariantBudget, type VariantBudget } from './variants.ts'
@@ -27,7 +27,7 @@ const earlierBytes = 32 * 1024 * 1024
 type Versions = { canary: number | null; stable: number | null }
 
 /** Policies in memory: the current one of each tenant, replaced when the tenant publishes, and compiled versions by number. */
-export function createPolicyStore({ db, changes, feed }: { db: Database } & Memory) {
+export function createPolicyStore({ db, changes, feed, idle }: { db: Database; idle: Idle } & Memory) {
   const budget = createVariantBudget(variantBytes)
   const compiled = new BoundedMap<string, Version>(64)
   const salts = new Map<TenantId, Buffer>()
@@ -67,7 +67,7 @@ export function createPolicyStore({ db, changes, feed }: { db: Database } & Memo
 
   const current = held<TenantPolicy>(
     { changes, feed },
-    { kinds: ['policy'], load, onDrop: (policy) => policy.release() },
+    { kinds: ['policy'], load, onDrop: (policy) => policy.release(), idle },
   )
 
   return {

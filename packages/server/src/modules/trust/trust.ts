@@ -15,11 +15,21 @@ type Trusted = { keyring: Keyring; set: SignedTrustSet; representation: Represen
 export type TrustDeps = { db: Database; changes: Changes; feed: Memory['feed']; kek: Kek; now: () => Date }
 
 export function createTrustRules({ db, changes, feed, kek, now }: TrustDeps) {
-  async function load(tenant: TenantId): Promise<Trusted> {
-    const { rows, newest } = await db.inTenant(tenant, async (tx) => ({
+  const read = (tenant: TenantId) =>
+    db.inTenant(tenant, async (tx) => ({
       rows: await queries.usableKeys(tx, tenant),
       newest: await queries.newestSet(tx, tenant),
     }))
+  /** The first keys and certificates of a tenant; of two makers at once all of the first one's and none of the other's. */
+  async function makeKeys(tenant: TenantId) {
+    const keys = await makeFirstKeys(tenant, kek, now())
+    await db.inTenant(tenant, (tx) => queries.insertKeysUnlessThere(tx, tenant, keys))
+    return read(tenant)
+  }
+  async function load(tenant: TenantId): Promise<Trusted> {
+    const found = await read(tenant)
+    // Whoever made the tenant may have ended before its keys were there.
+    const { rows, newest } = found.rows.length > 0 ? found : await makeKeys(tenant)
     const keyring = await openKeyring(kek, rows)
     const current = newest?.document as SignedTrustSet | undefined
     const set =
@@ -50,12 +60,6 @@ export function createTrustRules({ db, changes, feed, kek, now }: TrustDeps) {
     anchors: async (tenant: TenantId) => (await trusted(tenant)).representation,
     /** Makes the first keys, certificates and trust set of a tenant; once. */
     provision: async (tenant: TenantId): Promise<void> => {
-      const known = await db.inTenant(tenant, (tx) => queries.usableKeys(tx, tenant))
-      if (known.length === 0) {
-        const keys = await makeFirstKeys(tenant, kek, now())
-        // Of two starts at once the first one's keys are all taken, and none of the other's.
-        await db.inTenant(tenant, (tx) => queries.insertKeysUnlessThere(tx, tenant, keys))
-      }
       await trusted(tenant)
     },
     signerFor: async (tenant: TenantId, purpose: Purpose): Promise<Signer> => {

@@ -19,6 +19,8 @@ export function createPull(deps: GatewaysDeps & { registry: Registry; activity: 
     handlers: pullHandlers({ ...deps, directory: createDirectory(deps), unified }),
     /** Requests held for a change. */
     waiting: waiters.count,
+    /** Whether a gateway of the tenant waits. */
+    isAwaited: waiters.hasAny,
     /** Answers every held request. */
     stop: waiters.stop,
   }

@@ -44,6 +44,7 @@ export function createWaiters({
     /** Undefined when no more requests can be held. */
     enter: (tenant: TenantId, gatewayId: string): Ticket | undefined => requests.enter(tenant, gatewayId),
     count: requests.count,
+    hasAny: requests.hasAny,
     stop: (): void => {
       for (const timer of gathering.values()) clearTimeout(timer)
       gathering.clear()

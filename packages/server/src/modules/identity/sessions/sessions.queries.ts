@@ -172,14 +172,9 @@ export const tenantsWithSessions = async (tx: Tx): Promise<TenantId[]> => {
 /** Across tenants: one statement for all sessions that were used lately. */
 export const writeLastSeen = (tx: Tx, seen: { tenant_id: string; session_id: string; at: Date }[]) =>
   sql`
-    with w as (
-      select * from unnest(${seen.map((x) => x.tenant_id)}::uuid[], ${seen.map((x) => x.session_id)}::uuid[],
-        ${seen.map((x) => x.at.toISOString())}::timestamptz[]) as w (tenant_id, session_id, at)),
-    locked as (
-      select l.tenant_id, l.session_id, w.at from admin_sessions l join w using (tenant_id, session_id)
-      where l.ended_at is null order by l.session_id for no key update of l)
-    update admin_sessions s set last_seen_at = greatest(s.last_seen_at, locked.at)
-    from locked
-    where s.tenant_id = locked.tenant_id and s.session_id = locked.session_id and s.ended_at is null`.execute(tx)
+    update admin_sessions s set last_seen_at = greatest(s.last_seen_at, w.at)
+    from unnest(${seen.map((x) => x.tenant_id)}::uuid[], ${seen.map((x) => x.session_id)}::uuid[],
+      ${seen.map((x) => x.at.toISOString())}::timestamptz[]) as w (tenant_id, session_id, at)
+    where s.tenant_id = w.tenant_id and s.session_id = w.session_id and s.ended_at is null`.execute(tx)
 
 export const pruneSessions = deleting('admin_sessions', sql`ended_at < now() - interval '30 days'`)

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { createProof } from '@holdfast/crypto'
+import { type Client, changeSecuritySettings, createClient, openGateway, signIn } from '@holdfast/sdk'
+import pg from 'pg'
+import { dispatcherTo } from '../kit.ts'
+import { createAuthenticator, untilNextStep } from '../people.ts'
+import { bearer, type Caller, call, enrollRaw, operation, type RawDevice, type Reached } from '../world.ts'
+import { password, startDeployment } from './processes.ts'
+
+const publicUrl = 'http://holdfast.test'
+const tenMinutes = 600_000
+const second = 1000
+
+test('a replica whose clock is ten minutes ahead and one ten minutes behind store and judge by the database', async (t) => {
+  const { database, start } = await startDeployment(t)
+  const preload = `--import=${pathToFileURL(join(import.meta.dirname, 'wall-clock.ts')).href}`
+  const [ahead, behind] = await Promise.all(
+    [tenMinutes, -tenMinutes].map(async (offset) => {
+      const environment = {
+        HOLDFAST_PUBLIC_URL: publicUrl,
+        NODE_OPTIONS: preload,
+        HOLDFAST_TEST_CLOCK_MS: String(offset),
+      }
+      const { port, output } = await start(database.url, environment)
+      const [, said = ''] = /wall clock: (\S+)/.exec(output()) ?? []
+      assert.ok(Math.abs(Date.parse(said) - Date.now() - offset) < 60 * second, `its clock says ${said}`)
+      const dispatcher = dispatcherTo(`http://127.0.0.1:${port}`)
+      t.after(() => dispatcher.destroy())
+      return { publicUrl, dispatcher } satisfies Reached
+    }),
+  )
+  assert.ok(ahead && behind)
+  const both = [ahead, behind]
+  const asked: string[] = []
+  /** What each of them answers, the one ahead first. */
+  const answers = async (what: string, ask: (of: Reached) => Promise<unknown>, wanted: unknown) => {
+    const got = [await ask(ahead), await ask(behind)]
+    asked.push(`${what}: ${JSON.stringify(got)}`)
+    assert.deepEqual(got, [wanted, wanted], what)
+  }
+  const statusOf = (name: Parameters<typeof operation>[0], caller: Caller, body?: unknown) => async (of: Reached) =>
+    (await call(of, operation(name), caller, body)).status
+  const near = (what: string, text: unknown, ms: number) => {
+    const off = Date.parse(String(text)) - Date.now() - ms
+    assert.ok(Math.abs(off) < 30 * second, `${what} is off by ${off} ms`)
+  }
+
+  // Sessions, one-time codes, step-up.
+  await delay(Math.max(0, untilNextStep() - 20 * second))
+  const signedIn = await signIn({ baseUrl: publicUrl, username: 'admin', password, dispatcher: behind.dispatcher })
+  const { secret: key } = await signedIn.client.createApiKey({ body: { name: 'key', role: 'platform_admin' } })
+  const session: Caller = () => ({ cookie: signedIn.cookie, origin: publicUrl })
+  await answers('a session opened by the one behind', statusOf('me', session), 200)
+  const { json: me } = await call(ahead, operation('me'), session)
+  near('the end of the session', (me.session as { expires_at: string }).expires_at, 43_200 * second)
+  const begun = await call(ahead, operation('enrollTotp'), session, { current_password: password })
+  const app = createAuthenticator(String(begun.json.secret))
+  for (const far of [-20, 20])
+    await answers(
+      `a code of ${far / 2} minutes from now`,
+      statusOf('verifyTotp', session, { code: app.code(far) }),
+      422,
+    )
+  const verified = await call(behind, operation('verifyTotp'), session, { code: app.code() })
+  assert.equal(verified.status, 200, verified.text)
+
+  const clients = both.map(({ dispatcher }) => createClient({ baseUrl: publicUrl, credential: key, dispatcher })) as [
+    Client,
+    Client,
+  ]
+  // Keys and tokens with an end.
+  const soon = new Date(Date.now() + 300 * second).toISOString()
+  const atOnce = new Date(Date.now() + 3 * second).toISOString()
+  const viewer = { role: 'viewer' } as const
+  const made = await Promise.all([
+    ...[soon, atOnce].map((expires_at) =>
+      clients[0].createApiKey({ body: { name: expires_at, expires_at, ...viewer } }),
+    ),
+    ...[soon, atOnce].map((expires_at) =>
+      clients[1].createApiKey({ body: { name: expires_at, expires_at, ...viewer } }),
+    ),
+  ])
+  const tokens = await Promise.all(clients.map((c) => c.generateToken({ body: { max_uses: 0, expires_at: soon } })))
+  await delay(Math.max(0, Date.parse(atOnce) - Date.now() + 200))
+  for (const [i, { secret }] of made.entries())
+    await answers(
+      `a key that ${i % 2 ? 'ended 0.2 s ago' : 'ends in 5 minutes'}`,
+      statusOf('listDevices', bearer(secret)),
+      i % 2 ? 401 : 200,
+    )
+
+  // Devices: enrollment, credential, proofs, what they report.
+  const devices = await Promise.all(tokens.map(({ token }, i) => enrollRaw(both[1 - i]!, token, `device ${i}`)))
+  for (const device of devices) {
+    await answers('a device credential', statusOf('policyDigest', device.caller), 200)
+    const provenAt =
+      (ms: number): Caller =>
+      (method, url) => ({
+        authorization: `Bearer ${device.credential}`,
+        dpop: createProof(device.key, { method, url, accessToken: device.credential, now: new Date(Date.now() + ms) }),
+      })
+    for (const ms of [-tenMinutes, tenMinutes])
+      await answers(`a proof made ${ms / 60_000} minutes from now`, statusOf('policyDigest', provenAt(ms)), 401)
+  }
+  const posture_checks = {
+    disk: { expression: 'disk.encrypted', enforcement: 'enforce', freshness_seconds: 300 },
+  } as const
+  const rules = [
+    { id: 'gated', action: 'allow', from: { any: true }, to: ['10.0.0.0/8'], when: { posture: ['disk'] } },
+  ] as const
+  await clients[0].publishPolicy({
+    body: { channel: 'stable', policy: { schema: 'holdfast.policy/1', rules: [...rules], posture_checks } },
+  })
+  const digestsOf = (device: RawDevice) =>
+    Promise.all(both.map(async (of) => (await call(of, operation('policyDigest'), device.caller)).json.digest))
+  await delay(300)
+  for (const [i, device] of devices.entries()) {
+    const before = await digestsOf(device)
+    assert.equal(await statusOf('reportPosture', device.caller, { facts: { 'disk.encrypted': true } })(both[i]!), 200)
+    await delay(300)
+    const after = await digestsOf(device)
+    asked.push(
+      `a report to ${i ? 'the one behind' : 'the one ahead'}, good for 5 minutes: ${after[0] === after[1] ? 'counts at both' : 'does not'}`,
+    )
+    assert.deepEqual([before[0] === before[1], after[0] === after[1], after[0] === before[0]], [true, true, false])
+  }
+
+  // Gateways: how they are, VPN sessions, notifications of their silence.
+  const pool = await clients[0].createGatewayPool({ body: { name: 'pool', region: { code: 'eu' } } })
+  const { tenant_id: tenantId } = await clients[0].me()
+  for (const [i, { dispatcher }] of both.entries()) {
+    const { gateway, secret } = await clients[i]!.createGateway({
+      params: { pool_id: pool.pool_id },
+      body: { name: `gw${i}` },
+    })
+    const opened = openGateway({ baseUrl: publicUrl, secret, dispatcher, gatewayId: gateway.gateway_id, tenantId })
+    await opened.pull()
+    const session_id = `vse_${gateway.gateway_id.slice(4)}`
+    const sample = { session_id, device_id: devices[i]!.id, state: 'active', rx_bytes: 1, tx_bytes: 1 } as const
+    assert.deepEqual((await opened.meter([sample])).rejected, [])
+    const at = (of: Reached) => clients[of === ahead ? 0 : 1]!
+    await answers(
+      `a gateway that spoke to ${i ? 'the one behind' : 'the one ahead'}`,
+      async (of) =>
+        (await at(of).getGateway({ params: { pool_id: pool.pool_id, gateway_id: gateway.gateway_id } })).status,
+      'healthy',
+    )
+    await answers('its session', async (of) => (await at(of).getSession({ params: { session_id } })).state, 'active')
+  }
+
+  // Lockout and what is said of it; a repeated change; rates.
+  await changeSecuritySettings(clients[0], {
+    login: { lockout_threshold: 3, lockout_seconds: 3, max_failures_per_ip: 10_000 },
+  })
+  const { user } = await clients[0].changeUser({ body: { operation: 'create', user: { username: 'bob' } } })
+  const { temporary_password = '' } = await clients[0].changePassword({
+    body: { user_id: user.user_id, generate: true },
+  })
+  const login = async (of: Reached, given: string) =>
+    (await call(of, { method: 'POST', path: '/admin/login' }, null, { username: 'bob', password: given })).status
+  for (let i = 0; i < 3; i++) assert.equal(await login(ahead, 'wrong'), 401)
+  await answers('the right password while locked out', (of) => login(of, temporary_password), 401)
+  const lockedAt = Date.now()
+  const repeated: Caller = () => ({ authorization: `Bearer ${key}`, 'idempotency-key': 'once' })
+  const create = { operation: 'create', user: { username: 'made-once' } }
+  const [first, again] = [
+    await call(behind, operation('changeUser'), repeated, create),
+    await call(ahead, operation('changeUser'), repeated, create),
+  ]
+  asked.push(
+    `a change with an Idempotency-Key: ${first.status}, ${again.status} ${again.headers['idempotency-replayed'] ?? ''}`,
+  )
+  assert.deepEqual([first.status, again.status, again.text === first.text], [201, 201, true])
+  await changeSecuritySettings(clients[0], { api: { requests_per_minute_per_key: 60 } })
+  const { secret: limited } = made[0]!
+  await delay(600)
+  for (const of of both) {
+    const statuses = []
+    for (let i = 0; i < 12; i++) statuses.push(await statusOf('listRoles', bearer(limited))(of))
+    const passed = statuses.filter((s) => s === 200).length
+    asked.push(`12 requests at 60 a minute: ${passed} answered`)
+    assert.ok(passed >= 6 && passed <= 8, statuses.join())
+  }
+  await delay(Math.max(0, lockedAt + 3 * second - Date.now() + 200))
+  assert.equal(await login(behind, temporary_password), 200, 'the lockout is over')
+
+  // Whatever was stored, in every column of every table.
+  const owner = new pg.Client({ connectionString: database.url })
+  await owner.connect()
+  const { rows: columns } = await owner.query<{ t: string; c: string }>(
+    `select c.relname as t, a.attname as c from pg_attribute a join pg_class c on c.oid = a.attrelid
+     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+       and a.atttypid = 'timestamptz'::regtype and a.attnum > 0`,
+  )
+  let looked = 0
+  for (const { t: table, c: column } of columns) {
+    const { rows } = await owner.query<{ off: number }>(
+      `select extract(epoch from ${column} - now())::float8 as off from ${table} where ${column} is not null and ${column} < 'infinity'`,
+    )
+    looked += rows.length
+    for (const { off } of rows)
+      assert.ok(Math.abs(Math.abs(off) - 600) > 90, `${table}.${column} is ${off.toFixed(0)} s from now`)
+  }
+  await owner.end()
+  for (const line of asked) t.diagnostic(line)
+  t.diagnostic(`${looked} moments in ${columns.length} columns, none of them ten minutes off`)
+  assert.ok(looked > 100)
+})

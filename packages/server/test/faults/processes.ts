@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { createTestDatabase } from '../../src/embedded/test-database.ts'
+
+const main = join(import.meta.dirname, '../../src/main.ts')
+export const password = 'processes that are only tried'
+
+/** A database and a folder that replicas share, each a process of its own. */
+export async function startDeployment(t: TestContext) {
+  const database = await createTestDatabase()
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-process-'))
+  const ends: (() => Promise<unknown>)[] = []
+  t.after(async () => {
+    await Promise.all(ends.map((end) => end()))
+    await database.drop()
+    rmSync(folder, { recursive: true })
+  })
+
+  /** Until someone can sign in. */
+  async function start(url = database.url, environment: Record<string, string> = {}) {
+    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main], {
+      cwd: folder,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        PATH: process.env.PATH,
+        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+        DATABASE_URL: url,
+        HOLDFAST_DATA_DIR: folder,
+        HOLDFAST_PORT: '0',
+        HOLDFAST_PUBLIC_URL: 'https://vpn.corp.example',
+        HOLDFAST_ADMIN_PASSWORD: password,
+        HOLDFAST_DRAIN_SECONDS: '0',
+        ...environment,
+      },
+    })
+    let output = ''
+    let how: string | undefined
+    const ended = new Promise<string>((resolve) =>
+      child.once('exit', (code, signal) => {
+        how = String(signal ?? code)
+        resolve(how)
+      }),
+    )
+    ends.push(() => {
+      child.kill('SIGKILL')
+      return ended
+    })
+    const port = await new Promise<number>((resolve, reject) => {
+      for (const stream of [child.stdout, child.stderr])
+        stream.on('data', (chunk) => {
+          output += chunk
+          const [, found] = /listens on 127\.0\.0\.1:(\d+)/.exec(output) ?? []
+          if (found) resolve(Number(found))
+        })
+      void ended.then((code) => reject(new Error(`ended with ${code}: ${output}`)))
+    })
+    return {
+      port,
+      output: () => output,
+      isRunning: () => how === undefined,
+      signal: () => void child.kill('SIGTERM'),
+      /** How it ended, and after how many milliseconds from now. */
+      end: async () => {
+        const asked = performance.now()
+        return { how: await ended, tookMs: performance.now() - asked }
+      },
+      isReady: () =>
+        fetch(`http://127.0.0.1:${port}/readyz`, { signal: AbortSignal.timeout(1000) }).then(
+          (answer) => answer.status === 200,
+          () => false,
+        ),
+    }
+  }
+  // Made once, so that those that follow start at the same time and quickly.
+  const first = await start()
+  first.signal()
+  const { how, tookMs } = await first.end()
+  assert.equal(how, '0', first.output())
+  return { database, start, firstTookMs: tookMs }
+}

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import pg from 'pg'
+import type { TenantId } from '../../src/kernel/actor.ts'
+import { startKit, times } from '../kit.ts'
+import { call, enrollRaw, operation } from '../world.ts'
+import { until } from './feeds.ts'
+
+const tenantCount = 200
+
+/** Which tenants' fleets are read, and how often. */
+function watchLoads(t: TestContext) {
+  const loads = new Map<string, number>()
+  const scopes = new WeakMap<object, string>()
+  const { query } = pg.Client.prototype
+  pg.Client.prototype.query = function (this: pg.Client, ...given: Parameters<typeof query>) {
+    const [first] = given as readonly unknown[]
+    const text = typeof first === 'string' ? first : ((first as { text?: string } | undefined)?.text ?? '')
+    const scope = /holdfast\.tenant = '([^']+)'/.exec(text)?.[1]
+    if (scope) scopes.set(this, scope)
+    else if (/from devices d join tenant_epochs/.test(text)) {
+      const tenant = scopes.get(this) ?? ''
+      loads.set(tenant, (loads.get(tenant) ?? 0) + 1)
+    }
+    return Reflect.apply(query, this, given)
+  } as typeof query
+  t.after(() => {
+    pg.Client.prototype.query = query
+  })
+  return loads
+}
+
+test('tenants are read when first asked for, once, and leave memory when nobody asks or waits', async (t) => {
+  const loads = watchLoads(t)
+  const idleMs = 500
+  const kit = await startKit(t, { idleMs })
+  const { token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
+  const device = await enrollRaw(kit, token)
+  assert.equal(loads.get(kit.tenant), 1, 'a start with one tenant reads it')
+  const tenants: TenantId[] = []
+  for (let i = 1; i < tenantCount; i++) tenants.push(await kit.app.tenancy.createTenant(`tenant-${i}`))
+
+  loads.clear()
+  const { app, url, dispatcher } = await kit.startReplica()
+  assert.deepEqual([...loads], [], `a start with ${tenantCount} tenants reads none`)
+
+  for (let i = 0; i < tenants.length; i += 20)
+    await Promise.all(tenants.slice(i, i + 20).map((tenant) => times(20, () => app.fleet.all(tenant))))
+  assert.equal(loads.size, tenants.length)
+  assert.deepEqual([...new Set(loads.values())], [1], 'each is read once for its 20 callers')
+
+  const path = operation('policyDigest')
+  const onIt = { ...kit, app, url, dispatcher }
+  const first = await call(onIt, path, device.caller)
+  assert.equal(first.status, 200)
+  const tag = String(first.headers.etag)
+  const held = call(onIt, path, (m, u) => ({ ...device.caller(m, u), 'if-none-match': tag, prefer: 'wait=4' }))
+  await until(() => app.policy.isAwaited(kit.tenant))
+  const left = await until(() => app.fleet.held() === 1, 20 * idleMs, 'tenants that nobody asks for')
+  const before = loads.get(kit.tenant)
+  assert.equal((await held).status, 304)
+  assert.equal(loads.get(kit.tenant), before, 'who waits keeps its tenant')
+  await until(() => app.fleet.held() === 0, 20 * idleMs, 'the tenant that nobody waits for any more')
+  t.diagnostic(
+    `${tenantCount} tenants; read at the start: 0; all but the awaited one left after ${Math.round(left)} ms`,
+  )
+
+  loads.clear()
+  assert.equal((await call(onIt, path, device.caller)).status, 200)
+  assert.deepEqual([...loads], [[kit.tenant, 1]], 'and is read again')
+})
