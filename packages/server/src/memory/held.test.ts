@@ -9,6 +9,7 @@ const subject = 's'
 
 function room() {
   const listeners: Listener[] = []
+  const beats: (() => void)[] = []
   const state = { fresh: true, caughtUp: 0, away: false }
   return {
     state,
@@ -21,8 +22,11 @@ function room() {
           if (state.away) throw new Error('away')
           state.fresh = true
         },
-        onBeat: () => {},
+        onBeat: (f: () => void) => void beats.push(f),
       },
+    },
+    beat: () => {
+      for (const f of beats) f()
     },
     change: (tenant: TenantId, kind: 'policy' | 'trust') => {
       for (const l of listeners) l.changed(tenant, [{ kind, subject }])
@@ -113,4 +117,28 @@ test('a failed read is not remembered, and the bound holds', async () => {
   await values.get(one)
   await values.get(two)
   assert.equal(values.size(), 1)
+})
+
+test('what nobody asks for goes, unless somebody waits for a change of it', async () => {
+  const { memory, beat } = room()
+  const awaited = new Set([one])
+  const gone: object[] = []
+  const values = held(memory, {
+    kinds: ['policy'],
+    load: async (tenant) => ({ tenant }),
+    onDrop: (value) => gone.push(value),
+    idle: { afterMs: 0, isAwaited: (tenant) => awaited.has(tenant) },
+  })
+  await values.get(one)
+  await values.get(two)
+  beat()
+  assert.equal(values.size(), 2, 'both were asked for since the last look')
+  await values.get(two)
+  beat()
+  assert.equal(values.size(), 2)
+  beat()
+  assert.deepEqual([values.size(), gone], [1, [{ tenant: two }]])
+  awaited.clear()
+  beat()
+  assert.equal(values.size(), 0)
 })

@@ -33,10 +33,10 @@ function watchLoads(t: TestContext) {
 test('tenants are read when first asked for, once, and leave memory when nobody asks or waits', async (t) => {
   const loads = watchLoads(t)
   const idleMs = 500
-  const kit = await startKit(t, { idleMs })
+  const kit = await startKit(t, { replicas: 2, idleMs })
+  assert.equal(loads.get(kit.tenant), 1, 'a start with one tenant reads it')
   const { token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const device = await enrollRaw(kit, token)
-  assert.equal(loads.get(kit.tenant), 1, 'a start with one tenant reads it')
   const tenants: TenantId[] = []
   for (let i = 1; i < tenantCount; i++) tenants.push(await kit.app.tenancy.createTenant(`tenant-${i}`))
 

@@ -6,7 +6,7 @@ import { before, test } from 'node:test'
 import { loadModule } from 'libpg-query'
 import { type Fault, type Judgement, judge, tenantTables } from './guard.ts'
 import { acrossTenants, inNoOrder, owed } from './lists.ts'
-import { locksOf } from './locks.ts'
+import { locksOf, orderOf } from './locks.ts'
 import { mayTouch, owners } from './owners.ts'
 import type { Course, Sent } from './record.ts'
 
@@ -125,45 +125,11 @@ test('whoever changes several rows of a table does so in the order of their keys
 
 test('no two transactions lock two tables in opposite orders', (t) => {
   const originOf = new Map(statements.map((s) => [s.text, s.origin]))
-  /** For each table what was locked after it, and where that was seen first. */
-  const after = new Map<string, Map<string, string>>()
-  for (const { course } of courses) {
-    const taken = course.flatMap((text) => locksOf(text).map(({ table }) => ({ table, origin: originOf.get(text) })))
-    const seen = new Map<string, string>()
-    for (const { table, origin = '' } of taken) {
-      // What follows on a table are the rows that were locked before.
-      if (seen.has(table)) continue
-      for (const [earlier, at] of seen)
-        if (earlier !== table) {
-          const known = after.get(earlier) ?? new Map<string, string>()
-          if (!known.has(table)) known.set(table, `${at} → ${origin}`)
-          after.set(earlier, known)
-        }
-      seen.set(table, origin)
-    }
-  }
-  t.diagnostic(
-    `${courses.length} kinds of transactions, ${[...after.values()].reduce((n, m) => n + m.size, 0)} pairs of tables`,
+  const { pairs, opposite } = orderOf(
+    courses.map(({ course }) =>
+      course.flatMap((text) => locksOf(text).map(({ table }) => ({ table, origin: originOf.get(text) ?? '' }))),
+    ),
   )
-  const opposite: string[] = []
-  for (const [first, rest] of after)
-    for (const [second, where] of rest)
-      for (const way of waysBack(after, second, first))
-        opposite.push(`${first} before ${second} (${where}), but ${way}`)
+  t.diagnostic(`${courses.length} courses of transactions, ${pairs} pairs of tables`)
   assert.deepEqual(opposite, [])
 })
-
-/** The shortest way from one table to another by what was locked after what. */
-function waysBack(after: ReadonlyMap<string, ReadonlyMap<string, string>>, from: string, to: string): string[] {
-  const queue: { table: string; steps: string[] }[] = [{ table: from, steps: [] }]
-  const visited = new Set([from])
-  for (const { table, steps } of queue)
-    for (const [next, where] of after.get(table) ?? []) {
-      const way = [...steps, `${table} before ${next} (${where})`]
-      if (next === to) return [way.join(', ')]
-      if (visited.has(next)) continue
-      visited.add(next)
-      queue.push({ table: next, steps: way })
-    }
-  return []
-}

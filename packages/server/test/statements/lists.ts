@@ -44,6 +44,12 @@ export const inNoOrder: Readonly<Record<string, string>> = {
   'enrollment/batch.queries.ts#useTokens': 'lockTokens has locked them in order',
   'identity/people/groups.queries.ts#removeMembers': 'only who holds the group changes who is in it',
   'identity/people/users.queries.ts': 'roles of a user whose row is held',
+  'db/retention.ts': 'what is over is changed by nobody, and one replica runs the job',
+  'db/claims.ts#forgetOld': 'what is over is changed by nobody, and one replica runs the job',
+  'devices/devices.queries.ts#forgetProofs': 'what is over is changed by nobody, and one replica runs the job',
+  'health/replicas.queries.ts#forgetSilent': 'what is over is changed by nobody, and one replica runs the job',
+  'identity/signin/login.queries.ts#forgetFailures': 'what is over is changed by nobody, and one replica runs the job',
+  'memory/changes.ts#pruneChanges': 'what is over is changed by nobody, and one replica runs the job',
   'devices/revoked.queries.ts': 'of devices that are locked in order',
   'identity/sessions/sessions.queries.ts#writeLastSeen':
     'marks of several tenants, whose rows nobody may lock together; it is all of its transaction, and what loses is run again',

@@ -128,3 +128,51 @@ function rangeVars(tree: unknown): RangeVar[] {
   if ('RangeVar' in tree) return [tree.RangeVar as RangeVar]
   return Object.values(tree).flatMap(rangeVars)
 }
+
+type Taken = { table: string; origin: string }
+/**
+ * What transactions that took these locks say of the order of tables. A table counts where it is locked first: what follows
+ * on it are rows that were locked before. `opposite`: each pair that another transaction, or several, lock the other way.
+ */
+export function orderOf(courses: readonly (readonly Taken[])[]): { pairs: number; opposite: string[] } {
+  /** For each table what was locked after it, and where that was seen first. */
+  const after = new Map<string, Map<string, string>>()
+  for (const course of courses) {
+    const seen = new Map<string, string>()
+    for (const { table, origin } of course) {
+      if (seen.has(table)) continue
+      for (const [earlier, at] of seen) {
+        const known = after.get(earlier) ?? new Map<string, string>()
+        if (!known.has(table)) known.set(table, `${at} → ${origin}`)
+        after.set(earlier, known)
+      }
+      seen.set(table, origin)
+    }
+  }
+  const opposite: string[] = []
+  for (const [first, rest] of after)
+    for (const [second, where] of rest) {
+      const back = wayBack(after, second, first)
+      if (back) opposite.push(`${first} before ${second} (${where}), but ${back}`)
+    }
+  return { pairs: [...after.values()].reduce((n, m) => n + m.size, 0), opposite }
+}
+
+/** The shortest way from one table to another by what was locked after what. */
+function wayBack(
+  after: ReadonlyMap<string, ReadonlyMap<string, string>>,
+  from: string,
+  to: string,
+): string | undefined {
+  const queue: { table: string; steps: string[] }[] = [{ table: from, steps: [] }]
+  const visited = new Set([from])
+  for (const { table, steps } of queue)
+    for (const [next, where] of after.get(table) ?? []) {
+      const way = [...steps, `${table} before ${next} (${where})`]
+      if (next === to) return way.join(', ')
+      if (visited.has(next)) continue
+      visited.add(next)
+      queue.push({ table: next, steps: way })
+    }
+  return undefined
+}

@@ -132,6 +132,8 @@ export function createLogin(deps: {
     const by = { ...attempt.by, type: 'session' as const, id: user_id, name: account.username }
     return db
       .inTenant(tenantId, async (tx) => {
+        // First, as where an attempt is reserved: who is refused below keeps it.
+        await queries.releaseSource(tx, attempt.source)
         const held = { user_id: account.user_id, password_phc: phc }
         const at = now()
         if (!(await queries.admit(tx, tenantId, held, { ownLock: reservation.locked_until, newPhc, at })))
@@ -141,7 +143,6 @@ export function createLogin(deps: {
           ? await factor.use(tx, tenantId, account.user_id, proof)
           : (await findSeed(tx, tenantId, account.user_id)) === undefined
         if (!factorHolds) throw new Refused('wrong_second_factor')
-        await queries.releaseSource(tx, attempt.source)
         const target = { type: 'user', id: user_id, name: account.username }
         const auth_method = proof ? `password+${proof.method}` : 'password'
         await audit.record(tx, by, 'login.succeeded', { user_id, auth_method }, { target })
