@@ -29,7 +29,7 @@ create table vpn_sessions (
   posture_verdict text not null,
   rx_bytes bigint not null default 0,
   tx_bytes bigint not null default 0,
-  foreign key (tenant_id, gateway_id) references gateways,
+  constraint vpn_session_is_of_a_gateway foreign key (tenant_id, gateway_id) references gateways,
   constraint session_end_has_a_time check ((state = 'ended') = (ended_at is not null))
 ) partition by range (ended_at);
 create table vpn_sessions_running partition of vpn_sessions (constraint it_runs check (ended_at is null)) default;

@@ -42,11 +42,17 @@ export async function runHa({ times, replicas, isSynchronous, chosen }: Options)
     return known
   })
   const rounds: Round[] = []
-  for (const scenario of scenarios) {
-    // A database that went back has forgotten what the record holds, so each scenario begins anew.
+  const trials = scenarios.flatMap((scenario) =>
+    losesWrites(scenario, isSynchronous)
+      ? Array.from({ length: times }, () => ({ scenario, count: 1 }))
+      : [{ scenario, count: times }],
+  )
+  for (const { scenario, count } of trials) {
+    // A database that went back has forgotten what the record holds, so each scenario begins anew, and each round of one
+    // that loses writes.
     const trial = await startTrial({ replicas, isSynchronous })
     try {
-      for (let i = 0; i < times; i++) rounds.push(await trial.round(scenario))
+      for (let i = 0; i < count; i++) rounds.push(await trial.round(scenario))
       for (const [what, count] of await trial.stand.unhandled()) say(`  unhandled: ${count} × ${what}`)
     } finally {
       await trial.end()
@@ -54,6 +60,8 @@ export async function runHa({ times, replicas, isSynchronous, chosen }: Options)
   }
   return report(rounds, isSynchronous)
 }
+
+const losesWrites = (scenario: Scenario, isSynchronous: boolean) => scenario === 'killed' && !isSynchronous
 
 type Trial = {
   stand: Stand
@@ -93,7 +101,7 @@ async function startTrial({ replicas, isSynchronous }: Pick<Options, 'replicas' 
       deeds.random = createRandom(++n)
       const writing = doDeeds(deeds, { moves: 4, made: 4, publishEveryMs: 1_500 })
       await delay(loadSeconds * 1_000)
-      const isBehind = scenario === 'killed' && !isSynchronous
+      const isBehind = losesWrites(scenario, isSynchronous)
       if (isBehind) {
         pair.holdBack()
         await delay(behindSeconds * 1_000)
@@ -118,8 +126,8 @@ async function startTrial({ replicas, isSynchronous }: Pick<Options, 'replicas' 
         ...{ scenario, downSeconds: (back - began) / 1000, readySeconds },
         ...(await judge({ pair, stand, observer, record, before, isJudged: !backup })),
       }
-      // What was written into the database that is gone is nobody's loss, and what was lost is not lost once more.
-      if (backup || isBehind) forget(record)
+      // What was written into the database that is gone is nobody's loss.
+      if (backup) forget(record)
       say(describe(round))
       return round
     },
@@ -196,7 +204,7 @@ function report(rounds: readonly Round[], isSynchronous: boolean): boolean {
     const text = Object.entries(counts).map(([name, n]) => `${name} ${n}`)
     say(`${scenario} × ${list.length}: slowest ready ${slowest.toFixed(1)} s after the database; ${text.join(', ')}`)
     const { 'acknowledged lost': lost, ...mustBeZero } = counts
-    const mustLose = scenario === 'killed' && !isSynchronous
+    const mustLose = losesWrites(scenario, isSynchronous)
     if (slowest > readyWithinSeconds || Object.values(mustBeZero).some((n) => n > 0)) isRight = false
     if (lost > 0 !== mustLose) isRight = false
     if (mustLose)

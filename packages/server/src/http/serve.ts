@@ -70,7 +70,8 @@ const bodyLimitOf = ({ access, bodyLimit = longestBody }: Endpoint): number =>
 /** Without a valid credential every path is 401, known or not. */
 async function unknownRoute(deps: HttpDeps, request: FastifyRequest): Promise<AppError> {
   try {
-    const { actor } = await deps.admit(undefined, request)
+    const { actor, recorded } = await deps.admit(undefined, request)
+    await recorded
     return actor ? new AppError('not_found', 'no such route') : unauthorized()
   } catch (e) {
     return toAppError(e)

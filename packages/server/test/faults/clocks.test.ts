@@ -8,7 +8,7 @@ import { type Client, changeSecuritySettings, createClient, openGateway, signIn 
 import pg from 'pg'
 import { dispatcherTo } from '../kit.ts'
 import { createAuthenticator, untilNextStep } from '../people.ts'
-import { bearer, type Caller, call, enrollRaw, operation, type RawDevice, type Reached } from '../world.ts'
+import { bearer, type Caller, call, enrollRaw, operation, type Raw, type RawDevice, type Reached } from '../world.ts'
 import { password, startDeployment } from './processes.ts'
 
 const publicUrl = 'http://holdfast.test'
@@ -53,7 +53,11 @@ test('a replica whose clock is ten minutes ahead and one ten minutes behind stor
   await delay(Math.max(0, untilNextStep() - 20 * second))
   const signedIn = await signIn({ baseUrl: publicUrl, username: 'admin', password, dispatcher: behind.dispatcher })
   const { secret: key } = await signedIn.client.createApiKey({ body: { name: 'key', role: 'platform_admin' } })
-  const session: Caller = () => ({ cookie: signedIn.cookie, origin: publicUrl })
+  await changeSecuritySettings(signedIn.client, {
+    login: { lockout_threshold: 3, lockout_seconds: 3, max_failures_per_ip: 10_000 },
+  })
+  let cookie = signedIn.cookie
+  const session: Caller = () => ({ cookie, origin: publicUrl })
   await answers('a session opened by the one behind', statusOf('me', session), 200)
   const { json: me } = await call(ahead, operation('me'), session)
   near('the end of the session', (me.session as { expires_at: string }).expires_at, 43_200 * second)
@@ -67,6 +71,28 @@ test('a replica whose clock is ten minutes ahead and one ten minutes behind stor
     )
   const verified = await call(behind, operation('verifyTotp'), session, { code: app.code() })
   assert.equal(verified.status, 200, verified.text)
+  const renewed = (answer: Raw) => {
+    cookie = String(answer.headers['set-cookie']).split(';')[0] ?? ''
+  }
+  renewed(verified)
+  const { json: settings } = await call(ahead, operation('getSecuritySettings'), session)
+  const strict = { ...settings, mfa: { ...(settings.mfa as object), step_up: true } }
+  assert.equal(await statusOf('updateSecuritySettings', session, strict)(ahead), 200)
+  await delay(600)
+  const { user: ana } = await createClient({
+    baseUrl: publicUrl,
+    credential: key,
+    dispatcher: behind.dispatcher,
+  }).changeUser({
+    body: { operation: 'create', user: { username: 'ana' } },
+  })
+  const grant = statusOf('grantRole', session, { user_id: ana.user_id, role: 'viewer' })
+  await answers('a dangerous change without a step-up', grant, 403)
+  const stepped = await call(behind, operation('stepUp'), session, { code: app.code(1) })
+  assert.equal(stepped.status, 200, stepped.text)
+  near('the end of the step-up', stepped.json.stepped_up_until, 300 * second)
+  renewed(stepped)
+  await answers('the same after a step-up at the one behind', grant, 200)
 
   const clients = both.map(({ dispatcher }) => createClient({ baseUrl: publicUrl, credential: key, dispatcher })) as [
     Client,
@@ -154,9 +180,6 @@ test('a replica whose clock is ten minutes ahead and one ten minutes behind stor
   }
 
   // Lockout and what is said of it; a repeated change; rates.
-  await changeSecuritySettings(clients[0], {
-    login: { lockout_threshold: 3, lockout_seconds: 3, max_failures_per_ip: 10_000 },
-  })
   const { user } = await clients[0].changeUser({ body: { operation: 'create', user: { username: 'bob' } } })
   const { temporary_password = '' } = await clients[0].changePassword({
     body: { user_id: user.user_id, generate: true },

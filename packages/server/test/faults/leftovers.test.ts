@@ -8,12 +8,9 @@ import { createProof, generateKey } from '@holdfast/crypto'
 import pg from 'pg'
 import { parseConfig } from '../../src/config/config.ts'
 import { loadSecrets } from '../../src/config/secrets.ts'
-import { startJobs } from '../../src/jobs/runner.ts'
 import { connectFeed } from '../../src/memory/feed-connection.ts'
 import { startKit, times } from '../kit.ts'
 import { bearer, call, enrollRaw, operation, type RawDevice } from '../world.ts'
-
-const quiet = { info() {}, warn() {}, error() {} }
 
 test('small things that were wrong once', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
@@ -94,25 +91,6 @@ test('small things that were wrong once', async (t) => {
       assert.ok(i < 100, `${await feeds()} connections, ${before} before`)
       await delay(20)
     }
-  })
-
-  await t.test('a job never runs beside itself, on however many replicas', async () => {
-    let running = 0
-    let most = 0
-    let runs = 0
-    const run = async () => {
-      runs++
-      most = Math.max(most, ++running)
-      await delay(150)
-      running--
-    }
-    const jobs = [{ name: 'slow', cron: '0 0 1 1 *', run }]
-    const runners = await Promise.all([0, 1].map(() => startJobs(kit.databaseUrl, jobs, quiet)))
-    for (let i = 0; i < 8; i++) await owner.query("select graphile_worker.add_job('slow')")
-    while ((await one<string>('select count(*) from graphile_worker.jobs')) !== '0') await delay(20)
-    await Promise.all(runners.map((runner) => runner.stop()))
-    assert.ok(runs >= 1, 'it ran')
-    assert.equal(most, 1)
   })
   await owner.end()
 })

@@ -49,7 +49,7 @@ test('twenty suspensions at once, of all and of one, between changes of their gr
       ask(i, 'changeUser', {
         operation: 'update',
         user_id: ids[i],
-        user: { group_ids: [groups[(i + round) % 4], groups[(i + 1) % 4]] },
+        user: { group_ids: [groups[(i + round) % 4], groups[(i + round + 1) % 4]] },
       }),
     )
     await Promise.all([...suspensions, again, moves, named])

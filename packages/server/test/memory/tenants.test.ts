@@ -32,13 +32,21 @@ function watchLoads(t: TestContext) {
 
 test('tenants are read when first asked for, once, and leave memory when nobody asks or waits', async (t) => {
   const loads = watchLoads(t)
-  const idleMs = 500
+  const idleMs = 300
   const kit = await startKit(t, { replicas: 2, idleMs })
   assert.equal(loads.get(kit.tenant), 1, 'a start with one tenant reads it')
   const { token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const device = await enrollRaw(kit, token)
-  const tenants: TenantId[] = []
-  for (let i = 1; i < tenantCount; i++) tenants.push(await kit.app.tenancy.createTenant(`tenant-${i}`))
+  const owner = new pg.Client({ connectionString: kit.databaseUrl })
+  await owner.connect()
+  const { rows } = await owner.query<{ tenant_id: TenantId }>(
+    `insert into tenants (tenant_id, name, canary_salt) select gen_random_uuid(), 'tenant-' || i, ''
+     from generate_series(2, $1) as i returning tenant_id`,
+    [tenantCount],
+  )
+  await owner.query('insert into tenant_epochs (tenant_id) select tenant_id from tenants on conflict do nothing')
+  await owner.end()
+  const tenants = rows.map((row) => row.tenant_id)
 
   loads.clear()
   const { app, url, dispatcher } = await kit.startReplica()
@@ -54,7 +62,7 @@ test('tenants are read when first asked for, once, and leave memory when nobody 
   const first = await call(onIt, path, device.caller)
   assert.equal(first.status, 200)
   const tag = String(first.headers.etag)
-  const held = call(onIt, path, (m, u) => ({ ...device.caller(m, u), 'if-none-match': tag, prefer: 'wait=4' }))
+  const held = call(onIt, path, (m, u) => ({ ...device.caller(m, u), 'if-none-match': tag, prefer: 'wait=3' }))
   await until(() => app.policy.isAwaited(kit.tenant))
   const left = await until(() => app.fleet.held() === 1, 20 * idleMs, 'tenants that nobody asks for')
   const before = loads.get(kit.tenant)

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import { createTestDatabase } from '../../src/embedded/test-database.ts'
+import { startJobs } from '../../src/jobs/runner.ts'
+
+const quiet = { info() {}, warn() {}, error() {} }
+
+test('a job never runs beside itself, on however many replicas', async (t) => {
+  const database = await createTestDatabase()
+  const owner = new pg.Client({ connectionString: database.url })
+  await owner.connect()
+  let running = 0
+  let most = 0
+  let runs = 0
+  const run = async () => {
+    runs++
+    most = Math.max(most, ++running)
+    await delay(150)
+    running--
+  }
+  const jobs = [{ name: 'slow', cron: '0 0 1 1 *', run }]
+  const runners = []
+  for (let i = 0; i < 2; i++) runners.push(await startJobs(database.url, jobs, quiet))
+  for (let i = 0; i < 8; i++) await owner.query("select graphile_worker.add_job('slow')")
+  const left = async () => Number((await owner.query('select count(*) as n from graphile_worker.jobs')).rows[0].n)
+  while ((await left()) > 0) await delay(20)
+  await Promise.all(runners.map((runner) => runner.stop()))
+  await owner.end()
+  await database.drop()
+  t.diagnostic(`8 asked for, ${runs} run, ${most} at once`)
+  assert.ok(runs >= 1)
+  assert.equal(most, 1)
+})
