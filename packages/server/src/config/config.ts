@@ -1,7 +1,6 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import ipaddr from 'ipaddr.js'
-import type { KeptDays } from '../db/partitions.ts'
 
 /** What the operator decides; no secrets (those are in `secrets.ts`). */
 export type Config = {
@@ -26,7 +25,7 @@ export type Config = {
   /** The mail server for notifications, as smtp:// or smtps:// with an optional `?from=`; undefined: no mail is sent. */
   smtpUrl: string | undefined
   /** For how many days what is over is kept. */
-  keptDays: KeptDays & { revoked_devices: number }
+  keptDays: Record<'vpn_sessions' | 'telemetry_events' | 'metering_reports' | 'revoked_devices', number>
   /** Private networks that URLs chosen by tenants may lead into. */
   allowedPrivateCidrs: readonly string[]
 }
