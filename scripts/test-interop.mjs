@@ -38,7 +38,8 @@ function installSchemathesis() {
   process.env.SCHEMATHESIS_SECONDS ??= '60'
   if (!spawnSync('st', ['--version']).error) return
   const directory = join(tmpdir(), 'holdfast-schemathesis-4.32.5')
-  process.env.PATH = `${join(directory, 'bin')}:${process.env.PATH}`
+  // Behind the others: its python3 has none of Debian's modules.
+  process.env.PATH = `${process.env.PATH}:${join(directory, 'bin')}`
   if (existsSync(join(directory, 'bin/st'))) return
   process.stderr.write('Installing schemathesis…\n')
   spawnSync('python3', ['-m', 'venv', directory], { stdio: 'inherit' })

@@ -64,6 +64,7 @@ const refusals: Record<number, [name: string, response: Json]> = {
   500: ['InternalError', refusal('Our fault, or the database is away; then with Retry-After', ['Retry-After'])],
   503: ['NotReady', refusal('The database does not answer, or the process starts or stops', ['Retry-After'])],
 }
+const page: Json = { 'text/html': { schema: { type: 'string' } } }
 export type RefusalStatus = (typeof errorStatus)[keyof typeof errorStatus] | 503
 
 /**
@@ -111,10 +112,12 @@ export function createComponents(definitions: Readonly<Record<string, TSchema>>)
     schema: (schema: TSchema): unknown => inner(schema),
     parameter,
     headers: headersOf,
-    refusal: (status: RefusalStatus): Json => {
-      const [name, response] = refusals[status]!
+    /** `orPage`: who sent a form is shown a page. */
+    refusal: (status: RefusalStatus, { orPage }: { orPage: boolean }): Json => {
+      const [kind, response] = refusals[status]!
+      const name = orPage ? `${kind}Page` : kind
       headersOf(Object.keys(response.headers as Json))
-      used.responses.set(name, response)
+      used.responses.set(name, orPage ? { ...response, content: { ...(response.content as Json), ...page } } : response)
       return ref('responses', name)
     },
     all: (): Json => ({

@@ -92,9 +92,15 @@ function responses(components: Components, e: Endpoint): Json {
       303: { description: 'After a form: onward', headers: components.headers([...always, 'Location']) },
     }),
     ...(e.etag && { 304: { description: 'What If-None-Match names is current', headers: components.headers(always) } }),
-    ...Object.fromEntries(refusalStatuses(e).map((status) => [status, components.refusal(status)])),
+    ...Object.fromEntries(
+      refusalStatuses(e).map((status) => [status, components.refusal(status, { orPage: showsPage(e, status) })]),
+    ),
   }
 }
+
+/** A failed sign-in by form shows the form again. */
+const showsPage = (e: Endpoint, status: RefusalStatus) =>
+  e.form === true && e.access.by === 'anyone' && (status === 401 || status === 429)
 
 /** Every refusal that can happen: what the endpoint says itself, and what the pipe does for its like. */
 function refusalStatuses(e: Endpoint): RefusalStatus[] {
