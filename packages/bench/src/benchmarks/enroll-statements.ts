@@ -1,11 +1,11 @@
 /**
- * What the server sends to the database for one enrollment with a device key that comes alone: find the token and its
- * terms by its look-up id, then remember the proof, lock the token, see whether the key is free, take an address,
- * insert the device, take the use, insert the audit event and the change. Many at once share the last transaction.
+ * What the server sends to the database for one enrollment with a device key that comes alone by a token that was used
+ * before: remember the proof, lock the token, see whether the key is free, take an address, insert the device, take the
+ * use, insert the audit event and the change. Many at once share the transaction.
  * `random` stands for whatever is new in each: a number as text, or the name of a variable.
  */
 export function enrollStatements(
-  { tenantId, tokenId, lookup }: { tenantId: string; tokenId: string; lookup: string },
+  { tenantId, tokenId }: { tenantId: string; tokenId: string },
   random: string,
 ): string[] {
   const device = `md5('${random}')::uuid`
@@ -34,9 +34,6 @@ export function enrollStatements(
   const json = (text: string) => `('${text.replace('"DEVICE"', `"'||${device}||'"`)}')::jsonb`
   const begin = (scope: string) => `begin; set local holdfast.tenant = '${scope}'`
   return [
-    begin(tenantId),
-    `select * from enrollment_tokens where tenant_id = '${tenantId}' and lookup = '${lookup}'`,
-    'commit',
     begin(tenantId),
     `insert into proofs_seen (proof, expires_at)
      select p, now() + interval '2 minutes' from unnest(array[sha256('${random}')]) as p order by p

@@ -76,13 +76,11 @@ function enrollRequest({ url }: Server, token: string, n: number): Buffer {
   return rawRequest('POST', path, { authorization: `Bearer ${token}`, dpop }, body)
 }
 
-async function findToken(server: Server): Promise<{ tenantId: string; tokenId: string; lookup: string }> {
+async function findToken(server: Server): Promise<{ tenantId: string; tokenId: string }> {
   const { rows } = await server.withDatabase((db) =>
-    db.query<{ tenant_id: string; token_id: string; lookup: string }>(
-      'select tenant_id, token_id, lookup from enrollment_tokens',
-    ),
+    db.query<{ tenant_id: string; token_id: string }>('select tenant_id, token_id from enrollment_tokens'),
   )
   const [row] = rows
   if (!row) throw new Error('the token is not in the database')
-  return { tenantId: row.tenant_id, tokenId: row.token_id, lookup: row.lookup }
+  return { tenantId: row.tenant_id, tokenId: row.token_id }
 }

@@ -4,6 +4,7 @@ import type { Database } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
 import type { Principal, TenantId } from '../../kernel/actor.ts'
 import type { Changes } from '../../memory/changes.ts'
+import type { Memory } from '../../memory/held.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Trust } from '../trust/index.ts'
 import { createBatches } from './batch.ts'
@@ -20,6 +21,7 @@ export function createEnrollment(deps: {
   db: Database
   audit: Audit
   changes: Changes
+  feed: Memory['feed']
   pager: Pager
   trust: Trust
   settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>

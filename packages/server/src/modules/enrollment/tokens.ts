@@ -6,6 +6,9 @@ import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { failField } from '../../kernel/app-error.ts'
 import { decodeId, encodeId, missing, newUuid } from '../../kernel/ids.ts'
 import type { Expected } from '../../kernel/version.ts'
+import type { Changes } from '../../memory/changes.ts'
+import { createCredentialCache } from '../../memory/credential-cache.ts'
+import type { Memory } from '../../memory/held.ts'
 import type { Audit } from '../audit/index.ts'
 import { knownGroups, requireNotStronger } from '../identity/index.ts'
 import * as queries from './tokens.queries.ts'
@@ -26,6 +29,8 @@ export type TokenInput = {
 }
 export type TokenRow = NonNullable<Awaited<ReturnType<typeof queries.findToken>>>
 
+type TokenTerms = NonNullable<Awaited<ReturnType<typeof queries.findByLookup>>>
+
 /** What of a token is set after it was made; its uses count by themselves. */
 export const versionOf = ({ token_id, revoked_at }: TokenRow) => ({ token_id, revoked_at })
 
@@ -34,16 +39,32 @@ const day = 86_400
 export function createTokens({
   db,
   audit,
+  changes,
+  feed,
   pepper,
   now,
 }: {
   db: Database
   audit: Audit
+  changes: Changes
+  feed: Memory['feed']
   pepper: Uint8Array
   now: () => Date
 }) {
   const target = (row: TokenRow) => ({
     target: { type: 'enrollment_token', id: encodeId('enrollment_token', row.token_id), name: row.name || null },
+  })
+
+  /** What a token lets its holder do never changes; its uses and its end are judged under its lock when it is used. */
+  const known = createCredentialCache<PresentedToken, TokenTerms>({
+    max: 50_000,
+    feed,
+    changes,
+    load: async ({ tenant, id, digest }) => {
+      const row = await db.inTenant(tenant, (tx) => queries.findByLookup(tx, tenant, id))
+      return row && equalDigest(row.secret_digest, digest) ? row : undefined
+    },
+    subjectsOf: ({ token_id }) => [`enrollment_token:${token_id}`],
   })
 
   return {
@@ -114,19 +135,18 @@ export function createTokens({
             ...(reason !== undefined && { details: { reason } }),
           },
         )
+        await changes.record(tx, actor.tenantId, [{ kind: 'enrollment_token', subject: id }])
         return { row: revoked, changed: true }
       }),
 
     /**
      * A revoked or expired token is no credential. A spent one still says who asks, so that a device whose answer was
-     * lost gets it again under its Idempotency-Key; it enrolls nobody. Asked of the database every time.
+     * lost gets it again under its Idempotency-Key; it enrolls nobody.
      */
-    verify: async (
-      { tenant: tenantId, id, digest, token }: PresentedToken,
-      { dpop: proof }: Incoming,
-    ): Promise<Verdict> => {
-      const row = await db.inTenant(tenantId, (tx) => queries.findByLookup(tx, tenantId, id))
-      if (!row || !equalDigest(row.secret_digest, digest)) return undefined
+    verify: async (asked: PresentedToken, { dpop: proof }: Incoming): Promise<Verdict> => {
+      const { tenant: tenantId, token } = asked
+      const row = await known.get(asked)
+      if (!row) return undefined
       const refused = { kind: 'refused', of: 'enrollment_token', tenantId, id: row.token_id, name: row.name } as const
       if (row.revoked_at) return { ...refused, reason: 'revoked' }
       if (row.expires_at <= now()) return { ...refused, reason: 'expired' }
