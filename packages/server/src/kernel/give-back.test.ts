@@ -23,3 +23,31 @@ test('nothing is collected for little, of a large heap, or while there is someth
   assert.equal(await run({ heapTotal: 400 * MB, heapUsed: 300 * MB }), 0)
   assert.equal(await run({ heapTotal: 120 * MB, heapUsed: 30 * MB }, true), 0)
 })
+
+test('what a collection left is not collected for again, until there is much more', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  let now = 0
+  t.mock.method(performance, 'now', () => now)
+  t.mock.method(performance, 'eventLoopUtilization', () => ({ idle: 1, active: 0, utilization: 0 }))
+  let heapTotal = 120 * MB
+  let collected = 0
+  const collect = () => {
+    collected++
+    heapTotal = 60 * MB
+  }
+  const { stop } = giveBackWhenIdle(collect, { memory: () => ({ heapTotal, heapUsed: 30 * MB }), everyMs: 5000 })
+  const pass = (minutes: number) => {
+    for (let i = 0; i < minutes * 12; i++) {
+      now += 5000
+      t.mock.timers.tick(5000)
+    }
+    return collected
+  }
+  now = 60_000
+  assert.equal(pass(5), 1, 'most of it could not be given')
+  heapTotal = 70 * MB
+  assert.equal(pass(5), 1)
+  heapTotal = 90 * MB
+  assert.equal(pass(5), 2)
+  await stop()
+})

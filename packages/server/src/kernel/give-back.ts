@@ -21,14 +21,17 @@ export function giveBackWhenIdle(
 ): { stop: () => Promise<void> } {
   let before = performance.eventLoopUtilization()
   let notBefore = 0
+  /** What was held after the last collection. A trickle of requests does not ask for another one, only growth does. */
+  let left = 0
   const look = () => {
     const { utilization } = performance.eventLoopUtilization(before)
     before = performance.eventLoopUtilization()
     if (utilization > idleShare || performance.now() < notBefore) return
     const { heapTotal, heapUsed } = memory()
-    if (heapUsed > smallBytes || heapTotal - heapUsed < worthBytes) return
+    if (heapUsed > smallBytes || heapTotal - Math.max(heapUsed, left) < worthBytes) return
     notBefore = performance.now() + atMostEveryMs
     collect?.()
+    left = memory().heapTotal
   }
   const timer = collect && setInterval(look, everyMs).unref()
   return { stop: async () => clearInterval(timer) }
