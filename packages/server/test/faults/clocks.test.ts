@@ -226,7 +226,9 @@ test('a replica whose clock is ten minutes ahead and one ten minutes behind stor
       `select extract(epoch from ${column} - now())::float8 as off from ${table} where ${column} is not null and ${column} < 'infinity'`,
     )
     looked += rows.length
-    for (const { off } of rows)
+    // The seed of an authenticator app waits ten minutes to be shown.
+    const own = `${table}.${column}` === 'user_totp.expires_at' ? 600 : 0
+    for (const { off } of rows.map((row) => ({ off: row.off - own })))
       assert.ok(Math.abs(Math.abs(off) - 600) > 90, `${table}.${column} is ${off.toFixed(0)} s from now`)
   }
   await owner.end()
