@@ -26,3 +26,13 @@ test('networks that tenants may reach are CIDRs or addresses; none unless said',
   assert.deepEqual(allowedPrivateCidrs, ['10.1.0.0/16', 'fd00::/8', '127.0.0.1'])
   assert.throws(() => parseConfig({ HOLDFAST_ALLOWED_PRIVATE_CIDRS: '10.0.0.0/8,inside' }), /ALLOWED_PRIVATE_CIDRS/)
 })
+
+test('what is over is kept for a week at least, for as long as is said', () => {
+  const { keptDays } = parseConfig({ HOLDFAST_KEEP_SESSIONS_DAYS: '365', HOLDFAST_KEEP_REVOKED_DEVICES_DAYS: '7' })
+  assert.deepEqual(keptDays, { vpn_sessions: 365, telemetry_events: 30, metering_reports: 400, revoked_devices: 7 })
+  for (const days of ['6', '-1', '1.5', 'for ever'])
+    assert.throws(
+      () => parseConfig({ HOLDFAST_KEEP_TELEMETRY_DAYS: days }),
+      (e) => e instanceof ConfigError && /HOLDFAST_KEEP_TELEMETRY_DAYS/.test(e.message),
+    )
+})
