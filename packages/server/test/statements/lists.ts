@@ -55,6 +55,9 @@ export const inNoOrder: Readonly<Record<string, string>> = {
   'health/replicas.queries.ts#forgetSilent': 'what is over is changed by nobody, and one replica runs the job',
   'identity/signin/login.queries.ts#forgetFailures': 'what is over is changed by nobody, and one replica runs the job',
   'memory/changes.ts#pruneChanges': 'what is over is changed by nobody, and one replica runs the job',
+  'devices/devices.queries.ts#updateDevice': 'tags of a device whose row is held',
+  'notifications/deliveries.queries.ts#failPendingWebhooks':
+    'only who holds the settings does it, and who claims deliveries passes over what is locked',
   'devices/revoked.queries.ts': 'of devices that are locked in order',
   'identity/sessions/sessions.queries.ts#writeLastSeen':
     'marks of several tenants, whose rows nobody may lock together; it is all of its transaction, and what loses is run again',
