@@ -25,7 +25,7 @@ export type Fault =
   | 'locks_across'
   /** A sub-select in RETURNING. */
   | 'returning'
-  /** Rows of tenants come from a SELECT. */
+  /** Rows of tenants come from a relation, and not from what was given: a distributed PostgreSQL can't route it. */
   | 'insert_select'
   /** It moves a row to another tenant, or resolves a conflict without the tenant. */
   | 'tenant_moves'
@@ -106,8 +106,8 @@ export function judge(text: string): Judgement {
       const rows = select(source, level)
       const given = source.targetList?.[at]
       bound = given && 'ResTarget' in given && isGiven(given.ResTarget.val) ? true : rows
-      if (ofTenant) blame('insert_select', table)
     }
+    if (ofTenant && rangeVars(source).length > 0) blame('insert_select', table)
     if (ofTenant && !bound) blame('unbound', table)
     const conflict = s.onConflictClause
     if (ofTenant && conflict?.infer) {

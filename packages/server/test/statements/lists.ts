@@ -1,5 +1,3 @@
-import type { Fault } from './guard.ts'
-
 /** Statements that look at, or write rows of, several tenants in one: where they stand, and why they must. */
 export const acrossTenants: Readonly<Record<string, string>> = {
   'db/claims.ts#forgetOld': 'keys of a day ago',
@@ -25,18 +23,10 @@ export const acrossTenants: Readonly<Record<string, string>> = {
   'identity/sessions/sessions.queries.ts#tenantsWithSessions': 'whose sessions a sweep must look at',
 }
 
-/** What is still to be mended. This list only shrinks. */
-export const owed: Readonly<Record<string, readonly Fault[]>> = {
-  'access/api-keys.queries.ts#writeActivity': ['insert_select'],
-  'audit/audit.queries.ts#insert': ['insert_select'],
-  'devices/devices.queries.ts#touchDevices': ['insert_select'],
-  'devices/joining.queries.ts#insertDevices': ['insert_select'],
-  'gateways/reports/activity.queries.ts#upsertActivity': ['insert_select'],
-  'gateways/reports/metering.queries.ts#insertReport': ['insert_select'],
-  'gateways/reports/metering.queries.ts#openSessions': ['insert_select'],
-  'gateways/reports/telemetry.queries.ts#insertEvents': ['insert_select'],
-  'devices/devices.queries.ts#markDevices': ['insert_select'],
-  'memory/changes.ts#record': ['insert_select'],
+/** Inserts whose rows do not all come from what was given, and why they may. */
+export const fromRelations: Readonly<Record<string, string>> = {
+  'memory/changes.ts#record':
+    'its number is that of the epoch which the same statement has moved, in one trip while that is locked',
 }
 
 /** Changes of several rows that need no order: where they stand, and why nobody can wait for them crosswise. */

@@ -79,7 +79,7 @@ function stack(): string {
 function originOf(frames: string): string | undefined {
   for (const line of frames.split('\n').slice(1)) {
     const at = line.indexOf(server)
-    if (at < 0 || /test\/statements\/record\.ts|src\/db\/(?:page|database|migrate)\.ts/.test(line)) continue
+    if (at < 0 || /test\/statements\/record\.ts|src\/db\/(?:page|database|migrate|happened)\.ts/.test(line)) continue
     const place = line.slice(at + server.length).replace(/(?:\?.*)?:\d+:\d+\)?$/, '')
     if (!place.startsWith('src/') || place.startsWith('src/embedded/')) return undefined
     const name = /at (?:async )?(?:new )?(?:Object\.|Module\.)?([\w.<>]+) \(/.exec(line)?.[1]

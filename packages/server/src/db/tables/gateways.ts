@@ -49,9 +49,9 @@ export type GatewaysTables = {
     gateway_id: string
     boot_id: string | null
     version: string | null
-    active_sessions: Default<number>
-    rx_bps: Default<number>
-    tx_bps: Default<number>
+    active_sessions: number | null
+    rx_bps: number | null
+    tx_bps: number | null
     applied_policy_digest: string | null
     applied_policy_seq: number | null
     applied_trust_version: number | null

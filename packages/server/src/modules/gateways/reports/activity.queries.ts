@@ -23,32 +23,34 @@ export type Report = {
  */
 export const upsertActivity = (tx: Tx, reports: readonly Report[]) => {
   const column = <T>(of: (r: Report) => T) => reports.map(of)
-  const said = (name: string) => {
-    const [now, before] = [sql.ref(`r.${name}`), sql.ref(`a.${name}`)]
-    return sql`coalesce(${now}, case when a.boot_id = r.boot_id then ${before} end)`
-  }
+  const said = sql.join(
+    sayable.map((name) => {
+      const [now, before] = [sql.ref(`excluded.${name}`), sql.ref(`a.${name}`)]
+      return sql`${sql.ref(name)} = coalesce(${now}, case when a.boot_id = excluded.boot_id then ${before} end)`
+    }),
+  )
   return sql`
-    insert into gateway_activity (tenant_id, gateway_id, last_seen_at, boot_id, version, active_sessions, rx_bps, tx_bps,
-      applied_policy_digest, applied_policy_seq, applied_trust_version, applied_at)
-    select r.tenant_id, r.gateway_id, r.last_seen_at, r.boot_id, ${said('version')}, coalesce(${said('active_sessions')}, 0),
-      coalesce(${said('rx_bps')}, 0), coalesce(${said('tx_bps')}, 0), ${said('applied_policy_digest')},
-      ${said('applied_policy_seq')}, ${said('applied_trust_version')}, ${said('applied_at')}
-    from unnest(${column((r) => r.tenantId)}::uuid[], ${column((r) => r.gatewayId)}::uuid[],
+    insert into gateway_activity as a (tenant_id, gateway_id, last_seen_at, boot_id, ${sql.join(sayable.map((n) => sql.ref(n)))})
+    select * from unnest(${column((r) => r.tenantId)}::uuid[], ${column((r) => r.gatewayId)}::uuid[],
       ${column((r) => r.at)}::timestamptz[], ${column((r) => r.bootId)}::text[], ${column((r) => r.version)}::text[],
       ${column((r) => r.activeSessions)}::bigint[], ${column((r) => r.rxBps)}::bigint[], ${column((r) => r.txBps)}::bigint[],
       ${column((r) => r.policyDigest)}::text[], ${column((r) => r.policySeq)}::bigint[],
       ${column((r) => r.trustVersion)}::bigint[], ${column(appliedAt)}::timestamptz[])
-      as r (tenant_id, gateway_id, last_seen_at, boot_id, version, active_sessions, rx_bps, tx_bps,
-        applied_policy_digest, applied_policy_seq, applied_trust_version, applied_at)
-    left join gateway_activity a on a.tenant_id = r.tenant_id and a.gateway_id = r.gateway_id
-    order by r.tenant_id, r.gateway_id
-    on conflict (tenant_id, gateway_id) do update set last_seen_at = excluded.last_seen_at, boot_id = excluded.boot_id,
-      version = excluded.version, active_sessions = excluded.active_sessions, rx_bps = excluded.rx_bps,
-      tx_bps = excluded.tx_bps, applied_policy_digest = excluded.applied_policy_digest,
-      applied_policy_seq = excluded.applied_policy_seq, applied_trust_version = excluded.applied_trust_version,
-      applied_at = excluded.applied_at
-    where gateway_activity.last_seen_at <= excluded.last_seen_at`.execute(tx)
+    order by 1, 2
+    on conflict (tenant_id, gateway_id) do update set last_seen_at = excluded.last_seen_at, boot_id = excluded.boot_id, ${said}
+    where a.last_seen_at <= excluded.last_seen_at`.execute(tx)
 }
+/** What a report need not say. */
+const sayable = [
+  'version',
+  'active_sessions',
+  'rx_bps',
+  'tx_bps',
+  'applied_policy_digest',
+  'applied_policy_seq',
+  'applied_trust_version',
+  'applied_at',
+] as const
 
 const appliedAt = (r: Report): Date | null =>
   r.policyDigest === null && r.policySeq === null && r.trustVersion === null ? null : r.at

@@ -44,7 +44,7 @@ export function createActivity({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
   async function read(tenant: TenantId, h: Held): Promise<void> {
     const at = now().getTime()
     for (const row of await db.inTenant(tenant, (tx) => livenessOf(tx, tenant)))
-      put(h, row.gateway_id, { lastSeenMs: row.last_seen_at.getTime(), activeSessions: row.active_sessions })
+      put(h, row.gateway_id, { lastSeenMs: row.last_seen_at.getTime(), activeSessions: row.active_sessions ?? 0 })
     h.readAtMs = at
   }
 

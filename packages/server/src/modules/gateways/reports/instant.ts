@@ -1,7 +1,7 @@
 import { day, minute } from '../../../kernel/time.ts'
 
 /** What gateways and devices report may be this old and this far ahead of the clock here. */
-export const acceptedPastMs = 7 * day
+const acceptedPastMs = 7 * day
 export const acceptedAheadMs = 5 * minute
 
 /** An RFC 3339 time, or undefined where the calendar has none (a leap second) or it is out of the accepted range. */

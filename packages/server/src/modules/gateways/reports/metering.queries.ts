@@ -1,6 +1,8 @@
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
+import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
+import { storableJson } from '../../../kernel/text.ts'
 
 /** What a report says of one session, ids as UUIDs. Bytes are what was carried since the report before. */
 export type Sample = {
@@ -18,7 +20,7 @@ export type Sample = {
   currentDigest: string | null
 }
 export type ReportKey = { gatewayId: string; bootId: string; sequence: number; intervalStart: Date; intervalEnd: Date }
-export type ReportTotals = { reportId: string; samples: number; rxBytes: number; txBytes: number }
+type ReportTotals = { reportId: string; samples: number; rxBytes: number; txBytes: number }
 
 /** Until commit the reports of this gateway take turns, and it is not deleted. Undefined: it was. */
 export const lockReporter = (tx: Tx, tenant: TenantId, gatewayId: string) =>
@@ -34,18 +36,24 @@ export const lockReporter = (tx: Tx, tenant: TenantId, gatewayId: string) =>
     .forNoKeyUpdate('g')
     .executeTakeFirst()
 
-/** False when this gateway, since this start of it, has sent this sequence number before. */
+/** False when this gateway, since this start of it, has sent this sequence number before. Its reports take turns. */
 export const insertReport = async (tx: Tx, tenant: TenantId, k: ReportKey, t: ReportTotals): Promise<boolean> => {
-  const { rows } = await sql`
-    insert into metering_reports (tenant_id, interval_end, gateway_id, boot_id, sequence, report_id, interval_start, samples,
-      rx_bytes, tx_bytes)
-    select ${tenant}, ${k.intervalEnd}, ${k.gatewayId}, ${k.bootId}, ${k.sequence}::bigint, ${t.reportId}, ${k.intervalStart},
-      ${t.samples}::integer, ${t.rxBytes}::bigint, ${t.txBytes}::bigint
-    where not exists (
-      select from metering_reports
-      where tenant_id = ${tenant} and gateway_id = ${k.gatewayId} and boot_id = ${k.bootId} and sequence = ${k.sequence}::bigint)
-    on conflict do nothing returning sequence`.execute(tx)
-  return rows.length === 1
+  const key = { tenant_id: tenant, gateway_id: k.gatewayId, boot_id: k.bootId, sequence: k.sequence }
+  const known = await tx
+    .selectFrom('metering_reports')
+    .select('sequence')
+    .where('tenant_id', '=', tenant)
+    .where('gateway_id', '=', k.gatewayId)
+    .where('boot_id', '=', k.bootId)
+    .where('sequence', '=', k.sequence)
+    .executeTakeFirst()
+  if (known) return false
+  const totals = { report_id: t.reportId, samples: t.samples, rx_bytes: t.rxBytes, tx_bytes: t.txBytes }
+  await tx
+    .insertInto('metering_reports')
+    .values({ ...key, interval_start: k.intervalStart, interval_end: k.intervalEnd, ...totals })
+    .execute()
+  return true
 }
 
 const unnested = (samples: readonly Sample[]) => {
@@ -53,9 +61,8 @@ const unnested = (samples: readonly Sample[]) => {
   return sql`unnest(${column((s) => s.sessionId)}::uuid[], ${column((s) => s.deviceId)}::uuid[], ${column((s) => s.ended)}::boolean[],
       ${column((s) => s.endReason)}::text[], ${column((s) => s.startedAt)}::timestamptz[], ${column((s) => s.rxBytes)}::bigint[],
       ${column((s) => s.txBytes)}::bigint[], ${column((s) => s.sourceIp)}::text[], ${column((s) => s.assignedIp)}::text[],
-      ${column((s) => s.policyDigest)}::text[], ${column((s) => s.currentDigest)}::text[])
-    as s (session_id, device_id, ended, end_reason, started_at, rx_bytes, tx_bytes, source_ip, assigned_ip, policy_digest,
-      current_digest)`
+      ${column((s) => s.policyDigest)}::text[])
+    as s (session_id, device_id, ended, end_reason, started_at, rx_bytes, tx_bytes, source_ip, assigned_ip, policy_digest)`
 }
 
 /** Sums stay exact as numbers and never overflow. */
@@ -103,28 +110,31 @@ export const holdNewSessions = (tx: Tx, tenant: TenantId, sessionIds: readonly s
 // Any number serves that no other user of the database takes; the second key is one of 64.
 const openingLock = 7_264_405
 
-/** Opens sessions of devices of this tenant, with what was known of the device then. Returns the ids opened. */
-export const openSessions = async (
-  tx: Tx,
-  tenant: TenantId,
-  gateway: { gatewayId: string; poolId: string; protocol: string },
-  samples: readonly Sample[],
-  seenAt: Date,
-): Promise<string[]> => {
+/** Of those that the tenant has: what is known of a device when a session of it begins. */
+export const findDevices = async (tx: Tx, tenant: TenantId, deviceIds: readonly string[]) => {
+  const rows = await tx
+    .selectFrom('devices as d')
+    .leftJoin('device_postures as p', (j) =>
+      j.onRef('p.tenant_id', '=', 'd.tenant_id').onRef('p.device_id', '=', 'd.device_id'),
+    )
+    .select(['d.device_id', 'd.user_id', 'd.client_version', 'd.jkt', 'p.verdict'])
+    .where('d.tenant_id', '=', tenant)
+    .where('d.device_id', '=', sql<string>`any(${deviceIds}::uuid[])`)
+    .execute()
+  return new Map(rows.map((row) => [row.device_id, row]))
+}
+
+export type NewSession = Omit<Selectable<Tables['vpn_sessions']>, 'tenant_id'>
+/** Returns the ids of those that were not there before. */
+export const openSessions = async (tx: Tx, tenant: TenantId, sessions: readonly NewSession[]): Promise<string[]> => {
   const { rows } = await sql<{ session_id: string }>`
     insert into vpn_sessions (tenant_id, session_id, device_id, user_id, gateway_id, pool_id, state, started_at, last_seen_at,
       ended_at, end_reason, source_ip, assigned_ip, protocol, client_version, auth_method, policy_digest, posture_verdict,
       rx_bytes, tx_bytes)
-    select d.tenant_id, s.session_id, d.device_id, d.user_id, ${gateway.gatewayId}, ${gateway.poolId},
-      case when s.ended then 'ended' else 'active' end, s.started_at, ${seenAt},
-      case when s.ended then ${seenAt}::timestamptz end, case when s.ended then s.end_reason end,
-      s.source_ip, s.assigned_ip, ${gateway.protocol}, d.client_version,
-      case when d.jkt is null then 'device_credential' else 'device_key' end, coalesce(s.policy_digest, s.current_digest),
-      coalesce(p.verdict, 'unknown'), s.rx_bytes, s.tx_bytes
-    from ${unnested(samples)}
-    join devices d on d.tenant_id = ${tenant} and d.device_id = s.device_id
-    left join device_postures p on p.tenant_id = d.tenant_id and p.device_id = d.device_id
-    where not exists (select from vpn_sessions k where k.tenant_id = ${tenant} and k.session_id = s.session_id)
+    select ${tenant}::uuid, s.* from jsonb_to_recordset(${storableJson(sessions)}::jsonb) as s (session_id uuid,
+      device_id uuid, user_id uuid, gateway_id uuid, pool_id uuid, state text, started_at timestamptz,
+      last_seen_at timestamptz, ended_at timestamptz, end_reason text, source_ip text, assigned_ip text, protocol text,
+      client_version text, auth_method text, policy_digest text, posture_verdict text, rx_bytes bigint, tx_bytes bigint)
     order by s.session_id
     on conflict (tenant_id, session_id, ended_at) do nothing
     returning session_id`.execute(tx)
@@ -149,22 +159,13 @@ export const endSuperseded = (tx: Tx, tenant: TenantId, gatewayId: string, devic
     tx,
   )
 
-/** Why samples were not stored: which of these devices and sessions the tenant knows. */
-export async function findReasons(tx: Tx, tenant: TenantId, samples: readonly Sample[]) {
-  const devices = await tx
-    .selectFrom('devices')
-    .select('device_id')
-    .where('tenant_id', '=', tenant)
-    .where('device_id', '=', sql<string>`any(${samples.map((s) => s.deviceId)}::uuid[])`)
-    .execute()
-  const sessions = await tx
+/** Whose these sessions are, of those that the tenant has. */
+export const ownersOf = async (tx: Tx, tenant: TenantId, sessionIds: readonly string[]) => {
+  const rows = await tx
     .selectFrom('vpn_sessions')
     .select(['session_id', 'gateway_id'])
     .where('tenant_id', '=', tenant)
-    .where('session_id', '=', sql<string>`any(${samples.map((s) => s.sessionId)}::uuid[])`)
+    .where('session_id', '=', sql<string>`any(${sessionIds}::uuid[])`)
     .execute()
-  return {
-    devices: new Set(devices.map((d) => d.device_id)),
-    gatewayOf: new Map(sessions.map((s) => [s.session_id, s.gateway_id])),
-  }
+  return new Map(rows.map((row) => [row.session_id, row.gateway_id]))
 }

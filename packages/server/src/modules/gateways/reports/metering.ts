@@ -7,13 +7,13 @@ import { decodeId } from '../../../kernel/ids.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { Activity } from './activity.ts'
 import { acceptedAheadMs, acceptedInstant } from './instant.ts'
-import type { ReportKey, Sample } from './metering.queries.ts'
+import type { NewSession, ReportKey, Sample } from './metering.queries.ts'
 import * as queries from './metering.queries.ts'
 
 type Body = Given<typeof metering>['body']
 type GivenSample = Body['samples'][number]
 type Rejected = { index: number; error: string }
-export type MeteringResult = { accepted: number; duplicate: boolean; rejected: Rejected[] }
+type MeteringResult = { accepted: number; duplicate: boolean; rejected: Rejected[] }
 
 const oldestStart = Date.UTC(2000, 0, 1)
 
@@ -63,17 +63,19 @@ export function createMetering({
         const stored = new Set(await queries.addToSessions(tx, tenant, gatewayId, samples, seenAt))
         const others = samples.filter((s) => !stored.has(s.sessionId))
         if (others.length === 0) return []
-        const into = { gatewayId, poolId: gateway.pool_id, protocol: gateway.protocol }
-        await queries.holdNewSessions(
-          tx,
-          tenant,
-          others.map((s) => s.sessionId),
-        )
-        const opened = new Set(await queries.openSessions(tx, tenant, into, others, seenAt))
-        const devices = others.filter((s) => opened.has(s.sessionId)).map((s) => s.deviceId)
-        if (devices.length > 0) await queries.endSuperseded(tx, tenant, gatewayId, [...new Set(devices)], seenAt)
+        const ids = others.map((s) => s.sessionId)
+        await queries.holdNewSessions(tx, tenant, ids)
+        const owners = await queries.ownersOf(tx, tenant, ids)
+        const devices = await queries.findDevices(tx, tenant, [...new Set(others.map((s) => s.deviceId))])
+        const begun = others.flatMap((s) => {
+          const device = devices.get(s.deviceId)
+          return device && !owners.has(s.sessionId) ? [sessionOf(s, device, { gateway_id: gatewayId, ...gateway }, seenAt)] : []
+        })
+        const opened = new Set(await queries.openSessions(tx, tenant, begun))
+        const moved = new Set(begun.filter((s) => opened.has(s.session_id)).map((s) => s.device_id))
+        if (moved.size > 0) await queries.endSuperseded(tx, tenant, gatewayId, [...moved], seenAt)
         const refused = others.filter((s) => !opened.has(s.sessionId))
-        return refused.length === 0 ? [] : explain(refused, gatewayId, await queries.findReasons(tx, tenant, refused))
+        return refused.map((s) => ({ sessionId: s.sessionId, error: whyNot(s, gatewayId, owners, devices) }))
       })
 
       await activity.report({
@@ -175,16 +177,43 @@ const add = (a: Sample, b: Sample): Sample => ({
   policyDigest: b.policyDigest ?? a.policyDigest,
 })
 
-function explain(
-  refused: readonly Sample[],
+type Devices = Awaited<ReturnType<typeof queries.findDevices>>
+type Device = Devices extends Map<string, infer D> ? D : never
+
+/** A session as it begins, with what was known of the device then. */
+const sessionOf = (
+  s: Sample,
+  device: Device,
+  gateway: Pick<NewSession, 'gateway_id' | 'pool_id' | 'protocol'>,
+  seenAt: Date,
+): NewSession => ({
+  ...gateway,
+  session_id: s.sessionId,
+  device_id: s.deviceId,
+  user_id: device.user_id,
+  state: s.ended ? 'ended' : 'active',
+  started_at: s.startedAt,
+  last_seen_at: seenAt,
+  ended_at: s.ended ? seenAt : null,
+  end_reason: s.ended ? s.endReason : null,
+  source_ip: s.sourceIp,
+  assigned_ip: s.assignedIp,
+  client_version: device.client_version,
+  auth_method: device.jkt === null ? 'device_credential' : 'device_key',
+  policy_digest: s.policyDigest ?? s.currentDigest,
+  posture_verdict: device.verdict ?? 'unknown',
+  rx_bytes: s.rxBytes,
+  tx_bytes: s.txBytes,
+})
+
+function whyNot(
+  { sessionId, deviceId }: Sample,
   gatewayId: string,
-  known: Awaited<ReturnType<typeof queries.findReasons>>,
-): { sessionId: string; error: string }[] {
-  return refused.map(({ sessionId, deviceId }) => {
-    const owner = known.gatewayOf.get(sessionId)
-    if (owner !== undefined && owner !== gatewayId)
-      return { sessionId, error: 'the session belongs to another gateway' }
-    if (owner !== undefined) return { sessionId, error: 'the session belongs to another device' }
-    return { sessionId, error: known.devices.has(deviceId) ? 'the session could not be stored' : 'unknown device' }
-  })
+  owners: ReadonlyMap<string, string>,
+  devices: Devices,
+): string {
+  const owner = owners.get(sessionId)
+  if (owner !== undefined)
+    return owner === gatewayId ? 'the session belongs to another device' : 'the session belongs to another gateway'
+  return devices.has(deviceId) ? 'the session could not be stored' : 'unknown device'
 }

@@ -1,8 +1,8 @@
 import { second } from '../../../kernel/time.ts'
 
-export type GatewayStatus = 'healthy' | 'degraded' | 'draining' | 'down' | 'never_seen'
+type GatewayStatus = 'healthy' | 'degraded' | 'draining' | 'down' | 'never_seen'
 
-export const degradedAfterMs = 30 * second
+const degradedAfterMs = 30 * second
 export const downAfterMs = 60 * second
 
 /** What a gateway's silence says, and a sentence why. Draining is an administrator's word and comes before all else. */
