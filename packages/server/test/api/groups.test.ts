@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { versionOf } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { startKit, times } from '../kit.ts'
 import { refusedWith } from '../sign-in.ts'
@@ -111,4 +112,23 @@ test('lists page in order, filter, and keep tenants apart', async (t) => {
     (await admin.listUsers({ query: inside })).items.map((u) => u.username),
     ['u-foreign'],
   )
+})
+
+test('whoever joins or leaves by a change of their own makes a new version of the group, even in one and the same moment', async (t) => {
+  const at = new Date()
+  const { admin } = await startKit(t, { now: () => at })
+  const { group } = await admin.changeGroup({ body: { operation: 'create', group: { name: 'g' } } })
+  const { group_id } = group
+  const [joins, leaves] = await times(2, async (i) => {
+    const user = { username: `user-${i}`, group_ids: i === 0 ? [] : [group_id] }
+    return (await admin.changeUser({ body: { operation: 'create', user } })).user.user_id
+  })
+  const seen = versionOf(await admin.getGroup({ params: { group_id } }))
+  await admin.changeUser({ body: { operation: 'update', user_id: joins!, user: { group_ids: [group_id] } } })
+  await admin.changeUser({ body: { operation: 'update', user_id: leaves!, user: { group_ids: [] } } })
+  const after = await admin.getGroup({ params: { group_id } })
+  assert.equal(after.member_count, 1)
+  const description = { operation: 'update', group_id, group: { description: 'of one' } } as const
+  await assert.rejects(admin.changeGroup({ body: description }, { ifMatch: seen }), refusedWith(422, /current version/))
+  assert.equal((await admin.changeGroup({ body: description }, { ifMatch: versionOf(after) })).changed, true)
 })

@@ -48,8 +48,14 @@ export const updateGroup = (
   tx: Tx,
   tenant: TenantId,
   id: string,
-  fields: { name?: string; description?: string; updated_at: Date },
-) => tx.updateTable('groups').set(fields).where('tenant_id', '=', tenant).where('group_id', '=', id).execute()
+  { updated_at: at, ...fields }: { name?: string; description?: string; updated_at: Date },
+) =>
+  tx
+    .updateTable('groups')
+    .set({ ...fields, updated_at: later(at) })
+    .where('tenant_id', '=', tenant)
+    .where('group_id', '=', id)
+    .execute()
 
 /** What was deleted, as it was; nobody is in it any more. */
 export const findDeleted = async (tx: Tx, tenant: TenantId, id: string): Promise<GroupRow | undefined> => {
@@ -119,20 +125,22 @@ type Pair = { group: string; user: string }
 const inOrder = (pairs: readonly Pair[]) =>
   pairs.toSorted((a, b) => (`${a.group} ${a.user}` < `${b.group} ${b.user}` ? -1 : 1))
 
-/** Groups know how many they are; their rows are locked. */
-const count = async (tx: Tx, tenant: TenantId, pairs: readonly Pair[], by: 1 | -1): Promise<void> => {
+/** Who is in a group is part of its version, and its row shows it by this alone: so no two changes have the same. */
+const later = (at: Date) => sql<Date>`greatest(${at}::timestamptz, updated_at + interval '1 millisecond')`
+/** Groups know how many they are, and when that changed; their rows are locked. */
+const count = async (tx: Tx, tenant: TenantId, pairs: readonly Pair[], by: 1 | -1, at: Date): Promise<void> => {
   const byGroup = Map.groupBy(inOrder(pairs), (p) => p.group)
   for (const [group, members] of byGroup)
     await tx
       .updateTable('groups')
-      .set({ member_count: sql<number>`member_count + ${by * members.length}::integer` })
+      .set({ member_count: sql<number>`member_count + ${by * members.length}::integer`, updated_at: later(at) })
       .where('tenant_id', '=', tenant)
       .where('group_id', '=', group)
       .execute()
 }
 
 /** The pairs that were not there before. The rows of both are locked. */
-export const addMembers = async (tx: Tx, tenant: TenantId, pairs: readonly Pair[]): Promise<Pair[]> => {
+export const addMembers = async (tx: Tx, tenant: TenantId, pairs: readonly Pair[], at: Date): Promise<Pair[]> => {
   if (pairs.length === 0) return []
   const rows = await tx
     .insertInto('group_members')
@@ -141,12 +149,12 @@ export const addMembers = async (tx: Tx, tenant: TenantId, pairs: readonly Pair[
     .returning(['group_id', 'user_id'])
     .execute()
   const added = rows.map((r) => ({ group: r.group_id, user: r.user_id }))
-  await count(tx, tenant, added, 1)
+  await count(tx, tenant, added, 1, at)
   return added
 }
 
 /** The pairs that were there. The rows of their groups are locked, so that nobody else removes any of them. */
-export const removeMembers = async (tx: Tx, tenant: TenantId, pairs: readonly Pair[]): Promise<Pair[]> => {
+export const removeMembers = async (tx: Tx, tenant: TenantId, pairs: readonly Pair[], at: Date): Promise<Pair[]> => {
   if (pairs.length === 0) return []
   const { rows } = await sql<{ group_id: string; user_id: string }>`
     delete from group_members m
@@ -154,6 +162,6 @@ export const removeMembers = async (tx: Tx, tenant: TenantId, pairs: readonly Pa
     where m.tenant_id = ${tenant} and m.group_id = p.group_id and m.user_id = p.user_id
     returning m.group_id, m.user_id`.execute(tx)
   const removed = rows.map((r) => ({ group: r.group_id, user: r.user_id }))
-  await count(tx, tenant, removed, -1)
+  await count(tx, tenant, removed, -1, at)
   return removed
 }

@@ -13,7 +13,7 @@ import * as queries from './groups.queries.ts'
 import { requireAll } from './references.ts'
 
 /** `members` is the whole list; `add` and `remove` are differences to it. Users by their ids. */
-export type GroupFields = {
+type GroupFields = {
   name?: string
   description?: string
   members?: string[]
@@ -77,7 +77,7 @@ export function createGroups(deps: {
             updated_at: at,
           })
           const fields = members ? { members } : {}
-          const moved = await moveMembers(tx, tenant, group_id, fields, await holdNamed(tx, tenant, fields))
+          const moved = await moveMembers(tx, tenant, group_id, fields, await holdNamed(tx, tenant, fields), at)
           const made = await read(tx, tenant, group_id)
           await record(tx, actor, made, { operation: 'create', reason, moved, changes: {} })
           return { changed: true, group: made }
@@ -93,11 +93,12 @@ export function createGroups(deps: {
           const known = await holdNamed(tx, tenant, wanted)
           const before = (await queries.lockGroup(tx, tenant, id)) ?? missing('group')
           expected.require(before)
-          const moved = await moveMembers(tx, tenant, id, wanted, known)
+          const at = now()
+          const moved = await moveMembers(tx, tenant, id, wanted, known, at)
           const isNamedAnew = Object.keys(differences(before, { ...before, ...named })).length > 0
           if (!isNamedAnew && moved.added.length + moved.removed.length === 0)
             return { changed: false, group: await read(tx, tenant, id) }
-          await queries.updateGroup(tx, tenant, id, { ...named, updated_at: now() })
+          await queries.updateGroup(tx, tenant, id, { ...named, updated_at: at })
           const after = await read(tx, tenant, id)
           const found = differences(factsOf(before), factsOf(after))
           await record(tx, actor, after, { operation: 'update', reason, moved, changes: found })
@@ -151,6 +152,7 @@ async function moveMembers(
   group: string,
   wanted: GroupFields,
   known: ReadonlySet<string>,
+  at: Date,
 ): Promise<Moved> {
   const { members, add = [], remove = [] } = wanted
   const exist = async () => known
@@ -164,8 +166,8 @@ async function moveMembers(
   const keep = new Set(members)
   const surplus = members ? (await queries.listMembers(tx, tenant, group)).filter((user) => !keep.has(user)) : []
   const pairs = (users: readonly string[]) => users.map((user) => ({ group, user }))
-  const added = await queries.addMembers(tx, tenant, pairs(toAdd))
-  const removed = await queries.removeMembers(tx, tenant, pairs([...remove, ...surplus]))
+  const added = await queries.addMembers(tx, tenant, pairs(toAdd), at)
+  const removed = await queries.removeMembers(tx, tenant, pairs([...remove, ...surplus]), at)
   return { added: added.map((p) => p.user), removed: removed.map((p) => p.user) }
 }
 

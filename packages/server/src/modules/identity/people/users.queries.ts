@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
+import { happened } from '../../../db/happened.ts'
 import { fits, hasPrefix, isRare } from '../../../db/page.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
@@ -39,7 +40,7 @@ const selectAny = (tx: Tx, tenant: TenantId) =>
     ])
     .where('tenant_id', '=', tenant)
 
-export type UserFilter = {
+type UserFilter = {
   kind?: 'person' | 'service'
   prefix?: string | undefined
   status?: 'active' | 'suspended'
@@ -73,7 +74,7 @@ const fitting = {
 const named = ['username_key', 'email_key', 'display_name_key'] as const
 const sought = ['prefix', 'role', 'group'] as const
 /** Filters that fit so many users that a walk in the list's order finds a page sooner than their index. */
-export type Dense = ReadonlySet<(typeof sought)[number]>
+type Dense = ReadonlySet<(typeof sought)[number]>
 export async function denseFilters(tx: Tx, tenant: TenantId, f: UserFilter): Promise<Dense> {
   const dense = new Set<(typeof sought)[number]>()
   for (const name of sought) {
@@ -136,7 +137,7 @@ export const lockUser = async (tx: Tx, tenant: TenantId, id: string) => {
 }
 
 type Stored = Selectable<Tables['users']>
-export type NewUser = Pick<
+type NewUser = Pick<
   Stored,
   'tenant_id' | 'user_id' | 'kind' | 'username' | 'email' | 'display_name' | 'created_at' | 'updated_at'
 > &
@@ -144,15 +145,14 @@ export type NewUser = Pick<
 export const insertUser = (tx: Tx, user: NewUser) => tx.insertInto('users').values(user).execute()
 
 /** False when the name is taken. */
-export const insertUnlessTaken = async (tx: Tx, user: NewUser): Promise<boolean> => {
-  const made = await tx
-    .insertInto('users')
-    .values(user)
-    .onConflict((c) => c.doNothing())
-    .returning('user_id')
-    .executeTakeFirst()
-  return made !== undefined
-}
+export const insertUnlessTaken = (tx: Tx, user: NewUser): Promise<boolean> =>
+  happened(
+    tx
+      .insertInto('users')
+      .values(user)
+      .onConflict((c) => c.doNothing())
+      .returning('user_id'),
+  )
 export const insertRoles = (tx: Tx, tenant: TenantId, user: string, roles: readonly string[], at: Date) =>
   tx
     .insertInto('user_roles')
@@ -178,32 +178,30 @@ export const updateProfile = (
 ) => tx.updateTable('users').set(fields).where('tenant_id', '=', tenant).where('user_id', '=', id).execute()
 
 /** True for the one call that moved the user from the other status. */
-export const moveStatus = async (tx: Tx, tenant: TenantId, id: string, to: 'active' | 'suspended', at: Date) => {
-  const row = await tx
-    .updateTable('users')
-    .set({ status: to, updated_at: at })
-    .where('tenant_id', '=', tenant)
-    .where('user_id', '=', id)
-    .where('status', '=', to === 'active' ? 'suspended' : 'active')
-    .where('deleted_at', 'is', null)
-    .returning('user_id')
-    .executeTakeFirst()
-  return row !== undefined
-}
+export const moveStatus = (tx: Tx, tenant: TenantId, id: string, to: 'active' | 'suspended', at: Date) =>
+  happened(
+    tx
+      .updateTable('users')
+      .set({ status: to, updated_at: at })
+      .where('tenant_id', '=', tenant)
+      .where('user_id', '=', id)
+      .where('status', '=', to === 'active' ? 'suspended' : 'active')
+      .where('deleted_at', 'is', null)
+      .returning('user_id'),
+  )
 
 /** True for the one call that opened a locked account. */
-export const unlock = async (tx: Tx, tenant: TenantId, id: string, at: Date) => {
-  const row = await tx
-    .updateTable('users')
-    .set({ locked_until: null, failed_logins: 0, updated_at: at })
-    .where('tenant_id', '=', tenant)
-    .where('user_id', '=', id)
-    .where('locked_until', '>', at)
-    .where('deleted_at', 'is', null)
-    .returning('user_id')
-    .executeTakeFirst()
-  return row !== undefined
-}
+export const unlock = (tx: Tx, tenant: TenantId, id: string, at: Date) =>
+  happened(
+    tx
+      .updateTable('users')
+      .set({ locked_until: null, failed_logins: 0, updated_at: at })
+      .where('tenant_id', '=', tenant)
+      .where('user_id', '=', id)
+      .where('locked_until', '>', at)
+      .where('deleted_at', 'is', null)
+      .returning('user_id'),
+  )
 
 /** Leaves a tombstone without password, second factor or roles; it is in no group. True for the one call that did it. */
 export const entomb = async (tx: Tx, tenant: TenantId, id: string, at: Date) => {

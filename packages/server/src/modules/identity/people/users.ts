@@ -18,11 +18,11 @@ import { canonicalUsername } from './username.ts'
 import type { UserRow } from './users.queries.ts'
 import * as queries from './users.queries.ts'
 
-export type UserKind = 'person' | 'service'
-export type UserFields = { username?: string; email?: string | null; display_name?: string; groups?: string[] }
-export type Move = 'suspend' | 'reactivate' | 'unlock' | 'delete'
+type UserKind = 'person' | 'service'
+type UserFields = { username?: string; email?: string | null; display_name?: string; groups?: string[] }
+type Move = 'suspend' | 'reactivate' | 'unlock' | 'delete'
 /** `terminated` counts the admin and VPN sessions that ended with it. */
-export type Outcome = { changed: boolean; user: UserRow; terminated: number }
+type Outcome = { changed: boolean; user: UserRow; terminated: number }
 /** Why, and of which version its maker knows. */
 type With = { reason?: string | undefined; expected: Expected }
 type Event = { operation: Move | 'create' | 'update'; reason: string | undefined }
@@ -112,7 +112,7 @@ export function createUsers(deps: {
           }
           await queries.insertUser(tx, user)
           await lockAll(tx, tenant, groups, [])
-          await addMembers(tx, tenant, pairsOf(id, groups))
+          await addMembers(tx, tenant, pairsOf(id, groups), at)
           const made = await read(tx, tenant, id)
           await record(tx, actor, { operation: 'create', reason }, made, {})
           return { changed: true, user: made, terminated: 0 }
@@ -134,11 +134,12 @@ export function createUsers(deps: {
           refuseStronger(actor, before)
           expected.require(versionOf(before))
           const changed = Object.keys(differences(before, { ...before, ...named })).length > 0
-          if (changed) await queries.updateProfile(tx, tenant, id, { ...named, updated_at: now() })
+          const at = now()
+          if (changed) await queries.updateProfile(tx, tenant, id, { ...named, updated_at: at })
           const surplus = groups ? before.group_ids.filter((g) => !groups.includes(g)) : []
           await lockAll(tx, tenant, groups ?? [], surplus)
-          const added = await addMembers(tx, tenant, pairsOf(id, groups ?? []))
-          const removed = await removeMembers(tx, tenant, pairsOf(id, surplus))
+          const added = await addMembers(tx, tenant, pairsOf(id, groups ?? []), at)
+          const removed = await removeMembers(tx, tenant, pairsOf(id, surplus), at)
           if (!changed && added.length + removed.length === 0) return { changed: false, user: before, terminated: 0 }
           const after = await read(tx, tenant, id)
           const found = differences(factsOf(before), factsOf(after))
@@ -165,10 +166,11 @@ export function createUsers(deps: {
         refuseStronger(actor, present(before))
         expected.require(versionOf(before))
         if (stops) await refuseLast(tx, tenant, before, before.roles)
-        const moved = await moves[operation](tx, tenant, id, now())
+        const at = now()
+        const moved = await moves[operation](tx, tenant, id, at)
         if (moved && operation === 'delete') {
           await lockAll(tx, tenant, [], before.group_ids)
-          await removeMembers(tx, tenant, pairsOf(id, before.group_ids))
+          await removeMembers(tx, tenant, pairsOf(id, before.group_ids), at)
         }
         const after = await read(tx, tenant, id)
         if (!moved) return { changed: false, user: after, terminated: 0 }
