@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join, normalize } from 'node:path'
 import { test } from 'node:test'
 
 const root = join(import.meta.dirname, '..')
@@ -22,7 +22,7 @@ const makers = [
   'packages/server/src/modules/access/index.ts',
   'packages/server/src/modules/devices/verify.ts',
   'packages/server/src/modules/gateways/registry/secrets.ts',
-  'packages/server/src/modules/tenancy/index.ts',
+  'packages/server/src/modules/tenancy/tenants.ts',
 ]
 test('a text becomes the id of a tenant in few places, once in each', () => {
   const made = sources
@@ -71,3 +71,34 @@ test('no file of source or test is longer than 300 lines', () => {
     [],
   )
 })
+
+test('what a file exports another file imports', () => {
+  const files = globSync(['packages/*/{src,test}/**/*.ts', 'test/**/*.ts'], { cwd: root })
+  const texts = new Map(files.map((file) => [file, read(file)]))
+  const wanted = new Set<string>()
+  for (const [file, text] of texts)
+    for (const [, how, names = '', from = ''] of text.matchAll(/^(import|export) ([^'";]*?) from '([^']+)'/gms)) {
+      const target = fileOf(from, file)
+      const [, all] = /\* as (\w+)/.exec(names) ?? []
+      const each = all
+        ? text.matchAll(new RegExp(`\\b${all}\\.(\\w+)`, 'g'))
+        : names.matchAll(/(\w+)(?: as \w+)?(?=[,\s}])/g)
+      for (const [, name] of each) wanted.add(`${target} ${name}`)
+      const isGivenOn = all && [...text.matchAll(new RegExp(`\\b${all}\\b(?![.'])`, 'g'))].length > 1
+      if (names.startsWith('*') && (how === 'export' || isGivenOn)) wanted.add(`${target} *`)
+    }
+  const idle = [...texts].flatMap(([file, text]) =>
+    wanted.has(`${file} *`) || !file.includes('/src/')
+      ? []
+      : Array.from(
+          text.matchAll(/^export (?:async )?(?:const|function\*?|class|type|interface) (\w+)/gm),
+          ([, name]) => (wanted.has(`${file} ${name}`) ? [] : [`${file} ${name}`]),
+        ).flat(),
+  )
+  assert.deepEqual(idle, [])
+})
+const fileOf = (from: string, by: string): string => {
+  if (from.startsWith('.')) return normalize(join(dirname(by), from))
+  const [, name, path = 'index'] = /^@holdfast\/(\w+)(?:\/(.+))?$/.exec(from) ?? []
+  return `packages/${name}/src/${path}.ts`
+}

@@ -4,7 +4,7 @@ import { readPrivateFile, writePrivateFile } from '@holdfast/sdk'
 import { UsageError } from './exit.ts'
 
 /** What `holdfast login` leaves behind. A credential belongs to its URL and is sent nowhere else. */
-export type Config = {
+type Config = {
   url?: string
   session?: { cookie: string; username: string; expires_at: string }
   api_key?: string

@@ -3,7 +3,7 @@ import { CommanderError } from 'commander'
 import { plain } from './text.ts'
 
 /** 0 done · 1 refused by the server, or what it sent is not to be trusted · 2 wrong use · 3 no connection */
-export const exitCodes = { refused: 1, usage: 2, unreachable: 3 } as const
+const exitCodes = { refused: 1, usage: 2, unreachable: 3 } as const
 
 /** The command can't be done as it was written. */
 export class UsageError extends Error {

@@ -5,7 +5,7 @@ type Typed = keyof Types | `${keyof Types}?`
  * Every kind of audit event, with the fields that stand at its top level beside the common ones, and their types; those
  * with `?` may be absent.
  */
-export const auditFields = {
+const auditFields = {
   'login.succeeded': { user_id: 'string', auth_method: 'string' },
   'login.failed': { username: 'string', failure_reason: 'string' },
   'request.refused': { operation: 'string' },

@@ -7,7 +7,7 @@ import type { AuditKind, CredentialKind, ErrorCode, Permission, RequiredAction }
  * `by_operation` that `operations` say it: whoever may none of them is refused before the body is read, everyone else
  * after. A session that owes one of the actions `during` may call it all the same.
  */
-export type Access =
+type Access =
   | { by: 'anyone' }
   | {
       by: readonly [CredentialKind, ...CredentialKind[]]
@@ -16,7 +16,7 @@ export type Access =
     }
 
 /** What one value of `operation` in a body needs, and the status of its success where that is another. */
-export type OperationRule = { permission: Permission; status?: 201 }
+type OperationRule = { permission: Permission; status?: 201 }
 
 type Common = {
   path: `/${string}`

@@ -11,7 +11,7 @@ Bodies are closed UTF-8 JSON (\`Content-Type: application/json\`): an unknown fi
 malformed, an unknown and another tenant's id are the same 404. Times are RFC 3339 in UTC. A list gives \`next_cursor\`
 for its next page. HEAD is answered wherever GET is. Every answer has \`X-Request-Id\`, which finds the audit event.`
 
-export type OpenApi = { openapi: string; info: Json; servers: Json[]; tags: Json[]; paths: Json; components: Json }
+type OpenApi = { openapi: string; info: Json; servers: Json[]; tags: Json[]; paths: Json; components: Json }
 
 /** The whole interface as an OpenAPI 3.1 document: a pure function of the contract. */
 export function openapi(serverUrl = '/'): OpenApi {

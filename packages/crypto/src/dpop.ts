@@ -8,7 +8,7 @@ import { signBytes, type VerificationKey, verifyBytes } from './signature.ts'
 import { openPrivateKey } from './signer.ts'
 import { parseStrictObject } from './strict-json.ts'
 
-export const proofType = 'dpop+jwt'
+const proofType = 'dpop+jwt'
 
 export type ProofAlg = 'ES256' | 'Ed25519'
 /** What a verified proof says. Insert `proofKey(jkt, jti)` where replay matters; `nonce` is the caller's to check. */

@@ -6,7 +6,7 @@ import { isObject } from './strict-json.ts'
 /** JWS algorithm names, fully specified (RFC 9864). */
 export type SigningAlg = 'ES256' | 'ES384' | 'Ed25519'
 
-export type EcPublicJwk = {
+type EcPublicJwk = {
   kty: 'EC'
   crv: 'P-256' | 'P-384'
   x: string
@@ -15,7 +15,7 @@ export type EcPublicJwk = {
   alg?: string
   use?: string
 }
-export type OkpPublicJwk = { kty: 'OKP'; crv: 'Ed25519'; x: string; kid?: string; alg?: string; use?: string }
+type OkpPublicJwk = { kty: 'OKP'; crv: 'Ed25519'; x: string; kid?: string; alg?: string; use?: string }
 /** The public keys this system knows (RFC 7517, RFC 7518 §6.2, RFC 8037). */
 export type PublicJwk = EcPublicJwk | OkpPublicJwk
 /** A private key as JWK. Store it sealed, never log it. */

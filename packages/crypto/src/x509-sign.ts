@@ -21,7 +21,7 @@ import type { Signer } from './signer.ts'
 
 /** A certificate in both forms it is handed out in. */
 export type CertificateFiles = { der: Buffer; pem: string }
-export type CertificateFields = {
+type CertificateFields = {
   serial: Uint8Array
   issuer: Name
   subject: Name

@@ -10,7 +10,7 @@ import type { Shape } from './shapes.ts'
 import { compileWindow, type TimeWindow } from './time-window.ts'
 
 /** A destination by its index, with the ports the rule leaves open on it. */
-export type Reach = { readonly destination: number; readonly ports: Ports }
+type Reach = { readonly destination: number; readonly ports: Ports }
 
 export type CompiledRule = {
   readonly id: string

@@ -7,7 +7,7 @@ import { isOpen, nextChange } from './time-window.ts'
 /** The circumstances of a connection. What is absent is unknown. Times are milliseconds since the epoch. */
 export type ConnectionContext = { at: number; source_ip?: string; country?: string; mfa_at?: number }
 
-export type ConditionState = 'holds' | 'fails' | 'unknown'
+type ConditionState = 'holds' | 'fails' | 'unknown'
 
 export type Condition = {
   readonly property: string

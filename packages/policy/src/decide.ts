@@ -119,7 +119,7 @@ function explain(rule: CompiledRule, situation: Situation, covered: ReadonlySet<
 
 type Considered = { readonly rule: CompiledRule; readonly conditions: readonly Condition[]; readonly met: boolean }
 
-export type Verdict = {
+type Verdict = {
   readonly decision: 'allow' | 'deny'
   readonly rule: CompiledRule | null
   readonly reason: string

@@ -5,7 +5,7 @@ import { compareVersions, parseVersion } from './version.ts'
 /** What an expression says of a report: null is unknown. */
 export type Truth = boolean | null
 
-export type Facts = Readonly<Record<string, unknown>>
+type Facts = Readonly<Record<string, unknown>>
 
 /** How far a device's clock may run ahead of ours before its times stop counting. */
 const clockSkewMs = 300_000

@@ -57,7 +57,7 @@ export function parseAddress(text: string): bigint | null {
   return address && pointOf(unmapped(address))
 }
 
-export type Network = { readonly range: AddressRange; readonly cidr: string }
+type Network = { readonly range: AddressRange; readonly cidr: string }
 
 /** A network in its canonical spelling, or a sentence that says how to correct it. A bare address is a network of one. */
 export function parseNetwork(text: string): Network | { problem: string } {

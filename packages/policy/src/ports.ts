@@ -2,7 +2,7 @@
  * Ports of tcp and udp, and icmp, as numbers on one line with gaps between the protocols, so that a set of ports is a
  * sorted list of ranges that never touch.
  */
-export type PortRange = readonly [lo: number, hi: number]
+type PortRange = readonly [lo: number, hi: number]
 export type Ports = readonly PortRange[]
 export type Protocol = 'tcp' | 'udp' | 'icmp'
 

@@ -3,7 +3,7 @@ import { evaluateExpression, factOf, type Truth } from './evaluate.ts'
 import { type Expression, factsIn, parseExpression } from './expression.ts'
 import type { DeviceFacts } from './facts.ts'
 
-export type Enforcement = 'audit' | 'warn' | 'enforce'
+type Enforcement = 'audit' | 'warn' | 'enforce'
 
 export type CompiledCheck = {
   readonly id: string
@@ -32,7 +32,7 @@ export const compileCheck = (id: string, check: PolicyPostureCheck): CompiledChe
   }
 }
 
-export type ReasonCode = 'passed' | 'not_applicable' | 'failed' | 'no_report' | 'stale_report' | 'fact_missing'
+type ReasonCode = 'passed' | 'not_applicable' | 'failed' | 'no_report' | 'stale_report' | 'fact_missing'
 
 /** `until`: when the outcome may change without a new report; Infinity when it can't. */
 export type CheckOutcome = { readonly value: Truth; readonly reason: ReasonCode; readonly until: number }

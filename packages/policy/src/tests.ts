@@ -18,7 +18,7 @@ export type TestLookup = {
   readonly now: number
 }
 
-export type PolicyTestFailure = { target: string; expected: 'allow' | 'deny'; got: 'allow' | 'deny'; reason: string }
+type PolicyTestFailure = { target: string; expected: 'allow' | 'deny'; got: 'allow' | 'deny'; reason: string }
 export type PolicyTestResult = { name: string; passed: boolean; failures: PolicyTestFailure[] }
 export type PolicyTestReport = { passed: number; failed: number; results: PolicyTestResult[] }
 

@@ -6,7 +6,7 @@ import { formatPorts, portsOf } from './ports.ts'
 import { ruleAt, type Selection } from './select.ts'
 
 /** A rule as a device sees it: without whom it is for. Posture has been applied; the other conditions are left to enforce. */
-export type VariantRule = {
+type VariantRule = {
   readonly id: string
   readonly action: 'allow' | 'deny'
   /** Keys of `resources`, networks, or `*`. */
@@ -19,7 +19,7 @@ export type VariantRule = {
   readonly log?: true
 }
 
-export type VariantResource = {
+type VariantResource = {
   readonly cidrs?: readonly string[]
   readonly dns?: readonly string[]
   readonly services?: readonly string[]

@@ -17,7 +17,7 @@ export type Peer = {
 }
 
 /** Peers that a snapshot names by the digest of their canonical JSON. */
-export type ChunkName = { digest: string; bytes: number }
+type ChunkName = { digest: string; bytes: number }
 
 /** A verified snapshot or delta (`holdfast.gateway-policy/1`). */
 export type GatewayPolicy = {
@@ -40,7 +40,7 @@ export type GatewayPolicy = {
   failMode: 'closed' | 'open'
 }
 
-export type GatewayJudge = { trust: TrustStore; tenantId: string; gatewayId: string; now: Date }
+type GatewayJudge = { trust: TrustStore; tenantId: string; gatewayId: string; now: Date }
 
 /** Reads what is meant for this gateway and not yet over. How it fits what the gateway holds is not judged here. Throws `VerificationError`. */
 export function verifyGatewayPolicy(jws: string, { trust, tenantId, gatewayId, now }: GatewayJudge): GatewayPolicy {

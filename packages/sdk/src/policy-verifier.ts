@@ -28,7 +28,7 @@ export type PolicyContent = {
 export type PolicyPointer = { digest: string; channel: string; version: number; seq: number; expiresAt: Date }
 
 /** A verified bundle: content and its end. Which version delivers it is the pointer's word, since versions share content. */
-export type VerifiedBundle = {
+type VerifiedBundle = {
   digest: string
   /** When this content has to have been replaced; enforced until then whatever else fails. */
   expiresAt: Date
@@ -38,7 +38,7 @@ export type DevicePolicy = VerifiedBundle & { channel: string; version: number }
 
 export type Judge = { trust: TrustStore; tenantId: string; now: Date }
 /** What was accepted last; an answer whose `seq` is not higher must have the same digest: one number stands for one content. */
-export type Accepted = { digest: string; seq: number }
+type Accepted = { digest: string; seq: number }
 
 /** Reads the pointer of a digest or bundle answer. Nothing unsigned of the answer is believed. Throws `VerificationError`. */
 export function verifyPointer(

@@ -3,7 +3,7 @@ import { canonicalJson, contentDigest, generateKey, signGeneralJws, signJws, sof
 import type { PolicyContent } from './policy-verifier.ts'
 import type { SignedTrustSet } from './trust-store.ts'
 
-export type TestKey = { signer: Signer; publicJwk: PublicJwk; kid: string; purpose: Purpose }
+type TestKey = { signer: Signer; publicJwk: PublicJwk; kid: string; purpose: Purpose }
 
 export function makeKey(purpose: Purpose): TestKey {
   const { privateJwk, publicJwk, kid } = generateKey('ES256')
@@ -116,6 +116,5 @@ export function createIssuer({
       }),
   }
 }
-export type Issuer = ReturnType<typeof createIssuer>
 
 export const digestOf = (content: unknown): string => contentDigest(content)

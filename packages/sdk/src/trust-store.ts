@@ -7,7 +7,7 @@ import { reject, VerificationError } from './errors.ts'
 import { verified } from './signed.ts'
 
 export type SignedTrustSet = Output<Contract['trustAnchors']>
-export type TrustPurpose = 'policy' | 'gateway-policy' | 'trust-set' | 'credential' | 'posture' | 'update'
+type TrustPurpose = 'policy' | 'gateway-policy' | 'trust-set' | 'credential' | 'posture' | 'update'
 
 /** The trust set that is believed at present. `document` is JSON and may be saved. */
 export type TrustStore = {

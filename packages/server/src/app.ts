@@ -35,7 +35,7 @@ import { createTenancy } from './modules/tenancy/index.ts'
 import { createTrust } from './modules/trust/index.ts'
 import { createOutbound } from './outbound/outbound.ts'
 
-export type AppDeps = {
+type AppDeps = {
   config: Config
   secrets: Secrets
   databaseUrl: string

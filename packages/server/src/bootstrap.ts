@@ -3,7 +3,7 @@ import type { App } from './app.ts'
 import { ConfigError } from './config/config.ts'
 import { firstPasswordProblem } from './modules/identity/index.ts'
 
-export const defaultTenant = 'default'
+const defaultTenant = 'default'
 const username = 'admin'
 export type FirstStart = { username: string; password: string; generated: boolean }
 

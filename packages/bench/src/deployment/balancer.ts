@@ -1,7 +1,6 @@
 import { get } from 'node:http'
 import { connect, createServer, type Socket } from 'node:net'
 
-export type Balancer = Awaited<ReturnType<typeof startBalancer>>
 const checkEveryMs = 200
 const answerWithinMs = 1_000
 

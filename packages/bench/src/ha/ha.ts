@@ -12,7 +12,7 @@ import { createRecord, type Record } from '../trial/record.ts'
 import { type Pair, startPair } from './pair.ts'
 
 export const scenarioNames = ['killed', 'switched', 'restarted', 'set-back'] as const
-export type Scenario = (typeof scenarioNames)[number]
+type Scenario = (typeof scenarioNames)[number]
 type Options = { times: number; replicas: number; isSynchronous: boolean; chosen: readonly string[] }
 const readyWithinSeconds = 3
 const loadSeconds = 6

@@ -9,7 +9,7 @@ export type Ask = {
   expect: readonly number[]
 }
 /** What was answered otherwise than it must be, or not at all. */
-export type Failure = { what: string; at: number }
+type Failure = { what: string; at: number }
 
 /** Until the whole rate is sent: processes that were just started are slow for their first seconds. */
 const rampSeconds = 8

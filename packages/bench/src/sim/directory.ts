@@ -1,9 +1,9 @@
 import type { Random } from './random.ts'
 
-export type Fact = string | number | boolean
+type Fact = string | number | boolean
 export type Facts = Record<string, Fact>
 export type Platform = 'linux' | 'macos' | 'windows' | 'ios' | 'android'
-export type SimGroup = { name: string; id: string }
+type SimGroup = { name: string; id: string }
 export type SimUser = {
   username: string
   email: string
@@ -27,7 +27,7 @@ export type SimDevice = {
   status: 'active' | 'suspended' | 'revoked'
   channel: 'auto' | 'canary' | 'stable'
 }
-export type SimPool = { name: string; id: string }
+type SimPool = { name: string; id: string }
 export type SimGateway = { name: string; id: string; secret: string; pool: SimPool }
 /** Devices without a user that share one token. */
 export type SimCrew = { name: string; groups: string[]; tags: string[]; devices: SimDevice[] }

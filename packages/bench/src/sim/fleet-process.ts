@@ -15,8 +15,8 @@ export type FleetEvent =
   | { kind: 'error'; index: number; where: string; message: string }
   | { kind: 'refused'; index: number; at: number }
   | { kind: 'busy'; index: number }
-export type EnrollJob = { index: number; token: string; name: string; platform: Platform; wireguardKey: string }
-export type Asked = { index: number; status: number; at: number }
+type EnrollJob = { index: number; token: string; name: string; platform: Platform; wireguardKey: string }
+type Asked = { index: number; status: number; at: number }
 type Running = { device: Device; stop: AbortController | undefined; stopped: Promise<void> }
 
 const dispatcher = new Agent({ keepAliveTimeout: 60_000, connections: null, pipelining: 1 })

@@ -10,7 +10,7 @@ export type GatewayEvent =
   | { kind: 'gone'; gatewayId: string; deviceIds: string[]; at: number }
   | { kind: 'busy'; gatewayId: string }
   | { kind: 'error'; gatewayId: string; where: string; message: string }
-export type Carried = { sessionId: string; deviceId: string; gatewayId: string; rx: number; tx: number; ended: boolean }
+type Carried = { sessionId: string; deviceId: string; gatewayId: string; rx: number; tx: number; ended: boolean }
 type Session = Carried & { startedAt: string; endReason: string | undefined; reportedEnd: boolean }
 type Running = {
   gateway: Gateway

@@ -7,7 +7,7 @@ import type { Fleet } from './fleet.ts'
 import type { Ledger } from './ledger.ts'
 import type { Random } from './random.ts'
 
-export type Traffic = {
+type Traffic = {
   url: string
   apiKey: string
   admin: Client

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from '@holdfast/sdk'
 import { createComplaints } from './complaints.ts'
 import type { Deployment } from './deployment.ts'
-import { isUsable, planDirectory, planFacts } from './directory.ts'
+import { isUsable, planDirectory } from './directory.ts'
 import { createDisplay } from './display.ts'
 import { stableDocument } from './documents.ts'
 import { type Fleet, startFleet } from './fleet.ts'
@@ -35,20 +35,7 @@ export async function runKills(deployment: Deployment, apiKey: string, options: 
   const judge = createJudge({ directory, fleet, complaints })
   let over = false
   try {
-    await setup.createGroups(admin, directory)
-    await setup.createGateways(admin, directory)
-    await setup.createUsers(admin, directory, () => {})
-    const tokens = await setup.createTokens(admin, directory, () => {})
-    const jobs = [...tokens].map(([device, token]) => ({ device, token }))
-    await display.phase('enroll', jobs.length, async (advance) => {
-      const { enrolled } = await fleet.enroll(deployment.url, jobs, advance)
-      for (const { index, id } of enrolled) Object.assign(directory.devices[index] ?? {}, { id })
-    })
-    for (const device of directory.devices) device.facts = planFacts(random, Date.now())
-    await fleet.reportPosture(
-      directory.devices.map(({ index, facts }) => [index, facts ?? {}]),
-      () => {},
-    )
+    await setup.createAll({ url: deployment.url, admin, directory, fleet, display, random })
     const stable = stableDocument(random, directory)
     await admin.publishPolicy({ body: { channel: 'stable', policy: stable, note: 'first' } })
     await fleet.startPolling(

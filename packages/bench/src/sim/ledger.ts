@@ -1,10 +1,10 @@
 import { ConnectionError } from '@holdfast/sdk'
 
-export const deeds = ['enrollment', 'publish', 'revocation', 'API key use'] as const
-export type Deed = (typeof deeds)[number]
+const deeds = ['enrollment', 'publish', 'revocation', 'API key use'] as const
+type Deed = (typeof deeds)[number]
 /** `marker` says which request it was; `proof` is what the acknowledgement named: an id that must be there afterwards. */
 export type Entry = { deed: Deed; marker: string; proof: string | undefined }
-export type Tally = {
+type Tally = {
   deed: Deed
   acknowledged: number
   present: number

@@ -4,7 +4,7 @@ import { type Directory, groupsOf, isUsable, type SimDevice, type SimGateway, ty
 import { checkMeanings } from './documents.ts'
 
 /** One rule a device must hold, spelled so that equal meaning is equal text. */
-export type ExpectedRule = { id: string; text: string }
+type ExpectedRule = { id: string; text: string }
 export type ExpectedPolicy = { rules: ExpectedRule[]; checks: string[]; settings: string }
 
 /**

@@ -1,8 +1,11 @@
 import { type Client, changeSecuritySettings, createAdmin, signIn } from '@holdfast/sdk'
 import { unlimited } from '../deployment/unlimited.ts'
 import { adminPassword, type Deployment } from './deployment.ts'
-import type { Directory, SimDevice } from './directory.ts'
+import { type Directory, planFacts, type SimDevice } from './directory.ts'
+import type { Display } from './display.ts'
+import type { Fleet } from './fleet.ts'
 import { inParallel } from './in-parallel.ts'
+import type { Random } from './random.ts'
 
 const width = 16
 
@@ -78,4 +81,36 @@ export async function createTokens(
     advance()
   }
   return tokens
+}
+
+/** Everything that was planned, at once: the directory's people, places and devices, each of which has reported. */
+export async function createAll({
+  url,
+  admin,
+  directory,
+  fleet,
+  display,
+  random,
+}: {
+  url: string
+  admin: Client
+  directory: Directory
+  fleet: Fleet
+  display: Display
+  random: Random
+}): Promise<void> {
+  await createGroups(admin, directory)
+  await createGateways(admin, directory)
+  await createUsers(admin, directory, () => {})
+  const tokens = await createTokens(admin, directory, () => {})
+  const jobs = [...tokens].map(([device, token]) => ({ device, token }))
+  await display.phase('enroll', jobs.length, async (advance) => {
+    const { enrolled } = await fleet.enroll(url, jobs, advance)
+    for (const { index, id } of enrolled) Object.assign(directory.devices[index] ?? {}, { id })
+  })
+  for (const device of directory.devices) device.facts = planFacts(random, Date.now())
+  await fleet.reportPosture(
+    directory.devices.map(({ index, facts }) => [index, facts ?? {}]),
+    () => {},
+  )
 }

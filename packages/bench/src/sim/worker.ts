@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 /** What a process offers: asynchronous functions of one argument that can be sent. */
-export type Commands = { [name: string]: (input: never) => Promise<unknown> }
+type Commands = { [name: string]: (input: never) => Promise<unknown> }
 type InputOf<F> = F extends (input: infer I) => unknown ? I : never
 type OutputOf<F> = F extends (input: never) => Promise<infer O> ? O : never
 type Call = { id: number; name: string; input: unknown }

@@ -1,7 +1,7 @@
 import type { PolicyDocument } from '@holdfast/contract/policy-document'
 import type { Client } from '@holdfast/sdk'
 import { createComplaints } from '../sim/complaints.ts'
-import { planDirectory, planFacts } from '../sim/directory.ts'
+import { planDirectory } from '../sim/directory.ts'
 import { createDisplay } from '../sim/display.ts'
 import { revisedDocument, stableDocument } from '../sim/documents.ts'
 import { startFleet } from '../sim/fleet.ts'
@@ -35,20 +35,7 @@ export async function startSoakFleet(url: string, admin: Client, { devices, gate
   })
   const gateways = startWorker<GatewayCommands, GatewayEvent>('./gateway-process.ts', () => {})
   const judge = createJudge({ directory, fleet, complaints })
-  await setup.createGroups(admin, directory)
-  await setup.createGateways(admin, directory)
-  await setup.createUsers(admin, directory, () => {})
-  const tokens = await setup.createTokens(admin, directory, () => {})
-  const jobs = [...tokens].map(([device, token]) => ({ device, token }))
-  await display.phase('enroll', jobs.length, async (advance) => {
-    const { enrolled } = await fleet.enroll(url, jobs, advance)
-    for (const { index, id } of enrolled) Object.assign(directory.devices[index] ?? {}, { id })
-  })
-  for (const device of directory.devices) device.facts = planFacts(random, Date.now())
-  await fleet.reportPosture(
-    directory.devices.map(({ index, facts }) => [index, facts ?? {}]),
-    () => {},
-  )
+  await setup.createAll({ url, admin, directory, fleet, display, random })
   const stable = withoutWatched(stableDocument(random, directory))
   const published = new Map([['first', stable]])
   await admin.publishPolicy({ body: { channel: 'stable', policy: stable, note: 'first' } })

@@ -24,7 +24,7 @@ export type Deeds = {
   published: Map<string, PolicyDocument>
   isOver: () => boolean
 }
-export type Pace = { moves: number; made: number; publishEveryMs: number }
+type Pace = { moves: number; made: number; publishEveryMs: number }
 
 /** Users with two devices each whose answers are watched. */
 export async function enrollWatched({ url, admin, observer, dispatcher, record }: Deeds, users: number): Promise<void> {

@@ -16,7 +16,7 @@ const pollEveryMs = 60
 /** What the database says of a device, unchanged since a look that was answered at `since`. */
 type Seen = { isAllowed: boolean; version: string; since: number }
 type Answer = { deviceId: string; replica: string; status: number; sentAt: number; answeredAt: number; known: Seen }
-export type Wrong = { deviceId: string; replica: string; status: number; lateMs: number; at: number }
+type Wrong = { deviceId: string; replica: string; status: number; lateMs: number; at: number }
 export type Observer = ReturnType<typeof createObserver>
 
 /**

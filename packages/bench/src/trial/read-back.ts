@@ -2,7 +2,7 @@ import { typeId } from '../benchmarks/rig/type-id.ts'
 import type { Postgres } from '../deployment/postgres.ts'
 import { type Made, type Record, statesAfter } from './record.ts'
 
-export type ReadBack = { lost: string[]; refusedButThere: string[]; twice: string[]; unknownButThere: number }
+type ReadBack = { lost: string[]; refusedButThere: string[]; twice: string[]; unknownButThere: number }
 
 /** Looks in the database itself for everything that was asked. */
 export async function readBack(postgres: Postgres, record: Record): Promise<ReadBack> {

@@ -5,7 +5,7 @@ export type Outcome = 'acknowledged' | 'refused' | 'unknown'
 /** Something that is made once and must then be there. */
 export type Made = { kind: 'user' | 'device' | 'publication'; marker: string; outcome: Outcome }
 /** A move of something that has a state; one after the other for each subject. */
-export type Move = { want: string; outcome: Outcome; changed: boolean }
+type Move = { want: string; outcome: Outcome; changed: boolean }
 export type Subject = { kind: 'user' | 'device'; id: string; moves: Move[] }
 
 /** What was asked, and what was answered. */

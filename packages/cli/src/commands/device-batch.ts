@@ -1,24 +1,14 @@
 import type { Contract, Output } from '@holdfast/contract'
-import { platforms } from '@holdfast/contract/enrollment'
 import { Argument, type Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
 import { Declined, UsageError } from '../exit.ts'
-import { choice, examples, reason } from '../options.ts'
+import { examples, reason } from '../options.ts'
 import { type Column, printList } from '../output.ts'
+import { type Filter, filtered } from './device-filter.ts'
 
 type Batch = Output<Contract['changeDevices']>
 type Operation = 'approve' | 'suspend' | 'reactivate' | 'revoke'
-type Options = {
-  status?: 'pending' | 'active' | 'suspended' | 'revoked'
-  user?: string
-  group?: string
-  platform?: (typeof platforms)[number]
-  tag?: string
-  q?: string
-  reason?: string
-  dryRun?: boolean
-  yes?: boolean
-}
+type Options = Filter & { reason?: string; dryRun?: boolean; yes?: boolean }
 const columns: readonly Column<Batch['results'][number]>[] = [
   ['DEVICE', (r) => r.device_id],
   ['OUTCOME', (r) => r.outcome],
@@ -27,15 +17,11 @@ const columns: readonly Column<Batch['results'][number]>[] = [
 
 export function addDeviceBatch(device: Command, cli: Cli): void {
   examples(
-    reason(device.command('batch').description('one operation on many devices, named or filtered, all at once'))
+    filtered(
+      reason(device.command('batch').description('one operation on many devices, named or filtered, all at once')),
+    )
       .addArgument(new Argument('<operation>').choices(['approve', 'suspend', 'reactivate', 'revoke']))
       .argument('[device...]', 'the devices; without any, those that the filter finds')
-      .addOption(choice('--status <status>', 'only these', ['pending', 'active', 'suspended', 'revoked']))
-      .option('--user <user>', 'of this user')
-      .option('--group <group>', 'in this group')
-      .addOption(choice('--platform <platform>', 'of this platform', platforms))
-      .option('--tag <tag>', 'with this tag')
-      .option('--q <prefix>', 'name starts with')
       .option('--dry-run', 'say what would happen, and change nothing')
       .option('--yes', 'do not ask')
       .action((operation: Operation, ids: string[], options: Options) => changeMany(cli, operation, ids, options)),

@@ -1,5 +1,4 @@
 import type { Contract, Output } from '@holdfast/contract'
-import { platforms } from '@holdfast/contract/enrollment'
 import type { Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
 import { UsageError } from '../exit.ts'
@@ -7,6 +6,7 @@ import { choice, examples, limit, reason } from '../options.ts'
 import { type Column, printItem, printList } from '../output.ts'
 import { jsonText } from '../text.ts'
 import { addDeviceBatch } from './device-batch.ts'
+import { type Filter, filtered } from './device-filter.ts'
 
 type Device = Output<Contract['getDevice']>
 const columns: readonly Column<Device>[] = [
@@ -19,14 +19,6 @@ const columns: readonly Column<Device>[] = [
   ['LAST SEEN', (d) => d.last_seen_at],
 ]
 
-type Filter = {
-  status?: Device['status']
-  user?: string
-  group?: string
-  platform?: Device['platform']
-  tag?: string
-  q?: string
-}
 const operations = {
   approve: 'let a pending device in',
   suspend: 'shut a device out until it is reactivated',
@@ -36,18 +28,13 @@ const operations = {
 export function addDevice(program: Command, cli: Cli): void {
   const device = program.command('device').description('devices')
   examples(
-    limit(device.command('list').description('list devices'))
-      .addOption(choice('--status <status>', 'only these', ['pending', 'active', 'suspended', 'revoked']))
-      .option('--user <user>', 'of this user')
-      .option('--group <group>', 'in this group')
-      .addOption(choice('--platform <platform>', 'of this platform', platforms))
-      .option('--tag <tag>', 'with this tag')
-      .option('--q <prefix>', 'name starts with')
-      .action(async ({ limit: most, user, group, ...rest }: Filter & { limit: number }) => {
+    filtered(limit(device.command('list').description('list devices'))).action(
+      async ({ limit: most, user, group, ...rest }: Filter & { limit: number }) => {
         const client = await cli.client()
         const query = { ...given({ ...rest, user_id: user, group_id: group }), ...cli.scope }
         await printList(cli, most, columns, (page) => client.listDevices({ query: { ...query, ...page } }))
-      }),
+      },
+    ),
     'device list --status pending',
     'device list --json --limit 10000 | jq -r .device_id',
   )

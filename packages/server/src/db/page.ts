@@ -12,7 +12,7 @@ export type Page<T> = { items: T[]; next_cursor: string | null }
  * One order of a list: an indexed column and the unique column that breaks ties. Text is ordered by the column of the
  * same name with `_key`: in small letters, by its bytes.
  */
-export type Order = { column: string; kind: 'time' | 'text' | 'number'; tie: string; descending: boolean }
+type Order = { column: string; kind: 'time' | 'text' | 'number'; tie: string; descending: boolean }
 
 /** What a list endpoint says of itself: its filter is all of the query but the page. */
 export type List = {
@@ -108,7 +108,7 @@ export function createPager(secret: Uint8Array) {
 export type Pager = ReturnType<typeof createPager>
 
 /** `-name` → name, descending. `columns` maps the names of the contract to columns. */
-export const orderOf = (sort: string, columns: Record<string, Pick<Order, 'column' | 'kind'>>, tie: string): Order => {
+const orderOf = (sort: string, columns: Record<string, Pick<Order, 'column' | 'kind'>>, tie: string): Order => {
   const descending = sort.startsWith('-')
   const column = columns[descending ? sort.slice(1) : sort]
   if (!column) throw new Error(`no column for sort ${sort}`)

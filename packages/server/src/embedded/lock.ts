@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Account, giveTo } from './account.ts'
 
-export interface Lock {
+interface Lock {
   release(): void
 }
 

@@ -29,7 +29,7 @@ const READY_TIMEOUT_MS = 180_000
 /** How long PostgreSQL is brought back after ending by itself (killed, disk full) before it counts as gone. */
 const REVIVE_FOR_MS = 120_000
 
-export interface EmbeddedPostgres {
+interface EmbeddedPostgres {
   /** Unix socket, superuser `holdfast`, database `holdfast`. Stays the same when PostgreSQL is brought back. */
   connectionString: string
   /** Fast shutdown; settles when every process has ended and the data directory is free. */

@@ -12,7 +12,7 @@ export interface Template {
   prepare(url: string): Promise<void>
 }
 
-export interface TestDatabase {
+interface TestDatabase {
   /** Superuser. */
   url: string
   drop(): Promise<void>
@@ -22,7 +22,7 @@ export interface TestDatabase {
  * Starts a throw-away cluster (no fsync) in the temporary directory. It disappears, files included, with `stop()` or
  * with this process, whichever comes first.
  */
-export async function startTestCluster(): Promise<{ url: string; stop(): Promise<void> }> {
+async function startTestCluster(): Promise<{ url: string; stop(): Promise<void> }> {
   const path = mkdtempSync(join(realpathSync(tmpdir()), 'hft-'))
   const account = chooseAccount(path)
   giveTo(account, path)

@@ -30,7 +30,7 @@ export type Admission = {
 /** Throws 401, at once or later. */
 export type Admit = (endpoint: Endpoint | undefined, request: FastifyRequest) => Admission | Promise<Admission>
 
-export type AdmitDeps = {
+type AdmitDeps = {
   verifiers: Verifiers
   audit: Audit
   publicUrl: string

@@ -14,9 +14,6 @@ export const securityHeaders = {
 /** How to authenticate (RFC 9110 §11.6.1, RFC 9449 §7.1). */
 export const challenge = 'DPoP algs="ES256 Ed25519", Bearer'
 
-/** The one sentence of every 401: it does not say which part of the credential failed. */
-export const unauthorized = () => new AppError('unauthorized', 'missing or invalid credentials')
-
 /** Anything thrown → an error of the specification's shape. What is not ours says nothing of its inside. */
 export function toAppError(e: unknown): AppError {
   if (e instanceof AppError) return e
@@ -37,7 +34,7 @@ export function toAppError(e: unknown): AppError {
 }
 
 /** A request refused before its body was read: nobody waits for the rest of it, and the connection can't be used again. */
-export const isBodyAwaited = ({ complete, headers }: IncomingMessage): boolean =>
+const isBodyAwaited = ({ complete, headers }: IncomingMessage): boolean =>
   !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0)
 
 export function sendError(

@@ -9,7 +9,7 @@ import { fail } from '../kernel/app-error.ts'
 import { newUuid } from '../kernel/ids.ts'
 import { Answer } from './answer.ts'
 
-export type IdempotencyDeps = {
+type IdempotencyDeps = {
   db: Database
   kek: Kek
   onError: (e: unknown) => void

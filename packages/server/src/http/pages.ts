@@ -3,7 +3,7 @@ import type { Principal } from '../kernel/actor.ts'
 import { AppError } from '../kernel/app-error.ts'
 import type { Admit } from './admit.ts'
 
-export type Pages = {
+type Pages = {
   headers: Readonly<Record<string, string>>
   login: (next: string | undefined) => Buffer
   home: (session: Principal<'session'>) => Promise<Buffer>

@@ -2,7 +2,7 @@ import { fail } from '../kernel/app-error.ts'
 
 export const maxDepth = 32
 /** Names in all objects of a body together, where an endpoint does not say more. */
-export const defaultNames = 2000
+const defaultNames = 2000
 /** Values of a body, or twice its names where those are more: three lists of the 10,000 members of a group. */
 const leastValues = 40_000
 /** The widest object that any schema takes: the resources of a policy. */

@@ -1,7 +1,7 @@
 import type { Operation } from '@holdfast/contract'
 import type { CredentialKind } from '@holdfast/contract/vocabulary'
 import type { Actor, RefusedCredential, Source, Stranger, TenantId } from '../kernel/actor.ts'
-import { AppError } from '../kernel/app-error.ts'
+import { AppError, badCredentials } from '../kernel/app-error.ts'
 import { sourceBlock } from '../kernel/cidr.ts'
 import { encodeId } from '../kernel/ids.ts'
 import type { Log } from '../kernel/log.ts'
@@ -9,9 +9,8 @@ import { createRateLimiter } from '../kernel/rate-limit.ts'
 import { createTally } from '../kernel/tally.ts'
 import { storable } from '../kernel/text.ts'
 import type { Audit } from '../modules/audit/index.ts'
-import { unauthorized } from './error-response.ts'
 
-export type RefuseDeps = {
+type RefuseDeps = {
   audit: Pick<Audit, 'note'>
   log: Pick<Log, 'warn'>
   onError: (e: Error) => void
@@ -80,7 +79,7 @@ export function createRefuse({ audit, log, onError, failuresPerMinute, tenantOfS
       const wait = failures.take(block, failuresPerMinute, performance.now())
       if (refused) record(refused, stranger, block, wait > 0)
       else tell(block)
-      if (wait === 0) return unauthorized()
+      if (wait === 0) return badCredentials()
       return new AppError('rate_limited', 'too many failed credentials from this address', { retryAfterSeconds: wait })
     },
     /**

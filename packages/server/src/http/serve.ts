@@ -2,16 +2,16 @@ import type { RequestListener } from 'node:http'
 import { type Endpoint, operations } from '@holdfast/contract'
 import { successStatuses } from '@holdfast/contract/endpoint'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { AppError, fail } from '../kernel/app-error.ts'
+import { AppError, badCredentials, fail } from '../kernel/app-error.ts'
 import { newUuid } from '../kernel/ids.ts'
-import { securityHeaders, sendError, toAppError, unauthorized } from './error-response.ts'
+import { securityHeaders, sendError, toAppError } from './error-response.ts'
 import { registerBodyReaders } from './read-body.ts'
 import { serializerOf } from './response-schema.ts'
 import { type EndpointDeps, runEndpoint } from './run-endpoint.ts'
 import { createServer, type ServerDeps } from './server.ts'
 import { refuseUnparsed } from './unreadable.ts'
 
-export type HttpDeps = EndpointDeps & ServerDeps
+type HttpDeps = EndpointDeps & ServerDeps
 
 /** The one pipe: authenticate, rate limit, permission before the body is read; then validate; then the handler. */
 export function createHttp(deps: HttpDeps): FastifyInstance {
@@ -72,7 +72,7 @@ async function unknownRoute(deps: HttpDeps, request: FastifyRequest): Promise<Ap
   try {
     const { actor, recorded } = await deps.admit(undefined, request)
     await recorded
-    return actor ? new AppError('not_found', 'no such route') : unauthorized()
+    return actor ? new AppError('not_found', 'no such route') : badCredentials()
   } catch (e) {
     return toAppError(e)
   }

@@ -14,11 +14,11 @@ import { type Granted, type Hold, holdOf, isKnown, preferenceApplied } from './r
 import { sourceOf } from './source-ip.ts'
 
 /** A read of the calling device, by its exact path. Both are what the handlers of their endpoints use. */
-export type WarmReads = Record<
+type WarmReads = Record<
   string,
   (device: Principal<'device'>, hold: Hold | undefined) => Representation<object> | Promise<Representation<object>>
 >
-export type WarmDeps = {
+type WarmDeps = {
   reads: WarmReads
   verifyDevice: Verifiers['device']
   refuse: Refuse

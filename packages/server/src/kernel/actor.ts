@@ -3,7 +3,6 @@ import type { CredentialKind, Origin, Permission, RequiredAction, Role } from '@
 /** Only authentication makes one, and rows have it; every query takes it first. */
 export type TenantId = string & { readonly brand: 'TenantId' }
 
-/** Who calls, as established by exactly one credential. Ids are UUIDs. */
 type AnyPrincipal =
   | {
       kind: 'session'
@@ -58,10 +57,11 @@ type AnyPrincipal =
       terms: EnrollmentTerms
     }
 
+/** Who calls, as established by exactly one credential, of this kind. Ids are UUIDs. */
 export type Principal<K extends CredentialKind = CredentialKind> = Extract<AnyPrincipal, { kind: K }>
 
 /** What an enrollment token allows and gives; none of it changes while the token is good. */
-export type EnrollmentTerms = {
+type EnrollmentTerms = {
   readonly kind: 'enroll' | 'bootstrap'
   readonly user_id: string | null
   readonly group_ids: string[]
@@ -105,6 +105,7 @@ export type Source = {
 }
 /** One attempt at the request that an Idempotency-Key stands for. */
 export type Claim = { tenantId: TenantId; principal: string; key: string; attempt: string }
+/** A principal and where it calls from: who makes a change, and its source. */
 export type Actor<K extends CredentialKind = CredentialKind> = Source & Stranger & { principal: Principal<K> }
 
 export const jobSource = (tenantId: TenantId, job: string): Source => ({

@@ -29,6 +29,7 @@ export function failField(field: string, message: string): never {
 }
 
 /** The one sentence of every 401: it does not say which part of the credential failed. */
+export const badCredentials = () => new AppError('unauthorized', 'missing or invalid credentials')
 export function unauthorized(): never {
-  throw new AppError('unauthorized', 'missing or invalid credentials')
+  throw badCredentials()
 }

@@ -11,4 +11,3 @@ export function createSlices(ms = 8) {
     },
   }
 }
-export type Slices = ReturnType<typeof createSlices>

@@ -26,7 +26,7 @@ export const everything = '00000000-0000-0000-0000-000000000000'
 export type Moment = { seq: number; atMs: number }
 
 /** Values are dropped first, then the fleet that reads them, then those who wait are woken. */
-export const stages = ['values', 'fleet', 'waiters'] as const
+const stages = ['values', 'fleet', 'waiters'] as const
 export type Stage = (typeof stages)[number]
 export type Listener = {
   changed: (tenant: TenantId, changes: readonly Change[]) => void

@@ -2,10 +2,10 @@ import { Connection, connectionOptions } from '../db/connection.ts'
 import type { TenantId } from '../kernel/actor.ts'
 import { type Change, type ChangeKind, changeKinds, everything, type Moment } from './changes.ts'
 
-export const answerWithinMs = 1500
+const answerWithinMs = 1500
 
 /** What a heartbeat is told: whether it counts as proof, and where every tenant stands. */
-export type Beat = { atMs: number; tenants: [TenantId, number, number][] }
+type Beat = { atMs: number; tenants: [TenantId, number, number][] }
 /** A place in the change log: after the row with this key. */
 export type Place = { seq: number; kind: string; subject: string }
 export type LoggedChange = Change & { seq: number; atMs: number }

@@ -111,4 +111,3 @@ export function held<T extends object>(
     size: () => entries.size,
   }
 }
-export type Held<T extends object> = ReturnType<typeof held<T>>

@@ -94,4 +94,3 @@ export function createWaiters({ max, perTurn }: { max: number; perTurn: number }
     },
   }
 }
-export type Waiters = ReturnType<typeof createWaiters>

@@ -4,7 +4,7 @@ import { literalOf } from './address.ts'
 import { choose, pinnedConnector, type Resolve, resolveBySystem, vet } from './connect.ts'
 import { OutboundError, toOutboundError } from './outbound-error.ts'
 
-export type OutboundRequest = {
+type OutboundRequest = {
   method?: 'GET' | 'POST'
   headers?: Record<string, string>
   body?: string
@@ -16,7 +16,7 @@ export type OutboundRequest = {
   whenTooLarge?: 'fail' | 'cut'
   signal?: AbortSignal
 }
-export type OutboundResponse = { status: number; headers: IncomingHttpHeaders; body: Buffer }
+type OutboundResponse = { status: number; headers: IncomingHttpHeaders; body: Buffer }
 
 const maxRequestBytes = 256 * 1024
 const maxUrlLength = 2048

@@ -9,7 +9,7 @@ export const variants = 500
 /** A user of set `v` is in the groups `v`, `v + 500`, … of all the directory's groups. */
 export const directoryGroups = 5000
 
-export type FleetDevice = { deviceId: string; credential: string; key: DeviceKey | undefined }
+type FleetDevice = { deviceId: string; credential: string; key: DeviceKey | undefined }
 export type Fleet = { server: Server; tenantId: string; devices: FleetDevice[] }
 
 /** The id that the n-th of its kind has in every fleet; the database computes the same. */
@@ -18,7 +18,7 @@ export const uuidOf = (noun: 'device' | 'user' | 'group', n: number): string => 
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
 }
 /** Device 0 is the only one of its user; the others share a user in pairs. */
-export const userOfDevice = (n: number): number => (n + 1) >> 1
+const userOfDevice = (n: number): number => (n + 1) >> 1
 
 type Wanted = {
   devices: number

@@ -3,8 +3,8 @@ import { type Gateway, openGateway } from '@holdfast/sdk'
 import { Agent } from 'undici'
 import { serveCalls } from './calls.ts'
 
-export type GatewayAccess = { url: string; tenantId: string; gateways: { id: string; secret: string }[] }
-export type Pulled = { ms: number; bytes: number; requests: number; peers: number; kind: string }
+type GatewayAccess = { url: string; tenantId: string; gateways: { id: string; secret: string }[] }
+type Pulled = { ms: number; bytes: number; requests: number; peers: number; kind: string }
 
 const opened: Gateway[] = []
 let bytes = 0

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 
 /** One answer: `raw` is head and body as they arrived, valid only during the call. */
-export type OnReply = (status: number, raw: Buffer) => void
+type OnReply = (status: number, raw: Buffer) => void
 export type Connection = { send: (request: Uint8Array) => void; end: () => void }
 
 const endOfHead = '\r\n\r\n'

@@ -1,6 +1,6 @@
 import type { Server } from './server.ts'
 
-export type Verdict = 'met' | 'short' | 'no baseline'
+type Verdict = 'met' | 'short' | 'no baseline'
 export type Row = {
   /** `P1`… of the design. */
   id: string

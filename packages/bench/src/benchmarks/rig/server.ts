@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { chmod, mkdtemp, open, readFile, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Client, changeSecuritySettings, createAdmin, signIn } from '@holdfast/sdk'
 import pg from 'pg'
+import { freePort } from '../../deployment/ports.ts'
 import { unlimited } from '../../deployment/unlimited.ts'
 import { measuredCore, moveToCore } from './cores.ts'
 import { askOnce } from './http-connection.ts'
@@ -15,7 +15,7 @@ import { rawRequest } from './requests.ts'
 
 const root = fileURLToPath(new URL('../../../../../', import.meta.url))
 const readyWithinSeconds = 120
-export const adminPassword = 'a deployment that is only measured'
+const adminPassword = 'a deployment that is only measured'
 
 export type Server = Awaited<ReturnType<typeof startServer>>
 
@@ -145,13 +145,4 @@ async function isReady(port: number): Promise<boolean> {
     ({ status }) => status === 200,
     () => false,
   )
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('no free port')
-  return address.port
 }

@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
+import { happened } from '../../db/happened.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
@@ -87,17 +88,16 @@ export const findBounds = (tx: Tx, tenant: TenantId, id: string) =>
     .executeTakeFirst()
 
 /** The predicate is the lock: of two revocations exactly one is told that it was the one. */
-export const markRevoked = async (tx: Tx, tenant: TenantId, id: string, at: Date): Promise<boolean> => {
-  const row = await tx
-    .updateTable('api_keys')
-    .set({ revoked_at: at })
-    .where('tenant_id', '=', tenant)
-    .where('key_id', '=', id)
-    .where('revoked_at', 'is', null)
-    .returning('key_id')
-    .executeTakeFirst()
-  return row !== undefined
-}
+export const markRevoked = (tx: Tx, tenant: TenantId, id: string, at: Date): Promise<boolean> =>
+  happened(
+    tx
+      .updateTable('api_keys')
+      .set({ revoked_at: at })
+      .where('tenant_id', '=', tenant)
+      .where('key_id', '=', id)
+      .where('revoked_at', 'is', null)
+      .returning('key_id'),
+  )
 
 /** Across tenants: one statement for all keys that were used lately. */
 export const writeActivity = (tx: Tx, used: { tenant_id: string; key_id: string; at: Date }[]) =>

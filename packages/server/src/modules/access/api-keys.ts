@@ -2,12 +2,12 @@ import type { Role } from '@holdfast/contract/vocabulary'
 import { mintToken } from '@holdfast/crypto'
 import type { Database, Tx } from '../../db/database.ts'
 import type { Actor, Principal, Source, TenantId } from '../../kernel/actor.ts'
-import { fail, failField } from '../../kernel/app-error.ts'
+import { fail, failField, unauthorized } from '../../kernel/app-error.ts'
 import { isCidr, isPartOf } from '../../kernel/cidr.ts'
 import { decodeId, encodeId, missing, newUuid } from '../../kernel/ids.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
-import { findBounds, findKey, findOwner, insertKey, type KeyRow, markRevoked } from './api-keys.queries.ts'
+import { endingKeys, findBounds, findKey, findOwner, insertKey, type KeyRow, markRevoked } from './api-keys.queries.ts'
 import { covers, isRole, mayHandle } from './roles.ts'
 
 export type NewKey = { name: string; role: Role; user_id?: string; expires_at?: string; allowed_cidrs?: string[] }
@@ -92,6 +92,12 @@ export function createApiKeys({ db, audit, changes, now, pepper }: ApiKeysDeps) 
         await changes.record(tx, actor.tenantId, [{ kind: 'api_key', subject: id }])
         return { row: { ...found, revoked_at: at }, changed: true }
       }),
+
+    /** The ends of keys in use; keys without one are not in it. */
+    expiries: async (tenant: TenantId) => {
+      const rows = await db.inTenant(tenant, (tx) => endingKeys(tx, tenant, now()))
+      return rows.map((row) => ({ ...targetOf(row), since: row.created_at, expiresAt: row.expires_at! }))
+    },
   }
 }
 export type ApiKeys = ReturnType<typeof createApiKeys>
@@ -109,7 +115,7 @@ type Bounds = Pick<NewKey, 'expires_at' | 'allowed_cidrs'> & { owner: Owner | un
 /** A key that a key makes lasts no longer and works from nowhere else; what is not said is taken over from its maker. */
 async function boundsOf(tx: Tx, maker: Maker, { expires_at, allowed_cidrs = [] }: NewKey): Promise<Bounds> {
   const limits = await findBounds(tx, maker.tenantId, maker.id)
-  if (!limits) fail('unauthorized', 'missing or invalid credentials')
+  if (!limits) unauthorized()
   if (limits.expires_at && expires_at !== undefined && new Date(expires_at) > limits.expires_at)
     fail('forbidden', `a key made by this key can't outlive it: it ends at ${limits.expires_at.toISOString()}`)
   const outside = limits.allowed_cidrs.length > 0 && allowed_cidrs.find((c) => !isPartOf(c, limits.allowed_cidrs))

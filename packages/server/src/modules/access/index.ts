@@ -3,10 +3,8 @@ import { readToken } from '@holdfast/crypto'
 import type { Pager } from '../../db/page.ts'
 import type { PresentedToken } from '../../http/authenticate.ts'
 import { jobSource, type TenantId } from '../../kernel/actor.ts'
-import { encodeId } from '../../kernel/ids.ts'
 import type { Memory } from '../../memory/held.ts'
 import { apiKeyHandlers } from './api-keys.handlers.ts'
-import { endingKeys } from './api-keys.queries.ts'
 import { type ApiKeysDeps, createApiKeys, type NewKey } from './api-keys.ts'
 import { createRates } from './rates.ts'
 import { createKeyVerifier } from './verify-key.ts'
@@ -14,7 +12,7 @@ import { createKeyVerifier } from './verify-key.ts'
 export type { Rates } from './rates.ts'
 export { isRole, mayHandle, permissionsOfRoles } from './roles.ts'
 
-export type AccessDeps = ApiKeysDeps & {
+type AccessDeps = ApiKeysDeps & {
   feed: Memory['feed']
   pager: Pager
   settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>
@@ -23,7 +21,6 @@ export type AccessDeps = ApiKeysDeps & {
 }
 
 export function createAccess(deps: AccessDeps) {
-  const { db, now, settings } = deps
   const keys = createApiKeys(deps)
   const verifier = createKeyVerifier(deps)
 
@@ -34,25 +31,14 @@ export function createAccess(deps: AccessDeps) {
       return read && { ...read, tenant: read.tenant as TenantId }
     },
     verifyApiKey: verifier.verifyApiKey,
-    rates: createRates(settings),
+    rates: createRates(deps.settings),
     /** A key made by the deployment itself; returns its secret. */
     createKeyFor: async (tenant: TenantId, wanted: NewKey): Promise<string> =>
       (await keys.mint(jobSource(tenant, 'bootstrap'), wanted)).secret,
-    /** The ends of keys in use; keys without one are not in it. */
-    keyExpiries: async (tenant: TenantId) => {
-      const rows = await db.inTenant(tenant, (tx) => endingKeys(tx, tenant, now()))
-      return rows.map((r) => ({
-        type: 'api_key',
-        id: encodeId('api_key', r.key_id),
-        name: r.name,
-        since: r.created_at,
-        expiresAt: r.expires_at!,
-      }))
-    },
+    keyExpiries: keys.expiries,
     /** Writes what is still in memory; at stop. */
     stop: (): Promise<void> => verifier.flushActivity(),
 
     handlers: apiKeyHandlers({ ...deps, keys }),
   }
 }
-export type Access = ReturnType<typeof createAccess>

@@ -11,7 +11,7 @@ const setting = {
   gateway: 'requests_per_minute_per_gateway',
 } as const
 type Kind = keyof typeof setting
-export type Rated = { kind: Kind; tenantId: TenantId; id: string }
+type Rated = { kind: Kind; tenantId: TenantId; id: string }
 
 /** How often each credential may ask, as the tenant says it; each replica counts what it is asked itself. */
 export function createRates(settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>) {

@@ -6,7 +6,7 @@ import { fail } from '../../kernel/app-error.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import { atFound, begins, isRareSearch, select } from './audit.queries.ts'
 
-export const createHandlers = ({ db, pager }: { db: Database; pager: Pager }) =>
+export const auditHandlers = ({ db, pager }: { db: Database; pager: Pager }) =>
   ({
     listAuditEvents: ({ actor, query }) =>
       db.inTenant(actor.tenantId, async (tx) => {

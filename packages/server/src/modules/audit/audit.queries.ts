@@ -23,7 +23,7 @@ export const insert = (tx: Tx, rows: EventRow[]) =>
       details jsonb)`.execute(tx)
 
 /** Filters are exact but `q`, which is a prefix of the kind, an id or a name. */
-export type Filter = {
+type Filter = {
   kind?: string
   actor_id?: string
   target_id?: string

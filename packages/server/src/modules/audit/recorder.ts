@@ -84,4 +84,3 @@ export function createRecorder({ db, now }: { db: Database; now: () => Date }) {
       ),
   }
 }
-export type Recorder = ReturnType<typeof createRecorder>

@@ -5,7 +5,7 @@ import { FleetDevice, FleetUser, none, type Posture } from './fleet-device.ts'
 import { createShared } from './shared.ts'
 
 /** What was stale when a read began. */
-export type Stale = { devices: ReadonlyMap<string, number>; users: ReadonlyMap<string, number> }
+type Stale = { devices: ReadonlyMap<string, number>; users: ReadonlyMap<string, number> }
 
 /**
  * The devices of one tenant that are not revoked, and the users they belong to. What a change has touched is stale until

@@ -24,7 +24,7 @@ export type FleetRow = Pick<
 > & { status: Exclude<DeviceStatus, 'revoked'>; seq: number } & PostureRow
 type Posture = Selectable<Tables['device_postures']>
 /** Null: it never reported. */
-export type PostureRow = { [K in 'facts' | 'reported_at' | 'verdict']: Posture[K] | null }
+type PostureRow = { [K in 'facts' | 'reported_at' | 'verdict']: Posture[K] | null }
 
 /** Of a report only the facts that are asked for. */
 const postureOf = (names: readonly string[]) =>

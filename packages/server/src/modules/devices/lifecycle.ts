@@ -15,7 +15,7 @@ export type EndSessionsOf = (
   tenant: TenantId,
   which: { deviceIds: readonly string[]; reason: string },
 ) => Promise<unknown>
-export type Outcome = { device_id: string; outcome: 'changed' | 'unchanged' | 'failed'; error?: string }
+type Outcome = { device_id: string; outcome: 'changed' | 'unchanged' | 'failed'; error?: string }
 
 /** Why, and of which version its maker knows. */
 type With = { reason: string | undefined; expected: Expected }

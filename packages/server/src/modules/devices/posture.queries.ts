@@ -3,7 +3,7 @@ import type { Tx } from '../../db/database.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
-export type PostureRow = Omit<Selectable<Tables['device_postures']>, 'tenant_id' | 'facts'> & { facts: object }
+type PostureRow = Omit<Selectable<Tables['device_postures']>, 'tenant_id' | 'facts'> & { facts: object }
 
 /** Stores a report; the answer holds what was there before. */
 export const putPosture = async (tx: Tx, tenant: TenantId, row: PostureRow) => {

@@ -3,8 +3,8 @@ import { encodeId } from '../../kernel/ids.ts'
 import { addressesOf } from './address.ts'
 import type { findDevice } from './devices.queries.ts'
 
-export type DeviceRow = NonNullable<Awaited<ReturnType<typeof findDevice>>>
-export type DeviceView = Output<Contract['getDevice']>
+type DeviceRow = NonNullable<Awaited<ReturnType<typeof findDevice>>>
+type DeviceView = Output<Contract['getDevice']>
 /** What the policy module says of a device now. */
 export type PolicyOf = { channel: 'canary' | 'stable'; digest: string } | undefined
 

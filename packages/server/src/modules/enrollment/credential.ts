@@ -1,9 +1,9 @@
 import { issueDeviceCredential } from '@holdfast/crypto'
 import type { TenantId } from '../../kernel/actor.ts'
 import { encodeId, newUuid } from '../../kernel/ids.ts'
+import { day } from '../../kernel/time.ts'
 import type { Trust } from '../trust/index.ts'
 
-const day = 86_400_000
 /** 30 days with a key, one day without; renewed after two thirds. */
 const lifetime = { dpop: 30 * day, none: day }
 

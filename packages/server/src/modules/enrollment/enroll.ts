@@ -1,16 +1,16 @@
 import { contract } from '@holdfast/contract'
 import type { SecuritySettings } from '@holdfast/contract/settings'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
-import { fail, failField } from '../../kernel/app-error.ts'
+import { fail, failField, unauthorized } from '../../kernel/app-error.ts'
 import { isWithin } from '../../kernel/cidr.ts'
 import { newUuid } from '../../kernel/ids.ts'
 import type { Applicant, Outcome } from './batch.ts'
 import type { Issue, Issued } from './credential.ts'
-import { type ReadKey, unauthorized } from './proven-key.ts'
+import type { ReadKey } from './proven-key.ts'
 
 export const wireguardKeyTaken = 'is the key of another device: make a new one'
 
-export type EnrollInput = {
+type EnrollInput = {
   device: {
     name: string
     platform: string

@@ -1,9 +1,9 @@
 import type { Endpoint } from '@holdfast/contract'
 import { CryptoError, type PublicJwk, parsePublicJwk, proofKey, thumbprint, verifyProof } from '@holdfast/crypto'
-import { fail, failField } from '../../kernel/app-error.ts'
+import { failField, unauthorized } from '../../kernel/app-error.ts'
 import { proofSeconds } from '../devices/index.ts'
 
-export type ProvenKey = {
+type ProvenKey = {
   jkt: string
   jwk: PublicJwk
   /** What the proof is remembered by, so that it counts once. */
@@ -12,8 +12,6 @@ export type ProvenKey = {
 
 /** A credential as it was shown, and the DPoP header over it that came with it. */
 type Presented = { token: string; proof: unknown }
-
-export const unauthorized = () => fail('unauthorized', 'missing or invalid credentials')
 
 /** Reads the key that a DPoP header proves over a token. Anything wrong with the proof is the same 401. */
 export const createKeyReader =

@@ -3,24 +3,22 @@ import type { SecuritySettings } from '@holdfast/contract/settings'
 import type { Database } from '../../db/database.ts'
 import { refuseTaken } from '../../db/taken.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
-import { fail, failField } from '../../kernel/app-error.ts'
+import { fail, failField, unauthorized } from '../../kernel/app-error.ts'
 import { encodeId } from '../../kernel/ids.ts'
+import { hour } from '../../kernel/time.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
 import { proofSeconds, rememberProofs, renewal } from '../devices/index.ts'
 import type { Issue } from './credential.ts'
-import type { Enrolled } from './enroll.ts'
-import { wireguardKeyTaken } from './enroll.ts'
-import { type ReadKey, unauthorized } from './proven-key.ts'
+import { type Enrolled, wireguardKeyTaken } from './enroll.ts'
+import type { ReadKey } from './proven-key.ts'
 
-export type RenewInput = {
+type RenewInput = {
   new_public_key?: object
   wireguard_public_key?: string
   os_version?: string
   client_version?: string
 }
-
-const hour = 3_600_000
 
 /**
  * A new generation of the credential, by its holder; with `new_public_key` also of its key, which proves itself in

@@ -5,7 +5,7 @@ import { deleting } from '../../db/retention.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
-export type TokenStatus = 'active' | 'exhausted' | 'expired' | 'revoked'
+type TokenStatus = 'active' | 'exhausted' | 'expired' | 'revoked'
 
 export const insertToken = (tx: Tx, row: Insertable<Tables['enrollment_tokens']>) =>
   tx.insertInto('enrollment_tokens').values(row).returningAll().executeTakeFirstOrThrow()

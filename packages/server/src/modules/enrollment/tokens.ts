@@ -13,7 +13,7 @@ import type { Audit } from '../audit/index.ts'
 import { knownGroups, requireNotStronger } from '../identity/index.ts'
 import * as queries from './tokens.queries.ts'
 
-export type TokenInput = {
+type TokenInput = {
   name?: string
   kind?: 'enroll' | 'bootstrap'
   max_uses?: number

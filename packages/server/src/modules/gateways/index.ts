@@ -48,4 +48,3 @@ export function createGateways(deps: GatewaysDeps) {
     stop,
   }
 }
-export type Gateways = ReturnType<typeof createGateways>

@@ -1,11 +1,11 @@
-import { createHandlers } from './health.handlers.ts'
+import { healthHandlers } from './health.handlers.ts'
 import { createReadiness, type ReadinessDeps } from './readiness.ts'
 
 /** Whether this replica may be sent requests. */
 export function createHealth(deps: ReadinessDeps) {
   const readiness = createReadiness(deps)
   return {
-    handlers: createHandlers(readiness),
+    handlers: healthHandlers(readiness),
     /** Someone can sign in from now on. */
     open: readiness.open,
     /** Not ready from now on. */
@@ -13,4 +13,3 @@ export function createHealth(deps: ReadinessDeps) {
     jobs: [{ name: 'forget_replicas', cron: '25 4 * * *', run: readiness.forgetOthers }],
   }
 }
-export type Health = ReturnType<typeof createHealth>

@@ -53,4 +53,3 @@ export function createIdentity(given: IdentityDeps) {
     handlers: identityHandlers({ ...deps, sessions, login, passwords, totp, stepUp }),
   }
 }
-export type Identity = ReturnType<typeof createIdentity>

@@ -146,4 +146,3 @@ export function createDeliveries(deps: {
     },
   }
 }
-export type Deliveries = ReturnType<typeof createDeliveries>

@@ -17,7 +17,7 @@ import { createWatch, type Watched } from './watch.ts'
 export type { Notice, Notify } from './notifications.ts'
 export type { Expiry, SilentGateway } from './watch.ts'
 
-export type NotificationsDeps = {
+type NotificationsDeps = {
   db: Database
   audit: Audit
   pager: Pager
@@ -45,7 +45,7 @@ export function createNotifications(deps: NotificationsDeps) {
 
   return {
     notify: rules.notify,
-    /** What others hear of gateways and of ends, they are told by whoever puts this together. */
+    /** Which gateways are down and what ends when, other modules know: whoever makes this one says whom to ask. */
     jobs: (of: Watched) => [
       { name: 'deliver_notifications', cron: '* * * * *', run: deliveries.deliver },
       { name: 'watch_gateways', cron: '* * * * *', run: () => watch.watchGateways(of.gatewaysDown) },
@@ -57,4 +57,3 @@ export function createNotifications(deps: NotificationsDeps) {
     handlers: notificationHandlers({ ...deps, rules, settings, test }),
   }
 }
-export type Notifications = ReturnType<typeof createNotifications>

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Transporter } from 'nodemailer'
 import { oneLine, plainLines } from './text.ts'
 
-export type Letter = {
+type Letter = {
   /** Makes the Message-ID, together with the recipient: a repeated letter has the same one. */
   id: string
   recipient: string

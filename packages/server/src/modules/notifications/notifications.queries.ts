@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
+import { happened } from '../../db/happened.ts'
 import { deleting } from '../../db/retention.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
@@ -7,22 +8,21 @@ import type { TenantId } from '../../kernel/actor.ts'
 type Stored = Selectable<Tables['notifications']>
 type Kind = Stored['kind']
 type Severity = Stored['severity']
-export type NewNotification = Omit<
+type NewNotification = Omit<
   Stored,
   'tenant_id' | 'acknowledged_at' | 'acknowledged_by_type' | 'acknowledged_by_id' | 'acknowledged_by_name'
 >
 export type Acknowledger = { type: string; id: string | null; name: string | null }
 
 /** False where a notification of the same cause is open: of any number of callers at once, one is told true. */
-export const insert = async (tx: Tx, tenant: TenantId, row: NewNotification): Promise<boolean> => {
-  const made = await tx
-    .insertInto('notifications')
-    .values({ ...row, tenant_id: tenant })
-    .onConflict((c) => c.columns(['tenant_id', 'dedupe_key']).where('acknowledged_at', 'is', null).doNothing())
-    .returning('notification_id')
-    .executeTakeFirst()
-  return made !== undefined
-}
+export const insert = (tx: Tx, tenant: TenantId, row: NewNotification): Promise<boolean> =>
+  happened(
+    tx
+      .insertInto('notifications')
+      .values({ ...row, tenant_id: tenant })
+      .onConflict((c) => c.columns(['tenant_id', 'dedupe_key']).where('acknowledged_at', 'is', null).doNothing())
+      .returning('notification_id'),
+  )
 
 export const insertDeliveries = (
   tx: Tx,
@@ -36,12 +36,12 @@ export const insertDeliveries = (
     .values(to.map((d) => ({ ...d, tenant_id: tenant, notification_id: notificationId, next_attempt_at: at })))
     .execute()
 
-export type Filter = {
+type Filter = {
   state: 'open' | 'acknowledged' | 'all'
   kind?: Kind
   severity?: Severity
 }
-export type DeliveryRow = {
+type DeliveryRow = {
   channel: 'email' | 'webhook'
   recipient: string
   state: 'pending' | 'delivered' | 'failed'
@@ -74,22 +74,21 @@ export const find = (tx: Tx, tenant: TenantId, id: string) =>
 export type NotificationRow = NonNullable<Awaited<ReturnType<typeof find>>>
 
 /** Of two acknowledgements exactly one is told that it was the one. */
-export const markAcknowledged = async (tx: Tx, tenant: TenantId, id: string, by: Acknowledger, at: Date) => {
-  const row = await tx
-    .updateTable('notifications')
-    .set({
-      acknowledged_at: at,
-      acknowledged_by_type: by.type,
-      acknowledged_by_id: by.id,
-      acknowledged_by_name: by.name,
-    })
-    .where('tenant_id', '=', tenant)
-    .where('notification_id', '=', id)
-    .where('acknowledged_at', 'is', null)
-    .returning('notification_id')
-    .executeTakeFirst()
-  return row !== undefined
-}
+export const markAcknowledged = (tx: Tx, tenant: TenantId, id: string, by: Acknowledger, at: Date) =>
+  happened(
+    tx
+      .updateTable('notifications')
+      .set({
+        acknowledged_at: at,
+        acknowledged_by_type: by.type,
+        acknowledged_by_id: by.id,
+        acknowledged_by_name: by.name,
+      })
+      .where('tenant_id', '=', tenant)
+      .where('notification_id', '=', id)
+      .where('acknowledged_at', 'is', null)
+      .returning('notification_id'),
+  )
 
 /** Of these causes those that there ever was a notification of. */
 export const knownCauses = async (tx: Tx, tenant: TenantId, keys: readonly string[]): Promise<Set<string>> => {

@@ -80,7 +80,7 @@ const silenceOf = ({ gatewayId, name, lastSeenAt }: SilentGateway): Caused => ({
 })
 
 /** The nearest threshold that has passed. What was made to live no longer than a threshold is not warned of at it. */
-export function warningOf({ type, id, name, since, expiresAt }: Expiry, at: Date): Caused | undefined {
+function warningOf({ type, id, name, since, expiresAt }: Expiry, at: Date): Caused | undefined {
   const left = expiresAt.getTime() - at.getTime()
   const days = warnAtDays.find((d) => left <= d * day)
   if (left <= 0 || days === undefined || expiresAt.getTime() - since.getTime() <= days * day) return undefined

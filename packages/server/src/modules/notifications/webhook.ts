@@ -5,7 +5,7 @@ const timeoutMs = 15_000
 const maxAnswerBytes = 64 * 1024
 
 /** Standard Webhooks, symmetric: `v1,` and base64(HMAC-SHA256(secret, `id.timestamp.body`)). */
-export function signWebhook(secret: string, id: string, timestamp: number, body: string): string {
+function signWebhook(secret: string, id: string, timestamp: number, body: string): string {
   const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
   return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`
 }

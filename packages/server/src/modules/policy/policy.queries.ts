@@ -113,7 +113,7 @@ export const takeVersion = async (tx: Tx, tenant: TenantId): Promise<number> =>
   ).policy_version
 
 type Documents = 'document' | 'resolution' | 'tests' | 'impact'
-export type NewBundle = Omit<Selectable<Tables['policy_bundles']>, 'tenant_id' | Documents> & Record<Documents, object>
+type NewBundle = Omit<Selectable<Tables['policy_bundles']>, 'tenant_id' | Documents> & Record<Documents, object>
 export const insertBundle = async (tx: Tx, tenant: TenantId, bundle: NewBundle) => {
   await tx
     .with('made', (db) =>

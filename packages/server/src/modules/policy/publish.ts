@@ -18,7 +18,7 @@ import type { PolicyStore } from './store.ts'
 import type { Channel, Rollout, TenantPolicy } from './tenant-policy.ts'
 import type { BundleRow, Reach } from './view.ts'
 
-export type PublishInput = {
+type PublishInput = {
   channel: Channel
   policy?: Record<string, unknown>
   from?: { channel?: Channel; version?: number; digest?: string }

@@ -18,7 +18,7 @@ const bundleLifetime = day
 const pointerLifetime = hour
 const defaultPollSeconds = 30
 
-export type Delivered = { channel: 'canary' | 'stable'; version: number; digest: string; seq: number; pointer: string }
+type Delivered = { channel: 'canary' | 'stable'; version: number; digest: string; seq: number; pointer: string }
 export type DigestBody = Delivered & { poll_seconds: number }
 export type BundleBody = Delivered & { bundle: string }
 

@@ -156,5 +156,5 @@ export class TenantPolicy {
 }
 
 /** 0–9999, stable for a device: raising a rollout's percentage only adds devices. */
-export const bucketOf = (salt: Buffer, deviceId: string): number =>
+const bucketOf = (salt: Buffer, deviceId: string): number =>
   createHash('sha256').update(salt).update('\x1f').update(deviceId).digest().readUInt32BE(0) % 10_000

@@ -6,7 +6,7 @@ import type { StoredImpact } from './publish.ts'
 import type { Explanation } from './questions.ts'
 
 export type BundleRow = Awaited<ReturnType<ReturnType<typeof selectBundles>['execute']>>[number]
-export type BundleView = Output<Contract['listPolicyBundles']>['items'][number]
+type BundleView = Output<Contract['listPolicyBundles']>['items'][number]
 /** What only the fleet knows of a version that is current; nothing of one that is not. */
 export type Reach = { current: boolean; variants: number; applied: number; pending: number }
 

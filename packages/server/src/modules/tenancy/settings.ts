@@ -50,6 +50,7 @@ export function createSettings({ db, audit, changes, feed, now }: SettingsDeps) 
       }),
   }
 }
+export type Settings = ReturnType<typeof createSettings>
 
 /** What no field says alone. */
 function check({ principal }: Actor, before: SecuritySettings, after: SecuritySettings): void {

@@ -18,9 +18,9 @@ import {
 } from '@holdfast/crypto'
 import type { TenantId } from '../../kernel/actor.ts'
 import { encodeId, newUuid } from '../../kernel/ids.ts'
+import { day } from '../../kernel/time.ts'
 import type { NewKey, usableKeys } from './trust.queries.ts'
 
-const day = 86_400_000
 /** The keys that a tenant is born with; other purposes get theirs when they are first needed. */
 const firstKeys = [
   ['credential', 'ES256'],

@@ -3,10 +3,10 @@ import { canonicalJson, certificateInfo, signGeneralJws } from '@holdfast/crypto
 import type { Static } from 'typebox'
 import type { TenantId } from '../../kernel/actor.ts'
 import { encodeId } from '../../kernel/ids.ts'
+import { day } from '../../kernel/time.ts'
 import type { Keyring } from './keys.ts'
 
-const day = 86_400_000
-export const trustSetType = 'trust-set+jws'
+const trustSetType = 'trust-set+jws'
 /** A set lives 7 days and is issued anew after half of that, so that clients that refresh always hold a current one. */
 const lifetime = 7 * day
 

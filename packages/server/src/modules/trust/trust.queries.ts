@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
+import { happened } from '../../db/happened.ts'
 import { deleting } from '../../db/retention.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
@@ -44,19 +45,14 @@ export const newestSet = (tx: Tx, tenant: TenantId) =>
     .executeTakeFirst()
 
 /** False when another replica has issued this version already. */
-export const insertSet = async (
-  tx: Tx,
-  tenant: TenantId,
-  set: { version: number; document: object; expires_at: Date },
-) => {
-  const row = await tx
-    .insertInto('trust_sets')
-    .values({ ...set, tenant_id: tenant, document: JSON.stringify(set.document) })
-    .onConflict((c) => c.columns(['tenant_id', 'version']).doNothing())
-    .returning('version')
-    .executeTakeFirst()
-  return row !== undefined
-}
+export const insertSet = (tx: Tx, tenant: TenantId, set: { version: number; document: object; expires_at: Date }) =>
+  happened(
+    tx
+      .insertInto('trust_sets')
+      .values({ ...set, tenant_id: tenant, document: JSON.stringify(set.document) })
+      .onConflict((c) => c.columns(['tenant_id', 'version']).doNothing())
+      .returning('version'),
+  )
 
 /** The newest stays, also when its time is over. */
 export const pruneSets = deleting(

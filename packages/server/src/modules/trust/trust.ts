@@ -98,4 +98,3 @@ export function createTrustRules({ db, changes, feed, kek, now }: TrustDeps) {
     versionOf: async (tenant: TenantId): Promise<number> => (await trusted(tenant)).set.version,
   }
 }
-export type TrustRules = ReturnType<typeof createTrustRules>

@@ -18,7 +18,7 @@ export type Touched = {
   trust: boolean
 }
 /** From where to where: `asOf` is the moment as of which the asker was told, when it says so. */
-export type Span = { since: number; asOf: number | undefined; seq: number }
+type Span = { since: number; asOf: number | undefined; seq: number }
 
 /** Beyond this a snapshot is the shorter answer. */
 const mostTouched = 50_000

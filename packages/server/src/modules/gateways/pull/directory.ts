@@ -76,7 +76,7 @@ function representationOf(pools: View['pools']): Representation<View> {
   return new Representation<View>(digest, Buffer.from(JSON.stringify(body)))
 }
 
-export function viewPool(
+function viewPool(
   pool: PoolRow,
   gateways: readonly GatewayRow[],
   byGateway: ReadonlyMap<string, Liveness>,

@@ -6,7 +6,7 @@ import type { GatewaysDeps } from '../deps.ts'
 
 /** Devices that went together from one variant to another, and that nothing else happened to. */
 export type Move = { from: Variant; to: Variant; ids: readonly string[] }
-export type Moves = {
+type Moves = {
   /** At most one from each variant: whoever is under it and not named otherwise is under the other now. */
   together: readonly Move[]
   /** Those whose new state must be told one by one. */

@@ -11,7 +11,7 @@ import { type Peer, peerOf } from './peer.ts'
 import { endOn } from './pools-of-variant.ts'
 
 /** What a delta says of peers. `moved` comes before the others, which may name some of the same devices. */
-export type PeerChanges = {
+type PeerChanges = {
   moved: { from: string; to: string; patch?: number }[]
   /** JSON Patches (RFC 6902) that make a variant of the one that its devices come from: most moves share theirs. */
   patches: Step[][]

@@ -12,7 +12,7 @@ import { type Peer, peerOf } from './peer.ts'
 import { createPoolViews, type PoolView } from './pool-view.ts'
 
 /** The peers of a snapshot: themselves, or the names and sizes of the chunks that hold them. */
-export type SnapshotPeers = {
+type SnapshotPeers = {
   peers: readonly Peer[]
   chunks: readonly { digest: string; bytes: number }[]
   variants: Record<string, VariantContent>

@@ -119,16 +119,7 @@ export function createUnifiedPolicy({
 
   /** All of the payload that is the same for every gateway of the pool, as the rest of a JSON object. */
   async function makeContent(tenant: TenantId, poolId: string, span: Span): Promise<Content> {
-    const {
-      at,
-      revocations,
-      variants,
-      moved,
-      patches,
-      peers: named,
-      chunks,
-      removed_peers,
-    } = await contentOf(tenant, poolId, span)
+    const { at, ...given } = await contentOf(tenant, poolId, span)
     const content = {
       kind: span.touched ? 'delta' : 'snapshot',
       pool_id: encodeId('gateway_pool', poolId),
@@ -136,13 +127,7 @@ export function createUnifiedPolicy({
       base_seq: baseOf(span),
       generated_at: new Date(at).toISOString(),
       expires_at: new Date(at + lifetime).toISOString(),
-      revocations,
-      variants,
-      moved,
-      patches,
-      peers: named,
-      chunks,
-      removed_peers,
+      ...given,
       trust_anchor_version: await trust.versionOf(tenant),
       fail_mode: 'closed',
     }

@@ -13,8 +13,8 @@ import { findPool, lockPool } from './pools.queries.ts'
 import type { Secrets } from './secrets.ts'
 
 /** What a caller gives at creation: absent fields have defaults. */
-export type GatewayInput = { [K in keyof GatewayFields]?: GatewayFields[K] } & Pick<GatewayFields, 'name'>
-export type ActivityRow = Awaited<ReturnType<typeof queries.activityOf>>[number]
+type GatewayInput = { [K in keyof GatewayFields]?: GatewayFields[K] } & Pick<GatewayFields, 'name'>
+type ActivityRow = Awaited<ReturnType<typeof queries.activityOf>>[number]
 export type Gateway = { row: GatewayRow; activity: ActivityRow | undefined }
 
 const noGateway = () => missing('gateway')

@@ -12,7 +12,7 @@ import type { PoolFields, PoolRow } from './pools.queries.ts'
 import * as queries from './pools.queries.ts'
 
 /** What a caller gives at creation: absent fields have defaults. */
-export type PoolInput = { [K in keyof PoolFields]?: PoolFields[K] } & Pick<PoolFields, 'name' | 'region'>
+type PoolInput = { [K in keyof PoolFields]?: PoolFields[K] } & Pick<PoolFields, 'name' | 'region'>
 export type Pool = PoolRow & { gateways: number }
 
 const defaults = {

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
+import { happened } from '../../../db/happened.ts'
 import { deleting } from '../../../db/retention.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
@@ -39,17 +40,16 @@ export const findSecret = (tx: Tx, tenant: TenantId, lookup: string) =>
 const secretsOf = (tx: Tx, tenant: TenantId, gatewayId: string) =>
   tx.deleteFrom('gateway_secrets').where('tenant_id', '=', tenant).where('gateway_id', '=', gatewayId)
 
-export const isNewest = async (tx: Tx, tenant: TenantId, gatewayId: string, secretId: string): Promise<boolean> => {
-  const row = await tx
-    .selectFrom('gateway_secrets')
-    .select('secret_id')
-    .where('tenant_id', '=', tenant)
-    .where('gateway_id', '=', gatewayId)
-    .where('secret_id', '=', secretId)
-    .where('valid_until', 'is', null)
-    .executeTakeFirst()
-  return row !== undefined
-}
+export const isNewest = (tx: Tx, tenant: TenantId, gatewayId: string, secretId: string): Promise<boolean> =>
+  happened(
+    tx
+      .selectFrom('gateway_secrets')
+      .select('secret_id')
+      .where('tenant_id', '=', tenant)
+      .where('gateway_id', '=', gatewayId)
+      .where('secret_id', '=', secretId)
+      .where('valid_until', 'is', null),
+  )
 
 /** What the newest secret replaces ends with its first use: of several first uses one gets the row. */
 export const endReplaced = (tx: Tx, tenant: TenantId, gatewayId: string) =>

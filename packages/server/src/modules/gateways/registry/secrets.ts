@@ -15,7 +15,7 @@ import * as queries from './secrets.queries.ts'
 const overlapMs = 4 * hour
 
 type Known = { principal: Principal<'gateway'>; validUntil: Date | null }
-export type NewSecret = { token: string; digest: queries.Digest }
+type NewSecret = { token: string; digest: queries.Digest }
 
 /**
  * The service secrets of gateways (`hfg_…`): kept as HMAC digests, looked up by their public part. While a rotation

@@ -12,7 +12,7 @@ import { selectHolders } from './administrators.queries.ts'
 import { canonicalUsername } from './username.ts'
 import * as queries from './users.queries.ts'
 
-export type LocalUser = {
+type LocalUser = {
   username: string
   password: string
   roles: readonly Role[]

@@ -1,33 +1,29 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
+import { happened } from '../../../db/happened.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
 /** True for the one call that gave the role. */
-export const insertGrant = async (
-  tx: Tx,
-  grant: Omit<Selectable<Tables['user_roles']>, 'grant_id'>,
-): Promise<boolean> => {
-  const row = await tx
-    .insertInto('user_roles')
-    .values(grant)
-    .onConflict((c) => c.columns(['tenant_id', 'user_id', 'role']).doNothing())
-    .returning('user_id')
-    .executeTakeFirst()
-  return row !== undefined
-}
+export const insertGrant = (tx: Tx, grant: Omit<Selectable<Tables['user_roles']>, 'grant_id'>): Promise<boolean> =>
+  happened(
+    tx
+      .insertInto('user_roles')
+      .values(grant)
+      .onConflict((c) => c.columns(['tenant_id', 'user_id', 'role']).doNothing())
+      .returning('user_id'),
+  )
 
 /** True for the one call that took the role. */
-export const deleteGrant = async (tx: Tx, tenant: TenantId, user: string, role: string): Promise<boolean> => {
-  const row = await tx
-    .deleteFrom('user_roles')
-    .where('tenant_id', '=', tenant)
-    .where('user_id', '=', user)
-    .where('role', '=', role)
-    .returning('user_id')
-    .executeTakeFirst()
-  return row !== undefined
-}
+export const deleteGrant = (tx: Tx, tenant: TenantId, user: string, role: string): Promise<boolean> =>
+  happened(
+    tx
+      .deleteFrom('user_roles')
+      .where('tenant_id', '=', tenant)
+      .where('user_id', '=', user)
+      .where('role', '=', role)
+      .returning('user_id'),
+  )
 
 export const selectGrants = (tx: Tx, tenant: TenantId, f: { user?: string | undefined; role?: string | undefined }) => {
   let q = tx

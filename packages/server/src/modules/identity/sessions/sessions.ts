@@ -28,7 +28,7 @@ type Known = { principal: Principal<'session'>; lastSeenAt: Date; passwordOwed: 
 /** A session under a new id: its cookie's value, and what replicas must forget. */
 export type Renewed = { secret: string; id: string; expiresAt: Date; changes: Change[] }
 
-export type SessionsDeps = {
+type SessionsDeps = {
   db: Database
   audit: Audit
   changes: Changes

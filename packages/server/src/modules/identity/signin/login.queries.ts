@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
+import { happened } from '../../../db/happened.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
@@ -81,50 +82,48 @@ export const releaseAttempt = (tx: Tx, tenant: TenantId, user: string, ownLock: 
     where tenant_id = ${tenant} and user_id = ${user}`.execute(tx)
 
 /** Whether the lock that an attempt set still stands. */
-export const isLockedUntil = async (tx: Tx, tenant: TenantId, user: string, until: Date): Promise<boolean> => {
-  const row = await tx
-    .selectFrom('users')
-    .select('user_id')
-    .where('tenant_id', '=', tenant)
-    .where('user_id', '=', user)
-    .where('locked_until', '=', until)
-    .executeTakeFirst()
-  return row !== undefined
-}
+export const isLockedUntil = (tx: Tx, tenant: TenantId, user: string, until: Date): Promise<boolean> =>
+  happened(
+    tx
+      .selectFrom('users')
+      .select('user_id')
+      .where('tenant_id', '=', tenant)
+      .where('user_id', '=', user)
+      .where('locked_until', '=', until),
+  )
 
 /**
  * Opens the account for an attempt whose password was right: only if that password is still the one, the user may
  * still sign in, and nobody else's failures have locked the account meanwhile. A temporary password is used up by it.
  */
-export const admit = async (
+export const admit = (
   tx: Tx,
   tenant: TenantId,
   account: { user_id: string; password_phc: string },
   { ownLock, newPhc, at }: { ownLock: Date | null; newPhc: string | undefined; at: Date },
-): Promise<boolean> => {
-  const row = await tx
-    .updateTable('users')
-    .set({
-      failed_logins: 0,
-      locked_until: null,
-      last_login_at: at,
-      password_expires_at: sql<Date | null>`case when password_must_change then ${at}::timestamptz end`,
-      ...(newPhc !== undefined && { password_phc: newPhc }),
-    })
-    .where('tenant_id', '=', tenant)
-    .where('user_id', '=', account.user_id)
-    .where('password_phc', '=', account.password_phc)
-    .where('status', '=', 'active')
-    .where('deleted_at', 'is', null)
-    .where((eb) => eb.or([eb('password_expires_at', 'is', null), eb('password_expires_at', '>', at)]))
-    .where((eb) =>
-      eb.or([
-        eb('locked_until', 'is', null),
-        eb('locked_until', '<=', at),
-        ...(ownLock ? [eb('locked_until', '=', ownLock)] : []),
-      ]),
-    )
-    .returning('user_id')
-    .executeTakeFirst()
-  return row !== undefined
-}
+): Promise<boolean> =>
+  happened(
+    tx
+      .updateTable('users')
+      .set({
+        failed_logins: 0,
+        locked_until: null,
+        last_login_at: at,
+        password_expires_at: sql<Date | null>`case when password_must_change then ${at}::timestamptz end`,
+        ...(newPhc !== undefined && { password_phc: newPhc }),
+      })
+      .where('tenant_id', '=', tenant)
+      .where('user_id', '=', account.user_id)
+      .where('password_phc', '=', account.password_phc)
+      .where('status', '=', 'active')
+      .where('deleted_at', 'is', null)
+      .where((eb) => eb.or([eb('password_expires_at', 'is', null), eb('password_expires_at', '>', at)]))
+      .where((eb) =>
+        eb.or([
+          eb('locked_until', 'is', null),
+          eb('locked_until', '<=', at),
+          ...(ownLock ? [eb('locked_until', '=', ownLock)] : []),
+        ]),
+      )
+      .returning('user_id'),
+  )

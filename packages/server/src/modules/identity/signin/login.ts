@@ -16,7 +16,7 @@ import * as queries from './login.queries.ts'
 import { findSeed } from './second-factor.queries.ts'
 import type { GivenFactor, Proof, SecondFactor } from './second-factor.ts'
 
-export type SignedIn = {
+type SignedIn = {
   tenantId: TenantId
   userId: string
   username: string
@@ -35,7 +35,7 @@ type Reason =
   | 'missing_second_factor'
   | 'wrong_second_factor'
 /** What a person gives to sign in. */
-export type Credentials = { username: string; password: string } & GivenFactor
+type Credentials = { username: string; password: string } & GivenFactor
 type Attempt = { tenantId: TenantId; source: string; username: string; given: Credentials; by: Source }
 /** Undefined where the user has no second factor. */
 type Passed = { account: queries.Account; reservation: queries.Reservation; phc: string; proof: Proof | undefined }

@@ -47,7 +47,7 @@ const owed: Record<RequiredAction, string> = {
 }
 
 /** Who is signed in, and the way out. */
-export const homePage = (who: {
+const homePage = (who: {
   username: string
   tenant: string
   roles: readonly string[]

@@ -16,7 +16,7 @@ import { passwordProblem, serviceName } from './password-rules.ts'
 import { storePassword } from './passwords.queries.ts'
 
 /** `user` is a UUID; without one the own password is meant. */
-export type PasswordRequest = { user?: string; new_password?: string; generate?: boolean; current_password?: string }
+type PasswordRequest = { user?: string; new_password?: string; generate?: boolean; current_password?: string }
 type Method = 'own' | 'set' | 'generated'
 
 /** How long a generated password waits for its first and only sign-in. */

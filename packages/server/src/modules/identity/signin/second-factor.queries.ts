@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
+import { happened } from '../../../db/happened.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
 const rowOf = (tx: Tx, tenant: TenantId, user: string) =>
@@ -15,45 +16,43 @@ export const findPending = async (tx: Tx, tenant: TenantId, user: string, at: Da
     ?.seed_jwe
 
 /** Replaces a pending seed; false when the user has a second factor already. */
-export const insertPending = async (
+export const insertPending = (
   tx: Tx,
   tenant: TenantId,
   user: string,
   { seed_jwe, expires_at }: { seed_jwe: string; expires_at: Date },
-): Promise<boolean> => {
-  const row = await tx
-    .insertInto('user_totp')
-    .values({ tenant_id: tenant, user_id: user, seed_jwe, expires_at })
-    .onConflict((c) =>
-      c
-        .columns(['tenant_id', 'user_id'])
-        .doUpdateSet({ seed_jwe, expires_at, last_step: 0 })
-        .where('user_totp.enrolled_at', 'is', null),
-    )
-    .returning('user_id')
-    .executeTakeFirst()
-  return row !== undefined
-}
+): Promise<boolean> =>
+  happened(
+    tx
+      .insertInto('user_totp')
+      .values({ tenant_id: tenant, user_id: user, seed_jwe, expires_at })
+      .onConflict((c) =>
+        c
+          .columns(['tenant_id', 'user_id'])
+          .doUpdateSet({ seed_jwe, expires_at, last_step: 0 })
+          .where('user_totp.enrolled_at', 'is', null),
+      )
+      .returning('user_id'),
+  )
 
 /** True for the one call that made the pending seed the second factor. Its code counts as used. */
-export const confirm = async (
+export const confirm = (
   tx: Tx,
   tenant: TenantId,
   user: string,
   { seed_jwe, step, at }: { seed_jwe: string; step: number; at: Date },
-): Promise<boolean> => {
-  const row = await tx
-    .updateTable('user_totp')
-    .set({ enrolled_at: at, last_step: step })
-    .where('tenant_id', '=', tenant)
-    .where('user_id', '=', user)
-    .where('seed_jwe', '=', seed_jwe)
-    .where('enrolled_at', 'is', null)
-    .where('expires_at', '>', at)
-    .returning('user_id')
-    .executeTakeFirst()
-  return row !== undefined
-}
+): Promise<boolean> =>
+  happened(
+    tx
+      .updateTable('user_totp')
+      .set({ enrolled_at: at, last_step: step })
+      .where('tenant_id', '=', tenant)
+      .where('user_id', '=', user)
+      .where('seed_jwe', '=', seed_jwe)
+      .where('enrolled_at', 'is', null)
+      .where('expires_at', '>', at)
+      .returning('user_id'),
+  )
 
 export const insertRecoveryCodes = (tx: Tx, tenant: TenantId, user: string, digests: readonly Buffer[]) =>
   tx
@@ -73,42 +72,39 @@ export const countRecoveryCodes = async (tx: Tx, tenant: TenantId, user: string)
 }
 
 /** True once for every step, and never again for an earlier one: the statement is the lock, on any number of replicas. */
-export const useStep = async (tx: Tx, tenant: TenantId, user: string, seed: string, step: number): Promise<boolean> => {
-  const row = await tx
-    .updateTable('user_totp')
-    .set({ last_step: step })
-    .where('tenant_id', '=', tenant)
-    .where('user_id', '=', user)
-    .where('seed_jwe', '=', seed)
-    .where('enrolled_at', 'is not', null)
-    .where('last_step', '<', step)
-    .returning('user_id')
-    .executeTakeFirst()
-  return row !== undefined
-}
+export const useStep = (tx: Tx, tenant: TenantId, user: string, seed: string, step: number): Promise<boolean> =>
+  happened(
+    tx
+      .updateTable('user_totp')
+      .set({ last_step: step })
+      .where('tenant_id', '=', tenant)
+      .where('user_id', '=', user)
+      .where('seed_jwe', '=', seed)
+      .where('enrolled_at', 'is not', null)
+      .where('last_step', '<', step)
+      .returning('user_id'),
+  )
 
 /** True for the one call that used this code. */
-export const useRecoveryCode = async (tx: Tx, tenant: TenantId, user: string, digest: Buffer, at: Date) => {
-  const row = await tx
-    .updateTable('recovery_codes')
-    .set({ used_at: at })
-    .where('tenant_id', '=', tenant)
-    .where('user_id', '=', user)
-    .where('code_digest', '=', digest)
-    .where('used_at', 'is', null)
-    .returning('user_id')
-    .executeTakeFirst()
-  return row !== undefined
-}
+export const useRecoveryCode = (tx: Tx, tenant: TenantId, user: string, digest: Buffer, at: Date) =>
+  happened(
+    tx
+      .updateTable('recovery_codes')
+      .set({ used_at: at })
+      .where('tenant_id', '=', tenant)
+      .where('user_id', '=', user)
+      .where('code_digest', '=', digest)
+      .where('used_at', 'is', null)
+      .returning('user_id'),
+  )
 
 /** Takes the second factor and its recovery codes. True for the one call that did. */
-export const removeFactor = async (tx: Tx, tenant: TenantId, user: string): Promise<boolean> => {
-  const row = await tx
-    .deleteFrom('user_totp')
-    .where('tenant_id', '=', tenant)
-    .where('user_id', '=', user)
-    .where('enrolled_at', 'is not', null)
-    .returning('user_id')
-    .executeTakeFirst()
-  return row !== undefined
-}
+export const removeFactor = (tx: Tx, tenant: TenantId, user: string): Promise<boolean> =>
+  happened(
+    tx
+      .deleteFrom('user_totp')
+      .where('tenant_id', '=', tenant)
+      .where('user_id', '=', user)
+      .where('enrolled_at', 'is not', null)
+      .returning('user_id'),
+  )

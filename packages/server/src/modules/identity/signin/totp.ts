@@ -19,9 +19,9 @@ const pendingForMs = 10 * minute
 const issuer = 'Holdfast'
 
 /** What the owner of a factor shows to be rid of it; of no meaning where somebody else takes it. */
-export type Shown = { current_password?: string; code?: string; recovery_code?: string }
+type Shown = { current_password?: string; code?: string; recovery_code?: string }
 
-export type TotpDeps = {
+type TotpDeps = {
   db: Database
   audit: Audit
   changes: Changes

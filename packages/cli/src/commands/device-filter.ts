@@ -1,0 +1,24 @@
+import type { Contract, Output } from '@holdfast/contract'
+import { platforms } from '@holdfast/contract/enrollment'
+import type { Command } from 'commander'
+import { choice } from '../options.ts'
+
+type Device = Output<Contract['getDevice']>
+export type Filter = {
+  status?: Device['status']
+  user?: string
+  group?: string
+  platform?: Device['platform']
+  tag?: string
+  q?: string
+}
+
+/** The options by which devices are found. */
+export const filtered = (command: Command): Command =>
+  command
+    .addOption(choice('--status <status>', 'only these', ['pending', 'active', 'suspended', 'revoked']))
+    .option('--user <user>', 'of this user')
+    .option('--group <group>', 'in this group')
+    .addOption(choice('--platform <platform>', 'of this platform', platforms))
+    .option('--tag <tag>', 'with this tag')
+    .option('--q <prefix>', 'name starts with')
