@@ -19,17 +19,16 @@ export const answerRefusal =
   ({ log, recordRefusal, refusedLate }: RefusalDeps, name: Operation, { audit }: Endpoint) =>
   async (thrown: unknown, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const error = toAppError(thrown)
+    const isSilent = error.code === 'unauthorized' || error.code === 'rate_limited'
     const { admission } = request
     try {
       await admission?.recorded
-      if (admission && audit) await record(error, admission)
+      if (admission && audit) {
+        const { actor, caller } = admission
+        await (actor && !isSilent ? recordRefusal(actor, name, error) : refusedLate(name, error, actor, caller))
+      }
     } catch (e) {
       return sendError(log, error.code === 'internal_error' ? error : e, request, reply)
     }
     return sendError(log, error, request, reply)
-
-    function record(e: AppError, { actor, caller }: NonNullable<typeof admission>): Promise<void> {
-      const isSilent = e.code === 'unauthorized' || e.code === 'rate_limited'
-      return actor && !isSilent ? recordRefusal(actor, name, e) : refusedLate(name, e, actor, caller)
-    }
   }
