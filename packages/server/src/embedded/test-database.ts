@@ -22,7 +22,7 @@ interface TestDatabase {
  * Starts a throw-away cluster (no fsync) in the temporary directory. It disappears, files included, with `stop()` or
  * with this process, whichever comes first.
  */
-async function startTestCluster(): Promise<{ url: string; stop(): Promise<void> }> {
+export async function startTestCluster(): Promise<{ url: string; stop(): Promise<void> }> {
   const path = mkdtempSync(join(realpathSync(tmpdir()), 'hft-'))
   const account = chooseAccount(path)
   giveTo(account, path)
