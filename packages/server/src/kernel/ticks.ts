@@ -62,4 +62,3 @@ export function createAlarms() {
     },
   }
 }
-export type Alarms = ReturnType<typeof createAlarms>
