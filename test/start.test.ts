@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { createTestDatabase } from '../packages/server/src/embedded/test-database.ts'
+import { listening } from '../packages/server/test/listening.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -29,16 +30,8 @@ test('npm start runs one file made of the sources, with everything that the serv
     await database.drop()
     rmSync(dataDir, { recursive: true })
   })
-  let output = ''
-  const port = await new Promise<number>((resolve, reject) => {
-    for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (chunk) => {
-        output += chunk
-        const [, found] = /listens on 127\.0\.0\.1:(\d+)/.exec(output) ?? []
-        if (found) resolve(Number(found))
-      })
-    void ended.then((code) => reject(new Error(`ended with ${code}: ${output}`)))
-  })
+  const said = listening(child)
+  const port = await said.port
   if (process.platform === 'linux')
     assert.match(
       readFileSync(`/proc/${child.pid}/cmdline`, 'utf8'),
@@ -47,5 +40,5 @@ test('npm start runs one file made of the sources, with everything that the serv
   const answer = await fetch(`http://127.0.0.1:${port}/readyz`)
   assert.equal(answer.status, 200)
   child.kill('SIGTERM')
-  assert.equal(await ended, 0, output)
+  assert.equal(await ended, 0, said.output())
 })

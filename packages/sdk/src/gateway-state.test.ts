@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { applyPolicy, type GatewayState } from './gateway-state.ts'
 import { verifyGatewayPolicy } from './gateway-verifier.ts'
-import { contentFor, createIssuer, digestOf, makeKey } from './test-issuer.ts'
+import { contentFor, createIssuer, digestOf, makeKey, peerOf } from './test-issuer.ts'
 import { pinTrust } from './trust-store.ts'
 
 const now = new Date('2030-01-01T00:00:00Z')
@@ -16,18 +16,10 @@ const refuses = (code: string) => ({ name: 'VerificationError', code })
 type Options = Parameters<typeof issuer.gatewayPolicy>[1]
 const read = async (overrides: object, options: Options = {}) =>
   verifyGatewayPolicy(await issuer.gatewayPolicy(overrides, options), judge)
-const peer = (id: string, variant: string) => ({
-  device_id: id,
-  user_id: null,
-  wireguard_public_key: null,
-  addresses: ['100.64.0.1/32'],
-  valid_until: null,
-  variant,
-})
 const a = contentFor('a')
 const b = contentFor('b')
 const variants = (...contents: object[]) => Object.fromEntries(contents.map((c) => [digestOf(c), c]))
-const snapshot = { variants: variants(a), peers: [peer('dev_1', digestOf(a)), peer('dev_2', digestOf(a))], seq: 5 }
+const snapshot = { variants: variants(a), peers: [peerOf('dev_1', digestOf(a)), peerOf('dev_2', digestOf(a))], seq: 5 }
 const delta = (overrides: object) => ({ kind: 'delta', base_seq: 5, seq: 6, ...overrides })
 const stateOf = async () => applyPolicy(null, await read(snapshot)).state
 
@@ -80,7 +72,7 @@ test('an older seq is refused', async () => {
 
 test('a peer without its variant refuses the whole delta', async () => {
   const state = await stateOf()
-  const broken = await read(delta({ removed_peers: ['dev_1'], peers: [peer('dev_3', digestOf(b))] }))
+  const broken = await read(delta({ removed_peers: ['dev_1'], peers: [peerOf('dev_3', digestOf(b))] }))
   assert.throws(() => applyPolicy(state, broken), refuses('malformed'))
   assert.deepEqual([...state.peers.keys()], ['dev_1', 'dev_2'])
 })
@@ -89,7 +81,7 @@ test('a delta adds, moves, removes and revokes, and drops variants that nobody u
   const policy = await read(
     delta({
       variants: variants(b),
-      peers: [peer('dev_2', digestOf(b)), peer('dev_3', digestOf(b))],
+      peers: [peerOf('dev_2', digestOf(b)), peerOf('dev_3', digestOf(b))],
       revocations: { devices: ['dev_1'], sessions: ['vse_9'] },
     }),
   )
@@ -101,7 +93,7 @@ test('a delta adds, moves, removes and revokes, and drops variants that nobody u
   assert.deepEqual(change.peers, ['dev_2', 'dev_3'])
   assert.deepEqual(change.revokedDevices, ['dev_1'])
 
-  const lifted = delta({ base_seq: 6, seq: 7, variants: variants(a), peers: [peer('dev_1', digestOf(a))] })
+  const lifted = delta({ base_seq: 6, seq: 7, variants: variants(a), peers: [peerOf('dev_1', digestOf(a))] })
   assert.deepEqual([...applyPolicy(state, await read(lifted)).state.revokedDevices], [])
 })
 
@@ -115,7 +107,7 @@ test('a device that is revoked and named as a peer at once is revoked', async ()
 test('a snapshot replaces all, and says who went', async () => {
   const { state, change } = applyPolicy(
     await stateOf(),
-    await read({ seq: 8, variants: variants(b), peers: [peer('dev_2', digestOf(b))] }),
+    await read({ seq: 8, variants: variants(b), peers: [peerOf('dev_2', digestOf(b))] }),
   )
   assert.deepEqual([...state.peers.keys()], ['dev_2'])
   assert.deepEqual(change.removedPeers, ['dev_1'])
@@ -140,12 +132,12 @@ test('a chain of deltas arrives where a snapshot of the same fleet does', async 
           base_seq: index,
           seq: index + 1,
           variants: variants(...named.map(({ content }) => content)),
-          peers: named.map(({ id, content }) => peer(id, digestOf(content))),
+          peers: named.map(({ id, content }) => peerOf(id, digestOf(content))),
           removed_peers: [...touched].flatMap(([id, content]) => (content ? [] : [id])),
         })
         state = applyPolicy(state, policy).state
       }
-      const expected = [...fleet].map(([id, digest]) => peer(id, digest))
+      const expected = [...fleet].map(([id, digest]) => peerOf(id, digest))
       assert.deepEqual(
         [...state.peers.values()].sort((x, y) => x.device_id.localeCompare(y.device_id)),
         expected.sort((x, y) => x.device_id.localeCompare(y.device_id)),

@@ -1,19 +1,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type GatewayChange, openGateway } from './index.ts'
-import { contentFor, createIssuer, digestOf, makeKey } from './test-issuer.ts'
+import { contentFor, createIssuer, digestOf, makeKey, peerOf } from './test-issuer.ts'
 import { type Answered, type Asked, startServer } from './test-server.ts'
 
 const content = contentFor('a')
 const variant = digestOf(content)
-const peer = (id: string) => ({
-  device_id: id,
-  user_id: null,
-  wireguard_public_key: null,
-  addresses: ['100.64.0.1/32'],
-  valid_until: null,
-  variant,
-})
 
 async function startControl(t: TestContext) {
   const clock = { now: new Date('2030-01-01T00:00:00Z') }
@@ -31,7 +23,11 @@ async function startControl(t: TestContext) {
   const policyFor = async ({ search }: Asked): Promise<Answered> => {
     const since = new URLSearchParams(search).get('since')
     if (since !== null && Number(since) === control.seq && control.policies.length === 0) return { status: 304 }
-    const snapshot = { seq: control.seq, variants: { [variant]: content }, peers: control.peers.map(peer) }
+    const snapshot = {
+      seq: control.seq,
+      variants: { [variant]: content },
+      peers: control.peers.map((id) => peerOf(id, variant)),
+    }
     const delta = { ...snapshot, kind: 'delta', base_seq: Number(since) }
     const policy = control.policies.shift() ?? (await issuer.gatewayPolicy(since === null ? snapshot : delta))
     return { body: { kind: 'snapshot', seq: 0, base_seq: null, policy, poll_seconds: 1 } }

@@ -118,3 +118,13 @@ export function createIssuer({
 }
 
 export const digestOf = (content: unknown): string => contentDigest(content)
+
+/** A peer that has this variant. */
+export const peerOf = (id: string, variant: string) => ({
+  device_id: id,
+  user_id: null,
+  wireguard_public_key: null,
+  addresses: ['100.64.0.1/32'],
+  valid_until: null,
+  variant,
+})

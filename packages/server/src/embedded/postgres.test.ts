@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Client } from 'pg'
+import type { Client } from 'pg'
 import { EmbeddedPostgresError, startEmbeddedPostgres } from './postgres.ts'
+import { withClient } from './test-database.ts'
 
 const silent = { info() {}, warn() {} }
 const isRoot = process.getuid?.() === 0
@@ -25,16 +26,6 @@ async function withPostgres<T>(dataDir: string, work: (client: Client) => Promis
     return await withClient(postgres.connectionString, work)
   } finally {
     await postgres.stop()
-  }
-}
-
-async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: url })
-  await client.connect()
-  try {
-    return await work(client)
-  } finally {
-    await client.end()
   }
 }
 

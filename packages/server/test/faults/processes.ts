@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { createTestDatabase } from '../../src/embedded/test-database.ts'
+import { listening } from '../listening.ts'
 
 const main = join(import.meta.dirname, '../../src/main.ts')
 export const password = 'processes that are only tried'
@@ -37,7 +38,7 @@ export async function startDeployment(t: TestContext) {
         ...environment,
       },
     })
-    let output = ''
+    const said = listening(child)
     let how: string | undefined
     const ended = new Promise<string>((resolve) =>
       child.once('exit', (code, signal) => {
@@ -49,18 +50,10 @@ export async function startDeployment(t: TestContext) {
       child.kill('SIGKILL')
       return ended
     })
-    const port = await new Promise<number>((resolve, reject) => {
-      for (const stream of [child.stdout, child.stderr])
-        stream.on('data', (chunk) => {
-          output += chunk
-          const [, found] = /listens on 127\.0\.0\.1:(\d+)/.exec(output) ?? []
-          if (found) resolve(Number(found))
-        })
-      void ended.then((code) => reject(new Error(`ended with ${code}: ${output}`)))
-    })
+    const port = await said.port
     return {
       port,
-      output: () => output,
+      output: said.output,
       isRunning: () => how === undefined,
       signal: () => void child.kill('SIGTERM'),
       /** How it ended, and after how many milliseconds from now. */
