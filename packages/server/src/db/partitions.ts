@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { background, type Database } from './database.ts'
 
 /** Kept for so many days; a month goes when all of it is older. */
-export type KeptDays = { vpn_sessions: number; telemetry_events: number; metering_reports: number }
+type KeptDays = { vpn_sessions: number; telemetry_events: number; metering_reports: number }
 
 /** The months around `at` have their partitions. */
 export const ensurePartitions = (db: Database, at: Date) =>

@@ -4,7 +4,7 @@ import { background, type Database, type Tx } from './database.ts'
 import type { Tables } from './tables/index.ts'
 
 /** Forgets rows of one tenant, at most `limit` of them; says how many. */
-type Prune = (tx: Tx, tenant: TenantId, limit: number) => Promise<number>
+export type Prune = (tx: Tx, tenant: TenantId, limit: number) => Promise<number>
 
 const batch = 1000
 const batchesARun = 50

@@ -41,7 +41,7 @@ export const inNoOrder: Readonly<Record<string, string>> = {
   'gateways/registry/secrets.queries.ts#endAll': 'secrets of a gateway whose row is held',
   'db/retention.ts': 'what is over is changed by nobody, and one replica runs the job',
   'db/claims.ts#forgetOld': 'what is over is changed by nobody, and one replica runs the job',
-  'devices/devices.queries.ts#forgetProofs': 'what is over is changed by nobody, and one replica runs the job',
+  'devices/proofs.queries.ts#forgetProofs': 'what is over is changed by nobody, and one replica runs the job',
   'health/replicas.queries.ts#forgetSilent': 'what is over is changed by nobody, and one replica runs the job',
   'identity/signin/login.queries.ts#forgetFailures': 'what is over is changed by nobody, and one replica runs the job',
   'memory/changes.ts#pruneChanges': 'what is over is changed by nobody, and one replica runs the job',

@@ -13,11 +13,12 @@ import type { PolicyOf } from './view.ts'
 
 export { createActivity } from './activity.ts'
 export { addressCapacity, addressesOf } from './address.ts'
-export { labelDevices, markDevices, rememberProofs, type Seen } from './devices.queries.ts'
+export { labelDevices, markDevices, type Seen } from './devices.queries.ts'
 export { createFleet, type Fleet } from './fleet.ts'
 export type { FleetDevice, Selected } from './fleet-device.ts'
 export * as joining from './joining.queries.ts'
 export type { Appraisal } from './posture.ts'
+export { rememberProofs } from './proofs.queries.ts'
 export * as renewal from './renewal.queries.ts'
 export { createDeviceVerifier, proofSeconds } from './verify.ts'
 

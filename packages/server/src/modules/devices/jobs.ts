@@ -2,6 +2,7 @@ import { background, type Database } from '../../db/database.ts'
 import { jobSource } from '../../kernel/actor.ts'
 import * as queries from './devices.queries.ts'
 import type { Lifecycle } from './lifecycle.ts'
+import { forgetProofs } from './proofs.queries.ts'
 
 /** A sweep takes so many at a time until nothing is left. */
 const sweepSize = 1000
@@ -21,10 +22,13 @@ export function deviceJobs({ db, now, lifecycle }: { db: Database; now: () => Da
         found = silent.length
       }
   }
-  const forgetProofs = () => db.acrossTenants((tx) => queries.forgetProofs(tx, now()), background)
 
   return [
     { name: 'revoke_silent_devices', cron: '* * * * *', run: revokeSilent },
-    { name: 'forget_proofs', cron: '*/5 * * * *', run: forgetProofs },
+    {
+      name: 'forget_proofs',
+      cron: '*/5 * * * *',
+      run: () => db.acrossTenants((tx) => forgetProofs(tx, now()), background),
+    },
   ]
 }

@@ -23,6 +23,7 @@ import type { Trust } from '../trust/index.ts'
 import * as queries from './devices.queries.ts'
 import type { Fleet } from './fleet.ts'
 import type { FleetDevice } from './fleet-device.ts'
+import { rememberProofs } from './proofs.queries.ts'
 import { createProvenCredentials, Proven } from './proven.ts'
 import { createReplayGuard } from './replay.ts'
 
@@ -67,7 +68,7 @@ export function createDeviceVerifier({
     (batch) => {
       const proofs = batch.map((b) => b.proof)
       const expires = new Date(now().getTime() + rememberProofMs)
-      return db.acrossTenants((tx) => queries.rememberProofs(tx, proofs, expires))
+      return db.acrossTenants((tx) => rememberProofs(tx, proofs, expires))
     },
     { tenantOf: ({ tenant }) => tenant, maxBatch: 500, maxQueue: 20_000, maxPerTenant: 10_000 },
   )

@@ -69,7 +69,9 @@ export function createMetering({
         const devices = await queries.findDevices(tx, tenant, [...new Set(others.map((s) => s.deviceId))])
         const begun = others.flatMap((s) => {
           const device = devices.get(s.deviceId)
-          return device && !owners.has(s.sessionId) ? [sessionOf(s, device, { gateway_id: gatewayId, ...gateway }, seenAt)] : []
+          return device && !owners.has(s.sessionId)
+            ? [sessionOf(s, device, { gateway_id: gatewayId, ...gateway }, seenAt)]
+            : []
         })
         const opened = new Set(await queries.openSessions(tx, tenant, begun))
         const moved = new Set(begun.filter((s) => opened.has(s.session_id)).map((s) => s.device_id))
