@@ -87,19 +87,22 @@ export function connectDatabase(
       }
     }
   }
-  /** One that comes when nobody waits for it any more goes back. */
-  async function takeUntil(until: number): Promise<Connection & pg.PoolClient> {
-    const coming = pool.connect() as Promise<Connection & pg.PoolClient>
-    const late = new AbortController()
-    const over = delay(Math.max(1, until - performance.now()), 'late' as const, { signal: late.signal })
-    const first = await Promise.race([coming, over.catch(() => 'late' as const)]).finally(() => late.abort())
-    if (first !== 'late') return first
-    coming.then(
-      (client) => client.release(),
-      () => {},
-    )
-    throw new Error('timeout exceeded when trying to connect')
-  }
+  /** One that comes when nobody waits for it any more goes back. A bare timer: this runs for every transaction. */
+  const takeUntil = (until: number): Promise<Connection & pg.PoolClient> =>
+    new Promise((resolve, reject) => {
+      let isLate = false
+      const timer = setTimeout(
+        () => {
+          isLate = true
+          reject(new Error('timeout exceeded when trying to connect'))
+        },
+        Math.max(1, until - performance.now()),
+      )
+      pool
+        .connect()
+        .finally(() => clearTimeout(timer))
+        .then((client) => (isLate ? client.release() : resolve(client as Connection & pg.PoolClient)), reject)
+    })
   /** What the server gave is all there is for a while: the others wait in turn instead of knocking. */
   function narrow() {
     pool.options.max = Math.max(1, open.size)
