@@ -101,8 +101,9 @@ export const heartbeat = endpoint({
   response: Closed({ status: GatewayStatus, server_time: Time, next_heartbeat_seconds: Count }),
 })
 
+/** What a gateway says of one session, whose id it made itself (from a UUIDv7); bytes are those of the interval. */
 const Sample = Closed({
-  session_id: Type.String({ minLength: 1, maxLength: 64, description: 'TypeID vse_… minted by the gateway (UUIDv7)' }),
+  session_id: Id('vpn_session'),
   device_id: Id('device'),
   state: SessionState,
   rx_bytes: Bytes,
@@ -113,6 +114,9 @@ const Sample = Closed({
   assigned_ip: Type.Optional(Type.String({ maxLength: 64 })),
   policy_digest: Type.Optional(Type.String({ maxLength: 80 })),
 })
+
+/** What of a list was not taken, by its place in it, and why; the others were. */
+const Rejected = Type.Array(Closed({ index: Count, error: Type.String({ description: 'One sentence' }) }))
 
 export const metering = endpoint({
   method: 'POST',
@@ -135,38 +139,42 @@ export const metering = endpoint({
   response: Closed({
     accepted: Count,
     duplicate: Type.Boolean(),
-    rejected: Type.Array(Closed({ index: Count, error: Type.String() })),
+    rejected: Rejected,
   }),
 })
+
+const TelemetryEvent = Closed(
+  {
+    event_id: Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description: 'Made by the device, once for each event: whatever is sent again under it changes nothing',
+    }),
+    session_id: Type.Optional(Id('vpn_session')),
+    kind: OneOf(['connected', 'disconnected', 'failed', 'quality', 'policy_applied']),
+    at: Time,
+    gateway_id: Type.Optional(Id('gateway')),
+    latency_ms: Type.Optional(Type.Number({ minimum: 0, maximum: 600_000 })),
+    loss_percent: Type.Optional(Type.Number({ minimum: 0, maximum: 100 })),
+    reason: Type.Optional(Type.String({ maxLength: 256 })),
+    policy_digest: Type.Optional(Type.String({ maxLength: 80, description: 'Needed by `policy_applied`' })),
+  },
+  {
+    title: 'TelemetryEvent',
+    description:
+      'At most 7 days old and 5 minutes ahead. `session_id` is a session of the device itself that its gateway has reported: one that is not, or not yet, is rejected and may be sent again',
+  },
+)
 
 export const telemetry = endpoint({
   method: 'POST',
   path: '/v1/telemetry/session',
-  summary: 'What the device saw of its own connections; the same event_id again changes nothing',
+  summary: 'What the device saw of its own connections; an event_id counts once, however often it is sent',
   access: { by: ['device'], permission: 'own' },
   audit: 'telemetry.ingested',
   records: 'refusals',
   bodyLimit: 10 * 1024 * 1024,
   bodyNames: 200_000,
-  body: Closed({
-    events: Type.Array(
-      Closed({
-        event_id: Type.String({ minLength: 1, maxLength: 64 }),
-        session_id: Type.Optional(Type.String({ maxLength: 64 })),
-        kind: OneOf(['connected', 'disconnected', 'failed', 'quality', 'policy_applied']),
-        at: Time,
-        gateway_id: Type.Optional(Id('gateway')),
-        latency_ms: Type.Optional(Type.Number({ minimum: 0, maximum: 600_000 })),
-        loss_percent: Type.Optional(Type.Number({ minimum: 0, maximum: 100 })),
-        reason: Type.Optional(Type.String({ maxLength: 256 })),
-        policy_digest: Type.Optional(Type.String({ maxLength: 80 })),
-      }),
-      { minItems: 1, maxItems: 1000 },
-    ),
-  }),
-  response: Closed({
-    accepted: Count,
-    duplicate: Count,
-    rejected: Type.Array(Closed({ index: Count, error: Type.String() })),
-  }),
+  body: Closed({ events: Type.Array(TelemetryEvent, { minItems: 1, maxItems: 1000 }) }),
+  response: Closed({ accepted: Count, duplicate: Count, rejected: Rejected }),
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { thumbprint } from '@holdfast/crypto'
-import { type DeviceState, openDevice } from './index.ts'
+import { ConnectionError, type DeviceState, openDevice } from './index.ts'
 import { day, startControl, token } from './test-control.ts'
 import { contentFor, digestOf, makeKey } from './test-issuer.ts'
 
@@ -149,4 +149,21 @@ test('a request overtaken by a renewal is sent again with the new credential', a
     return { status: 401, body: { error: 'unauthorized', detail: 'x' } }
   }
   assert.equal((await device.reportPosture({})).verdict, 'compliant')
+})
+
+test('an event keeps its id: what was not answered is sent again as it is', async (t) => {
+  const control = await startControl(t)
+  const device = await control.enrollNow()
+  const path = '/v1/telemetry/session'
+  control.instead[path] = () => ({ body: { accepted: 1, duplicate: 0, rejected: [] } })
+  const connected = device.observed({ kind: 'connected', latency_ms: 12 })
+  assert.equal(connected.at, control.clock.now.toISOString())
+  assert.notEqual(connected.event_id, device.observed({ kind: 'connected', latency_ms: 12 }).event_id)
+  control.loseAnswers = 1
+  await assert.rejects(device.reportTelemetry([connected]), ConnectionError)
+  await device.reportTelemetry([connected])
+  assert.deepEqual(
+    control.asks(path).map(({ body }) => body),
+    [{ events: [connected] }, { events: [connected] }],
+  )
 })

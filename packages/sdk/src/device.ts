@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Contract, Input, Output } from '@holdfast/contract'
 import { createProof } from '@holdfast/crypto/dpop'
 import type { PrivateJwk } from '@holdfast/crypto/jwk'
@@ -13,6 +14,8 @@ import { openTrust } from './trust-store.ts'
 
 export type DeviceOptions = { store?: DeviceStore; dispatcher?: Dispatcher; now?: () => Date; random?: Random }
 type Ask = { signal?: AbortSignal | undefined }
+export type TelemetryEvent = Input<Contract['telemetry']>['body']['events'][number]
+type Seen = Omit<TelemetryEvent, 'event_id' | 'at'> & { at?: string }
 /** `changed`: the content in force is another than the one held, so the bundle has to be fetched. */
 export type Polled = { changed: boolean; pollSeconds: number }
 
@@ -229,9 +232,11 @@ export function openDevice(
     renew,
     reportPosture: async (facts: Input<Contract['reportPosture']>['body']['facts']) =>
       bodyOf(await call('reportPosture', { body: { facts } })),
-    reportTelemetry: async (
-      events: Input<Contract['telemetry']>['body']['events'],
-    ): Promise<Output<Contract['telemetry']>> => bodyOf(await call('telemetry', { body: { events } })),
+    /** What was seen, now unless it says when, under an id of its own. */
+    observed: (seen: Seen): TelemetryEvent => ({ event_id: randomUUID(), at: now().toISOString(), ...seen }),
+    /** An event counts once, so what was not answered is sent again as it is; 1,000 at most. */
+    reportTelemetry: async (events: readonly TelemetryEvent[]): Promise<Output<Contract['telemetry']>> =>
+      bodyOf(await call('telemetry', { body: { events: [...events] } })),
     gatewayPools: async () => bodyOf(await call('gatewayPools')),
     /** Keeps the policy current until aborted; see `PollingOptions`. */
     runPolling: (options: PollingOptions): Promise<void> => runPolling(device, options, { now, random }),

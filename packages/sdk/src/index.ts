@@ -1,6 +1,6 @@
 export { createAdmin, type SignedIn, signIn } from './admin.ts'
 export { type CallInput, type Client, createClient } from './client.ts'
-export { type Device, type DeviceOptions, openDevice, type Polled } from './device.ts'
+export { type Device, type DeviceOptions, openDevice, type Polled, type TelemetryEvent } from './device.ts'
 export type { PollingOptions } from './device-polling.ts'
 export { type DeviceState, type DeviceStore, fileStore } from './device-state.ts'
 export { type Enrollment, enrollDevice } from './enroll.ts'

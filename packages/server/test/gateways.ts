@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { createProof, generateKey } from '@holdfast/crypto'
 import { ApiError, createClient, createSender, type Gateway, openGateway } from '@holdfast/sdk'
 import { encodeId, newUuid } from '../src/kernel/ids.ts'
-import type { Kit } from './kit.ts'
+import type { Kit, Replica } from './kit.ts'
 
 export const region = { code: 'eu-1', name: 'Frankfurt', lat: 50.1, lon: 8.7 }
 
@@ -65,6 +65,8 @@ export async function enroll(
   return {
     id: made.device_id,
     client: createClient({ ...connection, credential: made.credential }),
+    /** The same device, at another replica. */
+    at: ({ dispatcher }: Replica) => createClient({ ...connection, dispatcher, credential: made.credential }),
     send: createSender({ ...connection, credential: made.credential }),
   }
 }

@@ -1,6 +1,12 @@
-import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { ApiError, type Device, type DevicePolicy, enrollDevice, type PolicyContent } from '@holdfast/sdk'
+import {
+  ApiError,
+  type Device,
+  type DevicePolicy,
+  enrollDevice,
+  type PolicyContent,
+  type TelemetryEvent,
+} from '@holdfast/sdk'
 import { Agent } from 'undici'
 import type { Facts, Platform } from './directory.ts'
 import { clock, inParallel } from './in-parallel.ts'
@@ -107,8 +113,7 @@ async function timed(
 }
 
 async function tellApplied(index: number, device: Device, digest: string): Promise<void> {
-  const at = new Date().toISOString()
-  const event = { event_id: randomUUID(), kind: 'policy_applied' as const, at, policy_digest: digest }
+  const event = device.observed({ kind: 'policy_applied', policy_digest: digest })
   await persist(index, () => device.reportTelemetry([event]))
 }
 
@@ -213,19 +218,16 @@ const commands = {
     width: number
   }) => {
     const byIndex = new Map(sessions.map((session) => [session.index, session]))
+    const events = new Map<number, TelemetryEvent>()
     return timed(byIndex.keys(), width, 'telemetry', async (device, index) => {
       const session = byIndex.get(index)
       if (!session) return
       const { gatewayId, sessionId, kind } = session
-      const event = {
-        event_id: randomUUID(),
-        kind,
-        at: new Date().toISOString(),
-        gateway_id: gatewayId,
-        session_id: sessionId,
-        latency_ms: 12,
-      }
-      await device.reportTelemetry([event])
+      const seen = { kind, gateway_id: gatewayId, session_id: sessionId, latency_ms: 12 }
+      const event = events.get(index) ?? device.observed(seen)
+      events.set(index, event)
+      const { rejected } = await device.reportTelemetry([event])
+      for (const { error } of rejected) fail(index, 'telemetry', new Error(`${kind} was rejected: ${error}`))
     })
   },
 }

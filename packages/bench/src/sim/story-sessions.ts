@@ -33,10 +33,16 @@ export async function openSessions(scene: Scene, force: InForce): Promise<Open[]
       complaints.mismatch(`device ${index} ${deviceId}: was offered ${gatewayId}, which did not let it in`)
       return []
     })
-    await fleet.tellSessions(open.map((session) => ({ ...session, kind: 'connected' })))
     return open
   })
 }
+
+/** Devices tell of sessions that their gateways have reported. */
+export const tellConnected = ({ fleet, display }: Scene, sessions: readonly Open[]): Promise<void> =>
+  display.phase('sessions: devices tell', sessions.length, async (advance) => {
+    await fleet.tellSessions(sessions.map((session) => ({ ...session, kind: 'connected' })))
+    advance(sessions.length)
+  })
 
 export async function meter({ gateways, complaints, display, random }: Scene): Promise<void> {
   await display.phase('sessions: meter', 0, async () => {

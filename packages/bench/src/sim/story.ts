@@ -10,7 +10,7 @@ import { createRandom } from './random.ts'
 import { type Measures, type Scene, settle } from './scene.ts'
 import * as setup from './setup.ts'
 import * as policy from './story-policy.ts'
-import { closeSessions, compareSessions, meter, openSessions } from './story-sessions.ts'
+import { closeSessions, compareSessions, meter, openSessions, tellConnected } from './story-sessions.ts'
 import { stopSome } from './story-stops.ts'
 import { formatSummary, type Row } from './summary.ts'
 import { startWorker } from './worker.ts'
@@ -56,6 +56,7 @@ export async function runStory(url: string, admin: Client, options: Options): Pr
     const stable = await policy.publishStable(scene)
     const sessions = await openSessions(scene, { stable, canary: undefined })
     await meter(scene)
+    await tellConnected(scene, sessions)
     await policy.publishCanary(scene, stable)
     const revised = await policy.publishRevision(scene, stable)
     const force: InForce = { stable: revised, canary: undefined }

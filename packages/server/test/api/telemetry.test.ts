@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { enroll } from '../gateways.ts'
+import { decodeId } from '../../src/kernel/ids.ts'
+import { enroll, newSession, report, withGateway } from '../gateways.ts'
 import { startKit, times } from '../kit.ts'
 
 test('telemetry', async (t: TestContext) => {
-  const kit = await startKit(t)
+  const kit = await startKit(t, { replicas: 2 })
   const device = await enroll(kit, 'phone')
   const event = (event_id: string, more: object = {}) => ({
     event_id,
@@ -13,17 +14,74 @@ test('telemetry', async (t: TestContext) => {
     latency_ms: 12.5,
     ...more,
   })
+  const stored = async (deviceId: string) =>
+    (
+      await kit.db.inTenant(kit.tenant, (tx) =>
+        tx
+          .selectFrom('telemetry_events')
+          .select('event_id')
+          .where('tenant_id', '=', kit.tenant)
+          .where('device_id', '=', decodeId('device', deviceId)!)
+          .execute(),
+      )
+    ).length
   const deviceNow = () => kit.admin.getDevice({ params: { device_id: device.id } })
 
-  await t.test('an event counts once, within a batch and across batches', async () => {
+  await t.test('an event counts once, within a request and across requests, on every replica', async () => {
     const e = event('e1')
     const events = [e, e, event('e2')]
-    assert.deepEqual(await device.client.telemetry({ body: { events } }), { accepted: 2, duplicate: 1, rejected: [] })
-    const answers = await times(10, () => device.client.telemetry({ body: { events: [e, event('e3', { at: e.at })] } }))
-    assert.equal(
-      answers.reduce((n, a) => n + a.accepted, 0),
-      1,
+    const first = await device.client.telemetry({ body: { events } })
+    assert.deepEqual(first, { accepted: 2, duplicate: 1, rejected: [] })
+    const again = await device.client.telemetry({ body: { events } })
+    assert.deepEqual(again, { accepted: 0, duplicate: 3, rejected: [] })
+
+    const clients = kit.replicas.map((replica) => device.at(replica))
+    const accepted = (answers: { accepted: number }[]) => answers.reduce((n, a) => n + a.accepted, 0)
+    const third = event('e3')
+    const many = await times(20, (i) => clients[i % 2]!.telemetry({ body: { events: [e, third] } }))
+    assert.equal(accepted(many), 1)
+    // Its id says which event it is, whatever else is said of it.
+    const moments = await times(20, (i) =>
+      clients[i % 2]!.telemetry({
+        body: { events: [event('e4', { at: new Date(Date.now() - i).toISOString(), latency_ms: i })] },
+      }),
     )
+    assert.equal(accepted(moments), 1)
+    const others = await times(20, (i) => clients[i % 2]!.telemetry({ body: { events: [event(`other ${i}`)] } }))
+    assert.equal(accepted(others), 20)
+    assert.equal(await stored(device.id), 24)
+
+    const neighbour = await enroll(kit, 'tablet')
+    assert.equal((await neighbour.client.telemetry({ body: { events } })).accepted, 2, 'ids are of one device')
+  })
+  await t.test('a session is one of the own, that its gateway has reported', async () => {
+    const { client: gateway } = await withGateway(kit)
+    const other = await enroll(kit, 'laptop of another')
+    const [own, foreign, early] = [newSession(), newSession(), newSession()]
+    const sample = (session_id: string, device_id: string) => ({
+      session_id,
+      device_id,
+      state: 'active',
+      rx_bytes: 1,
+      tx_bytes: 1,
+    })
+    await gateway.metering({ body: report([sample(own, device.id), sample(foreign, other.id)]) })
+    const events = [own, foreign, early, 'vse_x', 'not an id'].map((session_id, i) => event(`s${i}`, { session_id }))
+    const answer = await device.client.telemetry({ body: { events } })
+    const none = 'no such VPN session of this device'
+    assert.deepEqual(answer, {
+      accepted: 1,
+      duplicate: 0,
+      rejected: [1, 2, 3, 4].map((index) => ({ index, error: none })),
+    })
+    await gateway.metering({ body: report([sample(early, device.id)]) })
+    const later = await device.client.telemetry({ body: { events } })
+    assert.deepEqual([later.accepted, later.duplicate, later.rejected.map((r) => r.index)], [1, 1, [1, 3, 4]])
+
+    const digest = `sha256:${'f'.repeat(64)}`
+    const applied = event('s9', { kind: 'policy_applied', policy_digest: digest, session_id: foreign })
+    assert.equal((await device.client.telemetry({ body: { events: [applied] } })).accepted, 0)
+    assert.notEqual((await deviceNow()).policy.applied_digest, digest, 'what is rejected says nothing')
   })
   await t.test('times out of bounds and foreign ids are rejected by index', async () => {
     const at = (ms: number) => new Date(Date.now() + ms).toISOString()

@@ -17,7 +17,10 @@ const elsewhere: Record<string, readonly [file: string, words: string]> = {
   'failures of a source': ['api/lockout.test.ts', 'a source with too many failures waits, on every replica'],
   'a metering report': ['api/metering.test.ts', 'twenty sends of one report at once count once'],
   'the bytes of a session': ['api/metering.test.ts', 'different reports of one session at once all count'],
-  'a telemetry event': ['api/telemetry.test.ts', 'an event counts once, within a batch and across batches'],
+  'a telemetry event': [
+    'api/telemetry.test.ts',
+    'an event counts once, within a request and across requests, on every replica',
+  ],
   'what a first start makes': [
     'faults/first-start.test.ts',
     'three first starts at once agree on one tenant and one administrator',

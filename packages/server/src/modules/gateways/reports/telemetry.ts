@@ -1,6 +1,6 @@
 import type { Given } from '@holdfast/contract'
 import type { telemetry } from '@holdfast/contract/gateway-runtime'
-import type { Actor } from '../../../kernel/actor.ts'
+import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { createGroupCommit } from '../../../kernel/group-commit.ts'
 import { decodeId } from '../../../kernel/ids.ts'
 import { markDevices, type Seen } from '../../devices/index.ts'
@@ -11,69 +11,83 @@ import * as queries from './telemetry.queries.ts'
 
 type GivenEvent = Given<typeof telemetry>['body']['events'][number]
 type Rejected = { index: number; error: string }
-type Item = { events: Event[]; seen: Seen }
+/** The events of one request, each id once. */
+type Item = { tenantId: TenantId; deviceId: string; at: Date; events: Event[] }
+/** How many of an item's events are new, and those about a session that is none of the device's. */
+type Written = { accepted: number; foreign: ReadonlySet<Event> }
 
 /** What devices saw of their connections: the reports of many devices share a statement and a commit. */
 export function createTelemetry({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
-  const join = createGroupCommit<Item, number>(write, {
-    tenantOf: ({ seen }) => seen.tenantId,
+  const write = (batch: Item[]): Promise<Written[]> =>
+    db.acrossTenants(async (tx) => {
+      const ofSessions = batch.flatMap((i) => i.events.filter((e) => e.sessionId !== null))
+      const own = new Set(
+        ofSessions.length === 0
+          ? []
+          : (await queries.ownSessions(tx, ofSessions)).map((r) => keyOf(r.device_id, r.session_id)),
+      )
+      const foreign = new Set(ofSessions.filter((e) => !own.has(keyOf(e.deviceId, e.sessionId ?? ''))))
+      const items = batch.map((i) => ({ ...i, events: i.events.filter((e) => !foreign.has(e)) }))
+      // Holds the devices until the commit: whoever sends the same event at once waits, and then finds it.
+      await markDevices(tx, newest(items.map(seenOf)))
+      const events = new Map(items.flatMap((i) => i.events.map((e) => [keyOf(e.deviceId, e.eventId), e])))
+      const inserted = await queries.insertEvents(tx, [...events.values()])
+      const isNew = new Set(inserted.map((r) => keyOf(r.device_id, r.event_id)))
+      return items.map((i) => ({
+        accepted: i.events.filter((e) => isNew.delete(keyOf(e.deviceId, e.eventId))).length,
+        foreign,
+      }))
+    })
+
+  const join = createGroupCommit<Item, Written>(write, {
+    tenantOf: ({ tenantId }) => tenantId,
     maxBatch: 500,
     maxQueue: 20_000,
     maxPerTenant: 5000,
   })
 
-  /** How many of each item's events are new. */
-  async function write(batch: Item[]): Promise<number[]> {
-    const inserted = await db.acrossTenants(async (tx) => {
-      const rows = await queries.insertEvents(
-        tx,
-        batch.flatMap((i) => i.events),
-      )
-      await markDevices(tx, newest(batch.map((i) => i.seen)))
-      return rows
-    })
-    const isNew = new Set(inserted.map((r) => keyOf(r.device_id, r.event_id, r.at)))
-    return batch.map((item) => item.events.filter((e) => isNew.delete(keyOf(e.deviceId, e.eventId, e.at))).length)
-  }
-
   return {
-    take: async (actor: Actor<'device'>, given: readonly GivenEvent[]) => {
+    take: async ({ tenantId, principal }: Actor<'device'>, given: readonly GivenEvent[]) => {
       const at = now()
       const rejected: Rejected[] = []
       const events = new Map<string, Event>()
-      for (const [index, e] of given.entries()) {
-        const read = readEvent(actor, e, at)
-        if ('error' in read) rejected.push({ index, error: read.error })
-        else if (!events.has(read.eventId)) events.set(read.eventId, read)
+      const read = given.map((e) => readEvent(tenantId, principal.id, e, at))
+      for (const [index, e] of read.entries()) {
+        if ('error' in e) rejected.push({ index, error: e.error })
+        else if (!events.has(e.eventId)) events.set(e.eventId, e)
       }
-      const item: Item = { events: [...events.values()], seen: seenOf(actor, [...events.values()], at) }
-      const accepted = await join(item)
-      return {
-        accepted,
-        duplicate: given.length - rejected.length - accepted,
-        rejected,
+      const { accepted, foreign } = await join({ tenantId, deviceId: principal.id, at, events: [...events.values()] })
+      for (const [index, e] of read.entries()) {
+        const stored = 'error' in e ? undefined : events.get(e.eventId)
+        if (stored && foreign.has(stored)) rejected.push({ index, error: noSession })
       }
+      rejected.sort((a, b) => a.index - b.index)
+      return { accepted, duplicate: given.length - rejected.length - accepted, rejected }
     },
   }
 }
 export type Telemetry = ReturnType<typeof createTelemetry>
 
-const keyOf = (deviceId: string, eventId: string, at: Date) => `${deviceId}|${at.getTime()}|${eventId}`
+/** One sentence for what is no id, is not there, is not there yet, and is another's. */
+const noSession = 'no such VPN session of this device'
+const keyOf = (deviceId: string, id: string) => `${deviceId}|${id}`
 
-function readEvent({ tenantId, principal }: Actor<'device'>, e: GivenEvent, now: Date): Event | { error: string } {
+function readEvent(tenantId: TenantId, deviceId: string, e: GivenEvent, now: Date): Event | { error: string } {
   const at = acceptedInstant(e.at, now.getTime())
   if (!at) return { error: 'at must lie between 7 days ago and 5 minutes from now' }
+  const sessionId = e.session_id === undefined ? null : decodeId('vpn_session', e.session_id)
+  if (sessionId === undefined) return { error: noSession }
   const gatewayId = e.gateway_id === undefined ? null : decodeId('gateway', e.gateway_id)
   if (gatewayId === undefined) return { error: 'gateway_id is not an id of a gateway (gwy_…)' }
   if (e.kind === 'policy_applied' && e.policy_digest === undefined)
     return { error: 'policy_applied says which policy_digest' }
   return {
     tenantId,
-    deviceId: principal.id,
+    deviceId,
     eventId: e.event_id,
     at,
     kind: e.kind,
-    sessionId: e.session_id ?? null,
+    sessionId,
     gatewayId,
     latencyMs: e.latency_ms ?? null,
     lossPercent: e.loss_percent ?? null,
@@ -83,14 +97,14 @@ function readEvent({ tenantId, principal }: Actor<'device'>, e: GivenEvent, now:
 }
 
 /** A device whose clock is ahead has not applied anything later than now. */
-function seenOf({ tenantId, principal }: Actor<'device'>, events: readonly Event[], now: Date): Seen {
+function seenOf({ tenantId, deviceId, events, at: now }: Item): Seen {
   let applied: Seen['applied'] = null
   for (const { kind, at, policyDigest } of events) {
     if (kind !== 'policy_applied' || policyDigest === null) continue
     const when = at < now ? at : now
     if (!applied || when >= applied.at) applied = { digest: policyDigest, at: when }
   }
-  return { tenantId, deviceId: principal.id, at: now, applied }
+  return { tenantId, deviceId, at: now, applied }
 }
 
 function newest(seen: readonly Seen[]): Seen[] {
