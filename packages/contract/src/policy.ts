@@ -31,7 +31,9 @@ const Rollout = Closed({
   device_ids: Type.Optional(Ids('device', 10_000)),
 })
 
-const Warnings = Type.Array(Type.String(), { description: 'What works, but costs more than it looks' })
+const Warnings = Type.Array(Type.String(), {
+  description: 'What works, but costs more than it looks; of a published version known when `impact.status` is `done`',
+})
 
 export const PolicyBundle = Closed(
   {
@@ -59,6 +61,7 @@ export const PolicyBundle = Closed(
       grants_gained: Count,
       grants_lost: Count,
     }),
+    warnings: Warnings,
     variants: Count,
     adoption: Closed({ applied: Count, pending: Count }),
   },
@@ -96,7 +99,7 @@ export const publishPolicy = endpoint({
       Type.Boolean({ description: 'Needed to publish to stable while a canary is under way, which then ends' }),
     ),
   }),
-  response: Closed({ ...PolicyBundle.properties, warnings: Warnings }),
+  response: PolicyBundle,
 })
 
 export const listPolicyBundles = endpoint({
@@ -195,6 +198,9 @@ export const explainPolicy = endpoint({
     would_allow: Type.Array(
       Closed({
         rule_id: Type.String(),
+        sentence: Type.String({
+          description: 'What the rule lacks: "needs group engineering; the device\'s user is in sales"',
+        }),
         lacks: Type.Array(Closed({ property: Type.String(), expected: Type.Unknown(), actual: Type.Unknown() })),
       }),
       { description: 'Where it is denied: the rules that would have allowed it, those that lack least first' },

@@ -11,7 +11,8 @@ import {
 } from './conditions.ts'
 import type { DeviceFacts } from './facts.ts'
 import { type Aim, aimAt, reachesSome } from './reach.ts'
-import { type Concern, concernOf, isConcerned, ruleAt } from './select.ts'
+import { type Concern, concernOf, isConcerned, namedBy, ruleAt } from './select.ts'
+import { type Lack, sentenceOf, whoLacks } from './sentence.ts'
 import type { Target } from './target.ts'
 
 export type Decision = {
@@ -25,8 +26,10 @@ export type Decision = {
   /** Every rule that concerns the device, by id. */
   rules: ExplainedRule[]
   /** Where it is denied: rules that would have allowed it, and what each lacks. Those that lack least come first. */
-  would_allow: { rule_id: string; lacks: Omit<ExplainedRule['conditions'][number], 'passed'>[] }[]
+  would_allow: WouldAllow[]
 }
+/** `sentence` says of the rule what it needs and what is the case. */
+export type WouldAllow = { rule_id: string; sentence: string; lacks: Lack[] }
 
 /** So many are named. */
 const nearestMost = 5
@@ -67,35 +70,26 @@ export function decide(
   }
 }
 
-function nearest(situation: Situation, facts: DeviceFacts, concern: Concern, aim: Aim): Decision['would_allow'] {
+function nearest(situation: Situation, facts: DeviceFacts, concern: Concern, aim: Aim): WouldAllow[] {
   const { compiled } = situation
   const found = [...aim.rules].flatMap((index) => {
     const rule = ruleAt(compiled, index)
     if (rule.action !== 'allow') return []
-    const lacks = conditionsOf(rule, situation)
+    const unmet = conditionsOf(rule, situation)
       .filter((condition) => !isMet(rule, condition))
       .map(({ property, expected, actual }) => ({ property, expected, actual }))
-    return [
-      { rule_id: rule.id, lacks: isConcerned(concern, index) ? lacks : [whoLacks(compiled, rule, facts), ...lacks] },
-    ]
+    const lacks = isConcerned(concern, index) ? unmet : [whoLacks(compiled, rule, facts), ...unmet]
+    return lacks.length > 0 ? [{ index, rule, lacks }] : []
   })
-  const unmet = found.filter(({ lacks }) => lacks.length > 0)
-  return unmet.sort((a, b) => a.lacks.length - b.lacks.length).slice(0, nearestMost)
-}
-
-/** The rule is for others: whom it names, and by what the device is known, in the names of the document. */
-function whoLacks({ resolved }: CompiledPolicy, { rule }: CompiledRule, facts: DeviceFacts) {
-  const named = (ids: Readonly<Record<string, string>>, has: (id: string) => boolean) =>
-    Object.entries(ids).flatMap(([name, id]) => (has(id) ? [name] : []))
-  return {
-    property: 'from',
-    expected: rule.except ? { ...rule.from, except: rule.except } : rule.from,
-    actual: {
-      users: named(resolved.users, (id) => id === facts.user_id),
-      groups: named(resolved.groups, (id) => facts.group_ids.includes(id)),
-      tags: [...facts.tags],
-    },
-  }
+  const isNamed = namedBy(compiled, facts)
+  return found
+    .sort((a, b) => a.lacks.length - b.lacks.length)
+    .slice(0, nearestMost)
+    .map(({ index, rule, lacks }) => ({
+      rule_id: rule.id,
+      sentence: sentenceOf(rule, lacks, facts, isNamed(index)),
+      lacks,
+    }))
 }
 
 const finite = (instant: number): number | null => (Number.isFinite(instant) ? instant : null)

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { selectRules } from './atoms.ts'
+import { type AtomIndex, selectRules } from './atoms.ts'
 import { type Bits, equalBits, hasBit, hashBits, membersOf, wordsFor } from './bits.ts'
 import type { CompiledPolicy } from './compile.ts'
 import type { DeviceFacts } from './facts.ts'
@@ -118,6 +118,21 @@ export function ruleAt(compiled: CompiledPolicy, index: number) {
   const rule = compiled.rules[index]
   if (!rule) throw new RangeError(`the policy has no rule ${index}`)
   return rule
+}
+
+const nobody: AtomIndex = {
+  any: new Uint32Array(),
+  users: new Map(),
+  groups: new Map(),
+  tags: new Map(),
+  devices: new Map(),
+  documentGroups: new Map(),
+}
+/** Whether a rule names a device, which it may except all the same. */
+export function namedBy(compiled: CompiledPolicy, facts: DeviceFacts): (rule: number) => boolean {
+  const named = new Uint32Array(wordsFor(compiled.rules.length))
+  selectRules(compiled.from, nobody, facts, named)
+  return (rule) => hasBit(named, rule)
 }
 
 /** Whether a rule concerns a device, by who it is. */

@@ -193,6 +193,7 @@ async function explain(cli: Cli, target: string, who: Who): Promise<void> {
         ),
       )
   }
+  for (const { rule_id, sentence } of result.would_allow) cli.say(plain(`would allow: ${rule_id} ${sentence}`))
   for (const check of result.posture.filter(({ passed }) => !passed))
     cli.say(plain(`posture check ${check.check_id} fails: ${check.reason_code}`))
 }

@@ -29,8 +29,8 @@ export const policyHandlers = ({
 }) =>
   ({
     publishPolicy: async ({ actor, body }) => {
-      const { bundle, reach, warnings } = await publishing.publish(actor, body)
-      return { ...viewBundle(bundle, reach), warnings }
+      const { bundle, reach } = await publishing.publish(actor, body)
+      return viewBundle(bundle, reach)
     },
     listPolicyBundles: async ({ actor, query }) => {
       const { items, next_cursor } = await bundles.list(actor.tenantId, query)

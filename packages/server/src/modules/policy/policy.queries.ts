@@ -9,18 +9,17 @@ type Channel = Selectable<Tables['policy_channels']>['channel']
 export const channelsOf = (tx: Tx, tenant: TenantId) =>
   tx.selectFrom('policy_channels').select(['channel', 'version']).where('tenant_id', '=', tenant).execute()
 
-/** The digest of what a channel delivers; null for nothing yet. */
-export const digestOn = async (tx: Tx, tenant: TenantId, channel: Channel): Promise<string | null> => {
-  const row = await tx
+/** By channel: the newest version that was published to it, and what it holds. */
+export const inForce = async (tx: Tx, tenant: TenantId) => {
+  const rows = await tx
     .selectFrom('policy_channels as c')
     .innerJoin('policy_bundles as b', (join) =>
       join.onRef('b.version', '=', 'c.version').on('b.tenant_id', '=', tenant),
     )
-    .select('b.digest')
+    .select(['c.channel', 'c.version', 'b.digest'])
     .where('c.tenant_id', '=', tenant)
-    .where('c.channel', '=', channel)
-    .executeTakeFirst()
-  return row?.digest ?? null
+    .execute()
+  return new Map(rows.map(({ channel, ...version }) => [channel, version]))
 }
 
 /** The resolved documents of all channels, as of this statement. */

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { contentDigest } from '@holdfast/crypto'
 import { diffPolicies, type PolicyTestReport } from '@holdfast/policy'
 import { background, type Database, type Tx } from '../../db/database.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
@@ -15,7 +14,7 @@ import { devicesNamed, holdGroups, holdPools } from './directory.queries.ts'
 import type { ImpactOf } from './impact.ts'
 import * as queries from './policy.queries.ts'
 import type { PolicyStore } from './store.ts'
-import type { Channel, Rollout, TenantPolicy } from './tenant-policy.ts'
+import type { Channel, Rollout } from './tenant-policy.ts'
 import type { BundleRow, Reach } from './view.ts'
 
 type PublishInput = {
@@ -34,6 +33,7 @@ export type StoredImpact = ReturnType<typeof diffPolicies> & {
   devices_affected: number
   grants_gained: number
   grants_lost: number
+  warnings: string[]
 }
 type Named = { percent: number; groupIds: string[]; deviceIds: string[] }
 type Measured = Awaited<ReturnType<ImpactOf>>
@@ -108,12 +108,13 @@ export function createPublishing({
       )
   }
 
-  /** Stable ends a canary that is under way, unless it is what the canary holds. */
-  function refuseSuperseding({ runningCanary }: TenantPolicy, candidate: Candidate): void {
-    if (!runningCanary || contentDigest(runningCanary.compiled.resolved.document) === candidate.digest) return
+  /** Stable ends a canary that is under way, unless it is what the canary holds. The caller holds the versions. */
+  function refuseSuperseding(inForce: Awaited<ReturnType<typeof queries.inForce>>, { digest }: Candidate): void {
+    const canary = inForce.get('canary')
+    if (!canary || canary.version < (inForce.get('stable')?.version ?? 0) || canary.digest === digest) return
     failField(
       'supersede',
-      `canary version ${runningCanary.version} is under way and would end with this: publish with supersede: true, or promote the canary with from: {"channel": "canary"}`,
+      `canary version ${canary.version} is under way and would end with this: publish with supersede: true, or promote the canary with from: {"channel": "canary"}`,
     )
   }
 
@@ -146,7 +147,9 @@ export function createPublishing({
     return db.inTenant(tenant, async (tx) => {
       await requireNamed(tx, tenant, candidate)
       const version = await queries.takeVersion(tx, tenant)
-      const previous = await queries.digestOn(tx, tenant, input.channel)
+      const inForce = await queries.inForce(tx, tenant)
+      if (input.channel === 'stable' && !input.supersede) refuseSuperseding(inForce, candidate)
+      const previous = inForce.get(input.channel)?.digest ?? null
       const seq = await changes.record(tx, tenant, [{ kind: 'policy', subject: everything }])
       const bundle = {
         bundle_id: bundleId,
@@ -175,7 +178,7 @@ export function createPublishing({
         { bundle_id: id, channel, version, digest: candidate.digest },
         {
           target: { type: 'policy_bundle', id, name: `${channel} ${version}` },
-          changes: { digest: [previous, candidate.digest] },
+          ...(previous !== candidate.digest && { changes: { digest: [previous, candidate.digest] } }),
           ...(input.note && { details: { note: input.note } }),
         },
       )
@@ -211,10 +214,7 @@ export function createPublishing({
      * answer; what takes longer is written down when it is known. Of what devices have applied nothing is asked here:
      * none has heard of this version yet.
      */
-    publish: async (
-      actor: Actor,
-      input: PublishInput,
-    ): Promise<{ bundle: BundleRow; reach: Reach; warnings: string[] }> => {
+    publish: async (actor: Actor, input: PublishInput): Promise<{ bundle: BundleRow; reach: Reach }> => {
       const tenant = actor.tenantId
       if ((input.policy === undefined) === (input.from === undefined))
         failField('policy', 'give the document in policy, or name one in from')
@@ -224,7 +224,6 @@ export function createPublishing({
       if (!input.allow_failing_tests) refuseFailing(candidate.tests)
       const rollout = await rolloutOf(tenant, input)
       const before = await store.at(tenant)
-      if (input.channel === 'stable' && !input.supersede) refuseSuperseding(before, candidate)
       const diff = diffPolicies(before.versionOn(input.channel).compiled.resolved, candidate.resolved)
       const goesTo = input.channel === 'canary' ? inSets(rollout) : undefined
       const measuring = impactOf(tenant, before, candidate.compiled, goesTo).catch((e) => {
@@ -242,7 +241,7 @@ export function createPublishing({
         applied: 0,
         pending: found?.impact.devices_examined ?? 0,
       }
-      return { bundle, reach, warnings: found?.warnings ?? [] }
+      return { bundle: { ...bundle, impact: storedOf(diff, found) }, reach }
     },
 
     /** Impacts whose process ended before they were known. */
@@ -261,6 +260,7 @@ const storedOf = (diff: ReturnType<typeof diffPolicies>, measured: Measured | un
   ...diff,
   status: measured ? 'done' : 'running',
   ...(measured?.impact ?? { devices_examined: 0, devices_affected: 0, grants_gained: 0, grants_lost: 0 }),
+  warnings: measured?.warnings ?? [],
 })
 
 const inSets = ({ percent, groupIds, deviceIds }: Named): Rollout => ({

@@ -22,7 +22,7 @@ export function createReach({
 }) {
   const reachOf = async (tenant: TenantId, versions: readonly number[]): Promise<(version: number) => Reach> => {
     const policy = await store.at(tenant)
-    const current = new Set([policy.versions.canary, policy.versions.stable])
+    const current = new Set([policy.runningCanary?.version, policy.versions.stable])
     if (!versions.some((v) => current.has(v))) return () => notCurrent
     const devicesByDigest = new Map<string, number>()
     const digestsByVersion = new Map<number, Set<string>>()

@@ -27,10 +27,12 @@ export const viewBundle = (b: BundleRow, { current, variants, applied, pending }
     device_ids: b.rollout_device_ids.map((id) => encodeId('device', id)),
   },
   tests: b.tests as PolicyTestReport,
-  impact: b.impact as StoredImpact,
+  ...viewImpact(b.impact as StoredImpact),
   variants,
   adoption: { applied, pending },
 })
+
+const viewImpact = ({ warnings = [], ...impact }: StoredImpact) => ({ impact, warnings })
 
 export const viewDecision = (d: Decision) => ({
   decision: d.decision,
@@ -49,7 +51,7 @@ export const viewExplanation = ({
   channel,
   version,
   rules: decision.rules.map(viewRule),
-  would_allow: decision.would_allow.map(({ rule_id, lacks }) => ({ rule_id, lacks: lacks.map(viewCondition) })),
+  would_allow: decision.would_allow.map(({ lacks, ...rule }) => ({ ...rule, lacks: lacks.map(viewCondition) })),
   posture: posture.checks
     .filter((c) => c.applies)
     .map(({ id, passed, reason_code, expected, actual }) => ({ check_id: id, passed, reason_code, expected, actual })),

@@ -1,0 +1,76 @@
+import type { PolicySubjects } from '@holdfast/contract/policy-document'
+import type { CompiledPolicy, CompiledRule } from './compile.ts'
+import type { DeviceFacts } from './facts.ts'
+
+/** What keeps a rule from allowing: what it asks for, and what is the case (null: nothing is known). */
+export type Lack = { property: string; expected: unknown; actual: unknown }
+
+const most = 3
+const oneOf = (names: readonly string[]): string => {
+  const some = names.slice(0, most)
+  const more = names.length - some.length
+  const all = more > 0 ? [...some, `${more} more`] : some
+  return all.length > 1 ? `${all.slice(0, -1).join(', ')} or ${all.at(-1)}` : (all[0] ?? '')
+}
+const listed = (names: readonly string[]): string => {
+  const some = names.slice(0, most)
+  return names.length > most ? `${some.join(', ')} and ${names.length - most} more` : some.join(' and ')
+}
+const nouns = { users: 'user', groups: 'group', tags: 'tag', devices: 'device' } as const
+const named = (ids: Readonly<Record<string, string>>, has: (id: string) => boolean) =>
+  Object.entries(ids).flatMap(([name, id]) => (has(id) ? [name] : []))
+
+/** The rule is for others: whom it names, and by what the device is known, in the names of the document. */
+export function whoLacks({ resolved }: CompiledPolicy, { rule }: CompiledRule, facts: DeviceFacts): Lack {
+  return {
+    property: 'from',
+    expected: rule.except ? { ...rule.from, except: rule.except } : rule.from,
+    actual: {
+      users: named(resolved.users, (id) => id === facts.user_id),
+      groups: named(resolved.groups, (id) => facts.group_ids.includes(id)),
+      tags: [...facts.tags],
+    },
+  }
+}
+
+/** "needs group engineering; the device's user is in sales" */
+function whoSentence({ rule }: CompiledRule, lack: Lack, facts: DeviceFacts, isNamed: boolean): string {
+  if (isNamed) return 'excepts this device'
+  const from: PolicySubjects = rule.from
+  const kinds = (Object.keys(nouns) as (keyof typeof nouns)[]).filter((kind) => (from[kind]?.length ?? 0) > 0)
+  const needed = kinds.map((kind) => `${nouns[kind]} ${oneOf(from[kind] ?? [])}`)
+  const { groups, tags } = lack.actual as { groups: string[]; tags: string[] }
+  const is = [
+    ...(kinds.includes('groups') ? [facts.user_id === null ? 'has no user' : inGroups(groups)] : []),
+    ...(kinds.includes('tags') ? [tags.length > 0 ? `has tag ${listed(tags)}` : 'has no tags'] : []),
+  ]
+  const known = is.map((text) => (text.startsWith('has') ? `the device ${text}` : `the device's user ${text}`))
+  return [`needs ${needed.join(', or ') || 'somebody that it does not name'}`, ...known].join('; ')
+}
+const inGroups = (groups: readonly string[]) =>
+  groups.length > 0 ? `is in ${listed(groups)}` : 'is in no group that the policy names'
+
+const told: Readonly<Record<string, string>> = {
+  no_report: 'there is no report',
+  stale_report: 'the report is too old',
+  fact_missing: 'the report lacks a fact',
+  failed: 'it fails',
+}
+
+function conditionSentence({ property, expected, actual }: Lack): string {
+  const names = Array.isArray(expected) ? oneOf(expected.map(String)) : String(expected)
+  const unknown = (what: string) => (actual === null ? `${what} is not known` : `${what} is ${String(actual)}`)
+  if (property.startsWith('posture.'))
+    return `needs posture check ${property.slice('posture.'.length)} to pass; ${told[String(actual)] ?? 'it does not'}`
+  if (property === 'time') return `needs one of its time windows to be open; the time is ${String(actual)}`
+  if (property === 'expires_at') return `ended at ${names}`
+  if (property === 'country') return `needs country ${names}; ${unknown('the country')}`
+  if (property === 'source_ip') return `needs an address in ${names}; ${unknown('the address')}`
+  return `needs a second factor within ${names} seconds; ${actual === null ? 'when one was shown is not known' : `the last was shown at ${String(actual)}`}`
+}
+
+/** One sentence about all that a rule lacks, as its predicate: "needs …; and needs …". */
+export const sentenceOf = (rule: CompiledRule, lacks: readonly Lack[], facts: DeviceFacts, isNamed: boolean): string =>
+  lacks
+    .map((lack) => (lack.property === 'from' ? whoSentence(rule, lack, facts, isNamed) : conditionSentence(lack)))
+    .join('; and ')

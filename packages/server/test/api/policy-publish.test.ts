@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { sql } from 'kysely'
+import { enroll, refused } from '../gateways.ts'
+import { startKit, times } from '../kit.ts'
+
+const document = (cidr: string) => ({
+  schema: 'holdfast.policy/1',
+  rules: [{ id: 'all', action: 'allow', from: { any: true }, to: [cidr] }],
+})
+
+test('publishing to stable while a canary is under way', async (t: TestContext) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const { admin } = kit
+  const device = await enroll(kit, 'laptop')
+  const delivered = async () => {
+    const { channel, version } = await device.client.policyDigest()
+    return [channel, version]
+  }
+  const current = async () =>
+    (await admin.listPolicyBundles()).items.filter((b) => b.current).map((b) => [b.channel, b.version])
+  const [a, b, c] = [document('10.1.0.0/16'), document('10.2.0.0/16'), document('10.3.0.0/16')]
+  const everyone = { percent: 100 }
+  await admin.publishPolicy({ body: { channel: 'stable', policy: a } })
+  await admin.publishPolicy({ body: { channel: 'canary', policy: b, rollout: everyone } })
+  assert.deepEqual(await delivered(), ['canary', 2])
+
+  await t.test('asks for supersede, names the canary, and publishes nothing', async () => {
+    const asks = refused(422, /supersede.*canary version 2 is under way.*supersede: true/)
+    await assert.rejects(admin.publishPolicy({ body: { channel: 'stable', policy: c } }), asks)
+    await assert.rejects(
+      admin.publishPolicy({ body: { channel: 'stable', from: { channel: 'stable' }, supersede: false } }),
+      asks,
+    )
+    assert.deepEqual([await delivered(), (await admin.listPolicyBundles()).items.length], [['canary', 2], 2])
+  })
+  await t.test('what the canary holds is promoted without it, and ends it', async () => {
+    const promoted = await admin.publishPolicy({ body: { channel: 'stable', from: { channel: 'canary' } } })
+    assert.deepEqual([promoted.version, await delivered(), await current()], [3, ['stable', 3], [['stable', 3]]])
+    await admin.publishPolicy({ body: { channel: 'stable', policy: a } })
+  })
+  await t.test('with supersede the canary ends: its devices get stable, and later publishes need no word', async () => {
+    await admin.publishPolicy({ body: { channel: 'canary', policy: b, rollout: everyone } })
+    assert.deepEqual(await current(), [
+      ['canary', 5],
+      ['stable', 4],
+    ])
+    await admin.publishPolicy({ body: { channel: 'stable', policy: c, supersede: true } })
+    assert.deepEqual([await delivered(), await current()], [['stable', 6], [['stable', 6]]])
+    await admin.publishPolicy({ body: { channel: 'stable', policy: a } })
+  })
+  await t.test('of many at once on two replicas none ends a canary without the word', async () => {
+    const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
+    const published = await times(20, async (i) => {
+      const channel = i % 4 < 2 ? ('stable' as const) : ('canary' as const)
+      try {
+        return await clients[i % 2]!.publishPolicy({ body: { channel, policy: document(`10.100.${i}.0/24`) } })
+      } catch (e) {
+        refused(422, /supersede/)(e)
+        return undefined
+      }
+    })
+    const versions = (channel: string) => published.flatMap((p) => (p?.channel === channel ? [p.version] : []))
+    assert.equal(versions('canary').length, 10)
+    assert.deepEqual(
+      versions('stable').filter((version) => version > Math.min(...versions('canary'))),
+      [],
+      'stable versions that were published over a canary',
+    )
+  })
+})
+
+test('a policy that splits the fleet too finely says so, where it is tried, where it is published and in the list', async (t: TestContext) => {
+  const kit = await startKit(t)
+  const tags = Array.from({ length: 11 }, (_, i) => `tag-${i}`)
+  const fine = {
+    schema: 'holdfast.policy/1',
+    rules: tags.map((tag, i) => ({ id: tag, action: 'allow', from: { tags: [tag] }, to: [`10.0.${i}.0/24`] })),
+  }
+  const coarse = { ...fine, rules: fine.rules.slice(0, 5) }
+  await enroll(kit, 'one of many')
+  // 1,200 more like it, each with tags of its own.
+  await kit.db.inTenant(kit.tenant, (tx) =>
+    sql`
+      insert into devices (tenant_id, device_id, name, platform, tags, group_ids, status, address_number,
+        credential_expires_at, credential_renew_after, enrolled_method, enrolled_at)
+      select tenant_id, md5('device' || i)::uuid, 'device ' || i, platform,
+        array(select 'tag-' || bit from generate_series(0, 10) as bit where (i >> bit) % 2 = 1),
+        '{}', 'active', 100000 + i, now() + interval '1 day', now() + interval '1 day', enrolled_method, now()
+      from devices, generate_series(1, 1200) as i where tenant_id = ${kit.tenant}`.execute(tx),
+  )
+  const fresh = kit.clientFor(kit.adminKey, await kit.startReplica())
+  const warns = (warnings: string[]) => {
+    assert.equal(warnings.length, 1)
+    assert.match(warnings[0]!, /^this document gives 1201 different policies to 1201 devices: .* so finely/)
+  }
+  const tried = await fresh.validatePolicy({ body: { policy: fine } })
+  assert.equal(tried.valid, true)
+  warns(tried.warnings)
+  const published = await fresh.publishPolicy({ body: { channel: 'stable', policy: fine } })
+  assert.equal(published.impact.status, 'done')
+  warns(published.warnings)
+  warns((await fresh.getPolicyBundle({ params: { bundle_id: published.bundle_id } })).warnings)
+  warns((await fresh.listPolicyBundles()).items[0]!.warnings)
+
+  assert.deepEqual((await fresh.validatePolicy({ body: { policy: coarse } })).warnings, [])
+  const next = await fresh.publishPolicy({ body: { channel: 'stable', policy: coarse } })
+  assert.deepEqual([next.warnings, next.variants], [[], 32])
+})
