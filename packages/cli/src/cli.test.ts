@@ -87,7 +87,7 @@ test('a name can not steer the terminal', async (t) => {
 })
 
 test('a secret goes alone to stdout, the word about it to stderr', async (t) => {
-  const body = { token: 'hfe_secret', enrollment_token: { token_id: 'tok_1', expires_at: '2030-01-01T00:00:00Z' } }
+  const body = { secret: 'hfe_secret', enrollment_token: { token_id: 'tok_1', expires_at: '2030-01-01T00:00:00Z' } }
   const { url, asked } = await startServer(t, () => ({ status: 201, body }))
   const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
   const { out, err } = await run([

@@ -139,7 +139,7 @@ test('recovery codes are printed though the new cookie can not be saved', async 
 test('passwords: one is generated or read, for someone else without the current one', async (t) => {
   const answer = { user: { user_id: 'usr_2', username: 'anna' }, changed: true, sessions_terminated: 2 }
   const { url, asked } = await startServer(t, ({ body }) => {
-    const temporary = { temporary_password: 'Tmp-1', expires_at: '2030-01-01T00:00:00Z' }
+    const temporary = { secret: 'Tmp-1', expires_at: '2030-01-01T00:00:00Z' }
     return { body: { ...answer, ...((body as { generate?: true }).generate && temporary) } }
   })
   const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })

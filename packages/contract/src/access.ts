@@ -1,6 +1,20 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Closed, Count, Id, List, ListQuery, Name, Nullable, OneOf, Reason, Text, Time } from './schema.ts'
+import {
+  Closed,
+  Count,
+  expiresInSeconds,
+  Id,
+  List,
+  ListQuery,
+  Name,
+  Nullable,
+  OneOf,
+  Reason,
+  Secret,
+  Text,
+  Time,
+} from './schema.ts'
 import { permissions, requiredActions, roleNames } from './vocabulary.ts'
 
 const Owed = Nullable(
@@ -157,10 +171,10 @@ export const createApiKey = endpoint({
           'The service account that the key belongs to; the caller unless said. A key never does more than that user may do now, and stops with it',
       }),
     ),
-    expires_at: Type.Optional(Time),
+    expires_in_seconds: expiresInSeconds('it does not end unless said'),
     allowed_cidrs: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 64 })),
   }),
-  response: Closed({ api_key: ApiKey, secret: Type.String({ description: 'The key, shown once' }) }),
+  response: Closed({ api_key: ApiKey, secret: Secret }),
 })
 
 export const listApiKeys = endpoint({

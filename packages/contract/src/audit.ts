@@ -1,12 +1,8 @@
 import { Type } from 'typebox'
 import { auditFieldTypes, auditKinds } from './audit-fields.ts'
 import { endpoint } from './endpoint.ts'
-import { Closed, Id, List, ListQuery, Nullable, OneOf, Prefix, Time } from './schema.ts'
+import { Closed, Id, List, ListQuery, Nullable, OneOf, Party, Prefix, Time } from './schema.ts'
 
-const Named = Closed(
-  { type: Type.String(), id: Nullable(Type.String()), name: Nullable(Type.String()) },
-  { title: 'AuditParty', description: 'Who did it, or to what it was done' },
-)
 const fieldSchemas = {
   string: Type.String(),
   integer: Type.Integer(),
@@ -22,6 +18,21 @@ const kindFields = Object.fromEntries(
 )
 const AuditKind = OneOf(auditKinds, { title: 'AuditKind' })
 
+/** What of the target is set anew. A field has the name that the API gives it; null stands for nothing. */
+const Changes = Type.Unsafe<Record<string, [before: unknown, after: unknown]>>({
+  title: 'AuditChanges',
+  type: 'object',
+  description: 'Each field that was changed: [before, after]',
+  propertyNames: { pattern: '^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)*$' },
+  additionalProperties: {
+    type: 'array',
+    description: '[before, after]',
+    minItems: 2,
+    maxItems: 2,
+    items: { type: ['string', 'number', 'boolean', 'object', 'array', 'null'] },
+  },
+})
+
 /** Beside the common fields stand those that the event's kind declares in the vocabulary. */
 export const AuditEvent = Closed(
   {
@@ -31,14 +42,18 @@ export const AuditEvent = Closed(
     kind: AuditKind,
     timestamp: Time,
     outcome: OneOf(['success', 'refused', 'failed']),
-    actor: Named,
-    target: Nullable(Named),
+    actor: Party,
+    target: Nullable(Party),
     source_ip: Nullable(Type.String()),
     user_agent: Nullable(Type.String()),
     request_id: Nullable(Type.String()),
     origin: OneOf(['api', 'console', 'device', 'gateway', 'job']),
-    changes: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-    details: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    changes: Type.Optional(Changes),
+    details: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), {
+        description: 'What else was said of it; differs from kind to kind',
+      }),
+    ),
   },
   { title: 'AuditEvent' },
 )

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { Value } from 'typebox/value'
 import { examples } from './examples.ts'
 import { operations } from './index.ts'
+import { openapi } from './openapi.ts'
 
 test('an endpoint whose permission depends on the operation has a rule for each, and no other', () => {
   const wrong: string[] = []
@@ -26,4 +27,69 @@ test('every body has an example, and it is valid', () => {
     if (!Value.Check(e.body, example)) wrong.push(`${name}: ${JSON.stringify(Value.Errors(e.body, example))}`)
   }
   assert.deepEqual(wrong, [])
+})
+
+type Walked = { title?: string; type?: unknown; properties?: Record<string, Walked>; items?: Walked; anyOf?: Walked[] }
+/** Every named field of a schema, at whatever depth. */
+const fieldsOf = (schema: Walked): [name: string, schema: Walked][] => [
+  ...Object.entries(schema.properties ?? {}).flatMap(([name, inner]): [string, Walked][] => [
+    [name, inner],
+    ...fieldsOf(inner),
+  ]),
+  ...(schema.anyOf ?? []).flatMap(fieldsOf),
+  ...(schema.items ? fieldsOf(schema.items) : []),
+]
+const isSecret = ({ title, anyOf = [] }: Walked): boolean => title === 'Secret' || anyOf.some(isSecret)
+
+test('a secret is the `secret` of the one answer that makes it, and stands in no other', () => {
+  const found: Record<string, string[]> = {}
+  for (const [name, e] of operations) {
+    const secrets = fieldsOf(e.response as Walked).flatMap(([field, s]) => (isSecret(s) ? [field] : []))
+    if (secrets.length > 0) found[name] = secrets
+    const unsaid = fieldsOf(e.response as Walked).filter(
+      ([field, s]) => s.type === 'string' && !isSecret(s) && /(secret|password|token)$|^key$/.test(field),
+    )
+    assert.deepEqual(unsaid, [], name)
+  }
+  const one = ['secret']
+  assert.deepEqual(found, {
+    createApiKey: one,
+    changePassword: one,
+    enrollTotp: one,
+    generateToken: one,
+    createGateway: one,
+    rotateGatewaySecret: one,
+    updateNotificationSettings: one,
+  })
+})
+
+test('how long something lasts is asked for in one way, with the same bounds, and shown as one moment', () => {
+  const asked = operations.flatMap(([name, e]) =>
+    fieldsOf((e.body ?? {}) as Walked).flatMap(([field, schema]) => {
+      const { minimum, maximum } = schema as { minimum?: number; maximum?: number }
+      return /expire|valid_(for|until)|ttl/.test(field) && !('readOnly' in schema)
+        ? [[name, field, minimum, maximum]]
+        : []
+    }),
+  )
+  assert.deepEqual(asked, [
+    ['createApiKey', 'expires_in_seconds', 60, 7_776_000],
+    ['generateToken', 'expires_in_seconds', 60, 7_776_000],
+  ])
+})
+
+test('what makes something answers 201', () => {
+  const wrong = operations.flatMap(([name, e]) => {
+    const isMade = /\.(created|enrolled|published)$/.test(e.audit ?? '')
+    const creates = Object.entries(e.operations ?? {}).filter(
+      ([o, { status }]) => (o === 'create') !== (status === 201),
+    )
+    return isMade !== (e.status === 201) || creates.length > 0 ? [name] : []
+  })
+  assert.deepEqual(wrong, [])
+})
+
+test('every sentence has its article', () => {
+  const wrong = /\b[Aa] (?:API|(?!one\b)[aeio]\w*)|\b[Aa]n (?:user|[bcdfgjkpqtvwz])\w*/g
+  assert.deepEqual(JSON.stringify(openapi()).match(wrong) ?? [], [])
 })

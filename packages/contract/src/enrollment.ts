@@ -3,6 +3,7 @@ import { endpoint } from './endpoint.ts'
 import {
   Closed,
   Count,
+  expiresInSeconds,
   Id,
   Ids,
   List,
@@ -12,6 +13,7 @@ import {
   OneOf,
   Prefix,
   Reason,
+  Secret,
   Tags,
   Time,
   WireguardKey,
@@ -61,9 +63,7 @@ export const generateToken = endpoint({
     max_uses: Type.Optional(
       Type.Integer({ minimum: 0, maximum: 1_000_000, description: '1 unless said; 0 is unlimited' }),
     ),
-    expires_in_seconds: Type.Optional(
-      Type.Integer({ minimum: 60, maximum: 90 * 86_400, description: '24 hours unless said' }),
-    ),
+    expires_in_seconds: expiresInSeconds('24 hours unless said'),
     user_id: Type.Optional(Id('user')),
     group_ids: Type.Optional(Ids('group')),
     tags: Type.Optional(Tags),
@@ -75,10 +75,7 @@ export const generateToken = endpoint({
     ),
     max_devices_per_user: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
   }),
-  response: Closed({
-    token: Type.String({ description: 'The enrollment token, shown once' }),
-    enrollment_token: EnrollmentToken,
-  }),
+  response: Closed({ enrollment_token: EnrollmentToken, secret: Secret }),
 })
 
 export const listTokens = endpoint({

@@ -11,6 +11,7 @@ import {
   OneOf,
   Partial,
   Reason,
+  Secret,
   Shown,
   Time,
   WireguardKey,
@@ -145,7 +146,6 @@ const gatewayFields = {
   weight: Type.Integer({ minimum: 0, maximum: 1000 }),
 }
 const GatewayBody = Closed({ ...Partial(Closed(gatewayFields)).properties, name: Name })
-const Secret = Type.String({ description: 'The gateway service secret, shown once' })
 
 export const listGateways = endpoint({
   method: 'GET',
@@ -204,7 +204,7 @@ export const rotateGatewaySecret = endpoint({
   access: { by: ['session', 'api_key'], permission: 'gateways:write' },
   audit: 'gateway.secret_rotated',
   params: gatewayParams,
-  response: Closed({ gateway_id: Id('gateway'), secret: Secret, old_secret_valid_until: Time }),
+  response: Closed({ gateway: Gateway, secret: Secret, old_secret_valid_until: Time }),
 })
 export const drainGateway = endpoint({
   method: 'POST',

@@ -5,12 +5,15 @@ import type { Endpoint } from './endpoint.ts'
 import * as enrollment from './enrollment.ts'
 import * as gatewayRuntime from './gateway-runtime.ts'
 import * as gateways from './gateways.ts'
+import * as groups from './groups.ts'
 import * as health from './health.ts'
-import * as identity from './identity.ts'
 import * as notifications from './notifications.ts'
 import * as policy from './policy.ts'
+import * as rbac from './rbac.ts'
 import * as settings from './settings.ts'
 import * as trust from './trust.ts'
+import * as userCredentials from './user-credentials.ts'
+import * as users from './users.ts'
 import * as vpnSessions from './vpn-sessions.ts'
 
 type EndpointsOf<M> = { [K in keyof M as M[K] extends Endpoint ? K : never]: M[K] }
@@ -23,7 +26,10 @@ const endpointsOf = <M extends object>(module: M) =>
 export const areas: readonly { tag: string; about: string; module: object }[] = [
   { tag: 'Health', about: 'Whether it runs, whether it is ready, and this document', module: health },
   { tag: 'Access', about: 'Signing in, admin sessions and API keys', module: access },
-  { tag: 'Identity', about: 'Users, groups, roles, passwords and second factors', module: identity },
+  { tag: 'Users', about: 'Who there is, and whether they may sign in', module: users },
+  { tag: 'User credentials', about: 'Passwords and second factors', module: userCredentials },
+  { tag: 'Roles', about: 'What each role may do, and who holds it', module: rbac },
+  { tag: 'Groups', about: 'Groups of users', module: groups },
   { tag: 'Enrollment', about: 'Enrollment tokens, and how a device gets its credential', module: enrollment },
   { tag: 'Devices', about: 'The fleet, and what devices report', module: devices },
   { tag: 'Policy', about: 'Documents, published bundles, and what a device gets', module: policy },
@@ -45,7 +51,10 @@ const fail = (operation: string): never => {
 export const contract = {
   ...endpointsOf(health),
   ...endpointsOf(access),
-  ...endpointsOf(identity),
+  ...endpointsOf(users),
+  ...endpointsOf(userCredentials),
+  ...endpointsOf(rbac),
+  ...endpointsOf(groups),
   ...endpointsOf(enrollment),
   ...endpointsOf(devices),
   ...endpointsOf(policy),

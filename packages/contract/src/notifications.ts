@@ -1,12 +1,11 @@
 import { type Static, Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Closed, Count, Id, List, ListQuery, Nullable, OneOf, Shown, Time } from './schema.ts'
+import { Closed, Count, Id, List, ListQuery, Nullable, OneOf, Party, Secret, Shown, Time } from './schema.ts'
 import { notificationChannels, notificationKinds, notificationSeverities } from './vocabulary.ts'
 
 const Kind = OneOf(notificationKinds)
 const Severity = OneOf(notificationSeverities)
 const Channel = OneOf(notificationChannels)
-const Named = Closed({ type: Type.String(), id: Nullable(Type.String()), name: Nullable(Type.String()) })
 
 export const Notification = Closed(
   {
@@ -16,11 +15,11 @@ export const Notification = Closed(
     severity: Severity,
     title: Type.String(),
     detail: Type.String(),
-    subject: Named,
+    subject: Party,
     state: OneOf(['open', 'acknowledged']),
     created_at: Time,
     acknowledged_at: Nullable(Time),
-    acknowledged_by: Nullable(Named),
+    acknowledged_by: Nullable(Party),
     deliveries: Type.Array(
       Closed({
         channel: Channel,
@@ -119,7 +118,8 @@ export const getNotificationSettings = endpoint({
 export const updateNotificationSettings = endpoint({
   method: 'PUT',
   path: '/v1/admin/settings/notifications',
-  summary: 'Replace the settings; a new signing secret of the webhook appears only in this answer',
+  summary:
+    'Replace the settings; a new signing secret of the webhook (Standard Webhooks, whsec_…) appears only in this answer',
   access: { by: ['session', 'api_key'], permission: 'settings:write' },
   audit: 'notification_settings.updated',
   body: Closed({
@@ -135,9 +135,7 @@ export const updateNotificationSettings = endpoint({
   }),
   response: Closed({
     settings: NotificationSettings,
-    webhook_secret: Nullable(
-      Type.String({ description: 'Standard Webhooks signing secret (whsec_…), made by this call; shown once' }),
-    ),
+    secret: Nullable(Secret),
   }),
   ifMatch: true,
 })

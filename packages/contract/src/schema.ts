@@ -65,6 +65,13 @@ export const Reason = Type.String({
   maxLength: 512,
   description: 'Why; goes into the audit event',
 })
+/** What opens something: in the answer that makes it, as `secret`, and nowhere else. */
+export const Secret = Type.String({ title: 'Secret', description: 'Shown only in this answer' })
+/** How long what is made is good for; `unless` says what holds where it is absent. */
+export const expiresInSeconds = (unless: string) =>
+  Type.Optional(
+    Type.Integer({ minimum: 60, maximum: 90 * 86_400, description: `Seconds from now, 90 days at most; ${unless}` }),
+  )
 export const Bytes = Type.Integer({ title: 'Bytes', minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 export const Count = Type.Integer({ title: 'Count', minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 export const Tags = Type.Array(Type.String({ minLength: 1, maxLength: 64, pattern: '^[a-z0-9][a-z0-9._:-]*$' }), {
@@ -91,6 +98,12 @@ export const ListQuery = <const F extends TProperties, const S extends readonly 
     ...filters,
   })
 export const Prefix = Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Prefix search' }))
+
+/** Whoever did something, or what it was done to: what it is, and where they are known its id and its name then. */
+export const Party = Closed(
+  { type: Type.String(), id: Nullable(Type.String()), name: Nullable(Type.String()) },
+  { title: 'Party' },
+)
 
 export const ErrorBody = Closed(
   {

@@ -52,7 +52,7 @@ export async function enroll(
     ...token
   }: { user_id?: string; tags?: string[]; now?: () => Date; admin?: Kit['admin'] } = {},
 ) {
-  const { token: secret } = await admin.generateToken({ body: token })
+  const { secret } = await admin.generateToken({ body: token })
   const { privateJwk } = generateKey('ES256')
   const connection = {
     baseUrl: kit.publicUrl,

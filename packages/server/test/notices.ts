@@ -41,6 +41,6 @@ export async function startReceiver(t: TestContext, ...statuses: number[]) {
 }
 export const opened = { allowedPrivateCidrs: ['127.0.0.0/8'] }
 export const enableWebhook = async (kit: Kit, url: string) => {
-  const { webhook_secret } = await changeNotificationSettings(kit.admin, { webhook: { enabled: true, url } })
-  return webhook_secret!
+  const { secret } = await changeNotificationSettings(kit.admin, { webhook: { enabled: true, url } })
+  return secret!
 }

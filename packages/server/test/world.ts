@@ -103,7 +103,9 @@ export async function populate(kit: Kit, client: Client) {
       group: { name: `group-${Math.random().toString(36).slice(2)}`, members: [user.user_id] },
     },
   })
-  const { token, enrollment_token } = await client.generateToken({ body: { max_uses: 0, user_id: user.user_id } })
+  const { secret: token, enrollment_token } = await client.generateToken({
+    body: { max_uses: 0, user_id: user.user_id },
+  })
   const device = await enrollRaw(kit, token)
   const pool = await client.createGatewayPool({
     body: { name: `pool-${Math.random().toString(36).slice(2)}`, region: { code: 'eu' } },
@@ -158,7 +160,7 @@ export async function createWorld(kit: Kit) {
     dispatcher: kit.dispatcher,
   })
   const session: Caller = () => ({ cookie, origin: kit.publicUrl })
-  const { token: spare } = await kit.admin.generateToken({ body: { max_uses: 0 } })
+  const { secret: spare } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const callers: Record<CredentialKind, Caller> = {
     session,
     api_key: bearer(kit.adminKey),

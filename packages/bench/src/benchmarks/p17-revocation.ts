@@ -47,7 +47,7 @@ export const revocation: Benchmark = {
         })
         .catch(() => {})
     }
-    const { token } = await admin.generateToken({ body: { name: 'bench', max_uses: 0 } })
+    const { secret: token } = await admin.generateToken({ body: { name: 'bench', max_uses: 0 } })
     const devices: DeviceState[] = []
     for (let i = 0; i < count; i++) {
       const device = { name: `laptop-${i}`, platform: 'linux' as const }

@@ -185,7 +185,7 @@ async function enroll(bench: Bench, server: Server, admin: Client, count: number
   bench.defer(load.stop)
   const tokens: string[] = []
   for (let n = 0; n < teams; n++)
-    tokens.push((await admin.generateToken({ body: { name: `team-${n}`, max_uses: 0, tags: [`team-${n}`] } })).token)
+    tokens.push((await admin.generateToken({ body: { name: `team-${n}`, max_uses: 0, tags: [`team-${n}`] } })).secret)
   const keys = Array.from({ length: count }, () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey)
   const request = (i: number) => {
     const token = tokens[i % teams] ?? ''

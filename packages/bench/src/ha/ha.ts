@@ -79,7 +79,7 @@ async function startTrial({ replicas, isSynchronous }: Pick<Options, 'replicas' 
   const observer = createObserver({ nodes: stand.nodes, databaseUrl: () => pair.primary.localUrl })
   const dispatcher = new Agent()
   const record = createRecord()
-  const { token } = await patientAdmin.generateToken({ body: { name: 'late', max_uses: 0, tags: ['watched'] } })
+  const { secret: token } = await patientAdmin.generateToken({ body: { name: 'late', max_uses: 0, tags: ['watched'] } })
   let isOver = true
   const deeds: Deeds = {
     ...{ url: stand.url, admin, record, observer, dispatcher, token },

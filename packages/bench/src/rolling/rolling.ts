@@ -24,7 +24,7 @@ export async function runRolling(postgres: Postgres, options: Options): Promise<
     const apiKey = await stand.makeApiKey()
     const admin = createAdmin({ baseUrl: stand.url, apiKey })
     await admin.publishPolicy({ body: { channel: 'stable', policy: { schema: 'holdfast.policy/1', rules: [] } } })
-    const { token } = await admin.generateToken({ body: { name: 'rolling', max_uses: 0 } })
+    const { secret: token } = await admin.generateToken({ body: { name: 'rolling', max_uses: 0 } })
     const devices: DeviceState[] = []
     for (let i = 0; i < deviceCount; i++) {
       const device = { name: `laptop-${i}`, platform: 'linux' as const }

@@ -45,7 +45,7 @@ export async function runKills(deployment: Deployment, apiKey: string, options: 
 
     const [crew] = directory.crews
     if (!crew) throw new Error('there is no crew')
-    const { token } = await admin.generateToken({ body: { name: 'late', max_uses: 0, tags: crew.tags } })
+    const { secret: token } = await admin.generateToken({ body: { name: 'late', max_uses: 0, tags: crew.tags } })
     const published: Published = new Map([['first', stable]])
     const ledger = createLedger()
     let up = Promise.withResolvers<void>()

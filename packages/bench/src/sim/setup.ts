@@ -70,13 +70,13 @@ export async function createTokens(
   await inParallel(owned, width, async ([user, devices]) => {
     if (!user) return
     const body = { name: user.username, user_id: user.id, max_uses: devices.length, tags: user.tags }
-    const { token } = await admin.generateToken({ body })
+    const { secret: token } = await admin.generateToken({ body })
     for (const device of devices) tokens.set(device, token)
     advance()
   })
   for (const { name, tags, groups, devices } of directory.crews) {
     const group_ids = directory.groups.filter((group) => groups.includes(group.name)).map(({ id }) => id)
-    const { token } = await admin.generateToken({ body: { name, max_uses: 0, tags, group_ids } })
+    const { secret: token } = await admin.generateToken({ body: { name, max_uses: 0, tags, group_ids } })
     for (const device of devices) tokens.set(device, token)
     advance()
   }

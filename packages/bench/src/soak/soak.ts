@@ -54,7 +54,7 @@ export async function runSoak(options: SoakOptions): Promise<boolean> {
     const record = createRecord()
     const dispatcher = new Agent()
     ends.push(() => dispatcher.destroy())
-    const { token } = await admin.generateToken({ body: { name: 'late', max_uses: 0, tags: ['watched'] } })
+    const { secret: token } = await admin.generateToken({ body: { name: 'late', max_uses: 0, tags: ['watched'] } })
     const deeds: Deeds = {
       ...{ url, admin, record, observer, dispatcher, token },
       random: createRandom(options.seed + 1),

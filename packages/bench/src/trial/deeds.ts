@@ -33,7 +33,7 @@ export async function enrollWatched({ url, admin, observer, dispatcher, record }
     const made = await admin.changeUser({ body: { operation: 'create', user: { username: `watched-${n}` } } })
     const user_id = made.user.user_id
     record.subject('user', user_id)
-    const { token } = await admin.generateToken({
+    const { secret: token } = await admin.generateToken({
       body: { name: `watched-${n}`, user_id, max_uses: 2, tags: ['watched'] },
     })
     for (const which of ['a', 'b']) {

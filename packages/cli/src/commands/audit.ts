@@ -20,10 +20,9 @@ const columns: readonly Column<Event>[] = [
 /** What changed, or why it was refused: `status: active -> suspended`, `validation_error: name: is already taken`. */
 function whatOf({ changes = {}, details = {} }: Event): string | null {
   const { error, detail, ...rest } = details
-  const changed = Object.entries(changes).map(([field, values]) => {
-    const [before, after] = Array.isArray(values) ? values : [null, values]
-    return `${field}: ${word(before)} -> ${word(after)}`
-  })
+  const changed = Object.entries(changes).map(
+    ([field, [before, after]]) => `${field}: ${word(before)} -> ${word(after)}`,
+  )
   const others = Object.entries(rest).map(([name, value]) => `${name}: ${word(value)}`)
   const refused = error === undefined ? [] : [`${String(error)}: ${String(detail ?? '')}`]
   return [...refused, ...changed, ...others].join('; ') || null

@@ -26,8 +26,7 @@ export function addKey(program: Command, cli: Cli): void {
       .option('--cidr <network...>', 'networks it may be used from')
       .action(async (name: string, options: { role: Key['role']; expiresIn?: number; cidr?: string[] }) => {
         const { role, expiresIn, cidr } = options
-        const expires_at = expiresIn === undefined ? undefined : new Date(Date.now() + expiresIn * 1000).toISOString()
-        const body = { name, role, ...given({ expires_at, allowed_cidrs: cidr }) }
+        const body = { name, role, ...given({ expires_in_seconds: expiresIn, allowed_cidrs: cidr }) }
         const answer = await (await cli.client()).createApiKey({ body, query: cli.scope })
         printSecret(cli, answer.secret, answer, `API key ${answer.api_key.key_id} with role ${role}.`)
       }),

@@ -78,8 +78,8 @@ function addNotifications(settings: Command, cli: Cli): void {
     ).action(async (texts: string[]) => {
       const named = parseAssignments<NotificationChange>(body, texts)
       const answer = await changeNotificationSettings(await cli.client(), named, { query: cli.scope })
-      if (answer.webhook_secret === null) printItem(cli, cli.json ? answer : answer.settings)
-      else printSecret(cli, answer.webhook_secret, answer, 'Changed. This is the signing secret of the webhook.')
+      if (answer.secret === null) printItem(cli, cli.json ? answer : answer.settings)
+      else printSecret(cli, answer.secret, answer, 'Changed. This is the signing secret of the webhook.')
     }),
     'settings notifications set email.enabled=true email.recipients=security@example.com,ops@example.com',
     'settings notifications set webhook.url=https://hooks.example.com/holdfast webhook.enabled=true',

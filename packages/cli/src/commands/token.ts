@@ -49,7 +49,7 @@ export function addToken(program: Command, cli: Cli): void {
       .option('--max-devices-per-user <n>', 'unlimited unless said', integer(1, 10_000))
       .action((options: Create) => create(cli, options)),
     'token create --name laptops --max-uses 20 --expires-in 7d --tag laptop',
-    'token create --json | jq -r .token',
+    'token create --json | jq -r .secret',
   )
   examples(
     limit(token.command('list').description('list tokens'))
@@ -97,5 +97,5 @@ async function create(cli: Cli, options: Create): Promise<void> {
   })
   const answer = await (await cli.client()).generateToken({ body, query: cli.scope })
   const { token_id, expires_at } = answer.enrollment_token
-  printSecret(cli, answer.token, answer, `Enrollment token ${token_id}, good until ${expires_at}.`)
+  printSecret(cli, answer.secret, answer, `Enrollment token ${token_id}, good until ${expires_at}.`)
 }

@@ -37,11 +37,11 @@ async function setFor(cli: Cli, user_id: string, generate: boolean | undefined):
   const client = await cli.client()
   const wanted = generate ? { generate } : { new_password: await cli.prompt.newSecret('New password') }
   const answer = await client.changePassword({ body: { user_id, ...given(wanted) }, query: cli.scope })
-  const { user, temporary_password, expires_at, sessions_terminated } = answer
+  const { user, secret, expires_at, sessions_terminated } = answer
   const whose = `The password of ${plain(user.username)}`
   const ended = `${countText(sessions_terminated, 'session', 'ended')}.`
-  if (temporary_password !== undefined) {
-    printSecret(cli, temporary_password, answer, `${whose} for one sign-in by ${expires_at}. ${ended}`)
+  if (secret !== undefined) {
+    printSecret(cli, secret, answer, `${whose} for one sign-in by ${expires_at}. ${ended}`)
   } else if (cli.json) printItem(cli, answer)
   else cli.note(`${whose} is changed. ${ended}`)
 }

@@ -10,7 +10,7 @@ const withoutId = ({ status, text }: Raw) => `${status} ${text.replace(/"request
 
 test('whoever steals a credential without its key, or replays or bends a proof, gets the same 401', async (t) => {
   const kit = await startKit(t)
-  const { token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
+  const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const device = await enrollRaw(kit, token)
   const other = await enrollRaw(kit, token, 'other')
   const now = new Date()
@@ -47,7 +47,7 @@ test('whoever steals a credential without its key, or replays or bends a proof, 
 
 test('a proof counts once: on a read for this replica, on a change for all of them, twenty at a time', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  const { token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
+  const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const device = await enrollRaw(kit, token)
   const [first, second] = kit.replicas
   const read = device.caller('GET', kit.publicUrl + digest.path)
@@ -66,7 +66,7 @@ test('a proof counts once: on a read for this replica, on a change for all of th
 
 test('renewal: a new generation and key, the old one until the new is used, once of twenty at a time', async (t) => {
   const kit = await startKit(t)
-  const { token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
+  const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const device = await enrollRaw(kit, token)
   const renew = operation('renewCredential')
   const { privateJwk } = generateKey('ES256')
@@ -105,7 +105,7 @@ test('renewal: a new generation and key, the old one until the new is used, once
 test('a device out of the fleet is out at once: suspended, revoked, its user suspended', async (t) => {
   const kit = await startKit(t)
   const { user } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'ada' } } })
-  const { token } = await kit.admin.generateToken({ body: { max_uses: 0, user_id: user.user_id } })
+  const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0, user_id: user.user_id } })
   const device = await enrollRaw(kit, token)
   const status = async () => (await call(kit, digest, device.caller)).status
   assert.equal(await status(), 200)

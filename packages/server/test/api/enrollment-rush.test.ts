@@ -37,7 +37,7 @@ const usesOf = async (kit: Kit, token: { token_id: string }) =>
 
 test('two hundred enrollments at once on two replicas: each its device, its address, its use, its record', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  const { token, enrollment_token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
+  const { secret: token, enrollment_token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const answers = await enrollMany(kit, 200, () => token)
   assert.deepEqual(countOf(answers), { 201: 200 })
   const devices = await devicesOf(kit)
@@ -74,7 +74,7 @@ test('tokens mixed in the same rush: the one with five uses gives five, the othe
   const revoked = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const tokens = [limited, limited, open, open, revoked, revoked]
   await kit.admin.revokeToken({ params: { token_id: revoked.enrollment_token.token_id } })
-  const answers = await enrollMany(kit, 60, (i) => tokens[i % 6]!.token)
+  const answers = await enrollMany(kit, 60, (i) => tokens[i % 6]!.secret)
   const of = (token: typeof open) => countOf(answers.filter((_, i) => tokens[i % 6] === token))
   assert.deepEqual([of(limited), of(open), of(revoked)], [{ 201: 5, 401: 15 }, { 201: 20 }, { 401: 20 }])
   assert.equal(await usesOf(kit, limited.enrollment_token), 5)
@@ -88,7 +88,7 @@ test('one key makes one device, however often and wherever it asks at once, and 
   const second = await kit.admin.generateToken({ body: { max_uses: 2 } })
   const { privateJwk } = generateKey('ES256')
   const sameKey = () => privateJwk
-  const pair = await enrollMany(kit, 2, () => first.token, sameKey)
+  const pair = await enrollMany(kit, 2, () => first.secret, sameKey)
   assert.deepEqual(countOf(pair), { 201: 1, 422: 1 })
   assert.match(pair.find((a) => a.status === 422)!.text, /public_key: is the key of another device/)
   assert.equal(await usesOf(kit, first.enrollment_token), 1)
@@ -97,7 +97,7 @@ test('one key makes one device, however often and wherever it asks at once, and 
   const many = await enrollMany(
     kit,
     20,
-    (i) => (i % 3 ? first : second).token,
+    (i) => (i % 3 ? first : second).secret,
     () => other,
   )
   assert.equal(countOf(many)[201], 1, JSON.stringify(countOf(many)))
@@ -107,12 +107,12 @@ test('one key makes one device, however often and wherever it asks at once, and 
   await kit.admin.changeDevice({
     body: { operation: 'revoke', device_id: String(pair.find((a) => a.status === 201)!.json.device_id) },
   })
-  assert.deepEqual(countOf(await enrollMany(kit, 1, () => second.token, sameKey)), { 201: 1 }, 'the key is free again')
+  assert.deepEqual(countOf(await enrollMany(kit, 1, () => second.secret, sameKey)), { 201: 1 }, 'the key is free again')
 })
 
 test('a stolen enrollment request sent again at once, to both replicas, counts once', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
-  const { token, enrollment_token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
+  const { secret: token, enrollment_token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const { method, path } = operation('enroll')
   const headers = {
     'content-type': 'application/json',
@@ -129,7 +129,7 @@ test('a user has no more devices than the token allows, however many come at onc
   const { user } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'ada' } } })
   const terms = { max_uses: 0, user_id: user.user_id, max_devices_per_user: 3 }
   const tokens = [await kit.admin.generateToken({ body: terms }), await kit.admin.generateToken({ body: terms })]
-  const answers = await enrollMany(kit, 10, (i) => tokens[i % 2]!.token)
+  const answers = await enrollMany(kit, 10, (i) => tokens[i % 2]!.secret)
   assert.deepEqual(countOf(answers), { 201: 3, 409: 7 })
   assert.match(answers.find((a) => a.status === 409)!.text, /entitlement_exceeded.*3 devices/)
   assert.equal((await devicesOf(kit)).length, 3)
@@ -139,7 +139,7 @@ test('a user has no more devices than the token allows, however many come at onc
 
 test('the last addresses go to as many devices as there are', async (t) => {
   const kit = await startKit(t)
-  const { token, enrollment_token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
+  const { secret: token, enrollment_token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   await kit.db.inTenant(kit.tenant, (tx) =>
     tx
       .updateTable('tenant_epochs')
@@ -155,7 +155,7 @@ test('the last addresses go to as many devices as there are', async (t) => {
 
 test('whoever enrolls with the key of a device that is just being revoked waits without holding up the tenant', async (t) => {
   const kit = await startKit(t)
-  const { token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
+  const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const device = await enrollRaw(kit, token)
   const isWaiting = async (tx: Tx) => {
     const { rows } = await sql`select from pg_locks join pg_stat_activity using (pid)

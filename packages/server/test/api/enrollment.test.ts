@@ -8,7 +8,7 @@ import { bearer, call, deviceCaller, enrollRaw, operation } from '../world.ts'
 
 test('an enrollment token is used as often as it says, however many devices come at once', async (t) => {
   const kit = await startKit(t)
-  const { token, enrollment_token } = await kit.admin.generateToken({ body: { max_uses: 5 } })
+  const { secret: token, enrollment_token } = await kit.admin.generateToken({ body: { max_uses: 5 } })
   const outcomes = await times(20, (i) =>
     enrollRaw(kit, token, `d${i}`).then(
       () => 'enrolled',
@@ -29,7 +29,7 @@ test('an enrollment token is used as often as it says, however many devices come
 
 test('a lost answer is asked for again under its Idempotency-Key: one device, the same credential', async (t) => {
   const kit = await startKit(t)
-  const { token } = await kit.admin.generateToken({ body: {} })
+  const { secret: token } = await kit.admin.generateToken({ body: {} })
   const { privateJwk } = generateKey('ES256')
   const caller = deviceCaller(token, privateJwk)
   const enroll = operation('enroll')
@@ -48,7 +48,7 @@ test('a lost answer is asked for again under its Idempotency-Key: one device, th
 test('the terms of a token are kept: platform, address, approval, kind, revocation, expiry', async (t) => {
   const kit = await startKit(t)
   const attempt = async (terms: NonNullable<Input<typeof contract.generateToken>['body']>) => {
-    const { token } = await kit.admin.generateToken({ body: terms })
+    const { secret: token } = await kit.admin.generateToken({ body: terms })
     return enrollRaw(kit, token).then(
       (d) => d,
       (e: Error) => e.message,
@@ -61,14 +61,14 @@ test('the terms of a token are kept: platform, address, approval, kind, revocati
   assert.ok(typeof waiting === 'object')
   const pending = await kit.admin.getDevice({ params: { device_id: waiting.id } })
   assert.deepEqual([pending.status, pending.tags], ['pending', ['kiosk']])
-  const { token, enrollment_token } = await kit.admin.generateToken({ body: {} })
+  const { secret: token, enrollment_token } = await kit.admin.generateToken({ body: {} })
   await kit.admin.revokeToken({ params: { token_id: enrollment_token.token_id } })
   assert.equal((await call(kit, operation('enroll'), bearer(token), {})).status, 401)
 })
 
 test('an enrollment by a token that was used before is one transaction', async (t) => {
   const kit = await startKit(t)
-  const { token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
+  const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   await enrollRaw(kit, token)
   let begun: string[] = []
   const { query } = pg.Client.prototype

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { changeGatewayPool } from '@holdfast/sdk'
+import { encodeId, newUuid } from '../../src/kernel/ids.ts'
 import { audited, publish, refused, region, rule, seqOf } from '../gateways.ts'
 import { startKit, times } from '../kit.ts'
 
@@ -37,7 +38,11 @@ test('gateway pools', async (t: TestContext) => {
     const params = { pool_id: other.pool_id }
     await assert.rejects(changeGatewayPool(admin, { params }, { name: 'FRANKFURT' }), refused(422, /name/))
     assert.deepEqual(await admin.deleteGatewayPool({ params }), { changed: true })
-    await assert.rejects(admin.deleteGatewayPool({ params }), refused(404))
+    assert.deepEqual(await admin.deleteGatewayPool({ params }), { changed: false }, 'what holds already')
+    const never = { pool_id: encodeId('gateway_pool', newUuid()) }
+    await assert.rejects(admin.deleteGatewayPool({ params: never }), refused(404))
+    const elsewhere = await kit.as('tenant_admin', await kit.newTenant())
+    await assert.rejects(elsewhere.deleteGatewayPool({ params }), refused(404), 'of another tenant')
   })
   await t.test(
     'a change keeps what it does not name, records what it changed, and nothing when nothing changed',

@@ -23,7 +23,7 @@ test('a session ends once, is there once, and goes with its month; a revoked dev
     const names = { gatewayId: gateway.gateway_id, tenantId: encodeId('tenant', kit.tenant) }
     return openGateway({ baseUrl: kit.publicUrl, secret, dispatcher, ...names })
   })
-  const { token } = await admin.generateToken({ body: { max_uses: 0 } })
+  const { secret: token } = await admin.generateToken({ body: { max_uses: 0 } })
   const device = await enrollRaw(kit, token, 'laptop')
   const sample = (session_id: string, state: 'active' | 'ended', device_id = device.id) => ({
     ...{ session_id, device_id, state },

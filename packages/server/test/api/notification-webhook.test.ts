@@ -88,10 +88,10 @@ test('the signing secret is shown when it is made and nowhere else', async (t) =
   const kit = await startKit(t, { config: opened })
   const first = await enableWebhook(kit, receiver.url)
   const untouched = await changeNotificationSettings(kit.admin, { webhook: { kinds: ['gateway.down'] } })
-  assert.equal(untouched.webhook_secret, null)
+  assert.equal(untouched.secret, null)
   assert.equal(untouched.settings.webhook.origin, new URL(receiver.url).origin)
   const rotated = await changeNotificationSettings(kit.admin, { webhook: { rotate_secret: true, kinds: [] } })
-  const second = rotated.webhook_secret!
+  const second = rotated.secret!
   assert.notEqual(first, second)
   await raise(kit)
   await kit.app.notifications.deliver()

@@ -88,7 +88,7 @@ test('an administrator sets the password of whoever may not do more, and their s
     client.changePassword({ body: { user_id, new_password: good } })
 
   const done = await set(helpdesk, ana)
-  assert.deepEqual([done.changed, done.sessions_terminated, done.temporary_password], [true, 1, undefined])
+  assert.deepEqual([done.changed, done.sessions_terminated, done.secret], [true, 1, undefined])
   for (const replica of kit.replicas) await untilStatus(() => person.get('/v1/admin/me', replica), 401)
   const signedIn = await trySignIn(kit, 'ana', { password: good })
   assert.equal(signedIn.json.required_action, null)
@@ -113,7 +113,7 @@ test('a generated password opens one session, which does nothing before it has s
   const user_id = await makeUser(kit, 'ana', ['tenant_admin'])
   const bob = await makeUser(kit, 'bob')
   const made = await kit.admin.changePassword({ body: { user_id, generate: true } })
-  const password = String(made.temporary_password)
+  const password = String(made.secret)
   assert.match(password, /^[A-Za-z0-9_-]{20}$/)
   assert.ok(made.expires_at)
   assert.equal((await trySignIn(kit, 'ana')).status, 401)
@@ -121,7 +121,7 @@ test('a generated password opens one session, which does nothing before it has s
   const answers = await times(6, (i) => trySignIn(kit, 'ana', { password }, { replica: kit.replicas[i % 2]! }))
   assert.equal(answers.filter((a) => a.status === 200).length, 1, 'it opens one session')
   const again = await kit.admin.changePassword({ body: { user_id, generate: true } })
-  const temporary = String(again.temporary_password)
+  const temporary = String(again.secret)
   const person = await signInAs(kit, 'ana', { password: temporary })
   assert.equal(person.signedIn.json.required_action, 'change_password')
   const refused = await person.get('/v1/admin/users')
@@ -147,9 +147,9 @@ test('a generated password that nobody used is over after a day', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
   const user_id = await makeUser(kit, 'ana')
-  const { temporary_password } = await kit.admin.changePassword({ body: { user_id, generate: true } })
+  const { secret } = await kit.admin.changePassword({ body: { user_id, generate: true } })
   clock.advance(86_401)
-  assert.equal((await trySignIn(kit, 'ana', { password: String(temporary_password) })).status, 401)
+  assert.equal((await trySignIn(kit, 'ana', { password: String(secret) })).status, 401)
 })
 
 test('which passwords are taken: by length, blocklist and context, as the tenant has set it, on every replica', async (t) => {

@@ -24,7 +24,7 @@ async function fleet(kit: Kit) {
     const { group } = await kit.admin.changeGroup({
       body: { operation: 'create', group: { name: `${name}s`, members: [user.user_id] } },
     })
-    const { token } = await kit.admin.generateToken({ body: { max_uses: 0, user_id: user.user_id } })
+    const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0, user_id: user.user_id } })
     return { user, group, device: await enrollRaw(kit, token, name) }
   }
   return { engineer: await make('engineer'), seller: await make('seller') }

@@ -32,7 +32,7 @@ async function cutFeeds(kit: Kit): Promise<number> {
 test('what one replica revokes the other refuses within a second, also when its feed was cut', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const [first, second] = kit.replicas as [Replica, Replica]
-  const { token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
+  const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   for (const cut of [false, true]) {
     const device = await enrollRaw(kit, token, `device ${cut}`)
     assert.equal(await ask(kit, first, device), 200)
@@ -72,7 +72,7 @@ test('the same for API keys, sessions, gateway secrets and users', async (t) => 
 
 test('while the database does not answer nothing remembered is served; then it is again', async (t) => {
   const kit = await startKit(t)
-  const { token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
+  const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const device = await enrollRaw(kit, token)
   const [only] = kit.replicas as [Replica]
   assert.equal(await ask(kit, only, device), 200)

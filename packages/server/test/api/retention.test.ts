@@ -51,7 +51,7 @@ test("the address of a revoked device is another one's after a day, and not befo
   const kit = await startKit(t)
   const owner = new pg.Client({ connectionString: kit.databaseUrl })
   await owner.connect()
-  const { token } = await kit.admin.generateToken({ body: { max_uses: 10 } })
+  const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 10 } })
   const enroll = (name: string) => enrollRaw(kit, token, name)
   const numberOf = async (name: string) =>
     (await owner.query('select address_number::int as n from devices where name = $1', [name])).rows[0].n as number

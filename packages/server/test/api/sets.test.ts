@@ -63,7 +63,7 @@ test('what there is once, there is once, of twenty who want it at once on two re
   const byCode = (i: number) => trySignIn(kit, 'ana', { recovery_code }, { replica: kit.replicas[i % 2]! })
   assert.equal(await statuses(byCode), 1, 'a recovery code')
   const given = await admin.changePassword({ body: { user_id: await makeUser(kit, 'temp'), generate: true } })
-  const password = given.temporary_password!
+  const password = given.secret!
   const byPassword = (i: number) => trySignIn(kit, 'temp', { password }, { replica: kit.replicas[i % 2]! })
   assert.equal(await statuses(byPassword), 1, 'a temporary password')
   await makeUser(kit, 'bob')

@@ -27,7 +27,7 @@ test('the whole story through the SDK: enroll, publish, apply, connect, meter, r
     params: { pool_id: pool.pool_id },
     body: { name: 'fra-1', endpoints: [{ host: 'fra-1.example.com', port: 51820, proto: 'udp' }] },
   })
-  const { token } = await admin.generateToken({ body: { max_uses: 2, user_id: user.user_id } })
+  const { secret: token } = await admin.generateToken({ body: { max_uses: 2, user_id: user.user_id } })
 
   const wireguard_public_key = `${'A'.repeat(43)}=`
   const device = await enrollDevice({
@@ -135,7 +135,7 @@ test('the whole story through the SDK: enroll, publish, apply, connect, meter, r
 
 test('at a stop held requests are answered and running ones finish', async (t) => {
   const kit = await startKit(t)
-  const { token } = await kit.admin.generateToken({ body: {} })
+  const { secret: token } = await kit.admin.generateToken({ body: {} })
   const device = await enrollDevice({
     baseUrl: kit.publicUrl,
     token,

@@ -17,14 +17,14 @@ test('no role makes its holder stronger, or lets them act as someone who is', { 
   const targets = await Promise.all(
     roleNames.map(async (role) => {
       const user_id = await makeUser(kit, `of-${role}`, [role])
-      const { token } = await admin.generateToken({ body: { user_id } })
+      const { secret: token } = await admin.generateToken({ body: { user_id } })
       const device = await enrollRaw(kit, token)
       const person = await signInAs(kit, `of-${role}`)
       const { session_id } = (await person.get('/v1/admin/me')).json.session
       return { role, user_id, device_id: device.id, session_id }
     }),
   )
-  const { token } = await admin.generateToken({ body: {} })
+  const { secret: token } = await admin.generateToken({ body: {} })
   const { id: free } = await enrollRaw(kit, token)
   const nobody = await makeUser(kit, 'nobody')
 

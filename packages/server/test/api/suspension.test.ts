@@ -14,7 +14,7 @@ test('a suspended user with 50 devices on 3 gateways is out everywhere within a 
   const kit = await startKit(t)
   const { admin, publicUrl: baseUrl, dispatcher } = kit
   const { user } = await admin.changeUser({ body: { operation: 'create', user: { username: 'ada' } } })
-  const { token } = await admin.generateToken({ body: { max_uses: 0, user_id: user.user_id } })
+  const { secret: token } = await admin.generateToken({ body: { max_uses: 0, user_id: user.user_id } })
   const devices = await times(devicesOfUser, (i) => enrollRaw(kit, token, `device ${i}`))
   const ids = devices.map((d) => d.id).sort()
   const pool = await admin.createGatewayPool({ body: { name: 'pool', region: { code: 'eu' } } })
@@ -86,7 +86,7 @@ test('a suspended user is stopped everywhere within a second, devices and connec
   })
   const rules = [{ id: 'all', action: 'allow', from: { any: true }, to: ['10.0.0.0/8'], via: ['pool'] }]
   await admin.publishPolicy({ body: { channel: 'stable', policy: { schema: 'holdfast.policy/1', rules } } })
-  const { token } = await admin.generateToken({ body: { max_uses: 0, user_id } })
+  const { secret: token } = await admin.generateToken({ body: { max_uses: 0, user_id } })
   const enroll = (name: string, on: Replica) =>
     enrollDevice({ baseUrl, token, dispatcher: on.dispatcher, device: { name, platform: 'linux' } })
   const [here, there] = kit.replicas as [Replica, Replica]

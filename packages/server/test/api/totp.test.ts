@@ -155,7 +155,7 @@ test('whatever is wrong with password, code or account, the answer is the same t
   const [suspended] = (await kit.admin.listUsers({ query: { q: 'suspended' } })).items
   await kit.admin.suspendUser({ body: { user_id: suspended!.user_id } })
   const [left] = (await kit.admin.listUsers({ query: { q: 'left' } })).items
-  const { temporary_password: temporary } = await kit.admin.changePassword({
+  const { secret: temporary } = await kit.admin.changePassword({
     body: { user_id: left!.user_id, generate: true },
   })
   clock.advance(86_401)

@@ -8,7 +8,7 @@ import { startKit, times } from '../kit.ts'
 test('a WireGuard key belongs to one device of a tenant', async (t) => {
   const kit = await startKit(t)
   const enroll = async (key: string | undefined, admin = kit.admin) => {
-    const { token } = await admin.generateToken({ body: {} })
+    const { secret: token } = await admin.generateToken({ body: {} })
     const { privateJwk } = generateKey('ES256')
     const connection = {
       baseUrl: kit.publicUrl,

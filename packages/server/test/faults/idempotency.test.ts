@@ -24,7 +24,7 @@ test('twenty at once under one key make one change', async (t) => {
 
 test('an answer with a credential goes to the key that proved itself, and to nobody else', async (t) => {
   const kit = await startKit(t)
-  const { token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
+  const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const enroll = operation('enroll')
   const body = { device: { name: 'laptop', platform: 'linux' } }
   const [own, other] = [generateKey('ES256').privateJwk, generateKey('ES256').privateJwk]

@@ -7,7 +7,7 @@ import { watchBackends } from './backends.ts'
 
 test('a replica that is asked to stop is not ready at once, serves on, answers who waits, and then closes', async (t) => {
   const kit = await startKit(t)
-  const { token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
+  const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const devices = await times(3, (i) => enrollRaw(kit, token, `device ${i}`))
   const rules = [{ id: 'all', action: 'allow', from: { any: true }, to: ['10.0.0.0/8'] }]
   await kit.admin.publishPolicy({ body: { channel: 'stable', policy: { schema: 'holdfast.policy/1', rules } } })

@@ -63,7 +63,7 @@ test('a change that stalls between its statements is undone whole, and can be ma
   const { kit, network, admin } = await startDisturbed(t)
   const made = await call(kit, operation('changeUser'), admin, { operation: 'create', user: { username: 'ada' } })
   const user = String((made.json.user as { user_id: string }).user_id)
-  const { token } = await kit.admin.generateToken({ body: { max_uses: 0, user_id: user } })
+  const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0, user_id: user } })
   const device = await enrollRaw(kit, token)
   const before = await isSuspended(kit, user)
 

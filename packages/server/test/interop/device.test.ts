@@ -19,7 +19,7 @@ test('a device made of jwcrypto and urllib enrolls with a key of its own and pol
   skip: without('python3-jwcrypto'),
 }, async (t) => {
   const kit = await startKit(t)
-  const { token } = await kit.admin.generateToken({ body: {} })
+  const { secret: token } = await kit.admin.generateToken({ body: {} })
   const rules = [{ id: 'all', action: 'allow', from: { any: true }, to: ['10.0.0.0/8'] }]
   await kit.admin.publishPolicy({ body: { channel: 'stable', policy: { schema: 'holdfast.policy/1', rules } } })
   const { url, publicUrl: public_url } = kit

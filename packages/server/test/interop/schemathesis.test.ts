@@ -27,7 +27,7 @@ test('Schemathesis finds no 5xx, no undocumented status and no answer that break
 }, async (t) => {
   const kit = await startKit(t)
   await changeSecuritySettings(kit.admin, { devices: { require_device_key: false } })
-  const { token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
+  const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const { credential } = await kit.clientFor(token).enroll({ body: { device: { name: 'd', platform: 'linux' } } })
   const { pool_id } = await kit.admin.createGatewayPool({ body: { name: 'p', region: { code: 'eu' } } })
   const { secret } = await kit.admin.createGateway({ params: { pool_id }, body: { name: 'g' } })

@@ -83,7 +83,7 @@ async function useEverySecret(kit: Kit, advance: (seconds: number) => void, now:
     'gateway secret': secret,
     'next gateway secret': rotated.secret,
     'enrollment token': token,
-    'enrollment token of a kept answer': String(again.json.token),
+    'enrollment token of a kept answer': String(again.json.secret),
     'device credential': device.credential,
     'private key of the device': device.key.d,
     'password of the first administrator': adminPassword,
@@ -91,7 +91,7 @@ async function useEverySecret(kit: Kit, advance: (seconds: number) => void, now:
     'seed of the authenticator': String(begun.json.secret),
     'recovery code': String(verified.json.recovery_codes[0]),
     'session cookie': cookie,
-    'signing secret of the webhook': String(notifying.webhook_secret),
+    'signing secret of the webhook': String(notifying.secret),
   }
 }
 

@@ -58,7 +58,7 @@ async function collectSigned(kit: Kit) {
   const { gateway, secret } = await admin.createGateway({ params, body: { name: 'fra-1' } })
   await publish(kit, '10.1.0.0/16')
 
-  const { token } = await admin.generateToken({ body: {} })
+  const { secret: token } = await admin.generateToken({ body: {} })
   const { privateJwk, publicJwk } = generateKey('ES256')
   const enrolled = await call(kit, operation('enroll'), deviceCaller(token, privateJwk), {
     device: { name: 'laptop', platform: 'linux' },

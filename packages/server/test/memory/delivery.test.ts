@@ -14,7 +14,7 @@ test('one sequence number stands for one digest of a device, on two replicas, wh
   const kit = await startKit(t, { replicas: 2 })
   const { user } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'anna' } } })
   const { group } = await kit.admin.changeGroup({ body: { operation: 'create', group: { name: 'engineering' } } })
-  const { token } = await kit.admin.generateToken({ body: { max_uses: 0, user_id: user.user_id } })
+  const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0, user_id: user.user_id } })
   const devices: RawDevice[] = []
   for (let i = 0; i < 3; i++) devices.push(await enrollRaw(kit, token, `device ${i}`))
   const admins = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))

@@ -35,7 +35,7 @@ test('tenants are read when first asked for, once, and leave memory when nobody 
   const idleMs = 300
   const kit = await startKit(t, { replicas: 2, idleMs })
   assert.equal(loads.get(kit.tenant), 1, 'a start with one tenant reads it')
-  const { token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
+  const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const device = await enrollRaw(kit, token)
   const owner = new pg.Client({ connectionString: kit.databaseUrl })
   await owner.connect()

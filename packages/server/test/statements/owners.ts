@@ -34,6 +34,7 @@ export const owners: Readonly<Record<string, string>> = {
   policy_channels: 'policy',
   policy_variants: 'policy',
   gateway_pools: 'gateways',
+  deleted_pools: 'gateways',
   gateways: 'gateways',
   gateway_secrets: 'gateways',
   gateway_activity: 'gateways',

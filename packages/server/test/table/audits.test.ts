@@ -1,105 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { type Operation, operations } from '@holdfast/contract'
-import { generateKey, mintToken } from '@holdfast/crypto'
-import { changeSecuritySettings } from '@holdfast/sdk'
-import { encodeId } from '../../src/kernel/ids.ts'
+import { operations } from '@holdfast/contract'
+import { mintToken } from '@holdfast/crypto'
 import { adminPassword, type Kit, startKit } from '../kit.ts'
-import { createAuthenticator, enrollFactor, makeUser, signInAs, trySignIn } from '../people.ts'
-import {
-  bearer,
-  type Caller,
-  call,
-  createWorld,
-  deviceCaller,
-  exampleBody,
-  fill,
-  operation,
-  populate,
-  type World,
-} from '../world.ts'
-
-type Example = { caller: Caller; path?: Record<string, string>; body?: unknown; query?: string }
-type Setup = (kit: Kit, world: World) => Promise<Example> | Example
-/** The contract's own example of the body, sent by an administrator: the table grows with the contract. */
-const standard =
-  (name: Operation): Setup =>
-  (_, world) => ({ caller: world.callers.api_key, body: exampleBody(name, world.own.ids) })
-
-/** Where more must be there first, or another than an administrator asks. */
-const special: Partial<Record<Operation, Setup>> = {
-  login: () => ({ caller: () => ({}), body: { username: 'admin', password: adminPassword } }),
-  logout: (_, world) => ({ caller: world.callers.session }),
-  reactivateUser: async (kit, world) => {
-    await kit.admin.suspendUser({ body: { user_id: world.own.ids.user_id } })
-    return { caller: world.callers.api_key, body: { user_id: world.own.ids.user_id } }
-  },
-  unlockUser: async (kit, world) => {
-    const { user_id } = world.own.ids
-    const { username } = await kit.admin.getUser({ params: { user_id } })
-    const threshold = (lockout_threshold: number) => changeSecuritySettings(kit.admin, { login: { lockout_threshold } })
-    await threshold(1)
-    await trySignIn(kit, username, { password: 'wrong' })
-    await threshold(10)
-    return { caller: world.callers.api_key, body: { user_id } }
-  },
-  // Laid over what holds: the rates of a whole example would slow the other rows down.
-  updateSecuritySettings: async (kit, world) => {
-    const { sessions, ...others } = await kit.admin.getSecuritySettings()
-    return { caller: world.callers.api_key, body: { ...others, sessions: { ...sessions, idle_seconds: 1234 } } }
-  },
-  verifyTotp: async (kit, world) => {
-    const { user_id } = world.own.ids
-    const { secret } = await kit.admin.enrollTotp({ body: { user_id } })
-    return { caller: world.callers.api_key, body: { user_id, code: createAuthenticator(secret).code() } }
-  },
-  disableTotp: async (kit, world) => {
-    const { user_id } = world.own.ids
-    const { secret } = await kit.admin.enrollTotp({ body: { user_id } })
-    await kit.admin.verifyTotp({ body: { user_id, code: createAuthenticator(secret).code() } })
-    return { caller: world.callers.api_key, body: { user_id } }
-  },
-  stepUp: async (kit) => {
-    await makeUser(kit, 'with-a-factor')
-    const { person, app } = await enrollFactor(kit, 'with-a-factor')
-    return { caller: () => ({ cookie: person.cookie(), origin: kit.publicUrl }), body: { code: app.code(1) } }
-  },
-  endAdminSession: async (kit, world) => {
-    await makeUser(kit, 'signed-in')
-    const me = await (await signInAs(kit, 'signed-in')).get('/v1/admin/me')
-    return { caller: world.callers.api_key, path: { session_id: me.json.session.session_id }, body: {} }
-  },
-  revokeRole: async (kit, world) => {
-    const body = { user_id: world.own.ids.user_id, role: 'viewer' } as const
-    await kit.admin.grantRole({ body })
-    return { caller: world.callers.api_key, body }
-  },
-  enroll: (_, world) => {
-    const { privateJwk } = generateKey('ES256')
-    return { caller: deviceCaller(world.own.token, privateJwk), body: { device: { name: 'phone', platform: 'ios' } } }
-  },
-  renewCredential: (_, world) => ({ caller: world.own.device.caller, body: {} }),
-  deleteGatewayPool: async (kit, world) => ({
-    caller: world.callers.api_key,
-    path: { pool_id: (await kit.admin.createGatewayPool({ body: { name: 'empty', region: { code: 'us' } } })).pool_id },
-  }),
-  terminateSessions: async (kit, world) => {
-    const at = new Date()
-    const session_id = encodeId('vpn_session', crypto.randomUUID())
-    const sample = { session_id, device_id: world.own.ids.device_id, state: 'active', rx_bytes: 1, tx_bytes: 1 }
-    const report = {
-      report_id: 'r',
-      boot_id: 'b',
-      sequence: 1,
-      interval_start: at.toISOString(),
-      interval_end: at.toISOString(),
-      samples: [sample],
-    }
-    const metered = await call(kit, operation('metering'), world.callers.gateway, report)
-    assert.equal(metered.json.accepted, 1, metered.text)
-    return { caller: world.callers.api_key, body: { operation: 'terminate', session_ids: [session_id] } }
-  },
-}
+import { bearer, call, createWorld, fill, operation } from '../world.ts'
+import { createWrite } from './writes.ts'
 
 const eventsOf = async (kit: Kit, requestId: unknown) =>
   (await kit.admin.listAuditEvents({ query: { request_id: String(requestId) } })).items.filter(
@@ -114,18 +19,8 @@ test('every write that succeeds leaves an event of its kind, found by its reques
   const problems: string[] = []
   for (const [name, e] of writes) {
     if (e.records === 'refusals') continue
-    const setup = special[name] ?? standard(name)
     // Each on objects of its own: one example revokes what another would use.
-    const own: World = { ...world, own: await populate(kit, kit.admin) }
-    own.callers = { ...world.callers, device: own.own.device.caller, gateway: bearer(own.own.secret) }
-    const example = await setup(kit, own)
-    const answer = await call(
-      kit,
-      { method: e.method, path: fill(e.path, { ...own.own.ids, ...example.path }) },
-      example.caller,
-      example.body,
-      example.query,
-    )
+    const answer = await (await createWrite(kit, world, name)).send()
     if (answer.status >= 300) {
       problems.push(`${name}: ${answer.status} ${answer.text}`)
       continue

@@ -49,7 +49,7 @@ test('every kind of credential, in every way that is not it, is one and the same
   const world = await createWorld(kit)
   const { pepper } = kit.secrets
   const { cookie } = world.callers.session('GET', '')
-  const { token: enrollment } = await kit.admin.generateToken({ body: { max_uses: 0 } })
+  const { secret: enrollment } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const good: Record<CredentialKind, string> = {
     session: cookie!.split('=')[1]!,
     api_key: kit.adminKey,

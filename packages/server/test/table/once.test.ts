@@ -109,6 +109,7 @@ const schema: Record<string, string> = {
   api_keys_by_lookup: 'id',
   audit_events_pkey: 'id',
   deleted_groups_pkey: 'id',
+  deleted_pools_pkey: 'id',
   device_activity_pkey: 'last',
   device_groups_pkey: 'id',
   device_postures_pkey: 'last',

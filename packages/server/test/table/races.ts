@@ -37,7 +37,7 @@ async function enrollTwenty(
   })
 }
 type Key = ReturnType<typeof generateKey>['privateJwk']
-const tokenOf = async ({ admin }: Kit, body: object) => (await admin.generateToken({ body })).token
+const tokenOf = async ({ admin }: Kit, body: object) => (await admin.generateToken({ body })).secret
 const groupId = async ({ admin }: Kit, name: string) =>
   (await admin.changeGroup({ body: { operation: 'create', group: { name } } })).group.group_id
 

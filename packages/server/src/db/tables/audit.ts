@@ -19,7 +19,7 @@ export type AuditTables = {
     request_id: string | null
     origin: string
     fields: Json<Record<string, unknown>>
-    changes: Json<Record<string, unknown>> | null
+    changes: Json<Record<string, [before: unknown, after: unknown]>> | null
     details: Json<Record<string, unknown>> | null
     actor_name_key: Derived<string | null>
     target_name_key: Derived<string | null>

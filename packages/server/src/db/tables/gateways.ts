@@ -19,6 +19,7 @@ export type GatewaysTables = {
     updated_at: Default<Date>
     name_key: Derived<string>
   }
+  deleted_pools: { tenant_id: TenantId; pool_id: string; deleted_at: Date }
   gateways: {
     tenant_id: TenantId
     gateway_id: string

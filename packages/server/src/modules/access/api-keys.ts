@@ -5,12 +5,19 @@ import type { Actor, Principal, Source, TenantId } from '../../kernel/actor.ts'
 import { fail, failField, unauthorized } from '../../kernel/app-error.ts'
 import { isCidr, isPartOf } from '../../kernel/cidr.ts'
 import { decodeId, encodeId, missing, newUuid } from '../../kernel/ids.ts'
+import { second } from '../../kernel/time.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
 import { endingKeys, findBounds, findKey, findOwner, insertKey, type KeyRow, markRevoked } from './api-keys.queries.ts'
 import { covers, isRole, mayHandle } from './roles.ts'
 
-export type NewKey = { name: string; role: Role; user_id?: string; expires_at?: string; allowed_cidrs?: string[] }
+export type NewKey = {
+  name: string
+  role: Role
+  user_id?: string
+  expires_in_seconds?: number
+  allowed_cidrs?: string[]
+}
 /** Whose rights bound a key. */
 export type Owner = { tenantId: TenantId; userId: string }
 export type ApiKeysDeps = { db: Database; audit: Audit; changes: Changes; now: () => Date; pepper: Uint8Array }
@@ -25,9 +32,9 @@ export function createApiKeys({ db, audit, changes, now, pepper }: ApiKeysDeps) 
   ): Promise<{ row: KeyRow; secret: string }> => {
     const { token, id: lookup, hint, digest } = mintToken(pepper, 'hfk', source.tenantId)
     // Its maker may be of another tenant than the key.
-    const bounds = maker
-      ? await db.inTenant(maker.tenantId, (tx) => boundsOf(tx, maker, wanted))
-      : { ...wanted, owner: undefined }
+    const at = now()
+    const asked = { expiresAt: endOf(wanted, at), allowedCidrs: wanted.allowed_cidrs ?? [], owner: undefined }
+    const bounds = maker ? await db.inTenant(maker.tenantId, (tx) => boundsOf(tx, maker, asked)) : asked
     const whose = owner ?? bounds.owner
     return db.inTenant(source.tenantId, async (tx) => {
       const row = {
@@ -36,10 +43,10 @@ export function createApiKeys({ db, audit, changes, now, pepper }: ApiKeysDeps) 
         hint,
         name: wanted.name,
         role: wanted.role,
-        allowed_cidrs: bounds.allowed_cidrs ?? [],
+        allowed_cidrs: bounds.allowedCidrs,
         created_by: source.id,
-        created_at: now(),
-        expires_at: bounds.expires_at === undefined ? null : new Date(bounds.expires_at),
+        created_at: at,
+        expires_at: bounds.expiresAt,
         owner_tenant_id: whose?.tenantId ?? null,
         owner_user_id: whose?.userId ?? null,
       }
@@ -66,8 +73,6 @@ export function createApiKeys({ db, audit, changes, now, pepper }: ApiKeysDeps) 
     create: async (actor: Actor, wanted: NewKey) => {
       if (!mayHandle(actor, wanted.role))
         fail('forbidden', `the role ${wanted.role} allows more than you may do yourself`)
-      if (wanted.expires_at !== undefined && !(new Date(wanted.expires_at) > now()))
-        failField('expires_at', 'must be in the future')
       for (const [i, cidr] of (wanted.allowed_cidrs ?? []).entries())
         if (!isCidr(cidr)) failField(`allowed_cidrs[${i}]`, 'must be an address or a CIDR such as 192.0.2.0/24')
       const { principal } = actor
@@ -111,22 +116,23 @@ export const ownerOf = (row: Pick<KeyRow, 'owner_tenant_id' | 'owner_user_id'>):
     : { tenantId: row.owner_tenant_id, userId: row.owner_user_id }
 
 type Maker = { tenantId: TenantId; id: string }
-type Bounds = Pick<NewKey, 'expires_at' | 'allowed_cidrs'> & { owner: Owner | undefined }
+type Bounds = { expiresAt: Date | null; allowedCidrs: string[]; owner: Owner | undefined }
 /** A key that a key makes lasts no longer and works from nowhere else; what is not said is taken over from its maker. */
-async function boundsOf(tx: Tx, maker: Maker, { expires_at, allowed_cidrs = [] }: NewKey): Promise<Bounds> {
+async function boundsOf(tx: Tx, maker: Maker, { expiresAt, allowedCidrs }: Bounds): Promise<Bounds> {
   const limits = await findBounds(tx, maker.tenantId, maker.id)
-  if (!limits) unauthorized()
-  if (limits.expires_at && expires_at !== undefined && new Date(expires_at) > limits.expires_at)
+  if (!limits) return unauthorized()
+  if (limits.expires_at && expiresAt && expiresAt > limits.expires_at)
     fail('forbidden', `a key made by this key can't outlive it: it ends at ${limits.expires_at.toISOString()}`)
-  const outside = limits.allowed_cidrs.length > 0 && allowed_cidrs.find((c) => !isPartOf(c, limits.allowed_cidrs))
+  const outside = limits.allowed_cidrs.length > 0 && allowedCidrs.find((c) => !isPartOf(c, limits.allowed_cidrs))
   if (outside) fail('forbidden', `a key made by this key can't be used from ${outside}, from where this key can't`)
-  const end = expires_at ?? limits.expires_at?.toISOString()
   return {
-    ...(end !== undefined && { expires_at: end }),
-    allowed_cidrs: allowed_cidrs.length > 0 ? allowed_cidrs : limits.allowed_cidrs,
+    expiresAt: expiresAt ?? limits.expires_at,
+    allowedCidrs: allowedCidrs.length > 0 ? allowedCidrs : limits.allowed_cidrs,
     owner: ownerOf(limits),
   }
 }
+const endOf = ({ expires_in_seconds: seconds }: NewKey, at: Date): Date | null =>
+  seconds === undefined ? null : new Date(at.getTime() + seconds * second)
 
 const targetOf = (key: { key_id: string; name: string }) => ({
   type: 'api_key',

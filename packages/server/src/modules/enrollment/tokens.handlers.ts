@@ -26,8 +26,8 @@ export function tokenHandlers({
   const view = (row: TokenRow) => viewToken(row, now())
   return {
     generateToken: async ({ actor, body }) => {
-      const { token, row } = await tokens.generate(actor, body)
-      return { token, enrollment_token: view(row) }
+      const { secret, row } = await tokens.generate(actor, body)
+      return { enrollment_token: view(row), secret }
     },
     listTokens: async ({ actor, query }) => {
       const { tenantId } = actor

@@ -5,6 +5,7 @@ import type { Incoming, PresentedToken, Verdict } from '../../http/authenticate.
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { failField } from '../../kernel/app-error.ts'
 import { decodeId, encodeId, missing, newUuid } from '../../kernel/ids.ts'
+import { day, second } from '../../kernel/time.ts'
 import type { Expected } from '../../kernel/version.ts'
 import type { Changes } from '../../memory/changes.ts'
 import { createCredentialCache } from '../../memory/credential-cache.ts'
@@ -33,8 +34,6 @@ type TokenTerms = NonNullable<Awaited<ReturnType<typeof queries.findByLookup>>>
 
 /** What of a token is set after it was made; its uses count by themselves. */
 export const versionOf = ({ token_id, revoked_at }: TokenRow) => ({ token_id, revoked_at })
-
-const day = 86_400
 
 export function createTokens({
   db,
@@ -68,7 +67,7 @@ export function createTokens({
   })
 
   return {
-    generate: async (actor: Actor, input: TokenInput): Promise<{ token: string; row: TokenRow }> => {
+    generate: async (actor: Actor, input: TokenInput): Promise<{ secret: string; row: TokenRow }> => {
       const tenant = actor.tenantId
       const userId =
         input.user_id === undefined ? null : (decodeId('user', input.user_id) ?? failField('user_id', 'no such user'))
@@ -92,7 +91,9 @@ export function createTokens({
           name: input.name ?? '',
           kind: input.kind ?? 'enroll',
           max_uses: input.max_uses ?? 1,
-          expires_at: new Date(at.getTime() + (input.expires_in_seconds ?? day) * 1000),
+          expires_at: new Date(
+            at.getTime() + (input.expires_in_seconds === undefined ? day : input.expires_in_seconds * second),
+          ),
           user_id: userId,
           group_ids: groupIds,
           tags: input.tags ?? [],
@@ -108,7 +109,7 @@ export function createTokens({
         await audit.record(tx, actor, 'enrollment_token.created', { token_id: id }, target(inserted))
         return inserted
       })
-      return { token: minted.token, row }
+      return { secret: minted.token, row }
     },
 
     find: async (tenant: TenantId, id: string): Promise<TokenRow> =>

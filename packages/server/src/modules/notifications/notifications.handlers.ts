@@ -50,7 +50,7 @@ export function notificationHandlers(deps: {
         requireSame(shown.webhook, body.webhook, ['origin', 'secret_set'], 'webhook.')
       }
       const { stored, secret } = await settings.replace(actor, { email, webhook }, { rotates, allow })
-      return { settings: settings.view(stored), webhook_secret: secret }
+      return { settings: settings.view(stored), secret }
     },
     testNotificationSettings: async ({ actor, request }) => ({ results: await test(actor, request.signal) }),
   } satisfies Partial<Handlers>

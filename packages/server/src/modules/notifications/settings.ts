@@ -79,9 +79,10 @@ export function createChannelSettings({
         const after = { email, webhook, secretJwe: takesSecret ? sealed : before.secretJwe }
         check(after, before)
         const changed = differences(before, after)
-        if (Object.keys(changed).length === 0) return { stored: before, secret: null }
+        if (Object.keys(changed).length === 0 && !takesSecret) return { stored: before, secret: null }
         await queries.write(tx, tenant, { email, webhook, webhook_secret_jwe: after.secretJwe }, at)
-        await audit.record(tx, actor, 'notification_settings.updated', {}, { changes: changed })
+        const details = takesSecret && { details: { webhook_secret: 'made anew' } }
+        await audit.record(tx, actor, 'notification_settings.updated', {}, { changes: changed, ...details })
         return { stored: after, secret: takesSecret ? secret : null }
       })
     },
@@ -123,6 +124,5 @@ function differences(before: Stored, after: Stored): Changed {
       if (JSON.stringify(was[field]) !== JSON.stringify(value)) found[`${channel}.${field}`] = [was[field], value]
   }
   if (found['webhook.url']) found['webhook.url'] = [originOf(before.webhook.url), originOf(after.webhook.url)]
-  if (before.secretJwe !== after.secretJwe) found['webhook.secret'] = [before.secretJwe && 'set', 'set anew']
   return found
 }

@@ -37,8 +37,8 @@ export const gatewayHandlers = (gateways: GatewayRules, { now }: Pick<GatewaysDe
       changed: await gateways.remove(actor, idOf('gateway', params.gateway_id), expected),
     }),
     rotateGatewaySecret: async ({ actor, params }) => {
-      const { secret, oldValidUntil } = await gateways.rotateSecret(actor, idOf('gateway', params.gateway_id))
-      return { gateway_id: params.gateway_id, secret, old_secret_valid_until: oldValidUntil.toISOString() }
+      const { gateway, secret, oldValidUntil } = await gateways.rotateSecret(actor, idOf('gateway', params.gateway_id))
+      return { gateway: view(gateway), secret, old_secret_valid_until: oldValidUntil.toISOString() }
     },
     drainGateway: async ({ actor, params, body, expected }) => {
       const id = idOf('gateway', params.gateway_id)

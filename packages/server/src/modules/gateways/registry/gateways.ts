@@ -135,16 +135,20 @@ export function createGatewayRules({
         return true
       }),
 
-    rotateSecret: async (actor: Actor, gatewayId: string): Promise<{ secret: string; oldValidUntil: Date }> => {
+    rotateSecret: async (
+      actor: Actor,
+      gatewayId: string,
+    ): Promise<{ gateway: Gateway; secret: string; oldValidUntil: Date }> => {
       const secret = secrets.mint(actor.tenantId)
-      const oldValidUntil = await db.inTenant(actor.tenantId, async (tx) => {
+      const rotated = await db.inTenant(actor.tenantId, async (tx) => {
         const row = (await queries.lockGateway(tx, actor.tenantId, gatewayId)) ?? noGateway()
-        const until = await secrets.replace(tx, actor.tenantId, gatewayId, secret)
+        const oldValidUntil = await secrets.replace(tx, actor.tenantId, gatewayId, secret)
         await audit.record(tx, actor, 'gateway.secret_rotated', namedBy(row), { target: targetOf(row) })
+        const gateway = await one(tx, actor.tenantId, row)
         await touched(tx, actor, row)
-        return until
+        return { gateway, oldValidUntil }
       })
-      return { secret: secret.token, oldValidUntil }
+      return { ...rotated, secret: secret.token }
     },
 
     drain: (

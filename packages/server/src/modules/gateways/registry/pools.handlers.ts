@@ -25,10 +25,9 @@ export const poolHandlers = (pools: Pools) =>
         }),
       )
     },
-    deleteGatewayPool: async ({ actor, params, expected }) => {
-      await pools.remove(actor, idOf('gateway_pool', params.pool_id), expected)
-      return { changed: true }
-    },
+    deleteGatewayPool: async ({ actor, params, expected }) => ({
+      changed: await pools.remove(actor, idOf('gateway_pool', params.pool_id), expected),
+    }),
   }) satisfies Partial<Handlers>
 
 const shown = ({ gateways, ...row }: Pool) => versioned(row satisfies PoolRow, viewPool({ ...row, gateways }))

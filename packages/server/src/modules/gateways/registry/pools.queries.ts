@@ -47,8 +47,19 @@ export const updatePool = (tx: Tx, tenant: TenantId, poolId: string, f: PoolFiel
     .returningAll()
     .executeTakeFirstOrThrow()
 
-export const deletePool = (tx: Tx, tenant: TenantId, poolId: string) =>
-  tx.deleteFrom('gateway_pools').where('tenant_id', '=', tenant).where('pool_id', '=', poolId).execute()
+/** What remains of it says that it was there. */
+export async function deletePool(tx: Tx, tenant: TenantId, poolId: string, at: Date): Promise<void> {
+  await tx.deleteFrom('gateway_pools').where('tenant_id', '=', tenant).where('pool_id', '=', poolId).execute()
+  await tx.insertInto('deleted_pools').values({ tenant_id: tenant, pool_id: poolId, deleted_at: at }).execute()
+}
+
+export const wasDeleted = async (tx: Tx, tenant: TenantId, poolId: string): Promise<boolean> =>
+  (await tx
+    .selectFrom('deleted_pools')
+    .select('pool_id')
+    .where('tenant_id', '=', tenant)
+    .where('pool_id', '=', poolId)
+    .executeTakeFirst()) !== undefined
 
 /** Gateways of each of these pools; a pool without any is absent. */
 export async function countGateways(

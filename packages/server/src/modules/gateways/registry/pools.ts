@@ -122,11 +122,16 @@ export function createPools({
       return refuseTaken('name', 'pool_name_is_unique_in_its_tenant', update, nameTaken)
     },
 
-    /** Refused while it has gateways or the policy names it. */
-    remove: async (actor: Actor, poolId: string, expected: Expected): Promise<void> => {
+    /** Refused while it has gateways or the policy names it. Returns false when it was deleted before. */
+    remove: (actor: Actor, poolId: string, expected: Expected): Promise<boolean> => {
       const tenant = actor.tenantId
-      await db.inTenant(tenant, async (tx) => {
-        const pool = (await queries.lockPool(tx, tenant, poolId)) ?? noPool()
+      return db.inTenant(tenant, async (tx) => {
+        const pool = await queries.lockPool(tx, tenant, poolId)
+        if (!pool) {
+          if (!(await queries.wasDeleted(tx, tenant, poolId))) return noPool()
+          expected.require(undefined)
+          return false
+        }
         expected.require(pool)
         const gateways = (await queries.countGateways(tx, tenant, [poolId])).get(poolId) ?? 0
         const rules = await policy.rulesUsingPool(tx, tenant, poolId)
@@ -136,7 +141,7 @@ export function createPools({
             'validation_error',
             `the policy names this pool (${rules.slice(0, 5).join(', ')}): change the policy first`,
           )
-        await queries.deletePool(tx, tenant, poolId)
+        await queries.deletePool(tx, tenant, poolId, now())
         await audit.record(
           tx,
           actor,
@@ -145,6 +150,7 @@ export function createPools({
           { target: targetOf(pool) },
         )
         await changes.record(tx, tenant, [{ kind: 'pool', subject: poolId }])
+        return true
       })
     },
   }

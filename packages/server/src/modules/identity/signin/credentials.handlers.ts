@@ -32,7 +32,7 @@ export function credentialHandlers(deps: {
         changed: true,
         sessions_terminated: done.terminated,
         ...(temporary && {
-          temporary_password: temporary.password,
+          secret: temporary.password,
           expires_at: temporary.expiresAt.toISOString(),
         }),
       }

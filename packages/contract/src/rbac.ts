@@ -1,0 +1,54 @@
+import { Type } from 'typebox'
+import { endpoint } from './endpoint.ts'
+import { Closed, Id, List, ListQuery, Name, Nullable, OneOf, Reason, Time } from './schema.ts'
+import { User } from './users.ts'
+import { permissions, roleNames } from './vocabulary.ts'
+
+const changeGrant = {
+  method: 'POST',
+  access: { by: ['session', 'api_key'], permission: 'rbac:write' },
+  body: Closed({ user_id: Id('user'), role: OneOf(roleNames), reason: Type.Optional(Reason) }),
+  response: Closed({ user: User, changed: Type.Boolean() }),
+} as const
+
+export const grantRole = endpoint({
+  ...changeGrant,
+  path: '/v1/admin/rbac/grant',
+  summary: 'Grant a role to a user',
+  audit: 'role.granted',
+  stepUp: {},
+})
+
+export const revokeRole = endpoint({
+  ...changeGrant,
+  path: '/v1/admin/rbac/revoke',
+  summary: 'Revoke a role from a user',
+  audit: 'role.revoked',
+})
+
+export const listRoles = endpoint({
+  method: 'GET',
+  path: '/v1/admin/rbac/roles',
+  summary: 'Every role and what it may do',
+  access: { by: ['session', 'api_key'], permission: 'rbac:read' },
+  response: List(Closed({ role: OneOf(roleNames), permissions: Type.Array(OneOf(permissions)) })),
+})
+
+export const listGrants = endpoint({
+  method: 'GET',
+  path: '/v1/admin/rbac/grants',
+  summary: 'Who holds which role',
+  access: { by: ['session', 'api_key'], permission: 'rbac:read' },
+  query: ListQuery({ user_id: Type.Optional(Id('user')), role: Type.Optional(OneOf(roleNames)) }, [
+    'granted_at',
+  ] as const),
+  response: List(
+    Closed({
+      user_id: Id('user'),
+      username: Name,
+      role: OneOf(roleNames),
+      granted_by: Nullable(Type.String()),
+      granted_at: Time,
+    }),
+  ),
+})

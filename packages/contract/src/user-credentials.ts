@@ -1,0 +1,77 @@
+import { Type } from 'typebox'
+import { OneTimeCode } from './access.ts'
+import { endpoint } from './endpoint.ts'
+import { Closed, Id, Reason, Secret, Time } from './schema.ts'
+import { Mfa, User } from './users.ts'
+
+const password = (description: string) => Type.String({ minLength: 1, maxLength: 1024, description })
+
+export const changePassword = endpoint({
+  method: 'POST',
+  path: '/v1/admin/users/password',
+  summary:
+    'Change the own password; with credentials:write set that of another user, or generate a temporary one, the secret of the answer: it opens one session, which must set a new one',
+  access: { by: ['session', 'api_key'], permission: 'own', during: ['change_password'] },
+  audit: 'user.password_changed',
+  setsCookie: true,
+  body: Closed({
+    user_id: Type.Optional(Id('user')),
+    new_password: Type.Optional(password('Without it a temporary one is generated')),
+    generate: Type.Optional(Type.Boolean()),
+    current_password: Type.Optional(password('For the own password')),
+  }),
+  response: Closed({
+    user: User,
+    changed: Type.Boolean(),
+    sessions_terminated: Type.Integer({ minimum: 0 }),
+    secret: Type.Optional(Secret),
+    expires_at: Type.Optional(Time),
+  }),
+})
+
+export const enrollTotp = endpoint({
+  method: 'POST',
+  path: '/v1/admin/users/totp/enroll',
+  summary:
+    'Start TOTP enrollment, for oneself or with credentials:write for another user; the secret is the seed in base32',
+  access: { by: ['session', 'api_key'], permission: 'own', during: ['enroll_mfa'] },
+  audit: 'user.mfa_enrollment_started',
+  body: Closed({
+    user_id: Type.Optional(Id('user')),
+    current_password: Type.Optional(password('For oneself, where the account has a password')),
+  }),
+  response: Closed({
+    provisioning_uri: Type.String({ description: 'otpauth:// URI for an authenticator app' }),
+    secret: Secret,
+    expires_at: Time,
+  }),
+})
+
+export const verifyTotp = endpoint({
+  method: 'POST',
+  path: '/v1/admin/users/totp/verify',
+  summary:
+    'Complete TOTP enrollment with a code, which does not count as a step-up; the recovery codes appear only here',
+  access: { by: ['session', 'api_key'], permission: 'own', during: ['enroll_mfa'] },
+  audit: 'user.mfa_enabled',
+  setsCookie: true,
+  body: Closed({ user_id: Type.Optional(Id('user')), code: OneTimeCode }),
+  response: Closed({ mfa: Mfa, recovery_codes: Type.Array(Type.String()) }),
+})
+
+export const disableTotp = endpoint({
+  method: 'POST',
+  path: '/v1/admin/users/totp/disable',
+  summary: 'Take the second factor from a user, or with password and code the own one; the sessions of the user end',
+  access: { by: ['session', 'api_key'], permission: 'credentials:write' },
+  audit: 'user.mfa_disabled',
+  stepUp: {},
+  body: Closed({
+    user_id: Id('user'),
+    reason: Type.Optional(Reason),
+    current_password: Type.Optional(password('For the own factor, with a code')),
+    code: Type.Optional(OneTimeCode),
+    recovery_code: Type.Optional(Type.String({ maxLength: 64 })),
+  }),
+  response: Closed({ user: User, changed: Type.Boolean(), sessions_terminated: Type.Integer({ minimum: 0 }) }),
+})

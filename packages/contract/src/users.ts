@@ -1,0 +1,134 @@
+import { Type } from 'typebox'
+import { endpoint } from './endpoint.ts'
+import { Closed, Id, Ids, List, ListQuery, Name, Nullable, OneOf, Prefix, Reason, Time } from './schema.ts'
+import { roleNames } from './vocabulary.ts'
+
+const Username = Type.String({ minLength: 1, maxLength: 128, pattern: '^[^\\s/\\u0000-\\u001f]+$' })
+const Email = Type.String({ minLength: 3, maxLength: 254, pattern: '^[^@\\s]+@[^@\\s]+$' })
+
+const Kind = OneOf(['person', 'service'], {
+  description: 'A service account has no password and no sign-in: it holds roles, and may own API keys',
+})
+
+export const Mfa = Closed({ enabled: Type.Boolean(), enrolled_at: Nullable(Time) })
+
+export const User = Closed(
+  {
+    user_id: Id('user'),
+    tenant_id: Id('tenant'),
+    kind: Kind,
+    username: Name,
+    email: Nullable(Type.String()),
+    display_name: Type.String(),
+    status: OneOf(['active', 'suspended']),
+    locked_until: Nullable(Time),
+    source: OneOf(['local', 'directory', 'sso']),
+    roles: Type.Array(OneOf(roleNames)),
+    group_ids: Type.Array(Id('group')),
+    mfa: Mfa,
+    password_set: Type.Boolean(),
+    created_at: Time,
+    updated_at: Time,
+    last_login_at: Nullable(Time),
+  },
+  { title: 'User' },
+)
+
+export const listUsers = endpoint({
+  method: 'GET',
+  path: '/v1/admin/users',
+  summary: 'List users',
+  access: { by: ['session', 'api_key'], permission: 'users:read' },
+  query: ListQuery(
+    {
+      q: Prefix,
+      kind: Type.Optional(Kind),
+      status: Type.Optional(OneOf(['active', 'suspended'])),
+      source: Type.Optional(OneOf(['local', 'directory', 'sso'])),
+      role: Type.Optional(OneOf(roleNames)),
+      mfa: Type.Optional(Type.Boolean({ description: 'Only users with, or without, a second factor' })),
+      group_id: Type.Optional(Id('group')),
+    },
+    ['username', 'created_at'] as const,
+  ),
+  response: List(User),
+})
+
+export const getUser = endpoint({
+  method: 'GET',
+  path: '/v1/admin/users/{user_id}',
+  summary: 'One user',
+  access: { by: ['session', 'api_key'], permission: 'users:read' },
+  params: Closed({ user_id: Id('user') }),
+  response: User,
+  etag: true,
+})
+
+export const changeUser = endpoint({
+  method: 'POST',
+  path: '/v1/admin/users/lifecycle',
+  summary: 'Create, update, suspend, reactivate, unlock or delete a user',
+  access: { by: ['session', 'api_key'], permission: 'by_operation' },
+  operations: {
+    create: { permission: 'users:write', status: 201 },
+    update: { permission: 'users:write' },
+    suspend: { permission: 'users:write' },
+    reactivate: { permission: 'users:write' },
+    unlock: { permission: 'credentials:write' },
+    delete: { permission: 'users:write' },
+  },
+  audit: 'user.changed',
+  body: Closed({
+    operation: OneOf(['create', 'update', 'suspend', 'reactivate', 'unlock', 'delete']),
+    user_id: Type.Optional(Id('user')),
+    user: Type.Optional(
+      Closed({
+        kind: Type.Optional(Kind),
+        username: Type.Optional(Username),
+        email: Type.Optional(Nullable(Email)),
+        display_name: Type.Optional(Type.String({ maxLength: 256 })),
+        group_ids: Type.Optional(Ids('group')),
+      }),
+    ),
+    reason: Type.Optional(Reason),
+  }),
+  response: Closed({ operation: Type.String(), changed: Type.Boolean(), user: User }),
+  ifMatch: true,
+})
+
+const moveUser = {
+  method: 'POST',
+  audit: 'user.changed',
+  body: Closed({ user_id: Id('user'), reason: Type.Optional(Reason) }),
+} as const
+
+export const suspendUser = endpoint({
+  ...moveUser,
+  path: '/v1/admin/users/suspend',
+  summary: 'Suspend a user: admin and VPN sessions end, and the devices stop until the user is reactivated',
+  access: { by: ['session', 'api_key'], permission: 'users:write' },
+  response: Closed({
+    user: User,
+    changed: Type.Boolean(),
+    sessions_terminated: Type.Integer({ minimum: 0, description: 'Admin and VPN sessions that this call ended' }),
+  }),
+  ifMatch: true,
+})
+
+export const reactivateUser = endpoint({
+  ...moveUser,
+  path: '/v1/admin/users/reactivate',
+  summary: 'Reactivate a suspended user; devices that were not revoked work again',
+  access: { by: ['session', 'api_key'], permission: 'users:write' },
+  response: Closed({ user: User, changed: Type.Boolean() }),
+  ifMatch: true,
+})
+
+export const unlockUser = endpoint({
+  ...moveUser,
+  path: '/v1/admin/users/unlock',
+  summary: 'Unlock an account that failed sign-ins have locked',
+  access: { by: ['session', 'api_key'], permission: 'credentials:write' },
+  response: Closed({ user: User, changed: Type.Boolean() }),
+  ifMatch: true,
+})

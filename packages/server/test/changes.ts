@@ -1,0 +1,58 @@
+import type { Output } from '@holdfast/contract'
+import type { listAuditEvents } from '@holdfast/contract/audit'
+import { type AuditKind, auditFields } from '@holdfast/contract/audit-fields'
+import { Device } from '@holdfast/contract/devices'
+import { Gateway, GatewayPool } from '@holdfast/contract/gateways'
+import { Group } from '@holdfast/contract/groups'
+import { updateNotificationSettings } from '@holdfast/contract/notifications'
+import { PolicyBundle } from '@holdfast/contract/policy'
+import { SecuritySettings } from '@holdfast/contract/settings'
+import { User } from '@holdfast/contract/users'
+import type { TSchema } from 'typebox'
+
+export type AuditEvent = Output<typeof listAuditEvents>['items'][number]
+type WithFields = { properties?: Record<string, TSchema> }
+
+/** The names of a noun's fields, those inside of others as `outer.inner`. */
+const namesOf = (schema: TSchema, before = ''): string[] =>
+  Object.entries((schema as WithFields).properties ?? {}).flatMap(([name, inner]) => [
+    `${before}${name}`,
+    ...namesOf(inner, `${before}${name}.`),
+  ])
+
+/** What the first word of a kind is about. */
+const nouns: Readonly<Record<string, TSchema>> = {
+  user: User,
+  group: Group,
+  device: Device,
+  gateway_pool: GatewayPool,
+  gateway: Gateway,
+  policy: PolicyBundle,
+  security_settings: SecuritySettings,
+  notification_settings: updateNotificationSettings.body,
+}
+/** Kinds without a noun that a GET shows, and what may be said to change in them. */
+const others: Readonly<Partial<Record<AuditKind, readonly string[]>>> = { 'posture.reported': ['verdict'] }
+
+const secretNames = /secret|password|token|jwe|digest_of|seed|code/
+const harmless = ['webhook.secret_set', 'password_set', 'token_id']
+/** Ids stand on record as the API names them; the one of a request is no TypeID. */
+const bareId = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/
+
+/** What is wrong with what an event says was changed. */
+export function wrongChanges({ kind, changes, request_id: _, ...event }: AuditEvent): string[] {
+  const noun = nouns[kind.split('.')[0] ?? '']
+  const known = others[kind] ?? (noun ? namesOf(noun) : [])
+  return [
+    ...(kind in auditFields ? [] : [`${kind} is no kind`]),
+    ...(bareId.test(JSON.stringify([changes, event])) ? [`${kind}: an id that the API does not know`] : []),
+    ...Object.entries(changes ?? {}).flatMap(([field, pair]) => [
+      ...(known.includes(field) ? [] : [`${kind}: ${field} is no field of it`]),
+      ...(Array.isArray(pair) && pair.length === 2 ? [] : [`${kind}: ${field} is no pair`]),
+      ...(JSON.stringify(pair?.[0]) === JSON.stringify(pair?.[1]) && !field.endsWith('url')
+        ? [`${kind}: ${field} did not change`]
+        : []),
+      ...(secretNames.test(field) && !harmless.includes(field) ? [`${kind}: ${field} sounds like a secret`] : []),
+    ]),
+  ]
+}

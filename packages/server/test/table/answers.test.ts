@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { type Operation, operations } from '@holdfast/contract'
+import { type AuditEvent, wrongChanges } from '../changes.ts'
+import { type Kit, startKit } from '../kit.ts'
+import { createWorld, type Raw } from '../world.ts'
+import { createWrite } from './writes.ts'
+
+const writes = operations.filter(([, e]) => e.method !== 'GET')
+const makes = (kind: string) => /\.(created|enrolled|published)$/.test(kind)
+
+/** What an `update` sets; what else an operation of a lifecycle needs beside the id. */
+const patches: Readonly<Record<string, (ids: Record<string, string>) => object>> = {
+  user: ({ group_id }) => ({
+    display_name: 'Jane',
+    email: 'renamed@example.test',
+    username: 'renamed',
+    group_ids: [group_id],
+  }),
+  group: () => ({ name: 'renamed', description: 'those who were renamed' }),
+  device: ({ user_id }) => ({ name: 'renamed', tags: ['kiosk'], channel: 'canary', user_id }),
+}
+/** A second time is something else: another password, another session, another step of the clock. */
+type Write = { ids: Record<string, string>; send: (body?: unknown) => Promise<Raw> }
+const newEachTime: readonly Operation[] = ['changePassword', 'logout']
+
+/** Every event there is. */
+async function allEvents(kit: Kit): Promise<AuditEvent[]> {
+  const found: AuditEvent[] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const query = { limit: 200, ...(cursor && { cursor }) }
+    const page: Awaited<ReturnType<typeof kit.admin.listAuditEvents>> = await kit.admin.listAuditEvents({ query })
+    found.push(...page.items)
+    cursor = page.next_cursor
+  }
+  return found
+}
+
+test('what makes something answers 201, what holds already 200 and changed: false; secrets are called secret and stay off the record', async (t: TestContext) => {
+  const kit = await startKit(t)
+  const world = await createWorld(kit)
+  const wrong: string[] = []
+  const secrets = new Set<string>([world.own.token, world.own.secret])
+  const expect = (what: string, { status, json, text }: Raw, wanted: number, changed?: false) => {
+    for (const name of ['secret', 'credential', 'provisioning_uri'])
+      if (typeof json[name] === 'string') secrets.add(json[name])
+    for (const code of (json.recovery_codes as string[] | undefined) ?? []) secrets.add(code)
+    const again = json.changed ?? (json.terminated === undefined ? undefined : json.terminated !== 0)
+    if (status !== wanted || (changed === false && again !== false))
+      wrong.push(`${what}: ${status} ${text.slice(0, 200)}`)
+  }
+  let repeated = 0
+  for (const [name, e] of writes) {
+    if (e.operations || e.records) continue
+    const write = await createWrite(kit, world, name)
+    const first = await write.send()
+    expect(name, first, makes(e.audit ?? '') ? 201 : 200)
+    const holds = 'changed' in first.json || 'terminated' in first.json
+    if (!holds || newEachTime.includes(name)) continue
+    repeated++
+    expect(`${name} again`, await write.send(), 200, false)
+  }
+  for (const [name, e] of writes)
+    for (const operation of Object.keys(e.operations ?? {})) {
+      const { ids, send }: Write = await createWrite(kit, world, name)
+      const isBatch = name === 'changeDevices'
+      const noun = isBatch ? 'device' : name.slice('change'.length).toLowerCase()
+      const id = ids[`${noun}_id`]
+      if (operation === 'create') {
+        expect(`${name} create`, await send(), 201)
+        expect(`${name} create again`, await send(), 422)
+        continue
+      }
+      const which = isBatch ? { device_ids: [id] } : { [`${noun}_id`]: id }
+      const patch = operation === 'update' && patches[noun] ? { [noun]: patches[noun](ids) } : {}
+      const body = { operation, ...which, ...patch }
+      expect(`${name} ${operation}`, await send(body), 200)
+      const again = await send(body)
+      repeated++
+      if (isBatch) assert.deepEqual(again.json.summary, { changed: 0, unchanged: 1, failed: 0 }, `${operation} again`)
+      else expect(`${name} ${operation} again`, again, 200, false)
+    }
+  assert.ok(repeated > 25, `${repeated} are repeated`)
+
+  const events = await allEvents(kit)
+  wrong.push(...new Set(events.flatMap(wrongChanges)))
+  assert.deepEqual(wrong, [])
+  assert.deepEqual(
+    [...new Set(events.flatMap((event) => (event.changes ? [event.kind] : [])))].sort(),
+    [
+      'device.changed',
+      'gateway.updated',
+      'gateway_pool.updated',
+      'group.changed',
+      'notification_settings.updated',
+      'policy.published',
+      'security_settings.updated',
+      'user.changed',
+    ],
+    'kinds that say what was changed',
+  )
+  const onRecord = JSON.stringify(events)
+  assert.ok(secrets.size > 10)
+  assert.deepEqual(
+    [...secrets].filter((secret) => onRecord.includes(secret)),
+    [],
+  )
+})
