@@ -1,6 +1,6 @@
 import type { Output } from '@holdfast/contract'
 import type { listAuditEvents } from '@holdfast/contract/audit'
-import { type AuditKind, auditFields } from '@holdfast/contract/audit-fields'
+import { type AuditKind, auditKinds } from '@holdfast/contract/audit-fields'
 import { Device } from '@holdfast/contract/devices'
 import { Gateway, GatewayPool } from '@holdfast/contract/gateways'
 import { Group } from '@holdfast/contract/groups'
@@ -44,7 +44,7 @@ export function wrongChanges({ kind, changes, request_id: _, ...event }: AuditEv
   const noun = nouns[kind.split('.')[0] ?? '']
   const known = others[kind] ?? (noun ? namesOf(noun) : [])
   return [
-    ...(kind in auditFields ? [] : [`${kind} is no kind`]),
+    ...(auditKinds.includes(kind) ? [] : [`${kind} is no kind`]),
     ...(bareId.test(JSON.stringify([changes, event])) ? [`${kind}: an id that the API does not know`] : []),
     ...Object.entries(changes ?? {}).flatMap(([field, pair]) => [
       ...(known.includes(field) ? [] : [`${kind}: ${field} is no field of it`]),
