@@ -13,6 +13,7 @@ export const acrossTenants: Readonly<Record<string, string>> = {
   'gateways/reports/activity.queries.ts#upsertActivity': 'group commit: gateways that report in the same moment',
   'gateways/reports/telemetry.queries.ts#ownSessions':
     'group commit: whose sessions telemetry of the same moment speaks of',
+  'gateways/reports/telemetry.queries.ts#knownEvents': 'group commit: telemetry of the same moment',
   'gateways/reports/telemetry.queries.ts#insertEvents': 'group commit: telemetry of the same moment',
   'devices/devices.queries.ts#markDevices': 'group commit: telemetry of the same moment',
   'identity/sessions/sessions.queries.ts#writeLastSeen': 'write-behind: sessions used lately',

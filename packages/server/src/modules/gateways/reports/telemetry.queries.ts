@@ -29,10 +29,20 @@ export const ownSessions = async (tx: Tx, events: readonly Event[]) => {
   return rows
 }
 
-/**
- * One statement for events of any tenants, each id of a device once. Returns those that were not there before; the
- * caller holds the devices' rows of `device_activity`, so that of two at once the second sees what the first wrote.
- */
+/** Of these events those that are there under their ids. */
+export const knownEvents = async (tx: Tx, events: readonly Event[]) => {
+  const column = <T>(of: (e: Event) => T) => events.map(of)
+  const { rows } = await sql<{ device_id: string; event_id: string }>`
+    select t.device_id, t.event_id
+    from unnest(${column((e) => e.tenantId)}::uuid[], ${column((e) => e.deviceId)}::uuid[],
+      ${column((e) => e.eventId)}::text[]) as e (tenant_id, device_id, event_id)
+    join telemetry_events t on t.tenant_id = e.tenant_id and t.device_id = e.device_id and t.event_id = e.event_id`.execute(
+    tx,
+  )
+  return rows
+}
+
+/** One statement for events of any tenants. Returns those that were written. */
 export const insertEvents = async (tx: Tx, events: readonly Event[]) => {
   const column = <T>(of: (e: Event) => T) => events.map(of)
   const { rows } = await sql<{ device_id: string; event_id: string }>`
@@ -43,10 +53,6 @@ export const insertEvents = async (tx: Tx, events: readonly Event[]) => {
       ${column((e) => e.kind)}::text[], ${column((e) => e.gatewayId)}::uuid[], ${column((e) => e.latencyMs)}::float8[],
       ${column((e) => e.lossPercent)}::float8[], ${column((e) => e.reason)}::text[],
       ${column((e) => e.policyDigest)}::text[])
-      as e (tenant_id, at, device_id, event_id)
-    where not exists (
-      select from telemetry_events t
-      where t.tenant_id = e.tenant_id and t.device_id = e.device_id and t.event_id = e.event_id)
     on conflict do nothing returning device_id, event_id`.execute(tx)
   return rows
 }

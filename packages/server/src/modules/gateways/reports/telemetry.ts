@@ -31,6 +31,8 @@ export function createTelemetry({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
       // Holds the devices until the commit: whoever sends the same event at once waits, and then finds it.
       await markDevices(tx, newest(items.map(seenOf)))
       const events = new Map(items.flatMap((i) => i.events.map((e) => [keyOf(e.deviceId, e.eventId), e])))
+      for (const known of await queries.knownEvents(tx, [...events.values()]))
+        events.delete(keyOf(known.device_id, known.event_id))
       const inserted = await queries.insertEvents(tx, [...events.values()])
       const isNew = new Set(inserted.map((r) => keyOf(r.device_id, r.event_id)))
       return items.map((i) => ({
