@@ -171,7 +171,7 @@ export const createApiKey = endpoint({
           'The service account that the key belongs to; the caller unless said. A key never does more than that user may do now, and stops with it',
       }),
     ),
-    expires_in_seconds: expiresInSeconds('it does not end unless said'),
+    expires_in_seconds: expiresInSeconds(730, 'it does not end unless said'),
     allowed_cidrs: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 64 })),
   }),
   response: Closed({ api_key: ApiKey, secret: Secret }),

@@ -63,7 +63,7 @@ export const generateToken = endpoint({
     max_uses: Type.Optional(
       Type.Integer({ minimum: 0, maximum: 1_000_000, description: '1 unless said; 0 is unlimited' }),
     ),
-    expires_in_seconds: expiresInSeconds('24 hours unless said'),
+    expires_in_seconds: expiresInSeconds(90, '24 hours unless said'),
     user_id: Type.Optional(Id('user')),
     group_ids: Type.Optional(Ids('group')),
     tags: Type.Optional(Tags),

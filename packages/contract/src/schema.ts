@@ -68,9 +68,13 @@ export const Reason = Type.String({
 /** What opens something: in the answer that makes it, as `secret`, and nowhere else. */
 export const Secret = Type.String({ title: 'Secret', description: 'Shown only in this answer' })
 /** How long what is made is good for; `unless` says what holds where it is absent. */
-export const expiresInSeconds = (unless: string) =>
+export const expiresInSeconds = (mostDays: number, unless: string) =>
   Type.Optional(
-    Type.Integer({ minimum: 60, maximum: 90 * 86_400, description: `Seconds from now, 90 days at most; ${unless}` }),
+    Type.Integer({
+      minimum: 60,
+      maximum: mostDays * 86_400,
+      description: `Seconds from now, ${mostDays} days at most; ${unless}`,
+    }),
   )
 export const Bytes = Type.Integer({ title: 'Bytes', minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 export const Count = Type.Integer({ title: 'Count', minimum: 0, maximum: Number.MAX_SAFE_INTEGER })

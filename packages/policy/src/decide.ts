@@ -29,7 +29,7 @@ export type Decision = {
   would_allow: WouldAllow[]
 }
 /** `sentence` says of the rule what it needs and what is the case. */
-export type WouldAllow = { rule_id: string; sentence: string; lacks: Lack[] }
+type WouldAllow = { rule_id: string; sentence: string; lacks: Lack[] }
 
 /** So many are named. */
 const nearestMost = 5

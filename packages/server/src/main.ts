@@ -4,6 +4,7 @@ import { bootstrap } from './bootstrap.ts'
 import { type Config, ConfigError, parseConfig } from './config/config.ts'
 import { readEnv } from './config/env.ts'
 import { loadSecrets } from './config/secrets.ts'
+import { patiently } from './db/away.ts'
 import { withDatabaseLock } from './db/lock.ts'
 import { MigrationError, migrate } from './db/migrate.ts'
 import { EmbeddedPostgresError, startEmbeddedPostgres } from './embedded/postgres.ts'
@@ -47,13 +48,14 @@ async function start(): Promise<void> {
   if (stopping) return
   const app = createApp({ config, secrets, databaseUrl, log })
   running.push(app)
-  await app.start()
+  // It answered a moment ago: that it stalls now ends no process.
+  const stalls = (e: unknown) => log.warn({ err: e }, 'the database does not answer; the start goes on when it does')
+  await patiently(() => app.start(), stalls)
   if (stopping) return
   // The port before the first administrator: a start that fails leaves no password that nobody saw.
   await app.http.listen({ host: config.host, port: config.port, backlog: 4096 }).catch(taken(config))
-  await withDatabaseLock(databaseUrl, bootstrapLock, () =>
-    bootstrap(app, secrets.adminPassword, (first) => printFirstStart(first, config)),
-  )
+  const makeFirst = () => bootstrap(app, secrets.adminPassword, (first) => printFirstStart(first, config))
+  await patiently(() => withDatabaseLock(databaseUrl, bootstrapLock, makeFirst), stalls)
   if (stopping) return
   // Ready, so that requests may come.
   drain = () => app.drain(config.drainSeconds)

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { type ErrorCode, errorStatus } from '@holdfast/contract/vocabulary'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isAway } from '../db/away.ts'
 import { AppError } from '../kernel/app-error.ts'
 import type { Log } from '../kernel/log.ts'
 
@@ -24,12 +25,9 @@ export function toAppError(e: unknown): AppError {
     return new AppError('bad_request', 'send a body as application/json')
   if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500)
     return new AppError('bad_request', 'the request can not be read', { cause: e })
-  // SQLSTATE classes 08, 53, 57: the connection or the server is away, so trying again can help.
-  const away = typeof code === 'string' && /^(08|53|57|ECONN|ENOENT|EPIPE|ETIMEDOUT)/.test(code)
-  const timedOut = e instanceof Error && /timeout|terminated|not queryable|Connection/i.test(e.message)
   return new AppError('internal_error', 'unexpected server error', {
     cause: e,
-    ...((away || timedOut) && { retryAfterSeconds: 2 }),
+    ...(isAway(e) && { retryAfterSeconds: 2 }),
   })
 }
 

@@ -36,6 +36,7 @@ export function createFeed(deps: {
   let failures = 0
   let retryAt = 0
   let stopped = false
+  let isBeating = false
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined
   // What the next turn has to do.
@@ -198,6 +199,7 @@ export function createFeed(deps: {
   }
 
   const beat = async () => {
+    isBeating = true
     await comparison()
     for (const f of onBeat) f()
     if (stopped) return
@@ -207,7 +209,8 @@ export function createFeed(deps: {
   return {
     /** Throws when the first comparison fails: without the database's word there is nothing to serve. */
     start: async () => {
-      await beat()
+      // A start that is made again goes on with the beat that it began.
+      await (isBeating ? comparison() : beat())
       if (provenAt < 0) throw new Error('the database did not answer the first comparison')
     },
     /** Whether what this replica remembers was compared with the database within the last second. */

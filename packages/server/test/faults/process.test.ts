@@ -85,7 +85,21 @@ test('a process ends with 0 when it is asked to, whatever it is doing, and only 
     return `# its database gone three times: ready again after ${Math.round(readyMs)} ms; SIGTERM while nothing answers: ended with 0 after ${Math.round(tookMs)} ms`
   }
 
-  const said = await Promise.all([inJobs(), inFlight(), atOnce(), withoutDatabase()])
+  const whileItStalls = async () => {
+    const stalling = await createNetwork(t, database.url)
+    stalling.holdAt('across_tenants')
+    const starting = start(stalling.url)
+    while (!stalling.isHolding()) await delay(20)
+    await delay(2500)
+    stalling.release()
+    const late = await starting
+    assert.match(late.output(), /the start goes on when it does/)
+    late.signal()
+    assert.equal((await late.end()).how, '0', late.output())
+    return '# a database that stalls for 2.5 s while a process starts: it started, ended with 0'
+  }
+
+  const said = await Promise.all([inJobs(), inFlight(), atOnce(), withoutDatabase(), whileItStalls()])
   console.log(`# SIGTERM right after ready: ended with 0 after ${Math.round(firstTookMs)} ms\n${said.join('\n')}`)
 })
 
