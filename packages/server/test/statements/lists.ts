@@ -32,6 +32,11 @@ export const fromRelations: Readonly<Record<string, string>> = {
     'its number is that of the epoch which the same statement has moved, in one trip while that is locked',
 }
 
+/** Tables that need no place in the order of locks: who waits for a row of theirs holds nothing else. */
+export const awaitedAlone: Readonly<Record<string, string>> = {
+  idempotency_keys: 'a claim is taken in a transaction of its own; its holder alone settles it',
+}
+
 /** Changes of several rows that need no order: where they stand, and why nobody can wait for them crosswise. */
 export const inNoOrder: Readonly<Record<string, string>> = {
   'enrollment/batch.queries.ts#useTokens': 'lockTokens has locked them in order',
