@@ -11,7 +11,7 @@ import { selectVariant } from './select.ts'
 import type { Target } from './target.ts'
 import { variantContent } from './variant.ts'
 
-const options = { numRuns: 400 }
+const options = { numRuns: 150 }
 
 const arbitraryTarget: fc.Arbitrary<Target> = fc
   .tuple(
