@@ -93,3 +93,8 @@ test('every sentence has its article', () => {
   const wrong = /\b[Aa] (?:API|(?!one\b)[aeio]\w*)|\b[Aa]n (?:user|[bcdfgjkpqtvwz])\w*/g
   assert.deepEqual(JSON.stringify(openapi()).match(wrong) ?? [], [])
 })
+
+test('every path under /v1 wants a credential: what was never issued is refused there before its route is known', () => {
+  const open = operations.filter(([, e]) => e.access.by === 'anyone' && e.path.startsWith('/v1/'))
+  assert.deepEqual(open, [])
+})

@@ -11,6 +11,7 @@ import { createDescription } from './http/description.ts'
 import { createDraining } from './http/draining.ts'
 import type { Handlers } from './http/handlers.ts'
 import { createIdempotency } from './http/idempotency.ts'
+import { createNeverIssued } from './http/never-issued.ts'
 import { registerPages } from './http/pages.ts'
 import { createRefuse } from './http/refuse.ts'
 import { createHttp } from './http/serve.ts'
@@ -141,38 +142,37 @@ export function createApp({
     failuresPerMinute: config.authFailuresPerMinute,
     tenantOfStrangers: () => tenancy.tenantByName('default'),
   })
+  const { trustedProxies } = config
+  const verifiers = {
+    readToken: access.readToken,
+    service: gateways.service,
+    session: identity.verifySession,
+    api_key: access.verifyApiKey,
+    device: verifyDevice,
+    gateway: gateways.verifyGateway,
+    enrollment_token: enrollment.verifyEnrollmentToken,
+  }
   const admit = createAdmit({
-    verifiers: {
-      readToken: access.readToken,
-      service: gateways.service,
-      session: identity.verifySession,
-      api_key: access.verifyApiKey,
-      device: verifyDevice,
-      gateway: gateways.verifyGateway,
-      enrollment_token: enrollment.verifyEnrollmentToken,
-    },
+    verifiers,
     audit,
     publicUrl,
-    trustedProxies: config.trustedProxies,
+    trustedProxies,
     refuse,
     rates: access.rates,
     log,
     tenantExists: tenancy.exists,
   })
-  const warm = createWarmReads({
-    reads: policy.reads,
-    verifyDevice,
-    refuse,
-    trustedProxies: config.trustedProxies,
-    log,
-  })
+  const inFront = [
+    createWarmReads({ reads: policy.reads, verifyDevice, refuse, trustedProxies, log }),
+    createNeverIssued({ verifiers, refuse, trustedProxies, log }),
+  ]
   const draining = createDraining()
   const idempotency = createIdempotency({ db, kek, onError, provenKeyOf: enrollment.provenKeyOf })
   const http = createHttp({
     maxConnections: config.maxConnections,
     costly: createGate({ perKey: 3, total: 8, waiting: 64 }),
     handlers,
-    warm,
+    inFront,
     admit,
     draining,
     idempotency,

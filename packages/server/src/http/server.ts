@@ -10,8 +10,8 @@ import type { Draining } from './draining.ts'
 import { refuseUnusual, withHost } from './unreadable.ts'
 
 export type ServerDeps = {
-  /** Answers a request in front of the router; false when it is not one of its own. */
-  warm: (request: IncomingMessage, response: ServerResponse) => boolean
+  /** Each answers a request in front of the router; false when it is not one of its own. */
+  inFront: readonly ((request: IncomingMessage, response: ServerResponse) => boolean)[]
   draining: Draining
   https?: { cert: Buffer; key: Buffer }
   maxConnections: number
@@ -31,11 +31,14 @@ const reading = {
   requireHostHeader: false,
 }
 
-/** Node's server, with the warm reads in front of the router and a bound on every kind of waiting. */
-export function createServer({ https, warm, maxConnections, draining }: ServerDeps, router: RequestListener): Server {
+/** Node's server, with what is answered in front of the router and a bound on every kind of waiting. */
+export function createServer(
+  { https, inFront, maxConnections, draining }: ServerDeps,
+  router: RequestListener,
+): Server {
   const listener = withHost((request, response) => {
     draining.watch(response)
-    if (!warm(request, response)) router(request, response)
+    if (!inFront.some((answers) => answers(request, response))) router(request, response)
   })
   const options = { ...https, ...patience, ...reading }
   const server = https ? createHttpsServer(options, listener) : createHttpServer(options, listener)

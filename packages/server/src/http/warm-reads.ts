@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { errorStatus } from '@holdfast/contract/vocabulary'
 import type { Principal } from '../kernel/actor.ts'
 import { newUuid } from '../kernel/ids.ts'
 import type { Log } from '../kernel/log.ts'
@@ -7,7 +6,8 @@ import { whenReady } from '../kernel/ready.ts'
 import type { Representation } from '../kernel/representation.ts'
 import { judgedSafely, tokenOf, type Verdict, type Verifiers } from './authenticate.ts'
 import { strangerOf } from './caller.ts'
-import { challenge, errorBody, securityHeaders, toAppError } from './error-response.ts'
+import { securityHeaders } from './error-response.ts'
+import { sendRefusal } from './raw-refusal.ts'
 import { hasBody } from './read-body.ts'
 import type { Refuse } from './refuse.ts'
 import { type Granted, type Hold, holdOf, isKnown, preferenceApplied } from './representation.ts'
@@ -82,14 +82,4 @@ function sendRepresentation(
   const bytes = Buffer.isBuffer(content) ? content : Buffer.from(JSON.stringify(content))
   lines.push('content-type', 'application/json; charset=utf-8', 'content-length', String(bytes.length))
   response.writeHead(200, lines).end(bytes)
-}
-
-function sendRefusal(response: ServerResponse, id: string, thrown: unknown, log: Pick<Log, 'error'>): void {
-  const e = toAppError(thrown)
-  if (e.code === 'internal_error') log.error({ err: e.cause ?? e, request_id: id }, e.message)
-  const bytes = Buffer.from(JSON.stringify(errorBody(e.code, e.message, id, e.errors)))
-  const lines = [...fixed, 'x-request-id', id, 'content-type', 'application/json; charset=utf-8']
-  if (e.retryAfterSeconds !== undefined) lines.push('retry-after', String(e.retryAfterSeconds))
-  if (e.code === 'unauthorized') lines.push('www-authenticate', challenge)
-  response.writeHead(errorStatus[e.code], [...lines, 'content-length', String(bytes.length)]).end(bytes)
 }

@@ -1,0 +1,35 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { newUuid } from '../kernel/ids.ts'
+import type { Log } from '../kernel/log.ts'
+import { tokenOf, type Verifiers } from './authenticate.ts'
+import { strangerOf } from './caller.ts'
+import { sendRefusal } from './raw-refusal.ts'
+import { hasBody } from './read-body.ts'
+import type { Refuse } from './refuse.ts'
+import { sourceOf } from './source-ip.ts'
+
+/** Under it every path wants a credential, known or not. */
+const guarded = '/v1/'
+
+/**
+ * Refuses in front of the router what has the shape of a token and was never issued here, so that a flood of them costs
+ * little more than their MACs. Where a body follows, the pipe refuses: it ends the connection.
+ */
+export function createNeverIssued(deps: {
+  verifiers: Pick<Verifiers, 'readToken' | 'service'>
+  refuse: Refuse
+  trustedProxies: readonly string[]
+  log: Pick<Log, 'error'>
+}) {
+  const { verifiers, refuse, trustedProxies, log } = deps
+  return (request: IncomingMessage, response: ServerResponse): boolean => {
+    const { url = '', headers } = request
+    if (!url.startsWith(guarded) || headers.cookie !== undefined || hasBody(headers)) return false
+    const token = tokenOf(headers.authorization)
+    if (!token?.startsWith('hf') || verifiers.readToken(token) || verifiers.service.is(token)) return false
+    const id = newUuid()
+    const stranger = strangerOf(headers, sourceOf(request, trustedProxies), id)
+    sendRefusal(response, id, refuse.credential(undefined, stranger), log)
+    return true
+  }
+}
