@@ -1,18 +1,19 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { mintToken } from '@holdfast/crypto'
-import { Agent, request } from 'undici'
+import { startHelper } from './rig/calls.ts'
+import { loadCore } from './rig/cores.ts'
 import { deviceGet, digestPath, seedFleet } from './rig/fleet.ts'
-import { pack } from './rig/requests.ts'
+import type { LoadCalls } from './rig/load-process.ts'
+import { pack, rawRequest } from './rig/requests.ts'
 import { type Benchmark, milliseconds, perSecond, type Row, verdictOf } from './rig/result.ts'
 import { alternate, median, medianRatio, quantile } from './rig/rounds.ts'
-import { openAdmin, type Server } from './rig/server.ts'
+import { openAdmin } from './rig/server.ts'
 import { rateOf, startRig } from './rig/throughput.ts'
 
 const work = 'digest polls while 1,000 forged credentials a second are offered'
 const connections = 64
 const forgedPerSecond = 1000
 const pollsPerSecond = 500
-const everyMs = 5
 
 /** L2: whoever invents credentials must not slow down those who have one. */
 export const forgedFlood: Benchmark = {
@@ -26,7 +27,12 @@ export const forgedFlood: Benchmark = {
     const { load } = startRig(bench)
     const requests = pack(fleet.devices.map((device) => deviceGet(fleet, device, digestPath)))
     await load.call('run', { port: server.port, connections, requests, once: true })
-    const forged = Array.from({ length: 5000 }, () => mintToken(randomBytes(32), 'hfk', randomUUID()).token)
+    const invented = Array.from({ length: 5000 }, () => mintToken(randomBytes(32), 'hfk', randomUUID()).token)
+    const forged = pack(
+      invented.map((token) => rawRequest('GET', '/v1/admin/me', { authorization: `Bearer ${token}` })),
+    )
+    const flood = startHelper<LoadCalls>('load-process.ts', loadCore)
+    bench.defer(flood.stop)
     const p99 = async () => {
       const { seconds } = scale
       const paced = { port: server.port, connections, requests, seconds, perSecond: pollsPerSecond }
@@ -35,15 +41,15 @@ export const forgedFlood: Benchmark = {
       return quantile(done.latenciesMs, 0.99)
     }
     say(work)
-    const answers = new Map<number, number>()
+    const answers = new Map<string, number>()
     const found = await alternate(scale.rounds, {
       flooded: async () => {
-        const flood = startFlood(server, forged, answers)
-        try {
-          return await p99()
-        } finally {
-          await flood.stop()
-        }
+        const target = { port: server.port, connections, requests: forged }
+        const flooding = flood.call('pace', { ...target, seconds: scale.seconds + 1, perSecond: forgedPerSecond })
+        const found = await p99()
+        for (const [status, n] of Object.entries((await flooding).statuses))
+          answers.set(status, (answers.get(status) ?? 0) + n)
+        return found
       },
       quiet: p99,
     })
@@ -61,33 +67,4 @@ export const forgedFlood: Benchmark = {
     }
     return [row]
   },
-}
-
-function startFlood(server: Server, forged: readonly string[], answers: Map<number, number>) {
-  const agent = new Agent({ connections: 64 })
-  const running = new Set<Promise<unknown>>()
-  let n = 0
-  const one = () => {
-    const attempt = request(`http://127.0.0.1:${server.port}/v1/admin/me`, {
-      dispatcher: agent,
-      headers: { authorization: `Bearer ${forged[n++ % forged.length]}` },
-    })
-      .then(async ({ statusCode, body }) => {
-        await body.dump()
-        answers.set(statusCode, (answers.get(statusCode) ?? 0) + 1)
-      })
-      .catch(() => {})
-      .finally(() => running.delete(attempt))
-    running.add(attempt)
-  }
-  const timer = setInterval(() => {
-    for (let i = 0; i < (forgedPerSecond * everyMs) / 1000; i++) one()
-  }, everyMs)
-  return {
-    stop: async () => {
-      clearInterval(timer)
-      await agent.destroy()
-      await Promise.allSettled(running)
-    },
-  }
 }
