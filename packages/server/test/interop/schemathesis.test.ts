@@ -56,7 +56,7 @@ test('Schemathesis finds no 5xx, no undocumented status and no answer that break
 /** CPython 3.11 can lose count of its own recursion (SystemError) when Hypothesis describes itself: asked again then. */
 async function run(args: (seed: string) => string[], seed = 1): Promise<{ status: number; output: string }> {
   const { promise, resolve } = Promise.withResolvers<{ status: number; output: string }>()
-  execFile('st', args(String(seed)), { maxBuffer: 1 << 26 }, (e, stdout, stderr) =>
+  execFile('st', args(String(seed)), { maxBuffer: 1 << 26, cwd: tmpdir() }, (e, stdout, stderr) =>
     resolve({ status: e ? 1 : 0, output: stdout + stderr }),
   )
   const ran = await promise
