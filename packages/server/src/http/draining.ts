@@ -12,12 +12,16 @@ const finishWithinMs = 5 * second
 export function createDraining() {
   const open = new Set<ServerResponse>()
   let draining = false
+  // One function for all: every request passes here.
+  function forget(this: ServerResponse): void {
+    open.delete(this)
+  }
   return {
     /** Sees every request before anyone else. */
     watch: (response: ServerResponse): void => {
       if (draining) response.shouldKeepAlive = false
       open.add(response)
-      response.once('close', () => open.delete(response))
+      response.on('close', forget)
     },
     begin: (): void => {
       draining = true

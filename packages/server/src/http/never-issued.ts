@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { newUuid } from '../kernel/ids.ts'
+import { newRequestId } from '../kernel/ids.ts'
 import type { Log } from '../kernel/log.ts'
 import { tokenOf, type Verifiers } from './authenticate.ts'
 import { strangerOf } from './caller.ts'
@@ -27,7 +27,7 @@ export function createNeverIssued(deps: {
     if (!url.startsWith(guarded) || headers.cookie !== undefined || hasBody(headers)) return false
     const token = tokenOf(headers.authorization)
     if (!token?.startsWith('hf') || verifiers.readToken(token) || verifiers.service.is(token)) return false
-    const id = newUuid()
+    const id = newRequestId()
     const stranger = strangerOf(headers, sourceOf(request, trustedProxies), id)
     sendRefusal(response, id, refuse.credential(undefined, stranger), log)
     return true

@@ -3,7 +3,7 @@ import { type Endpoint, operations } from '@holdfast/contract'
 import { successStatuses } from '@holdfast/contract/endpoint'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { AppError, badCredentials, fail } from '../kernel/app-error.ts'
-import { newUuid } from '../kernel/ids.ts'
+import { newRequestId } from '../kernel/ids.ts'
 import { securityHeaders, sendError, toAppError } from './error-response.ts'
 import { registerBodyReaders } from './read-body.ts'
 import { serializerOf } from './response-schema.ts'
@@ -18,7 +18,7 @@ export function createHttp(deps: HttpDeps): FastifyInstance {
   const http = Fastify({
     // Errors are logged by `sendError`; a logger of its own for every request would cost a poll more than its answer.
     logger: false,
-    genReqId: () => newUuid(),
+    genReqId: () => newRequestId(),
     bodyLimit: longestBody,
     exposeHeadRoutes: false,
     serverFactory: (handler: RequestListener) => createServer(deps, handler),

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { newUuid } from '../kernel/ids.ts'
+import { newRequestId } from '../kernel/ids.ts'
 import { errorBody, securityHeaders } from './error-response.ts'
 
 const details: Record<string, string> = {
@@ -41,7 +41,7 @@ function answer(response: ServerResponse, detail: string): void {
 }
 
 function refusal(detail: string): { lines: [string, string][]; bytes: Buffer } {
-  const id = newUuid()
+  const id = newRequestId()
   const bytes = Buffer.from(JSON.stringify(errorBody('bad_request', detail, id)))
   const lines: [string, string][] = [
     ...Object.entries(securityHeaders),

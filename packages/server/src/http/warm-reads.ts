@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Principal } from '../kernel/actor.ts'
-import { newUuid } from '../kernel/ids.ts'
+import { newRequestId } from '../kernel/ids.ts'
 import type { Log } from '../kernel/log.ts'
 import { whenReady } from '../kernel/ready.ts'
 import type { Representation } from '../kernel/representation.ts'
@@ -41,7 +41,7 @@ export function createWarmReads({ reads, verifyDevice, refuse, trustedProxies, l
     const token = plain ? tokenOf(headers.authorization) : undefined
     if (!read || !token?.startsWith('ey')) return false
 
-    const id = newUuid()
+    const id = newRequestId()
     const sourceIp = sourceOf(request, trustedProxies)
     const incoming = { method: 'GET', url, path: url, sourceIp, dpop: headers.dpop, scope: {} }
     const answer = (verdict: Verdict) => {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { idPrefixes, type Noun, spoken } from '@holdfast/contract/vocabulary'
 import { uuidv7 } from 'uuidv7'
 import { fail } from './app-error.ts'
@@ -7,6 +8,9 @@ const digitValue = new Map([...alphabet].map((c, i) => [c, BigInt(i)]))
 
 /** A new UUIDv7 (RFC 9562), the form in which the database keeps every id. */
 export const newUuid = (): string => uuidv7()
+
+/** A request's id orders nothing: the cheapest that is unique (UUIDv4). */
+export const newRequestId = (): string => randomUUID()
 
 /** By character code: what a hexadecimal digit is worth. */
 const hexValue = new Uint8Array(128)
