@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Endpoint, GatewayStatus, Protocol, Region, Selection } from './gateways.ts'
+import { applyErrorFields, Endpoint, GatewayStatus, Protocol, Region, Selection } from './gateways.ts'
 import { Bytes, Closed, Count, Id, Name, Nullable, OneOf, Time } from './schema.ts'
 import { SessionState } from './vpn-sessions.ts'
 
@@ -96,6 +96,13 @@ export const heartbeat = endpoint({
         policy_seq: Type.Optional(Count),
         trust_version: Type.Optional(Count),
       }),
+    ),
+    apply_error: Type.Optional(
+      Nullable(
+        Closed(applyErrorFields, {
+          description: 'Why what it was given last is not enforced; null: it is. Absent: as it said last',
+        }),
+      ),
     ),
   }),
   response: Closed({ status: GatewayStatus, server_time: Time, next_heartbeat_seconds: Count }),

@@ -113,6 +113,12 @@ export const deleteGatewayPool = endpoint({
   ifMatch: true,
 })
 
+/** Why a gateway does not enforce what it holds: a word for programs and a sentence for people. */
+export const applyErrorFields = {
+  code: Type.String({ pattern: '^[a-z][a-z0-9_]*$', maxLength: 64, description: 'A word for programs' }),
+  detail: Type.String({ minLength: 1, maxLength: 512, description: 'One sentence for a person' }),
+}
+
 export const Gateway = Closed(
   {
     gateway_id: Id('gateway'),
@@ -135,6 +141,12 @@ export const Gateway = Closed(
       trust_version: Nullable(Count),
       at: Nullable(Time),
     }),
+    apply_error: Nullable(
+      Closed(
+        { ...applyErrorFields, at: Time },
+        { description: 'Why it could not enforce what it was given, as it said last; null: nothing keeps it from it' },
+      ),
+    ),
     created_at: Time,
   },
   { title: 'Gateway' },

@@ -99,30 +99,66 @@ test('while pulling runs, an end is told as a change of its own', { timeout: 20_
   )
 })
 
-test('a change that could not be applied is not reported as applied, and is told again as a whole', {
+test('a change that could not be applied is handed over again, as all that there is, until it is', {
   timeout: 20_000,
 }, async (t) => {
   const { gateway, policies } = await startControl(t)
-  policies.push({ variants, peers: [peer('dev_1')] }, { kind: 'delta', base_seq: 1, seq: 2, removed_peers: ['dev_1'] })
+  policies.push({ variants, peers: [peer('dev_1'), peer('dev_2')] })
   const stop = new AbortController()
   const seen: GatewayChange[] = []
   const errors: unknown[] = []
   await gateway.runPulling({
     signal: stop.signal,
-    onError: (e) => errors.push(e),
-    onChange: (change) => {
+    onError: (e) => {
+      errors.push(e)
+      throw new Error('what a watcher does is its own')
+    },
+    onChange: (change, state) => {
       seen.push(change)
+      assert.deepEqual([...state.peers.keys()], change.peers)
       if (seen.length === 1) throw new Error('nft refused')
-      if (gateway.state?.seq === 2) stop.abort()
+      if (seen.length === 2) {
+        policies.push({ kind: 'delta', base_seq: 1, seq: 2, removed_peers: ['dev_1'] })
+        throw new Error('nft refused again')
+      }
+      stop.abort()
     },
   })
-  assert.deepEqual(errors.map(String), ['Error: nft refused'])
+  assert.deepEqual(errors.map(String), ['Error: nft refused', 'Error: nft refused again'])
   assert.deepEqual(
-    seen.map(({ kind, seq }) => [kind, seq]),
+    seen.map(({ kind, seq, peers }) => [kind, seq, peers]),
     [
-      ['snapshot', 1],
-      ['snapshot', 1],
-      ['delta', 2],
+      ['snapshot', 1, ['dev_1', 'dev_2']],
+      ['snapshot', 1, ['dev_1', 'dev_2']],
+      ['snapshot', 2, ['dev_2']],
+    ],
+  )
+})
+
+test('while pulling runs, the end of the policy itself is told, and its return', { timeout: 20_000 }, async (t) => {
+  const { clock, gateway, policies } = await startControl(t)
+  const end = new Date(clock.now.getTime() + 60_000)
+  policies.push({ variants, peers: [peer('dev_1'), peer('dev_2')], expires_at: end.toISOString() })
+  const stop = new AbortController()
+  const seen: GatewayChange[] = []
+  await gateway.runPulling({
+    signal: stop.signal,
+    onChange: (change, state) => {
+      seen.push(change)
+      clock.now = end
+      if (change.kind === 'expired') {
+        assert.deepEqual([state.peers.size, state.variants.size], [0, 0])
+        policies.push({ kind: 'delta', base_seq: 1, seq: 2, removed_peers: ['dev_1'] })
+      }
+      if (seen.length === 3) stop.abort()
+    },
+  })
+  assert.deepEqual(
+    seen.map(({ kind, peers, removedPeers }) => [kind, peers, removedPeers]),
+    [
+      ['snapshot', ['dev_1', 'dev_2'], []],
+      ['expired', [], ['dev_1', 'dev_2']],
+      ['snapshot', ['dev_2'], []],
     ],
   )
 })

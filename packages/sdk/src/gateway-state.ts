@@ -24,8 +24,11 @@ export type GatewayState = {
 
 /** What an application changed: ids of devices, and of sessions to cut. */
 export type GatewayChange = {
-  /** `ended`: nothing was heard, the time of these peers has come. */
-  kind: 'snapshot' | 'delta' | 'ended'
+  /**
+   * `snapshot`: who is not a peer of the state is none. `ended`: nothing was heard, the time of these peers has come.
+   * `expired`: nothing was heard for so long that the policy itself has ended; nobody is a peer until the next change.
+   */
+  kind: 'snapshot' | 'delta' | 'ended' | 'expired'
   seq: number
   /** All peers under one variant are under another. */
   moved: { from: string; to: string }[]

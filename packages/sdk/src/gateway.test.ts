@@ -19,6 +19,8 @@ async function startControl(t: TestContext) {
     /** The next answers in place of a right one. */
     policies: [] as string[],
     metering: [] as Answered[],
+    /** Answers in place of everything. */
+    instead: (): Answered | undefined => undefined,
   }
   const policyFor = async ({ search }: Asked): Promise<Answered> => {
     const since = new URLSearchParams(search).get('since')
@@ -33,6 +35,8 @@ async function startControl(t: TestContext) {
     return { body: { kind: 'snapshot', seq: 0, base_seq: null, policy, poll_seconds: 1 } }
   }
   const server = await startServer(t, (asked) => {
+    const other = control.instead()
+    if (other) return other
     if (asked.headers.authorization !== 'Bearer hfg_x')
       return { status: 401, body: { error: 'unauthorized', detail: 'missing or invalid credentials' } }
     if (asked.path === '/v1/gateway/runtime/trust-anchors') return { body: control.trust }
@@ -41,7 +45,7 @@ async function startControl(t: TestContext) {
       return control.metering.shift() ?? { body: { accepted: 1, duplicate: false, rejected: [] } }
     return { body: { status: 'healthy', server_time: '', next_heartbeat_seconds: 10 } }
   })
-  const open = (secret = 'hfg_x') =>
+  const open = (secret: string | (() => string) = 'hfg_x') =>
     openGateway({
       baseUrl: server.baseUrl,
       secret,
@@ -109,23 +113,37 @@ test('forged, foreign and old policies leave the state as it was', async (t) => 
   }
 })
 
-test('a state that has expired is no longer in force, and a delta on it is enough', async (t) => {
+test('what has expired is in force for nobody; a delta on it brings all of it back', async (t) => {
   const control = await startControl(t)
   const gateway = control.open()
   await gateway.pull()
   const asOf = control.clock.now
-  control.clock.now = new Date(asOf.getTime() + 16 * 60_000)
-  assert.ok(gateway.state && gateway.state.expiresAt < control.clock.now)
+  const before = gateway.state
+  control.clock.now = new Date((before?.expiresAt.getTime() ?? 0) - 1)
+  assert.equal(gateway.state, before)
+  control.clock.now = before?.expiresAt ?? asOf
+  assert.deepEqual([...(gateway.state?.peers.keys() ?? ['?'])], [])
   control.seq = 2
-  assert.equal((await gateway.pull({ wait: 20 }))?.kind, 'delta')
-  assert.ok(gateway.state.expiresAt > control.clock.now)
+  control.peers = ['dev_2']
+  const change = await gateway.pull({ wait: 20 })
+  assert.deepEqual([change?.kind, change?.peers], ['snapshot', ['dev_1', 'dev_2']])
   const last = control.asks('unified-policy').at(-1)
   const search = new URLSearchParams(last?.search)
   assert.deepEqual([search.get('since'), search.get('as_of')], ['1', asOf.toISOString()])
   assert.equal(last?.headers.prefer, undefined, 'it does not wait while nothing is in force')
 })
 
-test('pulling tells each change, and ends when the secret is refused', { timeout: 20_000 }, async (t) => {
+test('a policy that says so is in force beyond its end', async (t) => {
+  const control = await startControl(t)
+  const gateway = control.open()
+  const open = { fail_mode: 'open', variants: { [variant]: content }, peers: [peerOf('dev_1', variant)] }
+  control.policies.push(await control.issuer.gatewayPolicy(open))
+  await gateway.pull()
+  control.clock.now = new Date(control.clock.now.getTime() + 60 * 60_000)
+  assert.deepEqual([...(gateway.state?.peers.keys() ?? [])], ['dev_1'])
+})
+
+test('pulling tells each change', { timeout: 20_000 }, async (t) => {
   const control = await startControl(t)
   const abort = new AbortController()
   const seen: GatewayChange[] = []
@@ -145,24 +163,79 @@ test('pulling tells each change, and ends when the secret is refused', { timeout
       ['delta', 3],
     ],
   )
-  const refused = control.open('hfg_other').runPulling({ signal: new AbortController().signal, onChange: () => {} })
-  await assert.rejects(refused, { name: 'ApiError', status: 401 })
 })
 
-test('a heartbeat says what is applied', async (t) => {
+test('a control plane that is away, and one that refuses, end nothing: each is said, and what comes after it', {
+  timeout: 20_000,
+}, async (t) => {
+  const control = await startControl(t)
+  const stop = new AbortController()
+  let asked = 0
+  const seen: unknown[] = []
+  const answers: Answered[] = ['hang up', { status: 401, body: { error: 'unauthorized', detail: 'no' } }]
+  control.instead = () => answers.shift()
+  await control
+    .open(() => {
+      asked++
+      return 'hfg_x'
+    })
+    .runPulling({
+      signal: stop.signal,
+      onStatus: ({ status, since, error }) => {
+        seen.push([status, error instanceof Error ? error.name : undefined])
+        assert.ok(since instanceof Date)
+        if (status === 'connected') stop.abort()
+        throw new Error('what a watcher does is its own')
+      },
+      onChange: () => {},
+    })
+  assert.deepEqual(seen, [
+    ['unreachable', 'ConnectionError'],
+    ['refused', 'ApiError'],
+    ['connected', undefined],
+  ])
+  assert.ok(asked >= 3, 'a secret that was replaced is read before each request')
+})
+
+test('a heartbeat says what is enforced, and what keeps it from enforcing what came after', {
+  timeout: 20_000,
+}, async (t) => {
   const control = await startControl(t)
   const gateway = control.open()
+  const beat = async () => {
+    assert.equal((await gateway.heartbeat({ active_sessions: 3 })).status, 'healthy')
+    const { applied, apply_error, ...rest } = control.asks('heartbeat').at(-1)!.body as Record<string, unknown>
+    assert.deepEqual(rest, { active_sessions: 3, boot_id: gateway.bootId })
+    return [applied, apply_error]
+  }
   await gateway.pull()
-  await gateway.heartbeat({ active_sessions: 3 })
+  assert.deepEqual(await beat(), [{ trust_version: 1 }, undefined])
   gateway.confirm()
-  assert.equal((await gateway.heartbeat({ active_sessions: 3 })).status, 'healthy')
-  const [before, after] = control.asks('heartbeat').map(({ body }) => body as { applied: object })
-  assert.deepEqual(before?.applied, { trust_version: 1 })
-  assert.deepEqual(after, {
-    active_sessions: 3,
-    boot_id: gateway.bootId,
-    applied: { policy_seq: 1, trust_version: 1 },
+  assert.deepEqual(await beat(), [{ policy_seq: 1, trust_version: 1 }, null])
+
+  const stop = new AbortController()
+  const failures: Error[] = [
+    Object.assign(new Error(`nft is not there${'!'.repeat(600)}`), { code: 'ENOENT' }),
+    Object.assign(new Error('\ud800 \0'), { code: 'not a word' }),
+  ]
+  const said: unknown[] = []
+  control.seq = 2
+  await gateway.runPulling({
+    signal: stop.signal,
+    onChange: async (_, { seq }) => {
+      const failure = failures.shift()
+      if (!failure) return stop.abort()
+      assert.equal(seq, 2)
+      setImmediate(async () => said.push(await beat()))
+      throw failure
+    },
   })
+  const applied = { policy_seq: 1, trust_version: 1 }
+  assert.deepEqual(said, [
+    [applied, { code: 'enoent', detail: `nft is not there${'!'.repeat(600)}`.slice(0, 512) }],
+    [applied, { code: 'apply_failed', detail: '\ufffd \ufffd' }],
+  ])
+  assert.deepEqual(await beat(), [{ policy_seq: 2, trust_version: 1 }, null])
 })
 
 const sample = { session_id: 'vse_1', device_id: 'dev_1', state: 'active', rx_bytes: 1, tx_bytes: 2 } as const

@@ -155,7 +155,7 @@ test('whatever happens, deltas, chunks and inline snapshots say the same', async
     () => publishAs(documents[next(documents.length)]!),
     async () => clock.advance([10, 100, 301, 1000][next(4)]!),
   ]
-  const kinds = { snapshot: 0, delta: 0, ended: 0 }
+  const kinds = { snapshot: 0, delta: 0, ended: 0, expired: 0 }
   for (let round = 0; round < 40; round++) {
     for (let n = next(4); n >= 0; n--) await steps[next(steps.length)]!(next(made.length))
     for (const puller of pullers) {

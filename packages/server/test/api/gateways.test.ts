@@ -32,6 +32,28 @@ test('gateways', async (t: TestContext) => {
     await made.client.heartbeat({ body: { boot_id: 'c', active_sessions: 0 } })
     assert.equal((await admin.getGateway({ params })).applied.policy_seq, null)
   })
+  await t.test('what keeps it from enforcing stands until it says that nothing does, or starts anew', async () => {
+    const beat = (boot_id: string, apply_error?: { code: string; detail: string } | null) =>
+      made.client.heartbeat({
+        body: { boot_id, active_sessions: 0, ...(apply_error !== undefined && { apply_error }) },
+      })
+    const shown = async () => (await admin.getGateway({ params })).apply_error
+    const failed = { code: 'apply_failed', detail: 'nft is not there' }
+    await beat('c', failed)
+    const at = (await shown())?.at
+    assert.deepEqual(await shown(), { ...failed, at })
+    assert.ok(Math.abs(Date.parse(at ?? '') - clock.now().getTime()) < 60_000)
+    await beat('c')
+    assert.deepEqual(await shown(), { ...failed, at })
+    await beat('c', null)
+    assert.equal(await shown(), null)
+    await beat('c', failed)
+    await beat('d')
+    assert.equal(await shown(), null)
+    const long = { code: 'apply_failed', detail: 'x'.repeat(513) }
+    for (const wrong of [long, { code: 'Not a word', detail: 'x' }, { code: 'apply_failed', detail: '' }])
+      await assert.rejects(beat('d', wrong), refused(422, /apply_error/))
+  })
   await t.test('many heartbeats at once share their commits, and counters of any size are taken', async () => {
     await times(50, (i) =>
       made.client.heartbeat({ body: { boot_id: 'c', active_sessions: i, rx_bps: Number.MAX_SAFE_INTEGER } }),

@@ -57,6 +57,8 @@ export type GatewaysTables = {
     applied_policy_seq: number | null
     applied_trust_version: number | null
     applied_at: Date | null
+    /** What keeps it from enforcing what it was given; null where nothing does, or where it did not say. */
+    apply_error: { code: string; detail: string; at: string } | null
     last_seen_at: Date
   }
   vpn_sessions: {

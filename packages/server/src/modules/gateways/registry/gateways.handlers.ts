@@ -74,4 +74,5 @@ const viewGateway = ({ row, activity }: Gateway, nowMs: number): Output<typeof g
     trust_version: activity?.applied_trust_version ?? null,
     at: activity?.applied_at?.toISOString() ?? null,
   },
+  apply_error: activity?.apply_error ?? null,
 })

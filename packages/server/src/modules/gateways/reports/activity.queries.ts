@@ -15,7 +15,9 @@ export type Report = {
   policyDigest: string | null
   policySeq: number | null
   trustVersion: number | null
+  applyError: ApplyError | 'none' | null
 }
+type ApplyError = { code: string; detail: string }
 
 /**
  * One statement for gateways of all tenants, one report each. The newest report wins; what it does not say stays, unless
@@ -35,7 +37,8 @@ export const upsertActivity = (tx: Tx, reports: readonly Report[]) => {
       ${column((r) => r.at)}::timestamptz[], ${column((r) => r.bootId)}::text[], ${column((r) => r.version)}::text[],
       ${column((r) => r.activeSessions)}::bigint[], ${column((r) => r.rxBps)}::bigint[], ${column((r) => r.txBps)}::bigint[],
       ${column((r) => r.policyDigest)}::text[], ${column((r) => r.policySeq)}::bigint[],
-      ${column((r) => r.trustVersion)}::bigint[], ${column(appliedAt)}::timestamptz[])
+      ${column((r) => r.trustVersion)}::bigint[], ${column(appliedAt)}::timestamptz[],
+      ${column(applyError)}::jsonb[])
     order by 1, 2
     on conflict (tenant_id, gateway_id) do update set last_seen_at = excluded.last_seen_at, boot_id = excluded.boot_id, ${said}
     where a.last_seen_at <= excluded.last_seen_at`.execute(tx)
@@ -50,10 +53,15 @@ const sayable = [
   'applied_policy_seq',
   'applied_trust_version',
   'applied_at',
+  'apply_error',
 ] as const
 
 const appliedAt = (r: Report): Date | null =>
   r.policyDigest === null && r.policySeq === null && r.trustVersion === null ? null : r.at
+
+/** That there is none is said with the null of JSON. */
+const applyError = ({ applyError: said, at }: Report): string | null =>
+  said && JSON.stringify(said === 'none' ? null : { ...said, at })
 
 /** Across tenants: gateways in use that have reported before, and not since `before`. */
 export const silentSince = (tx: Tx, before: Date) =>

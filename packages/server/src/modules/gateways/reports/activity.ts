@@ -111,5 +111,6 @@ function merge(a: Report, b: Report): Report {
     policyDigest: later.policyDigest ?? earlier.policyDigest,
     policySeq: later.policySeq ?? earlier.policySeq,
     trustVersion: later.trustVersion ?? earlier.trustVersion,
+    applyError: later.applyError ?? earlier.applyError,
   }
 }

@@ -92,6 +92,7 @@ export function createMetering({
         policyDigest: null,
         policySeq: null,
         trustVersion: null,
+        applyError: null,
       })
       if (!outcome) return { accepted: 0, duplicate: true, rejected: [] }
       const refused = outcome.flatMap(({ sessionId, error }) =>

@@ -1,0 +1,123 @@
+import { VerificationError } from './errors.ts'
+import { wholeOf } from './gateway-applier.ts'
+import { createChunks } from './gateway-chunks.ts'
+import { applyPolicy, dropEnded, type GatewayChange, type GatewayState } from './gateway-state.ts'
+import type { GatewayTrust } from './gateway-trust.ts'
+import { verifyGatewayPolicy } from './gateway-verifier.ts'
+import { bodyOf, type Send } from './send.ts'
+
+/** A delta that does not fit, and a snapshot whose chunks are gone, are answered with a new snapshot. */
+const mostAttempts = 4
+
+type Known = { since: number; as_of: string }
+type Pull = { known: Known | undefined; wait: number; signal: AbortSignal | undefined }
+type HolderOptions = {
+  send: Send
+  query: Record<string, string>
+  tenantId: string
+  gatewayId: string
+  trust: GatewayTrust
+  now: () => Date
+}
+
+/** What the control plane said last, verified, and what of it is in force. */
+export function createHolder({ send, query, tenantId, gatewayId, trust, now }: HolderOptions) {
+  let held: GatewayState | null = null
+  /** Stands for `held` after its end, where it fails closed: nobody is a peer. */
+  let over: GatewayState | null = null
+  /** Peers whose time has come and of whom nobody was told. */
+  const ended: string[] = []
+  let isEndTold = false
+  const withChunks = createChunks(send, query)
+  let pollSeconds = 30
+
+  const isOver = (state: GatewayState): boolean => state.failMode === 'closed' && now() >= state.expiresAt
+
+  /** Takes out the peers whose time has come; `takeEnded` says them once. */
+  function inForce(): GatewayState | null {
+    if (!held) return null
+    ended.push(...dropEnded(held, now()))
+    if (!isOver(held)) return held
+    over ??= { ...held, peers: new Map(), variants: new Map(), nextEnd: Number.POSITIVE_INFINITY }
+    return over
+  }
+
+  /** What time alone has changed since it was asked for last; null for nothing. */
+  function takeEnded(): GatewayChange | null {
+    const state = inForce()
+    if (!held || !state) return null
+    const nothing = { seq: held.seq, moved: [], peers: [], revokedDevices: [], revokedSessions: [] }
+    const removedPeers = ended.splice(0)
+    if (state === over && !isEndTold) {
+      isEndTold = true
+      return { ...nothing, kind: 'expired', removedPeers: [...removedPeers, ...held.peers.keys()] }
+    }
+    return removedPeers.length > 0 ? { ...nothing, kind: 'ended', removedPeers } : null
+  }
+
+  async function pullOnce({ known, wait, signal }: Pull): Promise<GatewayChange | null | 'unfit'> {
+    const reply = await send('unifiedPolicy', { query: { ...query, ...known } }, { wait, signal })
+    if (reply.status === 304) return null
+    const body = bodyOf(reply)
+    const judged = (by: Parameters<Parameters<GatewayTrust['judge']>[0]>[0]) =>
+      verifyGatewayPolicy(body.policy, { trust: by, tenantId, gatewayId, now: now() })
+    const named = await trust.judge(judged, { signal })
+    pollSeconds = body.poll_seconds
+    const policy = await withChunks(named, signal)
+    if (!policy) return 'unfit'
+    const wasOver = inForce() === over && over !== null
+    let applied: ReturnType<typeof applyPolicy>
+    try {
+      applied = applyPolicy(held, policy)
+    } catch (e) {
+      const unfit = e instanceof VerificationError && policy.kind === 'delta' && e.code !== 'rollback'
+      if (!unfit) throw e
+      return 'unfit'
+    }
+    const moved = applied.state.seq !== held?.seq || policy.kind === 'snapshot' || says(applied.change)
+    held = applied.state
+    over = null
+    isEndTold = false
+    const state = inForce()
+    // Nobody was a peer, so all that are become it anew.
+    if (wasOver && state) return wholeOf(state)
+    return moved ? applied.change : null
+  }
+
+  return {
+    get inForce(): GatewayState | null {
+      return inForce()
+    },
+    takeEnded,
+    /** Seconds after which to ask again where the server does not hold a request. */
+    get pollSeconds(): number {
+      return pollSeconds
+    },
+    /** When time alone changes what is in force next (ms); Infinity: never. */
+    get nextEnd(): number {
+      const state = inForce()
+      if (!state || state === over) return Number.POSITIVE_INFINITY
+      return Math.min(state.nextEnd, state.expiresAt.getTime())
+    },
+    /**
+     * Brings the state up to date: a delta on what is held, also where that is no longer in force, or a snapshot, of which
+     * only the chunks that changed are fetched. A delta that does not fit is replaced by a snapshot. Answers what changed,
+     * null for nothing. On any failure the state before stays.
+     */
+    pull: async ({ wait = 0, signal }: { wait?: number; signal?: AbortSignal | undefined }) => {
+      const mayWait = held !== null && now() < held.expiresAt
+      let known: Known | undefined = held ? { since: held.seq, as_of: held.generatedAt.toISOString() } : undefined
+      for (let attempt = 1; attempt <= mostAttempts; attempt++) {
+        const found = await pullOnce({ known, wait: mayWait && attempt === 1 ? wait : 0, signal })
+        if (found !== 'unfit') return found
+        known = undefined
+      }
+      return null
+    },
+  }
+}
+export type Holder = ReturnType<typeof createHolder>
+
+/** Whether a delta of the same `seq` says something: what time alone has changed. */
+const says = ({ moved, peers, removedPeers, revokedDevices, revokedSessions }: GatewayChange): boolean =>
+  [moved, peers, removedPeers, revokedDevices, revokedSessions].some((list) => list.length > 0)
