@@ -8,7 +8,9 @@ import { updateNotificationSettings } from '@holdfast/contract/notifications'
 import { PolicyBundle } from '@holdfast/contract/policy'
 import { SecuritySettings } from '@holdfast/contract/settings'
 import { User } from '@holdfast/contract/users'
+import { idPrefixes, type Noun } from '@holdfast/contract/vocabulary'
 import type { TSchema } from 'typebox'
+import { decodeId } from '../src/kernel/ids.ts'
 
 export type AuditEvent = Output<typeof listAuditEvents>['items'][number]
 type WithFields = { properties?: Record<string, TSchema> }
@@ -39,6 +41,14 @@ const harmless = ['webhook.secret_set', 'password_set', 'token_id']
 /** Ids stand on record as the API names them; the one of a request is no TypeID. */
 const bareId = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/
 
+/** What stands in an event as an id of a noun, and is none. */
+const brokenIds = (text: string): string[] =>
+  (Object.entries(idPrefixes) as [Noun, string][]).flatMap(([noun, prefix]) =>
+    [...text.matchAll(new RegExp(`"(${prefix}_[0-9a-z]*)"`, 'g'))].flatMap(([, id = '']) =>
+      decodeId(noun, id) ? [] : [id],
+    ),
+  )
+
 /** What is wrong with what an event says was changed. */
 export function wrongChanges({ kind, changes, request_id: _, ...event }: AuditEvent): string[] {
   const noun = nouns[kind.split('.')[0] ?? '']
@@ -46,6 +56,7 @@ export function wrongChanges({ kind, changes, request_id: _, ...event }: AuditEv
   return [
     ...(auditKinds.includes(kind) ? [] : [`${kind} is no kind`]),
     ...(bareId.test(JSON.stringify([changes, event])) ? [`${kind}: an id that the API does not know`] : []),
+    ...brokenIds(JSON.stringify(changes ?? {})).map((id) => `${kind}: ${id} is no id`),
     ...Object.entries(changes ?? {}).flatMap(([field, pair]) => [
       ...(known.includes(field) ? [] : [`${kind}: ${field} is no field of it`]),
       ...(Array.isArray(pair) && pair.length === 2 ? [] : [`${kind}: ${field} is no pair`]),

@@ -18,7 +18,7 @@ const patches: Readonly<Record<string, (ids: Record<string, string>) => object>>
     group_ids: [group_id],
   }),
   group: () => ({ name: 'renamed', description: 'those who were renamed' }),
-  device: ({ user_id }) => ({ name: 'renamed', tags: ['kiosk'], channel: 'canary', user_id }),
+  device: () => ({ name: 'renamed', tags: ['kiosk'], channel: 'canary', user_id: null }),
 }
 /** A second time is something else: another password, another session, another step of the clock. */
 type Write = { ids: Record<string, string>; send: (body?: unknown) => Promise<Raw> }

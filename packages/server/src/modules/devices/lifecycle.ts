@@ -96,7 +96,7 @@ export function createLifecycle({
           { operation: 'update', device_id: id },
           {
             target: { type: 'device', id, name: before.name },
-            changes: onWire(changed),
+            changes: changed,
             ...(reason !== undefined && { details: { reason } }),
           },
         )
@@ -196,10 +196,3 @@ const differences = (before: DevicePatch, patch: DevicePatch): Changed =>
       .filter((k) => JSON.stringify(before[k]) !== JSON.stringify(patch[k]))
       .map((k) => [k, [shown(k, before), shown(k, patch)]]),
   )
-
-/** A user as the API names one. */
-const onWire = ({ user_id, ...others }: Changed): Changed => ({
-  ...others,
-  ...(user_id && { user_id: [userOnWire(user_id[0]), userOnWire(user_id[1])] }),
-})
-const userOnWire = (id: unknown) => (typeof id === 'string' ? encodeId('user', id) : null)
