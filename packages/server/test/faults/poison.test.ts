@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { operations } from '@holdfast/contract'
+import pg from 'pg'
 import { everything } from '../../src/memory/changes.ts'
 import { startKit, times } from '../kit.ts'
-import { bearer, call, createWorld, fill, operation, send } from '../world.ts'
+import { bearer, call, createWorld, enrollRaw, fill, operation, send } from '../world.ts'
 
 /** Texts that jsonb or text columns refuse, or that become such when cut in the wrong place. */
 const poisons = ['\0', '\ud83d', '\udc00x', `${'a'.repeat(63)}😀`, `${'b'.repeat(511)}😀`, 'x\0y']
@@ -86,5 +87,32 @@ test('poison in every string that reaches an event harms nobody else', async (t)
   assert.deepEqual(failed, [])
   console.log(
     `# poison: ${[...statuses.values()].reduce((a, b) => a + b)} requests, statuses ${JSON.stringify(Object.fromEntries([...statuses].sort()))}; 0 of ${neighbours} requests of another tenant failed`,
+  )
+})
+
+test('tenants whose bundles can not be stored keep no other from its own, asked for at the same moment', async (t) => {
+  const kit = await startKit(t)
+  const tenants = await times(6, () => kit.newTenant())
+  const broken = tenants.filter((_, i) => i % 2)
+  const devices = await Promise.all(
+    tenants.map(async (tenant) => {
+      const admin = await kit.as('tenant_admin', tenant)
+      const { secret } = await admin.generateToken({ body: { max_uses: 1 } })
+      const device = await enrollRaw(kit, secret)
+      await admin.publishPolicy({ body: { channel: 'stable', policy: { schema: 'holdfast.policy/1', rules: [] } } })
+      assert.equal((await call(kit, operation('policyDigest'), device.caller)).status, 200)
+      return device
+    }),
+  )
+  const owner = new pg.Client({ connectionString: kit.databaseUrl })
+  await owner.connect()
+  await owner.query(`create function refuse() returns trigger language plpgsql as $$ begin
+      if new.tenant_id in ('${broken.join("','")}') then raise exception 'out of order'; end if; return new; end $$;
+    create trigger refuse before insert on policy_variants for each row execute function refuse()`)
+  await owner.end()
+  const answers = await Promise.all(devices.map((d) => call(kit, operation('policyBundle'), d.caller)))
+  assert.deepEqual(
+    answers.map((a) => a.status),
+    [200, 500, 200, 500, 200, 500],
   )
 })

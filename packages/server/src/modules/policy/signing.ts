@@ -44,12 +44,17 @@ export function createSigning({ db, trust, now }: { db: Database; trust: Pick<Tr
   const made = new WeakMap<Variant, Made>()
   const making = new WeakMap<Variant, Promise<Made>>()
   // After a publish everyone comes for the same few bundles: those that are asked for together share their transactions.
-  const signedBundle = createGroupCommit<{ tenant: TenantId; variant: Variant }, SignedBundle>(
+  // What keeps one tenant from its bundles keeps no other.
+  const signedBundle = createGroupCommit<{ tenant: TenantId; variant: Variant }, () => SignedBundle>(
     async (asked) => {
-      const found = new Map<TenantId, Map<string, SignedBundle>>()
-      for (const [tenant, own] of Map.groupBy(asked, (a) => a.tenant))
-        found.set(tenant, await signBundles(tenant, new Map(own.map((a) => [a.variant.digest, a.variant]))))
-      return asked.map((a) => found.get(a.tenant)!.get(a.variant.digest)!)
+      const tenants = Map.groupBy(asked, (a) => a.tenant)
+      const outcomes = await Promise.allSettled([...tenants].map(([tenant, own]) => signBundles(tenant, own)))
+      const of = new Map([...tenants.keys()].map((tenant, i) => [tenant, outcomes[i]!]))
+      return asked.map(({ tenant, variant }) => () => {
+        const outcome = of.get(tenant)!
+        if (outcome.status === 'rejected') throw outcome.reason
+        return outcome.value.get(variant.digest)!
+      })
     },
     { tenantOf: (a) => a.tenant, maxBatch: 200, maxQueue: 200_000, maxPerTenant: 100_000 },
   )
@@ -105,8 +110,9 @@ export function createSigning({ db, trust, now }: { db: Database; trust: Pick<Tr
   /** Says nothing of channel and version: versions that share this content share these bytes, and the pointer says which. */
   async function signBundles(
     tenant: TenantId,
-    variants: ReadonlyMap<string, Variant>,
+    asked: readonly { variant: Variant }[],
   ): Promise<Map<string, SignedBundle>> {
+    const variants = new Map(asked.map(({ variant }) => [variant.digest, variant]))
     const at = now()
     const goodUntil = new Date(at.getTime() + bundleLifetime / 2)
     const read = (tx: Tx) => queries.findVariants(tx, tenant, [...variants.keys()], goodUntil)
@@ -137,7 +143,8 @@ export function createSigning({ db, trust, now }: { db: Database; trust: Pick<Tr
    * one until its end.
    */
   async function makeBundle(tenant: TenantId, variant: Variant, m: Made): Promise<Representation<BundleBody>> {
-    const { bundle, expires_at } = await signedBundle({ tenant, variant })
+    const signed = await signedBundle({ tenant, variant })
+    const { bundle, expires_at } = signed()
     const tag = `${variant.digest}.${variant.channel}-${variant.version}.${Math.floor(expires_at.getTime() / 1000).toString(36)}`
     m.bundle = new Representation<BundleBody>(tag, Buffer.from(JSON.stringify({ ...m.delivered, bundle })))
     m.bundleRenewAt = expires_at.getTime() - bundleLifetime / 2
