@@ -11,3 +11,4 @@ export function createSlices(ms = 8) {
     },
   }
 }
+export type Slices = ReturnType<typeof createSlices>

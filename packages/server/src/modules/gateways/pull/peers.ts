@@ -1,6 +1,6 @@
 import type { TenantId } from '../../../kernel/actor.ts'
 import { encodeId } from '../../../kernel/ids.ts'
-import { createSlices } from '../../../kernel/time-slice.ts'
+import { createSlices, type Slices } from '../../../kernel/time-slice.ts'
 import type { FleetDevice } from '../../devices/index.ts'
 import type { VariantContent } from '../../policy/index.ts'
 import type { GatewaysDeps } from '../deps.ts'
@@ -23,10 +23,16 @@ type PeerChanges = {
 
 /** What became of the devices that were touched, for the gateways of a pool, as of `at`. */
 export function createPeers({ fleet, policy }: Pick<GatewaysDeps, 'fleet' | 'policy'>) {
-  async function collect(tenant: TenantId, pool: string, ids: Iterable<string>, at: number, out: PeerChanges) {
+  async function collect(
+    tenant: TenantId,
+    pool: string,
+    ids: Iterable<string>,
+    at: number,
+    slice: Slices,
+    out: PeerChanges,
+  ) {
     const devices = await fleet.all(tenant)
     const current = await policy.at(tenant)
-    const slice = createSlices()
     for (const id of ids) {
       if (slice.isOver()) await slice.next()
       const device = devices.get(id)
@@ -48,7 +54,9 @@ export function createPeers({ fleet, policy }: Pick<GatewaysDeps, 'fleet' | 'pol
       const out: PeerChanges = { moved: [], patches: [], peers: [], variants: {}, removed_peers: [], revoked: [] }
       const patches = new Map<string, number>()
       const oneByOne: Iterable<string>[] = [touched.devices]
+      const slice = createSlices()
       for (const { from, to, ids } of touched.moved) {
+        if (slice.isOver()) await slice.next()
         const [before, after] = [endOn(from.content, pool), endOn(to.content, pool)]
         if (before <= at && after <= at) continue
         if (before === after) {
@@ -65,7 +73,7 @@ export function createPeers({ fleet, policy }: Pick<GatewaysDeps, 'fleet' | 'pol
         } else oneByOne.push(ids)
       }
       out.patches = [...patches.keys()].map((text) => JSON.parse(text))
-      for (const ids of oneByOne) await collect(tenant, pool, ids, at, out)
+      for (const ids of oneByOne) await collect(tenant, pool, ids, at, slice, out)
       return out
     },
   }
