@@ -48,8 +48,11 @@ async function start(): Promise<void> {
   if (stopping) return
   const app = createApp({ config, secrets, databaseUrl, log })
   running.push(app)
-  // It answered a moment ago: that it stalls now ends no process.
-  const stalls = (e: unknown) => log.warn({ err: e }, 'the database does not answer; the start goes on when it does')
+  // It answered a moment ago: that it stalls now ends no process, unless that is to stop.
+  const stalls = (e: unknown) => {
+    if (stopping) throw e
+    log.warn({ err: e }, 'the database does not answer; the start goes on when it does')
+  }
   await patiently(() => app.start(), stalls)
   if (stopping) return
   // The port before the first administrator: a start that fails leaves no password that nobody saw.

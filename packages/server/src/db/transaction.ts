@@ -52,7 +52,11 @@ export class UnknownOutcome extends AppError {
 }
 
 /** What was read before its lock holds no longer: the transaction begins again with what holds now. */
-export class RunAgain extends Error {}
+export class RunAgain extends AppError {
+  constructor(what: string) {
+    super('internal_error', `${what}: try again`, { retryAfterSeconds: 1 })
+  }
+}
 
 const adapter = new PostgresAdapter()
 const compiler = new PostgresQueryCompiler()

@@ -10,7 +10,7 @@ import { createNetwork } from './proxy.ts'
 const clean = ({ output }: { output: () => string }) => assert.doesNotMatch(output(), /unhandled|uncaught|TypeError/i)
 
 test('a process ends with 0 when it is asked to, whatever it is doing, and only then', async (t) => {
-  const { database, start, firstTookMs } = await startDeployment(t)
+  const { database, launch, start, firstTookMs } = await startDeployment(t)
   const network = await createNetwork(t, database.url)
   const [busy, serving, twice, cut] = await Promise.all([
     start(),
@@ -99,7 +99,24 @@ test('a process ends with 0 when it is asked to, whatever it is doing, and only 
     return '# a database that stalls for 2.5 s while a process starts: it started, ended with 0'
   }
 
-  const said = await Promise.all([inJobs(), inFlight(), atOnce(), withoutDatabase(), whileItStalls()])
+  const beforeItStarted = async () => {
+    const stalling = await createNetwork(t, database.url)
+    stalling.holdAt('across_tenants')
+    const early = launch(stalling.url)
+    early.port.catch(() => {})
+    while (!stalling.isHolding()) await delay(20)
+    stalling.refuse(true)
+    early.signal()
+    const { how, tookMs } = await early.end()
+    assert.equal(how, '0', early.output())
+    clean(early)
+    assert.ok(tookMs < 10_000, `${tookMs} ms`)
+    return `# SIGTERM while a process starts and nothing answers: ended with 0 after ${Math.round(tookMs)} ms`
+  }
+
+  const said = await Promise.all([
+    ...[inJobs(), inFlight(), atOnce(), withoutDatabase(), whileItStalls(), beforeItStarted()],
+  ])
   console.log(`# SIGTERM right after ready: ended with 0 after ${Math.round(firstTookMs)} ms\n${said.join('\n')}`)
 })
 

@@ -21,8 +21,7 @@ export async function startDeployment(t: TestContext) {
     rmSync(folder, { recursive: true })
   })
 
-  /** Until someone can sign in. */
-  async function start(url = database.url, environment: Record<string, string> = {}) {
+  function launch(url = database.url, environment: Record<string, string> = {}) {
     const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main], {
       cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -50,9 +49,8 @@ export async function startDeployment(t: TestContext) {
       child.kill('SIGKILL')
       return ended
     })
-    const port = await said.port
     return {
-      port,
+      port: said.port,
       output: said.output,
       isRunning: () => how === undefined,
       signal: () => void child.kill('SIGTERM'),
@@ -61,17 +59,23 @@ export async function startDeployment(t: TestContext) {
         const asked = performance.now()
         return { how: await ended, tookMs: performance.now() - asked }
       },
-      isReady: () =>
-        fetch(`http://127.0.0.1:${port}/readyz`, { signal: AbortSignal.timeout(1000) }).then(
-          (answer) => answer.status === 200,
-          () => false,
-        ),
     }
+  }
+  /** Until someone can sign in. */
+  async function start(url?: string, environment?: Record<string, string>) {
+    const launched = launch(url, environment)
+    const port = await launched.port
+    const isReady = () =>
+      fetch(`http://127.0.0.1:${port}/readyz`, { signal: AbortSignal.timeout(1000) }).then(
+        (answer) => answer.status === 200,
+        () => false,
+      )
+    return { ...launched, port, isReady }
   }
   // Made once, so that those that follow start at the same time and quickly.
   const first = await start()
   first.signal()
   const { how, tookMs } = await first.end()
   assert.equal(how, '0', first.output())
-  return { database, start, firstTookMs: tookMs }
+  return { database, launch, start, firstTookMs: tookMs }
 }
