@@ -25,9 +25,16 @@ export function createFleet({
   factNames: (tenant: TenantId) => Promise<ReadonlySet<string>>
   idle: Idle
 } & Memory) {
+  const onDrop: ((tenant: TenantId) => void)[] = []
   const tenants = held<FleetTenant>(
     { changes, feed },
-    { stage: 'fleet', kinds: ['device', 'user', 'policy'], load, patch: (tenant, list) => tenant.touch(list), idle },
+    {
+      ...{ stage: 'fleet', kinds: ['device', 'user', 'policy'], load, idle },
+      patch: (tenant, list) => tenant.touch(list),
+      onDrop: ({ tenantId }) => {
+        for (const f of onDrop) f(tenantId)
+      },
+    },
   )
 
   async function inPages<R extends { device_id: string }>(
@@ -116,6 +123,10 @@ export function createFleet({
   return {
     /** How many tenants are held. */
     held: tenants.size,
+    /** Runs when a tenant is held no longer: what was kept with its devices goes with them. */
+    onDrop: (f: (tenant: TenantId) => void): void => {
+      onDrop.push(f)
+    },
     /** True as of the last applied change; at once where it is held and proven. */
     device: (tenantId: TenantId, deviceId: string): FleetDevice | undefined | Promise<FleetDevice | undefined> => {
       const tenant = tenants.get(tenantId)

@@ -54,6 +54,17 @@ test('what was proved with keys that are trusted no more is not found', () => {
   assert.equal(device.proven?.digest, 'new')
 })
 
+test('of a tenant that left nothing stays, also when nobody comes any more', async () => {
+  const gone = {}
+  const tenants = new Set([keys, gone])
+  const credentials = createProvenCredentials({ isCurrent: (p) => tenants.has(p.keys) })
+  for (let n = 0; n < 20_000; n++) credentials.keep(empty(), proof(String(n), { keys: n % 2 ? keys : gone }))
+  tenants.delete(gone)
+  await credentials.sweepAll()
+  assert.equal(credentials.size, 10_000)
+  assert.ok(credentials.get('1'))
+})
+
 test('keys are held for the first 10,000; nobody loses theirs to those who come later', () => {
   const credentials = all()
   const made = Array.from({ length: 10_001 }, (_, i) => proof(String(i)))

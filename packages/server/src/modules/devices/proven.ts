@@ -1,5 +1,6 @@
 import type { ProofHeader } from '@holdfast/crypto'
 import type { TenantId } from '../../kernel/actor.ts'
+import { createSlices } from '../../kernel/time-slice.ts'
 
 /** What the signature of a device's credential proved. Whether the device may still use it is asked of the fleet every time. */
 export class Proven {
@@ -39,6 +40,7 @@ export function createProvenCredentials({ isCurrent }: { isCurrent: (proven: Pro
   let headers = 0
   const left = new FinalizationRegistry<undefined>(() => headers--)
 
+  const isGood = (proven: Proven) => !proven.isOver && isCurrent(proven)
   /** Two are looked at for each that comes, so that never more than about half of them are over. */
   function sweep(): void {
     for (let n = 0; n < 2; n++) {
@@ -47,19 +49,19 @@ export function createProvenCredentials({ isCurrent }: { isCurrent: (proven: Pro
         walk = byDigest.values()
         return
       }
-      if (value.isOver || !isCurrent(value)) byDigest.delete(value.digest)
+      if (!isGood(value)) byDigest.delete(value.digest)
     }
   }
 
   return {
     get: (digest: string): Proven | undefined => {
       const proven = byDigest.get(digest)
-      return proven && !proven.isOver && isCurrent(proven) ? proven : undefined
+      return proven && isGood(proven) ? proven : undefined
     },
     /** A device has one: the newest. */
     keep: (device: { proven: Proven | null }, proven: Proven): void => {
       const before = device.proven
-      if (before && !before.isOver && isCurrent(before)) {
+      if (before && isGood(before)) {
         if (before.generation > proven.generation) return
         if (before.jkt === proven.jkt) proven.header = before.header
       }
@@ -77,6 +79,14 @@ export function createProvenCredentials({ isCurrent }: { isCurrent: (proven: Pro
       proven.header = header
       headers++
       left.register(header, undefined)
+    },
+    /** All that is over goes: many became so at once, and perhaps none comes any more. */
+    sweepAll: async (): Promise<void> => {
+      const slice = createSlices()
+      for (const proven of byDigest.values()) {
+        if (slice.isOver()) await slice.next()
+        if (!isGood(proven)) byDigest.delete(proven.digest)
+      }
     },
     get size() {
       return byDigest.size

@@ -83,6 +83,11 @@ export function createDeviceVerifier({
     },
   })
 
+  fleet.onDrop((tenant) => {
+    keysOf.delete(tenant)
+    void proven.sweepAll()
+  })
+
   const tenantOf = ({ tid }: DeviceCredentialClaims) => decodeId('tenant', tid) as TenantId | undefined
   /** Kept with the device, whose texts it shares. */
   async function keep(claims: DeviceCredentialClaims, digest: string, keys: object): Promise<Proven | undefined> {
@@ -252,11 +257,7 @@ export function createDeviceVerifier({
     const digest = hash('sha256', token, 'base64url')
     const known = proven.get(digest)
     if (!known) return isGone(digest) ?? checkCold(token, digest, incoming)
-    return whenReady(fleet.device(known.tenantId, known.deviceId), (device) => {
-      // Its tenant may have been read anew since.
-      if (device) device.proven ??= known
-      return check(known, device, token, incoming)
-    })
+    return whenReady(fleet.device(known.tenantId, known.deviceId), (device) => check(known, device, token, incoming))
   }
 }
 
