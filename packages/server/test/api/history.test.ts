@@ -89,6 +89,13 @@ test('a session ends once, is there once, and goes with its month; a revoked dev
     await runJob(kit.app, 'forget_what_is_over')
     assert.equal((await admin.listDevices()).items.length, 1, 'not before its time')
     await owner.query(`update devices set revoked_at = now() - interval '91 days'`)
+    await owner.query('begin; select from vpn_sessions limit 1')
+    const asked = performance.now()
+    await assert.rejects(runJob(kit.app, 'drop_old_months'), /lock timeout/)
+    const waited = performance.now() - asked
+    await owner.query('rollback')
+    assert.ok(waited < 2000, `whoever came meanwhile waited ${waited} ms behind it`)
+    assert.equal((await months()).length, before, 'another day')
     const dropped = await runJob(kit.app, 'drop_old_months')
     await runJob(kit.app, 'forget_what_is_over')
 
