@@ -61,7 +61,7 @@ export function createApp({
 }: AppDeps) {
   const onError = (e: unknown) => log.error({ err: e }, 'background work failed')
   const { publicUrl } = config
-  const { revoked_devices: keptRevokedDays, ...sharedMonths } = config.keptDays
+  const { revoked_devices: keptRevokedDays, ...keptMonths } = config.keptDays
   const { pepper, kek } = secrets
 
   const db = connectDatabase(databaseUrl, { max: config.databaseConnections, onError })
@@ -192,7 +192,7 @@ export function createApp({
   )
   const jobs: Job[] = [
     { name: 'ensure_partitions', cron: '0 3 * * *', run: () => ensurePartitions(db, now()) },
-    { name: 'drop_old_months', cron: '10 3 * * *', run: () => dropPartitions(db, sharedMonths) },
+    { name: 'drop_old_months', cron: '10 3 * * *', run: () => dropPartitions(db, keptMonths) },
     { name: 'forget_what_is_over', cron: '30 * * * *', run: createRetention({ db, tenants, prunes }) },
     { name: 'forget_changes', cron: '15 * * * *', run: () => db.acrossTenants(pruneChanges, background) },
     { name: 'forget_idempotency_keys', cron: '20 * * * *', run: idempotency.forgetOld },
