@@ -4,6 +4,9 @@ import { endpoint } from './endpoint.ts'
 import { Protocol } from './gateways.ts'
 import { Bytes, Closed, Count, Id, Ids, List, ListQuery, Nullable, OneOf, Reason, Time } from './schema.ts'
 
+/** An hour: what is to last longer is a device's state, not a session's. */
+export const mostBlockSeconds = 3600
+
 export const SessionState = OneOf(['active', 'ended'])
 
 export const VpnSession = Closed(
@@ -19,6 +22,7 @@ export const VpnSession = Closed(
     last_seen_at: Time,
     ended_at: Nullable(Time),
     end_reason: Nullable(Type.String()),
+    block_until: Nullable(Time),
     source_ip: Nullable(Type.String()),
     assigned_ip: Nullable(Type.String()),
     protocol: Protocol,
@@ -59,7 +63,8 @@ export const getSession = endpoint({
 export const terminateSessions = endpoint({
   method: 'POST',
   path: '/v1/admin/sessions',
-  summary: 'Terminate VPN sessions; their gateways learn it in the next delta',
+  summary:
+    'Terminate VPN sessions; their gateways learn it in the next delta, and let their devices into the same pool again after a while',
   access: { by: ['session', 'api_key'], permission: 'sessions:terminate' },
   audit: 'vpn_session.terminated',
   body: Closed({
@@ -67,6 +72,14 @@ export const terminateSessions = endpoint({
     session_ids: Type.Optional(Ids('vpn_session', 10_000)),
     filter: Type.Optional(Closed(sessionFilters)),
     reason: Type.Optional(Reason),
+    block_seconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: mostBlockSeconds,
+        description:
+          "How long the gateways of the session's pool refuse its device; 300 unless said, 0 ends the session and no more. To keep a device out for longer, suspend it",
+      }),
+    ),
   }),
-  response: Closed({ matched: Count, terminated: Count }),
+  response: Closed({ matched: Count, terminated: Count, block_until: Nullable(Time) }),
 })

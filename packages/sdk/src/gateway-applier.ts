@@ -65,7 +65,7 @@ export const wholeOf = ({ seq, peers, revokedDevices, revokedSessions }: Gateway
   peers: [...peers.keys()],
   removedPeers: [],
   revokedDevices: [...revokedDevices],
-  revokedSessions: [...revokedSessions],
+  revokedSessions: [...revokedSessions.keys()],
 })
 
 /** As the control plane takes it. An error's own `code` (`ENOENT`) is kept where it is a word. */

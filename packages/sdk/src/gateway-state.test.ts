@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { applyPolicy, type GatewayState } from './gateway-state.ts'
+import { applyPolicy, type GatewayState, isBlocked } from './gateway-state.ts'
 import { verifyGatewayPolicy } from './gateway-verifier.ts'
 import { contentFor, createIssuer, digestOf, makeKey, peerOf } from './test-issuer.ts'
 import { pinTrust } from './trust-store.ts'
@@ -82,14 +82,26 @@ test('a delta adds, moves, removes and revokes, and drops variants that nobody u
     delta({
       variants: variants(b),
       peers: [peerOf('dev_2', digestOf(b)), peerOf('dev_3', digestOf(b))],
-      revocations: { devices: ['dev_1'], sessions: ['vse_9'] },
+      revocations: {
+        devices: ['dev_1'],
+        sessions: [
+          { session_id: 'vse_8', device_id: 'dev_2', block_until: null },
+          { session_id: 'vse_9', device_id: 'dev_3', block_until: '2030-01-01T00:05:00Z' },
+        ],
+      },
     }),
   )
   const { state, change } = applyPolicy(await stateOf(), policy)
   assert.deepEqual([...state.peers.keys()], ['dev_2', 'dev_3'])
   assert.deepEqual([...state.variants.keys()], [digestOf(b)])
   assert.deepEqual([...state.revokedDevices], ['dev_1'])
-  assert.deepEqual([...state.revokedSessions], ['vse_9'])
+  assert.deepEqual([...state.revokedSessions.keys()], ['vse_8', 'vse_9'])
+  assert.deepEqual(change.revokedSessions, ['vse_8', 'vse_9'])
+  const after = (seconds: number) => new Date(now.getTime() + seconds * 1000)
+  assert.deepEqual(
+    [isBlocked(state, 'dev_2', now), isBlocked(state, 'dev_3', after(299)), isBlocked(state, 'dev_3', after(300))],
+    [false, true, false],
+  )
   assert.deepEqual(change.peers, ['dev_2', 'dev_3'])
   assert.deepEqual(change.revokedDevices, ['dev_1'])
 

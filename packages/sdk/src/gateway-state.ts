@@ -1,5 +1,5 @@
 import { reject } from './errors.ts'
-import { type GatewayPolicy, type Peer, variantOf } from './gateway-verifier.ts'
+import { type GatewayPolicy, type Peer, type RevokedSession, variantOf } from './gateway-verifier.ts'
 import { applyPatch } from './patch.ts'
 import type { PolicyContent } from './policy-verifier.ts'
 
@@ -17,7 +17,10 @@ export type GatewayState = {
   /** By digest; every peer's is there and no other. */
   variants: Map<string, PolicyContent>
   revokedDevices: Set<string>
-  revokedSessions: Set<string>
+  /** By session id. */
+  revokedSessions: Map<string, RevokedSession>
+  /** Until when (ms) which devices are refused though they are peers: a session of theirs was terminated. */
+  blockedUntil: Map<string, number>
   /** No peer's time comes earlier (ms); Infinity: none has one. */
   nextEnd: number
 }
@@ -75,7 +78,8 @@ export function applyPolicy(
     peers: held?.peers ?? new Map(),
     variants: held?.variants ?? new Map(),
     revokedDevices: held?.revokedDevices ?? new Set(),
-    revokedSessions: held?.revokedSessions ?? new Set(),
+    revokedSessions: held?.revokedSessions ?? new Map(),
+    blockedUntil: held?.blockedUntil ?? new Map(),
     nextEnd: held?.nextEnd ?? Number.POSITIVE_INFINITY,
   }
   for (const [digest, content] of [...patched, ...policy.variants]) next.variants.set(digest, content)
@@ -96,13 +100,26 @@ export function applyPolicy(
     next.peers.delete(id)
     next.revokedDevices.add(id)
   }
-  for (const id of policy.revocations.sessions) next.revokedSessions.add(id)
+  for (const session of policy.revocations.sessions) {
+    next.revokedSessions.set(session.session_id, session)
+    const until = session.block_until === null ? 0 : Date.parse(session.block_until)
+    if (until > (next.blockedUntil.get(session.device_id) ?? policy.generatedAt.getTime()))
+      next.blockedUntil.set(session.device_id, until)
+  }
   dropUnused(next)
   return { state: next, change: changeOf(state, policy, next) }
 }
 
 const endOf = ({ valid_until }: Peer): number =>
   valid_until === null ? Number.POSITIVE_INFINITY : Date.parse(valid_until)
+
+/** Whether a device is refused for now though it is a peer. */
+export function isBlocked({ blockedUntil }: GatewayState, deviceId: string, now: Date): boolean {
+  const until = blockedUntil.get(deviceId)
+  if (until === undefined || now.getTime() < until) return until !== undefined
+  blockedUntil.delete(deviceId)
+  return false
+}
 
 /** Takes out the peers whose time has come, and says which. */
 export function dropEnded(state: GatewayState, now: Date): string[] {
@@ -135,6 +152,6 @@ function changeOf(before: GatewayState | null, policy: GatewayPolicy, after: Gat
     peers: policy.peers.map((peer) => peer.device_id).filter((id) => after.peers.has(id)),
     removedPeers: [...new Set([...policy.removedPeers, ...gone])].filter((id) => !after.peers.has(id)),
     revokedDevices: policy.revocations.devices,
-    revokedSessions: policy.revocations.sessions,
+    revokedSessions: policy.revocations.sessions.map((s) => s.session_id),
   }
 }

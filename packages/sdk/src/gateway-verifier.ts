@@ -28,7 +28,7 @@ export type GatewayPolicy = {
   baseSeq: number | null
   generatedAt: Date
   expiresAt: Date
-  revocations: { devices: string[]; sessions: string[] }
+  revocations: { devices: string[]; sessions: RevokedSession[] }
   variants: Map<string, PolicyContent>
   /** Every peer under the one variant is under the other now. `patch` makes the other's content of the one's. */
   moved: { from: string; to: string; patch: readonly Step[] | null }[]
@@ -39,6 +39,9 @@ export type GatewayPolicy = {
   trustAnchorVersion: number
   failMode: 'closed' | 'open'
 }
+
+/** A session that is over. Until `block_until` (RFC 3339) the gateways of the pool refuse its device. */
+export type RevokedSession = { session_id: string; device_id: string; block_until: string | null }
 
 type GatewayJudge = { trust: TrustStore; tenantId: string; gatewayId: string; now: Date }
 
@@ -63,7 +66,7 @@ export function verifyGatewayPolicy(jws: string, { trust, tenantId, gatewayId, n
     expiresAt,
     revocations: {
       devices: textsOf(revocations.devices, 'revocations.devices'),
-      sessions: textsOf(revocations.sessions, 'revocations.sessions'),
+      sessions: listOf(revocations.sessions, 'revocations.sessions').map(revokedSessionOf),
     },
     variants: variantsOf(said.variants),
     moved: movesOf(said.moved, said.patches),
@@ -73,6 +76,16 @@ export function verifyGatewayPolicy(jws: string, { trust, tenantId, gatewayId, n
     trustAnchorVersion: countOf(said.trust_anchor_version, 'trust_anchor_version'),
     // Anything but an explicit `open` closes.
     failMode: said.fail_mode === 'open' ? 'open' : 'closed',
+  }
+}
+
+function revokedSessionOf(value: unknown): RevokedSession {
+  if (!isObject(value)) reject('malformed', 'a revoked session is not an object')
+  const { block_until } = value
+  return {
+    session_id: textOf(value.session_id, 'session_id'),
+    device_id: textOf(value.device_id, 'device_id'),
+    block_until: block_until === null ? null : timeOf(block_until, 'block_until').toISOString(),
   }
 }
 

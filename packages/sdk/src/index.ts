@@ -9,8 +9,8 @@ export { type Gateway, type GatewayOptions, openGateway } from './gateway.ts'
 export type { ApplyFailure } from './gateway-applier.ts'
 export type { Metered, MeteringLoad, MeteringSample } from './gateway-metering.ts'
 export type { GatewayStatus, PullingOptions } from './gateway-pulling.ts'
-export type { GatewayChange, GatewayState } from './gateway-state.ts'
-export { type GatewayPolicy, type Peer, verifyGatewayPolicy } from './gateway-verifier.ts'
+export { type GatewayChange, type GatewayState, isBlocked } from './gateway-state.ts'
+export { type GatewayPolicy, type Peer, type RevokedSession, verifyGatewayPolicy } from './gateway-verifier.ts'
 export {
   changeGateway,
   changeGatewayPool,

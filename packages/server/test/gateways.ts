@@ -71,13 +71,19 @@ export async function enroll(
   }
 }
 
-export const open = (kit: Kit, { gateway, secret }: { gateway: { gateway_id: string }; secret: string }): Gateway =>
+export const open = (
+  kit: Kit,
+  { gateway, secret }: { gateway: { gateway_id: string }; secret: string },
+  now = () => new Date(),
+  { dispatcher }: Pick<Replica, 'dispatcher'> = kit,
+): Gateway =>
   openGateway({
     baseUrl: kit.publicUrl,
-    dispatcher: kit.dispatcher,
+    dispatcher,
     secret,
     gatewayId: gateway.gateway_id,
     tenantId: encodeId('tenant', kit.tenant),
+    now,
   })
 
 export const rule = (id: string, from: object, via?: string[]) => ({

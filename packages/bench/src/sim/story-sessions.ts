@@ -72,7 +72,7 @@ export async function closeSessions(scene: Scene, sessions: Open[]): Promise<voi
     .map(({ sessionId }) => sessionId)
   await display.phase('sessions: an administrator cuts', cut.length, async (advance) => {
     const { matched, terminated } = await admin.terminateSessions({
-      body: { operation: 'terminate', session_ids: cut, reason: 'sim' },
+      body: { operation: 'terminate', session_ids: cut, reason: 'sim', block_seconds: 0 },
     })
     if (matched !== cut.length || terminated !== cut.length)
       complaints.mismatch(`terminate: expected ${cut.length}, got ${matched} matched and ${terminated} terminated`)

@@ -2,7 +2,7 @@ import type { Contract, Output } from '@holdfast/contract'
 import type { Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
 import { UsageError } from '../exit.ts'
-import { choice, examples, limit, reason } from '../options.ts'
+import { choice, examples, integer, limit, reason } from '../options.ts'
 import { type Column, printItem, printList } from '../output.ts'
 
 type Session = Output<Contract['getSession']>
@@ -46,20 +46,27 @@ export function addSession(program: Command, cli: Cli): void {
     )
   examples(
     reason(filtered(session.command('terminate [session_id...]').description('end sessions, named or filtered')))
+      .option('--block <seconds>', 'keep the devices out of the pool for so long; 300 unless said', integer(0, 3600))
       .option('--yes', 'do not ask')
-      .action((ids: string[], options: Filter & { reason?: string; yes?: boolean }) => terminate(cli, ids, options)),
+      .action((ids: string[], options: Terminate) => terminate(cli, ids, options)),
     'session terminate vse_01jxz3c9dqf7vr2m8k4s6t0b5w --reason maintenance',
     'session terminate --gateway gw1 --yes',
   )
 }
 
-async function terminate(cli: Cli, ids: string[], options: Filter & { reason?: string; yes?: boolean }): Promise<void> {
+type Terminate = Filter & { reason?: string; block?: number; yes?: boolean }
+
+async function terminate(cli: Cli, ids: string[], options: Terminate): Promise<void> {
   const filter = filterOf(options)
   const isFiltered = Object.keys(filter).length > 0
   if (ids.length > 0 === isFiltered)
     throw new UsageError('Name sessions, or filter them by --device, --user, --gateway or --pool.')
   if (isFiltered) await cli.sure(options.yes, 'Terminate every session that fits?')
   const chosen = isFiltered ? { filter } : { session_ids: ids }
-  const body = { operation: 'terminate', ...chosen, ...given({ reason: options.reason }) } as const
+  const body = {
+    operation: 'terminate',
+    ...chosen,
+    ...given({ reason: options.reason, block_seconds: options.block }),
+  } as const
   printItem(cli, await (await cli.client()).terminateSessions({ body, query: cli.scope }))
 }

@@ -41,6 +41,7 @@ test('metering', async (t: TestContext) => {
         last_seen_at: '',
         ended_at: null,
         end_reason: null,
+        block_until: null,
         source_ip: '203.0.113.9',
         assigned_ip: '100.64.0.1',
         protocol: 'wireguard',

@@ -47,33 +47,44 @@ test('VPN sessions', async (t: TestContext) => {
   await t.test('terminating by id says what it matched, stays, and is recorded once', async () => {
     const [id] = await start(0)
     const body = { operation: 'terminate' as const, session_ids: [id!, newSession(), 'vse_x'], reason: 'lost laptop' }
-    assert.deepEqual(await admin.terminateSessions({ body }), { matched: 1, terminated: 1 })
-    assert.deepEqual(await admin.terminateSessions({ body }), { matched: 1, terminated: 0 })
+    const { block_until, ...counts } = await admin.terminateSessions({ body })
+    assert.deepEqual(counts, { matched: 1, terminated: 1 })
+    assert.ok(Math.abs(Date.parse(block_until!) - Date.now() - 300_000) < 10_000, 'five minutes unless said')
+    assert.deepEqual(await admin.terminateSessions({ body }), { matched: 1, terminated: 0, block_until: null })
     await client.metering({
       body: report([{ session_id: id, device_id: devices[0]!.id, state: 'active', rx_bytes: 5, tx_bytes: 5 }]),
     })
     const session = await admin.getSession({ params: { session_id: id! } })
     assert.deepEqual([session.state, session.end_reason, session.rx_bytes], ['ended', 'admin', 6])
+    assert.equal(session.block_until, block_until)
     const events = await audited(kit, 'vpn_session.terminated')
     assert.equal(events.length, 1)
     const { session_ids, reason } = events[0] as { session_ids?: string[]; reason?: string }
     assert.deepEqual([session_ids, reason], [[id], 'lost laptop'])
   })
   await t.test('terminating by filter, which must name something', async () => {
-    const terminate = (body: object) => admin.terminateSessions({ body: { operation: 'terminate', ...body } })
-    await start(0, 1, 2)
+    const terminate = (body: object) =>
+      admin.terminateSessions({ body: { operation: 'terminate', block_seconds: 0, ...body } })
+    await start(1, 2)
     await assert.rejects(terminate({}), refused(422, /session_ids/))
     await assert.rejects(terminate({ filter: {} }), refused(422, /filter/))
     await assert.rejects(terminate({ filter: { pool_id: pool.pool_id }, session_ids: [] }), refused(422))
-    assert.deepEqual(await terminate({ filter: { pool_id: 'gwp_x' } }), { matched: 0, terminated: 0 })
-    assert.deepEqual(await terminate({ filter: { pool_id: pool.pool_id } }), { matched: 3, terminated: 3 })
+    assert.deepEqual(await terminate({ filter: { pool_id: 'gwp_x' } }), {
+      matched: 0,
+      terminated: 0,
+      block_until: null,
+    })
+    const none = { matched: 2, terminated: 2, block_until: null }
+    assert.deepEqual(await terminate({ filter: { pool_id: pool.pool_id } }), none)
+    for (const block_seconds of [-1, 3601, 1.5])
+      await assert.rejects(terminate({ session_ids: [], block_seconds }), refused(422, /block_seconds/))
   })
   await t.test('another tenant has no such session', async () => {
-    const [id] = await start(0)
+    const [id] = await start(2)
     const other = await kit.as('tenant_admin', await kit.newTenant())
     await assert.rejects(other.getSession({ params: { session_id: id! } }), refused(404))
     const body = { operation: 'terminate' as const, session_ids: [id!] }
-    assert.deepEqual(await other.terminateSessions({ body }), { matched: 0, terminated: 0 })
+    assert.deepEqual(await other.terminateSessions({ body }), { matched: 0, terminated: 0, block_until: null })
     assert.equal((await admin.getSession({ params: { session_id: id! } })).state, 'active')
   })
   await t.test('suspending a device ends its sessions, and none opens while it is suspended', async () => {

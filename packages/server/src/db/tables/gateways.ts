@@ -73,6 +73,7 @@ export type GatewaysTables = {
     last_seen_at: Date
     ended_at: Date | null
     end_reason: string | null
+    block_until: Default<Date | null>
     source_ip: string | null
     assigned_ip: string | null
     protocol: 'wireguard' | 'ipsec' | 'openvpn'

@@ -45,17 +45,32 @@ export const firstChangeAfter = async (tx: Tx, tenant: TenantId, since: number):
   return row?.at
 }
 
-/**
- * Sessions that were ended from here: these, and all since a moment. Newest first; the reasons are spelled as the index
- * on them has them.
- */
+type Cut = { session_id: string; device_id: string; pool_id: string; block_until: Date | null }
+
+/** Sessions that were ended from here: these, and all since a moment. The reasons are spelled as the index on them has them. */
 export const cutSessions = (tx: Tx, tenant: TenantId, ids: readonly string[], since: Date, limit: number) =>
-  sql<{ session_id: string; pool_id: string }>`
-    select session_id, pool_id from vpn_sessions
+  sql<Cut>`
+    select session_id, device_id, pool_id, block_until from vpn_sessions
     where tenant_id = ${tenant} and end_reason in ('admin', 'revoked', 'suspended') and ended_at >= ${since}
     union
-    select session_id, pool_id from vpn_sessions
+    select session_id, device_id, pool_id, block_until from vpn_sessions
     where tenant_id = ${tenant} and session_id = any(${ids}::uuid[]) and state = 'ended'
     limit ${limit}`
+    .execute(tx)
+    .then((r) => r.rows)
+
+/** Sessions of a pool that were ended from here: since `cutSince`, and longer ago where the device is blocked still. */
+export const cutInPool = (
+  tx: Tx,
+  tenant: TenantId,
+  poolId: string,
+  { at, cutSince, blockedSince }: { at: Date; cutSince: Date; blockedSince: Date },
+  limit: number,
+) =>
+  sql<Cut>`
+    select session_id, device_id, pool_id, block_until from vpn_sessions
+    where tenant_id = ${tenant} and end_reason in ('admin', 'revoked', 'suspended')
+      and ended_at >= ${blockedSince} and pool_id = ${poolId} and (ended_at >= ${cutSince} or block_until > ${at})
+    order by ended_at desc limit ${limit}`
     .execute(tx)
     .then((r) => r.rows)

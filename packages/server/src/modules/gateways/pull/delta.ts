@@ -1,20 +1,23 @@
+import { mostBlockSeconds } from '@holdfast/contract/vpn-sessions'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { BoundedMap } from '../../../kernel/bounded-map.ts'
 import { encodeId } from '../../../kernel/ids.ts'
-import { day, minute } from '../../../kernel/time.ts'
+import { minute, second } from '../../../kernel/time.ts'
 import { everything } from '../../../memory/changes.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import * as queries from './delta.queries.ts'
 import { createMoves, type Move } from './moves.ts'
 import { relevantKinds } from './waiters.ts'
 
-/** What was touched between two sequence numbers. Devices and pools as UUIDs, sessions as TypeIDs by pool. */
+/** A session that is over, and until when the gateways of its pool refuse its device. TypeIDs. */
+export type CutSession = { session_id: string; device_id: string; block_until: string | null }
+/** What was touched between two sequence numbers. Devices and pools as UUIDs, sessions by pool. */
 export type Touched = {
   /** To be looked at one by one. */
   devices: ReadonlySet<string>
   moved: readonly Move[]
   pools: ReadonlySet<string>
-  sessions: ReadonlyMap<string, readonly string[]>
+  sessions: ReadonlyMap<string, readonly CutSession[]>
   trust: boolean
 }
 /** From where to where: `asOf` is the moment as of which the asker was told, when it says so. */
@@ -77,7 +80,7 @@ export function createDeltas({
       devices,
       moved: moved?.together ?? [],
       pools: new Set(subjects('pool')),
-      sessions: new Map([...sessions].map(([pool, s]) => [pool, s.map((r) => encodeId('vpn_session', r.session_id))])),
+      sessions: new Map([...sessions].map(([pool, s]) => [pool, s.map(viewCut)])),
       trust: rows.some((r) => r.kind === 'trust'),
     }
   }
@@ -97,12 +100,24 @@ export function createDeltas({
       touched.catch(() => known.delete(key))
       return touched
     },
-    /** Sessions of a pool that were ended from here within a day, for who starts from a snapshot. */
-    recentlyCut: async (tenant: TenantId, poolId: string): Promise<string[]> => {
-      const since = new Date(now().getTime() - day)
-      const rows = await db.inTenant(tenant, (tx) => queries.cutSessions(tx, tenant, [], since, mostTouched))
-      return rows.filter((r) => r.pool_id === poolId).map((r) => encodeId('vpn_session', r.session_id))
+    /**
+     * For who starts from a snapshot: sessions of a pool that were ended from here while what a gateway holds of before
+     * may still be in force (`lifetimeMs`), and those whose devices are blocked still.
+     */
+    cutLately: async (tenant: TenantId, poolId: string, lifetimeMs: number): Promise<CutSession[]> => {
+      const at = now()
+      const before = (ms: number) => new Date(at.getTime() - ms - clockMargin)
+      const longest = Math.max(lifetimeMs, mostBlockSeconds * second)
+      const times = { at, cutSince: before(lifetimeMs), blockedSince: before(longest) }
+      const rows = await db.inTenant(tenant, (tx) => queries.cutInPool(tx, tenant, poolId, times, mostTouched))
+      return rows.map(viewCut)
     },
   }
 }
 export type Deltas = ReturnType<typeof createDeltas>
+
+const viewCut = (r: { session_id: string; device_id: string; block_until: Date | null }): CutSession => ({
+  session_id: encodeId('vpn_session', r.session_id),
+  device_id: encodeId('device', r.device_id),
+  block_until: r.block_until?.toISOString() ?? null,
+})

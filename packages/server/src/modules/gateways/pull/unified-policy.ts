@@ -98,7 +98,7 @@ export function createUnifiedPolicy({
     if (!touched) {
       const view = await snapshots.viewOf(tenant, poolId, span.seq)
       const open = pool?.enabled ? await snapshots.peersOf(tenant, poolId, view) : none
-      const sessions = await deltas.recentlyCut(tenant, poolId)
+      const sessions = await deltas.cutLately(tenant, poolId, lifetime)
       return { at: view.at, revocations: { devices: [], sessions }, moved: [], patches: [], ...open, removed_peers: [] }
     }
     const at = Math.max(now().getTime(), span.view?.at ?? 0)

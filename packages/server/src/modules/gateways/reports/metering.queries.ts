@@ -98,13 +98,14 @@ export const addToSessions = async (
 }
 
 /**
- * Until commit whoever opens sessions with these ids takes turns. No index spans the months in which sessions lie, so that
- * of two gateways that begin with one id at once the second must see what the first has made.
+ * Until commit whoever opens sessions with these ids, or of these devices, takes turns. No index spans the months in which
+ * sessions lie, and none says which session of a device is the newest, so that of two gateways that begin at once the
+ * second must see what the first has made. Taken before any row of a session.
  */
-export const holdNewSessions = (tx: Tx, tenant: TenantId, sessionIds: readonly string[]) =>
+export const holdNewSessions = (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
   sql`
     select pg_advisory_xact_lock(${sql.lit(openingLock)}, bucket) from (
-      select distinct hashtext(${tenant}::text || id) & 63 as bucket from unnest(${sessionIds}::text[]) as id order by 1) as b`.execute(
+      select distinct hashtext(${tenant}::text || id) & 63 as bucket from unnest(${ids}::text[]) as id order by 1) as b`.execute(
     tx,
   )
 // Any number serves that no other user of the database takes; the second key is one of 64.
@@ -124,7 +125,7 @@ export const findDevices = async (tx: Tx, tenant: TenantId, deviceIds: readonly 
   return new Map(rows.map((row) => [row.device_id, row]))
 }
 
-export type NewSession = Omit<Selectable<Tables['vpn_sessions']>, 'tenant_id'>
+export type NewSession = Omit<Selectable<Tables['vpn_sessions']>, 'tenant_id' | 'block_until'>
 /** Returns the ids of those that were not there before. */
 export const openSessions = async (tx: Tx, tenant: TenantId, sessions: readonly NewSession[]): Promise<string[]> => {
   const { rows } = await sql<{ session_id: string }>`
@@ -141,23 +142,58 @@ export const openSessions = async (tx: Tx, tenant: TenantId, sessions: readonly 
   return rows.map((r) => r.session_id)
 }
 
-/** Of several active sessions of a device on this gateway only the one that started last stays. */
-export const endSuperseded = (tx: Tx, tenant: TenantId, gatewayId: string, deviceIds: readonly string[], at: Date) =>
+/** Of these devices those that the gateways of the pool keep out: an administrator has ended a session of theirs. */
+export const blockedDevices = async (
+  tx: Tx,
+  tenant: TenantId,
+  poolId: string,
+  deviceIds: readonly string[],
+  { at, since }: { at: Date; since: Date },
+): Promise<Set<string>> => {
+  const { rows } = await sql<{ device_id: string }>`
+    select distinct device_id from vpn_sessions
+    where tenant_id = ${tenant} and device_id = any(${deviceIds}::uuid[]) and state = 'ended' and ended_at >= ${since}
+      and pool_id = ${poolId} and block_until > ${at}`.execute(tx)
+  return new Set(rows.map((r) => r.device_id))
+}
+
+/**
+ * In the order of their ids, before any of them changes: those of a report, and those that a newer session of their
+ * device may end.
+ */
+export const lockSessions = (
+  tx: Tx,
+  tenant: TenantId,
+  which: { sessionIds: readonly string[]; poolId: string; deviceIds: readonly string[] },
+) =>
   sql`
+    select session_id from vpn_sessions
+    where tenant_id = ${tenant} and session_id in (
+      select unnest(${which.sessionIds}::uuid[])
+      union
+      select s.session_id from vpn_sessions s
+      where s.tenant_id = ${tenant} and s.device_id = any(${which.deviceIds}::uuid[]) and s.pool_id = ${which.poolId}
+        and s.state = 'active' and s.ended_at is null)
+    order by session_id for update`.execute(tx)
+
+/** Of several active sessions of a device in this pool only the one that started last stays. Returns those that ended. */
+export const endSuperseded = (tx: Tx, tenant: TenantId, poolId: string, deviceIds: readonly string[], at: Date) =>
+  sql<{ session_id: string; gateway_id: string }>`
     with locked as (
       select session_id from vpn_sessions s
-      where tenant_id = ${tenant} and gateway_id = ${gatewayId} and state = 'active' and ended_at is null
+      where tenant_id = ${tenant} and pool_id = ${poolId} and state = 'active' and ended_at is null
         and device_id = any(${deviceIds}::uuid[])
         and exists (
           select from vpn_sessions n
-          where n.tenant_id = s.tenant_id and n.gateway_id = s.gateway_id and n.device_id = s.device_id
+          where n.tenant_id = s.tenant_id and n.pool_id = s.pool_id and n.device_id = s.device_id
             and n.state = 'active' and n.ended_at is null and (n.started_at, n.session_id) > (s.started_at, s.session_id))
       order by session_id for update)
     update vpn_sessions v set state = 'ended', ended_at = ${at}, end_reason = 'superseded'
     from locked
-    where v.tenant_id = ${tenant} and v.session_id = locked.session_id and v.state = 'active' and v.ended_at is null`.execute(
-    tx,
-  )
+    where v.tenant_id = ${tenant} and v.session_id = locked.session_id and v.state = 'active' and v.ended_at is null
+    returning v.session_id, v.gateway_id`
+    .execute(tx)
+    .then((r) => r.rows)
 
 /** Whose these sessions are, of those that the tenant has. */
 export const ownersOf = async (tx: Tx, tenant: TenantId, sessionIds: readonly string[]) => {

@@ -7,7 +7,8 @@ import { decodeId } from '../../../kernel/ids.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { Activity } from './activity.ts'
 import { acceptedAheadMs, acceptedInstant } from './instant.ts'
-import type { NewSession, ReportKey, Sample } from './metering.queries.ts'
+import { createMeteredSessions } from './metered-sessions.ts'
+import type { ReportKey, Sample } from './metering.queries.ts'
 import * as queries from './metering.queries.ts'
 
 type Body = Given<typeof metering>['body']
@@ -22,11 +23,14 @@ const oldestStart = Date.UTC(2000, 0, 1)
  */
 export function createMetering({
   db,
+  changes,
   fleet,
   policy,
   now,
   activity,
-}: Pick<GatewaysDeps, 'db' | 'fleet' | 'policy' | 'now'> & { activity: Activity }) {
+}: Pick<GatewaysDeps, 'db' | 'changes' | 'fleet' | 'policy' | 'now'> & { activity: Activity }) {
+  const stored = createMeteredSessions({ changes, now })
+
   /** A session of a device that may not connect is over, whatever its gateway says. */
   async function judge(tenant: TenantId, samples: Sample[]): Promise<Sample[]> {
     const [devices, current] = [await fleet.all(tenant), await policy.at(tenant)]
@@ -59,25 +63,7 @@ export function createMetering({
         const gateway = await queries.lockReporter(tx, tenant, gatewayId)
         if (!gateway) return fail('forbidden', 'this gateway was deleted')
         if (!(await queries.insertReport(tx, tenant, key, totals))) return undefined
-        if (samples.length === 0) return []
-        const stored = new Set(await queries.addToSessions(tx, tenant, gatewayId, samples, seenAt))
-        const others = samples.filter((s) => !stored.has(s.sessionId))
-        if (others.length === 0) return []
-        const ids = others.map((s) => s.sessionId)
-        await queries.holdNewSessions(tx, tenant, ids)
-        const owners = await queries.ownersOf(tx, tenant, ids)
-        const devices = await queries.findDevices(tx, tenant, [...new Set(others.map((s) => s.deviceId))])
-        const begun = others.flatMap((s) => {
-          const device = devices.get(s.deviceId)
-          return device && !owners.has(s.sessionId)
-            ? [sessionOf(s, device, { gateway_id: gatewayId, ...gateway }, seenAt)]
-            : []
-        })
-        const opened = new Set(await queries.openSessions(tx, tenant, begun))
-        const moved = new Set(begun.filter((s) => opened.has(s.session_id)).map((s) => s.device_id))
-        if (moved.size > 0) await queries.endSuperseded(tx, tenant, gatewayId, [...moved], seenAt)
-        const refused = others.filter((s) => !opened.has(s.sessionId))
-        return refused.map((s) => ({ sessionId: s.sessionId, error: whyNot(s, gatewayId, owners, devices) }))
+        return stored.take(tx, tenant, { ...gateway, gateway_id: gatewayId }, samples, seenAt)
       })
 
       await activity.report({
@@ -179,44 +165,3 @@ const add = (a: Sample, b: Sample): Sample => ({
   assignedIp: b.assignedIp ?? a.assignedIp,
   policyDigest: b.policyDigest ?? a.policyDigest,
 })
-
-type Devices = Awaited<ReturnType<typeof queries.findDevices>>
-type Device = Devices extends Map<string, infer D> ? D : never
-
-/** A session as it begins, with what was known of the device then. */
-const sessionOf = (
-  s: Sample,
-  device: Device,
-  gateway: Pick<NewSession, 'gateway_id' | 'pool_id' | 'protocol'>,
-  seenAt: Date,
-): NewSession => ({
-  ...gateway,
-  session_id: s.sessionId,
-  device_id: s.deviceId,
-  user_id: device.user_id,
-  state: s.ended ? 'ended' : 'active',
-  started_at: s.startedAt,
-  last_seen_at: seenAt,
-  ended_at: s.ended ? seenAt : null,
-  end_reason: s.ended ? s.endReason : null,
-  source_ip: s.sourceIp,
-  assigned_ip: s.assignedIp,
-  client_version: device.client_version,
-  auth_method: device.jkt === null ? 'device_credential' : 'device_key',
-  policy_digest: s.policyDigest ?? s.currentDigest,
-  posture_verdict: device.verdict ?? 'unknown',
-  rx_bytes: s.rxBytes,
-  tx_bytes: s.txBytes,
-})
-
-function whyNot(
-  { sessionId, deviceId }: Sample,
-  gatewayId: string,
-  owners: ReadonlyMap<string, string>,
-  devices: Devices,
-): string {
-  const owner = owners.get(sessionId)
-  if (owner !== undefined)
-    return owner === gatewayId ? 'the session belongs to another device' : 'the session belongs to another gateway'
-  return devices.has(deviceId) ? 'the session could not be stored' : 'unknown device'
-}

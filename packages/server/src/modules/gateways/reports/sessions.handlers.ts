@@ -22,7 +22,10 @@ export const sessionHandlers = (sessions: Sessions) =>
     },
     getSession: async ({ actor, params }) =>
       viewSession(await sessions.get(actor.tenantId, idOf('vpn_session', params.session_id))),
-    terminateSessions: ({ actor, body }) => sessions.terminate(actor, readChoice(body), body.reason),
+    terminateSessions: async ({ actor, body }) => {
+      const { blockUntil, ...counts } = await sessions.terminate(actor, readChoice(body), body)
+      return { ...counts, block_until: blockUntil?.toISOString() ?? null }
+    },
   }) satisfies Partial<Handlers>
 
 const filterNouns = { device_id: 'device', user_id: 'user', gateway_id: 'gateway', pool_id: 'gateway_pool' } as const
@@ -68,6 +71,7 @@ const viewSession = ({ row: s, deviceName }: Session): Output<typeof getSession>
   last_seen_at: s.last_seen_at.toISOString(),
   ended_at: s.ended_at?.toISOString() ?? null,
   end_reason: s.end_reason,
+  block_until: s.block_until?.toISOString() ?? null,
   source_ip: s.source_ip,
   assigned_ip: s.assigned_ip,
   protocol: s.protocol,

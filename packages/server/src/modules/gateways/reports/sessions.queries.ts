@@ -53,17 +53,21 @@ export const countKnown = async (tx: Tx, tenant: TenantId, sessionIds: readonly 
   return known
 }
 
+/** Why and when sessions end, and until when their gateways keep the devices out. */
+type End = { reason: string; at: Date; blockUntil: Date | null }
+
 /**
  * Ends active sessions. Rows are locked in the order of their ids, as everyone does who changes several, so that two
  * at once wait for each other instead of failing.
  */
-const endWhere = (tx: Tx, tenant: TenantId, where: ReturnType<typeof sql>, reason: string, at: Date, limit: number) =>
+const endWhere = (tx: Tx, tenant: TenantId, where: ReturnType<typeof sql>, end: End, limit: number) =>
   sql<{ session_id: string; gateway_id: string }>`
     with locked as (
       select session_id from vpn_sessions
       where tenant_id = ${tenant} and state = 'active' and ended_at is null and ${where}
       order by session_id limit ${limit} for update)
-    update vpn_sessions v set state = 'ended', ended_at = ${at}, end_reason = ${reason}
+    update vpn_sessions v set state = 'ended', ended_at = ${end.at}, end_reason = ${end.reason},
+      block_until = ${end.blockUntil}::timestamptz
     from locked
     where v.tenant_id = ${tenant} and v.session_id = locked.session_id and v.state = 'active' and v.ended_at is null
     returning v.session_id, v.gateway_id`
@@ -72,32 +76,32 @@ const endWhere = (tx: Tx, tenant: TenantId, where: ReturnType<typeof sql>, reaso
 
 const anyNumber = 2 ** 31 - 1
 
-export const endByIds = (tx: Tx, tenant: TenantId, ids: readonly string[], reason: string, at: Date) =>
-  endWhere(tx, tenant, sql`session_id = any(${ids}::uuid[])`, reason, at, anyNumber)
+export const endByIds = (tx: Tx, tenant: TenantId, ids: readonly string[], end: End) =>
+  endWhere(tx, tenant, sql`session_id = any(${ids}::uuid[])`, end, anyNumber)
 
-export const endMatching = (tx: Tx, tenant: TenantId, f: SessionFilter, reason: string, at: Date, limit: number) => {
+export const endMatching = (tx: Tx, tenant: TenantId, f: SessionFilter, end: End, limit: number) => {
   const parts = columns.flatMap((c) => (f[c] === undefined ? [] : [sql`${sql.ref(c)} = ${f[c]}`]))
-  return endWhere(tx, tenant, sql`${sql.join(parts, sql` and `)}`, reason, at, limit)
+  return endWhere(tx, tenant, sql`${sql.join(parts, sql` and `)}`, end, limit)
 }
 
 export const endOfDevicesAndUsers = (
   tx: Tx,
   tenant: TenantId,
   which: { deviceIds: readonly string[]; userIds: readonly string[] },
-  reason: string,
-  at: Date,
+  end: End,
 ) =>
   endWhere(
     tx,
     tenant,
     sql`(device_id = any(${which.deviceIds}::uuid[]) or user_id = any(${which.userIds}::uuid[]))`,
-    reason,
-    at,
+    end,
     anyNumber,
   )
 
 export const endSessionsOfGateway = (tx: Tx, tenant: TenantId, gatewayId: string, reason: string, at: Date) =>
-  endWhere(tx, tenant, sql`gateway_id = ${gatewayId}`, reason, at, anyNumber).then((rows) => rows.length)
+  endWhere(tx, tenant, sql`gateway_id = ${gatewayId}`, { reason, at, blockUntil: null }, anyNumber).then(
+    (rows) => rows.length,
+  )
 
 /** Passes the tenant wall: tenants with active sessions that no report mentioned since. */
 export const tenantsWithSilent = async (tx: Tx, since: Date): Promise<TenantId[]> => {
@@ -114,4 +118,6 @@ export const tenantsWithSilent = async (tx: Tx, since: Date): Promise<TenantId[]
 
 /** Reports may have come since they were found: the row that is locked decides. */
 export const endSilent = (tx: Tx, tenant: TenantId, since: Date, at: Date, limit: number): Promise<number> =>
-  endWhere(tx, tenant, sql`last_seen_at < ${since}`, 'timeout', at, limit).then((rows) => rows.length)
+  endWhere(tx, tenant, sql`last_seen_at < ${since}`, { reason: 'timeout', at, blockUntil: null }, limit).then(
+    (rows) => rows.length,
+  )

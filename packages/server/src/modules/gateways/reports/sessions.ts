@@ -3,7 +3,7 @@ import type { PageQuery } from '../../../db/page.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { failField } from '../../../kernel/app-error.ts'
 import { encodeId, missing } from '../../../kernel/ids.ts'
-import { minute } from '../../../kernel/time.ts'
+import { minute, second } from '../../../kernel/time.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { SessionFilter, SessionRow } from './sessions.queries.ts'
 import * as queries from './sessions.queries.ts'
@@ -11,6 +11,8 @@ import * as queries from './sessions.queries.ts'
 /** A report a minute is the rule: after this long without one the session is over. */
 const silentAfterMs = 15 * minute
 const terminateLimit = 10_000
+/** How long a device is kept out when who ends its session does not say. */
+const defaultBlockSeconds = 300
 /** A sweep takes so many at a time until nothing is left. */
 const sweepSize = 5000
 
@@ -55,19 +57,23 @@ export function createSessions({
 
     /**
      * Ends active sessions by id or by filter, 10,000 at most. `matched`: sessions of the tenant among the ids, or
-     * active ones that the filter names. Their gateways learn it in the next delta.
+     * active ones that the filter names. Their gateways learn it in the next delta, and keep the devices out until
+     * `blockUntil`.
      */
     terminate: (
       actor: Actor,
       which: { ids: readonly string[] } | { filter: SessionFilter },
-      reason: string | undefined,
-    ): Promise<{ matched: number; terminated: number }> =>
+      { reason, block_seconds = defaultBlockSeconds }: { reason?: string; block_seconds?: number },
+    ): Promise<{ matched: number; terminated: number; blockUntil: Date | null }> =>
       db.inTenant(actor.tenantId, async (tx) => {
         const tenant = actor.tenantId
+        const at = now()
+        const blockUntil = block_seconds === 0 ? null : new Date(at.getTime() + block_seconds * second)
+        const end = { reason: 'admin', at, blockUntil }
         const ended =
           'ids' in which
-            ? await queries.endByIds(tx, tenant, which.ids, 'admin', now())
-            : await queries.endMatching(tx, tenant, which.filter, 'admin', now(), terminateLimit + 1)
+            ? await queries.endByIds(tx, tenant, which.ids, end)
+            : await queries.endMatching(tx, tenant, which.filter, end, terminateLimit + 1)
         if (ended.length > terminateLimit)
           failField('filter', `matches more than ${terminateLimit} sessions; narrow it`)
         const matched = 'ids' in which ? await queries.countKnown(tx, tenant, which.ids) : ended.length
@@ -75,7 +81,7 @@ export function createSessions({
           const sessionIds = ended.slice(0, 100).map((s) => encodeId('vpn_session', s.session_id))
           const fields = { session_ids: sessionIds, ...(reason !== undefined && { reason }) }
           await audit.record(tx, actor, 'vpn_session.terminated', fields, {
-            details: { matched, terminated: ended.length },
+            details: { matched, terminated: ended.length, block_until: blockUntil?.toISOString() ?? null },
           })
           await changes.record(
             tx,
@@ -83,7 +89,7 @@ export function createSessions({
             ended.map((s) => ({ kind: 'vpn_session', subject: s.session_id })),
           )
         }
-        return { matched, terminated: ended.length }
+        return { matched, terminated: ended.length, blockUntil: ended.length > 0 ? blockUntil : null }
       }),
 
     /**
@@ -97,7 +103,8 @@ export function createSessions({
     ): Promise<number> => {
       const { deviceIds = [], userIds = [], reason } = which
       if (deviceIds.length + userIds.length === 0) return 0
-      return (await queries.endOfDevicesAndUsers(tx, tenant, { deviceIds, userIds }, reason, now())).length
+      const end = { reason, at: now(), blockUntil: null }
+      return (await queries.endOfDevicesAndUsers(tx, tenant, { deviceIds, userIds }, end)).length
     },
 
     /** Sessions whose gateway stopped reporting them. Returns how many ended. */

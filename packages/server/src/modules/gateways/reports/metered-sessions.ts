@@ -1,0 +1,118 @@
+import { mostBlockSeconds } from '@holdfast/contract/vpn-sessions'
+import type { Tx } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+import { minute, second } from '../../../kernel/time.ts'
+import type { GatewaysDeps } from '../deps.ts'
+import type { NewSession, Sample } from './metering.queries.ts'
+import * as queries from './metering.queries.ts'
+
+type Refused = { sessionId: string; error: string }
+type Reporter = Pick<NewSession, 'gateway_id' | 'pool_id' | 'protocol'>
+
+/** A block began this long ago at most. */
+const blockedForMs = mostBlockSeconds * second + minute
+
+/** What a report says of sessions: those that are there grow or end, others begin. In the transaction of the report. */
+export function createMeteredSessions({ changes, now }: Pick<GatewaysDeps, 'changes' | 'now'>) {
+  /**
+   * Opens what is not there. Whose device is kept out of the pool ends at once. Of the active sessions of a device in
+   * the pool only the one that started last stays, whichever gateway has it; another gateway is told what it has to end.
+   */
+  async function begin(tx: Tx, tenant: TenantId, gateway: Reporter, samples: readonly Sample[], seenAt: Date) {
+    const at = now()
+    const owners = await queries.ownersOf(tx, tenant, idsOf(samples))
+    const devices = await queries.findDevices(tx, tenant, devicesOf(samples))
+    const since = new Date(at.getTime() - blockedForMs)
+    const blocked = await queries.blockedDevices(tx, tenant, gateway.pool_id, [...devices.keys()], { at, since })
+    const begun = samples.flatMap((s) => {
+      const device = devices.get(s.deviceId)
+      if (!device || owners.has(s.sessionId)) return []
+      const isKeptOut = blocked.has(s.deviceId) && !s.ended
+      return [sessionOf(isKeptOut ? { ...s, ended: true, endReason: 'blocked' } : s, device, gateway, seenAt)]
+    })
+    const opened = new Set(await queries.openSessions(tx, tenant, begun))
+    const made = begun.filter((s) => opened.has(s.session_id))
+    const ended = await queries.endSuperseded(
+      tx,
+      tenant,
+      gateway.pool_id,
+      [...new Set(made.map((s) => s.device_id))],
+      at,
+    )
+    const told = [
+      ...ended.filter((s) => s.gateway_id !== gateway.gateway_id),
+      ...made.filter((s) => s.end_reason === 'blocked'),
+    ]
+    if (told.length > 0)
+      await changes.record(
+        tx,
+        tenant,
+        told.map((s) => ({ kind: 'vpn_session', subject: s.session_id })),
+      )
+    return samples
+      .filter((s) => !opened.has(s.sessionId))
+      .map((s) => ({ sessionId: s.sessionId, error: whyNot(s, gateway.gateway_id, owners, devices) }))
+  }
+
+  return {
+    /** Returns what was refused. */
+    take: async (
+      tx: Tx,
+      tenant: TenantId,
+      gateway: Reporter,
+      samples: readonly Sample[],
+      seenAt: Date,
+    ): Promise<Refused[]> => {
+      if (samples.length === 0) return []
+      const known = await queries.ownersOf(tx, tenant, idsOf(samples))
+      const unknown = samples.filter((s) => !known.has(s.sessionId))
+      if (unknown.length > 0) {
+        const deviceIds = devicesOf(unknown)
+        await queries.holdNewSessions(tx, tenant, [...idsOf(unknown), ...deviceIds])
+        await queries.lockSessions(tx, tenant, { sessionIds: idsOf(samples), poolId: gateway.pool_id, deviceIds })
+      }
+      const stored = new Set(await queries.addToSessions(tx, tenant, gateway.gateway_id, samples, seenAt))
+      const others = samples.filter((s) => !stored.has(s.sessionId))
+      return others.length === 0 ? [] : begin(tx, tenant, gateway, others, seenAt)
+    },
+  }
+}
+
+const idsOf = (samples: readonly Sample[]) => samples.map((s) => s.sessionId)
+const devicesOf = (samples: readonly Sample[]) => [...new Set(samples.map((s) => s.deviceId))]
+
+type Devices = Awaited<ReturnType<typeof queries.findDevices>>
+type Device = Devices extends Map<string, infer D> ? D : never
+
+/** A session as it begins, with what was known of the device then. */
+const sessionOf = (s: Sample, device: Device, gateway: Reporter, seenAt: Date): NewSession => ({
+  ...gateway,
+  session_id: s.sessionId,
+  device_id: s.deviceId,
+  user_id: device.user_id,
+  state: s.ended ? 'ended' : 'active',
+  started_at: s.startedAt,
+  last_seen_at: seenAt,
+  ended_at: s.ended ? seenAt : null,
+  end_reason: s.ended ? s.endReason : null,
+  source_ip: s.sourceIp,
+  assigned_ip: s.assignedIp,
+  client_version: device.client_version,
+  auth_method: device.jkt === null ? 'device_credential' : 'device_key',
+  policy_digest: s.policyDigest ?? s.currentDigest,
+  posture_verdict: device.verdict ?? 'unknown',
+  rx_bytes: s.rxBytes,
+  tx_bytes: s.txBytes,
+})
+
+function whyNot(
+  { sessionId, deviceId }: Sample,
+  gatewayId: string,
+  owners: ReadonlyMap<string, string>,
+  devices: Devices,
+): string {
+  const owner = owners.get(sessionId)
+  if (owner !== undefined)
+    return owner === gatewayId ? 'the session belongs to another device' : 'the session belongs to another gateway'
+  return devices.has(deviceId) ? 'the session could not be stored' : 'unknown device'
+}
