@@ -8,6 +8,7 @@ import { publish } from './p05-publish.ts'
 import { membership } from './p06-membership.ts'
 import { enrollment } from './p07-enrollment.ts'
 import { auditedRead } from './p10-audited-read.ts'
+import { deviceList } from './p12-device-list.ts'
 import { reconnectStorm } from './p14-reconnect-storm.ts'
 import { starting } from './p15-start.ts'
 import { memory } from './p16-memory.ts'
@@ -21,6 +22,16 @@ import { small } from './small.ts'
 /** In the order of the design. */
 export const benchmarks: readonly Benchmark[] = [
   ...[digestPoll, digestPollProof, bundleFetch, waiters, publish, membership, enrollment],
-  ...[auditedRead, reconnectStorm, starting, memory, revocation, pollCost, gatewaySnapshot, randomMemberships],
+  ...[
+    auditedRead,
+    deviceList,
+    reconnectStorm,
+    starting,
+    memory,
+    revocation,
+    pollCost,
+    gatewaySnapshot,
+    randomMemberships,
+  ],
   ...[loginFlood, forgedFlood, small],
 ]
