@@ -18,6 +18,11 @@ export type Condition = {
   readonly until: () => number
 }
 
+/** What of a rule speaks of the connection and of time. */
+export type Conditioned = Pick<CompiledRule, 'action' | 'windows' | 'sources' | 'expiresAt'> & {
+  readonly rule: Pick<CompiledRule['rule'], 'when' | 'expires_at'>
+}
+
 /** A device in its circumstances; checks are evaluated once, however many rules require them. */
 export type Situation = {
   readonly compiled: CompiledPolicy
@@ -35,23 +40,32 @@ export const createSituation = (
   compiled,
   facts,
   context,
-  source: context.source_ip === undefined ? null : parseAddress(context.source_ip),
+  source: sourceOf(context),
   outcomes: new Map(),
 })
+
+export const sourceOf = ({ source_ip }: ConnectionContext): bigint | null =>
+  source_ip === undefined ? null : parseAddress(source_ip)
 
 const never = (): number => Number.POSITIVE_INFINITY
 const none: readonly Condition[] = []
 const stateOf = (known: boolean, holds: boolean): ConditionState => (!known ? 'unknown' : holds ? 'holds' : 'fails')
 
 /** The conditions of a rule, each with what is the case. */
-export function conditionsOf(
-  { rule, checks, windows, sources, expiresAt }: CompiledRule,
-  situation: Situation,
+export function conditionsOf(rule: CompiledRule, situation: Situation): readonly Condition[] {
+  if (!rule.rule.when && rule.rule.expires_at === undefined) return none
+  const ofPosture = rule.checks.map((check) => postureCondition(check, situation))
+  return [...ofPosture, ...connectionConditions(rule, situation)]
+}
+
+/** Those that a gateway judges: all but posture, which the server has applied before. */
+export function connectionConditions(
+  { rule: { when, expires_at }, windows, sources, expiresAt }: Conditioned,
+  { context, source }: Pick<Situation, 'context' | 'source'>,
 ): readonly Condition[] {
-  const { when, expires_at } = rule
   if (!when && expires_at === undefined) return none
-  const { at, source_ip, country, mfa_at } = situation.context
-  const conditions: Condition[] = checks.map((check) => postureCondition(check, situation))
+  const { at, source_ip, country, mfa_at } = context
+  const conditions: Condition[] = []
   const add = (
     property: string,
     expected: unknown,
@@ -86,7 +100,6 @@ export function conditionsOf(
     )
   }
   if (when?.cidrs) {
-    const { source } = situation
     const isInside = source !== null && sources.some((range) => inRange(range, source))
     add('source_ip', when.cidrs, source_ip, stateOf(source !== null, isInside), never)
   }
@@ -124,11 +137,11 @@ function postureCondition(index: number, { compiled, facts, context, outcomes }:
  * Whether a condition lets its rule count. Unknown is on the side of refusal: it fails an allow rule and does not switch
  * off a deny rule.
  */
-export const isMet = ({ action }: CompiledRule, { state }: Condition): boolean =>
+export const isMet = ({ action }: Conditioned, { state }: Condition): boolean =>
   action === 'allow' ? state === 'holds' : state !== 'fails'
 
 /** When `conditions.every(isMet)` may change though nothing but time does. */
-export function untilOf(rule: CompiledRule, conditions: readonly Condition[]): number {
+export function untilOf(rule: Conditioned, conditions: readonly Condition[]): number {
   const unmet = conditions.filter((condition) => !isMet(rule, condition)).map((condition) => condition.until())
   if (unmet.length > 0) return Math.max(...unmet)
   return Math.min(...conditions.map((condition) => condition.until()))

@@ -57,6 +57,17 @@ export function parseAddress(text: string): bigint | null {
   return address && pointOf(unmapped(address))
 }
 
+/** The canonical text of a point (RFC 5952 for IPv6). */
+export const textOfPoint = (point: bigint): string =>
+  textOf(point >= v4Base ? { width: 32, value: point - v4Base } : { width: 128, value: point })
+
+/** Every address of each family. */
+export const everyAddress: readonly AddressRange[] = [
+  { lo: 0n, hi: v4Base - 1n },
+  { lo: v4Base, hi: v4Base + 0xffffffffn },
+]
+export const isV4 = (point: bigint): boolean => point >= v4Base
+
 type Network = { readonly range: AddressRange; readonly cidr: string }
 
 /** A network in its canonical spelling, or a sentence that says how to correct it. A bare address is a network of one. */

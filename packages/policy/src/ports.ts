@@ -2,7 +2,7 @@
  * Ports of tcp and udp, and icmp, as numbers on one line with gaps between the protocols, so that a set of ports is a
  * sorted list of ranges that never touch.
  */
-type PortRange = readonly [lo: number, hi: number]
+export type PortRange = readonly [lo: number, hi: number]
 export type Ports = readonly PortRange[]
 export type Protocol = 'tcp' | 'udp' | 'icmp'
 
@@ -51,6 +51,15 @@ const portAt = (protocol: 'tcp' | 'udp', port: number): PortRange => {
   return [base[protocol] + port, base[protocol] + port]
 }
 
+export const unitePorts = (a: Ports, b: Ports): Ports => merged([...a, ...b])
+
+/** The protocol and the ports of a range; null: the protocol has none. */
+export function readRange([lo, hi]: PortRange): { protocol: Protocol; ports: readonly [number, number] | null } {
+  if (lo >= base.icmp) return { protocol: 'icmp', ports: null }
+  const protocol = lo >= base.udp ? 'udp' : 'tcp'
+  return { protocol, ports: [lo - base[protocol], hi - base[protocol]] }
+}
+
 function merged(ranges: PortRange[]): Ports {
   const out: [number, number][] = []
   for (const [lo, hi] of ranges.sort((a, b) => a[0] - b[0])) {
@@ -93,9 +102,9 @@ export function subtractPorts(a: Ports, b: Ports): Ports {
 export const formatPorts = (ports: Ports): string[] => ports.map(formatRange)
 
 function formatRange([lo, hi]: PortRange): string {
-  if (lo >= base.icmp) return 'icmp'
-  const protocol = lo >= base.udp ? 'udp' : 'tcp'
-  const [from, to] = [lo - base[protocol], hi - base[protocol]]
+  const { protocol, ports } = readRange([lo, hi])
+  if (!ports) return protocol
+  const [from, to] = ports
   if (from === 1 && to === last) return `${protocol}/*`
   return from === to ? `${protocol}/${from}` : `${protocol}/${from}-${to}`
 }

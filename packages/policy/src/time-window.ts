@@ -107,7 +107,7 @@ const createFormat = (timeZone: string): Intl.DateTimeFormat =>
 /** Whether the runtime knows a zone by this name. */
 export function isZone(zone: string): boolean {
   try {
-    createFormat(zone)
+    clockOf(zone)
     return true
   } catch {
     return false

@@ -1,0 +1,322 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { PolicyDocument, PolicyRule, PolicyTimeWindow } from '@holdfast/contract/policy-document'
+import fc from 'fast-check'
+import type { ConnectionContext } from './conditions.ts'
+import { decide } from './decide.ts'
+import type { DeviceFacts } from './facts.ts'
+import { arbitraryDevice, arbitraryRule, compile, device, NOW, world } from './fixture.ts'
+import { type Box, flatten } from './flatten.ts'
+import { parseAddress } from './network.ts'
+import { selectVariant } from './select.ts'
+import { type VariantContent, variantContent } from './variant.ts'
+
+/** How many random cases; `npm test` tries some, FLATTEN_RUNS=100000 all that the design asks for. */
+const options = { numRuns: Number(process.env.FLATTEN_RUNS ?? 400) }
+
+const places = ['db', 'web', 'gw', 'voip', '*', '10.1.0.0/16', '10.1.2.0/24', '10.1.2.3', '0.0.0.0/0', '::/0']
+const windows: PolicyTimeWindow[][] = [
+  [{ days: ['mon', 'tue'], from: '08:00', to: '18:00', zone: 'Europe/Berlin' }],
+  [{ from: '22:00', to: '06:00', zone: 'America/New_York' }],
+  [
+    { from: '12:00', to: '12:01', zone: 'UTC' },
+    { from: '13:30', to: '24:00', zone: 'Asia/Kathmandu' },
+  ],
+]
+const rulesOfPools: fc.Arbitrary<PolicyRule[]> = fc
+  .array(
+    fc.tuple(
+      arbitraryRule,
+      fc.uniqueArray(fc.constantFrom(...places, 'fd00::/48', 'fd00::5'), { minLength: 1, maxLength: 3 }),
+      fc.option(fc.constantFrom(...windows)),
+      fc.option(fc.uniqueArray(fc.constantFrom('eu', 'us'), { minLength: 1 }), { freq: 3 }),
+      fc.boolean(),
+      fc.constantFrom('plain', 'plain', 'timed', 'whole'),
+    ),
+    { maxLength: 12 },
+  )
+  .map((made) =>
+    made.map(([rule, to, time, via, log, kind], i): PolicyRule => {
+      // Most are for everybody and under few conditions, or nothing would be allowed.
+      const { action, ports } = rule
+      const own = { action, to, log, id: `r${i}`, ...(ports && { ports }), ...(via && action === 'allow' && { via }) }
+      const when = { ...(kind === 'whole' && rule.when), ...(kind !== 'plain' && time && { time }) }
+      return kind === 'whole' ? { ...rule, ...own, when } : { ...own, from: { any: true }, when }
+    }),
+  )
+
+const worldOfPools = (rules: readonly PolicyRule[]): Omit<PolicyDocument, 'schema'> => {
+  const plain = world(rules)
+  return {
+    ...plain,
+    resources: {
+      db: { ...plain.resources?.db, pool: 'eu' },
+      web: { ...plain.resources?.web },
+      voip: { cidrs: ['10.1.2.0/25', 'fd00::/126'], ports: ['udp/5060', 'tcp/443-444', 'icmp'], pool: 'us' },
+    },
+  }
+}
+
+/** The same rules as they are read at one pool, rule by rule: `decide` itself knows nothing of pools. */
+const atPool = (rules: readonly PolicyRule[], pool: string): PolicyRule[] => {
+  const poolOf: Record<string, string> = { db: 'eu', voip: 'us' }
+  return rules.flatMap((rule) => {
+    if (rule.action === 'deny') return [rule]
+    if (rule.via) return rule.via.includes(pool) ? [rule] : []
+    const to = rule.to.filter((name) => (poolOf[name] ?? pool) === pool)
+    return to.length > 0 ? [{ ...rule, to }] : []
+  })
+}
+
+type Probe = { address: string; protocol: 'tcp' | 'udp' | 'icmp'; port: number }
+const probe: fc.Arbitrary<Probe> = fc.record({
+  address: fc.oneof(
+    fc.constantFrom('10.1.2.3', '10.1.2.2', '10.1.2.4', '10.1.2.127', '10.1.2.128', '10.1.1.255', '10.1.3.0'),
+    fc.constantFrom('10.0.255.255', '10.1.255.255', '10.2.0.0', '0.0.0.0', '255.255.255.255', '::ffff:10.1.2.3'),
+    fc.constantFrom('::', 'fd00::', 'fd00::5', 'fd00::4', 'fd00::6', 'fd00:0:0:1::', 'fd00:0:1::', 'ffff:ffff::1'),
+    fc.ipV4(),
+    fc.ipV6(),
+  ),
+  protocol: fc.constantFrom('tcp', 'tcp', 'udp', 'icmp'),
+  port: fc.oneof(
+    fc.constantFrom(1, 22, 442, 443, 444, 445, 1_024, 1_025, 5_060, 5_432, 65_535),
+    fc.integer({ min: 1, max: 65_535 }),
+  ),
+})
+
+const moment = fc.oneof(
+  fc.constantFrom('2027-01-04T07:00:00Z', '2027-01-04T12:00:30Z', '2027-01-04T07:45:00Z').map((t) => Date.parse(t)),
+  fc.integer({ min: NOW - 86_400_000, max: NOW + 8 * 86_400_000 }),
+)
+const connection: fc.Arbitrary<Omit<ConnectionContext, 'at'>> = fc.record(
+  {
+    source_ip: fc.constantFrom('192.0.2.9', '198.51.100.7', '2001:db8::1', 'not an address'),
+    country: fc.constantFrom('DE', 'US', 'FR'),
+    mfa_at: fc.integer({ min: NOW - 7_200_000, max: NOW + 7_200_000 }),
+  },
+  { requiredKeys: [] },
+)
+const pool = fc.constantFrom('eu', 'us', 'elsewhere')
+const nothing = new Map<string, string[]>()
+
+const contentOf = (rules: readonly PolicyRule[], facts: DeviceFacts, at: number): VariantContent => {
+  const compiled = compile(worldOfPools(rules))
+  // As it arrives at a gateway.
+  return JSON.parse(JSON.stringify(variantContent(compiled, selectVariant(compiled, facts, at))))
+}
+/** Read by somebody who has only the boxes. */
+function holds(boxes: readonly Box[], { address, protocol, port }: Probe): number {
+  const point = parseAddress(address) ?? assert.fail(address)
+  const isIn = (box: Box) =>
+    (parseAddress(box.first) ?? 1n) <= point &&
+    point <= (parseAddress(box.last) ?? 0n) &&
+    box.protocol === protocol &&
+    (box.ports === null || (box.ports[0] <= port && port <= box.ports[1]))
+  return boxes.filter(isIn).length
+}
+const target = ({ address, protocol, port }: Probe) =>
+  protocol === 'icmp' ? { address, protocol } : { address, protocol, port }
+
+test('what is in a box is what decide allows at that pool, and in no more than one', () => {
+  let allowed = 0
+  fc.assert(
+    fc.property(
+      rulesOfPools,
+      arbitraryDevice,
+      connection,
+      pool,
+      moment,
+      probe,
+      (rules, facts, seen, pool, at, asked) => {
+        const { boxes } = flatten(contentOf(rules, facts, at), { pool, at, connection: seen, names: nothing })
+        const { decision } = decide(compile(worldOfPools(atPool(rules, pool))), facts, { ...seen, at }, target(asked))
+        assert.equal(holds(boxes, asked), decision === 'allow' ? 1 : 0)
+        allowed += holds(boxes, asked)
+      },
+    ),
+    options,
+  )
+  // A comparison of noes alone would show nothing.
+  assert.ok(allowed > options.numRuns / 50, `${allowed} allowed`)
+})
+
+test('boxes do not overlap, stand in order, and none continues another', () => {
+  const spanOf = (box: Box) => ({ lo: parseAddress(box.first) ?? 0n, hi: parseAddress(box.last) ?? 0n })
+  const kind = (box: Box) => JSON.stringify([box.family, box.protocol, box.ports, box.log])
+  fc.assert(
+    fc.property(rulesOfPools, arbitraryDevice, connection, pool, moment, (rules, facts, seen, pool, at) => {
+      const { boxes } = flatten(contentOf(rules, facts, at), { pool, at, connection: seen, names: nothing })
+      for (const [i, box] of boxes.entries())
+        for (const other of boxes.slice(i + 1)) {
+          const [a, b] = [spanOf(box), spanOf(other)]
+          assert.ok(a.lo <= b.lo, 'in order')
+          const [[from, to], [otherFrom, otherTo]] = [box.ports ?? [0, 0], other.ports ?? [0, 0]]
+          const isApart = b.lo > a.hi || box.protocol !== other.protocol || otherFrom > to || from > otherTo
+          assert.ok(isApart, JSON.stringify([box, other]))
+          if (box.family === other.family) assert.ok(kind(box) !== kind(other) || b.lo !== a.hi + 1n, 'merged')
+        }
+    }),
+    options,
+  )
+})
+
+test('the order of the rules, and of what they lead to, means nothing', () => {
+  fc.assert(
+    fc.property(rulesOfPools, arbitraryDevice, connection, pool, moment, (rules, facts, seen, pool, at) => {
+      const content = contentOf(rules, facts, at)
+      const turned = { ...content, rules: content.rules.toReversed().map((r) => ({ ...r, to: r.to.toReversed() })) }
+      const asked = { pool, at, connection: seen, names: nothing }
+      assert.deepEqual(flatten(turned, asked), flatten(content, asked))
+    }),
+    options,
+  )
+})
+
+test('the boxes stay what they are until they say, and are what decide says all the while', () => {
+  const part = fc.double({ min: 0, max: 1, noNaN: true })
+  fc.assert(
+    fc.property(rulesOfPools, connection, pool, moment, probe, part, (rules, seen, pool, at, asked, part) => {
+      const facts = device({ posture: null, group_ids: ['staff', 'dev'] })
+      const content = contentOf(rules, facts, at)
+      const here = { pool, connection: seen, names: nothing }
+      const { boxes, valid_until } = flatten(content, { ...here, at })
+      const end = valid_until ?? at + 400 * 86_400_000
+      assert.ok(end > at)
+      const compiled = compile(worldOfPools(atPool(rules, pool)))
+      for (const later of [end - 1, at + Math.floor((end - 1 - at) * part)]) {
+        assert.deepEqual(flatten(content, { ...here, at: later }).boxes, boxes)
+        const { decision } = decide(compiled, facts, { ...seen, at: later }, target(asked))
+        assert.equal(holds(boxes, asked), decision === 'allow' ? 1 : 0)
+      }
+    }),
+    options,
+  )
+})
+
+const variant = (rules: VariantContent['rules'], resources: VariantContent['resources'] = {}): VariantContent => ({
+  schema: 'holdfast.policy/1',
+  rules,
+  resources,
+  settings: {},
+  gateway_pools: [],
+  posture_checks: [],
+})
+const at = (text: string): number => Date.parse(text)
+const at1 = { pool: 'eu', at: at('2027-01-04T12:00:00Z'), connection: {}, names: nothing }
+const spell = ({ first, last, protocol, ports, log }: Box): string =>
+  [`${first}-${last}`, protocol, ...(ports ? [ports.join('-')] : []), ...log].join(' ')
+const spelled = (content: VariantContent, asked: Parameters<typeof flatten>[1] = at1) =>
+  flatten(content, asked).boxes.map(spell)
+
+test('ports of the rule and of the resource together, a part denied, a record asked for', () => {
+  const content = variant(
+    [
+      { id: 'a', action: 'allow', to: ['app'], ports: ['tcp/1-1000', 'icmp'] },
+      { id: 'b', action: 'allow', to: ['10.1.0.8/31'], ports: ['tcp/443'], log: true },
+      { id: 'c', action: 'deny', to: ['10.1.0.4/32'], ports: ['tcp/80-90'] },
+    ],
+    { app: { cidrs: ['10.1.0.0/29', 'fd00::/127'], ports: ['tcp/80-99', 'icmp', 'udp/53'] } },
+  )
+  assert.deepEqual(spelled(content), [
+    'fd00::-fd00::1 tcp 80-99',
+    'fd00::-fd00::1 icmp',
+    '10.1.0.0-10.1.0.3 tcp 80-99',
+    '10.1.0.0-10.1.0.7 icmp',
+    '10.1.0.4-10.1.0.4 tcp 91-99',
+    '10.1.0.5-10.1.0.7 tcp 80-99',
+    '10.1.0.8-10.1.0.9 tcp 443-443 b',
+  ])
+})
+
+test('everything is two boxes a protocol, one a family', () => {
+  const all = variant([{ id: 'a', action: 'allow', to: ['*'], ports: ['tcp/*'] }])
+  const last = 'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff'
+  assert.deepEqual(spelled(all), [`::-${last} tcp 1-65535`, '0.0.0.0-255.255.255.255 tcp 1-65535'])
+})
+
+test('via comes before the pool of what it leads to; a deny rule counts at every pool', () => {
+  const resources = { far: { cidrs: ['10.2.0.0/32'], pool: 'us' }, near: { cidrs: ['10.3.0.0/32'], pool: 'eu' } }
+  const tcp = { ports: ['tcp/22'] }
+  const rules: VariantContent['rules'] = [
+    { id: 'a', action: 'allow', to: ['far'], via: ['eu'], ...tcp },
+    { id: 'b', action: 'allow', to: ['near', 'far', '10.4.0.0/32'], ...tcp },
+  ]
+  const [far, near, any] = ['10.2.0.0', '10.3.0.0', '10.4.0.0'].map((ip) => `${ip}-${ip} tcp 22-22`)
+  assert.deepEqual(spelled(variant(rules, resources)), [far, near, any])
+  assert.deepEqual(spelled(variant(rules, resources), { ...at1, pool: 'us' }), [far, any])
+  const denied = variant([...rules, { id: 'c', action: 'deny', to: ['near'], via: ['us'] }], resources)
+  assert.deepEqual(spelled(denied), [far, any])
+})
+
+test('names and services are where the gateway finds them', () => {
+  const content = variant(
+    [
+      { id: 'a', action: 'allow', to: ['web', 'svc'] },
+      { id: 'b', action: 'deny', to: ['bad'] },
+    ],
+    {
+      web: { dns: ['*.corp.example', 'Git.example.'], ports: ['tcp/443'] },
+      svc: { services: ['metrics', 'constructor'], ports: ['tcp/9090'] },
+      bad: { dns: ['x.corp.example'] },
+    },
+  )
+  const names = new Map([
+    ['a.b.CORP.example', ['10.0.0.1', 'fd00::1']],
+    ['git.example', ['10.0.0.2', 'nonsense']],
+    ['x.corp.example', ['10.0.0.3']],
+    ['corp.example', ['10.0.0.4']],
+  ])
+  const services = new Map([['metrics', ['10.9.0.0/30']]])
+  assert.deepEqual(spelled(content, { ...at1, names, services }), [
+    'fd00::1-fd00::1 tcp 443-443',
+    '10.0.0.1-10.0.0.2 tcp 443-443',
+    '10.9.0.0-10.9.0.3 tcp 9090-9090',
+  ])
+  // An address that also stands for a denied name is denied.
+  const shared = new Map([...names, ['x.corp.example', ['10.0.0.1']]])
+  assert.deepEqual(spelled(content, { ...at1, names: shared }), [
+    'fd00::1-fd00::1 tcp 443-443',
+    '10.0.0.2-10.0.0.2 tcp 443-443',
+  ])
+  assert.deepEqual(spelled(content), [])
+})
+
+test('a name is reached in its boxes exactly when decide allows the name', () => {
+  const asked = ['x.corp.example', 'corp.example', 'example.com', 'a.example.com']
+  const names = new Map(asked.map((name, i) => [name, [`203.0.113.${i}`]]))
+  fc.assert(
+    fc.property(rulesOfPools, arbitraryDevice, connection, moment, fc.nat({ max: 3 }), (drawn, facts, seen, at, i) => {
+      // A network holds addresses and no names: rules on the networks that hold these would differ on purpose.
+      const rules = drawn.map((rule) => ({ ...rule, to: rule.to.map((to) => (to.endsWith('/0') ? 'web' : to)) }))
+      const unique = rules.map((rule) => ({ ...rule, to: [...new Set(rule.to)] }))
+      const { boxes } = flatten(contentOf(unique, facts, at), { pool: 'eu', at, connection: seen, names })
+      const probe = { address: `203.0.113.${i}`, protocol: 'tcp', port: 443 } as const
+      const compiled = compile(worldOfPools(atPool(unique, 'eu')))
+      const named = { name: asked[i] ?? '', protocol: 'tcp', port: 443 } as const
+      const { decision } = decide(compiled, facts, { ...seen, at }, named)
+      assert.equal(holds(boxes, probe), decision === 'allow' ? 1 : 0)
+    }),
+    options,
+  )
+})
+
+test('a window, the end of a rule and the age of a second factor are when to ask again, to the millisecond', () => {
+  const office = { from: '08:00', to: '18:00', zone: 'Europe/Berlin' }
+  const rule = { id: 'a', action: 'allow', to: ['10.0.0.0/32'] } as const
+  const untilOf = (more: Partial<VariantContent['rules'][number]>, connection: Omit<ConnectionContext, 'at'> = {}) => {
+    const content = variant([{ ...rule, ...more }])
+    const { boxes, valid_until } = flatten(content, { ...at1, connection })
+    assert.ok(boxes.length > 0 && valid_until !== null)
+    assert.deepEqual(flatten(content, { ...at1, connection, at: valid_until - 1 }).boxes, boxes)
+    assert.deepEqual(flatten(content, { ...at1, connection, at: valid_until }).boxes, [])
+    return new Date(valid_until).toISOString()
+  }
+  assert.equal(untilOf({ when: { time: [office] } }), '2027-01-04T17:00:00.000Z')
+  assert.equal(untilOf({ expires_at: '2027-01-04T13:00:00Z' }), '2027-01-04T13:00:00.000Z')
+  const proved = { mfa_at: at('2027-01-04T11:30:00Z') }
+  assert.equal(untilOf({ when: { mfa_within_seconds: 3_600 } }, proved), '2027-01-04T12:30:00.001Z')
+  assert.equal(flatten(variant([rule]), at1).valid_until, null)
+  // What leads through another pool changes nothing here.
+  const elsewhere = variant([{ ...rule, via: ['us'], when: { time: [office] } }])
+  assert.deepEqual(flatten(elsewhere, at1), { boxes: [], valid_until: null })
+})

@@ -1,0 +1,141 @@
+import {
+  type Conditioned,
+  type ConnectionContext,
+  connectionConditions,
+  isMet,
+  sourceOf,
+  untilOf,
+} from './conditions.ts'
+import { type AddressRange, everyAddress, isV4, networkOf, parseAddress, textOfPoint } from './network.ts'
+import { everyPort, intersectPorts, type Ports, type Protocol, portsOf, readRange } from './ports.ts'
+import { covers, dnsShape, type Shape } from './shapes.ts'
+import { type Plot, type Rectangle, sweep } from './sweep.ts'
+import { compileWindow } from './time-window.ts'
+import type { VariantContent } from './variant.ts'
+
+/** Addresses from `first` to `last` and ports from one to another, both included, that a device may reach. */
+export type Box = {
+  readonly family: 'ipv4' | 'ipv6'
+  readonly first: string
+  readonly last: string
+  readonly protocol: Protocol
+  /** Null: the protocol has none. */
+  readonly ports: readonly [from: number, to: number] | null
+  /** Rules that ask for a record of each connection. */
+  readonly log: readonly string[]
+}
+
+export type Flattening = {
+  /** pool_id of the gateway that asks. */
+  readonly pool: string
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  /** Of the connection; what is absent is unknown, which fails an allow rule and switches off no deny rule. */
+  readonly connection: Omit<ConnectionContext, 'at'>
+  /** By DNS name: the addresses that the gateway has resolved it to. */
+  readonly names: ReadonlyMap<string, readonly string[]>
+  /** By name of a service of the pool: its addresses and networks. */
+  readonly services?: ReadonlyMap<string, readonly string[]>
+}
+
+/**
+ * What a device with this variant may reach through a gateway, as boxes that don't overlap, in order. Deny wins. An allow
+ * rule leads through the pools of its `via`, or else through those of what it leads to; a deny rule counts at every pool.
+ * The boxes are the same at every moment before `valid_until` (null: for good); then it is time to ask again.
+ */
+export function flatten(
+  content: VariantContent,
+  { pool, at, connection, names, services }: Flattening,
+): { boxes: Box[]; valid_until: number | null } {
+  const context = { ...connection, at }
+  const source = sourceOf(context)
+  const known = { names: namesOf(names), services: services ?? new Map<string, readonly string[]>() }
+  const opened: Plot[] = []
+  const shut: Plot[] = []
+  let until = Number.POSITIVE_INFINITY
+  for (const rule of readVariant(content)) {
+    const places = rule.places.filter((place) => leadsThrough(rule, place, pool))
+    if (places.length === 0) continue
+    const conditions = connectionConditions(rule, { context, source })
+    until = Math.min(until, untilOf(rule, conditions))
+    if (!conditions.every((condition) => isMet(rule, condition))) continue
+    const plots = rule.action === 'allow' ? opened : shut
+    for (const { shapes, ports } of places)
+      for (const shape of shapes)
+        for (const range of rangesOf(shape, known)) plots.push({ range, ports, log: rule.log })
+  }
+  return { boxes: sweep(opened, shut).map(boxOf), valid_until: Number.isFinite(until) ? until : null }
+}
+
+function boxOf({ range, ports, log }: Rectangle): Box {
+  const family = isV4(range.lo) ? 'ipv4' : 'ipv6'
+  return { family, first: textOfPoint(range.lo), last: textOfPoint(range.hi), ...readRange(ports), log }
+}
+
+/** One thing that a rule leads to, with the ports that the rule and the resource leave open. */
+type Place = { readonly shapes: readonly Shape[]; readonly ports: Ports; readonly pool: string | undefined }
+type ReadRule = Conditioned & {
+  readonly places: readonly Place[]
+  readonly via: readonly string[] | undefined
+  readonly log: string | null
+}
+
+const leadsThrough = ({ action, via }: ReadRule, place: Place, pool: string): boolean =>
+  action === 'deny' || (via ? via.includes(pool) : place.pool === undefined || place.pool === pool)
+
+const readings = new WeakMap<VariantContent, readonly ReadRule[]>()
+
+/** Many devices share a variant, and are flattened again whenever time changes something: it is read once. */
+function readVariant(content: VariantContent): readonly ReadRule[] {
+  const known = readings.get(content)
+  if (known) return known
+  const rules = content.rules.map((rule): ReadRule => {
+    const asked = portsOf(rule.ports)
+    return {
+      action: rule.action,
+      rule,
+      windows: (rule.when?.time ?? []).map(compileWindow),
+      sources: (rule.when?.cidrs ?? []).map((cidr) => networkOf(cidr).range),
+      expiresAt: rule.expires_at === undefined ? Number.POSITIVE_INFINITY : Date.parse(rule.expires_at),
+      via: rule.via,
+      log: rule.log ? rule.id : null,
+      places: rule.to.map((name) => placeOf(content, name, asked)),
+    }
+  })
+  readings.set(content, rules)
+  return rules
+}
+
+function placeOf({ resources }: VariantContent, name: string, asked: Ports): Place {
+  if (name === '*') return { shapes: [{ kind: 'everything' }], ports: asked, pool: undefined }
+  const resource = Object.hasOwn(resources, name) ? resources[name] : undefined
+  const { cidrs = [], dns = [], services = [], ports, pool } = resource ?? { cidrs: [name] }
+  const shapes = [
+    ...cidrs.map((cidr): Shape => ({ kind: 'range', range: networkOf(cidr).range })),
+    ...dns.map(dnsShape),
+    ...services.map((service): Shape => ({ kind: 'service', name: service })),
+  ]
+  return { shapes, ports: intersectPorts(asked, ports ? portsOf(ports) : everyPort), pool }
+}
+
+type Known = {
+  readonly names: readonly { readonly shape: Shape; readonly ranges: readonly AddressRange[] }[]
+  readonly services: ReadonlyMap<string, readonly string[]>
+}
+
+/** What a resolver gave for a name and is no address is left out. */
+const namesOf = (names: Flattening['names']): Known['names'] =>
+  [...names].map(([name, addresses]) => ({
+    shape: dnsShape(name),
+    ranges: addresses.flatMap((address) => {
+      const point = parseAddress(address)
+      return point === null ? [] : [{ lo: point, hi: point }]
+    }),
+  }))
+
+function rangesOf(shape: Shape, { names, services }: Known): readonly AddressRange[] {
+  if (shape.kind === 'everything') return everyAddress
+  if (shape.kind === 'range') return [shape.range]
+  if (shape.kind === 'service') return (services.get(shape.name) ?? []).map((cidr) => networkOf(cidr).range)
+  return names.flatMap((known) => (covers(shape, known.shape) ? known.ranges : []))
+}
