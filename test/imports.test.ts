@@ -14,7 +14,7 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
   [/^policy\//, /^(contract|policy)\//],
   [/^sdk\//, /^(contract|crypto|sdk)\//],
   [/^cli\//, /^(contract|sdk|cli)\//],
-  [/^bench\//, /^(contract|crypto|sdk|bench|server\/src\/embedded)\//],
+  [/^bench\//, /^(contract|crypto|policy|sdk|bench|server\/src\/embedded)\//],
   [/^server\/src\/(kernel|db)\//, /^(contract\/src\/vocabulary|server\/src\/(kernel|db)\/)/],
   [/^server\/src\/memory\//, /^server\/src\/(kernel|db|memory)\//],
   [/^server\/src\/embedded\//, /^server\/src\/embedded\//],

@@ -64,12 +64,24 @@ export function flatten(
       for (const shape of shapes)
         for (const range of rangesOf(shape, known)) plots.push({ range, ports, log: rule.log })
   }
-  return { boxes: sweep(opened, shut).map(boxOf), valid_until: Number.isFinite(until) ? until : null }
+  return { boxes: boxesOf(sweep(opened, shut)), valid_until: Number.isFinite(until) ? until : null }
 }
 
-function boxOf({ range, ports, log }: Rectangle): Box {
-  const family = isV4(range.lo) ? 'ipv4' : 'ipv6'
-  return { family, first: textOfPoint(range.lo), last: textOfPoint(range.hi), ...readRange(ports), log }
+function boxesOf(rectangles: readonly Rectangle[]): Box[] {
+  // The same few addresses bound many boxes.
+  const texts = new Map<bigint, string>()
+  const textOf = (point: bigint): string => {
+    const text = texts.get(point) ?? textOfPoint(point)
+    texts.set(point, text)
+    return text
+  }
+  return rectangles.map(({ range, ports, log }) => ({
+    family: isV4(range.lo) ? 'ipv4' : 'ipv6',
+    first: textOf(range.lo),
+    last: textOf(range.hi),
+    ...readRange(ports),
+    log,
+  }))
 }
 
 /** One thing that a rule leads to, with the ports that the rule and the resource leave open. */
@@ -119,23 +131,22 @@ function placeOf({ resources }: VariantContent, name: string, asked: Ports): Pla
 }
 
 type Known = {
-  readonly names: readonly { readonly shape: Shape; readonly ranges: readonly AddressRange[] }[]
+  readonly names: readonly { readonly shape: Shape; readonly addresses: readonly string[] }[]
   readonly services: ReadonlyMap<string, readonly string[]>
 }
 
-/** What a resolver gave for a name and is no address is left out. */
 const namesOf = (names: Flattening['names']): Known['names'] =>
-  [...names].map(([name, addresses]) => ({
-    shape: dnsShape(name),
-    ranges: addresses.flatMap((address) => {
-      const point = parseAddress(address)
-      return point === null ? [] : [{ lo: point, hi: point }]
-    }),
-  }))
+  [...names].map(([name, addresses]) => ({ shape: dnsShape(name), addresses }))
+
+/** What a resolver gave for a name and is no address is left out. */
+const rangeOf = (address: string): AddressRange[] => {
+  const point = parseAddress(address)
+  return point === null ? [] : [{ lo: point, hi: point }]
+}
 
 function rangesOf(shape: Shape, { names, services }: Known): readonly AddressRange[] {
   if (shape.kind === 'everything') return everyAddress
   if (shape.kind === 'range') return [shape.range]
   if (shape.kind === 'service') return (services.get(shape.name) ?? []).map((cidr) => networkOf(cidr).range)
-  return names.flatMap((known) => (covers(shape, known.shape) ? known.ranges : []))
+  return names.flatMap((known) => (covers(shape, known.shape) ? known.addresses.flatMap(rangeOf) : []))
 }

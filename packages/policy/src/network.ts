@@ -47,8 +47,13 @@ const unmapped = (address: Address): Address =>
 const pointOf = ({ width, value }: Address): bigint => (width === 32 ? v4Base + value : value)
 
 function textOf({ width, value }: Address): string {
-  const bytes = Array.from({ length: width / 8 }, (_, i) => Number((value >> BigInt(width - 8 - i * 8)) & 0xffn))
-  return width === 32 ? bytes.join('.') : new ipaddr.IPv6(bytes).toRFC5952String()
+  if (width === 32) {
+    const bits = Number(value)
+    return `${bits >>> 24}.${(bits >>> 16) & 255}.${(bits >>> 8) & 255}.${bits & 255}`
+  }
+  const digits = value.toString(16).padStart(32, '0')
+  const parts = Array.from({ length: 8 }, (_, i) => Number.parseInt(digits.slice(i * 4, i * 4 + 4), 16))
+  return new ipaddr.IPv6(parts).toRFC5952String()
 }
 
 /** The point of an address, or null when the text is not one. */

@@ -16,22 +16,14 @@ import { revocation } from './p17-revocation.ts'
 import { pollCost } from './p19-poll-cost.ts'
 import { gatewaySnapshot } from './p21-gateway-snapshot.ts'
 import { randomMemberships } from './p22-random-memberships.ts'
+import { flattening } from './p23-flatten.ts'
 import type { Benchmark } from './rig/result.ts'
 import { small } from './small.ts'
 
 /** In the order of the design. */
 export const benchmarks: readonly Benchmark[] = [
   ...[digestPoll, digestPollProof, bundleFetch, waiters, publish, membership, enrollment],
-  ...[
-    auditedRead,
-    deviceList,
-    reconnectStorm,
-    starting,
-    memory,
-    revocation,
-    pollCost,
-    gatewaySnapshot,
-    randomMemberships,
-  ],
+  ...[auditedRead, deviceList, reconnectStorm, starting, memory, revocation, pollCost],
+  ...[gatewaySnapshot, randomMemberships, flattening],
   ...[loginFlood, forgedFlood, small],
 ]
