@@ -2,7 +2,7 @@ import { connect, createServer, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 
 /** What a network does to a connection. `hold`: bytes wait, in both directions, until it passes again. */
-type Link = { client: Socket; server: Socket; held: boolean; waiting: (() => void)[] }
+type Link = { client: Socket; server: Socket; held: boolean; waiting: (() => void)[]; isMarked: boolean }
 
 /** A network between one replica and PostgreSQL, to be disturbed by hand. */
 export async function createNetwork(t: TestContext, databaseUrl: string) {
@@ -10,7 +10,7 @@ export async function createNetwork(t: TestContext, databaseUrl: string) {
   const folder = target.searchParams.get('host')
   const port = target.searchParams.get('port') ?? target.port ?? '5432'
   const links = new Set<Link>()
-  let holdAt: string | undefined
+  let holdAt: { text: string; after: string | undefined } | undefined
   let delayMs = 0
   let refusing = false
   /** How many statements may still pass before this end of the network dies; undefined: any number. */
@@ -41,10 +41,11 @@ export async function createNetwork(t: TestContext, databaseUrl: string) {
     if (refusing) return void client.resetAndDestroy()
     seen++
     const upstream = folder ? connect(`${folder}/.s.PGSQL.${port}`) : connect(Number(port), target.hostname)
-    const link: Link = { client, server: upstream, held: false, waiting: [] }
+    const link: Link = { client, server: upstream, held: false, waiting: [], isMarked: false }
     links.add(link)
     client.on('data', (bytes) => {
-      if (holdAt !== undefined && bytes.includes(holdAt)) {
+      if (holdAt?.after !== undefined && bytes.includes(holdAt.after)) link.isMarked = true
+      if (holdAt && bytes.includes(holdAt.text) && (link.isMarked || holdAt.after === undefined)) {
         holdAt = undefined
         link.held = true
         heldOnes.push(link)
@@ -90,9 +91,13 @@ export async function createNetwork(t: TestContext, databaseUrl: string) {
     /** Connections made so far. */
     connections: () => seen,
     open: () => links.size,
-    /** The next connection that says this text is held, with that text and everything after it. */
-    holdAt: (text: string) => {
-      holdAt = text
+    /**
+     * The next connection that says this text, and before it the other if there is one, is held with that text and
+     * everything after it.
+     */
+    holdAt: (text: string, after?: string) => {
+      for (const link of links) link.isMarked = false
+      holdAt = { text, after }
     },
     isHolding: () => heldOnes.length > 0,
     /** Everything is held: a partition in which nobody is told anything. */

@@ -92,7 +92,7 @@ test('a change that stalls between its statements is undone whole, and can be ma
 test('a commit without an answer is an outcome that is not known, and says so', async (t) => {
   const { kit, network, admin } = await startDisturbed(t)
   // Held on its way there: nothing was committed.
-  network.holdAt('commit\0')
+  network.holdAt('commit\0', 'insert into "users"')
   const lost = await timed(() =>
     call(kit, operation('changeUser'), admin, { operation: 'create', user: { username: 'bob' } }),
   )
