@@ -60,6 +60,7 @@ export const unifiedPolicy = endpoint({
 const Peer = Closed({
   addresses: Type.Array(Type.String(), { description: 'Overlay addresses: IPv4, IPv6' }),
   device_id: Id('device'),
+  mfa_at: Nullable(Time),
   user_id: Nullable(Id('user')),
   valid_until: Nullable(Time),
   variant: Type.String({ description: 'Digest of what it may reach, in `variants`' }),

@@ -11,6 +11,7 @@ const peer = (id: string, variant = digestOf(a), valid_until: string | null = nu
   user_id: null,
   valid_until,
   variant,
+  mfa_at: null,
   wireguard_public_key: null,
 })
 

@@ -8,6 +8,8 @@ import type { TrustStore } from './trust-store.ts'
 export type Peer = {
   device_id: string
   user_id: string | null
+  /** RFC 3339; when its user last proved a second factor, which `flatten` asks for as milliseconds. */
+  mfa_at: string | null
   wireguard_public_key: string | null
   addresses: string[]
   /** RFC 3339; from then on it is no peer, unless something newer was heard. */
@@ -138,6 +140,8 @@ function peerOf(value: unknown): Peer {
   return {
     device_id: textOf(value.device_id, 'device_id'),
     user_id: user_id === null ? null : textOf(user_id, 'user_id'),
+    // Of a server that does not say so yet: never.
+    mfa_at: value.mfa_at == null ? null : timeOf(value.mfa_at, 'mfa_at').toISOString(),
     wireguard_public_key: wireguard_public_key === null ? null : textOf(wireguard_public_key, 'wireguard_public_key'),
     addresses: textsOf(value.addresses, 'addresses'),
     valid_until: value.valid_until === null ? null : timeOf(value.valid_until, 'valid_until').toISOString(),

@@ -123,6 +123,7 @@ export const digestOf = (content: unknown): string => contentDigest(content)
 export const peerOf = (id: string, variant: string) => ({
   device_id: id,
   user_id: null,
+  mfa_at: null,
   wireguard_public_key: null,
   addresses: ['100.64.0.1/32'],
   valid_until: null,

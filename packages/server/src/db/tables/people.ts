@@ -18,6 +18,7 @@ export type PeopleTables = {
     created_at: Default<Date>
     updated_at: Default<Date>
     last_login_at: Date | null
+    mfa_at: Date | null
     deleted_at: Date | null
     password_must_change: Default<boolean>
     username_key: Derived<string>

@@ -10,6 +10,8 @@ export const none: readonly string[] = []
 export class FleetUser {
   suspended = true
   groupIds: readonly string[] = none
+  /** When it last proved a second factor. */
+  mfaAt: number | null = null
   /** The tenant's sequence number as of which this was read; nothing was read of a user whom nobody knows. */
   seq = 0
   /** A change touched it and it was not read since. */
@@ -18,6 +20,7 @@ export class FleetUser {
 
   read(row: UserRow, groupIds: readonly string[]): void {
     this.suspended = row.suspended
+    this.mfaAt = row.mfa_at?.getTime() ?? null
     this.groupIds = groupIds
     this.seq = row.seq
   }
@@ -109,6 +112,10 @@ export class FleetDevice {
   /** Its user may do nothing, so neither may it, whatever its status. */
   get isUserSuspended(): boolean {
     return this.#user?.suspended ?? false
+  }
+  /** When its user last proved a second factor, to this server. */
+  get mfaAt(): number | null {
+    return this.#user?.mfaAt ?? null
   }
   /** Its own groups and those of its user. */
   get groupIds(): readonly string[] {

@@ -8,6 +8,7 @@ import { FleetTenant } from './fleet-tenant.ts'
 const user = (user_id: string, suspended: boolean, seq: number, group_ids: string[] = []) => ({
   user_id,
   suspended,
+  mfa_at: null,
   group_ids,
   seq,
 })

@@ -55,15 +55,15 @@ export const posturesAfter = async (tx: Tx, tenant: TenantId, facts: readonly st
       where p.tenant_id = ${tenant} and p.device_id > ${after} order by p.device_id limit ${limit}`.execute(tx)
   ).rows
 
-export type UserRow = { user_id: string; suspended: boolean; group_ids: string[]; seq: number }
+export type UserRow = { user_id: string; suspended: boolean; mfa_at: Date | null; group_ids: string[]; seq: number }
 
 /** Users with their groups; all of the tenant's, or the ones named. A deleted user counts as suspended. */
 export const usersWithGroups = async (tx: Tx, tenant: TenantId, ids: readonly string[] | null) =>
   (
-    await sql<UserRow>`select u.user_id, u.status = 'suspended' or u.deleted_at is not null as suspended,
+    await sql<UserRow>`select u.user_id, u.status = 'suspended' or u.deleted_at is not null as suspended, u.mfa_at,
         coalesce(array_agg(m.group_id) filter (where m.group_id is not null), '{}') as group_ids, e.seq
       from users u join tenant_epochs e on e.tenant_id = ${tenant}
       left join group_members m on m.tenant_id = ${tenant} and m.user_id = u.user_id
       where u.tenant_id = ${tenant} and (${ids}::uuid[] is null or u.user_id = any(${ids}::uuid[]))
-      group by u.user_id, u.status, u.deleted_at, e.seq`.execute(tx)
+      group by u.user_id, u.status, u.deleted_at, u.mfa_at, e.seq`.execute(tx)
   ).rows

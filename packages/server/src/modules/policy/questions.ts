@@ -72,11 +72,12 @@ export function createQuestions({
     return { facts, device: undefined, out: 'the device is revoked' }
   }
 
-  const contextOf = (q: Question): ConnectionContext => ({
+  /** Of a second factor the gateways know what we know, unless the question says otherwise. */
+  const contextOf = (q: Question, device: FleetDevice | undefined): ConnectionContext => ({
     at: q.at === undefined ? now().getTime() : Date.parse(q.at),
     ...(q.source_ip !== undefined && { source_ip: q.source_ip }),
     ...(q.country !== undefined && { country: q.country }),
-    ...(q.mfa_at !== undefined && { mfa_at: Date.parse(q.mfa_at) }),
+    ...(q.mfa_at !== undefined ? { mfa_at: Date.parse(q.mfa_at) } : device?.mfaAt != null && { mfa_at: device.mfaAt }),
   })
   const targetOf = (q: Question, compiled: CompiledPolicy) => {
     const target =
@@ -89,7 +90,7 @@ export function createQuestions({
   }
   const decideFor = (compiled: CompiledPolicy, asker: Asker, q: Question): Decision =>
     asker.out === undefined
-      ? decide(compiled, asker.facts, contextOf(q), targetOf(q, compiled))
+      ? decide(compiled, asker.facts, contextOf(q, asker.device), targetOf(q, compiled))
       : { decision: 'deny', rule_id: null, reason: asker.out, valid_until: null, rules: [], would_allow: [] }
 
   return {
@@ -99,7 +100,7 @@ export function createQuestions({
       const channel = asker.device ? policy.channelOf(asker.device) : 'stable'
       const version = policy.versionOn(channel)
       const decision = decideFor(version.compiled, asker, q)
-      const posture = evaluateChecks(version.compiled, asker.facts, contextOf(q).at)
+      const posture = evaluateChecks(version.compiled, asker.facts, contextOf(q, asker.device).at)
       return { decision, channel, version: version.version, posture }
     },
     /** The same question under two policies; a target that only one of them knows is denied by the other. */

@@ -7,6 +7,8 @@ export type Peer = {
   /** Overlay addresses: IPv4, IPv6. */
   addresses: readonly string[]
   device_id: string
+  /** When its user last proved a second factor. */
+  mfa_at: string | null
   user_id: string | null
   /** When a gateway that heard nothing new stops carrying it. */
   valid_until: string | null
@@ -19,6 +21,7 @@ export function peerOf(device: FleetDevice, { variant, until }: Entitlement): Pe
   return {
     addresses: [ipv4, ipv6],
     device_id: encodeId('device', device.deviceId),
+    mfa_at: device.mfaAt === null ? null : new Date(device.mfaAt).toISOString(),
     user_id: device.userId === null ? null : encodeId('user', device.userId),
     valid_until: Number.isFinite(until) ? new Date(until).toISOString() : null,
     variant: variant.digest,

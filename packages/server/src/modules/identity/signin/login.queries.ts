@@ -100,7 +100,7 @@ export const admit = (
   tx: Tx,
   tenant: TenantId,
   account: { user_id: string; password_phc: string },
-  { ownLock, newPhc, at }: { ownLock: Date | null; newPhc: string | undefined; at: Date },
+  { ownLock, newPhc, mfa, at }: { ownLock: Date | null; newPhc: string | undefined; mfa: boolean; at: Date },
 ): Promise<boolean> =>
   happened(
     tx
@@ -109,6 +109,7 @@ export const admit = (
         failed_logins: 0,
         locked_until: null,
         last_login_at: at,
+        ...(mfa && { mfa_at: at }),
         password_expires_at: sql<Date | null>`case when password_must_change then ${at}::timestamptz end`,
         ...(newPhc !== undefined && { password_phc: newPhc }),
       })

@@ -7,6 +7,7 @@ import { sourceBlock } from '../../../kernel/cidr.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import { createTurns } from '../../../kernel/in-turn.ts'
 import { createTally } from '../../../kernel/tally.ts'
+import type { Changes } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { IdentityDeps } from '../deps.ts'
 import { canonicalUsername } from '../people/username.ts'
@@ -54,6 +55,7 @@ const waitingPerSource = 200
 export function createLogin(deps: {
   db: Database
   audit: Audit
+  changes: Changes
   now: () => Date
   hasher: PasswordHasher
   tenancy: Pick<IdentityDeps['tenancy'], 'settings' | 'tenantByName'>
@@ -63,7 +65,7 @@ export function createLogin(deps: {
   /** Hears of counts that could not be put on record. */
   onError: (e: Error) => void
 }) {
-  const { db, audit, now, hasher, tenancy, sessions, factor, attempts, onError } = deps
+  const { db, audit, changes, now, hasher, tenancy, sessions, factor, attempts, onError } = deps
   const inTurn = createTurns(waitingPerSource)
   const throttled = createTally<Source>({
     onError,
@@ -136,7 +138,14 @@ export function createLogin(deps: {
         await queries.releaseSource(tx, attempt.source)
         const held = { user_id: account.user_id, password_phc: phc }
         const at = now()
-        if (!(await queries.admit(tx, tenantId, held, { ownLock: reservation.locked_until, newPhc, at })))
+        if (
+          !(await queries.admit(tx, tenantId, held, {
+            ownLock: reservation.locked_until,
+            newPhc,
+            mfa: proof !== undefined,
+            at,
+          }))
+        )
           throw new Refused('locked')
         // The user's row is held from here on: a second factor that came meanwhile is seen.
         const factorHolds = proof
@@ -148,6 +157,8 @@ export function createLogin(deps: {
         await audit.record(tx, by, 'login.succeeded', { user_id, auth_method }, { target })
         const steppedUpAt = proof?.method === 'totp' ? at : null
         const session = await sessions.open(tx, by, account.user_id, limits, { authMethod: auth_method, steppedUpAt })
+        // Gateways may ask how long ago it was.
+        if (proof) await changes.record(tx, tenantId, [{ kind: 'user', subject: account.user_id }])
         return { tenantId, userId: account.user_id, username: account.username, ...session }
       })
       .catch((e: unknown) => {

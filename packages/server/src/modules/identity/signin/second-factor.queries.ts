@@ -98,6 +98,10 @@ export const useRecoveryCode = (tx: Tx, tenant: TenantId, user: string, digest: 
       .returning('user_id'),
   )
 
+/** When the user last proved a second factor; null when there is none any more. */
+export const setMfaAt = (tx: Tx, tenant: TenantId, user: string, at: Date | null) =>
+  tx.updateTable('users').set({ mfa_at: at }).where('tenant_id', '=', tenant).where('user_id', '=', user).execute()
+
 /** Takes the second factor and its recovery codes. True for the one call that did. */
 export const removeFactor = (tx: Tx, tenant: TenantId, user: string): Promise<boolean> =>
   happened(

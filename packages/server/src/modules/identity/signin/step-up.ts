@@ -8,7 +8,7 @@ import type { Audit } from '../../audit/index.ts'
 import type { IdentityDeps } from '../deps.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Attempts } from './attempts.ts'
-import { findSeed } from './second-factor.queries.ts'
+import { findSeed, setMfaAt } from './second-factor.queries.ts'
 import type { SecondFactor } from './second-factor.ts'
 
 /** Proof that the person is still there: a one-time code shown a moment ago, before changes that weigh much. */
@@ -54,15 +54,16 @@ export function createStepUp(deps: {
       const proof = await attempts.pass(source, user, () => factor.matchCode(userId, seed, code))
       if (!proof) failField('code', 'is not the current code')
       return db.inTenant(tenantId, async (tx) => {
+        const at = now()
+        await setMfaAt(tx, tenantId, userId, at)
         if (!(await factor.use(tx, tenantId, userId, proof)))
           failField('code', 'was used already; wait for the next one')
-        const at = now()
         const renewed = await sessions.renew(tx, source, session, { steppedUpAt: at })
         const session_id = encodeId('admin_session', renewed.id)
         const target = { type: 'admin_session', id: session_id, name: session.name }
         const user_id = encodeId('user', userId)
         await audit.record(tx, source, 'session.stepped_up', { session_id, user_id }, { target })
-        await changes.record(tx, tenantId, renewed.changes)
+        await changes.record(tx, tenantId, [{ kind: 'user', subject: userId }, ...renewed.changes])
         return { renewed, until: freshUntil(at) }
       })
     },

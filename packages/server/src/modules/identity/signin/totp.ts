@@ -135,6 +135,7 @@ export function createTotp(deps: TotpDeps) {
         // An owner who showed no code had no factor then: one that came meanwhile stays.
         if ((own && !proof) || !(await queries.removeFactor(tx, tenant, id)))
           return { user, changed: false, terminated: 0 }
+        await queries.setMfaAt(tx, tenant, id, null)
         const ended = await sessions.endOfUser(tx, source, id)
         const user_id = encodeId('user', id)
         const more = { target: targetOf(user), ...(reason !== undefined && { details: { reason } }) }
