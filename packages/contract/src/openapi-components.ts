@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import type { errorStatus } from './vocabulary.ts'
+import { type errorStatus, toldDeviceStatuses } from './vocabulary.ts'
 
 export type Json = Record<string, unknown>
 
@@ -15,6 +15,11 @@ const headers: Record<string, Json> = {
   'Retry-After': header('Seconds to wait', { type: 'integer', minimum: 0 }, 2),
   'Preference-Applied': header('For how long the answer could have been held', text, 'wait=55'),
   'WWW-Authenticate': header('How to authenticate', text, 'DPoP algs="ES256 Ed25519", Bearer'),
+  'Holdfast-Device-Status': header(
+    'To a device that proved its key, where it is not simply active: `pending` beside a success; `suspended`, and may come back, or `revoked`, for good, beside 401',
+    { type: 'string', enum: [...toldDeviceStatuses] },
+    'suspended',
+  ),
   'Set-Cookie': header("The session's cookie", text, '__Host-holdfast_session=…; Path=/; Secure; HttpOnly'),
   Location: header('Where the browser goes next', text, '/admin'),
   'Idempotency-Replayed': header('The first answer to this Idempotency-Key, again', text, 'true'),
@@ -55,7 +60,7 @@ const refusal = (description: string, more: readonly string[] = []): Json => ({
 })
 const refusals: Record<number, [name: string, response: Json]> = {
   400: ['BadRequest', refusal('The request can not be read')],
-  401: ['Unauthorized', refusal('Missing or invalid credentials', ['WWW-Authenticate'])],
+  401: ['Unauthorized', refusal('Missing or invalid credentials', ['WWW-Authenticate', 'Holdfast-Device-Status'])],
   403: ['Forbidden', refusal('A valid credential that may not do this')],
   404: ['NotFound', refusal('No such thing, or one of another tenant')],
   409: ['EntitlementExceeded', refusal('A limit of the plan or of a token is reached')],

@@ -76,7 +76,8 @@ function requestBody(components: Components, operationId: string, e: Endpoint): 
 function responses(components: Components, e: Endpoint): Json {
   const cookie = e.setsCookie ? ['Set-Cookie'] : []
   const tag = e.etag ? ['ETag'] : []
-  const always = ['X-Request-Id', ...cookie, ...tag]
+  const standing = e.access.by !== 'anyone' && e.access.by.includes('device') ? ['Holdfast-Device-Status'] : []
+  const always = ['X-Request-Id', ...cookie, ...tag, ...standing]
   const success = {
     description: 'Success',
     headers: components.headers([

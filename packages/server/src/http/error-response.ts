@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { type ErrorCode, errorStatus } from '@holdfast/contract/vocabulary'
+import { deviceStatusHeader, type ErrorCode, errorStatus } from '@holdfast/contract/vocabulary'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isAway } from '../db/away.ts'
 import { AppError } from '../kernel/app-error.ts'
@@ -45,6 +45,7 @@ export function sendError(
   if (e.code === 'internal_error') log.error({ err: e.cause ?? e, request_id: request.id }, e.message)
   if (e.retryAfterSeconds !== undefined) reply.header('retry-after', String(e.retryAfterSeconds))
   if (e.code === 'unauthorized') reply.header('www-authenticate', challenge)
+  if (e.deviceStatus !== undefined) reply.header(deviceStatusHeader, e.deviceStatus)
   if (isBodyAwaited(request.raw)) reply.header('connection', 'close')
   return reply
     .code(errorStatus[e.code])

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { errorStatus } from '@holdfast/contract/vocabulary'
+import { deviceStatusHeader, errorStatus } from '@holdfast/contract/vocabulary'
 import type { Log } from '../kernel/log.ts'
 import { challenge, errorBody, securityHeaders, toAppError } from './error-response.ts'
 
@@ -13,5 +13,6 @@ export function sendRefusal(response: ServerResponse, id: string, thrown: unknow
   const lines = [...fixed, 'x-request-id', id, 'content-type', 'application/json; charset=utf-8']
   if (e.retryAfterSeconds !== undefined) lines.push('retry-after', String(e.retryAfterSeconds))
   if (e.code === 'unauthorized') lines.push('www-authenticate', challenge)
+  if (e.deviceStatus !== undefined) lines.push(deviceStatusHeader, e.deviceStatus)
   response.writeHead(errorStatus[e.code], [...lines, 'content-length', String(bytes.length)]).end(bytes)
 }

@@ -79,7 +79,7 @@ export function createRefuse({ audit, log, onError, failuresPerMinute, tenantOfS
       const wait = failures.take(block, failuresPerMinute, performance.now())
       if (refused) record(refused, stranger, block, wait > 0)
       else tell(block)
-      if (wait === 0) return badCredentials()
+      if (wait === 0) return badCredentials(toldStatus(refused))
       return new AppError('rate_limited', 'too many failed credentials from this address', { retryAfterSeconds: wait })
     },
     /**
@@ -119,6 +119,10 @@ export function createRefuse({ audit, log, onError, failuresPerMinute, tenantOfS
   }
 }
 export type Refuse = ReturnType<typeof createRefuse>
+
+/** What has become of a device is told to nobody but the device. */
+const toldStatus = (refused: RefusedCredential | undefined) =>
+  refused?.isProven && (refused.reason === 'suspended' || refused.reason === 'revoked') ? refused.reason : undefined
 
 const nameOf: Record<CredentialKind, string> = {
   session: 'session',

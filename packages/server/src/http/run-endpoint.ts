@@ -1,6 +1,6 @@
 import type { Endpoint, Operation } from '@holdfast/contract'
 import { operationRule } from '@holdfast/contract/endpoint'
-import type { Permission } from '@holdfast/contract/vocabulary'
+import { deviceStatusHeader, type Permission } from '@holdfast/contract/vocabulary'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Actor } from '../kernel/actor.ts'
 import { fail } from '../kernel/app-error.ts'
@@ -66,6 +66,8 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
     return deps.idempotency.run({ ...endpoint, status }, request, call.actor, async () => handler(call))
   }
   const finish = (request: FastifyRequest, reply: FastifyReply, result: unknown, hold?: Granted) => {
+    const principal = request.admission?.actor?.principal
+    if (principal?.kind === 'device' && principal.isPending) reply.header(deviceStatusHeader, 'pending')
     if (endpoint.immutable) reply.header('cache-control', 'private, max-age=86400, immutable')
     if (hold && !hold.isDeclined) reply.header('preference-applied', preferenceApplied(hold))
     send(request, reply, result)

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { deviceStatusHeader } from '@holdfast/contract/vocabulary'
 import type { Principal } from '../kernel/actor.ts'
 import { newRequestId } from '../kernel/ids.ts'
 import type { Log } from '../kernel/log.ts'
@@ -27,6 +28,7 @@ type WarmDeps = {
 }
 
 const fixed = Object.entries(securityHeaders).flat()
+const pending = [deviceStatusHeader, 'pending'] as const
 
 /**
  * The reads that every device of a fleet makes every few seconds are answered in front of the router: the same verifier,
@@ -50,7 +52,8 @@ export function createWarmReads({ reads, verifyDevice, refuse, trustedProxies, l
         throw refuse.credential(refused, strangerOf(headers, sourceIp, id))
       }
       const hold = holdOf(request, response)
-      return whenReady(read(verdict, hold), (r) => sendRepresentation(response, id, r, headers['if-none-match'], hold))
+      const asked = { ifNoneMatch: headers['if-none-match'], hold, isPending: verdict.isPending }
+      return whenReady(read(verdict, hold), (r) => sendRepresentation(response, id, r, asked))
     }
     try {
       const sent = whenReady(
@@ -69,12 +72,12 @@ function sendRepresentation(
   response: ServerResponse,
   id: string,
   { etag, content }: Representation<object>,
-  ifNoneMatch: string | undefined,
-  hold: Granted | undefined,
+  { ifNoneMatch, hold, isPending }: { ifNoneMatch: string | undefined; hold: Granted | undefined; isPending: boolean },
 ): void {
   const lines = [...fixed, 'x-request-id', id]
   if (etag !== undefined) lines.push('etag', etag)
   if (hold && !hold.isDeclined) lines.push('preference-applied', preferenceApplied(hold))
+  if (isPending) lines.push(...pending)
   if (isKnown(ifNoneMatch, etag)) {
     response.writeHead(304, lines).end()
     return

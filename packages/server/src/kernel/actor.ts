@@ -43,6 +43,8 @@ type AnyPrincipal =
       id: string
       name: string
       userId: string | null
+      /** Waits for approval: it is told so beside each answer. */
+      isPending: boolean
       /** The credential as it was shown, and which generation of it that is. */
       presented: { token: string; generation: number }
     }
@@ -81,6 +83,8 @@ export type RefusedCredential = {
   id: string
   name: string | null
   reason: 'revoked' | 'suspended' | 'expired' | 'superseded' | 'wrong_address' | 'maker_gone' | 'no_proof' | 'spent'
+  /** Of a device: that nothing is wrong with what it showed, so it may hear what has become of it. */
+  isProven?: boolean
 }
 
 /** Who asks, before a credential says who that is. */

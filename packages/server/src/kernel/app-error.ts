@@ -1,4 +1,4 @@
-import type { ErrorCode } from '@holdfast/contract/vocabulary'
+import type { ErrorCode, ToldDeviceStatus } from '@holdfast/contract/vocabulary'
 
 export type FieldError = { field: string; message: string }
 
@@ -7,15 +7,22 @@ export class AppError extends Error {
   readonly code: ErrorCode
   readonly errors: readonly FieldError[] | undefined
   readonly retryAfterSeconds: number | undefined
+  readonly deviceStatus: ToldDeviceStatus | undefined
   constructor(
     code: ErrorCode,
     detail: string,
-    more: { errors?: readonly FieldError[]; retryAfterSeconds?: number; cause?: unknown } = {},
+    more: {
+      errors?: readonly FieldError[]
+      retryAfterSeconds?: number
+      deviceStatus?: ToldDeviceStatus | undefined
+      cause?: unknown
+    } = {},
   ) {
     super(detail, { cause: more.cause })
     this.code = code
     this.errors = more.errors
     this.retryAfterSeconds = more.retryAfterSeconds
+    this.deviceStatus = more.deviceStatus
   }
 }
 
@@ -29,7 +36,8 @@ export function failField(field: string, message: string): never {
 }
 
 /** The one sentence of every 401: it does not say which part of the credential failed. */
-export const badCredentials = () => new AppError('unauthorized', 'missing or invalid credentials')
+export const badCredentials = (deviceStatus?: ToldDeviceStatus) =>
+  new AppError('unauthorized', 'missing or invalid credentials', { deviceStatus })
 export function unauthorized(): never {
   throw badCredentials()
 }

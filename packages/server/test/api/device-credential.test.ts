@@ -132,3 +132,40 @@ test('a device out of the fleet is out at once: suspended, revoked, its user sus
     /revoked, which is final/,
   )
 })
+
+test('a device hears what has become of it, on 401 too; whoever only has its credential hears nothing', async (t) => {
+  const kit = await startKit(t)
+  const { user } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'ada' } } })
+  const token = await kit.admin.generateToken({
+    body: { max_uses: 0, user_id: user.user_id, requires_approval: true },
+  })
+  const device = await enrollRaw(kit, token.secret)
+  const move = (name: 'approve' | 'suspend' | 'reactivate' | 'revoke') =>
+    kit.admin.changeDevice({ body: { operation: name, device_id: device.id } })
+  const reads = [digest, operation('gatewayPools'), report]
+  const told = async (caller = device.caller) => {
+    const answers = new Set<string>()
+    for (const one of reads) {
+      const { status, headers } = await call(kit, one, caller, one === report ? { facts: {} } : undefined)
+      answers.add(`${status} ${headers['holdfast-device-status']}`)
+    }
+    return [...answers]
+  }
+  const thief = deviceCaller(device.credential, generateKey('ES256').privateJwk)
+  const silence = ['401 undefined']
+
+  assert.deepEqual(await told(), ['200 pending'])
+  await move('approve')
+  assert.deepEqual(await told(), ['200 undefined'])
+  assert.deepEqual(await told(thief), silence)
+  await move('suspend')
+  assert.deepEqual([await told(), await told(thief)], [['401 suspended'], silence])
+  await move('reactivate')
+  assert.deepEqual(await told(), ['200 undefined'])
+  await kit.admin.suspendUser({ body: { user_id: user.user_id } })
+  assert.deepEqual([await told(), await told(thief)], [['401 suspended'], silence])
+  await kit.admin.reactivateUser({ body: { user_id: user.user_id } })
+  await move('revoke')
+  assert.deepEqual([await told(), await told(thief)], [['401 revoked'], silence])
+  assert.deepEqual(await told(), ['401 revoked'])
+})

@@ -125,9 +125,8 @@ export function createDeviceVerifier({
     return keep(verifyDeviceCredential(token, key, { issuer: publicUrl, now: now() }), digest, keys)
   }
 
-  /** Why a credential that was issued to this device is none any more. */
+  /** Why a credential that was issued to this device is none any more, whatever has become of the device. */
   function whyNot(v: Proven, device: FleetDevice, nowMs: number): Reason | undefined {
-    if (device.status === 'suspended' || device.isUserSuspended) return 'suspended'
     if (v.expiresAt <= nowMs) return 'expired'
     if (v.generation === device.generation) return (v.jkt ?? null) === device.jkt ? undefined : 'superseded'
     const isPrevious = v.generation === device.generation - 1 && (device.previousGenerationUntil ?? 0) > nowMs
@@ -137,6 +136,7 @@ export function createDeviceVerifier({
   const refused = (
     { tenantId, deviceId, name }: Pick<FleetDevice, 'tenantId' | 'deviceId' | 'name'>,
     reason: Reason,
+    isProven = false,
   ): RefusedCredential => ({
     kind: 'refused',
     of: 'device',
@@ -144,6 +144,7 @@ export function createDeviceVerifier({
     id: deviceId,
     name,
     reason,
+    isProven,
   })
 
   const principalOf = (device: FleetDevice, token: string, { generation }: Proven): Principal => ({
@@ -152,8 +153,32 @@ export function createDeviceVerifier({
     id: device.deviceId,
     name: device.name,
     userId: device.userId,
+    isPending: device.status === 'pending',
     presented: { token, generation },
   })
+
+  const proofFor = (token: string, { dpop, method, path }: Incoming, at: Date) => ({
+    proofs: dpop,
+    method,
+    url: publicUrl + path,
+    accessToken: token,
+    now: at,
+    maxAgeSeconds: proofSeconds,
+  })
+
+  /** Whether it is the device itself that is refused: then it may hear what has become of it. */
+  function isItself({ jkt, expiresAt }: Proven, token: string, incoming: Incoming): boolean {
+    const at = now()
+    if (expiresAt <= at.getTime()) return false
+    if (jkt === undefined) return true
+    try {
+      verifyProof({ ...proofFor(token, incoming, at), jkt })
+      return true
+    } catch (e) {
+      if (e instanceof CryptoError) return false
+      throw e
+    }
+  }
 
   /**
    * Whoever holds the credential must show its key, and each proof counts once. What a device may ask is counted by what
@@ -166,13 +191,8 @@ export function createDeviceVerifier({
     const { jkt } = v
     return whenReady(whenReady(rates.peek(rated), passOrWait), () => {
       const proof = verifyProof({
-        proofs: incoming.dpop,
-        method: incoming.method,
-        url: publicUrl + incoming.path,
-        accessToken: token,
-        now: at,
+        ...proofFor(token, incoming, at),
         jkt,
-        maxAgeSeconds: proofSeconds,
         known: v.header,
         onHeader: (header) => proven.keepHeader(v, header),
       })
@@ -195,12 +215,12 @@ export function createDeviceVerifier({
   const isAheadOf = (v: Proven, device: FleetDevice | undefined) => !device || v.generation > device.generation
 
   /** The fleet holds only devices that are not revoked. */
-  async function refuseRevoked(v: Proven): Promise<Verdict> {
+  async function refuseRevoked(v: Proven, token: string, incoming: Incoming): Promise<Verdict> {
     const row = await db.inTenant(v.tenantId, (tx) => queries.findDevice(tx, v.tenantId, v.deviceId))
     if (row?.status !== 'revoked') return undefined
     v.isOver = true
     gone.set(v.digest, { of: v, name: row.name })
-    return refused({ ...v, name: row.name }, 'revoked')
+    return refused({ ...v, name: row.name }, 'revoked', isItself(v, token, incoming))
   }
 
   function check(
@@ -215,8 +235,10 @@ export function createDeviceVerifier({
       return feed
         .catchUp()
         .then(async () => check(v, await fleet.device(v.tenantId, v.deviceId), token, incoming, false))
-    if (!device) return refuseRevoked(v)
+    if (!device) return refuseRevoked(v, token, incoming)
     const reason = whyNot(v, device, at.getTime())
+    if (device.status === 'suspended' || device.isUserSuspended)
+      return refused(device, 'suspended', !reason && isItself(v, token, incoming))
     if (reason) return refused(device, reason)
     const settle = (isProven: boolean): Verdict | Promise<Verdict> => {
       if (!isProven) return refused(device, 'no_proof')
@@ -237,9 +259,10 @@ export function createDeviceVerifier({
     }
   }
 
-  function isGone(digest: string): RefusedCredential | undefined {
-    const found = gone.get(digest)
-    return found && isCurrent(found.of) ? refused({ ...found.of, name: found.name }, 'revoked') : undefined
+  function isGone(digest: string, token: string, incoming: Incoming): RefusedCredential | undefined {
+    const { of, name } = gone.get(digest) ?? {}
+    if (!of || name === undefined || !isCurrent(of)) return undefined
+    return refused({ tenantId: of.tenantId, deviceId: of.deviceId, name }, 'revoked', isItself(of, token, incoming))
   }
 
   async function checkCold(token: string, digest: string, incoming: Incoming): Promise<Verdict> {
@@ -256,7 +279,7 @@ export function createDeviceVerifier({
   return (token: string, incoming: Incoming): Verdict | Promise<Verdict> => {
     const digest = hash('sha256', token, 'base64url')
     const known = proven.get(digest)
-    if (!known) return isGone(digest) ?? checkCold(token, digest, incoming)
+    if (!known) return isGone(digest, token, incoming) ?? checkCold(token, digest, incoming)
     return whenReady(fleet.device(known.tenantId, known.deviceId), (device) => check(known, device, token, incoming))
   }
 }
