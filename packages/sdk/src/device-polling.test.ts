@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { DevicePolicy, openDevice } from './index.ts'
+import { ApiError, DeviceEndedError, type DevicePolicy, type DeviceStatus, type openDevice } from './index.ts'
 import { day, startControl } from './test-control.ts'
 import { contentFor, digestOf } from './test-issuer.ts'
 
@@ -43,15 +43,105 @@ test('polling renews when it is time', { timeout: 20_000 }, async (t) => {
   assert.equal(device.state.trust.version, 2)
 })
 
-test('polling ends when the credential is refused and can not be renewed', { timeout: 20_000 }, async (t) => {
+/** Runs the polling and does to the control plane what stands for each status that it tells, until there is nothing left. */
+async function live(
+  device: Awaited<ReturnType<typeof openDevice>>,
+  story: Partial<Record<DeviceStatus['status'], (() => void)[]>>,
+) {
+  const stop = new AbortController()
+  const seen: string[] = []
+  const onStatus = ({ status, since, error }: DeviceStatus) => {
+    seen.push(status)
+    assert.ok(since instanceof Date)
+    assert.equal(error instanceof Error, status !== 'active' && status !== 'pending')
+    const next = story[status]?.shift()
+    if (next) next()
+    else stop.abort()
+    throw new Error('what a watcher does is its own')
+  }
+  await device.runPolling({ signal: stop.signal, onPolicy: () => {}, onStatus, slow: 0.02 })
+  return seen
+}
+
+test('approval, an outage, suspension and a refusal are lived through, each told once, without a restart', {
+  timeout: 20_000,
+}, async (t) => {
+  const control = await startControl(t)
+  control.content = { ...contentFor('r1'), settings: { poll_seconds: 0.02 } }
+  const device = await control.enrollNow()
+  control.standing = 'pending'
+  const valid = control.credential
+  let times = 0
+  control.instead['/v1/policy/bundle'] = () => (control.standing === 'pending' && ++times === 2 ? approve() : undefined)
+  const approve = () => {
+    control.standing = 'active'
+    return undefined
+  }
+  const { instead } = control
+  const fail = (n: number) => {
+    instead['/v1/policy/bundle'] = () => {
+      if (n-- > 0) return { status: 500, body: { error: 'internal_error', detail: 'x' } }
+      delete instead['/v1/policy/bundle']
+      return undefined
+    }
+  }
+  const seen = await live(device, {
+    pending: [() => {}],
+    active: [
+      () => fail(1),
+      () => {
+        control.standing = 'suspended'
+      },
+      () => {
+        control.credential = 'cred-9'
+      },
+    ],
+    unreachable: [() => {}],
+    suspended: [() => setTimeout(approve, 60)],
+    refused: [
+      () =>
+        setTimeout(() => {
+          control.credential = valid
+        }, 60),
+    ],
+  })
+  assert.deepEqual(seen, ['pending', 'active', 'unreachable', 'active', 'suspended', 'active', 'refused', 'active'])
+  assert.equal(device.standing, 'active')
+})
+
+test('while it waits for approval no request is held for long', { timeout: 20_000 }, async (t) => {
   const control = await startControl(t)
   const device = await control.enrollNow()
+  control.standing = 'pending'
+  control.instead['/v1/policy/bundle'] = ({ headers }) => {
+    if (headers.prefer === undefined) return undefined
+    control.content = contentFor('r2')
+    control.seq = 2
+    return undefined
+  }
+  await poll(device, (all) => all.includes('r2'))
+  assert.equal(control.asks('/v1/policy/bundle').at(-1)?.headers.prefer, 'wait=20')
+})
+
+test('only a definite end ends it, by name: revoked, or a credential that has expired', {
+  timeout: 20_000,
+}, async (t) => {
+  const control = await startControl(t)
+  const device = await control.enrollNow()
+  control.standing = 'revoked'
+  const ended = (code: string) => (e: unknown) => {
+    assert.ok(e instanceof DeviceEndedError)
+    assert.ok(e.cause instanceof ApiError)
+    assert.equal(e.code, code)
+    return true
+  }
+  await assert.rejects(live(device, {}), ended('revoked'))
+  control.standing = 'active'
   control.credential = 'cred-9'
-  await assert.rejects(
-    poll(device, () => false),
-    { name: 'ApiError', status: 401 },
-  )
-  assert.equal(control.asks('/v1/enroll/renew').length, 1)
+  const expire = () => {
+    control.clock.now = new Date(device.expiresAt)
+  }
+  await assert.rejects(live(device, { refused: [expire] }), ended('credential_expired'))
 })
 
 test('the end of the last good policy is told', { timeout: 20_000 }, async (t) => {

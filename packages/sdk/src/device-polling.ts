@@ -1,16 +1,26 @@
 import { backoffSeconds, jitter, type Random, sleep } from './backoff.ts'
 import type { Device } from './device.ts'
-import { ApiError, ConnectionError } from './errors.ts'
+import { createPolicyApplier } from './device-applier.ts'
+import { DeviceEndedError, type DeviceStatus, statusOfFailure } from './device-status.ts'
+import { ConnectionError } from './errors.ts'
 import type { DevicePolicy } from './policy-verifier.ts'
+import { safely } from './safely.ts'
 
 export type PollingOptions = {
   signal: AbortSignal
-  /** Called with each policy that comes into force, the saved one first, and with null when the last good one has ended. */
+  /**
+   * Called with each policy that comes into force, the saved one first, and with null when the last good one has ended. One
+   * call at a time. Where it throws or rejects, it is called again, until it settles or something newer is in force.
+   */
   onPolicy: (policy: DevicePolicy | null) => void | Promise<void>
-  /** Told of every failure that is survived: `VerificationError`, `ConnectionError`, `ApiError`. */
+  /** Told of each move between the states in which a device may stand. */
+  onStatus?: (status: DeviceStatus) => void
+  /** Told of every failure that is survived: `VerificationError`, `ConnectionError`, `ApiError`, and those of `onPolicy`. */
   onError?: (error: unknown) => void
   /** Seconds that the server may hold a request, ± 20 %; 240 unless said. 0 asks as often as the policy advises. */
   wait?: number
+  /** Seconds between two requests while the device is suspended or refused, ± 20 %; 60 unless said. */
+  slow?: number
 }
 
 /** The longest hold the interface allows, and the shortest that is tried where something on the way cuts longer ones. */
@@ -22,89 +32,89 @@ const defaultPollSeconds = 30
 
 /**
  * Keeps the policy current until aborted, then settles: one request is held at the server until something changes. Renews
- * the credential when due and refreshes the trust set. A failure, also one of `onPolicy`, is told and tried again, each
- * time later; the policy stays in force until its own end. Rejects when the credential is refused and could not be renewed.
+ * the credential when due and refreshes the trust set. Whatever the device lives through is told by `onStatus` and waited
+ * for; only a definite end rejects, with `DeviceEndedError` (`revoked`, `credential_expired`).
  */
 export async function runPolling(
   device: Device,
-  { signal, onPolicy, onError, wait = 240 }: PollingOptions,
+  { signal, onPolicy, onStatus, onError, wait = 240, slow = 60 }: PollingOptions,
   { now, random }: { now: () => Date; random: Random },
 ): Promise<void> {
-  let told: string | null = null
-  /** A policy counts as told once `onPolicy` has settled: what could not be applied is tried again. */
-  const tell = async () => {
-    const { policy } = device
-    const digest = policy?.digest ?? null
-    if (digest === told) return
-    await onPolicy(policy)
-    told = digest
-  }
-  const maintain = createMaintenance(device, { now, random, onError })
+  const report = safely(onError)
+  const tell = createTeller(safely(onStatus), now)
+  const applier = createPolicyApplier({ policy: () => device.policy, onPolicy, onError: report, now, random })
+  const maintain = createMaintenance(device, { now, random, report })
   let failures = 0
   let idle = 0
   let hold = Math.min(wait, longestWait)
-  let triedRenewal = false
 
-  while (!signal.aborted) {
-    let pause = 0
-    const asked = performance.now()
-    const took = () => (performance.now() - asked) / 1000
-    try {
-      await tell()
-      await maintain(signal)
-      if (device.isConfirmed) {
-        const before = device.policy
-        const untilDue = (device.nextDue.getTime() - now().getTime()) / 1000
-        await device.fetchBundle({ wait: Math.max(0, Math.floor(Math.min(jitter(hold, random), untilDue))), signal })
-        idle = device.policy !== before || took() > 1 ? 0 : idle + 1
-      } else {
-        const { changed } = await device.pollDigest({ signal })
-        if (changed || device.isBundleDue) await device.fetchBundle({ signal })
-      }
-      await tell()
-      failures = 0
-      triedRenewal = false
-      if (hold === 0 || idle >= patience)
-        pause = jitter(device.policy?.content.settings.poll_seconds ?? defaultPollSeconds, random)
-    } catch (e) {
-      if (signal.aborted) return
-      if (e instanceof ApiError && e.status === 401) {
-        const outcome: Renewal = triedRenewal ? 'refused' : await tryRenewal(device, signal)
-        if (outcome === 'refused') throw e
-        triedRenewal = outcome === 'renewed'
-      }
-      // A proxy or a NAT on the way that forgets quiet connections: ask to be answered before it does.
-      if (e instanceof ConnectionError && took() > shortestWait) hold = Math.max(shortestWait, took() * 0.8)
-      onError?.(e)
-      pause = backoffSeconds(++failures, e, random)
+  /** One request; seconds until the next. */
+  async function ask(took: () => number): Promise<number> {
+    await maintain(signal)
+    if (device.isConfirmed) {
+      const before = device.policy
+      const untilDue = (device.nextDue.getTime() - now().getTime()) / 1000
+      // That it was approved ends no request which is held, unless its policy changes with it.
+      const longest = device.standing === 'pending' ? Math.min(hold, shortestWait) : hold
+      await device.fetchBundle({ wait: Math.max(0, Math.floor(Math.min(jitter(longest, random), untilDue))), signal })
+      idle = device.policy !== before || took() > 1 ? 0 : idle + 1
+    } else {
+      const { changed } = await device.pollDigest({ signal })
+      if (changed || device.isBundleDue) await device.fetchBundle({ signal })
     }
-    await sleep(untilEnd(device.policy, pause, now), signal).catch((e) => {
-      if (!signal.aborted) throw e
-    })
+    const isUnheld = hold === 0 || idle >= patience
+    return isUnheld ? jitter(device.policy?.content.settings.poll_seconds ?? defaultPollSeconds, random) : 0
   }
-}
 
-/** Never sleeps past the end of the policy in force: somebody has to be told. */
-function untilEnd(policy: DevicePolicy | null, pause: number, now: () => Date): number {
-  return policy ? Math.min(pause, Math.max(0, (policy.expiresAt.getTime() - now().getTime()) / 1000)) : pause
-}
+  /** Seconds until the next request. Throws where there is none. */
+  function survive(e: unknown, took: number): number {
+    const status = statusOfFailure(e, { expiresAt: new Date(device.expiresAt), now: now() })
+    if (status === 'revoked' || status === 'credential_expired') throw new DeviceEndedError(status, { cause: e })
+    tell(status, e)
+    report(e)
+    if (status !== 'unreachable') return jitter(slow, random)
+    // A proxy or a NAT on the way that forgets quiet connections: ask to be answered before it does.
+    if (e instanceof ConnectionError && took > shortestWait) hold = Math.max(shortestWait, took * 0.8)
+    return backoffSeconds(++failures, e, random)
+  }
 
-type Renewal = 'renewed' | 'refused' | 'open'
-
-/** A renewal that gets no answer, or fails for another reason, decides nothing. */
-async function tryRenewal(device: Device, signal: AbortSignal): Promise<Renewal> {
   try {
-    await device.renew({ signal })
-    return 'renewed'
-  } catch (error) {
-    return error instanceof ApiError && error.status === 401 ? 'refused' : 'open'
+    await applier.apply()
+    while (!signal.aborted) {
+      const asked = performance.now()
+      const took = () => (performance.now() - asked) / 1000
+      let pause: number
+      try {
+        pause = await ask(took)
+        failures = 0
+        tell(device.standing)
+      } catch (e) {
+        if (signal.aborted) return
+        pause = survive(e, took())
+      }
+      await applier.apply()
+      await sleep(pause, signal).catch((e) => {
+        if (!signal.aborted) throw e
+      })
+    }
+  } finally {
+    await applier.stop()
   }
 }
 
-type Upkeep = { now: () => Date; random: Random; onError: ((error: unknown) => void) | undefined }
+function createTeller(onStatus: (status: DeviceStatus) => void, now: () => Date) {
+  let told: DeviceStatus['status'] | undefined
+  return (status: DeviceStatus['status'], error?: unknown): void => {
+    if (status === told) return
+    told = status
+    onStatus({ status, since: now(), ...(error !== undefined && { error }) })
+  }
+}
+
+type Upkeep = { now: () => Date; random: Random; report: (error: unknown) => void }
 
 /** Renewal and trust, each when due. A failure is told and tried again later; polling goes on meanwhile. */
-function createMaintenance(device: Device, { now, random, onError }: Upkeep) {
+function createMaintenance(device: Device, { now, random, report }: Upkeep) {
   let failures = 0
   let notBefore = 0
   return async (signal: AbortSignal): Promise<void> => {
@@ -113,10 +123,10 @@ function createMaintenance(device: Device, { now, random, onError }: Upkeep) {
       if (device.isRenewalDue) await device.renew({ signal })
       if (device.isTrustDue) await device.refreshTrust({ signal })
       failures = 0
-    } catch (error) {
-      if (signal.aborted) throw error
-      onError?.(error)
-      notBefore = now().getTime() + backoffSeconds(++failures, error, random) * 1000
+    } catch (e) {
+      if (signal.aborted) throw e
+      report(e)
+      notBefore = now().getTime() + backoffSeconds(++failures, e, random) * 1000
     }
   }
 }

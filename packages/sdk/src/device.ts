@@ -7,6 +7,7 @@ import type { Dispatcher } from 'undici'
 import type { Random } from './backoff.ts'
 import { type PollingOptions, runPolling } from './device-polling.ts'
 import type { DeviceState, DeviceStore } from './device-state.ts'
+import { standingOf } from './device-status.ts'
 import { ApiError, VerificationError } from './errors.ts'
 import { type DevicePolicy, type Judge, type PolicyPointer, verifyBundle, verifyPointer } from './policy-verifier.ts'
 import { bodyOf, createSender, etagOf, type Send, urlOf } from './send.ts'
@@ -36,6 +37,7 @@ export function openDevice(
   let refetchAt = new Date(0)
   let pointer: { digest: string; freshUntil: Date } | null = null
   let pollSeconds = defaultPollSeconds
+  let standing: 'active' | 'pending' = 'active'
   restorePolicy()
 
   const prove = (key: PrivateJwk) => (method: string, url: string, accessToken: string) =>
@@ -50,12 +52,12 @@ export function openDevice(
   /** A request that was under way while the credential was renewed is sent again with the new one. */
   const call: Send = async (operation, input, options) => {
     const used = state.credential
-    try {
-      return await send(operation, input, options)
-    } catch (error) {
-      if (isUnauthorized(error) && state.credential !== used) return send(operation, input, options)
-      throw error
-    }
+    const reply = await send(operation, input, options).catch((e) => {
+      if (isUnauthorized(e) && state.credential !== used) return send(operation, input, options)
+      throw e
+    })
+    standing = standingOf(reply)
+    return reply
   }
 
   async function save(change: Partial<DeviceState>): Promise<void> {
@@ -199,6 +201,14 @@ export function openDevice(
     },
     id: state.deviceId,
     tenantId,
+    /** What the last answer said: whether the device still waits for an administrator's approval. */
+    get standing(): 'active' | 'pending' {
+      return standing
+    },
+    /** When the credential ends unless it is renewed before; RFC 3339. */
+    get expiresAt(): string {
+      return state.expiresAt
+    },
     /** The policy in force; null before the first and after its end. */
     get policy(): DevicePolicy | null {
       return policy && now() < policy.expiresAt ? policy : null

@@ -10,6 +10,8 @@ export class ApiError extends Error {
   readonly requestId: string | undefined
   readonly errors: readonly FieldError[]
   readonly retryAfterSeconds: number | undefined
+  /** Of a 401 to a device that proved its key: what has become of it. */
+  readonly deviceStatus: 'suspended' | 'revoked' | undefined
 
   constructor(
     status: number,
@@ -19,6 +21,7 @@ export class ApiError extends Error {
       requestId?: string | undefined
       errors?: readonly FieldError[] | undefined
       retryAfterSeconds?: number | undefined
+      deviceStatus?: 'suspended' | 'revoked' | undefined
     },
   ) {
     super(said.detail)
@@ -27,6 +30,7 @@ export class ApiError extends Error {
     this.requestId = said.requestId
     this.errors = said.errors ?? []
     this.retryAfterSeconds = said.retryAfterSeconds
+    this.deviceStatus = said.deviceStatus
   }
 
   /** What the server said, as one sentence; equal to `message`. */

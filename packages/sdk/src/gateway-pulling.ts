@@ -3,6 +3,7 @@ import { ApiError, ConnectionError } from './errors.ts'
 import type { createApplier } from './gateway-applier.ts'
 import type { Holder } from './gateway-holder.ts'
 import type { GatewayChange, GatewayState } from './gateway-state.ts'
+import { safely } from './safely.ts'
 
 /**
  * How the gateway stands with its control plane. `connected`: what is held is what it says now. `unreachable`: it gives no
@@ -92,17 +93,6 @@ export async function runPulling(
   }
 
   await Promise.all([watch(), keepPulling()])
-}
-
-/** A callback of the caller's must not end what calls it. */
-function safely<T>(callback: ((said: T) => void) | undefined): (said: T) => void {
-  return (said) => {
-    try {
-      callback?.(said)
-    } catch {
-      // Whoever watches has to see to itself.
-    }
-  }
 }
 
 function createTeller(onStatus: (status: GatewayStatus) => void, now: () => Date) {

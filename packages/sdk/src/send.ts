@@ -1,4 +1,5 @@
 import { type Contract, contract, type Endpoint, type Operation, type Output } from '@holdfast/contract'
+import { deviceStatusHeader } from '@holdfast/contract/vocabulary'
 import { type Dispatcher, request } from 'undici'
 import { ApiError, ConnectionError } from './errors.ts'
 
@@ -154,6 +155,7 @@ function toApiError(status: number, headers: Reply<unknown>['headers'], body: un
   const { error, detail, request_id, errors } = (body ?? {}) as Record<string, unknown>
   const requestId = request_id ?? headers['x-request-id']
   const retryAfter = Number(headers['retry-after'] ?? Number.NaN)
+  const deviceStatus = headers[deviceStatusHeader]
   const known = typeof error === 'string' && typeof detail === 'string'
   return new ApiError(status, {
     code: known ? error : 'unexpected_response',
@@ -161,6 +163,7 @@ function toApiError(status: number, headers: Reply<unknown>['headers'], body: un
     requestId: typeof requestId === 'string' ? requestId : undefined,
     errors: Array.isArray(errors) ? errors.filter(isFieldError) : undefined,
     retryAfterSeconds: Number.isFinite(retryAfter) && retryAfter >= 0 ? retryAfter : undefined,
+    deviceStatus: deviceStatus === 'suspended' || deviceStatus === 'revoked' ? deviceStatus : undefined,
   })
 }
 

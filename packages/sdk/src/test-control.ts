@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
+import { deviceStatusHeader } from '@holdfast/contract/vocabulary'
 import { type PublicJwk, thumbprint, verifyProof } from '@holdfast/crypto'
 import { type DeviceState, enrollDevice } from './index.ts'
 import { contentFor, createIssuer, digestOf } from './test-issuer.ts'
@@ -20,6 +21,8 @@ export async function startControl(t: TestContext) {
     seq: 1,
     credential: 'cred-1',
     jkt: '',
+    /** What the device is told of itself. */
+    standing: 'active' as 'active' | 'pending' | 'suspended' | 'revoked',
     trust: await issuer.trustSet(),
     loseAnswers: 0,
     /** Answers in place of the usual one. */
@@ -89,17 +92,22 @@ export async function startControl(t: TestContext) {
       body: { verdict: 'compliant', reported_at: '', next_report_before: null, checks: [] },
     }),
   }
+  const told = (answer: Answered): Answered => {
+    if (answer === 'hang up' || control.standing === 'active') return answer
+    return { ...answer, headers: { ...answer.headers, [deviceStatusHeader]: control.standing } }
+  }
   const server = await startServer(t, async (asked) => {
     if (asked.path !== '/v1/enroll') {
       if (asked.headers.authorization !== `Bearer ${control.credential}`) return refusal
       proven(asked, control.credential, control.jkt)
+      if (control.standing === 'suspended' || control.standing === 'revoked') return told(refusal)
     }
     const answer = (await control.instead[asked.path]?.(asked)) ?? (await routes[asked.path]?.(asked))
     if (control.loseAnswers > 0) {
       control.loseAnswers--
       return 'hang up'
     }
-    return answer ?? { status: 404 }
+    return told(answer ?? { status: 404 })
   })
   const saved: DeviceState[] = []
   const enrollNow = () =>

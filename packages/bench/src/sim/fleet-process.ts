@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import {
   ApiError,
   type Device,
+  DeviceEndedError,
   type DevicePolicy,
   enrollDevice,
   type PolicyContent,
@@ -132,12 +133,20 @@ function keepCurrent(index: number, wait: number): void {
         // Not awaited: telling must not hold up the next poll.
         if (policy) tellApplied(index, one.device, policy.digest).catch((error) => fail(index, 'telemetry', error))
       },
-      onError: (error) =>
-        retryAfter(error) === undefined ? fail(index, 'polling', error) : tell({ kind: 'busy', index }),
+      onStatus: ({ status }) => {
+        if (status !== 'suspended' && status !== 'refused') return
+        stop.abort()
+        tell({ kind: 'refused', index, at: clock() })
+      },
+      onError: (error) => {
+        if (stop.signal.aborted) return
+        if (retryAfter(error) === undefined) fail(index, 'polling', error)
+        else tell({ kind: 'busy', index })
+      },
     })
     .catch((error) => {
       stop.abort()
-      if (error instanceof ApiError && error.status === 401) tell({ kind: 'refused', index, at: clock() })
+      if (error instanceof DeviceEndedError) tell({ kind: 'refused', index, at: clock() })
       else fail(index, 'polling', error)
     })
 }

@@ -70,6 +70,7 @@ async function poll(cli: Cli, { state, once }: { state: string; once?: boolean }
       signal: stop.signal,
       onPolicy: (policy) =>
         policy ? apply(cli, device, policy) : cli.note('The policy has ended; nothing is allowed.'),
+      onStatus: ({ status }) => cli.note(`The device is ${status}.`),
       onError: (error) => cli.note(`Goes on after: ${plain(error instanceof Error ? error.message : String(error))}`),
     })
   } finally {
