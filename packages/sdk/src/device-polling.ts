@@ -47,6 +47,10 @@ export async function runPolling(
   let failures = 0
   let idle = 0
   let hold = Math.min(wait, longestWait)
+  /** After a failure the next answer is not held, so that it says at once that all is well again. */
+  let mayHold = true
+  /** A request that was held when the device was stopped is refused without a word of why: it is asked once more. */
+  let isDoubted = false
 
   /** One request; seconds until the next. */
   async function ask(took: () => number): Promise<number> {
@@ -56,7 +60,9 @@ export async function runPolling(
       const untilDue = (device.nextDue.getTime() - now().getTime()) / 1000
       // That it was approved ends no request which is held, unless its policy changes with it.
       const longest = device.standing === 'pending' ? Math.min(hold, shortestWait) : hold
-      await device.fetchBundle({ wait: Math.max(0, Math.floor(Math.min(jitter(longest, random), untilDue))), signal })
+      const held = mayHold ? Math.max(0, Math.floor(Math.min(jitter(longest, random), untilDue))) : 0
+      await device.fetchBundle({ wait: held, signal })
+      if (!mayHold) return 0
       idle = device.policy !== before || took() > 1 ? 0 : idle + 1
     } else {
       const { changed } = await device.pollDigest({ signal })
@@ -70,6 +76,10 @@ export async function runPolling(
   function survive(e: unknown, took: number): number {
     const status = statusOfFailure(e, { expiresAt: new Date(device.expiresAt), now: now() })
     if (status === 'revoked' || status === 'credential_expired') throw new DeviceEndedError(status, { cause: e })
+    if (status === 'refused' && !isDoubted) {
+      isDoubted = true
+      return 0
+    }
     tell(status, e)
     report(e)
     if (status !== 'unreachable') return jitter(slow, random)
@@ -87,10 +97,13 @@ export async function runPolling(
       try {
         pause = await ask(took)
         failures = 0
+        mayHold = true
+        isDoubted = false
         tell(device.standing)
       } catch (e) {
         if (signal.aborted) return
         pause = survive(e, took())
+        mayHold = false
       }
       await applier.apply()
       await sleep(pause, signal).catch((e) => {

@@ -32,7 +32,7 @@ test('a device polls through approval, suspension and its user, and ends only wh
     if (step) done.push(step())
   }
   const { signal } = new AbortController()
-  const running = device.runPolling({ signal, onPolicy: () => {}, onStatus, wait: 1, slow: 0.1 })
+  const running = device.runPolling({ signal, onPolicy: () => {}, onStatus, wait: 2, slow: 0.1 })
   await assert.rejects(running, (e) => e instanceof DeviceEndedError && e.code === 'revoked')
   await Promise.all(done)
   assert.deepEqual(seen, ['pending', 'active', 'suspended', 'active', 'suspended', 'active'])
