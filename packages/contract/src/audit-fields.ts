@@ -48,6 +48,8 @@ const auditFields = {
   'gateway.deleted': { gateway_id: 'string' },
   'gateway.secret_rotated': { gateway_id: 'string' },
   'gateway.drained': { gateway_id: 'string', draining: 'boolean' },
+  'gateway.identified': { gateway_id: 'string' },
+  'gateway.approved': { gateway_id: 'string' },
   'gateway.heartbeat': { gateway_id: 'string' },
   'gateway.refused': { gateway_id: 'string', reason: 'string', refused: 'integer' },
   'gateway.metered': { gateway_id: 'string', report_id: 'string' },

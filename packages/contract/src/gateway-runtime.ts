@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { applyErrorFields, Endpoint, GatewayStatus, Protocol, Region, Selection } from './gateways.ts'
-import { Bytes, Closed, Count, Id, Name, Nullable, OneOf, Time } from './schema.ts'
+import { Bytes, Closed, Count, Id, Name, Nullable, OneOf, Time, WireguardKey } from './schema.ts'
 import { SessionState } from './vpn-sessions.ts'
 
 export const gatewayPools = endpoint({
@@ -76,6 +76,34 @@ export const unifiedPolicyChunk = endpoint({
   params: Closed({ digest: Type.String({ maxLength: 80, examples: ['sha256:…'] }) }),
   response: Closed({ peers: Type.Array(Peer) }),
   errors: ['not_found'],
+})
+
+export const identifyGateway = endpoint({
+  method: 'POST',
+  path: '/v1/gateway/runtime/identity',
+  summary:
+    'A gateway says its key, where it is reached and what it can, at each start and change; what it does not name stays',
+  access: { by: ['gateway'], permission: 'own' },
+  audit: 'gateway.identified',
+  body: Closed({
+    public_key: Type.Optional(WireguardKey),
+    listen_port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535 })),
+    endpoints: Type.Optional(Type.Array(Endpoint, { maxItems: 16 })),
+    version: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+    capabilities: Type.Optional(
+      Type.Array(Type.String({ maxLength: 64, pattern: '^[a-z0-9][a-z0-9._-]*$' }), {
+        maxItems: 32,
+        uniqueItems: true,
+      }),
+    ),
+  }),
+  response: Closed({
+    changed: Type.Boolean(),
+    approval: OneOf(['approved', 'pending'], {
+      description: 'pending: the key announced waits for an administrator; the policy says when it is in force',
+    }),
+    public_key: Nullable(Type.String({ description: 'The key in force' })),
+  }),
 })
 
 export const heartbeat = endpoint({

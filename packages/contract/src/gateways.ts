@@ -30,9 +30,7 @@ export const Endpoint = Closed({
   port: Type.Integer({ minimum: 1, maximum: 65_535 }),
   proto: OneOf(['udp', 'tcp']),
 })
-export const GatewayStatus = OneOf(['healthy', 'degraded', 'draining', 'down', 'never_seen'])
-
-const Cidrs = Type.Array(Type.String({ maxLength: 64 }), { maxItems: 64 })
+export const GatewayStatus = OneOf(['healthy', 'degraded', 'draining', 'down', 'never_seen', 'pending'])
 
 const poolFields = {
   name: Name,
@@ -41,11 +39,31 @@ const poolFields = {
   selection: Selection,
   enabled: Type.Boolean(),
   capacity: Nullable(Type.Integer({ minimum: 1, maximum: 10_000_000, description: 'Sessions; null is unlimited' })),
-  address_cidrs: Cidrs,
   health_threshold: Type.Integer({
     minimum: 0,
     maximum: 1_000_000,
     description: 'Healthy gateways below which the pool counts as degraded',
+  }),
+  nat: OneOf(['masquerade', 'routed'], {
+    description:
+      'masquerade: what devices send leaves under the address of the gateway; routed: under their own, which the networks behind must know the way to',
+  }),
+  mtu: Type.Integer({ minimum: 1280, maximum: 9000, description: 'Of the tunnels; a policy may say less' }),
+  dns: Type.Array(Type.String({ maxLength: 45 }), {
+    maxItems: 8,
+    uniqueItems: true,
+    description: 'Addresses of resolvers for devices whose policy names none',
+  }),
+  fail_mode: OneOf(['closed', 'open'], {
+    description: 'What a gateway does when its policy ends unrenewed: carry nothing, or go on as it was',
+  }),
+  lifetime_seconds: Type.Integer({
+    minimum: 120,
+    maximum: 86_400,
+    description: 'How long what a gateway is told is good for',
+  }),
+  requires_approval: Type.Boolean({
+    description: 'Whether a key that a gateway announces waits for an administrator',
   }),
 }
 export const GatewayPool = Closed(
@@ -126,7 +144,10 @@ export const Gateway = Closed(
     pool_id: Id('gateway_pool'),
     name: Name,
     endpoints: Type.Array(Endpoint),
-    public_key: Nullable(Type.String()),
+    public_key: Nullable(Type.String({ description: 'The key in force' })),
+    proposed_key: Nullable(Type.String({ description: 'One that the gateway announces and that waits for approval' })),
+    listen_port: Nullable(Type.Integer()),
+    capabilities: Type.Array(Type.String()),
     weight: Type.Integer(),
     status: GatewayStatus,
     status_reason: Type.String(),
@@ -217,6 +238,16 @@ export const rotateGatewaySecret = endpoint({
   audit: 'gateway.secret_rotated',
   params: gatewayParams,
   response: Closed({ gateway: Gateway, secret: Secret, old_secret_valid_until: Time }),
+})
+export const approveGateway = endpoint({
+  method: 'POST',
+  path: '/v1/admin/gateways/{gateway_id}/approve',
+  summary: 'Put into force the key that a gateway announces and that waits for approval (`proposed_key`)',
+  access: { by: ['session', 'api_key'], permission: 'gateways:write' },
+  audit: 'gateway.approved',
+  params: gatewayParams,
+  body: Closed({ public_key: WireguardKey }),
+  response: Closed({ gateway: Gateway, changed: Type.Boolean() }),
 })
 export const drainGateway = endpoint({
   method: 'POST',

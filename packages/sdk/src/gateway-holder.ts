@@ -31,7 +31,7 @@ export function createHolder({ send, query, tenantId, gatewayId, trust, now }: H
   const withChunks = createChunks(send, query)
   let pollSeconds = 30
 
-  const isOver = (state: GatewayState): boolean => state.failMode === 'closed' && now() >= state.expiresAt
+  const isOver = (state: GatewayState): boolean => state.pool.fail_mode === 'closed' && now() >= state.expiresAt
 
   /** Takes out the peers whose time has come; `takeEnded` says them once. */
   function inForce(): GatewayState | null {

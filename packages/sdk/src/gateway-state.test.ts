@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { applyPolicy, type GatewayState, isBlocked } from './gateway-state.ts'
 import { verifyGatewayPolicy } from './gateway-verifier.ts'
-import { contentFor, createIssuer, digestOf, makeKey, peerOf } from './test-issuer.ts'
+import { contentFor, createIssuer, digestOf, makeKey, peerOf, poolPart } from './test-issuer.ts'
 import { pinTrust } from './trust-store.ts'
 
 const now = new Date('2030-01-01T00:00:00Z')
@@ -49,8 +49,8 @@ test('any changed byte is refused', async () => {
 
 test('a fail mode that is not clearly open is closed', async () => {
   for (const fail_mode of ['closed', undefined, 'OPEN', true])
-    assert.equal((await read({ fail_mode })).failMode, 'closed')
-  assert.equal((await read({ fail_mode: 'open' })).failMode, 'open')
+    assert.equal((await read({ pool: poolPart({ fail_mode }) })).pool.fail_mode, 'closed')
+  assert.equal((await read({ pool: poolPart({ fail_mode: 'open' }) })).pool.fail_mode, 'open')
 })
 
 test('a delta on another base is refused and changes nothing', async () => {

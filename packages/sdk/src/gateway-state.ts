@@ -1,5 +1,12 @@
 import { reject } from './errors.ts'
-import { type GatewayPolicy, type Peer, type RevokedSession, variantOf } from './gateway-verifier.ts'
+import {
+  type GatewayPart,
+  type GatewayPolicy,
+  type Peer,
+  type PoolPart,
+  type RevokedSession,
+  variantOf,
+} from './gateway-verifier.ts'
 import { applyPatch } from './patch.ts'
 import type { PolicyContent } from './policy-verifier.ts'
 
@@ -10,7 +17,8 @@ export type GatewayState = {
   /** As of when this is what the control plane knew. */
   generatedAt: Date
   expiresAt: Date
-  failMode: 'closed' | 'open'
+  gateway: GatewayPart
+  pool: PoolPart
   trustAnchorVersion: number
   /** By device id. Whose time has come is not there any more. */
   peers: Map<string, Peer>
@@ -73,7 +81,8 @@ export function applyPolicy(
     poolId: policy.poolId,
     generatedAt: policy.generatedAt,
     expiresAt: policy.expiresAt,
-    failMode: policy.failMode,
+    gateway: policy.gateway,
+    pool: policy.pool,
     trustAnchorVersion: policy.trustAnchorVersion,
     peers: held?.peers ?? new Map(),
     variants: held?.variants ?? new Map(),

@@ -39,7 +39,27 @@ export type GatewayPolicy = {
   chunks: ChunkName[]
   removedPeers: string[]
   trustAnchorVersion: number
-  failMode: 'closed' | 'open'
+  gateway: GatewayPart
+  pool: PoolPart
+}
+
+/** What the control plane says of the gateway itself: the key in force, which may be older than the one it announced. */
+export type GatewayPart = {
+  public_key: string | null
+  listen_port: number | null
+  /** Its own in the overlay. */
+  addresses: string[]
+  draining: boolean
+}
+export type PoolPart = {
+  protocol: string
+  /** The networks that all addresses of devices and gateways lie in. */
+  overlay: string[]
+  nat: 'masquerade' | 'routed'
+  mtu: number
+  dns: string[]
+  fail_mode: 'closed' | 'open'
+  lifetime_seconds: number
 }
 
 /** A session that is over. Until `block_until` (RFC 3339) the gateways of the pool refuse its device. */
@@ -76,8 +96,35 @@ export function verifyGatewayPolicy(jws: string, { trust, tenantId, gatewayId, n
     chunks: chunksOf(said.chunks),
     removedPeers: textsOf(said.removed_peers, 'removed_peers'),
     trustAnchorVersion: countOf(said.trust_anchor_version, 'trust_anchor_version'),
+    gateway: gatewayPartOf(said.gateway),
+    pool: poolPartOf(said.pool),
+  }
+}
+
+function gatewayPartOf(value: unknown): GatewayPart {
+  if (!isObject(value)) reject('malformed', 'gateway is not an object')
+  const { public_key, listen_port } = value
+  return {
+    public_key: public_key === null ? null : textOf(public_key, 'gateway.public_key'),
+    listen_port: listen_port === null ? null : countOf(listen_port, 'gateway.listen_port'),
+    addresses: textsOf(value.addresses, 'gateway.addresses'),
+    draining: value.draining === true,
+  }
+}
+
+function poolPartOf(value: unknown): PoolPart {
+  if (!isObject(value)) reject('malformed', 'pool is not an object')
+  const { nat, fail_mode } = value
+  if (nat !== 'masquerade' && nat !== 'routed') reject('malformed', 'pool.nat is neither masquerade nor routed')
+  return {
+    protocol: textOf(value.protocol, 'pool.protocol'),
+    overlay: textsOf(value.overlay, 'pool.overlay'),
+    nat,
+    mtu: countOf(value.mtu, 'pool.mtu'),
+    dns: textsOf(value.dns, 'pool.dns'),
     // Anything but an explicit `open` closes.
-    failMode: said.fail_mode === 'open' ? 'open' : 'closed',
+    fail_mode: fail_mode === 'open' ? 'open' : 'closed',
+    lifetime_seconds: countOf(value.lifetime_seconds, 'pool.lifetime_seconds'),
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type GatewayChange, openGateway } from './index.ts'
-import { contentFor, createIssuer, digestOf, makeKey, peerOf } from './test-issuer.ts'
+import { contentFor, createIssuer, digestOf, makeKey, peerOf, poolPart } from './test-issuer.ts'
 import { type Answered, type Asked, startServer } from './test-server.ts'
 
 const content = contentFor('a')
@@ -136,7 +136,11 @@ test('what has expired is in force for nobody; a delta on it brings all of it ba
 test('a policy that says so is in force beyond its end', async (t) => {
   const control = await startControl(t)
   const gateway = control.open()
-  const open = { fail_mode: 'open', variants: { [variant]: content }, peers: [peerOf('dev_1', variant)] }
+  const open = {
+    pool: poolPart({ fail_mode: 'open' }),
+    variants: { [variant]: content },
+    peers: [peerOf('dev_1', variant)],
+  }
   control.policies.push(await control.issuer.gatewayPolicy(open))
   await gateway.pull()
   control.clock.now = new Date(control.clock.now.getTime() + 60 * 60_000)

@@ -11,7 +11,14 @@ export type { ApplyFailure } from './gateway-applier.ts'
 export type { Metered, MeteringLoad, MeteringSample } from './gateway-metering.ts'
 export type { GatewayStatus, PullingOptions } from './gateway-pulling.ts'
 export { type GatewayChange, type GatewayState, isBlocked } from './gateway-state.ts'
-export { type GatewayPolicy, type Peer, type RevokedSession, verifyGatewayPolicy } from './gateway-verifier.ts'
+export {
+  type GatewayPart,
+  type GatewayPolicy,
+  type Peer,
+  type PoolPart,
+  type RevokedSession,
+  verifyGatewayPolicy,
+} from './gateway-verifier.ts'
 export {
   changeGateway,
   changeGatewayPool,

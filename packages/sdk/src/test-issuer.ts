@@ -111,7 +111,8 @@ export function createIssuer({
         chunks: [],
         removed_peers: [],
         trust_anchor_version: 1,
-        fail_mode: 'closed',
+        gateway: { public_key: null, listen_port: 51820, addresses: ['100.127.255.254'], draining: false },
+        pool: poolPart(),
         ...overrides,
       }),
   }
@@ -128,4 +129,15 @@ export const peerOf = (id: string, variant: string) => ({
   addresses: ['100.64.0.1/32'],
   valid_until: null,
   variant,
+})
+
+export const poolPart = (more: object = {}) => ({
+  protocol: 'wireguard',
+  overlay: ['100.64.0.0/10'],
+  nat: 'masquerade',
+  mtu: 1420,
+  dns: [],
+  fail_mode: 'closed',
+  lifetime_seconds: 900,
+  ...more,
 })

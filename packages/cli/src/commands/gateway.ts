@@ -101,6 +101,19 @@ export function addGateway(program: Command, cli: Cli): void {
       if (!answer.changed) cli.note('It was so before.')
       printItem(cli, answer.gateway)
     })
+  examples(
+    gateway.command('approve <gateway>'),
+    'gateway approve gw1 --public-key HIgo9xNzJMWLKASShiTqIybxZ0U3wGLiUeJ1PKf8ykw=',
+  )
+    .description('put into force the key that a gateway announces and that waits for approval')
+    .requiredOption('--public-key <key>', 'the one that you have looked at')
+    .action(async (gateway_id: string, { publicKey }: { publicKey: string }) => {
+      const client = await cli.client()
+      const asked = { params: { gateway_id }, body: { public_key: publicKey }, query: cli.scope }
+      const answer = await client.approveGateway(asked)
+      if (!answer.changed) cli.note('It was so before.')
+      printItem(cli, answer.gateway)
+    })
   examples(gateway.command('rotate-secret <gateway>'), 'gateway rotate-secret gw1 > secret.txt')
     .description('give a gateway a new secret, printed once; the old one works until the first use of the new one')
     .action(async (gateway_id: string) => {

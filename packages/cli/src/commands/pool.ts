@@ -15,13 +15,43 @@ const columns: readonly Column<Pool>[] = [
   ['GATEWAYS', (p) => p.gateways],
   ['ENABLED', (p) => p.enabled],
 ]
-type Create = {
+type Create = Serving & {
   region: string
   protocol?: Pool['protocol']
   selection?: Pool['selection']
   capacity?: number
-  cidr?: string[]
 }
+
+/** How the gateways of a pool serve. */
+type Serving = {
+  nat?: Pool['nat']
+  mtu?: number
+  dns?: string[]
+  failMode?: Pool['fail_mode']
+  lifetime?: number
+  requiresApproval?: 'on' | 'off'
+}
+
+const serving = (command: Command): Command =>
+  command
+    .addOption(choice('--nat <how>', 'what the networks behind see', ['masquerade', 'routed']))
+    .option('--mtu <bytes>', 'of the tunnels', integer(1280, 9000))
+    .option('--dns <address...>', 'resolvers for devices whose policy names none')
+    .addOption(choice('--fail-mode <mode>', 'at the end of a policy that was not renewed', ['closed', 'open']))
+    .option('--lifetime <seconds>', 'how long what a gateway is told is good for', integer(120, 86_400))
+    .addOption(
+      choice('--requires-approval <on|off>', 'whether keys of gateways wait for an administrator', ['on', 'off']),
+    )
+
+const servingOf = ({ nat, mtu, dns, failMode, lifetime, requiresApproval }: Serving) =>
+  given({
+    nat,
+    mtu,
+    dns,
+    fail_mode: failMode,
+    lifetime_seconds: lifetime,
+    requires_approval: requiresApproval && requiresApproval === 'on',
+  })
 
 export function addPool(program: Command, cli: Cli): void {
   const pool = program.command('pool').description('gateway pools')
@@ -32,24 +62,23 @@ export function addPool(program: Command, cli: Cli): void {
     },
   )
   examples(
-    pool
-      .command('create <name>')
+    serving(pool.command('create <name>'))
       .description('create a pool')
       .requiredOption('--region <code>', 'where its gateways stand')
       .addOption(choice('--protocol <protocol>', 'wireguard unless said', ['wireguard', 'ipsec', 'openvpn']))
       .addOption(choice('--selection <how>', 'how a device picks a gateway', ['latency', 'geo', 'weighted']))
       .option('--capacity <sessions>', 'unlimited unless said', integer(1, 10_000_000))
-      .option('--cidr <network...>', 'addresses for its devices')
       .action(async (name: string, options: Create) => {
-        const { region, protocol, selection, capacity, cidr } = options
+        const { region, protocol, selection, capacity } = options
         const body = {
           name,
           region: { code: region },
-          ...given({ protocol, selection, capacity, address_cidrs: cidr }),
+          ...given({ protocol, selection, capacity }),
+          ...servingOf(options),
         }
         printItem(cli, await (await cli.client()).createGatewayPool({ body, query: cli.scope }))
       }),
-    'pool create frankfurt --region eu-central --cidr 100.64.0.0/16',
+    'pool create frankfurt --region eu-central --nat routed --requires-approval on',
   )
   examples(pool.command('show <pool>'), 'pool show frankfurt')
     .description('one pool')
@@ -57,14 +86,12 @@ export function addPool(program: Command, cli: Cli): void {
       printItem(cli, await (await cli.client()).getGatewayPool({ params: { pool_id }, query: cli.scope })),
     )
   examples(
-    pool
-      .command('update <pool>')
+    serving(pool.command('update <pool>'))
       .description('change a pool; what is not named stays')
       .option('--name <name>')
       .addOption(choice('--selection <how>', 'how a device picks a gateway', ['latency', 'geo', 'weighted']))
       .option('--capacity <sessions>', 'how many sessions it takes', integer(1, 10_000_000))
       .option('--no-capacity', 'unlimited')
-      .option('--cidr <network...>', 'the addresses for its devices from now on')
       .option('--enable', 'devices may use it')
       .option('--disable', 'no device may use it')
       .action((pool_id: string, options: Update) => update(cli, pool_id, options)),
@@ -86,25 +113,24 @@ export function addPool(program: Command, cli: Cli): void {
   )
 }
 
-type Update = {
+type Update = Serving & {
   name?: string
   selection?: Pool['selection']
   capacity?: number | false
-  cidr?: string[]
   enable?: boolean
   disable?: boolean
 }
 
 async function update(cli: Cli, pool_id: string, options: Update): Promise<void> {
-  const { name, selection, capacity, cidr, enable, disable } = options
+  const { name, selection, capacity, enable, disable } = options
   if (enable && disable) throw new UsageError('Either --enable or --disable.')
   const enabled = enable ? true : disable ? false : undefined
   const body = given({
     name,
     selection,
     capacity: capacity === false ? null : capacity,
-    address_cidrs: cidr,
     enabled,
+    ...servingOf(options),
   })
   if (Object.keys(body).length === 0) throw new UsageError('Nothing to change; see: holdfast pool update --help')
   const of = { params: { pool_id }, query: cli.scope }

@@ -9,23 +9,49 @@ test('gateway pools', async (t: TestContext) => {
   const kit = await startKit(t)
   const { admin } = kit
   const pool = await admin.createGatewayPool({
-    body: { name: 'Frankfurt', region, capacity: 500, address_cidrs: ['10.8.0.0/16'] },
+    body: { name: 'Frankfurt', region, capacity: 500, dns: ['10.8.0.53', 'FD00:0:0::53'] },
   })
 
   await t.test('what is not said has defaults, and what was said is given back', async () => {
     assert.deepEqual(await admin.getGatewayPool({ params: { pool_id: pool.pool_id } }), pool)
-    const { protocol, selection, enabled, health_threshold, gateways } = pool
-    assert.deepEqual(
-      { protocol, selection, enabled, health_threshold, gateways },
-      { protocol: 'wireguard', selection: 'latency', enabled: true, health_threshold: 1, gateways: 0 },
+    const { pool_id, tenant_id, created_at, updated_at, ...set } = pool
+    assert.deepEqual(set, {
+      name: 'Frankfurt',
+      region,
+      protocol: 'wireguard',
+      selection: 'latency',
+      enabled: true,
+      capacity: 500,
+      health_threshold: 1,
+      nat: 'masquerade',
+      mtu: 1420,
+      dns: ['10.8.0.53', 'fd00::53'],
+      fail_mode: 'closed',
+      lifetime_seconds: 900,
+      requires_approval: false,
+      gateways: 0,
+    })
+  })
+  await t.test('what is out of bounds is refused by its name, and no address by its position', async () => {
+    const wrong: [string, unknown][] = [
+      ['mtu', 1279],
+      ['mtu', 9001],
+      ['lifetime_seconds', 119],
+      ['lifetime_seconds', 86_401],
+      ['nat', 'both'],
+      ['fail_mode', 'ajar'],
+      ['dns', Array(9).fill('10.0.0.1')],
+    ]
+    for (const [field, value] of wrong)
+      await assert.rejects(
+        admin.createGatewayPool({ body: { name: 'x', region, [field]: value } }),
+        refused(422, new RegExp(field)),
+      )
+    await assert.rejects(
+      changeGatewayPool(admin, { params: { pool_id: pool.pool_id } }, { dns: ['10.0.0.1', 'resolver.example'] }),
+      refused(422, /dns\[1\]/),
     )
   })
-  await t.test('a network is refused by its position', () =>
-    assert.rejects(
-      admin.createGatewayPool({ body: { name: 'x', region, address_cidrs: ['10.0.0.0/8', '10.1.0.1/16'] } }),
-      refused(422, /address_cidrs\[1\].*10\.1\.0\.0\/16/),
-    ),
-  )
   await t.test('a number that no column holds is refused, not an error of the server', () =>
     assert.rejects(
       admin.createGatewayPool({ body: { name: 'x', region, health_threshold: 2 ** 40 } }),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createProof, generateKey } from '@holdfast/crypto'
-import type { Client } from '@holdfast/sdk'
+import { type Client, changeGatewayPool } from '@holdfast/sdk'
 import { newWireguardKey, withGateway } from '../gateways.ts'
 import { type Kit, times } from '../kit.ts'
 import { raise } from '../notices.ts'
@@ -110,6 +110,16 @@ export const races: Record<string, Race> = {
     const params = { pool_id: (await withGateway(kit, 'third')).pool.pool_id }
     const public_key = newWireguardKey()
     return changes(async (c, i) => !!(await c.createGateway({ params, body: { name: `k${i}`, public_key } })))(kit)
+  },
+  'a key that gateways announce': async (kit) => {
+    const params = { pool_id: (await withGateway(kit, 'fourth')).pool.pool_id }
+    await changeGatewayPool(kit.admin, { params }, { requires_approval: true })
+    const public_key = newWireguardKey()
+    const made = await times(20, (i) => kit.admin.createGateway({ params, body: { name: `p${i}` } }))
+    const answers = await times(20, (i) =>
+      call(replicaOf(kit, i), operation('identifyGateway'), bearer(made[i]!.secret), { public_key }),
+    )
+    return { won: count(answers, 200), of: 1 }
   },
   'the name of a pool': changes(
     async (c, i) => !!(await c.createGatewayPool({ body: { name: i % 2 ? 'Pool' : 'pool', region: { code: 'eu' } } })),

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import type { Operation } from '@holdfast/contract'
+import { examples } from '@holdfast/contract/examples'
 import { generateKey } from '@holdfast/crypto'
-import { changeSecuritySettings } from '@holdfast/sdk'
+import { changeGatewayPool, changeSecuritySettings } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
+import { newWireguardKey } from '../gateways.ts'
 import { adminPassword, type Kit } from '../kit.ts'
 import { createAuthenticator, enrollFactor, makeUser, signInAs, trySignIn } from '../people.ts'
 import {
@@ -77,6 +79,18 @@ const special: Partial<Record<Operation, Setup>> = {
     return { caller: deviceCaller(world.own.token, privateJwk), body: { device: { name: 'phone', platform: 'ios' } } }
   },
   renewCredential: (_, world) => ({ caller: world.own.device.caller, body: {} }),
+  identifyGateway: (_, world) => ({
+    caller: world.callers.gateway,
+    body: { ...examples.identifyGateway, public_key: newWireguardKey() },
+  }),
+  approveGateway: async (kit, world) => {
+    const { pool_id, gateway_id } = world.own.ids as { pool_id: string; gateway_id: string }
+    const body = { public_key: newWireguardKey() }
+    await changeGatewayPool(kit.admin, { params: { pool_id } }, { requires_approval: true })
+    const announced = await call(kit, operation('identifyGateway'), world.callers.gateway, body)
+    assert.equal(announced.json.approval, 'pending', announced.text)
+    return { caller: world.callers.api_key, path: { gateway_id }, body }
+  },
   deleteGatewayPool: async (kit, world) => ({
     caller: world.callers.api_key,
     path: { pool_id: (await kit.admin.createGatewayPool({ body: { name: 'empty', region: { code: 'us' } } })).pool_id },

@@ -13,8 +13,13 @@ export type GatewaysTables = {
     selection: 'latency' | 'geo' | 'weighted'
     enabled: Default<boolean>
     capacity: number | null
-    address_cidrs: TextArray
     health_threshold: Default<number>
+    nat: Default<'masquerade' | 'routed'>
+    mtu: Default<number>
+    dns: TextArray
+    fail_mode: Default<'closed' | 'open'>
+    lifetime_seconds: Default<number>
+    requires_approval: Default<boolean>
     created_at: Default<Date>
     updated_at: Default<Date>
     name_key: Derived<string>
@@ -27,6 +32,10 @@ export type GatewaysTables = {
     name: string
     endpoints: Json<{ host: string; port: number; proto: 'udp' | 'tcp' }[]>
     public_key: string | null
+    proposed_key: Default<string | null>
+    listen_port: Default<number | null>
+    version: Default<string | null>
+    capabilities: TextArray
     weight: Default<number>
     draining: Default<boolean>
     drain_reason: string | null

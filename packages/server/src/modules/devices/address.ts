@@ -2,7 +2,18 @@ import { createHash } from 'node:crypto'
 import type { TenantId } from '../../kernel/actor.ts'
 
 /** Addresses of 100.64.0.0/10 (RFC 6598) that a tenant's devices take in order. */
-export const addressCapacity = 2 ** 22 - 2
+export const addressCapacity = 2 ** 22 - 3
+/** The one behind them is every gateway's: a device has one tunnel, so that each is the same next hop. */
+const gatewayNumber = addressCapacity + 1
+
+export const gatewayAddressesOf = (tenant: TenantId): { ipv4: string; ipv6: string } =>
+  addressesOf(tenant, gatewayNumber)
+
+/** The networks that all addresses of a tenant lie in. */
+export const overlayOf = (tenant: TenantId): { ipv4: string; ipv6: string } => ({
+  ipv4: '100.64.0.0/10',
+  ipv6: `${spell([...prefixOf(tenant), 0, 0, 0, 0, 0])}/48`,
+})
 
 /**
  * The overlay addresses of a device: its number in 100.64.0.0/10, and in the tenant's own unique local prefix

@@ -12,7 +12,7 @@ import { pruneRevoked } from './revoked.queries.ts'
 import type { PolicyOf } from './view.ts'
 
 export { createActivity } from './activity.ts'
-export { addressCapacity, addressesOf } from './address.ts'
+export { addressCapacity, addressesOf, gatewayAddressesOf, overlayOf } from './address.ts'
 export { labelDevices, markDevices, type Seen } from './devices.queries.ts'
 export { createFleet, type Fleet } from './fleet.ts'
 export type { FleetDevice, Selected } from './fleet-device.ts'

@@ -2,6 +2,7 @@ import type { GatewaysDeps } from './deps.ts'
 import { createPull } from './pull/pull.ts'
 import { gatewayHandlers } from './registry/gateways.handlers.ts'
 import { createGatewayRules } from './registry/gateways.ts'
+import { createIdentities } from './registry/identity.ts'
 import { poolHandlers } from './registry/pools.handlers.ts'
 import { createPools } from './registry/pools.ts'
 import { createRegistry } from './registry/registry.ts'
@@ -30,7 +31,7 @@ export function createGateways(deps: GatewaysDeps) {
   return {
     handlers: {
       ...poolHandlers(createPools(deps)),
-      ...gatewayHandlers(gateways, deps),
+      ...gatewayHandlers(gateways, createIdentities(deps), deps),
       ...pulls,
       ...reportHandlers({ ...deps, registry, activity, metering, telemetry: createTelemetry(deps) }),
       ...sessionHandlers(sessions),

@@ -11,12 +11,13 @@ import { relevantKinds } from './waiters.ts'
 
 /** A session that is over, and until when the gateways of its pool refuse its device. TypeIDs. */
 export type CutSession = { session_id: string; device_id: string; block_until: string | null }
-/** What was touched between two sequence numbers. Devices and pools as UUIDs, sessions by pool. */
+/** What was touched between two sequence numbers. Devices, pools and gateways as UUIDs, sessions by pool. */
 export type Touched = {
   /** To be looked at one by one. */
   devices: ReadonlySet<string>
   moved: readonly Move[]
   pools: ReadonlySet<string>
+  gateways: ReadonlySet<string>
   sessions: ReadonlyMap<string, readonly CutSession[]>
   trust: boolean
 }
@@ -31,12 +32,18 @@ export const nothing: Touched = {
   devices: new Set(),
   moved: [],
   pools: new Set(),
+  gateways: new Set(),
   sessions: new Map(),
   trust: false,
 }
 
-export const concerns = (t: Touched, poolId: string): boolean =>
-  t.devices.size > 0 || t.moved.length > 0 || t.trust || t.pools.has(poolId) || t.sessions.has(poolId)
+export const concerns = (t: Touched, { pool_id, gateway_id }: { pool_id: string; gateway_id: string }): boolean =>
+  t.devices.size > 0 ||
+  t.moved.length > 0 ||
+  t.trust ||
+  t.pools.has(pool_id) ||
+  t.gateways.has(gateway_id) ||
+  t.sessions.has(pool_id)
 
 /** Who was touched since when: worked out once for all gateways of a tenant that ask for the same span. */
 export function createDeltas({
@@ -54,7 +61,10 @@ export function createDeltas({
     const read = await db.inTenant(tenant, async (tx) => {
       const oldest = await queries.oldestSeq(tx, tenant)
       if (oldest === undefined || oldest > since + 1) return undefined
-      const rows = await queries.changesBetween(tx, tenant, { since, seq, limit: mostTouched + 1 }, relevantKinds)
+      const rows = await queries.changesBetween(tx, tenant, { since, seq, limit: mostTouched + 1 }, [
+        ...relevantKinds,
+        'gateway',
+      ])
       if (rows.length > mostTouched) return undefined
       const subjects = (kind: string) => rows.filter((r) => r.kind === kind).map((r) => r.subject)
       const from = await queries.firstChangeAfter(tx, tenant, since)
@@ -65,7 +75,7 @@ export function createDeltas({
     })
     if (!read) return undefined
     const { rows, subjects, cut } = read
-    if (rows.some((r) => r.subject === everything && ['device', 'user', 'group', 'pool'].includes(r.kind)))
+    if (rows.some((r) => r.subject === everything && ['device', 'user', 'group', 'pool', 'gateway'].includes(r.kind)))
       return undefined
 
     const devices = new Set(subjects('device'))
@@ -80,6 +90,7 @@ export function createDeltas({
       devices,
       moved: moved?.together ?? [],
       pools: new Set(subjects('pool')),
+      gateways: new Set(subjects('gateway')),
       sessions: new Map([...sessions].map(([pool, s]) => [pool, s.map(viewCut)])),
       trust: rows.some((r) => r.kind === 'trust'),
     }

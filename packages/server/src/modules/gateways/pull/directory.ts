@@ -12,6 +12,7 @@ import type { PoolRow } from '../registry/pools.queries.ts'
 import type { Directory, Registry } from '../registry/registry.ts'
 import type { Activity, Liveness } from '../reports/activity.ts'
 import { statusOf } from '../reports/status.ts'
+import { isUnapproved } from './own-part.ts'
 import { poolsOf } from './pools-of-variant.ts'
 
 type View = Output<typeof gatewayPools>
@@ -20,7 +21,7 @@ type Made = { directory: Directory; revision: number; madeAtMs: number; represen
 const ttlSeconds = 60
 /** Time alone turns healthy into degraded, so what was made is good for this long only. */
 const remakeMs = 1000
-const rank = { healthy: 0, degraded: 1, never_seen: 2, draining: 3, down: 3 } as const
+const rank = { healthy: 0, degraded: 1, never_seen: 2, draining: 3, down: 3, pending: 3 } as const
 
 /**
  * The gateways a device may use. One that has never reported is offered only where its pool has nothing better, so
@@ -60,7 +61,7 @@ export function createDirectory({
         view.revision !== revision ||
         Math.abs(atMs - view.madeAtMs) >= remakeMs
       ) {
-        const body = pools.map((pool) => viewPool(pool, directory.gatewaysOf(pool.pool_id), byGateway, atMs))
+        const body = pools.map((pool) => viewPool(pool, approvedOf(directory, pool), byGateway, atMs))
         view = { directory, revision, madeAtMs: atMs, representation: representationOf(body) }
         made.set(key, view)
       }
@@ -75,6 +76,9 @@ function representationOf(pools: View['pools']): Representation<View> {
   const body: View = { pools, digest, ttl_seconds: ttlSeconds }
   return new Representation<View>(digest, Buffer.from(JSON.stringify(body)))
 }
+
+const approvedOf = (directory: Directory, pool: PoolRow) =>
+  directory.gatewaysOf(pool.pool_id).filter((gateway) => !isUnapproved(gateway, pool))
 
 function viewPool(
   pool: PoolRow,

@@ -6,12 +6,14 @@ import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail, unauthorized } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import { Representation } from '../../../kernel/representation.ts'
-import { minute, second } from '../../../kernel/time.ts'
+import { second } from '../../../kernel/time.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { GatewayRow } from '../registry/gateways.queries.ts'
+import type { PoolRow } from '../registry/pools.queries.ts'
 import type { Registry } from '../registry/registry.ts'
 import { createByteCache } from './byte-cache.ts'
 import { concerns, type Deltas, type Touched } from './delta.ts'
+import { gatewayPart, isUnapproved, poolPart } from './own-part.ts'
 import type { Peers } from './peers.ts'
 import { nextEnd, type PoolView, timedAfter } from './pool-view.ts'
 import type { Snapshots } from './snapshots.ts'
@@ -24,12 +26,13 @@ export type Known = { since: number; asOf: number | undefined }
 
 /** What is asked for; `touched` undefined: all of it. `view`: where it is needed for that, or time alone matters. */
 type Span = { known: Known | undefined; seq: number; touched: Touched | undefined; view: PoolView | undefined }
+/** Who asks; `isOpen`: whether it is told of peers. */
+type Asking = { tenant: TenantId; gateway: GatewayRow; pool: PoolRow; isOpen: boolean }
 type Content = { bytes: Buffer }
 const baseOf = ({ known, touched }: Span): number | null => (touched && known ? known.since : null)
 
-const lifetime = 15 * minute
 const pollSeconds = 15
-/** Content is given out again for this long, so their end is always more than 14 minutes away. */
+/** Content is given out again for this long, a quarter of the shortest lifetime. */
 const reuseFor = 30 * second
 const budgetBytes = 128 * 1024 * 1024
 /** Entries of many devices may end within moments of each other; a held request looks at most this often. */
@@ -68,13 +71,16 @@ export function createUnifiedPolicy({
     return feed.seqOf(tenant)
   }
 
-  async function gatewayOf({ tenantId, principal }: Actor<'gateway'>): Promise<GatewayRow> {
-    const { gateways } = await registry.of(tenantId)
-    return gateways.get(principal.id) ?? unauthorized()
+  async function asking({ tenantId, principal }: Actor<'gateway'>): Promise<Asking> {
+    const { gateways, pools } = await registry.of(tenantId)
+    const gateway = gateways.get(principal.id) ?? unauthorized()
+    const pool = pools.get(gateway.pool_id) ?? unauthorized()
+    return { tenant: tenantId, gateway, pool, isOpen: pool.enabled && !isUnapproved(gateway, pool) }
   }
 
   /** What became of what the gateway knows: by changes, and where posture has an end, by time alone. */
-  async function spanOf(tenant: TenantId, poolId: string, asked: Known | undefined, seq: number): Promise<Span> {
+  async function spanOf({ tenant, gateway, pool }: Asking, asked: Known | undefined, seq: number): Promise<Span> {
+    const poolId = pool.pool_id
     const current = await policy.at(tenant)
     const view = current.isTimed ? await snapshots.viewOf(tenant, poolId, seq) : undefined
     const whole = { known: asked, seq, touched: undefined, view }
@@ -84,6 +90,8 @@ export function createUnifiedPolicy({
     const touched = await deltas.between(tenant, { ...known, seq })
     // What a change of the pool itself means for its peers only a snapshot says.
     if (!touched || touched.pools.has(poolId)) return whole
+    // Whether it may have peers at all may have changed.
+    if (pool.requires_approval && touched.gateways.has(gateway.gateway_id)) return whole
     if (!view) return { known, seq, touched, view }
     const timed = known.asOf === undefined ? undefined : timedAfter(view, known.asOf)
     if (!timed) return whole
@@ -91,14 +99,14 @@ export function createUnifiedPolicy({
     return { known, seq, touched: { ...touched, devices: new Set([...touched.devices, ...timed]) }, view }
   }
 
-  async function contentOf(tenant: TenantId, poolId: string, span: Span) {
-    const pool = (await registry.of(tenant)).pools.get(poolId)
+  async function contentOf({ tenant, pool, isOpen }: Asking, span: Span) {
+    const poolId = pool.pool_id
     const { touched } = span
     const none = { peers: [], chunks: [], variants: {} }
     if (!touched) {
       const view = await snapshots.viewOf(tenant, poolId, span.seq)
-      const open = pool?.enabled ? await snapshots.peersOf(tenant, poolId, view) : none
-      const sessions = await deltas.cutLately(tenant, poolId, lifetime)
+      const open = isOpen ? await snapshots.peersOf(tenant, poolId, view) : none
+      const sessions = await deltas.cutLately(tenant, poolId, pool.lifetime_seconds * second)
       return { at: view.at, revocations: { devices: [], sessions }, moved: [], patches: [], ...open, removed_peers: [] }
     }
     const at = Math.max(now().getTime(), span.view?.at ?? 0)
@@ -113,36 +121,39 @@ export function createUnifiedPolicy({
       at,
       revocations: { devices: revoked, sessions: touched.sessions.get(poolId) ?? [] },
       chunks: [],
-      ...(pool?.enabled ? rest : closed),
+      ...(isOpen ? rest : closed),
     }
   }
 
   /** All of the payload that is the same for every gateway of the pool, as the rest of a JSON object. */
-  async function makeContent(tenant: TenantId, poolId: string, span: Span): Promise<Content> {
-    const { at, ...given } = await contentOf(tenant, poolId, span)
+  async function makeContent(asks: Asking, span: Span): Promise<Content> {
+    const { tenant, pool } = asks
+    const { at, ...given } = await contentOf(asks, span)
     const content = {
       kind: span.touched ? 'delta' : 'snapshot',
-      pool_id: encodeId('gateway_pool', poolId),
+      pool_id: encodeId('gateway_pool', pool.pool_id),
+      pool: poolPart(tenant, pool),
       seq: span.seq,
       base_seq: baseOf(span),
       generated_at: new Date(at).toISOString(),
-      expires_at: new Date(at + lifetime).toISOString(),
+      expires_at: new Date(at + pool.lifetime_seconds * second).toISOString(),
       ...given,
       trust_anchor_version: await trust.versionOf(tenant),
-      fail_mode: 'closed',
     }
     return { bytes: Buffer.from(`,${JSON.stringify(content).slice(1)}`) }
   }
 
-  async function sharedContent(tenant: TenantId, poolId: string, span: Span): Promise<Content> {
+  async function sharedContent(asks: Asking, span: Span): Promise<Content> {
+    const { tenant, pool, isOpen } = asks
     const { known, view } = span
     const timed = view ? view.chunks.reduce((at, chunk) => Math.max(at, chunk.changedAt), 0) : 0
-    const key = [tenant, poolId, baseOf(span), baseOf(span) === null ? '' : known?.asOf, span.seq, timed].join('|')
+    const since = [baseOf(span), baseOf(span) === null ? '' : known?.asOf]
+    const key = [tenant, pool.pool_id, isOpen, ...since, span.seq, timed].join('|')
     const before = held.get(key)
     if (before) return before
     let running = making.get(key)
     if (!running) {
-      running = makeContent(tenant, poolId, span).finally(() => making.delete(key))
+      running = makeContent(asks, span).finally(() => making.delete(key))
       making.set(key, running)
     }
     const made = await running
@@ -150,12 +161,14 @@ export function createUnifiedPolicy({
     return made
   }
 
-  async function answer(gateway: GatewayRow, tenant: TenantId, span: Span): Promise<Representation<View>> {
-    const { bytes } = await sharedContent(tenant, gateway.pool_id, span)
+  async function answer(asks: Asking, span: Span): Promise<Representation<View>> {
+    const { tenant, gateway } = asks
+    const { bytes } = await sharedContent(asks, span)
     const named = {
       schema: 'holdfast.gateway-policy/1',
       tenant_id: encodeId('tenant', tenant),
       gateway_id: encodeId('gateway', gateway.gateway_id),
+      gateway: gatewayPart(tenant, gateway),
     }
     const payload = Buffer.concat([Buffer.from(JSON.stringify(named).slice(0, -1)), bytes])
     const signed = await signJws(await trust.signerFor(tenant, 'gateway-policy'), 'gateway-policy+jws', payload)
@@ -180,21 +193,24 @@ export function createUnifiedPolicy({
       hold: Hold | undefined,
     ): Promise<Representation<View>> => {
       const tenant = actor.tenantId
-      const deadline = performance.now() + (hold?.seconds ?? 0) * second
+      const { pool } = await asking(actor)
+      // Held past its end, what the gateway has would not be renewed in time.
+      const longest = pool.lifetime_seconds / 4
+      const deadline = performance.now() + Math.min(hold?.seconds ?? 0, longest) * second
       const ticket = known && hold ? waiters.enter(tenant, actor.principal.id) : undefined
       if (!ticket) hold?.decline()
       if (ticket) hold?.whenGone(ticket.gone)
       try {
         for (;;) {
           const seq = await currentSeq(tenant, Math.max(known?.since ?? 0, feed.newestOf(tenant)))
-          const gateway = await gatewayOf(actor)
-          const span = await spanOf(tenant, gateway.pool_id, known, seq)
+          const asks = await asking(actor)
+          const span = await spanOf(asks, known, seq)
           const left = deadline - performance.now()
-          const waits = ticket && left > 0 && span.touched && !concerns(span.touched, gateway.pool_id)
-          if (!waits) return await answer(gateway, tenant, span)
+          const waits = ticket && left > 0 && span.touched && !concerns(span.touched, asks.gateway)
+          if (!waits) return await answer(asks, span)
           const untilEnd = span.view ? nextEnd(span.view) - now().getTime() : Number.POSITIVE_INFINITY
           const outcome = await ticket.next(Math.min(left, Math.max(untilEnd, shortestLook)))
-          if (outcome === 'gone' || outcome === 'stopped') return await answer(gateway, tenant, span)
+          if (outcome === 'gone' || outcome === 'stopped') return await answer(asks, span)
         }
       } finally {
         ticket?.leave()
@@ -205,8 +221,8 @@ export function createUnifiedPolicy({
     chunk: async (actor: Actor<'gateway'>, digest: string): Promise<Representation<Chunk>> => {
       const tenant = actor.tenantId
       const seq = await currentSeq(tenant, feed.newestOf(tenant))
-      const { pool_id } = await gatewayOf(actor)
-      const bytes = await snapshots.chunk(tenant, pool_id, digest, seq)
+      const { pool, isOpen } = await asking(actor)
+      const bytes = isOpen ? await snapshots.chunk(tenant, pool.pool_id, digest, seq) : undefined
       if (!bytes) fail('not_found', 'no such chunk: fetch the snapshot again')
       return new Representation<Chunk>(digest, bytes)
     },

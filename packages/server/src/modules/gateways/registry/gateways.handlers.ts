@@ -7,8 +7,9 @@ import type { GatewaysDeps } from '../deps.ts'
 import { statusOf } from '../reports/status.ts'
 import type { GatewayRow } from './gateways.queries.ts'
 import type { Gateway, GatewayRules } from './gateways.ts'
+import type { Identities } from './identity.ts'
 
-export const gatewayHandlers = (gateways: GatewayRules, { now }: Pick<GatewaysDeps, 'now'>) => {
+export const gatewayHandlers = (gateways: GatewayRules, identities: Identities, { now }: Pick<GatewaysDeps, 'now'>) => {
   const view = (gateway: Gateway) => viewGateway(gateway, now().getTime())
   return {
     listGateways: async ({ actor, params, query }) => {
@@ -40,6 +41,16 @@ export const gatewayHandlers = (gateways: GatewayRules, { now }: Pick<GatewaysDe
       const { gateway, secret, oldValidUntil } = await gateways.rotateSecret(actor, idOf('gateway', params.gateway_id))
       return { gateway: view(gateway), secret, old_secret_valid_until: oldValidUntil.toISOString() }
     },
+    approveGateway: async ({ actor, params, body }) => {
+      const id = idOf('gateway', params.gateway_id)
+      const { changed } = await identities.approve(actor, id, body.public_key)
+      return { gateway: view(await gateways.get(actor.tenantId, id)), changed }
+    },
+    identifyGateway: async ({ actor, body }) => {
+      const { row, changed } = await identities.announce(actor, body)
+      const approval = row.proposed_key === null ? 'approved' : 'pending'
+      return { changed, approval, public_key: row.public_key }
+    },
     drainGateway: async ({ actor, params, body, expected }) => {
       const id = idOf('gateway', params.gateway_id)
       const { gateway, changed } = await gateways.drain(actor, id, body, expected)
@@ -61,9 +72,12 @@ const viewGateway = ({ row, activity }: Gateway, nowMs: number): Output<typeof g
   name: row.name,
   endpoints: row.endpoints,
   public_key: row.public_key,
+  proposed_key: row.proposed_key,
+  listen_port: row.listen_port,
+  capabilities: row.capabilities,
   weight: row.weight,
   ...statusOf(row, activity?.last_seen_at.getTime() ?? null, nowMs),
-  version: activity?.version ?? null,
+  version: activity?.version ?? row.version,
   active_sessions: activity?.active_sessions ?? 0,
   rx_bps: activity?.rx_bps ?? 0,
   tx_bps: activity?.tx_bps ?? 0,

@@ -66,7 +66,13 @@ export const updateGateway = (
 ): Promise<GatewayRow> =>
   tx
     .updateTable('gateways')
-    .set({ ...f, endpoints: JSON.stringify(f.endpoints), updated_at: at })
+    .set({
+      ...f,
+      endpoints: JSON.stringify(f.endpoints),
+      // What an administrator puts into force waits for nobody.
+      proposed_key: sql`nullif(proposed_key, ${f.public_key})`,
+      updated_at: at,
+    })
     .where('tenant_id', '=', tenant)
     .where('gateway_id', '=', gatewayId)
     .returningAll()

@@ -3,7 +3,7 @@ import type { getGatewayPool } from '@holdfast/contract/gateways'
 import type { Handlers } from '../../../http/handlers.ts'
 import { encodeId, idOf } from '../../../kernel/ids.ts'
 import { requireSame, versioned } from '../../../kernel/version.ts'
-import type { PoolRow } from './pools.queries.ts'
+import type { PoolFields, PoolRow } from './pools.queries.ts'
 import type { Pool, Pools } from './pools.ts'
 
 export const poolHandlers = (pools: Pools) =>
@@ -16,10 +16,8 @@ export const poolHandlers = (pools: Pools) =>
     getGatewayPool: async ({ actor, params }) =>
       shown(await pools.get(actor.tenantId, idOf('gateway_pool', params.pool_id))),
     updateGatewayPool: async ({ actor, params, body, expected }) => {
-      const { name, region, protocol, selection, enabled, capacity, address_cidrs, health_threshold } = body
-      const fields = { name, region, protocol, selection, enabled, capacity, address_cidrs, health_threshold }
       return viewPool(
-        await pools.replace(actor, idOf('gateway_pool', params.pool_id), fields, (before) => {
+        await pools.replace(actor, idOf('gateway_pool', params.pool_id), fieldsOf(body), (before) => {
           expected.require(before)
           requireSame(viewFixed(before), body, fixed)
         }),
@@ -29,6 +27,23 @@ export const poolHandlers = (pools: Pools) =>
       changed: await pools.remove(actor, idOf('gateway_pool', params.pool_id), expected),
     }),
   }) satisfies Partial<Handlers>
+
+/** What of a pool is set. */
+const fieldsOf = (p: PoolFields): PoolFields => ({
+  name: p.name,
+  region: p.region,
+  protocol: p.protocol,
+  selection: p.selection,
+  enabled: p.enabled,
+  capacity: p.capacity,
+  health_threshold: p.health_threshold,
+  nat: p.nat,
+  mtu: p.mtu,
+  dns: p.dns,
+  fail_mode: p.fail_mode,
+  lifetime_seconds: p.lifetime_seconds,
+  requires_approval: p.requires_approval,
+})
 
 const shown = ({ gateways, ...row }: Pool) => versioned(row satisfies PoolRow, viewPool({ ...row, gateways }))
 
@@ -43,13 +58,6 @@ const viewFixed = (p: PoolRow) => ({
 
 const viewPool = (p: Pool): Output<typeof getGatewayPool> => ({
   ...viewFixed(p),
-  name: p.name,
-  region: p.region,
-  protocol: p.protocol,
-  selection: p.selection,
-  enabled: p.enabled,
-  capacity: p.capacity,
-  address_cidrs: p.address_cidrs,
-  health_threshold: p.health_threshold,
+  ...fieldsOf(p),
   gateways: p.gateways,
 })

@@ -3,11 +3,11 @@ import type { PageQuery } from '../../../db/page.ts'
 import { refuseTaken } from '../../../db/taken.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
+import { canonicalAddress } from '../../../kernel/cidr.ts'
 import { differences } from '../../../kernel/differences.ts'
 import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
 import type { Expected } from '../../../kernel/version.ts'
 import type { GatewaysDeps } from '../deps.ts'
-import { checkCidrs } from './cidr.ts'
 import type { PoolFields, PoolRow } from './pools.queries.ts'
 import * as queries from './pools.queries.ts'
 
@@ -20,9 +20,14 @@ const defaults = {
   selection: 'latency',
   enabled: true,
   capacity: null,
-  address_cidrs: [],
   health_threshold: 1,
-} as const satisfies Partial<PoolFields>
+  nat: 'masquerade',
+  mtu: 1420,
+  dns: [],
+  fail_mode: 'closed',
+  lifetime_seconds: 900,
+  requires_approval: false,
+} satisfies Partial<PoolFields>
 
 const noPool = () => missing('gateway_pool')
 /** What to say of a name that another pool has. */
@@ -72,12 +77,10 @@ export function createPools({
       }),
 
     create: async (actor: Actor, input: PoolInput): Promise<Pool> => {
-      checkCidrs('address_cidrs', input.address_cidrs ?? [])
+      const fields = spelled({ ...defaults, ...input })
       const tenant = actor.tenantId
       return db.inTenant(tenant, async (tx) => {
-        const row =
-          (await queries.insertPool(tx, tenant, newUuid(), { ...defaults, address_cidrs: [], ...input }, now())) ??
-          failField('name', nameTaken)
+        const row = (await queries.insertPool(tx, tenant, newUuid(), fields, now())) ?? failField('name', nameTaken)
         await audit.record(
           tx,
           actor,
@@ -94,10 +97,10 @@ export function createPools({
     replace: async (
       actor: Actor,
       poolId: string,
-      fields: PoolFields,
+      given: PoolFields,
       allow: (before: PoolRow) => void,
     ): Promise<Pool> => {
-      checkCidrs('address_cidrs', fields.address_cidrs)
+      const fields = spelled(given)
       const tenant = actor.tenantId
       const update = () =>
         db.inTenant(tenant, async (tx) => {
@@ -156,3 +159,9 @@ export function createPools({
   }
 }
 export type Pools = ReturnType<typeof createPools>
+
+/** Addresses in their one spelling; one that is none is 422 by its position. */
+const spelled = (f: PoolFields): PoolFields => ({
+  ...f,
+  dns: f.dns.map((text, i) => canonicalAddress(text) ?? failField(`dns[${i}]`, 'is not an address')),
+})

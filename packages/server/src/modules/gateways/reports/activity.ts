@@ -18,6 +18,8 @@ type Held = {
   revision: number
 }
 
+const anyGateway = { draining: false, drain_reason: null, public_key: null, proposed_key: null }
+
 /** What gateways say of themselves: written in batches, and held in memory for the directory. */
 export function createActivity({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
   const held = new BoundedMap<TenantId, Held>(10_000)
@@ -35,8 +37,7 @@ export function createActivity({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
     const before = h.byGateway.get(gatewayId)
     if (before && before.lastSeenMs > next.lastSeenMs) return
     const at = now().getTime()
-    const word = (l: Liveness | undefined) =>
-      statusOf({ draining: false, drain_reason: null }, l?.lastSeenMs ?? null, at).status
+    const word = (l: Liveness | undefined) => statusOf(anyGateway, l?.lastSeenMs ?? null, at).status
     if (word(before) !== word(next)) h.revision++
     h.byGateway.set(gatewayId, next)
   }

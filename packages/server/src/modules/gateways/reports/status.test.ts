@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { statusOf } from './status.ts'
 
-const serving = { draining: false, drain_reason: null }
+const serving = { draining: false, drain_reason: null, public_key: 'a', proposed_key: null }
 const at = Date.UTC(2030, 0, 1)
 
 test('a gateway is never seen, healthy, degraded after 30 s of silence and down after 60 s', () => {
@@ -23,7 +23,18 @@ test('a clock that is behind the report does not make a gateway silent', () => {
 })
 
 test('draining comes before silence, and says who, why and when it was last heard of', () => {
-  const { status, status_reason } = statusOf({ draining: true, drain_reason: 'kernel update' }, at - 90_000, at)
+  const { status, status_reason } = statusOf(
+    { ...serving, draining: true, drain_reason: 'kernel update' },
+    at - 90_000,
+    at,
+  )
   assert.equal(status, 'draining')
   assert.match(status_reason, /administrator: kernel update\. Last report 90 seconds ago\./)
+})
+
+test('a gateway is pending while its only key waits for approval, not while a new one does', () => {
+  const status = (keys: object) => statusOf({ ...serving, ...keys }, at, at).status
+  assert.equal(status({ public_key: null, proposed_key: 'b' }), 'pending')
+  assert.equal(status({ proposed_key: 'b' }), 'healthy')
+  assert.equal(status({ public_key: null, proposed_key: 'b', draining: true }), 'draining')
 })

@@ -1,13 +1,20 @@
 import { second } from '../../../kernel/time.ts'
 
-type GatewayStatus = 'healthy' | 'degraded' | 'draining' | 'down' | 'never_seen'
+type GatewayStatus = 'healthy' | 'degraded' | 'draining' | 'down' | 'never_seen' | 'pending'
+/** What of a gateway says how it stands, whatever it reports. */
+type Standing = {
+  draining: boolean
+  drain_reason: string | null
+  public_key: string | null
+  proposed_key: string | null
+}
 
 const degradedAfterMs = 30 * second
 export const downAfterMs = 60 * second
 
 /** What a gateway's silence says, and a sentence why. Draining is an administrator's word and comes before all else. */
 export function statusOf(
-  gateway: { draining: boolean; drain_reason: string | null },
+  gateway: Standing,
   lastSeenMs: number | null,
   nowMs: number,
 ): { status: GatewayStatus; status_reason: string } {
@@ -17,6 +24,8 @@ export function statusOf(
     const why = gateway.drain_reason ? `: ${gateway.drain_reason}` : ''
     return { status: 'draining', status_reason: `Taken out of the directory by an administrator${why}. ${heard}` }
   }
+  if (gateway.public_key === null && gateway.proposed_key !== null)
+    return { status: 'pending', status_reason: `Its key waits for an administrator. ${heard}` }
   if (silentMs === null) return { status: 'never_seen', status_reason: heard }
   if (silentMs >= downAfterMs) return { status: 'down', status_reason: `${heard} A gateway is down after 60 seconds.` }
   if (silentMs >= degradedAfterMs)

@@ -1,0 +1,61 @@
+import type { Tx } from '../../../db/database.ts'
+import { happened } from '../../../db/happened.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+import type { GatewayRow } from './gateways.queries.ts'
+
+/** Until commit its settings stay as they are. */
+export const sharePool = (tx: Tx, tenant: TenantId, poolId: string) =>
+  tx
+    .selectFrom('gateway_pools')
+    .select('requires_approval')
+    .where('tenant_id', '=', tenant)
+    .where('pool_id', '=', poolId)
+    .forShare()
+    .executeTakeFirst()
+
+/** Whether another gateway has the key, or has announced it. */
+export const isKeyOfAnother = (tx: Tx, tenant: TenantId, gatewayId: string, key: string): Promise<boolean> =>
+  happened(
+    tx
+      .selectFrom('gateways')
+      .select('gateway_id')
+      .where('tenant_id', '=', tenant)
+      .where('gateway_id', '<>', gatewayId)
+      .where('deleted_at', 'is', null)
+      .where((eb) => eb.or([eb('public_key', '=', key), eb('proposed_key', '=', key)])),
+  )
+
+export type Identity = Partial<
+  Pick<GatewayRow, 'public_key' | 'proposed_key' | 'listen_port' | 'endpoints' | 'version' | 'capabilities'>
+>
+export const setIdentity = (
+  tx: Tx,
+  tenant: TenantId,
+  gatewayId: string,
+  { endpoints, ...others }: Identity,
+  at: Date,
+): Promise<GatewayRow> =>
+  tx
+    .updateTable('gateways')
+    .set({ ...others, ...(endpoints && { endpoints: JSON.stringify(endpoints) }), updated_at: at })
+    .where('tenant_id', '=', tenant)
+    .where('gateway_id', '=', gatewayId)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+
+export const approveKey = (
+  tx: Tx,
+  tenant: TenantId,
+  gatewayId: string,
+  key: string,
+  at: Date,
+): Promise<GatewayRow | undefined> =>
+  tx
+    .updateTable('gateways')
+    .set({ public_key: key, proposed_key: null, updated_at: at })
+    .where('tenant_id', '=', tenant)
+    .where('gateway_id', '=', gatewayId)
+    .where('deleted_at', 'is', null)
+    .where('proposed_key', '=', key)
+    .returningAll()
+    .executeTakeFirst()

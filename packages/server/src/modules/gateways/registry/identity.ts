@@ -1,0 +1,90 @@
+import type { Tx } from '../../../db/database.ts'
+import { refuseTaken } from '../../../db/taken.ts'
+import type { Actor, TenantId } from '../../../kernel/actor.ts'
+import { failField, unauthorized } from '../../../kernel/app-error.ts'
+import { differences } from '../../../kernel/differences.ts'
+import { encodeId, missing } from '../../../kernel/ids.ts'
+import type { GatewaysDeps } from '../deps.ts'
+import type { GatewayRow } from './gateways.queries.ts'
+import { lockGateway } from './gateways.queries.ts'
+import * as queries from './identity.queries.ts'
+
+/** What a gateway says of itself; what it does not name stays. */
+export type Announced = {
+  public_key?: string
+  listen_port?: number
+  endpoints?: GatewayRow['endpoints']
+  version?: string
+  capabilities?: string[]
+}
+type Done = { row: GatewayRow; changed: boolean }
+
+const namedBy = (g: GatewayRow) => ({ gateway_id: encodeId('gateway', g.gateway_id) })
+const targetOf = (g: GatewayRow) => ({ type: 'gateway', id: encodeId('gateway', g.gateway_id), name: g.name })
+const keyTaken = 'is the key of another gateway: make a new one'
+const refuseTakenKeys = <T>(work: () => Promise<T>): Promise<T> =>
+  refuseTaken(
+    'public_key',
+    'gateway_key_is_used_by_one_gateway',
+    () => refuseTaken('public_key', 'gateway_key_is_proposed_by_one_gateway', work, keyTaken),
+    keyTaken,
+  )
+
+/**
+ * What gateways announce. In a pool that requires approval a new key waits for an administrator: until then devices are
+ * told the one in force, and a gateway that has none is told of no peer and shown to no device.
+ */
+export function createIdentities({ db, audit, changes, now }: Pick<GatewaysDeps, 'db' | 'audit' | 'changes' | 'now'>) {
+  const touched = (tx: Tx, tenant: TenantId, { gateway_id }: GatewayRow) =>
+    changes.record(tx, tenant, [{ kind: 'gateway', subject: gateway_id }])
+
+  return {
+    announce: (actor: Actor<'gateway'>, { public_key: key, ...facts }: Announced): Promise<Done> => {
+      const { tenantId: tenant, principal } = actor
+      return refuseTakenKeys(() =>
+        db.inTenant(tenant, async (tx) => {
+          // Held until commit, so that a key in force is judged by the setting that holds then.
+          const pool = (await queries.sharePool(tx, tenant, principal.poolId)) ?? unauthorized()
+          const before = (await lockGateway(tx, tenant, principal.id)) ?? unauthorized()
+          const next = { ...facts, ...keysAfter(before, key, pool.requires_approval) }
+          const changed = differences(before, next)
+          if (Object.keys(changed).length === 0) return { row: before, changed: false }
+          if (key !== undefined && (await queries.isKeyOfAnother(tx, tenant, principal.id, key)))
+            failField('public_key', keyTaken)
+          const row = await queries.setIdentity(tx, tenant, principal.id, next, now())
+          await audit.record(tx, actor, 'gateway.identified', namedBy(row), { target: targetOf(row), changes: changed })
+          await touched(tx, tenant, row)
+          return { row, changed: true }
+        }),
+      )
+    },
+
+    /** Names the key, so that what is approved is what was looked at. */
+    approve: (actor: Actor, gatewayId: string, key: string): Promise<Done> => {
+      const tenant = actor.tenantId
+      return refuseTakenKeys(() =>
+        db.inTenant(tenant, async (tx) => {
+          const before = (await lockGateway(tx, tenant, gatewayId)) ?? missing('gateway')
+          const row = await queries.approveKey(tx, tenant, gatewayId, key, now())
+          if (!row) {
+            if (before.public_key === key) return { row: before, changed: false }
+            return failField('public_key', 'is not the key that the gateway announces')
+          }
+          const { public_key } = before
+          const changed = { changes: { public_key: [public_key, key] as const } }
+          await audit.record(tx, actor, 'gateway.approved', namedBy(row), { target: targetOf(row), ...changed })
+          await touched(tx, tenant, row)
+          return { row, changed: true }
+        }),
+      )
+    },
+  }
+}
+export type Identities = ReturnType<typeof createIdentities>
+
+/** Announcing the key in force takes back one that waits. */
+function keysAfter(before: GatewayRow, key: string | undefined, requiresApproval: boolean) {
+  if (key === undefined) return {}
+  const waits = requiresApproval && key !== before.public_key
+  return waits ? { proposed_key: key } : { public_key: key, proposed_key: null }
+}
