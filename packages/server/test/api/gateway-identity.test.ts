@@ -42,9 +42,9 @@ test('the identity of a gateway', async (t: TestContext) => {
         [shown.public_key, shown.listen_port, shown.endpoints, shown.version, shown.capabilities, shown.proposed_key],
         [public_key, 51820, endpoints, '2.1.0', ['nftables', 'ipv6'], null],
       )
-      const [event] = await events()
-      assert.deepEqual((event?.changes as Record<string, unknown>).public_key, [a.gateway.public_key, public_key])
-      assert.equal(event?.actor.type, 'gateway')
+      const event = (await events())[0]!
+      assert.deepEqual((event.changes as Record<string, unknown>).public_key, [a.gateway.public_key, public_key])
+      assert.equal(event.actor.type, 'gateway')
       assert.deepEqual(await announce({ listen_port: 51821 }), { changed: true, approval: 'approved', public_key })
       assert.deepEqual((await show()).endpoints, endpoints)
     },
@@ -79,7 +79,13 @@ test('the identity of a gateway', async (t: TestContext) => {
     await gateway.pull()
     assert.equal(gateway.state?.gateway.draining, true)
     await admin.drainGateway({ params, body: { draining: false } })
-    const how = { nat: 'routed', mtu: 1380, dns: ['10.0.0.53'], fail_mode: 'open', lifetime_seconds: 120 } as const
+    const how = {
+      nat: 'routed' as const,
+      mtu: 1380,
+      dns: ['10.0.0.53'],
+      fail_mode: 'open' as const,
+      lifetime_seconds: 120,
+    }
     await changeGatewayPool(admin, { params: { pool_id: a.pool.pool_id } }, how)
     await gateway.pull()
     const { pool, generatedAt, expiresAt } = gateway.state!

@@ -89,6 +89,8 @@ test('what makes something answers 201, what holds already 200 and changed: fals
     [...new Set(events.flatMap((event) => (event.changes ? [event.kind] : [])))].sort(),
     [
       'device.changed',
+      'gateway.approved',
+      'gateway.identified',
       'gateway.updated',
       'gateway_pool.updated',
       'group.changed',
