@@ -1,5 +1,6 @@
-import type { PolicyDocument, PolicyRule, PolicyTest } from '@holdfast/contract/policy-document'
+import type { PolicyDocument, PolicyRule } from '@holdfast/contract/policy-document'
 import { type Directory, type Facts, groupNames, poolNames } from './directory.ts'
+import { tests } from './document-tests.ts'
 import type { Random } from './random.ts'
 
 /** Every check with what it means, said a second time in code: true, false, or null for unknown. */
@@ -18,7 +19,6 @@ export const checkMeanings: Record<string, (facts: Facts, now: number) => boolea
 }
 const boolean = (fact: unknown): boolean | null => (typeof fact === 'boolean' ? fact : null)
 
-const healthy = { 'disk.encrypted': true, 'os.version': '15.0.1', 'custom.exempt': false }
 const farFuture = '2099-12-31T00:00:00.000Z'
 const databases = ['orders', 'ledger', 'telemetry'] as const
 const poolFor = (n: number): string => poolNames[n % poolNames.length] ?? ''
@@ -208,6 +208,32 @@ const commonRules = (named: string[]): PolicyRule[] => [
     to: ['*'],
     when: { posture: ['disk', 'antivirus'], mfa_within_seconds: 300 },
   },
+  {
+    id: 'no-data-by-night',
+    action: 'deny',
+    from: { any: true },
+    except: { groups: ['operations'] },
+    to: ['10.50.0.0/16'],
+    when: { time: [{ from: '22:00', to: '06:00', zone: 'Europe/Berlin' }] },
+  },
+  {
+    id: 'lab-in-office-hours',
+    action: 'allow',
+    from: { any: true },
+    to: ['10.98.0.0/16', 'fd00:98::/48'],
+    ports: ['tcp/1-1024', 'udp/*', 'icmp'],
+    via: ['north', 'edge'],
+    when: {
+      time: [{ days: ['mon', 'tue', 'wed', 'thu', 'fri', 'sun'], from: '09:00', to: '14:45', zone: 'Europe/Berlin' }],
+    },
+  },
+  {
+    id: 'no-lab-core',
+    action: 'deny',
+    from: { tags: ['byod'] },
+    to: ['10.98.7.0/24'],
+    ports: ['tcp/22-23', 'udp/161'],
+  },
   { id: 'no-vault-contractors', action: 'deny', from: { groups: ['contractors'] }, to: ['vault', 'db-ledger'] },
   { id: 'no-vault-byod', action: 'deny', from: { tags: ['byod'] }, to: ['vault'] },
   {
@@ -226,54 +252,6 @@ const commonRules = (named: string[]): PolicyRule[] => [
   },
   { id: 'no-crm-abroad', action: 'deny', from: { groups: ['sales'] }, to: ['crm'], when: { countries: ['US'] } },
 ]
-
-/** What the rules of above say, asked as a publisher would. */
-function tests(): PolicyTest[] {
-  const own = groupNames.map((group, i): PolicyTest => {
-    const other = groupNames[(i + 1) % groupNames.length]
-    return {
-      name: `${group} reaches its own application`,
-      from: { group },
-      allow: [`app-${group}:tcp/443`],
-      deny: [`app-${other}:tcp/443`, `app-${group}:tcp/8443`],
-    }
-  })
-  const sick = groupNames.map(
-    (group): PolicyTest => ({
-      name: `${group} reaches no vault from an unencrypted disk`,
-      from: { group, posture: { ...healthy, 'disk.encrypted': false } },
-      deny: [group === 'legal' ? 'bastion:tcp/22' : 'vault:tcp/8200'],
-    }),
-  )
-  const night = '2026-03-04T22:00:00Z'
-  return [
-    ...own,
-    ...sick,
-    { name: 'makers push', from: { group: 'makers' }, allow: ['git:tcp/22'], deny: ['git:tcp/443'] },
-    {
-      name: 'a nested group reaches the vault',
-      from: { group: 'data', platform: 'linux', posture: healthy },
-      allow: ['vault:tcp/8200'],
-    },
-    {
-      name: 'exempt devices do not',
-      from: { group: 'data', posture: { ...healthy, 'custom.exempt': true } },
-      deny: ['vault:tcp/8200'],
-    },
-    { name: 'no report, no vault', from: { group: 'security' }, deny: ['vault:tcp/8200'] },
-    { name: 'quarantine reaches nothing', from: { tag: 'quarantine' }, deny: ['wiki:tcp/443', '10.1.0.1:tcp/443'] },
-    { name: 'servers reach metrics', from: { tag: 'server' }, allow: ['metrics'] },
-    { name: 'the watch by night', from: { group: 'support', at: night }, allow: ['bastion:tcp/22'] },
-    { name: 'the watch by day', from: { group: 'support', at: '2026-03-04T12:00:00Z' }, deny: ['bastion:tcp/22'] },
-    { name: 'sales at home', from: { group: 'sales', country: 'DE' }, allow: ['crm'] },
-    { name: 'sales abroad', from: { group: 'sales', country: 'US' }, deny: ['crm'] },
-    { name: 'support from the office', from: { group: 'support', source_ip: '192.0.2.7' }, allow: ['crm:tcp/443'] },
-    { name: 'support from elsewhere', from: { group: 'support', source_ip: '198.51.100.7' }, deny: ['crm:tcp/443'] },
-    { name: 'kiosks print', from: { tag: 'kiosk' }, allow: ['printers:tcp/9101'], deny: ['wiki:tcp/443'] },
-    { name: 'legal with a second factor', from: { group: 'legal', mfa_age_seconds: 60 }, allow: ['vault:tcp/8200'] },
-    { name: 'legal without', from: { group: 'legal' }, deny: ['vault:tcp/8200'] },
-  ]
-}
 
 /** One rule more, for everybody: whoever has it is on the canary. */
 export const canaryDocument = (stable: PolicyDocument): PolicyDocument => ({

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { type Gateway, type GatewayState, type MeteringSample, openGateway } from '@holdfast/sdk'
 import { Agent } from 'undici'
+import { type Connections, flattenPeers } from './boxes.ts'
 import { clock, within } from './in-parallel.ts'
+import type { Names } from './reach.ts'
 import { retryAfter } from './retry-after.ts'
 import { mintSessionId } from './session-id.ts'
 import { serveCommands } from './worker.ts'
@@ -152,6 +154,8 @@ const commands = {
       })
       return { deviceId, sessionId }
     }),
+  flatten: async ({ gatewayId, ...asked }: { gatewayId: string; at: number; names: Names; connections: Connections }) =>
+    flattenPeers(gatewayId, running.get(gatewayId)?.gateway.state ?? null, asked),
   endSessions: async ({ sessionIds }: { sessionIds: string[] }) => {
     const ending = new Set(sessionIds)
     for (const { sessions } of running.values())

@@ -18,7 +18,7 @@ export function expectPolicy(
   now: number,
 ): ExpectedPolicy {
   const concerning = document.rules.filter((rule) => concerns(document, directory, rule, device))
-  const held = concerning.filter((rule) => isHeld(document, rule, device, now))
+  const held = heldRules(document, directory, device, now)
   const required = new Set(concerning.flatMap((rule) => rule.when?.posture ?? []))
   return {
     rules: held.map((rule) => ({ id: rule.id, text: textOfRule(document, directory, rule) })).sort(byId),
@@ -26,6 +26,15 @@ export function expectPolicy(
     settings: spell(document.settings ?? {}),
   }
 }
+
+/** The rules that concern a device and that its posture leaves on. */
+export const heldRules = (
+  document: PolicyDocument,
+  directory: Directory,
+  device: SimDevice,
+  now: number,
+): PolicyRule[] =>
+  document.rules.filter((rule) => concerns(document, directory, rule, device) && isHeld(document, rule, device, now))
 
 const byId = (a: { id: string }, b: { id: string }): number => (a.id < b.id ? -1 : 1)
 

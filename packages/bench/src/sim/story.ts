@@ -9,6 +9,7 @@ import type { Options } from './options.ts'
 import { createRandom } from './random.ts'
 import { type Measures, type Scene, settle } from './scene.ts'
 import * as setup from './setup.ts'
+import { compareBoxes } from './story-boxes.ts'
 import * as policy from './story-policy.ts'
 import { closeSessions, compareSessions, meter, openSessions, tellConnected } from './story-sessions.ts'
 import { stopSome } from './story-stops.ts'
@@ -62,6 +63,7 @@ export async function runStory(url: string, admin: Client, options: Options): Pr
     const force: InForce = { stable: revised, canary: undefined }
     await policy.changePosture(scene, force)
     await policy.changeMembers(scene, force)
+    const boxed = await compareBoxes(scene, force)
     await meter(scene)
     await stopSome(scene, force)
     await closeSessions(scene, sessions)
@@ -69,6 +71,7 @@ export async function runStory(url: string, admin: Client, options: Options): Pr
     printSummary(scene, [
       { name: 'devices', value: `${directory.devices.length}` },
       { name: 'enrollments per second', value: (measures.enroll.length / enrollSeconds).toFixed(0) },
+      { name: 'peers whose boxes were compared', value: `${boxed}` },
       { name: 'sessions', value: `${carried.sessions}` },
       { name: 'bytes metered', value: `${carried.bytes}` },
       { name: 'told to come back later', value: `${turnedAway + fleet.turnedAway()}` },

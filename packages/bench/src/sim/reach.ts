@@ -1,0 +1,161 @@
+import { BlockList } from 'node:net'
+import type { PolicyDocument, PolicyRule, PolicyTimeWindow } from '@holdfast/contract/policy-document'
+import type { Box } from '@holdfast/policy'
+
+/** Where and when a device connects, as its gateway sees it. Times are ms. */
+export type Seen = {
+  at: number
+  source_ip?: string | undefined
+  country?: string | undefined
+  mfa_at?: number | undefined
+}
+/** By DNS name: its addresses. */
+export type Names = ReadonlyMap<string, readonly string[]>
+/** Rules that count for somebody at a gateway, each with what it leads to there. */
+export type Reach = readonly { rule: PolicyRule; to: readonly string[] }[]
+
+/**
+ * What of a device's rules counts at a gateway of a pool. Read naively off the document, apart from how the product does it:
+ * an address by the runtime's own block list, a window by what a clock on the wall of its zone shows.
+ */
+export const reachAt = (document: PolicyDocument, rules: readonly PolicyRule[], pool: string, seen: Seen): Reach =>
+  rules
+    .filter((rule) => counts(rule, seen))
+    .map((rule) => ({ rule, to: rule.to.filter((name) => leads(document, rule, name, pool)) }))
+    .filter(({ to }) => to.length > 0)
+
+const leads = ({ resources }: PolicyDocument, { action, via }: PolicyRule, name: string, pool: string): boolean =>
+  action === 'deny' || (via ? via.includes(pool) : [undefined, pool].includes(resources?.[name]?.pool))
+
+/** What is not known fails an allow rule and does not switch off a deny rule. */
+function counts({ action, when, expires_at }: PolicyRule, { at, source_ip, country, mfa_at }: Seen): boolean {
+  const unknown = action === 'deny'
+  if (expires_at !== undefined && at >= Date.parse(expires_at)) return false
+  if (when?.time && !when.time.some((window) => isOpen(window, at))) return false
+  if (when?.countries && !(country === undefined ? unknown : when.countries.includes(country))) return false
+  if (when?.cidrs) {
+    const isInside = source_ip === undefined ? unknown : when.cidrs.some((cidr) => isIn(source_ip, cidr))
+    if (!isInside) return false
+  }
+  const { mfa_within_seconds: within } = when ?? {}
+  return within === undefined || (mfa_at === undefined ? unknown : at - mfa_at <= within * 1000)
+}
+
+const days = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
+const clocks = new Map<string, Intl.DateTimeFormat>()
+
+function isOpen({ zone, from, to, days: named }: PolicyTimeWindow, at: number): boolean {
+  const clock =
+    clocks.get(zone) ??
+    new Intl.DateTimeFormat('en-GB', { timeZone: zone, weekday: 'short', hour: '2-digit', minute: '2-digit' })
+  clocks.set(zone, clock)
+  const shown = Object.fromEntries(clock.formatToParts(at).map(({ type, value }) => [type, value]))
+  const [time, today] = [`${shown.hour}:${shown.minute}`, shown.weekday ?? '']
+  const yesterday = days.at(days.indexOf(today) - 1) ?? ''
+  const starts = (day: string) => !named || named.some((name) => name === day.toLowerCase())
+  if (from < to) return from <= time && time < to && starts(today)
+  return (from <= time && starts(today)) || (time < to && starts(yesterday))
+}
+
+const lists = new Map<string, BlockList>()
+const family = (address: string) => (address.includes(':') ? 'ipv6' : 'ipv4')
+
+function isIn(address: string, cidr: string): boolean {
+  const list = lists.get(cidr) ?? new BlockList()
+  const [network = '', prefix] = cidr.split('/')
+  if (!lists.has(cidr)) list.addSubnet(network, Number(prefix ?? (family(cidr) === 'ipv6' ? 128 : 32)), family(cidr))
+  lists.set(cidr, list)
+  return family(cidr) === family(address) && list.check(address, family(address))
+}
+
+type Point = { address: string; protocol: string; port: number | null }
+
+const isPort = (spec: string, { protocol, port }: Point): boolean => {
+  const [, name, from, to] = /^(\w+)(?:\/(\*|\d+)(?:-(\d+))?)?$/.exec(spec) ?? []
+  if (name !== protocol) return false
+  return port === null || from === '*' || (Number(from) <= port && port <= Number(to ?? from))
+}
+const isOn = (ports: readonly string[] | undefined, point: Point): boolean =>
+  !ports || ports.some((spec) => isPort(spec, point))
+
+/** Whether the rules let a point through: some allow it and none denies it. */
+export function isAllowed(document: PolicyDocument, names: Names, reach: Reach, point: Point): boolean {
+  const speaking = reach.filter(
+    ({ rule, to }) =>
+      isOn(rule.ports, point) &&
+      to.some((name) => isOn(document.resources?.[name]?.ports, point) && holds(document, names, name, point.address)),
+  )
+  return speaking.length > 0 && speaking.every(({ rule }) => rule.action === 'allow')
+}
+
+const held = new WeakMap<PolicyDocument, Map<string, boolean>>()
+
+/** Whether an address belongs to what a rule names. Asked again and again, so it is remembered. */
+function holds(document: PolicyDocument, names: Names, name: string, address: string): boolean {
+  const known = held.get(document) ?? new Map<string, boolean>()
+  held.set(document, known)
+  const key = `${name} ${address}`
+  const before = known.get(key)
+  if (before !== undefined) return before
+  const found = name === '*' || isInPlace(document, names, name, address)
+  known.set(key, found)
+  return found
+}
+
+function isInPlace({ resources, hosts }: PolicyDocument, names: Names, name: string, address: string): boolean {
+  const { cidrs = [], dns = [] } = resources?.[name] ?? { cidrs: [hosts?.[name] ?? name] }
+  if (cidrs.some((cidr) => isIn(address, cidr))) return true
+  return [...names].some(
+    ([known, addresses]) =>
+      addresses.some((each) => family(each) === family(address) && numberOf(each) === numberOf(address)) &&
+      dns.some((dnsName) => (dnsName.startsWith('*.') ? known.endsWith(dnsName.slice(1)) : known === dnsName)),
+  )
+}
+
+/** Every address and port at which the answer may change, and the last before each: between them it does not. */
+export function edgesOf(document: PolicyDocument, names: Names, boxes: readonly Box[]) {
+  const cidrs = [
+    ...Object.values(document.resources ?? {}).flatMap((resource) => resource.cidrs ?? []),
+    ...Object.values(document.hosts ?? {}),
+    ...document.rules.flatMap((rule) => rule.to.filter((name) => /^[0-9a-f:.]+\/\d+$/.test(name))),
+    ...[...names.values()].flat(),
+    ...boxes.flatMap((box) => [box.first, box.last]),
+  ]
+  const specs = [
+    ...Object.values(document.resources ?? {}).flatMap((resource) => resource.ports ?? []),
+    ...document.rules.flatMap((rule) => rule.ports ?? []),
+  ]
+  const ports = [
+    ...specs.flatMap((spec) => spec.split(/\D+/).filter(Boolean)),
+    ...boxes.flatMap((box) => box.ports ?? []),
+  ]
+  return {
+    addresses: [...new Set(['0.0.0.0', '255.255.255.255', '::', ...cidrs.flatMap(edgesOfNetwork)])],
+    ports: [...new Set([1, 65_535, ...ports.map(Number).flatMap((port) => [port - 1, port, port + 1])])].filter(
+      (port) => port >= 1 && port <= 65_535,
+    ),
+  }
+}
+
+function edgesOfNetwork(cidr: string): string[] {
+  const [network = '', prefix] = cidr.split('/')
+  const width = family(network) === 'ipv6' ? 128 : 32
+  const size = 1n << BigInt(width - Number(prefix ?? width))
+  const first = numberOf(network)
+  return [first - 1n, first, first + size - 1n, first + size]
+    .filter((n) => n >= 0n && n < 1n << BigInt(width))
+    .map((n) => textOf(n, width))
+}
+
+/** An address as a number; of IPv6 with `::` written out first. */
+export function numberOf(address: string): bigint {
+  if (family(address) === 'ipv4') return address.split('.').reduce((n, part) => n * 256n + BigInt(part), 0n)
+  const [head = '', tail] = address.split('::').map((part) => part.split(':').filter(Boolean))
+  const groups = tail ? [...head, ...Array<string>(8 - head.length - tail.length).fill('0'), ...tail] : head
+  return [...groups].reduce((n, group) => n * 65_536n + BigInt(`0x${group}`), 0n)
+}
+
+function textOf(n: bigint, width: number): string {
+  if (width === 32) return [24n, 16n, 8n, 0n].map((shift) => (n >> shift) & 255n).join('.')
+  return Array.from({ length: 8 }, (_, i) => ((n >> BigInt(112 - 16 * i)) & 0xffffn).toString(16)).join(':')
+}

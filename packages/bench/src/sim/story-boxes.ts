@@ -1,0 +1,86 @@
+import type { PolicyDocument } from '@holdfast/contract/policy-document'
+import { firstDifference } from './boxes.ts'
+import type { SimDevice } from './directory.ts'
+import type { InForce } from './judge.ts'
+import { expectPeers, heldRules } from './oracle.ts'
+import { type Names, type Reach, reachAt, type Seen } from './reach.ts'
+import type { Scene } from './scene.ts'
+
+/** Of the day that begins: in the night, and around the edges of the windows that the policy has. */
+const moments = ['00:30', '05:59', '08:00', '13:45', '21:10']
+
+/** From where devices connect, in turns; the last does not say. */
+const places: Pick<Seen, 'source_ip' | 'country'>[] = [
+  { source_ip: '192.0.2.7', country: 'DE' },
+  { source_ip: '198.51.100.7', country: 'US' },
+  { source_ip: '2001:db8::7', country: 'FR' },
+  {},
+]
+const placeOf = ({ index }: SimDevice) => places[index % places.length] ?? {}
+
+/** What the resolvers of the gateways would say: every name of the policy, and one below each wildcard. */
+function resolve({ resources = {} }: PolicyDocument): Names {
+  const found = Object.values(resources).flatMap(({ dns = [] }) => dns.map((name) => name.replace('*', 'any.thing')))
+  // Two names share an address, as they do behind one proxy.
+  return new Map(found.map((name, i) => [name, [`10.240.0.${i >> 1}`, `fd00:240::${(i + 1).toString(16)}`]]))
+}
+
+/** Each gateway's boxes for each of its peers against what the document means, at five moments of a day. */
+export async function compareBoxes(scene: Scene, { stable }: InForce): Promise<number> {
+  const { directory, gateways, complaints, display } = scene
+  const names = resolve(stable)
+  const connections = new Map(directory.devices.map((device) => [device.id, placeOf(device)]))
+  const byId = new Map(directory.devices.map((device) => [device.id, device]))
+  const now = Date.now()
+  const rules = new Map(directory.devices.map((d) => [d.id, heldRules(stable, directory, d, now)]))
+  const peersOf = new Map<string, ReadonlySet<string>>()
+  for (const gateway of directory.gateways)
+    if (!peersOf.has(gateway.pool.name)) {
+      const peers = expectPeers(() => stable, directory, gateway, now)
+      peersOf.set(gateway.pool.name, new Set(peers.map(({ id }) => id)))
+    }
+  const compare = createComparison(stable, names)
+  let compared = 0
+  await display.phase(
+    'boxes of every peer at every gateway',
+    moments.length * directory.gateways.length,
+    async (advance) => {
+      for (const time of moments)
+        for (const { id: gatewayId, pool } of directory.gateways) {
+          const at = Date.parse(`${new Date(now).toISOString().slice(0, 10)}T${time}:00Z`)
+          const { lists, peers, amiss } = await gateways.call('flatten', { gatewayId, at, names, connections })
+          for (const text of amiss) complaints.mismatch(text)
+          const wanted = new Set(peersOf.get(pool.name))
+          for (const [deviceId, list, mfa_at] of peers) {
+            if (!wanted.delete(deviceId)) complaints.mismatch(`${gatewayId}: ${deviceId} should have no boxes`)
+            const device = byId.get(deviceId)
+            const seen = { at, mfa_at, ...(device && placeOf(device)) }
+            const reach = reachAt(stable, rules.get(deviceId) ?? [], pool.name, seen)
+            const difference = compare(reach, JSON.stringify(lists[list]))
+            if (difference) complaints.mismatch(`${gatewayId}: ${deviceId} at ${time}: ${difference}`)
+            compared++
+          }
+          for (const deviceId of wanted) complaints.mismatch(`${gatewayId}: no boxes for ${deviceId}`)
+          advance()
+        }
+    },
+  )
+  return compared
+}
+
+/** Most peers mean the same: what was compared once is not compared again. */
+function createComparison(document: PolicyDocument, names: Names) {
+  const numbers = new Map<string, number>()
+  const numberOf = (text: string): number => {
+    const known = numbers.get(text) ?? numbers.size
+    numbers.set(text, known)
+    return known
+  }
+  const known = new Map<string, string | undefined>()
+  return (reach: Reach, boxes: string): string | undefined => {
+    const meaning = reach.map(({ rule, to }) => `${rule.id} ${to.join(' ')}`).join('\n')
+    const key = `${numberOf(meaning)} ${numberOf(boxes)}`
+    if (!known.has(key)) known.set(key, firstDifference(document, names, reach, JSON.parse(boxes)))
+    return known.get(key)
+  }
+}
