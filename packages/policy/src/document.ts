@@ -160,6 +160,8 @@ class RuleBook {
     this.#checkPorts(rule.ports, [...at, 'ports'])
     for (const [i, name] of rule.to.entries()) this.#checkDestination(name, rule, [...at, 'to', i])
     if (rule.via?.length === 0) this.#say([...at, 'via'], 'is empty; leave it out for any pool')
+    if (rule.via && rule.action === 'deny')
+      this.#say([...at, 'via'], 'a deny rule counts at every pool; leave it out, and name pools where you allow')
     if (rule.expires_at !== undefined) this.#checkTime(rule.expires_at, [...at, 'expires_at'])
     if (rule.when) this.#checkConditions(rule.when, [...at, 'when'])
   }

@@ -1,3 +1,4 @@
+export { type GatewayKnowledge, unknownToGateways } from './at-gateways.ts'
 export { type CompiledPolicy, compilePolicy } from './compile.ts'
 export type { ConnectionContext } from './conditions.ts'
 export { type Decision, decide, type ExplainedRule } from './decide.ts'

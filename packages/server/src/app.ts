@@ -90,7 +90,7 @@ export function createApp({
     isAwaited: (tenant) => policy.isAwaited(tenant) || gateways.isAwaited(tenant),
   }
   const fleet = createFleet({ ...base, idle, factNames: (tenant) => policy.factNames(tenant) })
-  const policy = createPolicy({ ...base, idle, audit, fleet, trust })
+  const policy = createPolicy({ ...base, idle, audit, fleet, trust, gatewaysKnow: config.gatewaysKnow })
   const { gatewayServiceSecret: serviceSecret } = secrets
   const gateways = createGateways({ ...base, audit, serviceSecret, fleet, policy, trust, snapshotSize })
   const { endSessionsOf } = gateways

@@ -83,6 +83,7 @@ export async function startKit(
       masterKeyFile: '/nonexistent',
       smtpUrl: undefined,
       keptDays: { vpn_sessions: 90, telemetry_events: 30, metering_reports: 400, revoked_devices: 90 },
+      gatewaysKnow: new Set(['countries', 'services']),
       allowedPrivateCidrs: [],
       ...options.config,
     }

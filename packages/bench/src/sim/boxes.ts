@@ -1,10 +1,10 @@
 import type { PolicyDocument } from '@holdfast/contract/policy-document'
 import { type Box, flatten } from '@holdfast/policy'
 import type { GatewayState } from '@holdfast/sdk'
-import { edgesOf, isAllowed, type Names, numberOf, type Reach, type Seen } from './reach.ts'
+import { edgesOf, type Found, isAllowed, numberOf, type Reach, type Seen, spokenOf } from './reach.ts'
 
 /** What one gateway makes of its state for a moment: each peer's boxes by their place in `lists`. */
-export type FlattenedPeers = {
+type FlattenedPeers = {
   gatewayId: string
   lists: Box[][]
   peers: [deviceId: string, list: number, mfaAt: number | undefined][]
@@ -16,7 +16,7 @@ export type Connections = ReadonlyMap<string, Pick<Seen, 'source_ip' | 'country'
 export function flattenPeers(
   gatewayId: string,
   state: GatewayState | null,
-  { at, names, connections }: { at: number; names: Names; connections: Connections },
+  { at, found, connections }: { at: number; found: Found; connections: Connections },
 ): FlattenedPeers {
   const lists: Box[][] = []
   const known = new Map<string, number>()
@@ -30,7 +30,7 @@ export function flattenPeers(
     let list = known.get(key)
     if (list === undefined) {
       const connection = { ...(source_ip && { source_ip }), ...(country && { country }), ...(mfa_at && { mfa_at }) }
-      const asked = { pool: state.poolId, connection, names }
+      const asked = { pool: state.poolId, connection, ...found }
       const { boxes, valid_until } = flatten(content, { ...asked, at })
       const untilThen = valid_until === null ? boxes : flatten(content, { ...asked, at: valid_until - 1 }).boxes
       if (JSON.stringify(untilThen) !== JSON.stringify(boxes))
@@ -48,21 +48,27 @@ export function flattenPeers(
 /** The first point at which boxes say something else than the document does, or lie over each other. */
 export function firstDifference(
   document: PolicyDocument,
-  names: Names,
+  found: Found,
   reach: Reach,
   boxes: readonly Box[],
 ): string | undefined {
-  const { addresses, ports } = edgesOf(document, names, boxes)
+  const { addresses, ports } = edgesOf(document, found, boxes)
   const placed = boxes.map((box) => ({ box, first: numberOf(box.first), last: numberOf(box.last) }))
   const points = [{ protocol: 'icmp', port: null }, ...ports.flatMap((port) => tcpAndUdp(port))]
+  // Addresses of which rules and boxes say the same are one question.
+  const asked = new Set<string>()
   for (const address of addresses) {
     const n = numberOf(address)
     const here = placed.filter(
       ({ box, first, last }) => (box.family === 'ipv6') === address.includes(':') && first <= n && n <= last,
     )
+    const spoken = spokenOf(document, found, reach, address)
+    const question = JSON.stringify([spoken, here.map(({ box }) => [box.protocol, box.ports])])
+    if (asked.has(question)) continue
+    asked.add(question)
     for (const { protocol, port } of points) {
       const inside = here.filter(({ box }) => box.protocol === protocol && isOpen(box, port)).length
-      const wanted = isAllowed(document, names, reach, { address, protocol, port }) ? 1 : 0
+      const wanted = isAllowed(spoken, protocol, port) ? 1 : 0
       if (inside !== wanted) return `${address} ${protocol} ${port ?? ''}: expected in ${wanted} boxes, is in ${inside}`
     }
   }

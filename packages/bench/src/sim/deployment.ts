@@ -57,6 +57,9 @@ export async function createDeployment(): Promise<Deployment> {
         HOLDFAST_HOST: '127.0.0.1',
         HOLDFAST_PORT: String(port),
         HOLDFAST_ADMIN_PASSWORD: adminPassword,
+        // The whole fleet comes from one address.
+        HOLDFAST_AUTH_FAILURES_PER_MINUTE: '1000000',
+        HOLDFAST_GATEWAYS_KNOW: 'countries,services',
         HOLDFAST_LOG_LEVEL: 'warn',
       },
     })

@@ -3,7 +3,7 @@ import { type Gateway, type GatewayState, type MeteringSample, openGateway } fro
 import { Agent } from 'undici'
 import { type Connections, flattenPeers } from './boxes.ts'
 import { clock, within } from './in-parallel.ts'
-import type { Names } from './reach.ts'
+import type { Found } from './reach.ts'
 import { retryAfter } from './retry-after.ts'
 import { mintSessionId } from './session-id.ts'
 import { serveCommands } from './worker.ts'
@@ -154,7 +154,7 @@ const commands = {
       })
       return { deviceId, sessionId }
     }),
-  flatten: async ({ gatewayId, ...asked }: { gatewayId: string; at: number; names: Names; connections: Connections }) =>
+  flatten: async ({ gatewayId, ...asked }: { gatewayId: string; at: number; found: Found; connections: Connections }) =>
     flattenPeers(gatewayId, running.get(gatewayId)?.gateway.state ?? null, asked),
   endSessions: async ({ sessionIds }: { sessionIds: string[] }) => {
     const ending = new Set(sessionIds)

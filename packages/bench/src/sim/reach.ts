@@ -9,8 +9,9 @@ export type Seen = {
   country?: string | undefined
   mfa_at?: number | undefined
 }
-/** By DNS name: its addresses. */
-export type Names = ReadonlyMap<string, readonly string[]>
+type Table = ReadonlyMap<string, readonly string[]>
+/** What gateways find out by themselves: the addresses of DNS names, and the networks of services. */
+export type Found = { names: Table; services: Table }
 /** Rules that count for somebody at a gateway, each with what it leads to there. */
 export type Reach = readonly { rule: PolicyRule; to: readonly string[] }[]
 
@@ -68,43 +69,54 @@ function isIn(address: string, cidr: string): boolean {
   return family(cidr) === family(address) && list.check(address, family(address))
 }
 
-type Point = { address: string; protocol: string; port: number | null }
+type Spoken = { action: string; ports: readonly (readonly string[] | undefined)[] }
 
-const isPort = (spec: string, { protocol, port }: Point): boolean => {
-  const [, name, from, to] = /^(\w+)(?:\/(\*|\d+)(?:-(\d+))?)?$/.exec(spec) ?? []
-  if (name !== protocol) return false
-  return port === null || from === '*' || (Number(from) <= port && port <= Number(to ?? from))
-}
-const isOn = (ports: readonly string[] | undefined, point: Point): boolean =>
-  !ports || ports.some((spec) => isPort(spec, point))
-
-/** Whether the rules let a point through: some allow it and none denies it. */
-export function isAllowed(document: PolicyDocument, names: Names, reach: Reach, point: Point): boolean {
-  const speaking = reach.filter(
-    ({ rule, to }) =>
-      isOn(rule.ports, point) &&
-      to.some((name) => isOn(document.resources?.[name]?.ports, point) && holds(document, names, name, point.address)),
+/** What the rules say of one address: of each place that holds it, on which ports of the rule and of the place. */
+export const spokenOf = (document: PolicyDocument, found: Found, reach: Reach, address: string): Spoken[] => {
+  const places = placesOf(document, found, address)
+  return reach.flatMap(({ rule, to }) =>
+    to
+      .filter((name) => name === '*' || places.has(name))
+      .map((name) => ({ action: rule.action, ports: [rule.ports, document.resources?.[name]?.ports] })),
   )
-  return speaking.length > 0 && speaking.every(({ rule }) => rule.action === 'allow')
 }
 
-const held = new WeakMap<PolicyDocument, Map<string, boolean>>()
-
-/** Whether an address belongs to what a rule names. Asked again and again, so it is remembered. */
-function holds(document: PolicyDocument, names: Names, name: string, address: string): boolean {
-  const known = held.get(document) ?? new Map<string, boolean>()
-  held.set(document, known)
-  const key = `${name} ${address}`
-  const before = known.get(key)
-  if (before !== undefined) return before
-  const found = name === '*' || isInPlace(document, names, name, address)
-  known.set(key, found)
-  return found
+/** Whether a port is let through: some rule allows it and none denies it. */
+export function isAllowed(spoken: readonly Spoken[], protocol: string, port: number | null): boolean {
+  const speaking = spoken.filter(({ ports }) => ports.every((specs) => isOn(specs, protocol, port)))
+  return speaking.length > 0 && speaking.every(({ action }) => action === 'allow')
 }
 
-function isInPlace({ resources, hosts }: PolicyDocument, names: Names, name: string, address: string): boolean {
-  const { cidrs = [], dns = [] } = resources?.[name] ?? { cidrs: [hosts?.[name] ?? name] }
-  if (cidrs.some((cidr) => isIn(address, cidr))) return true
+const isOn = (specs: readonly string[] | undefined, protocol: string, port: number | null): boolean =>
+  !specs ||
+  specs.some((spec) => {
+    const [name, from = '', to = from] = spec.split(/[/-]/)
+    return name === protocol && (port === null || from === '*' || (Number(from) <= port && port <= Number(to)))
+  })
+
+const placed = new WeakMap<PolicyDocument, Map<string, ReadonlySet<string>>>()
+
+/** The names in the rules that an address belongs to. Asked again and again, so it is remembered. */
+function placesOf(document: PolicyDocument, found: Found, address: string): ReadonlySet<string> {
+  const known = placed.get(document) ?? new Map<string, ReadonlySet<string>>()
+  placed.set(document, known)
+  const before = known.get(address)
+  if (before) return before
+  const all = new Set(document.rules.flatMap((rule) => rule.to).filter((name) => name !== '*'))
+  const holding = new Set([...all].filter((name) => isInPlace(document, found, name, address)))
+  known.set(address, holding)
+  return holding
+}
+
+function isInPlace(
+  { resources, hosts }: PolicyDocument,
+  { names, services: running }: Found,
+  name: string,
+  address: string,
+): boolean {
+  const { cidrs = [], dns = [], services = [] } = resources?.[name] ?? { cidrs: [hosts?.[name] ?? name] }
+  const networks = [...cidrs, ...services.flatMap((service) => running.get(service) ?? [])]
+  if (networks.some((cidr) => isIn(address, cidr))) return true
   return [...names].some(
     ([known, addresses]) =>
       addresses.some((each) => family(each) === family(address) && numberOf(each) === numberOf(address)) &&
@@ -113,12 +125,12 @@ function isInPlace({ resources, hosts }: PolicyDocument, names: Names, name: str
 }
 
 /** Every address and port at which the answer may change, and the last before each: between them it does not. */
-export function edgesOf(document: PolicyDocument, names: Names, boxes: readonly Box[]) {
+export function edgesOf(document: PolicyDocument, { names, services }: Found, boxes: readonly Box[]) {
   const cidrs = [
     ...Object.values(document.resources ?? {}).flatMap((resource) => resource.cidrs ?? []),
     ...Object.values(document.hosts ?? {}),
     ...document.rules.flatMap((rule) => rule.to.filter((name) => /^[0-9a-f:.]+\/\d+$/.test(name))),
-    ...[...names.values()].flat(),
+    ...[...names.values(), ...services.values()].flat(),
     ...boxes.flatMap((box) => [box.first, box.last]),
   ]
   const specs = [

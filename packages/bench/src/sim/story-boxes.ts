@@ -3,7 +3,7 @@ import { firstDifference } from './boxes.ts'
 import type { SimDevice } from './directory.ts'
 import type { InForce } from './judge.ts'
 import { expectPeers, heldRules } from './oracle.ts'
-import { type Names, type Reach, reachAt, type Seen } from './reach.ts'
+import { type Found, type Reach, reachAt, type Seen } from './reach.ts'
 import type { Scene } from './scene.ts'
 
 /** Of the day that begins: in the night, and around the edges of the windows that the policy has. */
@@ -18,17 +18,20 @@ const places: Pick<Seen, 'source_ip' | 'country'>[] = [
 ]
 const placeOf = ({ index }: SimDevice) => places[index % places.length] ?? {}
 
-/** What the resolvers of the gateways would say: every name of the policy, and one below each wildcard. */
-function resolve({ resources = {} }: PolicyDocument): Names {
-  const found = Object.values(resources).flatMap(({ dns = [] }) => dns.map((name) => name.replace('*', 'any.thing')))
+/** What the gateways find out: every name of the policy, one below each wildcard, and where its services run. */
+function resolve({ resources = {} }: PolicyDocument): Found {
+  const asked = Object.values(resources).flatMap(({ dns = [] }) => dns.map((name) => name.replace('*', 'any.thing')))
   // Two names share an address, as they do behind one proxy.
-  return new Map(found.map((name, i) => [name, [`10.240.0.${i >> 1}`, `fd00:240::${(i + 1).toString(16)}`]]))
+  const names = asked.map((name, i) => [name, [`10.240.0.${i >> 1}`, `fd00:240::${(i + 1).toString(16)}`]] as const)
+  const running = [...new Set(Object.values(resources).flatMap(({ services = [] }) => services))]
+  const services = running.map((name, i) => [name, [`10.241.${i}.0/28`, `fd00:241:${i}::/64`]] as const)
+  return { names: new Map(names), services: new Map(services) }
 }
 
 /** Each gateway's boxes for each of its peers against what the document means, at five moments of a day. */
 export async function compareBoxes(scene: Scene, { stable }: InForce): Promise<number> {
   const { directory, gateways, complaints, display } = scene
-  const names = resolve(stable)
+  const found = resolve(stable)
   const connections = new Map(directory.devices.map((device) => [device.id, placeOf(device)]))
   const byId = new Map(directory.devices.map((device) => [device.id, device]))
   const now = Date.now()
@@ -39,7 +42,7 @@ export async function compareBoxes(scene: Scene, { stable }: InForce): Promise<n
       const peers = expectPeers(() => stable, directory, gateway, now)
       peersOf.set(gateway.pool.name, new Set(peers.map(({ id }) => id)))
     }
-  const compare = createComparison(stable, names)
+  const compare = createComparison(stable, found)
   let compared = 0
   await display.phase(
     'boxes of every peer at every gateway',
@@ -48,7 +51,7 @@ export async function compareBoxes(scene: Scene, { stable }: InForce): Promise<n
       for (const time of moments)
         for (const { id: gatewayId, pool } of directory.gateways) {
           const at = Date.parse(`${new Date(now).toISOString().slice(0, 10)}T${time}:00Z`)
-          const { lists, peers, amiss } = await gateways.call('flatten', { gatewayId, at, names, connections })
+          const { lists, peers, amiss } = await gateways.call('flatten', { gatewayId, at, found, connections })
           for (const text of amiss) complaints.mismatch(text)
           const wanted = new Set(peersOf.get(pool.name))
           for (const [deviceId, list, mfa_at] of peers) {
@@ -69,7 +72,7 @@ export async function compareBoxes(scene: Scene, { stable }: InForce): Promise<n
 }
 
 /** Most peers mean the same: what was compared once is not compared again. */
-function createComparison(document: PolicyDocument, names: Names) {
+function createComparison(document: PolicyDocument, found: Found) {
   const numbers = new Map<string, number>()
   const numberOf = (text: string): number => {
     const known = numbers.get(text) ?? numbers.size
@@ -80,7 +83,7 @@ function createComparison(document: PolicyDocument, names: Names) {
   return (reach: Reach, boxes: string): string | undefined => {
     const meaning = reach.map(({ rule, to }) => `${rule.id} ${to.join(' ')}`).join('\n')
     const key = `${numberOf(meaning)} ${numberOf(boxes)}`
-    if (!known.has(key)) known.set(key, firstDifference(document, names, reach, JSON.parse(boxes)))
+    if (!known.has(key)) known.set(key, firstDifference(document, found, reach, JSON.parse(boxes)))
     return known.get(key)
   }
 }

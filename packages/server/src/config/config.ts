@@ -26,6 +26,8 @@ export type Config = {
   smtpUrl: string | undefined
   /** For how many days what is over is kept. */
   keptDays: Record<'vpn_sessions' | 'telemetry_events' | 'metering_reports' | 'revoked_devices', number>
+  /** What the gateways of the deployment look up by themselves; a policy may name nothing else of the kind. */
+  gatewaysKnow: ReadonlySet<'countries' | 'services'>
   /** Private networks that URLs chosen by tenants may lead into. */
   allowedPrivateCidrs: readonly string[]
 }
@@ -68,6 +70,7 @@ export function parseConfig(env: Env): Config {
       metering_reports: wholeNumber(env, 'HOLDFAST_KEEP_METERING_DAYS', 400, 7, 36_500),
       revoked_devices: wholeNumber(env, 'HOLDFAST_KEEP_REVOKED_DEVICES_DAYS', 90, 7, 36_500),
     },
+    gatewaysKnow: gatewaysKnow(env),
     allowedPrivateCidrs: cidrs(env, 'HOLDFAST_ALLOWED_PRIVATE_CIDRS'),
   }
 }
@@ -109,6 +112,17 @@ function smtpUrl(env: Env): string | undefined {
       'HOLDFAST_SMTP_URL must look like smtps://user:password@mail.example.com or smtp://mail.example.com:587?from=vpn@example.com.',
     )
   return text
+}
+
+const knowable = ['countries', 'services'] as const
+function gatewaysKnow(env: Env): Config['gatewaysKnow'] {
+  const named = (env.HOLDFAST_GATEWAYS_KNOW ?? '').split(',').map((s) => s.trim())
+  const found = named.filter(Boolean).map((name) => {
+    const known = knowable.find((k) => k === name)
+    if (!known) throw new ConfigError(`HOLDFAST_GATEWAYS_KNOW takes ${knowable.join(' and ')}, not "${name}".`)
+    return known
+  })
+  return new Set(found)
 }
 
 function cidrs(env: Env, name: string): string[] {

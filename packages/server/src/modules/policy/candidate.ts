@@ -5,13 +5,16 @@ import {
   checkDocument,
   compilePolicy,
   type DocumentError,
+  type GatewayKnowledge,
   type Lookup,
+  MAX_DOCUMENT_ERRORS,
   type PolicyTestReport,
   type References,
   type ResolvedPolicy,
   referencesOf,
   resolveDocument,
   runPolicyTests,
+  unknownToGateways,
 } from '@holdfast/policy'
 import type { Database, Tx } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
@@ -28,13 +31,23 @@ export type Candidate = {
   tests: PolicyTestReport
 }
 
-export function createCandidates({ db, now }: { db: Database; now: () => Date }) {
+export function createCandidates({
+  db,
+  gatewaysKnow,
+  now,
+}: {
+  db: Database
+  gatewaysKnow: GatewayKnowledge
+  now: () => Date
+}) {
   return async (tenant: TenantId, value: unknown): Promise<Candidate | { errors: DocumentError[] }> => {
     if (Buffer.byteLength(JSON.stringify(value)) > POLICY_LIMITS.bytes)
       return { errors: [{ field: '', message: 'is larger than 1 MiB' }] }
     const checked = checkDocument(value)
     if ('errors' in checked) return checked
     const { document } = checked
+    const unknown = unknownToGateways(document, gatewaysKnow)
+    if (unknown.length > 0) return { errors: unknown.slice(0, MAX_DOCUMENT_ERRORS) }
     const references = referencesOf(document)
     const isAlone = Object.values(references).every((names) => names.size === 0)
     const lookup = isAlone ? nobody : await db.inTenant(tenant, (tx) => lookUp(tx, tenant, references))

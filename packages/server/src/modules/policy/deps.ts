@@ -1,3 +1,4 @@
+import type { GatewayKnowledge } from '@holdfast/policy'
 import type { Database } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
 import type { Changes } from '../../memory/changes.ts'
@@ -18,6 +19,8 @@ export type PolicyDeps = {
   trust: Trust
   /** When a tenant that nobody asks for leaves memory. */
   idle: Idle
+  /** What the gateways of this deployment look up by themselves. */
+  gatewaysKnow: GatewayKnowledge
   now: () => Date
   onError: (e: unknown) => void
 }
