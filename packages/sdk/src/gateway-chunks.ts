@@ -9,11 +9,15 @@ const width = 4
  * Fetches what a snapshot names by digest and keeps it, so that the next snapshot costs only the chunks that changed.
  * Nothing counts that is not what its digest says.
  */
-export function createChunks(send: Send, query: Record<string, string>) {
+export function createChunks(
+  send: Send,
+  query: Record<string, string>,
+  onFetched: (digest: string, body: unknown) => Promise<void>,
+) {
   let kept = new Map<string, Peer[]>()
 
   /** The snapshot with the peers of its chunks; undefined: the server has let go of one, ask for a new snapshot. */
-  return async (policy: GatewayPolicy, signal: AbortSignal | undefined): Promise<GatewayPolicy | undefined> => {
+  async function complete(policy: GatewayPolicy, signal: AbortSignal | undefined): Promise<GatewayPolicy | undefined> {
     if (policy.chunks.length === 0) return policy
     const found = new Map<string, Peer[]>()
     const left = policy.chunks.filter(({ digest }) => {
@@ -26,7 +30,9 @@ export function createChunks(send: Send, query: Record<string, string>) {
       for (let next = left.pop(); next && !isGone; next = left.pop()) {
         try {
           const reply = await send('unifiedPolicyChunk', { params: { digest: next.digest }, query }, { signal })
-          found.set(next.digest, readChunk(bodyOf(reply), next.digest))
+          const body = bodyOf(reply)
+          found.set(next.digest, readChunk(body, next.digest))
+          await onFetched(next.digest, body)
         } catch (e) {
           if (!(e instanceof ApiError && e.status === 404)) throw e
           isGone = true
@@ -42,6 +48,13 @@ export function createChunks(send: Send, query: Record<string, string>) {
     if (isGone) return undefined
     const peers = policy.chunks.flatMap(({ digest }) => found.get(digest) ?? missing(digest))
     return { ...policy, peers: [...policy.peers, ...peers] }
+  }
+  return {
+    complete,
+    /** What an earlier run fetched. Throws `VerificationError` unless it is what its digest says. */
+    bring: (digest: string, body: unknown): void => {
+      kept.set(digest, readChunk(body, digest))
+    },
   }
 }
 

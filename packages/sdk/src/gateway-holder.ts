@@ -1,9 +1,10 @@
-import { VerificationError } from './errors.ts'
+import { reject, VerificationError } from './errors.ts'
 import { wholeOf } from './gateway-applier.ts'
 import { createChunks } from './gateway-chunks.ts'
 import { applyPolicy, dropEnded, type GatewayChange, type GatewayState } from './gateway-state.ts'
 import type { GatewayTrust } from './gateway-trust.ts'
 import { verifyGatewayPolicy } from './gateway-verifier.ts'
+import type { Archived, PolicyArchive } from './policy-archive.ts'
 import { bodyOf, type Send } from './send.ts'
 
 /** A delta that does not fit, and a snapshot whose chunks are gone, are answered with a new snapshot. */
@@ -17,18 +18,27 @@ type HolderOptions = {
   tenantId: string
   gatewayId: string
   trust: GatewayTrust
+  archive: PolicyArchive | undefined
+  /** Told that the store failed: what is in force stays so, and is not there after a restart. */
+  onStoreError: (e: unknown) => void
   now: () => Date
 }
 
 /** What the control plane said last, verified, and what of it is in force. */
-export function createHolder({ send, query, tenantId, gatewayId, trust, now }: HolderOptions) {
+export function createHolder({ send, query, tenantId, gatewayId, trust, archive, onStoreError, now }: HolderOptions) {
   let held: GatewayState | null = null
   /** Stands for `held` after its end, where it fails closed: nobody is a peer. */
   let over: GatewayState | null = null
   /** Peers whose time has come and of whom nobody was told. */
   const ended: string[] = []
   let isEndTold = false
-  const withChunks = createChunks(send, query)
+  const chunks = createChunks(send, query, async (digest, body) => {
+    await archive?.keepChunk(digest, body).catch(storeFailed)
+  })
+  function storeFailed(e: unknown): void {
+    archive?.giveUp()
+    onStoreError(e)
+  }
   let pollSeconds = 30
 
   const isOver = (state: GatewayState): boolean => state.pool.fail_mode === 'closed' && now() >= state.expiresAt
@@ -63,8 +73,10 @@ export function createHolder({ send, query, tenantId, gatewayId, trust, now }: H
       verifyGatewayPolicy(body.policy, { trust: by, tenantId, gatewayId, now: now() })
     const named = await trust.judge(judged, { signal })
     pollSeconds = body.poll_seconds
-    const policy = await withChunks(named, signal)
+    const policy = await chunks.complete(named, signal)
     if (!policy) return 'unfit'
+    if (archive && policy.seq < archive.seenSeq)
+      reject('rollback', `gateway policy ${policy.seq} is older than ${archive.seenSeq}`)
     const wasOver = inForce() === over && over !== null
     let applied: ReturnType<typeof applyPolicy>
     try {
@@ -78,13 +90,44 @@ export function createHolder({ send, query, tenantId, gatewayId, trust, now }: H
     held = applied.state
     over = null
     isEndTold = false
+    // Before anybody enforces it: a restart must not go back behind what was enforced.
+    await archive?.keep({ ...policy, jws: body.policy, chunks: named.chunks.map((c) => c.digest) }).catch(storeFailed)
     const state = inForce()
     // Nobody was a peer, so all that are become it anew.
     if (wasOver && state) return wholeOf(state)
     return moved ? applied.change : null
   }
 
+  /** Reads what an earlier run kept and verifies it as if it had just come, but for its end. */
+  async function readArchive(from: Archived): Promise<GatewayState> {
+    const by = trust.held ?? reject('trust_expired', 'there is no trust set to judge by')
+    const judge = { trust: by, tenantId, gatewayId, now: now(), mayHaveEnded: true }
+    let state: GatewayState | null = null
+    for (const jws of from.policies) {
+      const named = verifyGatewayPolicy(jws, judge)
+      for (const { digest } of named.chunks) chunks.bring(digest, await from.chunk(digest))
+      state = applyPolicy(state, (await chunks.complete(named, undefined)) ?? named).state
+    }
+    const isWhole = state?.seq === from.seq && state.generatedAt.getTime() === from.generatedAt.getTime()
+    return state && isWhole ? state : reject('rollback', 'what is stored ends before what was enforced')
+  }
+
   return {
+    /**
+     * Goes on with what an earlier run kept; false where there is nothing. Rejects with `VerificationError` where what is
+     * there can not be believed, and with the store's own errors; then nothing is in force until the next pull.
+     */
+    restore: async (): Promise<boolean> => {
+      if (!archive || held) return held !== null
+      try {
+        const found = await archive.read()
+        if (found) held ??= await readArchive(found)
+      } catch (e) {
+        archive.giveUp()
+        throw e
+      }
+      return held !== null
+    },
     get inForce(): GatewayState | null {
       return inForce()
     },
@@ -106,7 +149,9 @@ export function createHolder({ send, query, tenantId, gatewayId, trust, now }: H
      */
     pull: async ({ wait = 0, signal }: { wait?: number; signal?: AbortSignal | undefined }) => {
       const mayWait = held !== null && now() < held.expiresAt
-      let known: Known | undefined = held ? { since: held.seq, as_of: held.generatedAt.toISOString() } : undefined
+      const isKnown = held && !archive?.takeRest()
+      let known: Known | undefined =
+        held && isKnown ? { since: held.seq, as_of: held.generatedAt.toISOString() } : undefined
       for (let attempt = 1; attempt <= mostAttempts; attempt++) {
         const found = await pullOnce({ known, wait: mayWait && attempt === 1 ? wait : 0, signal })
         if (found !== 'unfit') return found

@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { Contract, Input, Output } from '@holdfast/contract'
 import { backoffSeconds, type Random, sleep } from './backoff.ts'
 import { ApiError, ConnectionError } from './errors.ts'
+import type { GatewayStore } from './gateway-store.ts'
 import { bodyOf, type Send } from './send.ts'
+import { isObject } from './signed.ts'
 
 type Report = Input<Contract['metering']>['body']
 export type MeteringSample = Report['samples'][number]
@@ -10,34 +12,81 @@ export type MeteringLoad = NonNullable<Report['load']>
 export type Metered = Output<Contract['metering']>
 
 const mostSamples = 10_000
+/** Seconds between two attempts to deliver a report. */
+const longestPause = 60
+
+export type MeterCall = {
+  load?: MeteringLoad
+  signal?: AbortSignal
+  /** Called when the report would outlive this process, before it is sent. */
+  onKept?: () => Promise<void>
+}
+type MeterOptions = {
+  bootId: string
+  query: Record<string, string>
+  now: () => Date
+  random: Random
+  store: GatewayStore | undefined
+  onStoreError: (e: unknown) => void
+}
 
 /**
- * Reports traffic as deltas, one report after the other. A report is sent again under the same sequence until the server acknowledges
- * it, so it counts exactly once; what the server refuses for good is thrown as `ApiError` and not repeated.
+ * Reports traffic as deltas, one report after the other. A report is sent again under the same boot and sequence until the
+ * server acknowledges it, with a store also by the next process, so it counts exactly once; what the server refuses for good
+ * is thrown as `ApiError` and not repeated.
  */
-export function createMeter(
-  send: Send,
-  { bootId, query, now, random }: { bootId: string; query: Record<string, string>; now: () => Date; random: Random },
-) {
+export function createMeter(send: Send, { bootId, query, now, random, store, onStoreError }: MeterOptions) {
   let sequence = 0
   let intervalStart = now()
-  let queue: Promise<unknown> = Promise.resolve()
+  let waiting: Report[] = []
+
+  const keep = async () => store?.save('metering', JSON.stringify({ schema, waiting })).catch(onStoreError)
 
   async function deliver(report: Report, signal: AbortSignal | undefined): Promise<Metered> {
     for (let failures = 1; ; failures++) {
       try {
-        return bodyOf(await send('metering', { body: report, query }, { signal }))
-      } catch (error) {
-        if (!isPassing(error)) throw error
-        await sleep(backoffSeconds(failures, error, random), signal)
+        const answer = bodyOf(await send('metering', { body: report, query }, { signal }))
+        await forget(report)
+        return answer
+      } catch (e) {
+        if (!isPassing(e)) {
+          if (!signal?.aborted) await forget(report)
+          throw e
+        }
+        await sleep(backoffSeconds(failures, e, random, longestPause), signal)
       }
     }
   }
+  async function forget(report: Report): Promise<void> {
+    waiting = waiting.filter((one) => one !== report)
+    await keep()
+  }
 
-  return function meter(
-    samples: readonly MeteringSample[],
-    { load, signal }: { load?: MeteringLoad; signal?: AbortSignal } = {},
-  ): Promise<Metered> {
+  async function loadBefore(): Promise<Report[]> {
+    try {
+      const text = await store?.load('metering')
+      const before = text === undefined ? [] : waitingOf(text)
+      waiting = [...before, ...waiting]
+      return before
+    } catch (e) {
+      onStoreError(e)
+      return []
+    }
+  }
+  let before: Promise<Report[]> | undefined
+  let queue: Promise<unknown> = Promise.resolve()
+  /** What an earlier process could not deliver goes first. */
+  function resume(): Promise<Report[]> {
+    if (before) return before
+    const loaded = loadBefore()
+    before = loaded
+    queue = loaded.then(async (reports) => {
+      for (const report of reports) await deliver(report, undefined).catch(() => undefined)
+    })
+    return loaded
+  }
+
+  function meter(samples: readonly MeteringSample[], { load, signal, onKept }: MeterCall = {}): Promise<Metered> {
     const start = intervalStart
     const end = now()
     intervalStart = end
@@ -53,7 +102,12 @@ export function createMeter(
         ...(load && { load }),
       })
     }
+    waiting.push(...reports)
+    const kept = resume()
+      .then(keep)
+      .then(() => onKept?.())
     const sent = queue.then(async () => {
+      await kept
       const answers: Metered[] = []
       for (const report of reports) answers.push(await deliver(report, signal))
       return {
@@ -67,6 +121,23 @@ export function createMeter(
     queue = sent.catch(() => undefined)
     return sent
   }
+  return {
+    meter,
+    /** Begins to deliver what an earlier process could not. */
+    resume: (): void => {
+      void resume()
+    },
+  }
+}
+
+const schema = 'holdfast.gateway-metering/1'
+
+/** Reports as this package wrote them: what the server does not take it says. */
+function waitingOf(text: string): Report[] {
+  const value: unknown = JSON.parse(text)
+  if (!isObject(value) || value.schema !== schema || !Array.isArray(value.waiting))
+    throw new TypeError('what is stored as metering is no list of reports')
+  return value.waiting
 }
 
 /** Whether the same request can succeed later: no answer, too many requests, or a server in trouble. */

@@ -1,6 +1,6 @@
 import { backoffSeconds, jitter, type Random, sleep } from './backoff.ts'
 import { ApiError, ConnectionError } from './errors.ts'
-import type { createApplier } from './gateway-applier.ts'
+import { type createApplier, wholeOf } from './gateway-applier.ts'
 import type { Holder } from './gateway-holder.ts'
 import type { GatewayChange, GatewayState } from './gateway-state.ts'
 import { safely } from './safely.ts'
@@ -58,21 +58,26 @@ export async function runPulling(
   async function keepPulling(): Promise<void> {
     let failures = 0
     let idle = 0
+    /** At first, and after a failure, an answer is not held: it says at once how things stand. */
+    let mayHold = false
     while (!signal.aborted) {
       const asked = performance.now()
       const took = () => (performance.now() - asked) / 1000
       let pause: number
       try {
-        const change = await holder.pull({ wait: Math.max(1, Math.min(55, Math.round(jitter(wait, random)))), signal })
+        const held = mayHold ? Math.max(1, Math.min(55, Math.round(jitter(wait, random)))) : 0
+        const change = await holder.pull({ wait: held, signal })
         failures = 0
         tell('connected')
         await hand(change)
-        idle = change || took() > 1 ? 0 : idle + 1
+        idle = change || took() > 1 || !mayHold ? 0 : idle + 1
+        mayHold = true
         // A server that answers at once though nothing changed does not hold pulls: ask as often as it advises.
         pause = idle < 3 ? 0 : jitter(holder.pollSeconds, random)
       } catch (e) {
         if (signal.aborted) return
         const isRefused = e instanceof ApiError && e.status === 401
+        mayHold = false
         tell(isRefused ? 'refused' : 'unreachable', e)
         safely(onError)(e)
         pause = pauseAfter(++failures, e, took())
@@ -92,6 +97,8 @@ export async function runPulling(
     return e instanceof ConnectionError ? Math.max(1, soon - took) : soon
   }
 
+  // What an earlier run kept.
+  if (holder.inForce) await hand(wholeOf(holder.inForce))
   await Promise.all([watch(), keepPulling()])
 }
 

@@ -1,4 +1,4 @@
-import { VerificationError } from './errors.ts'
+import { reject, VerificationError } from './errors.ts'
 import { bodyOf, type Send } from './send.ts'
 import { openTrust, pinTrust, type SignedTrustSet, type TrustStore } from './trust-store.ts'
 
@@ -43,6 +43,7 @@ export function createGatewayTrust({ send, query, tenantId, pinned, onTrust, now
     },
     /** Goes on with a set that an earlier run kept, unless there is one already. */
     reopen: (kept: SignedTrustSet): void => {
+      if (kept.tenant_id !== tenantId) reject('wrong_tenant', 'the trust set that was kept is of another tenant')
       trust ??= openTrust(kept, { tenantId })
     },
     refresh,

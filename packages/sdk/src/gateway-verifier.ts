@@ -65,17 +65,27 @@ export type PoolPart = {
 /** A session that is over. Until `block_until` (RFC 3339) the gateways of the pool refuse its device. */
 export type RevokedSession = { session_id: string; device_id: string; block_until: string | null }
 
-type GatewayJudge = { trust: TrustStore; tenantId: string; gatewayId: string; now: Date }
+type GatewayJudge = {
+  trust: TrustStore
+  tenantId: string
+  gatewayId: string
+  now: Date
+  /** For what was accepted before: whether it is still in force is another question. */
+  mayHaveEnded?: boolean
+}
 
 /** Reads what is meant for this gateway and not yet over. How it fits what the gateway holds is not judged here. Throws `VerificationError`. */
-export function verifyGatewayPolicy(jws: string, { trust, tenantId, gatewayId, now }: GatewayJudge): GatewayPolicy {
+export function verifyGatewayPolicy(
+  jws: string,
+  { trust, tenantId, gatewayId, now, mayHaveEnded = false }: GatewayJudge,
+): GatewayPolicy {
   const said = readSigned(jws, { typ: 'gateway-policy+jws', key: trust.keysFor('gateway-policy', now) })
   if (said.schema !== 'holdfast.gateway-policy/1')
     reject('malformed', 'the gateway policy is of a schema we do not know')
   if (said.tenant_id !== tenantId) reject('wrong_tenant', 'the gateway policy is of another tenant')
   if (said.gateway_id !== gatewayId) reject('wrong_gateway', 'the gateway policy is for another gateway')
   const expiresAt = timeOf(said.expires_at, 'expires_at')
-  if (now >= expiresAt) reject('expired', 'the gateway policy has expired')
+  if (!mayHaveEnded && now >= expiresAt) reject('expired', 'the gateway policy has expired')
   const { kind, revocations } = said
   if (kind !== 'snapshot' && kind !== 'delta') reject('malformed', 'kind is neither snapshot nor delta')
   if (!isObject(revocations)) reject('malformed', 'revocations is not an object')

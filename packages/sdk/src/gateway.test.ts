@@ -227,9 +227,10 @@ test('a heartbeat says what is enforced, and what keeps it from enforcing what c
   await gateway.runPulling({
     signal: stop.signal,
     onChange: async (_, { seq }) => {
+      // What was pulled before is handed over first.
+      if (seq === 1) return
       const failure = failures.shift()
       if (!failure) return stop.abort()
-      assert.equal(seq, 2)
       setImmediate(async () => said.push(await beat()))
       throw failure
     },

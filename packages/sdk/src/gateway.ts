@@ -4,12 +4,16 @@ import type { Dispatcher } from 'undici'
 import type { Random } from './backoff.ts'
 import { createApplier } from './gateway-applier.ts'
 import { createHolder } from './gateway-holder.ts'
-import { createMeter } from './gateway-metering.ts'
+import { createMeter, type MeterCall, type Metered, type MeteringSample } from './gateway-metering.ts'
 import { type PullingOptions, runPulling } from './gateway-pulling.ts'
+import { createSessions } from './gateway-sessions.ts'
 import type { GatewayChange, GatewayState } from './gateway-state.ts'
+import type { GatewayStore } from './gateway-store.ts'
 import { createGatewayTrust } from './gateway-trust.ts'
+import { createArchive } from './policy-archive.ts'
+import { safely } from './safely.ts'
 import { bodyOf, createSender } from './send.ts'
-import type { SignedTrustSet } from './trust-store.ts'
+import { readTrustSet, type SignedTrustSet } from './trust-store.ts'
 
 export type GatewayOptions = {
   baseUrl: string
@@ -17,9 +21,16 @@ export type GatewayOptions = {
   secret: string | (() => string)
   gatewayId: string
   tenantId: string
-  /** A trust set pinned in an earlier run; without it the first one that the server gives is pinned. */
+  /**
+   * Keeps what must outlive the process: the trust set, the policy as it was signed, sessions, and reports that were not
+   * acknowledged. With it a gateway that restarts while the control plane is away enforces its last policy until its end.
+   */
+  store?: GatewayStore
+  /** Told that the store failed: the gateway goes on, and a restart begins with less. */
+  onStoreError?: (error: unknown) => void
+  /** A trust set pinned in an earlier run, where there is no store; without it the first one that the server gives is pinned. */
   trust?: SignedTrustSet
-  /** Told of every trust set that is pinned or follows, to be kept for the next run. */
+  /** Told of every trust set that is pinned or follows. */
   onTrust?: (trust: SignedTrustSet) => void | Promise<void>
   dispatcher?: Dispatcher
   now?: () => Date
@@ -38,6 +49,8 @@ export function openGateway({
   secret,
   gatewayId,
   tenantId,
+  store,
+  onStoreError,
   trust: pinned,
   onTrust = () => {},
   dispatcher,
@@ -47,9 +60,47 @@ export function openGateway({
   const send = createSender({ baseUrl, credential: secret, ...(dispatcher && { dispatcher }) })
   const query = { tenant_id: tenantId, gateway_id: gatewayId }
   const bootId = randomUUID()
-  const trust = createGatewayTrust({ send, query, tenantId, pinned, onTrust, now })
-  const holder = createHolder({ send, query, tenantId, gatewayId, trust, now })
+  const storeFailed = safely(onStoreError)
+  const trust = createGatewayTrust({ send, query, tenantId, pinned, onTrust: keepTrust, now })
+  const archive = store && createArchive({ store, tenantId, gatewayId, now })
+  const holder = createHolder({ send, query, tenantId, gatewayId, trust, archive, onStoreError: storeFailed, now })
   const applier = createApplier({ state: () => holder.inForce, random })
+
+  const metering = createMeter(send, { bootId, query, now, random, store, onStoreError: storeFailed })
+  const sessions = createSessions({ meter: metering.meter, store, onStoreError: storeFailed, now })
+
+  async function keepTrust(next: SignedTrustSet): Promise<void> {
+    await store?.save('trust', JSON.stringify(next)).catch(storeFailed)
+    await onTrust(next)
+  }
+
+  /** What was wrong with the trust set that was kept. */
+  async function reopenTrust(): Promise<unknown> {
+    try {
+      const kept = await store?.load('trust')
+      if (kept !== undefined) trust.reopen(readTrustSet(kept))
+      return undefined
+    } catch (e) {
+      return e
+    }
+  }
+
+  let restored: Promise<boolean> | undefined
+  /** Once, however often it is asked for. */
+  const restore = (): Promise<boolean> => {
+    restored ??= (async () => {
+      metering.resume()
+      await sessions.restore().catch(storeFailed)
+      const broken = await reopenTrust()
+      // Without trust nothing is believed; what was accepted before is still known, so that nothing older is.
+      const isThere = await holder.restore().catch((e) => {
+        throw broken ?? e
+      })
+      if (broken !== undefined) throw broken
+      return isThere
+    })()
+    return restored
+  }
 
   /** What heartbeats say of enforcement: what `onChange` has settled for, and nothing that was only received. */
   const applied = () => {
@@ -65,24 +116,40 @@ export function openGateway({
 
   return {
     bootId,
+    /** What has to be enforced now; null before the first policy. */
     get state(): GatewayState | null {
       return holder.inForce
     },
     get trust(): SignedTrustSet | null {
       return trust.held?.document ?? null
     },
+    /**
+     * Goes on with what the store holds, verified again: signatures, tenant, gateway, order and end. Answers whether there is
+     * a policy. Rejects with `VerificationError` where it can not be believed; then the gateway begins anew with its next
+     * pull. `pull` and `runPulling` do it by themselves.
+     */
+    restore,
     /** Asks once; see `runPulling` for a gateway that stays current. Answers what changed, null for nothing. */
-    pull: ({ wait, signal }: Ask & { wait?: number } = {}): Promise<GatewayChange | null> =>
-      holder.pull({ signal, ...(wait !== undefined && { wait }) }),
+    pull: async ({ wait, signal }: Ask & { wait?: number } = {}): Promise<GatewayChange | null> => {
+      await restore().catch(storeFailed)
+      return holder.pull({ signal, ...(wait !== undefined && { wait }) })
+    },
     /** Says that what the last pull gave is enforced. `runPulling` says so by itself. */
     confirm: applier.confirm,
     refreshTrust: trust.refresh,
     /** Keeps the state current until aborted; see `PullingOptions`. */
-    runPulling: (options: PullingOptions): Promise<void> => runPulling(holder, options, { applier, now, random }),
+    runPulling: async (options: PullingOptions): Promise<void> => {
+      await restore().catch(storeFailed)
+      await runPulling(holder, options, { applier, now, random })
+    },
     /** Says that the gateway lives, what it carries, what it enforces and what keeps it from enforcing something newer. */
     heartbeat: async (beat: Beat, { signal }: Ask = {}) =>
       bodyOf(await send('heartbeat', { query, body: { ...beat, boot_id: bootId, ...applied() } }, { signal })),
-    meter: createMeter(send, { bootId, query, now, random }),
+    /** The connections that the gateway carries, and their reports: what an agent wants instead of `meter`. */
+    sessions,
+    /** Reports samples that the caller keeps itself. */
+    meter: (samples: readonly MeteringSample[], call: Pick<MeterCall, 'load' | 'signal'> = {}): Promise<Metered> =>
+      metering.meter(samples, call),
   }
 }
 export type Gateway = ReturnType<typeof openGateway>

@@ -10,7 +10,9 @@ export { type Gateway, type GatewayOptions, openGateway } from './gateway.ts'
 export type { ApplyFailure } from './gateway-applier.ts'
 export type { Metered, MeteringLoad, MeteringSample } from './gateway-metering.ts'
 export type { GatewayStatus, PullingOptions } from './gateway-pulling.ts'
+export type { Counters, GatewaySession, GatewaySessions } from './gateway-sessions.ts'
 export { type GatewayChange, type GatewayState, isBlocked } from './gateway-state.ts'
+export { folderStore, type GatewayStore } from './gateway-store.ts'
 export {
   type GatewayPart,
   type GatewayPolicy,

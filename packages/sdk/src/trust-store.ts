@@ -4,7 +4,7 @@ import { algOf, importPublic, parsePublicJwk } from '@holdfast/crypto/jwk'
 import type { KeyLookup } from '@holdfast/crypto/jws'
 import { verifyGeneralJws } from '@holdfast/crypto/jws-general'
 import { reject, VerificationError } from './errors.ts'
-import { verified } from './signed.ts'
+import { isObject, verified } from './signed.ts'
 
 export type SignedTrustSet = Output<Contract['trustAnchors']>
 type TrustPurpose = 'policy' | 'gateway-policy' | 'trust-set' | 'credential' | 'posture' | 'update'
@@ -62,6 +62,24 @@ export function openTrust(pinned: SignedTrustSet, { tenantId }: { tenantId: stri
       return true
     },
   }
+}
+
+/** A set that was kept as JSON. Throws `VerificationError` `malformed` for something else, `wrong_digest` where it was altered. */
+export function readTrustSet(text: string): SignedTrustSet {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    value = undefined
+  }
+  if (!isObject(value) || !isObject(value.signed) || !isObject(value.jwks))
+    reject('malformed', 'what is stored is no trust set')
+  const { signed, ...document } = value
+  const payload = Buffer.from(String(signed.payload), 'base64url').toString('utf8')
+  if (payload !== verified(() => canonicalJson(document)))
+    reject('wrong_digest', 'the trust set is not what was signed')
+  // As it was when it was verified.
+  return value as SignedTrustSet
 }
 
 function checkSet(set: SignedTrustSet, key: KeyLookup, tenantId: string, now: Date): void {

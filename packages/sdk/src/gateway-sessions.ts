@@ -1,0 +1,128 @@
+import type { MeterCall, Metered, MeteringLoad, MeteringSample } from './gateway-metering.ts'
+import type { GatewayStore } from './gateway-store.ts'
+import { newSessionId } from './session-id.ts'
+import { isObject } from './signed.ts'
+
+/** A connection of a device as its gateway sees it. */
+export type GatewaySession = {
+  /** Made by the gateway: `vse_…`. */
+  session_id: string
+  device_id: string
+  /** RFC 3339 */
+  started_at: string
+  source_ip?: string
+  assigned_ip?: string
+  policy_digest?: string
+}
+/** Bytes as the interface counts them, since it was made: `rx` received by the gateway, `tx` sent by it. */
+export type Counters = { rx_bytes: number; tx_bytes: number }
+
+type Entry = GatewaySession & { seen: Counters; unreported: Counters; end_reason: string | null }
+type SessionsOptions = {
+  meter: (samples: readonly MeteringSample[], call: MeterCall) => Promise<Metered>
+  store: GatewayStore | undefined
+  onStoreError: (e: unknown) => void
+  now: () => Date
+}
+
+const schema = 'holdfast.gateway-sessions/1'
+const none: Counters = { rx_bytes: 0, tx_bytes: 0 }
+
+/**
+ * The connections that a gateway carries and what they have transferred. With a store they outlive the process, so an agent
+ * whose interface did too goes on with the same sessions and loses no byte.
+ */
+export function createSessions({ meter, store, onStoreError, now }: SessionsOptions) {
+  let entries = new Map<string, Entry>()
+  let saving: Promise<void> | undefined
+  let isChanged = false
+  let reporting: Promise<Metered> | undefined
+
+  /** One save at a time; what changes meanwhile goes with the next. */
+  function save(): Promise<void> {
+    isChanged = true
+    saving ??= (async () => {
+      while (isChanged) {
+        isChanged = false
+        const text = JSON.stringify({ schema, sessions: [...entries.values()] })
+        await store?.save('sessions', text).catch(onStoreError)
+      }
+      saving = undefined
+    })()
+    return saving
+  }
+
+  const found = (sessionId: string): Entry => {
+    const entry = entries.get(sessionId)
+    if (!entry || entry.end_reason !== null) throw new TypeError(`no session ${sessionId} is running`)
+    return entry
+  }
+
+  function count(entry: Entry, seen: Counters): void {
+    for (const way of ['rx_bytes', 'tx_bytes'] as const) {
+      // A counter that fell was set back: what it shows is all since then.
+      const more = seen[way] >= entry.seen[way] ? seen[way] - entry.seen[way] : seen[way]
+      entry.unreported[way] += more
+      entry.seen[way] = seen[way]
+    }
+  }
+
+  async function reportOnce(more: { load?: MeteringLoad; signal?: AbortSignal }): Promise<Metered> {
+    const samples: MeteringSample[] = []
+    for (const entry of entries.values()) {
+      const { seen: _, unreported, end_reason, ...session } = entry
+      const end = end_reason === null ? {} : { end_reason }
+      samples.push({ ...session, ...unreported, ...end, state: end_reason === null ? 'active' : 'ended' })
+      entry.unreported = { ...none }
+      if (end_reason !== null) entries.delete(entry.session_id)
+    }
+    // What the report took from here is gone from the store only when the report is there: nothing is lost between.
+    return meter(samples, { ...more, onKept: save })
+  }
+
+  return {
+    /** Those that run. */
+    get running(): GatewaySession[] {
+      return [...entries.values()]
+        .filter((e) => e.end_reason === null)
+        .map(({ seen: _, unreported: __, end_reason: ___, ...session }) => session)
+    },
+    /** `counters`: what the interface shows for the peer already; zero unless said. */
+    start: (of: Omit<GatewaySession, 'session_id' | 'started_at'>, counters: Counters = none): GatewaySession => {
+      const session = { ...of, session_id: newSessionId(now()), started_at: now().toISOString() }
+      entries.set(session.session_id, { ...session, seen: { ...counters }, unreported: { ...none }, end_reason: null })
+      void save()
+      return session
+    },
+    /** What the interface shows now. Throws `TypeError` for a session that is not running. */
+    count: (sessionId: string, counters: Counters): void => count(found(sessionId), counters),
+    /** Ends a session; the next report says so. Throws `TypeError` for one that is not running. */
+    end: (sessionId: string, reason: string, counters?: Counters): void => {
+      const entry = found(sessionId)
+      if (counters) count(entry, counters)
+      entry.end_reason = reason.slice(0, 64)
+      void save()
+    },
+    /**
+     * Reports what was counted since the last report, once, whatever happens to the answer. While a report waits for the
+     * control plane there is no other: what is counted meanwhile goes with the next.
+     */
+    report: (more: { load?: MeteringLoad; signal?: AbortSignal } = {}): Promise<Metered> => {
+      reporting ??= reportOnce(more).finally(() => {
+        reporting = undefined
+      })
+      return reporting
+    },
+    /** Goes on with the sessions of an earlier process. */
+    restore: async (): Promise<void> => {
+      const text = await store?.load('sessions')
+      if (text === undefined) return
+      const value: unknown = JSON.parse(text)
+      if (!isObject(value) || value.schema !== schema || !Array.isArray(value.sessions))
+        throw new TypeError('what is stored as sessions is no list of them')
+      const kept: Entry[] = value.sessions
+      entries = new Map([...kept.map((e) => [e.session_id, e] as const), ...entries])
+    },
+  }
+}
+export type GatewaySessions = ReturnType<typeof createSessions>
