@@ -128,6 +128,10 @@ const Credential = {
   binding: OneOf(['dpop', 'none']),
   expires_at: Time,
   renew_after: Time,
+  addresses: Closed(
+    { ipv4: Type.String(), ipv6: Type.String() },
+    { description: 'Of the device in the overlay; also a claim of the credential' },
+  ),
   trust_anchor_version: Type.Integer(),
 }
 

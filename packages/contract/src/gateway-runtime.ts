@@ -1,36 +1,21 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { applyErrorFields, Endpoint, GatewayStatus, Protocol, Region, Selection } from './gateways.ts'
-import { Bytes, Closed, Count, Id, Name, Nullable, OneOf, Time, WireguardKey } from './schema.ts'
+import { applyErrorFields, Endpoint, GatewayStatus } from './gateways.ts'
+import { Bytes, Closed, Count, Id, Nullable, OneOf, Time, WireguardKey } from './schema.ts'
 import { SessionState } from './vpn-sessions.ts'
 
 export const gatewayPools = endpoint({
   method: 'GET',
   path: '/v1/gateway/pools',
-  summary: 'The gateways that the calling device may use, best first within each pool',
+  summary:
+    'The gateways that the calling device may use, signed (gateway-directory+jws): best first within each pool, with what it reaches through them; Prefer: wait=N holds it until something changes',
   access: { by: ['device'], permission: 'own' },
   etag: true,
+  waits: true,
   response: Closed({
-    pools: Type.Array(
-      Closed({
-        pool_id: Id('gateway_pool'),
-        name: Name,
-        region: Region,
-        protocol: Protocol,
-        selection: Selection,
-        gateways: Type.Array(
-          Closed({
-            gateway_id: Id('gateway'),
-            name: Name,
-            endpoints: Type.Array(Endpoint),
-            public_key: Nullable(Type.String()),
-            weight: Type.Integer(),
-            status: GatewayStatus,
-          }),
-        ),
-      }),
-    ),
-    digest: Type.String(),
+    directory: Type.String({ description: 'Compact JWS over the pools; nothing else is to be believed' }),
+    digest: Type.String({ description: 'Of what the directory says, whenever it was signed' }),
+    seq: Count,
     ttl_seconds: Count,
   }),
 })

@@ -25,6 +25,8 @@ export type DeviceCredentialClaims = {
   uid?: string
   gen: number
   enr: 'token' | 'oidc' | 'saml'
+  /** Overlay addresses: IPv4, IPv6. */
+  addresses?: string[]
 }
 
 const maxChars = 8 * 1024
@@ -49,7 +51,11 @@ function confirmation(value: unknown): Pick<DeviceCredentialClaims, 'cnf'> {
 }
 
 function parseClaims(payload: Buffer): DeviceCredentialClaims {
-  const { iss, aud, sub, jti, iat, nbf, exp, cnf, tid, uid, gen, enr } = parseStrictObject(payload, 'the credential')
+  const { iss, aud, sub, jti, iat, nbf, exp, cnf, tid, uid, gen, enr, addresses } = parseStrictObject(
+    payload,
+    'the credential',
+  )
+  if (addresses !== undefined && !Array.isArray(addresses)) refuse('malformed', 'claim addresses is not a list')
   if (!Array.isArray(aud) || aud.length === 0) refuse('malformed', 'claim aud is not a list')
   if (enr !== 'token' && enr !== 'oidc' && enr !== 'saml') refuse('malformed', 'claim enr is unknown')
   return {
@@ -65,6 +71,7 @@ function parseClaims(payload: Buffer): DeviceCredentialClaims {
     ...(uid !== undefined && { uid: text(uid, 'uid') }),
     gen: integer(gen, 'gen'),
     enr,
+    ...(addresses && { addresses: addresses.map((entry: unknown) => text(entry, 'addresses')) }),
   }
 }
 

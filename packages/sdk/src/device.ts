@@ -5,6 +5,7 @@ import type { PrivateJwk } from '@holdfast/crypto/jwk'
 import { generateKey } from '@holdfast/crypto/signer'
 import type { Dispatcher } from 'undici'
 import type { Random } from './backoff.ts'
+import { createDirectoryReader } from './device-directory.ts'
 import { type PollingOptions, runPolling } from './device-polling.ts'
 import type { DeviceState, DeviceStore } from './device-state.ts'
 import { standingOf } from './device-status.ts'
@@ -95,6 +96,8 @@ export function openDevice(
       return check()
     }
   }
+
+  const directory = createDirectoryReader({ call, judge, withTrust })
 
   async function noteFresh(seen: PolicyPointer): Promise<void> {
     const { digest, channel, version } = seen
@@ -247,7 +250,11 @@ export function openDevice(
     /** An event counts once, so what was not answered is sent again as it is; 1,000 at most. */
     reportTelemetry: async (events: readonly TelemetryEvent[]): Promise<Output<Contract['telemetry']>> =>
       bodyOf(await call('telemetry', { body: { events: [...events] } })),
-    gatewayPools: async () => bodyOf(await call('gatewayPools')),
+    /** The verified gateway directory that was fetched last; null before the first and after its end. */
+    get directory() {
+      return directory.current()
+    },
+    fetchDirectory: directory.fetch,
     /** Keeps the policy current until aborted; see `PollingOptions`. */
     runPolling: (options: PollingOptions): Promise<void> => runPolling(device, options, { now, random }),
   }

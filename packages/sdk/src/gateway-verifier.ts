@@ -2,7 +2,7 @@ import { contentDigest } from '@holdfast/crypto/canonical'
 import { reject } from './errors.ts'
 import { type Step, stepsOf } from './patch.ts'
 import type { PolicyContent } from './policy-verifier.ts'
-import { countOf, isObject, readSigned, textOf, textsOf, timeOf, verified } from './signed.ts'
+import { countOf, isObject, listOf, readSigned, textOf, textsOf, timeOf, verified } from './signed.ts'
 import type { TrustStore } from './trust-store.ts'
 
 export type Peer = {
@@ -178,9 +178,6 @@ const chunksOf = (value: unknown): ChunkName[] =>
       ? { digest: textOf(chunk.digest, 'chunks.digest'), bytes: countOf(chunk.bytes, 'chunks.bytes') }
       : reject('malformed', 'a chunk is not an object'),
   )
-
-const listOf = (value: unknown, name: string): unknown[] =>
-  Array.isArray(value) ? value : reject('malformed', `${name} is not a list`)
 
 /** The peers of a chunk. Throws `VerificationError` unless they are what the snapshot named. */
 export function readChunk(body: unknown, digest: string): Peer[] {

@@ -4,6 +4,12 @@ export { type Device, type DeviceOptions, openDevice, type Polled, type Telemetr
 export type { PollingOptions } from './device-polling.ts'
 export { type DeviceState, type DeviceStore, fileStore } from './device-state.ts'
 export { type DeviceEnd, DeviceEndedError, type DeviceStatus } from './device-status.ts'
+export {
+  type DirectoryGateway,
+  type DirectoryPool,
+  type GatewayDirectory,
+  verifyGatewayDirectory,
+} from './directory-verifier.ts'
 export { type Enrollment, enrollDevice } from './enroll.ts'
 export { ApiError, ConnectionError, type FieldError, type VerificationCode, VerificationError } from './errors.ts'
 export { type Gateway, type GatewayOptions, openGateway } from './gateway.ts'

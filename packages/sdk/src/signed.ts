@@ -43,3 +43,6 @@ export function timeOf(value: unknown, name: string): Date {
   const time = new Date(textOf(value, name))
   return Number.isNaN(time.getTime()) ? reject('malformed', `${name} is not a time`) : time
 }
+
+export const listOf = (value: unknown, name: string): unknown[] =>
+  Array.isArray(value) ? value : reject('malformed', `${name} is not a list`)

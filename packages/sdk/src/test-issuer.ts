@@ -93,6 +93,16 @@ export function createIssuer({
         content,
         ...overrides,
       }),
+    directory: (overrides: object = {}, { key = keys.policy, typ = 'gateway-directory+jws' } = {}): Promise<string> =>
+      signJws(key.signer, typ, {
+        schema: 'holdfast.gateway-directory/1',
+        tenant_id: tenantId,
+        seq: 1,
+        iat: Math.floor(now().getTime() / 1000),
+        exp: Math.floor(now().getTime() / 1000) + 86_400,
+        pools: [],
+        ...overrides,
+      }),
     gatewayPolicy: (overrides: object = {}, { key = keys.gateway, typ = 'gateway-policy+jws' } = {}): Promise<string> =>
       signJws(key.signer, typ, {
         schema: 'holdfast.gateway-policy/1',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { createProof, generateKey } from '@holdfast/crypto'
-import { ApiError, createClient, createSender, type Gateway, openGateway } from '@holdfast/sdk'
+import { ApiError, createClient, createSender, type DirectoryPool, type Gateway, openGateway } from '@holdfast/sdk'
 import { encodeId, newUuid } from '../src/kernel/ids.ts'
 import type { Kit, Replica } from './kit.ts'
 
@@ -62,14 +62,23 @@ export async function enroll(
   }
   const device = { name, platform: 'linux' as const, client_version: '1.2.3' }
   const made = await createClient({ ...connection, credential: secret }).enroll({ body: { device } })
+  const client = createClient({ ...connection, credential: made.credential })
+  const directory = async (): Promise<DirectoryPool[]> => payloadOf((await client.gatewayPools()).directory).pools
   return {
     id: made.device_id,
-    client: createClient({ ...connection, credential: made.credential }),
+    /** What it was given as it enrolled. */
+    made,
+    /** The pools of its directory, unverified. */
+    directory,
+    client,
     /** The same device, at another replica. */
     at: ({ dispatcher }: Replica) => createClient({ ...connection, dispatcher, credential: made.credential }),
     send: createSender({ ...connection, credential: made.credential }),
   }
 }
+
+/** What a JWS carries, unverified. */
+export const payloadOf = (jws: string) => JSON.parse(Buffer.from(jws.split('.')[1]!, 'base64url').toString())
 
 export const open = (
   kit: Kit,

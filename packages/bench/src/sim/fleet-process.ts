@@ -213,7 +213,7 @@ const commands = {
   gateways: async ({ indexes, width }: { indexes: number[]; width: number }) => {
     const offers: { index: number; gatewayIds: string[] }[] = []
     await timed(indexes, width, 'gateway pools', async (device, index) => {
-      const { pools } = await device.gatewayPools()
+      const { pools } = await device.fetchDirectory()
       offers.push({ index, gatewayIds: pools.flatMap(({ gateways }) => gateways.map((g) => g.gateway_id)) })
     })
     return offers

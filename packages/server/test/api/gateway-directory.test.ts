@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { changeGateway, changeGatewayPool } from '@holdfast/sdk'
-import { enroll, publish, refused, rule, withGateway } from '../gateways.ts'
+import { changeGateway, changeGatewayPool, enrollDevice } from '@holdfast/sdk'
+import pg from 'pg'
+import { changeSomethingElse, enroll, newWireguardKey, publish, refused, rule, withGateway } from '../gateways.ts'
 import { createClock, startKit } from '../kit.ts'
 
 test('the directory of a device', async (t: TestContext) => {
@@ -13,9 +14,7 @@ test('the directory of a device', async (t: TestContext) => {
   const beat = (g: { secret: string }, active_sessions = 0) =>
     kit.clientFor(g.secret).heartbeat({ body: { boot_id: 'b', active_sessions } })
   const pools = async () =>
-    Object.fromEntries(
-      (await device.client.gatewayPools()).pools.map((p) => [p.name, p.gateways.map((g) => `${g.name} ${g.status}`)]),
-    )
+    Object.fromEntries((await device.directory()).map((p) => [p.name, p.gateways.map((g) => `${g.name} ${g.status}`)]))
 
   await t.test('without a policy no pool may be used', async () => assert.deepEqual(await pools(), {}))
   await t.test('a rule without a pool leads to every enabled one, a rule with one there only', async () => {
@@ -51,7 +50,7 @@ test('the directory of a device', async (t: TestContext) => {
   await t.test('what did not change is 304', async () => {
     await beat(a)
     const first = await device.send('gatewayPools')
-    assert.equal(first.headers.etag, `"${first.body?.digest}"`)
+    assert.match(String(first.headers.etag), new RegExp(`^"${first.body?.digest}\\.[0-9a-z]+"$`))
     const again = await device.send(
       'gatewayPools',
       {},
@@ -63,4 +62,146 @@ test('the directory of a device', async (t: TestContext) => {
     assert.equal((await device.send('gatewayPools', {}, { headers: { 'if-none-match': etag } })).status, 200)
   })
   await t.test('a gateway may not read it', () => assert.rejects(kit.clientFor(a.secret).gatewayPools(), refused(403)))
+})
+
+test('a directory is signed for the device, and says what it reaches through which pool', async (t: TestContext) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const { admin } = kit
+  const [a, b] = [await withGateway(kit, 'a', 'A'), await withGateway(kit, 'b', 'B')]
+  const { secret: token } = await admin.generateToken({ body: { max_uses: 0, tags: ['a'] } })
+  const fact = { name: 'laptop', platform: 'linux' } as const
+  const open = (n: number) =>
+    enrollDevice({ baseUrl: kit.publicUrl, token, dispatcher: kit.replicas[n]!.dispatcher, device: fact })
+  const device = await open(0)
+  const allow = (id: string, more: object) => ({ id, action: 'allow', from: { tags: ['a'] }, ...more })
+  const rules = [
+    allow('wiki', { to: ['wiki'] }),
+    allow('db', { to: ['db', '10.9.0.0/16'], via: ['B'] }),
+    allow('site', { to: ['site'] }),
+    allow('over', { to: ['10.66.0.0/16'], expires_at: '2020-01-01T00:00:00Z' }),
+    { id: 'no', action: 'deny', from: { any: true }, to: ['10.77.0.0/16'] },
+  ]
+  const resources = {
+    wiki: { cidrs: ['10.1.0.0/24'], pool: 'A' },
+    db: { cidrs: ['10.2.0.0/24', 'fd00:2::/64'], pool: 'A' },
+    site: { dns: ['site.example'], cidrs: ['10.3.0.1/32'] },
+  }
+  const put = (settings: object) =>
+    admin.publishPolicy({
+      body: { channel: 'stable', policy: { schema: 'holdfast.policy/1', resources, rules, settings } },
+    })
+  const tunnels = async () =>
+    Object.fromEntries(
+      (await device.fetchDirectory()).pools.map(({ name, mtu, dns, keepalive_seconds, routes, resources: to }) => [
+        name,
+        { mtu, dns, keepalive_seconds, routes, resources: to },
+      ]),
+    )
+
+  await t.test('routes, resolvers, MTU and keepalive are those of policy and pool together', async () => {
+    await put({ mtu: 1400 })
+    await changeGatewayPool(admin, { params: { pool_id: b.pool.pool_id } }, { mtu: 1380, dns: ['10.9.0.53'] })
+    assert.deepEqual(await tunnels(), {
+      A: {
+        mtu: 1400,
+        dns: [],
+        keepalive_seconds: 25,
+        routes: ['10.1.0.0/24', '10.3.0.1/32'],
+        resources: ['site', 'wiki'],
+      },
+      B: {
+        mtu: 1380,
+        dns: ['10.9.0.53'],
+        keepalive_seconds: 25,
+        routes: ['10.2.0.0/24', '10.3.0.1/32', '10.9.0.0/16', '10.9.0.53/32', 'fd00:2::/64'],
+        resources: ['10.9.0.0/16', 'db', 'site'],
+      },
+    })
+    await put({ split_tunnel: false, keepalive_seconds: 0, dns: { servers: ['10.1.0.53'] } })
+    const everywhere = { dns: ['10.1.0.53'], keepalive_seconds: 0, routes: ['0.0.0.0/0', '::/0'] }
+    const { A, B } = await tunnels()
+    assert.deepEqual(
+      [A, B].map((p) => ({ ...p, mtu: 0, resources: [] })),
+      [1, 2].map(() => ({ mtu: 0, resources: [], ...everywhere })),
+    )
+  })
+  await t.test('its number only grows, and what says the same is the same on every replica', async () => {
+    const other = await open(1)
+    const [here, there] = [await device.fetchDirectory(), await other.fetchDirectory()]
+    assert.deepEqual(here.pools, there.pools)
+    assert.ok(here.expiresAt.getTime() - Date.now() > 12 * 3_600_000 - 60_000)
+    assert.equal(here.expiresAt.getTime(), there.expiresAt.getTime())
+    await admin.drainGateway({ params: { gateway_id: a.gateway.gateway_id }, body: { draining: true } })
+    const after = await device.fetchDirectory()
+    assert.ok(after.seq > here.seq)
+    assert.deepEqual(after.pools.find((p) => p.name === 'A')?.gateways, [])
+    await admin.drainGateway({ params: { gateway_id: a.gateway.gateway_id }, body: { draining: false } })
+  })
+  await t.test(
+    'who waits hears at once of a key, a gateway that comes to life, and a policy, on any replica',
+    async () => {
+      const other = await open(1)
+      for (const waiting of [device, other]) {
+        const changes = [
+          () => kit.clientFor(a.secret).identifyGateway({ body: { public_key: newWireguardKey() } }),
+          () => put({ keepalive_seconds: 30 + (waiting === device ? 0 : 1) }),
+          () =>
+            changeGatewayPool(
+              admin,
+              { params: { pool_id: a.pool.pool_id } },
+              { mtu: waiting === device ? 1300 : 1301 },
+            ),
+        ]
+        for (const change of changes) {
+          const before = await waiting.fetchDirectory()
+          const held = waiting.fetchDirectory({ wait: 20 })
+          await new Promise((resolve) => setTimeout(resolve, 150))
+          await changeSomethingElse(kit)
+          await new Promise((resolve) => setTimeout(resolve, 100))
+          assert.equal(
+            kit.replicas.reduce((n, r) => n + r.app.gateways.devicesWaiting(), 0),
+            1,
+          )
+          const from = performance.now()
+          await change()
+          assert.notDeepEqual((await held).pools, before.pools)
+          assert.ok(performance.now() - from < 2000, `${performance.now() - from} ms`)
+        }
+      }
+      const held = device.fetchDirectory({ wait: 20 })
+      await new Promise((resolve) => setTimeout(resolve, 150))
+      await kit.clientFor(a.secret).heartbeat({ body: { boot_id: 'b', active_sessions: 0 } })
+      assert.equal((await held).pools.find((p) => p.name === 'A')?.gateways[0]?.status, 'healthy')
+    },
+  )
+  await t.test('at the end of a wait what was held is said to be unchanged', async () => {
+    const before = await device.fetchDirectory()
+    assert.equal(await device.fetchDirectory({ wait: 1 }), before)
+  })
+  await t.test('a warm read asks no database', async () => {
+    await device.fetchDirectory()
+    let scopes = 0
+    const { query } = pg.Client.prototype
+    pg.Client.prototype.query = function (this: pg.Client, ...given: Parameters<typeof query>) {
+      if (JSON.stringify(given[0] ?? '').includes('holdfast.tenant')) scopes++
+      return query.apply(this, given)
+    } as typeof query
+    t.after(() => {
+      pg.Client.prototype.query = query
+    })
+    for (let i = 0; i < 20; i++) await device.fetchDirectory()
+    // When gateways were last heard of is read anew every few seconds, whoever asks; so is written when devices were.
+    assert.ok(scopes <= 2, `${scopes} transactions`)
+  })
+  await t.test('a suspended device hears nothing, and its held read ends', async () => {
+    const held = device.fetchDirectory({ wait: 20 })
+    held.catch(() => {})
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    await admin.changeDevice({ body: { operation: 'suspend', device_id: device.id } })
+    await held.then(
+      (directory) => assert.deepEqual(directory.pools, []),
+      (e) => refused(401)(e),
+    )
+    await assert.rejects(device.fetchDirectory(), refused(401))
+  })
 })

@@ -30,7 +30,7 @@ test('the identity of a gateway', async (t: TestContext) => {
   const gateway = open(kit, a)
   await gateway.pull()
   const events = async () => (await audited(kit, 'gateway.identified')).filter((e) => e.outcome === 'success')
-  const offered = async () => (await device.client.gatewayPools()).pools.find((p) => p.name === 'A')?.gateways ?? []
+  const offered = async () => (await device.directory()).find((p) => p.name === 'A')?.gateways ?? []
 
   await t.test(
     'what it says is shown, on record with what it changed, and stays where it does not say it',
@@ -138,8 +138,7 @@ test('in a pool that requires approval a key waits for an administrator', async 
     const g = await admin.getGateway({ params })
     return [g.status, g.public_key, g.proposed_key]
   }
-  const offered = async () =>
-    (await device.client.gatewayPools()).pools.flatMap((p) => p.gateways.map((g) => g.public_key))
+  const offered = async () => (await device.directory()).flatMap((p) => p.gateways.map((g) => g.public_key))
   const announce = (public_key: string) => client.identifyGateway({ body: { public_key } })
   const approve = (public_key: string, by = admin) => by.approveGateway({ params, body: { public_key } })
   const [first, second] = [newWireguardKey(), newWireguardKey()]

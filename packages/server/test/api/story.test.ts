@@ -76,7 +76,7 @@ test('the whole story through the SDK: enroll, publish, apply, connect, meter, r
   assert.equal(gateway.state!.peers.get(device.id)!.wireguard_public_key, wireguard_public_key)
 
   await gateway.heartbeat({ active_sessions: 0 })
-  const directory = await device.gatewayPools()
+  const directory = await device.fetchDirectory()
   assert.deepEqual(
     directory.pools.map((p) => p.gateways.map((g) => g.name)),
     [['fra-1']],

@@ -38,7 +38,7 @@ export const renewDevice = (
 export const findForRenewal = (tx: Tx, tenant: TenantId, deviceId: string) =>
   tx
     .selectFrom('devices')
-    .select(['generation', 'jkt', 'previous_jkt', 'public_jwk', 'user_id', 'status'])
+    .select(['generation', 'jkt', 'previous_jkt', 'public_jwk', 'user_id', 'status', 'address_number'])
     .where('tenant_id', '=', tenant)
     .where('device_id', '=', deviceId)
     .executeTakeFirst()

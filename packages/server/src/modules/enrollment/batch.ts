@@ -15,7 +15,9 @@ export type Applicant = Asks & {
   proof: Buffer | null
   device: Omit<joining.NewDevice, 'address_number'>
 }
-export type Outcome = Verdict | 'no_address_left' | 'wireguard_key_taken'
+/** The number of the device's overlay address, or why there is none. */
+export type Outcome = number | Refusal
+type Refusal = Exclude<Verdict, 'granted'> | 'no_address_left' | 'wireguard_key_taken'
 
 /**
  * Enrollments of a tenant that come at once share a transaction: they would wait for each other's commit anyway, since
@@ -45,20 +47,14 @@ export function createBatches({
       const usesLeft = await queries.lockTokens(tx, tenant, distinct(batch.map((a) => a.tokenId)), at)
       const takenKeys = await joining.lockKeys(tx, tenant, distinct(batch.map((a) => a.jkt)))
       const verdicts = allot(batch, { replayed, usesLeft, devicesOf, takenKeys })
-      const outcomes = new Map<Applicant, Outcome>(batch.map((a, i) => [a, verdicts[i] as Verdict]))
-      const granted = batch.filter((a) => outcomes.get(a) === 'granted')
-      if (granted.length > 0) await enroll(tx, tenant, granted, outcomes, at)
-      return [...outcomes.values()]
+      const granted = batch.filter((_, i) => verdicts[i] === 'granted')
+      const outcomes = granted.length > 0 ? await enroll(tx, tenant, granted, at) : []
+      let next = 0
+      return verdicts.map((verdict) => (verdict === 'granted' ? (outcomes[next++] as Outcome) : verdict))
     })
 
-  /** Says in `outcomes` who is left out after all. */
-  async function enroll(
-    tx: Tx,
-    tenant: TenantId,
-    granted: readonly Applicant[],
-    outcomes: Map<Applicant, Outcome>,
-    at: Date,
-  ): Promise<void> {
+  /** Some may be left out after all. */
+  async function enroll(tx: Tx, tenant: TenantId, granted: readonly Applicant[], at: Date): Promise<Outcome[]> {
     const numbers = await joining.takeAddresses(tx, tenant, granted.length)
     const rows = granted.map((a, i) => ({ ...a.device, address_number: numbers[i] as number }))
     const inserted = await joining.insertDevices(
@@ -69,19 +65,19 @@ export function createBatches({
     const left = granted.filter((a) => !inserted.has(a.device.device_id))
     const tunnelKeys = distinct(left.map((a) => a.device.wireguard_public_key))
     const taken = await joining.takenWireguardKeys(tx, tenant, tunnelKeys)
-    const enrolled = granted.filter((a, i) => {
-      if (inserted.has(a.device.device_id)) return true
-      const key = taken.has(a.device.wireguard_public_key ?? '') ? 'wireguard_key_taken' : 'key_taken'
-      outcomes.set(a, (numbers[i] as number) > addressCapacity ? 'no_address_left' : key)
-      return false
+    const outcomes = rows.map(({ device_id, wireguard_public_key, address_number }): Outcome => {
+      if (inserted.has(device_id)) return address_number
+      if (address_number > addressCapacity) return 'no_address_left'
+      return taken.has(wireguard_public_key ?? '') ? 'wireguard_key_taken' : 'key_taken'
     })
+    const enrolled = granted.filter((a) => inserted.has(a.device.device_id))
     const unused = rows.filter((r) => !inserted.has(r.device_id)).map((r) => r.address_number)
     await joining.giveBackAddresses(
       tx,
       tenant,
       unused.filter((n) => n <= addressCapacity),
     )
-    if (enrolled.length === 0) return
+    if (enrolled.length === 0) return outcomes
     await labelDevices(
       tx,
       tenant,
@@ -94,6 +90,7 @@ export function createBatches({
       tenant,
       enrolled.map((a) => ({ kind: 'device', subject: a.device.device_id })),
     )
+    return outcomes
   }
 
   return {

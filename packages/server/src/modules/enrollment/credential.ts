@@ -2,23 +2,37 @@ import { issueDeviceCredential } from '@holdfast/crypto'
 import type { TenantId } from '../../kernel/actor.ts'
 import { encodeId, newUuid } from '../../kernel/ids.ts'
 import { day } from '../../kernel/time.ts'
+import { addressesOf } from '../devices/index.ts'
 import type { Trust } from '../trust/index.ts'
 
 /** 30 days with a key, one day without; renewed after two thirds. */
 const lifetime = { dpop: 30 * day, none: day }
 
-export type Issued = { credential: string; expiresAt: Date; renewAfter: Date }
+export type Term = { start: number; expiresAt: Date; renewAfter: Date }
+export type Issued = Term & { credential: string; addresses: { ipv4: string; ipv6: string } }
+
+/** JWT times are whole seconds; the row says the same. */
+export function termOf(jkt: string | null, at: Date): Term {
+  const life = lifetime[jkt ? 'dpop' : 'none']
+  const start = Math.floor(at.getTime() / 1000) * 1000
+  return { start, expiresAt: new Date(start + life), renewAfter: new Date(start + (life * 2) / 3) }
+}
 
 export const createIssuer =
   ({ trust, publicUrl }: { trust: Trust; publicUrl: string }) =>
   async (
-    device: { tenant: TenantId; deviceId: string; userId: string | null; jkt: string | null; generation: number },
-    at: Date,
+    device: {
+      tenant: TenantId
+      deviceId: string
+      userId: string | null
+      jkt: string | null
+      generation: number
+      addressNumber: number
+    },
+    term: Term,
   ): Promise<Issued> => {
-    const life = lifetime[device.jkt ? 'dpop' : 'none']
-    // JWT times are whole seconds; the row says the same.
-    const start = Math.floor(at.getTime() / 1000) * 1000
-    const expiresAt = new Date(start + life)
+    const { start, expiresAt } = term
+    const addresses = addressesOf(device.tenant, device.addressNumber)
     const credential = await issueDeviceCredential(await trust.signerFor(device.tenant, 'credential'), {
       iss: publicUrl,
       aud: [publicUrl, 'urn:holdfast:gateway'],
@@ -32,7 +46,8 @@ export const createIssuer =
       ...(device.userId && { uid: encodeId('user', device.userId) }),
       gen: device.generation,
       enr: 'token',
+      addresses: [addresses.ipv4, addresses.ipv6],
     })
-    return { credential, expiresAt, renewAfter: new Date(start + (life * 2) / 3) }
+    return { ...term, credential, addresses }
   }
 export type Issue = ReturnType<typeof createIssuer>

@@ -5,7 +5,7 @@ import { fail, failField, unauthorized } from '../../kernel/app-error.ts'
 import { isWithin } from '../../kernel/cidr.ts'
 import { newUuid } from '../../kernel/ids.ts'
 import type { Applicant, Outcome } from './batch.ts'
-import type { Issue, Issued } from './credential.ts'
+import { type Issue, type Issued, termOf } from './credential.ts'
 import type { ReadKey } from './proven-key.ts'
 
 export const wireguardKeyTaken = 'is the key of another device: make a new one'
@@ -64,7 +64,7 @@ export const createEnroll =
     const deviceId = newUuid()
     const userId = terms.user_id
     const jkt = key?.jkt ?? null
-    const issued = await issue({ tenant, deviceId, userId, jkt, generation: 1 }, at)
+    const term = termOf(jkt, at)
     const status = terms.requires_approval || rules.approval ? 'pending' : 'active'
     const outcome = await join(tenant, {
       source: actor,
@@ -87,19 +87,21 @@ export const createEnroll =
         jkt,
         public_jwk: key?.jwk ?? null,
         wireguard_public_key: input.device.wireguard_public_key ?? null,
-        credential_expires_at: issued.expiresAt,
-        credential_renew_after: issued.renewAfter,
+        credential_expires_at: term.expiresAt,
+        credential_renew_after: term.renewAfter,
         enrolled_method: 'token',
         token_id: tokenId,
         ephemeral_seconds: terms.ephemeral_seconds,
         enrolled_at: at,
       },
     })
-    if (outcome !== 'granted') refuse(outcome, terms.max_devices_per_user)
+    if (typeof outcome !== 'number') return refuse(outcome, terms.max_devices_per_user)
+    const holder = { tenant, deviceId, userId, jkt, generation: 1, addressNumber: outcome }
+    const issued = await issue(holder, term)
     return { ...issued, deviceId, userId, status, jkt }
   }
 
-function refuse(outcome: Exclude<Outcome, 'granted'>, maxDevicesPerUser: number | null): never {
+function refuse(outcome: Exclude<Outcome, number>, maxDevicesPerUser: number | null): never {
   switch (outcome) {
     case 'token_spent':
     case 'proof_replayed':

@@ -25,6 +25,7 @@ export function enrollmentHandlers({
     binding: e.jkt ? 'dpop' : 'none',
     expires_at: e.expiresAt.toISOString(),
     renew_after: e.renewAfter.toISOString(),
+    addresses: e.addresses,
     trust_anchor_version: await trust.versionOf(tenant),
   })
 

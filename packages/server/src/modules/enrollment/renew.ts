@@ -9,7 +9,7 @@ import { hour } from '../../kernel/time.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
 import { proofSeconds, rememberProofs, renewal } from '../devices/index.ts'
-import type { Issue } from './credential.ts'
+import { type Issue, termOf } from './credential.ts'
 import { type Enrolled, wireguardKeyTaken } from './enroll.ts'
 import type { ReadKey } from './proven-key.ts'
 
@@ -61,7 +61,8 @@ export const createRenew =
       failField('new_public_key', 'the tenant asks for a device key by now: prove one in the header DPoP-New-Key')
     const generation = repeated ? before.generation : before.generation + 1
     const at = now()
-    const issued = await issue({ tenant, deviceId, userId: before.user_id, jkt, generation }, at)
+    const { user_id: userId, address_number: addressNumber } = before
+    const issued = await issue({ tenant, deviceId, userId, jkt, generation, addressNumber }, termOf(jkt, at))
     const { new_public_key: _, ...facts } = input
     const write = () =>
       db.inTenant(tenant, async (tx) => {

@@ -25,7 +25,7 @@ export function createGateways(deps: GatewaysDeps) {
   const secrets = createSecrets({ ...deps, registry })
   const gateways = createGatewayRules({ ...deps, secrets })
   const sessions = createSessions(deps)
-  const { handlers: pulls, waiting, isAwaited, stop } = createPull({ ...deps, registry, activity })
+  const { handlers: pulls, waiting, devicesWaiting, isAwaited, stop } = createPull({ ...deps, registry, activity })
   const metering = createMetering({ ...deps, activity })
 
   return {
@@ -45,6 +45,7 @@ export function createGateways(deps: GatewaysDeps) {
     jobs: [{ name: 'end_silent_vpn_sessions', cron: '* * * * *', run: sessions.endSilent }],
     prunes: [pruneSecrets],
     waiting,
+    devicesWaiting,
     isAwaited,
     stop,
   }

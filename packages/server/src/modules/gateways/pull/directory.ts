@@ -1,123 +1,121 @@
-import { createHash } from 'node:crypto'
 import type { Output } from '@holdfast/contract'
 import type { gatewayPools } from '@holdfast/contract/gateway-runtime'
+import { sha256Hex, signJws } from '@holdfast/crypto'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { unauthorized } from '../../../kernel/app-error.ts'
 import { BoundedMap } from '../../../kernel/bounded-map.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import { Representation } from '../../../kernel/representation.ts'
+import { hour, second } from '../../../kernel/time.ts'
+import type { Variant } from '../../policy/index.ts'
 import type { GatewaysDeps } from '../deps.ts'
-import type { GatewayRow } from '../registry/gateways.queries.ts'
-import type { PoolRow } from '../registry/pools.queries.ts'
 import type { Directory, Registry } from '../registry/registry.ts'
 import type { Activity, Liveness } from '../reports/activity.ts'
-import { statusOf } from '../reports/status.ts'
-import { isUnapproved } from './own-part.ts'
+import { viewPool } from './directory-view.ts'
 import { poolsOf } from './pools-of-variant.ts'
 
 type View = Output<typeof gatewayPools>
-type Made = { directory: Directory; revision: number; madeAtMs: number; representation: Representation<View> }
+type Made = {
+  directory: Directory
+  revision: number
+  madeAtMs: number
+  seq: number
+  tag: string
+  representation: Representation<View>
+}
 
 const ttlSeconds = 60
 /** Time alone turns healthy into degraded, so what was made is good for this long only. */
 const remakeMs = 1000
-const rank = { healthy: 0, degraded: 1, never_seen: 2, draining: 3, down: 3, pending: 3 } as const
+/** A directory is good until the end of the next half day, so for 12 to 24 hours, the same on every replica. */
+const halfDay = 12 * hour
 
 /**
- * The gateways a device may use. One that has never reported is offered only where its pool has nothing better, so
- * that a fleet can start; draining and silent ones never are.
+ * The gateways a device may use, and what it reaches through them: one directory for those who share a variant. It is
+ * signed anew when it says something else, when the tenant's sequence number has grown, and when its end is another one;
+ * its tag names what it says and its end, so that who has it is told nothing.
  */
 export function createDirectory({
   fleet,
   policy,
+  feed,
+  trust,
   now,
   registry,
   activity,
-}: Pick<GatewaysDeps, 'fleet' | 'policy' | 'now'> & { registry: Registry; activity: Activity }) {
+}: Pick<GatewaysDeps, 'fleet' | 'policy' | 'feed' | 'trust' | 'now'> & { registry: Registry; activity: Activity }) {
   const made = new BoundedMap<string, Made>(2000)
+  const making = new Map<string, Promise<Made>>()
 
-  async function permitted(tenant: TenantId, deviceId: string, directory: Directory): Promise<PoolRow[]> {
-    const device = (await fleet.device(tenant, deviceId)) ?? unauthorized()
-    if (!device.usable) return []
-    const at = now().getTime()
-    const pools = poolsOf((await policy.at(tenant)).variantOf(device, at).content, at)
-    return [...directory.pools.values()].filter(
-      (p) => p.enabled && (pools === 'every' || pools.has(encodeId('gateway_pool', p.pool_id))),
-    )
+  function poolsThrough({ content }: Variant, directory: Directory, atMs: number) {
+    const pools = poolsOf(content, atMs)
+    return [...directory.pools.values()]
+      .map((pool) => ({ pool, poolId: encodeId('gateway_pool', pool.pool_id) }))
+      .filter(({ pool, poolId }) => pool.enabled && (pools === 'every' || pools.has(poolId)))
+  }
+
+  /** What a directory is made of. */
+  type Given = { seq: number; directory: Directory; byGateway: ReadonlyMap<string, Liveness>; revision: number }
+
+  async function given(tenant: TenantId): Promise<Given> {
+    // Read first: what is said is at least as new as its number.
+    const seq = feed.seqOf(tenant)
+    const directory = await registry.of(tenant)
+    return { seq, directory, ...(await activity.of(tenant)) }
+  }
+
+  async function make(tenant: TenantId, key: string, variant: Variant | undefined, from: Given): Promise<Made> {
+    const { seq, directory, byGateway, revision } = from
+    const before = made.get(key)
+    const atMs = now().getTime()
+    const pools = variant
+      ? poolsThrough(variant, directory, atMs).map(({ pool, poolId }) =>
+          viewPool({ pool, poolId, directory, byGateway, content: variant.content, atMs }),
+        )
+      : []
+    const digest = `sha256:${sha256Hex(JSON.stringify(pools))}`
+    const exp = (Math.floor(atMs / halfDay) + 2) * (halfDay / second)
+    const tag = `${digest}.${exp.toString(36)}`
+    if (before?.tag === tag && before.seq >= seq) {
+      const same = { ...before, directory, revision, madeAtMs: atMs }
+      made.set(key, same)
+      return same
+    }
+    const signed = await signJws(await trust.signerFor(tenant, 'policy'), 'gateway-directory+jws', {
+      schema: 'holdfast.gateway-directory/1',
+      tenant_id: encodeId('tenant', tenant),
+      seq,
+      iat: Math.floor(atMs / second),
+      exp,
+      pools,
+    })
+    const body: View = { directory: signed, digest, seq, ttl_seconds: ttlSeconds }
+    const representation = new Representation<View>(tag, Buffer.from(JSON.stringify(body)))
+    const next = { directory, revision, madeAtMs: atMs, seq, tag, representation }
+    made.set(key, next)
+    return next
   }
 
   return {
-    read: async (actor: Actor<'device'>): Promise<Representation<View>> => {
-      const tenant = actor.tenantId
-      const directory = await registry.of(tenant)
-      const { byGateway, revision } = await activity.of(tenant)
-      const pools = await permitted(tenant, actor.principal.id, directory)
-      const key = `${tenant}|${pools.map((p) => p.pool_id).join()}`
-      const atMs = now().getTime()
-      let view = made.get(key)
-      if (
-        !view ||
-        view.directory !== directory ||
-        view.revision !== revision ||
-        Math.abs(atMs - view.madeAtMs) >= remakeMs
-      ) {
-        const body = pools.map((pool) => viewPool(pool, approvedOf(directory, pool), byGateway, atMs))
-        view = { directory, revision, madeAtMs: atMs, representation: representationOf(body) }
-        made.set(key, view)
+    read: async ({ tenantId: tenant, principal }: Actor<'device'>): Promise<Representation<View>> => {
+      const device = (await fleet.device(tenant, principal.id)) ?? unauthorized()
+      const current = await policy.at(tenant)
+      const variant = device.usable ? current.variantOf(device, now().getTime()) : undefined
+      const key = `${tenant}|${variant?.digest ?? ''}`
+      const from = await given(tenant)
+      const before = made.get(key)
+      const isFresh = before && Math.abs(now().getTime() - before.madeAtMs) < remakeMs
+      if (isFresh && before.directory === from.directory && before.revision === from.revision && before.seq >= from.seq)
+        return before.representation
+      // Those who ask for the same of the same share the work.
+      const run = [key, from.seq, from.directory.revision, from.revision].join('|')
+      let running = making.get(run)
+      if (!running) {
+        running = make(tenant, key, variant, from).finally(() => making.delete(run))
+        making.set(run, running)
       }
-      return view.representation
+      return (await running).representation
     },
   }
 }
 export type DirectoryReads = ReturnType<typeof createDirectory>
-
-function representationOf(pools: View['pools']): Representation<View> {
-  const digest = `sha256:${createHash('sha256').update(JSON.stringify(pools)).digest('hex')}`
-  const body: View = { pools, digest, ttl_seconds: ttlSeconds }
-  return new Representation<View>(digest, Buffer.from(JSON.stringify(body)))
-}
-
-const approvedOf = (directory: Directory, pool: PoolRow) =>
-  directory.gatewaysOf(pool.pool_id).filter((gateway) => !isUnapproved(gateway, pool))
-
-function viewPool(
-  pool: PoolRow,
-  gateways: readonly GatewayRow[],
-  byGateway: ReadonlyMap<string, Liveness>,
-  atMs: number,
-): View['pools'][number] {
-  const share = pool.capacity === null ? null : pool.capacity / Math.max(1, gateways.length)
-  const candidates = gateways.map((gateway) => {
-    const seen = byGateway.get(gateway.gateway_id)
-    const { status } = statusOf(gateway, seen?.lastSeenMs ?? null, atMs)
-    return { gateway, status, rank: rank[status], load: loadOf(seen?.activeSessions ?? 0, share) }
-  })
-  const serving = candidates.filter((c) => c.rank < rank.never_seen)
-  const offered = serving.length > 0 ? serving : candidates.filter((c) => c.status === 'never_seen')
-  offered.sort(
-    (a, b) =>
-      a.rank - b.rank ||
-      b.gateway.weight - a.gateway.weight ||
-      a.load - b.load ||
-      (a.gateway.gateway_id < b.gateway.gateway_id ? -1 : 1),
-  )
-  return {
-    pool_id: encodeId('gateway_pool', pool.pool_id),
-    name: pool.name,
-    region: pool.region,
-    protocol: pool.protocol,
-    selection: pool.selection,
-    gateways: offered.map(({ gateway, status }) => ({
-      gateway_id: encodeId('gateway', gateway.gateway_id),
-      name: gateway.name,
-      endpoints: gateway.endpoints,
-      public_key: gateway.public_key,
-      weight: gateway.weight,
-      status,
-    })),
-  }
-}
-
-/** In coarse steps, so that the order and with it the digest do not change with every session. */
-const loadOf = (sessions: number, share: number | null): number =>
-  share === null ? Math.floor(Math.log2(sessions + 1)) : Math.floor((10 * sessions) / share)

@@ -2,6 +2,7 @@ import type { Handlers } from '../../../http/handlers.ts'
 import { idOf, missing } from '../../../kernel/ids.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { DirectoryReads } from './directory.ts'
+import type { DirectoryWaits } from './directory-waits.ts'
 import type { Known, UnifiedPolicy } from './unified-policy.ts'
 
 /** What gateways and devices fetch. */
@@ -9,10 +10,15 @@ export const pullHandlers = ({
   fleet,
   policy,
   directory,
+  waits,
   unified,
-}: Pick<GatewaysDeps, 'fleet' | 'policy'> & { directory: DirectoryReads; unified: UnifiedPolicy }) =>
+}: Pick<GatewaysDeps, 'fleet' | 'policy'> & {
+  directory: DirectoryReads
+  waits: DirectoryWaits
+  unified: UnifiedPolicy
+}) =>
   ({
-    gatewayPools: ({ actor }) => directory.read(actor),
+    gatewayPools: ({ actor, hold }) => waits.readOrWait(actor, () => directory.read(actor), hold),
     unifiedPolicy: ({ actor, query, hold }) => unified.answer(actor, readKnown(query), hold),
     unifiedPolicyChunk: ({ actor, params }) => unified.chunk(actor, params.digest),
     gatewayPolicyBundle: async ({ actor, query }) =>

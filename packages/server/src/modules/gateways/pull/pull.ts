@@ -1,8 +1,10 @@
+import type { TenantId } from '../../../kernel/actor.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Activity } from '../reports/activity.ts'
 import { createDeltas } from './delta.ts'
 import { createDirectory } from './directory.ts'
+import { createDirectoryWaits } from './directory-waits.ts'
 import { createPeers } from './peers.ts'
 import { pullHandlers } from './pull.handlers.ts'
 import { createSnapshots } from './snapshots.ts'
@@ -15,13 +17,18 @@ export function createPull(deps: GatewaysDeps & { registry: Registry; activity: 
   const deltas = createDeltas(deps)
   const snapshots = createSnapshots({ ...deps, deltas, size: deps.snapshotSize })
   const unified = createUnifiedPolicy({ ...deps, waiters, deltas, peers: createPeers(deps), snapshots })
+  const waits = createDirectoryWaits({ ...deps, onLiveness: deps.activity.onChange })
   return {
-    handlers: pullHandlers({ ...deps, directory: createDirectory(deps), unified }),
-    /** Requests held for a change. */
+    handlers: pullHandlers({ ...deps, directory: createDirectory(deps), waits, unified }),
+    /** Requests of gateways, and of devices, held for a change. */
     waiting: waiters.count,
-    /** Whether a gateway of the tenant waits. */
-    isAwaited: waiters.hasAny,
+    devicesWaiting: waits.waiting,
+    /** Whether someone of the tenant waits. */
+    isAwaited: (tenant: TenantId): boolean => waiters.hasAny(tenant) || waits.isAwaited(tenant),
     /** Answers every held request. */
-    stop: waiters.stop,
+    stop: (): void => {
+      waiters.stop()
+      waits.stop()
+    },
   }
 }

@@ -23,6 +23,7 @@ const anyGateway = { draining: false, drain_reason: null, public_key: null, prop
 /** What gateways say of themselves: written in batches, and held in memory for the directory. */
 export function createActivity({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
   const held = new BoundedMap<TenantId, Held>(10_000)
+  const listeners: ((tenant: TenantId) => void)[] = []
   const join = createGroupCommit<Report>(
     (batch) => db.acrossTenants((tx) => upsertActivity(tx, newest(batch)).then(() => [])),
     {
@@ -33,19 +34,24 @@ export function createActivity({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
     },
   )
 
-  const put = (h: Held, gatewayId: string, next: Liveness) => {
+  const put = (tenant: TenantId, h: Held, gatewayId: string, next: Liveness) => {
     const before = h.byGateway.get(gatewayId)
     if (before && before.lastSeenMs > next.lastSeenMs) return
     const at = now().getTime()
     const word = (l: Liveness | undefined) => statusOf(anyGateway, l?.lastSeenMs ?? null, at).status
-    if (word(before) !== word(next)) h.revision++
     h.byGateway.set(gatewayId, next)
+    if (word(before) === word(next)) return
+    h.revision++
+    for (const tell of listeners) tell(tenant)
   }
 
   async function read(tenant: TenantId, h: Held): Promise<void> {
     const at = now().getTime()
     for (const row of await db.inTenant(tenant, (tx) => livenessOf(tx, tenant)))
-      put(h, row.gateway_id, { lastSeenMs: row.last_seen_at.getTime(), activeSessions: row.active_sessions ?? 0 })
+      put(tenant, h, row.gateway_id, {
+        lastSeenMs: row.last_seen_at.getTime(),
+        activeSessions: row.active_sessions ?? 0,
+      })
     h.readAtMs = at
   }
 
@@ -56,7 +62,12 @@ export function createActivity({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
       const h = held.get(report.tenantId)
       if (!h) return
       const activeSessions = report.activeSessions ?? h.byGateway.get(report.gatewayId)?.activeSessions ?? 0
-      put(h, report.gatewayId, { lastSeenMs: report.at.getTime(), activeSessions })
+      put(report.tenantId, h, report.gatewayId, { lastSeenMs: report.at.getTime(), activeSessions })
+    },
+
+    /** Calls when a gateway of a tenant is heard of again, or for the first time. */
+    onChange: (listener: (tenant: TenantId) => void): void => {
+      listeners.push(listener)
     },
 
     /** Gateways of all tenants that are down, and since when they are silent. */

@@ -1,0 +1,69 @@
+import { encodeId } from '../../../kernel/ids.ts'
+import type { VariantContent } from '../../policy/index.ts'
+import type { PoolRow } from '../registry/pools.queries.ts'
+import type { Directory } from '../registry/registry.ts'
+import type { Liveness } from '../reports/activity.ts'
+import { statusOf } from '../reports/status.ts'
+import { isUnapproved } from './own-part.ts'
+import { tunnelOf } from './reach.ts'
+
+const rank = { healthy: 0, degraded: 1, never_seen: 2, draining: 3, down: 3, pending: 3 } as const
+
+/**
+ * A pool as a device sees it, best gateways first. One that has never reported is offered only where its pool has nothing
+ * better, so that a fleet can start; draining, silent and unapproved ones never are.
+ */
+export function viewPool({
+  pool,
+  poolId,
+  directory,
+  byGateway,
+  content,
+  atMs,
+}: {
+  pool: PoolRow
+  poolId: string
+  directory: Directory
+  byGateway: ReadonlyMap<string, Liveness>
+  content: VariantContent
+  atMs: number
+}) {
+  const gateways = directory.gatewaysOf(pool.pool_id)
+  const share = pool.capacity === null ? null : pool.capacity / Math.max(1, gateways.length)
+  const candidates = gateways
+    .filter((gateway) => !isUnapproved(gateway, pool))
+    .map((gateway) => {
+      const seen = byGateway.get(gateway.gateway_id)
+      const { status } = statusOf(gateway, seen?.lastSeenMs ?? null, atMs)
+      return { gateway, status, rank: rank[status], load: loadOf(seen?.activeSessions ?? 0, share) }
+    })
+  const serving = candidates.filter((c) => c.rank < rank.never_seen)
+  const offered = serving.length > 0 ? serving : candidates.filter((c) => c.status === 'never_seen')
+  offered.sort(
+    (a, b) =>
+      a.rank - b.rank ||
+      b.gateway.weight - a.gateway.weight ||
+      a.load - b.load ||
+      (a.gateway.gateway_id < b.gateway.gateway_id ? -1 : 1),
+  )
+  return {
+    pool_id: poolId,
+    name: pool.name,
+    region: pool.region,
+    protocol: pool.protocol,
+    selection: pool.selection,
+    ...tunnelOf(content, pool, poolId, atMs),
+    gateways: offered.map(({ gateway, status }) => ({
+      gateway_id: encodeId('gateway', gateway.gateway_id),
+      name: gateway.name,
+      endpoints: gateway.endpoints,
+      public_key: gateway.public_key,
+      weight: gateway.weight,
+      status,
+    })),
+  }
+}
+
+/** In coarse steps, so that the order and with it the digest do not change with every session. */
+const loadOf = (sessions: number, share: number | null): number =>
+  share === null ? Math.floor(Math.log2(sessions + 1)) : Math.floor((10 * sessions) / share)
