@@ -28,6 +28,7 @@ const claims: DeviceCredentialClaims = {
   uid: 'usr_01',
   gen: 3,
   enr: 'token',
+  addresses: ['100.64.0.1', 'fd00::1'],
 }
 
 const key = generateKey('ES256')
@@ -110,6 +111,8 @@ test('a claim that is missing or of another type is malformed; above all a cnf w
     { gen: 2 ** 60 },
     { enr: 'magic' },
     { tid: '' },
+    { addresses: '100.64.0.1' },
+    { addresses: [7] },
   ]
   for (const changed of wrong) {
     const token = await forge(changed)

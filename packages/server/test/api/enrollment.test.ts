@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { contract, Input } from '@holdfast/contract'
-import { generateKey } from '@holdfast/crypto'
+import { generateKey, peekDeviceCredential } from '@holdfast/crypto'
 import pg from 'pg'
 import { startKit, times } from '../kit.ts'
 import { bearer, call, deviceCaller, enrollRaw, operation } from '../world.ts'
@@ -25,6 +25,27 @@ test('an enrollment token is used as often as it says, however many devices come
   assert.equal((await kit.admin.listDevices()).items.length, 5)
   const numbers = new Set((await kit.admin.listDevices()).items.map((d) => d.addresses.ipv4))
   assert.equal(numbers.size, 5, 'each device has its own address')
+})
+
+test('a device is told its overlay addresses as it enrolls and renews, signed in its credential', async (t) => {
+  const kit = await startKit(t)
+  const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
+  const answers = await times(20, (i) => {
+    const { privateJwk } = generateKey('ES256')
+    const body = { device: { name: `d${i}`, platform: 'linux' } }
+    return call(kit, operation('enroll'), deviceCaller(token, privateJwk), body).then((a) => ({ ...a, privateJwk }))
+  })
+  const shown = new Map((await kit.admin.listDevices()).items.map((d) => [d.device_id, d.addresses]))
+  for (const { json } of answers) {
+    assert.deepEqual(json.addresses, shown.get(String(json.device_id)))
+    const { ipv4, ipv6 } = json.addresses as { ipv4: string; ipv6: string }
+    assert.deepEqual(peekDeviceCredential(String(json.credential)).claims.addresses, [ipv4, ipv6])
+  }
+  const { json, privateJwk } = answers[0]!
+  const renewed = await call(kit, operation('renewCredential'), deviceCaller(String(json.credential), privateJwk), {})
+  assert.deepEqual(renewed.json.addresses, json.addresses)
+  const { claims } = peekDeviceCredential(String(renewed.json.credential))
+  assert.deepEqual([claims.gen, claims.addresses], [2, Object.values(json.addresses as object)])
 })
 
 test('a lost answer is asked for again under its Idempotency-Key: one device, the same credential', async (t) => {

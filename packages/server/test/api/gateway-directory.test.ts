@@ -168,6 +168,7 @@ test('a directory is signed for the device, and says what it reaches through whi
           assert.ok(performance.now() - from < 2000, `${performance.now() - from} ms`)
         }
       }
+      await device.fetchDirectory()
       const held = device.fetchDirectory({ wait: 20 })
       await new Promise((resolve) => setTimeout(resolve, 150))
       await kit.clientFor(a.secret).heartbeat({ body: { boot_id: 'b', active_sessions: 0 } })
