@@ -5,6 +5,7 @@ import type { PrivateJwk } from '@holdfast/crypto/jwk'
 import { generateKey } from '@holdfast/crypto/signer'
 import type { Dispatcher } from 'undici'
 import type { Random } from './backoff.ts'
+import { type SessionProof, sessionTarget } from './device-at-gateway.ts'
 import { createDirectoryReader } from './device-directory.ts'
 import { type PollingOptions, runPolling } from './device-polling.ts'
 import type { DeviceState, DeviceStore } from './device-state.ts'
@@ -250,6 +251,11 @@ export function openDevice(
     /** An event counts once, so what was not answered is sent again as it is; 1,000 at most. */
     reportTelemetry: async (events: readonly TelemetryEvent[]): Promise<Output<Contract['telemetry']>> =>
       bodyOf(await call('telemetry', { body: { events: [...events] } })),
+    /** What the device shows to this gateway when it opens a session; good once, for a minute. */
+    sessionProof: (gatewayId: string): SessionProof => {
+      const { method, url } = sessionTarget(gatewayId)
+      return { credential: state.credential, proof: prove(state.privateJwk)(method, url, state.credential) }
+    },
     /** The verified gateway directory that was fetched last; null before the first and after its end. */
     get directory() {
       return directory.current()

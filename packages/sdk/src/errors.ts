@@ -47,7 +47,8 @@ export class ConnectionError extends Error {
 /**
  * Why something signed was not accepted. Beside what cryptography says: `wrong_tenant` and `wrong_gateway` (meant for another),
  * `wrong_digest` (content other than announced), `rollback` (older than what is held), `wrong_base` (a delta on another state),
- * `trust_expired` (the held trust set is too old to judge by).
+ * `trust_expired` (the held trust set is too old to judge by); of a device at a gateway `no_policy` (nothing in force to judge by),
+ * `not_a_peer` (suspended, revoked or without a right), `blocked` (kept out for a while).
  */
 export type VerificationCode =
   | CryptoErrorCode
@@ -57,6 +58,9 @@ export type VerificationCode =
   | 'rollback'
   | 'wrong_base'
   | 'trust_expired'
+  | 'no_policy'
+  | 'not_a_peer'
+  | 'blocked'
 
 /** Something signed was refused; what was held before stays in force. */
 export class VerificationError extends Error {

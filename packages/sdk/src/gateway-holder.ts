@@ -2,7 +2,7 @@ import { reject, VerificationError } from './errors.ts'
 import { wholeOf } from './gateway-applier.ts'
 import { createChunks } from './gateway-chunks.ts'
 import { applyPolicy, dropEnded, type GatewayChange, type GatewayState } from './gateway-state.ts'
-import type { GatewayTrust } from './gateway-trust.ts'
+import { type GatewayTrust, refuseWithoutTrust } from './gateway-trust.ts'
 import { verifyGatewayPolicy } from './gateway-verifier.ts'
 import type { Archived, PolicyArchive } from './policy-archive.ts'
 import { bodyOf, type Send } from './send.ts'
@@ -100,7 +100,7 @@ export function createHolder({ send, query, tenantId, gatewayId, trust, archive,
 
   /** Reads what an earlier run kept and verifies it as if it had just come, but for its end. */
   async function readArchive(from: Archived): Promise<GatewayState> {
-    const by = trust.held ?? reject('trust_expired', 'there is no trust set to judge by')
+    const by = trust.held ?? refuseWithoutTrust()
     const judge = { trust: by, tenantId, gatewayId, now: now(), mayHaveEnded: true }
     let state: GatewayState | null = null
     for (const jws of from.policies) {

@@ -24,6 +24,7 @@ export type GatewayState = {
   peers: Map<string, Peer>
   /** By digest; every peer's is there and no other. */
   variants: Map<string, PolicyContent>
+  /** Those that a delta took out since the last snapshot; the peer list alone is the truth about who may connect. */
   revokedDevices: Set<string>
   /** By session id. */
   revokedSessions: Map<string, RevokedSession>

@@ -62,6 +62,6 @@ export function createGatewayTrust({ send, query, tenantId, pinned, onTrust, now
 }
 export type GatewayTrust = ReturnType<typeof createGatewayTrust>
 
-function refuseWithoutTrust(): never {
+export function refuseWithoutTrust(): never {
   throw new VerificationError('trust_expired', 'there is no trust set to judge by')
 }

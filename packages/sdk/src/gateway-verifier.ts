@@ -30,6 +30,7 @@ export type GatewayPolicy = {
   baseSeq: number | null
   generatedAt: Date
   expiresAt: Date
+  /** `devices`: of a delta those that are peers no more, for good or for now. A snapshot names none: who is not a peer is none. */
   revocations: { devices: string[]; sessions: RevokedSession[] }
   variants: Map<string, PolicyContent>
   /** Every peer under the one variant is under the other now. `patch` makes the other's content of the one's. */

@@ -2,6 +2,12 @@ import { randomUUID } from 'node:crypto'
 import type { Contract, Input } from '@holdfast/contract'
 import type { Dispatcher } from 'undici'
 import type { Random } from './backoff.ts'
+import {
+  createProofMemory,
+  type DeviceAtGateway,
+  type SessionProof,
+  verifyDeviceAtGateway,
+} from './device-at-gateway.ts'
 import { createApplier } from './gateway-applier.ts'
 import { createHolder } from './gateway-holder.ts'
 import { createMeter, type MeterCall, type Metered, type MeteringSample } from './gateway-metering.ts'
@@ -9,7 +15,7 @@ import { type PullingOptions, runPulling } from './gateway-pulling.ts'
 import { createSessions } from './gateway-sessions.ts'
 import type { GatewayChange, GatewayState } from './gateway-state.ts'
 import type { GatewayStore } from './gateway-store.ts'
-import { createGatewayTrust } from './gateway-trust.ts'
+import { createGatewayTrust, refuseWithoutTrust } from './gateway-trust.ts'
 import { createArchive } from './policy-archive.ts'
 import { safely } from './safely.ts'
 import { bodyOf, createSender } from './send.ts'
@@ -17,6 +23,8 @@ import { readTrustSet, type SignedTrustSet } from './trust-store.ts'
 
 export type GatewayOptions = {
   baseUrl: string
+  /** The public URL of the control plane, by which it signs credentials; `baseUrl` unless said. */
+  issuer?: string
   /** The gateway's own service secret (`hfg_…`), or the deployment-wide one; a function is asked for it before each request. */
   secret: string | (() => string)
   gatewayId: string
@@ -46,6 +54,7 @@ type Beat = Omit<Input<Contract['heartbeat']>['body'], 'boot_id' | 'applied' | '
  */
 export function openGateway({
   baseUrl,
+  issuer = baseUrl,
   secret,
   gatewayId,
   tenantId,
@@ -60,6 +69,7 @@ export function openGateway({
   const send = createSender({ baseUrl, credential: secret, ...(dispatcher && { dispatcher }) })
   const query = { tenant_id: tenantId, gateway_id: gatewayId }
   const bootId = randomUUID()
+  const proofs = createProofMemory()
   const storeFailed = safely(onStoreError)
   const trust = createGatewayTrust({ send, query, tenantId, pinned, onTrust: keepTrust, now })
   const archive = store && createArchive({ store, tenantId, gatewayId, now })
@@ -145,6 +155,15 @@ export function openGateway({
     /** Says that the gateway lives, what it carries, what it enforces and what keeps it from enforcing something newer. */
     heartbeat: async (beat: Beat, { signal }: Ask = {}) =>
       bodyOf(await send('heartbeat', { query, body: { ...beat, boot_id: bootId, ...applied() } }, { signal })),
+    /**
+     * Judges a device that wants to open a session, from what `device.sessionProof` made, without asking the control plane.
+     * Throws `VerificationError`; see `verifyDeviceAtGateway`.
+     */
+    verifyDevice: ({ credential, proof }: SessionProof): DeviceAtGateway =>
+      verifyDeviceAtGateway(credential, proof, {
+        ...{ trust: trust.held ?? refuseWithoutTrust(), state: holder.inForce },
+        ...{ tenantId, gatewayId, issuer, proofs, now: now() },
+      }),
     /** The connections that the gateway carries, and their reports: what an agent wants instead of `meter`. */
     sessions,
     /** Reports samples that the caller keeps itself. */

@@ -1,6 +1,13 @@
 export { createAdmin, type SignedIn, signIn } from './admin.ts'
 export { type CallInput, type Client, createClient } from './client.ts'
 export { type Device, type DeviceOptions, openDevice, type Polled, type TelemetryEvent } from './device.ts'
+export {
+  createProofMemory,
+  type DeviceAtGateway,
+  type ProofMemory,
+  type SessionProof,
+  verifyDeviceAtGateway,
+} from './device-at-gateway.ts'
 export type { PollingOptions } from './device-polling.ts'
 export { type DeviceState, type DeviceStore, fileStore } from './device-state.ts'
 export { type DeviceEnd, DeviceEndedError, type DeviceStatus } from './device-status.ts'

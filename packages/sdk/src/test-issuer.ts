@@ -30,7 +30,12 @@ export function createIssuer({
   tenantId?: string
   now?: () => Date
 } = {}) {
-  const keys = { policy: makeKey('policy'), gateway: makeKey('gateway-policy'), trust: makeKey('trust-set') }
+  const keys = {
+    policy: makeKey('policy'),
+    gateway: makeKey('gateway-policy'),
+    trust: makeKey('trust-set'),
+    credential: makeKey('credential'),
+  }
   return {
     tenantId,
     keys,
@@ -69,6 +74,12 @@ export function createIssuer({
       const signers = signedBy.map(({ signer }) => signer)
       const signed = await signGeneralJws(signers, 'trust-set+jws', Buffer.from(canonicalJson(document)))
       return { ...document, signed }
+    },
+    credential: (jkt: string, claims: object = {}, { key = keys.credential, typ = 'device+jwt' } = {}) => {
+      const at = Math.floor(now().getTime() / 1000)
+      const issued = { iss: 'https://control.example', aud: ['urn:holdfast:gateway'], jti: 'one', gen: 1, enr: 'token' }
+      const valid = { iat: at, nbf: at, exp: at + 3600, sub: 'dev_1', tid: tenantId, cnf: { jkt } }
+      return signJws(key.signer, typ, { ...issued, ...valid, ...claims })
     },
     pointer: (claims: object, { key = keys.policy, typ = 'policy-pointer+jwt' } = {}): Promise<string> =>
       signJws(key.signer, typ, {
