@@ -179,7 +179,8 @@ const Rule = Closed({
     Type.Array(pool, {
       maxItems: 64,
       uniqueItems: true,
-      description: 'Gateway pools the traffic must take. Absent: any.',
+      description:
+        'Gateway pools the traffic must take. Absent: those of what it leads to. Not of a deny rule, which counts at every pool.',
     }),
   ),
   expires_at: optional(at('From then on the rule no longer counts')),

@@ -74,6 +74,7 @@ for (const [path, value, field, message] of [
   ['rules/0/when/time/0/from', '25:00', 'rules[0].when.time[0].from', /form/],
   ['rules/0/when/time/0/days', ['mon', 'mon'], 'rules[0].when.time[0].days', /twice/],
   ['rules/0/when/countries/0', 'de', 'rules[0].when.countries[0]', /form/],
+  ['rules/0/action', 'deny', 'rules[0].via', /counts at every pool/],
   ['rules/0/expires_at', 'tomorrow', 'rules[0].expires_at', /RFC 3339/],
   ['rules/1/id', 'eng-db', 'rules[1].id', /rules\[0\] has the id/],
   ['resources/db/cidrs/1', 'fd00::1/64', 'resources.db.cidrs[1]', /write fd00::\/64/],

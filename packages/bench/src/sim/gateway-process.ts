@@ -154,6 +154,16 @@ const commands = {
       })
       return { deviceId, sessionId }
     }),
+  /** Whether a gateway has so many peers, now or within `seconds`. */
+  awaitCount: async ({ gatewayId, peers, seconds }: { gatewayId: string; peers: number; seconds: number }) => {
+    const one = running.get(gatewayId)
+    const deadline = performance.now() + seconds * 1000
+    while (one && one.gateway.state?.peers.size !== peers && performance.now() < deadline) {
+      const wake = new Promise<true>((resolve) => one.woken.push(() => resolve(true)))
+      await within((deadline - performance.now()) / 1000, wake)
+    }
+    return one?.gateway.state?.peers.size === peers
+  },
   flatten: async ({ gatewayId, ...asked }: { gatewayId: string; at: number; found: Found; connections: Connections }) =>
     flattenPeers(gatewayId, running.get(gatewayId)?.gateway.state ?? null, asked),
   endSessions: async ({ sessionIds }: { sessionIds: string[] }) => {

@@ -6,6 +6,8 @@ export type Options = {
   processes: number
   seed: number
   kills: number
+  /** No story: the fleet enrolls, a policy is published, and the boxes of all peers are compared. */
+  boxes: boolean
   keep: boolean
   /** A deployment that runs already, with a key of a platform administrator; undefined: one of our own. */
   remote: { url: string; apiKey: string } | undefined
@@ -23,6 +25,7 @@ export const help = `holdfast sim: a fleet of devices and gateways over HTTP, an
   --processes N    processes that the devices are spread over (2)
   --seed N         the same seed makes the same people, devices and policy (1)
   --kill N         instead of the story: kill the server N times while it works, and look for what it had acknowledged
+  --boxes          instead of the story: no device polls, the boxes of every peer at every gateway are compared
   --url URL        a server that runs already, with --api-key or HOLDFAST_API_KEY; its rates are as they are, and no name of a sim is in it
   --api-key KEY    key of a platform administrator of that server
   --keep           keep the data directory of the server that was started
@@ -31,6 +34,7 @@ export const help = `holdfast sim: a fleet of devices and gateways over HTTP, an
 Examples
   npm run sim
   npm run sim -- --devices 2000 --gateways 10
+  npm run sim -- --boxes --devices 20000 --gateways 20
   npm run sim -- --kill 20 --seed 7
   npm run sim -- --url https://vpn.example.com --devices 50
 
@@ -52,6 +56,7 @@ export function readOptions(args: string[], environmentKey: string | undefined):
     processes: wholeNumber('--processes', values.processes, 2, 1, 16),
     seed: wholeNumber('--seed', values.seed, 1, 0, 4_294_967_295),
     kills,
+    boxes: values.boxes ?? false,
     keep: values.keep ?? false,
     remote: values.url !== undefined && apiKey ? { url: new URL(values.url).origin, apiKey } : undefined,
   }
@@ -71,6 +76,7 @@ function parse(args: string[]) {
         kill: text,
         url: text,
         'api-key': text,
+        boxes: flag,
         keep: flag,
         help: flag,
       },

@@ -1,6 +1,7 @@
 import type { PolicyDocument } from '@holdfast/contract/policy-document'
 import { firstDifference } from './boxes.ts'
 import type { SimDevice } from './directory.ts'
+import { stableDocument } from './documents.ts'
 import type { InForce } from './judge.ts'
 import { expectPeers, heldRules } from './oracle.ts'
 import { type Found, type Reach, reachAt, type Seen } from './reach.ts'
@@ -69,6 +70,25 @@ export async function compareBoxes(scene: Scene, { stable }: InForce): Promise<n
     },
   )
   return compared
+}
+
+/** A policy for a fleet that has enrolled and does not poll, and what the gateways make of it. */
+export async function onlyBoxes(scene: Scene): Promise<number> {
+  const { admin, random, directory, gateways, display, complaints } = scene
+  const stable = stableDocument(random, directory)
+  await display.phase('stable: publish', 0, () =>
+    admin.publishPolicy({ body: { channel: 'stable', policy: stable, note: 'sim' } }),
+  )
+  const now = Date.now()
+  await display.phase('stable: gateways follow', directory.gateways.length, async (advance) => {
+    for (const gateway of directory.gateways) {
+      const { length } = expectPeers(() => stable, directory, gateway, now)
+      if (!(await gateways.call('awaitCount', { gatewayId: gateway.id, peers: length, seconds: 60 })))
+        complaints.mismatch(`${gateway.id}: does not have ${length} peers after a minute`)
+      advance()
+    }
+  })
+  return compareBoxes(scene, { stable, canary: undefined })
 }
 
 /** Most peers mean the same: what was compared once is not compared again. */

@@ -9,7 +9,7 @@ import type { Options } from './options.ts'
 import { createRandom } from './random.ts'
 import { type Measures, type Scene, settle } from './scene.ts'
 import * as setup from './setup.ts'
-import { compareBoxes } from './story-boxes.ts'
+import { compareBoxes, onlyBoxes } from './story-boxes.ts'
 import * as policy from './story-policy.ts'
 import { closeSessions, compareSessions, meter, openSessions, tellConnected } from './story-sessions.ts'
 import { stopSome } from './story-stops.ts'
@@ -54,6 +54,11 @@ export async function runStory(url: string, admin: Client, options: Options): Pr
   }
   try {
     const enrollSeconds = await setUp(scene, url)
+    if (options.boxes) {
+      const boxed = await onlyBoxes(scene)
+      printSummary(scene, [{ name: 'peers whose boxes were compared', value: `${boxed}` }])
+      return complaints.mismatches + complaints.errors === 0
+    }
     const stable = await policy.publishStable(scene)
     const sessions = await openSessions(scene, { stable, canary: undefined })
     await meter(scene)
@@ -88,7 +93,7 @@ export async function runStory(url: string, admin: Client, options: Options): Pr
 
 /** Makes everything up to a fleet that has enrolled, polls, and was told nothing yet. Returns the seconds of enrolling. */
 async function setUp(scene: Scene, url: string): Promise<number> {
-  const { admin, directory, display, fleet, gateways, measures, random, complaints } = scene
+  const { admin, directory, display, fleet, gateways, measures, options, random, complaints } = scene
   await display.phase('groups, pools and gateways', 0, async () => {
     await setup.createGroups(admin, directory)
     await setup.createGateways(admin, directory)
@@ -121,6 +126,7 @@ async function setUp(scene: Scene, url: string): Promise<number> {
       advance,
     ),
   )
+  if (options.boxes) return seconds
   await fleet.startPolling(directory.devices.map(({ index }) => index))
   await settle(scene, { stable: { schema: 'holdfast.policy/1', rules: [] }, canary: undefined }, 'nothing published')
   return seconds

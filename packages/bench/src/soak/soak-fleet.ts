@@ -49,7 +49,7 @@ export async function startSoakFleet(url: string, admin: Client, { devices, gate
     if (leavers.includes(device) || leavingUsers.some((user) => user === device.user)) leaving.add(device.index)
   const groups = directory.groups.filter(({ name }) => name !== 'legal')
   const scene: Scene = {
-    options: { devices, gateways: count, processes: 2, seed, kills: 0, keep: false, remote: undefined },
+    options: { devices, gateways: count, processes: 2, seed, kills: 0, boxes: false, keep: false, remote: undefined },
     ...{ random, admin, directory, fleet, gateways, judge, complaints, display, leaving },
     onGateways: () => () => {},
     measures: { enroll: [], digest: [], publish: [], applied: [], refused: [], lost: [] },

@@ -27,6 +27,15 @@ test('networks that tenants may reach are CIDRs or addresses; none unless said',
   assert.throws(() => parseConfig({ HOLDFAST_ALLOWED_PRIVATE_CIDRS: '10.0.0.0/8,inside' }), /ALLOWED_PRIVATE_CIDRS/)
 })
 
+test('what gateways look up by themselves is named; nothing unless said', () => {
+  assert.deepEqual(parseConfig({}).gatewaysKnow, new Set())
+  assert.deepEqual(parseConfig({ HOLDFAST_GATEWAYS_KNOW: 'services, countries' }).gatewaysKnow.size, 2)
+  assert.throws(
+    () => parseConfig({ HOLDFAST_GATEWAYS_KNOW: 'cities' }),
+    /HOLDFAST_GATEWAYS_KNOW takes countries and services/,
+  )
+})
+
 test('what is over is kept for a week at least, for as long as is said', () => {
   const { keptDays } = parseConfig({ HOLDFAST_KEEP_SESSIONS_DAYS: '365', HOLDFAST_KEEP_REVOKED_DEVICES_DAYS: '7' })
   assert.deepEqual(keptDays, { vpn_sessions: 365, telemetry_events: 30, metering_reports: 400, revoked_devices: 7 })

@@ -10,7 +10,7 @@ const document = (cidr: string) => ({
 })
 
 test('publishing to stable while a canary is under way', async (t: TestContext) => {
-  const kit = await startKit(t, { replicas: 2 })
+  const kit = await startKit(t, { replicas: 2, config: { gatewaysKnow: new Set(['services']) } })
   const { admin } = kit
   const device = await enroll(kit, 'laptop')
   const delivered = async () => {
@@ -48,6 +48,16 @@ test('publishing to stable while a canary is under way', async (t: TestContext) 
     await admin.publishPolicy({ body: { channel: 'stable', policy: c, supersede: true } })
     assert.deepEqual([await delivered(), await current()], [['stable', 6], [['stable', 6]]])
     await admin.publishPolicy({ body: { channel: 'stable', policy: a } })
+  })
+  await t.test('what gateways are said to know may be named, and nothing else of the kind', async () => {
+    const { rules } = document('10.4.0.0/16')
+    const abroad = { ...document('10.4.0.0/16'), rules: [{ ...rules[0], when: { countries: ['DE'] } }] }
+    const unknown = refused(422, /rules\[0\]\.when\.countries.*no gateway here knows.*HOLDFAST_GATEWAYS_KNOW=countries/)
+    await assert.rejects(admin.publishPolicy({ body: { channel: 'stable', policy: abroad } }), unknown)
+    const { valid, errors } = await admin.validatePolicy({ body: { policy: abroad } })
+    assert.deepEqual([valid, errors.map(({ field }) => field)], [false, ['rules[0].when.countries']])
+    const known = { ...document('10.4.0.0/16'), resources: { wiki: { services: ['wiki'] } } }
+    assert.equal((await admin.validatePolicy({ body: { policy: known } })).valid, true)
   })
   await t.test('of many at once on two replicas none ends a canary without the word', async () => {
     const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
