@@ -57,13 +57,19 @@ export const posturesAfter = async (tx: Tx, tenant: TenantId, facts: readonly st
 
 export type UserRow = { user_id: string; suspended: boolean; mfa_at: Date | null; group_ids: string[]; seq: number }
 
-/** Users with their groups; all of the tenant's, or the ones named. A deleted user counts as suspended. */
-export const usersWithGroups = async (tx: Tx, tenant: TenantId, ids: readonly string[] | null) =>
+/** A deleted user counts as suspended. */
+const usersWhere = async (tx: Tx, tenant: TenantId, where: ReturnType<typeof sql>) =>
   (
-    await sql<UserRow>`select u.user_id, u.status = 'suspended' or u.deleted_at is not null as suspended, u.mfa_at,
-        coalesce(array_agg(m.group_id) filter (where m.group_id is not null), '{}') as group_ids, e.seq
+    await sql<UserRow>`
+      select u.user_id, u.status = 'suspended' or u.deleted_at is not null as suspended, u.mfa_at, e.seq,
+        array(select m.group_id from group_members m where m.tenant_id = ${tenant} and m.user_id = u.user_id) as group_ids
       from users u join tenant_epochs e on e.tenant_id = ${tenant}
-      left join group_members m on m.tenant_id = ${tenant} and m.user_id = u.user_id
-      where u.tenant_id = ${tenant} and (${ids}::uuid[] is null or u.user_id = any(${ids}::uuid[]))
-      group by u.user_id, u.status, u.deleted_at, u.mfa_at, e.seq`.execute(tx)
+      where u.tenant_id = ${tenant} and ${where}`.execute(tx)
   ).rows
+
+/** The next `limit` users after an id, in id order, with their groups. */
+export const usersAfter = (tx: Tx, tenant: TenantId, after: string, limit: number) =>
+  usersWhere(tx, tenant, sql`u.user_id > ${after} order by u.user_id limit ${limit}`)
+
+export const usersById = (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
+  usersWhere(tx, tenant, sql`u.user_id = any(${ids}::uuid[])`)

@@ -37,7 +37,8 @@ export function createFleet({
     },
   )
 
-  async function inPages<R extends { device_id: string }>(
+  async function inPages<K extends string, R extends Record<K, string>>(
+    key: K,
     read: (after: string) => Promise<R[]>,
     visit: (row: R) => void,
   ): Promise<void> {
@@ -45,7 +46,7 @@ export function createFleet({
       const rows = await read(after)
       for (const row of rows) visit(row)
       if (rows.length < page) return
-      after = rows.at(-1)!.device_id
+      after = rows.at(-1)![key]
     }
   }
 
@@ -53,9 +54,13 @@ export function createFleet({
     const tenant = new FleetTenant(tenantId)
     tenant.factNames = await factNames(tenantId)
     const names = [...tenant.factNames]
-    const users = await db.inTenant(tenantId, (tx) => queries.usersWithGroups(tx, tenantId, null), background)
-    for (const user of users) tenant.putUser(user)
     await inPages(
+      'user_id',
+      (after) => db.inTenant(tenantId, (tx) => queries.usersAfter(tx, tenantId, after, page), background),
+      (row) => tenant.putUser(row),
+    )
+    await inPages(
+      'device_id',
       (after) => db.inTenant(tenantId, (tx) => queries.devicesAfter(tx, tenantId, names, after, page), background),
       (row) => tenant.putDevice(row),
     )
@@ -72,7 +77,7 @@ export function createFleet({
       const [users, devices] = [[...stale.users.keys()], [...stale.devices.keys()]]
       const names = [...tenant.factNames]
       const [userRows, deviceRows] = await db.inTenant(tenantId, async (tx) => [
-        users.length > 0 ? await queries.usersWithGroups(tx, tenantId, users) : [],
+        users.length > 0 ? await queries.usersById(tx, tenantId, users) : [],
         devices.length > 0 ? await queries.devicesById(tx, tenantId, names, devices) : [],
       ])
       tenant.settle(stale, userRows, deviceRows)
@@ -92,6 +97,7 @@ export function createFleet({
     const all = tenant.factNames.union(names)
     tenant.mayLackFacts = true
     await inPages(
+      'device_id',
       (after) => db.inTenant(tenantId, (tx) => queries.posturesAfter(tx, tenantId, [...all], after, page), background),
       (row) => {
         const device = tenant.devices.get(row.device_id)
