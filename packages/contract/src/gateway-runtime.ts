@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { applyErrorFields, Endpoint, GatewayStatus } from './gateways.ts'
+import { applyErrorFields, Endpoint, GatewayStatus, SystemLoad } from './gateways.ts'
 import { Bytes, Closed, Count, Id, Nullable, OneOf, Time, WireguardKey } from './schema.ts'
 import { SessionState } from './vpn-sessions.ts'
 
@@ -104,6 +104,7 @@ export const heartbeat = endpoint({
     active_sessions: Count,
     rx_bps: Type.Optional(Count),
     tx_bps: Type.Optional(Count),
+    system: Type.Optional(SystemLoad),
     applied: Type.Optional(
       Closed({
         policy_digest: Type.Optional(Type.String({ maxLength: 80 })),
@@ -122,19 +123,31 @@ export const heartbeat = endpoint({
   response: Closed({ status: GatewayStatus, server_time: Time, next_heartbeat_seconds: Count }),
 })
 
+/** Which side and layer the figures are of. */
+const trafficSides =
+  'rx: received by the gateway from the device, tx: sent to it; bytes and packets of WireGuard on the wire, of the interval. denied: of what came out of the tunnel, packets that the policy refused'
+
 /** What a gateway says of one session, whose id it made itself (from a UUIDv7); bytes are those of the interval. */
-const Sample = Closed({
-  session_id: Id('vpn_session'),
-  device_id: Id('device'),
-  state: SessionState,
-  rx_bytes: Bytes,
-  tx_bytes: Bytes,
-  started_at: Type.Optional(Time),
-  end_reason: Type.Optional(Type.String({ maxLength: 64 })),
-  source_ip: Type.Optional(Type.String({ maxLength: 64 })),
-  assigned_ip: Type.Optional(Type.String({ maxLength: 64 })),
-  policy_digest: Type.Optional(Type.String({ maxLength: 80 })),
-})
+const Sample = Closed(
+  {
+    session_id: Id('vpn_session'),
+    device_id: Id('device'),
+    state: SessionState,
+    rx_bytes: Bytes,
+    tx_bytes: Bytes,
+    rx_packets: Type.Optional(Count),
+    tx_packets: Type.Optional(Count),
+    denied_packets: Type.Optional(Count),
+    latest_handshake_at: Type.Optional(Time),
+    source_port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535 })),
+    started_at: Type.Optional(Time),
+    end_reason: Type.Optional(Type.String({ maxLength: 64 })),
+    source_ip: Type.Optional(Type.String({ maxLength: 64 })),
+    assigned_ip: Type.Optional(Type.String({ maxLength: 64 })),
+    policy_digest: Type.Optional(Type.String({ maxLength: 80 })),
+  },
+  { description: trafficSides },
+)
 
 /** What of a list was not taken, by its place in it, and why; the others were. */
 const Rejected = Type.Array(Closed({ index: Count, error: Type.String({ description: 'One sentence' }) }))

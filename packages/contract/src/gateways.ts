@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import {
+  Bytes,
   Closed,
   Count,
   Id,
@@ -131,6 +132,30 @@ export const deleteGatewayPool = endpoint({
   ifMatch: true,
 })
 
+/** How the machine of a gateway does. Counters are those of its tunnel interface since it came up. */
+export const SystemLoad = Closed(
+  {
+    cpu_percent: Type.Optional(Type.Number({ minimum: 0, maximum: 100, description: 'Of all cores' })),
+    memory_used_bytes: Type.Optional(Bytes),
+    memory_total_bytes: Type.Optional(Bytes),
+    interface: Type.Optional(
+      Closed({
+        rx_bytes: Bytes,
+        tx_bytes: Bytes,
+        rx_packets: Type.Optional(Count),
+        tx_packets: Type.Optional(Count),
+        rx_dropped: Type.Optional(Count),
+        tx_dropped: Type.Optional(Count),
+      }),
+    ),
+  },
+  {
+    title: 'SystemLoad',
+    description:
+      'How the machine of a gateway does; counters are those of its tunnel interface since it came up, as the network stack sees them (decrypted)',
+  },
+)
+
 /** Why a gateway does not enforce what it holds: a word for programs and a sentence for people. */
 export const applyErrorFields = {
   code: Type.String({ pattern: '^[a-z][a-z0-9_]*$', maxLength: 64, description: 'A word for programs' }),
@@ -168,6 +193,7 @@ export const Gateway = Closed(
         { description: 'Why it could not enforce what it was given, as it said last; null: nothing keeps it from it' },
       ),
     ),
+    system: Nullable(SystemLoad),
     created_at: Time,
   },
   { title: 'Gateway' },

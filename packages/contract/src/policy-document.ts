@@ -198,7 +198,7 @@ const Settings = Closed({
     }),
   ),
   split_tunnel: optional(
-    Type.Boolean({ description: 'true: only traffic to resources takes the tunnel; false: all of it' }),
+    Type.Boolean({ description: 'true, or absent: only traffic to resources takes the tunnel; false: all of it' }),
   ),
   mtu: optional(Type.Integer({ minimum: 1_280, maximum: 9_000 })),
   keepalive_seconds: optional(Type.Integer({ minimum: 0, maximum: 3_600, description: '0 sends none' })),

@@ -32,8 +32,17 @@ export const VpnSession = Closed(
     posture_verdict: PostureVerdict,
     rx_bytes: Bytes,
     tx_bytes: Bytes,
+    rx_packets: Count,
+    tx_packets: Count,
+    denied_packets: Count,
+    latest_handshake_at: Nullable(Time),
+    source_port: Nullable(Type.Integer()),
   },
-  { title: 'VpnSession' },
+  {
+    title: 'VpnSession',
+    description:
+      'rx: received by its gateway from the device, tx: sent to it; bytes and packets of WireGuard on the wire. denied: packets out of the tunnel that the policy refused',
+  },
 )
 const sessionFilters = {
   device_id: Type.Optional(Id('device')),

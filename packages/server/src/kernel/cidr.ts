@@ -5,7 +5,7 @@ import ipaddr from 'ipaddr.js'
 const parse = (text: string) => (isIP(text) ? ipaddr.process(text) : undefined)
 
 /** The one spelling of an address: RFC 5952 for IPv6. */
-export const spell = (ip: ipaddr.IPv4 | ipaddr.IPv6): string =>
+const spell = (ip: ipaddr.IPv4 | ipaddr.IPv6): string =>
   ip instanceof ipaddr.IPv6 ? ip.toRFC5952String() : ip.toString()
 
 /** The address in its one spelling, or undefined for what is no address. */

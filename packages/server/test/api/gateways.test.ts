@@ -71,6 +71,24 @@ test('gateways', async (t: TestContext) => {
     assert.equal((await drain(false)).gateway.status, 'healthy')
     assert.equal((await audited(kit, 'gateway.drained')).length, 2)
   })
+  await t.test('how its machine does is shown as it said last, until it starts anew', async () => {
+    const system = {
+      cpu_percent: 12.5,
+      memory_used_bytes: 2 ** 30,
+      memory_total_bytes: 2 ** 32,
+      interface: { rx_bytes: 10, tx_bytes: 20, rx_packets: 1, tx_packets: 2, rx_dropped: 0, tx_dropped: 0 },
+    }
+    const beat = (boot_id: string, more: object = {}) =>
+      made.client.heartbeat({ body: { boot_id, active_sessions: 0, ...more } })
+    const shown = async () => (await admin.getGateway({ params })).system
+    await beat('m', { system })
+    assert.deepEqual(await shown(), system)
+    await beat('m')
+    assert.deepEqual(await shown(), system)
+    await beat('n')
+    assert.equal(await shown(), null)
+    await assert.rejects(beat('n', { system: { cpu_percent: 101 } }), refused(422, /cpu_percent/))
+  })
   await t.test('a change keeps what it does not name; a taken name is refused', async () => {
     const changed = await changeGateway(admin, { params }, { weight: 5 })
     assert.deepEqual([changed.name, changed.weight, changed.public_key], ['g1', 5, made.gateway.public_key])

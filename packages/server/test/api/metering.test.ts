@@ -51,6 +51,11 @@ test('metering', async (t: TestContext) => {
         posture_verdict: 'unknown',
         rx_bytes: 22,
         tx_bytes: 3,
+        rx_packets: 0,
+        tx_packets: 0,
+        denied_packets: 0,
+        latest_handshake_at: null,
+        source_port: null,
       },
     )
   })
@@ -140,6 +145,28 @@ test('metering', async (t: TestContext) => {
     await client.metering({
       body: report([], { interval_start: at(-6.9 * 86_400_000), interval_end: at(-6.9 * 86_400_000) }),
     })
+  })
+  await t.test('packets and denials add up, the latest handshake and the last port hold', async () => {
+    const id = newSession()
+    const at = (seconds: number) => new Date(Date.now() - seconds * 1000).toISOString()
+    const [older, newer] = [at(90), at(30)]
+    const counted = { rx_packets: 3, tx_packets: 2, denied_packets: 1 }
+    const first = sample(id, { ...counted, latest_handshake_at: newer, source_port: 4001 })
+    await client.metering({ body: report([first, sample(id, counted)]) })
+    await client.metering({ body: report([sample(id, { ...counted, latest_handshake_at: older, source_port: 4002 })]) })
+    await client.metering({ body: report([sample(id)]) })
+    const { rx_packets, tx_packets, denied_packets, latest_handshake_at, source_port } = await get(id)
+    assert.deepEqual(
+      { rx_packets, tx_packets, denied_packets, latest_handshake_at, source_port },
+      { rx_packets: 9, tx_packets: 6, denied_packets: 3, latest_handshake_at: newer, source_port: 4002 },
+    )
+    const wrong = sample(newSession(), { latest_handshake_at: at(-3600) })
+    const { rejected } = await client.metering({ body: report([wrong]) })
+    assert.deepEqual(rejected, [{ index: 0, error: 'latest_handshake_at is not a time in the past' }])
+    await assert.rejects(
+      client.metering({ body: report([sample(id, { source_port: 0 })]) }),
+      refused(422, /source_port/),
+    )
   })
   await t.test('bytes never overflow', async () => {
     const id = newSession()

@@ -3,6 +3,21 @@ import type { TenantId } from '../../kernel/actor.ts'
 import type { Default, Derived, Json, TextArray } from './columns.ts'
 import type { PostureVerdict } from './devices.ts'
 
+/** How a gateway's machine does. */
+export type SystemLoad = {
+  cpu_percent?: number
+  memory_used_bytes?: number
+  memory_total_bytes?: number
+  interface?: {
+    rx_bytes: number
+    tx_bytes: number
+    rx_packets?: number
+    tx_packets?: number
+    rx_dropped?: number
+    tx_dropped?: number
+  }
+}
+
 export type GatewaysTables = {
   gateway_pools: {
     tenant_id: TenantId
@@ -69,6 +84,7 @@ export type GatewaysTables = {
     /** What keeps it from enforcing what it was given; null where nothing does, or where it did not say. */
     apply_error: { code: string; detail: string; at: string } | null
     last_seen_at: Date
+    system: SystemLoad | null
   }
   vpn_sessions: {
     tenant_id: TenantId
@@ -92,6 +108,11 @@ export type GatewaysTables = {
     posture_verdict: PostureVerdict
     rx_bytes: Default<number>
     tx_bytes: Default<number>
+    rx_packets: Default<number>
+    tx_packets: Default<number>
+    denied_packets: Default<number>
+    latest_handshake_at: Date | null
+    source_port: number | null
   }
   metering_reports: {
     tenant_id: TenantId

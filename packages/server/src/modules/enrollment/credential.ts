@@ -8,7 +8,7 @@ import type { Trust } from '../trust/index.ts'
 /** 30 days with a key, one day without; renewed after two thirds. */
 const lifetime = { dpop: 30 * day, none: day }
 
-export type Term = { start: number; expiresAt: Date; renewAfter: Date }
+type Term = { start: number; expiresAt: Date; renewAfter: Date }
 export type Issued = Term & { credential: string; addresses: { ipv4: string; ipv6: string } }
 
 /** JWT times are whole seconds; the row says the same. */

@@ -10,7 +10,7 @@ import { createMoves, type Move } from './moves.ts'
 import { relevantKinds } from './waiters.ts'
 
 /** A session that is over, and until when the gateways of its pool refuse its device. TypeIDs. */
-export type CutSession = { session_id: string; device_id: string; block_until: string | null }
+type CutSession = { session_id: string; device_id: string; block_until: string | null }
 /** What was touched between two sequence numbers. Devices, pools and gateways as UUIDs, sessions by pool. */
 export type Touched = {
   /** To be looked at one by one. */

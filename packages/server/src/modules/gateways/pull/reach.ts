@@ -2,7 +2,7 @@ import type { VariantContent } from '../../policy/index.ts'
 import type { PoolRow } from '../registry/pools.queries.ts'
 
 /** What a device sends through a pool, as it sets up its tunnel. */
-export type Tunnel = {
+type Tunnel = {
   mtu: number
   /** Resolvers. */
   dns: readonly string[]

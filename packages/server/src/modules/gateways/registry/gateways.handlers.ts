@@ -89,4 +89,5 @@ const viewGateway = ({ row, activity }: Gateway, nowMs: number): Output<typeof g
     at: activity?.applied_at?.toISOString() ?? null,
   },
   apply_error: activity?.apply_error ?? null,
+  system: activity?.system ?? null,
 })

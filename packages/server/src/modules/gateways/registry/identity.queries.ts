@@ -25,7 +25,7 @@ export const isKeyOfAnother = (tx: Tx, tenant: TenantId, gatewayId: string, key:
       .where((eb) => eb.or([eb('public_key', '=', key), eb('proposed_key', '=', key)])),
   )
 
-export type Identity = Partial<
+type Identity = Partial<
   Pick<GatewayRow, 'public_key' | 'proposed_key' | 'listen_port' | 'endpoints' | 'version' | 'capabilities'>
 >
 export const setIdentity = (

@@ -10,7 +10,7 @@ import { lockGateway } from './gateways.queries.ts'
 import * as queries from './identity.queries.ts'
 
 /** What a gateway says of itself; what it does not name stays. */
-export type Announced = {
+type Announced = {
   public_key?: string
   listen_port?: number
   endpoints?: GatewayRow['endpoints']

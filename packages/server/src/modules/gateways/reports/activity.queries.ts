@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
+import type { SystemLoad } from '../../../db/tables/gateways.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
 /** What a gateway said of itself; null: it did not say. */
@@ -16,6 +17,7 @@ export type Report = {
   policySeq: number | null
   trustVersion: number | null
   applyError: ApplyError | 'none' | null
+  system: SystemLoad | null
 }
 type ApplyError = { code: string; detail: string }
 
@@ -38,7 +40,7 @@ export const upsertActivity = (tx: Tx, reports: readonly Report[]) => {
       ${column((r) => r.activeSessions)}::bigint[], ${column((r) => r.rxBps)}::bigint[], ${column((r) => r.txBps)}::bigint[],
       ${column((r) => r.policyDigest)}::text[], ${column((r) => r.policySeq)}::bigint[],
       ${column((r) => r.trustVersion)}::bigint[], ${column(appliedAt)}::timestamptz[],
-      ${column(applyError)}::jsonb[])
+      ${column(applyError)}::jsonb[], ${column((r) => r.system && JSON.stringify(r.system))}::jsonb[])
     order by 1, 2
     on conflict (tenant_id, gateway_id) do update set last_seen_at = excluded.last_seen_at, boot_id = excluded.boot_id, ${said}
     where a.last_seen_at <= excluded.last_seen_at`.execute(tx)
@@ -54,6 +56,7 @@ const sayable = [
   'applied_trust_version',
   'applied_at',
   'apply_error',
+  'system',
 ] as const
 
 const appliedAt = (r: Report): Date | null =>

@@ -124,5 +124,6 @@ function merge(a: Report, b: Report): Report {
     policySeq: later.policySeq ?? earlier.policySeq,
     trustVersion: later.trustVersion ?? earlier.trustVersion,
     applyError: later.applyError ?? earlier.applyError,
+    system: later.system ?? earlier.system,
   }
 }

@@ -103,6 +103,11 @@ const sessionOf = (s: Sample, device: Device, gateway: Reporter, seenAt: Date): 
   posture_verdict: device.verdict ?? 'unknown',
   rx_bytes: s.rxBytes,
   tx_bytes: s.txBytes,
+  rx_packets: s.rxPackets,
+  tx_packets: s.txPackets,
+  denied_packets: s.deniedPackets,
+  latest_handshake_at: s.latestHandshakeAt,
+  source_port: s.sourcePort,
 })
 
 function whyNot(

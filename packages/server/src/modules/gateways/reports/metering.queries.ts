@@ -13,6 +13,11 @@ export type Sample = {
   startedAt: Date
   rxBytes: number
   txBytes: number
+  rxPackets: number
+  txPackets: number
+  deniedPackets: number
+  latestHandshakeAt: Date | null
+  sourcePort: number | null
   sourceIp: string | null
   assignedIp: string | null
   policyDigest: string | null
@@ -61,8 +66,11 @@ const unnested = (samples: readonly Sample[]) => {
   return sql`unnest(${column((s) => s.sessionId)}::uuid[], ${column((s) => s.deviceId)}::uuid[], ${column((s) => s.ended)}::boolean[],
       ${column((s) => s.endReason)}::text[], ${column((s) => s.startedAt)}::timestamptz[], ${column((s) => s.rxBytes)}::bigint[],
       ${column((s) => s.txBytes)}::bigint[], ${column((s) => s.sourceIp)}::text[], ${column((s) => s.assignedIp)}::text[],
-      ${column((s) => s.policyDigest)}::text[])
-    as s (session_id, device_id, ended, end_reason, started_at, rx_bytes, tx_bytes, source_ip, assigned_ip, policy_digest)`
+      ${column((s) => s.policyDigest)}::text[], ${column((s) => s.rxPackets)}::bigint[],
+      ${column((s) => s.txPackets)}::bigint[], ${column((s) => s.deniedPackets)}::bigint[],
+      ${column((s) => s.latestHandshakeAt)}::timestamptz[], ${column((s) => s.sourcePort)}::integer[])
+    as s (session_id, device_id, ended, end_reason, started_at, rx_bytes, tx_bytes, source_ip, assigned_ip, policy_digest,
+      rx_packets, tx_packets, denied_packets, latest_handshake_at, source_port)`
 }
 
 /** Sums stay exact as numbers and never overflow. */
@@ -84,6 +92,10 @@ export const addToSessions = async (
       order by session_id for update)
     update vpn_sessions v set
       rx_bytes = least(v.rx_bytes + s.rx_bytes, ${most}), tx_bytes = least(v.tx_bytes + s.tx_bytes, ${most}),
+      rx_packets = least(v.rx_packets + s.rx_packets, ${most}), tx_packets = least(v.tx_packets + s.tx_packets, ${most}),
+      denied_packets = least(v.denied_packets + s.denied_packets, ${most}),
+      latest_handshake_at = greatest(v.latest_handshake_at, s.latest_handshake_at),
+      source_port = coalesce(s.source_port, v.source_port),
       last_seen_at = greatest(v.last_seen_at, ${seenAt}::timestamptz),
       state = case when s.ended then 'ended' else v.state end,
       ended_at = case when s.ended then coalesce(v.ended_at, ${seenAt}::timestamptz) else v.ended_at end,
@@ -131,11 +143,12 @@ export const openSessions = async (tx: Tx, tenant: TenantId, sessions: readonly 
   const { rows } = await sql<{ session_id: string }>`
     insert into vpn_sessions (tenant_id, session_id, device_id, user_id, gateway_id, pool_id, state, started_at, last_seen_at,
       ended_at, end_reason, source_ip, assigned_ip, protocol, client_version, auth_method, policy_digest, posture_verdict,
-      rx_bytes, tx_bytes)
+      rx_bytes, tx_bytes, rx_packets, tx_packets, denied_packets, latest_handshake_at, source_port)
     select ${tenant}::uuid, s.* from jsonb_to_recordset(${storableJson(sessions)}::jsonb) as s (session_id uuid,
       device_id uuid, user_id uuid, gateway_id uuid, pool_id uuid, state text, started_at timestamptz,
       last_seen_at timestamptz, ended_at timestamptz, end_reason text, source_ip text, assigned_ip text, protocol text,
-      client_version text, auth_method text, policy_digest text, posture_verdict text, rx_bytes bigint, tx_bytes bigint)
+      client_version text, auth_method text, policy_digest text, posture_verdict text, rx_bytes bigint, tx_bytes bigint,
+      rx_packets bigint, tx_packets bigint, denied_packets bigint, latest_handshake_at timestamptz, source_port integer)
     order by s.session_id
     on conflict (tenant_id, session_id, ended_at) do nothing
     returning session_id`.execute(tx)

@@ -79,6 +79,7 @@ export function createMetering({
         policySeq: null,
         trustVersion: null,
         applyError: null,
+        system: null,
       })
       if (!outcome) return { accepted: 0, duplicate: true, rejected: [] }
       const refused = outcome.flatMap(({ sessionId, error }) =>
@@ -139,6 +140,9 @@ function readSample(s: GivenSample, key: ReportKey, at: Date): Sample | { error:
     (f) => s[f] !== undefined && canonicalAddress(s[f]) === undefined,
   )
   if (badAddress) return { error: `${badAddress} is not an address` }
+  const handshake = s.latest_handshake_at === undefined ? null : Date.parse(s.latest_handshake_at)
+  if (handshake !== null && !(handshake >= oldestStart && handshake <= at.getTime() + acceptedAheadMs))
+    return { error: 'latest_handshake_at is not a time in the past' }
   return {
     sessionId,
     deviceId,
@@ -147,12 +151,19 @@ function readSample(s: GivenSample, key: ReportKey, at: Date): Sample | { error:
     startedAt: new Date(Math.min(started, key.intervalEnd.getTime())),
     rxBytes: s.rx_bytes,
     txBytes: s.tx_bytes,
+    rxPackets: s.rx_packets ?? 0,
+    txPackets: s.tx_packets ?? 0,
+    deniedPackets: s.denied_packets ?? 0,
+    latestHandshakeAt: handshake === null ? null : new Date(handshake),
+    sourcePort: s.source_port ?? null,
     sourceIp: s.source_ip === undefined ? null : (canonicalAddress(s.source_ip) ?? null),
     assignedIp: s.assigned_ip === undefined ? null : (canonicalAddress(s.assigned_ip) ?? null),
     policyDigest: s.policy_digest ?? null,
     currentDigest: null,
   }
 }
+
+const latest = (a: Date | null, b: Date | null): Date | null => (a && b ? (a > b ? a : b) : (a ?? b))
 
 const add = (a: Sample, b: Sample): Sample => ({
   ...a,
@@ -161,6 +172,11 @@ const add = (a: Sample, b: Sample): Sample => ({
   startedAt: a.startedAt < b.startedAt ? a.startedAt : b.startedAt,
   rxBytes: Math.min(a.rxBytes + b.rxBytes, Number.MAX_SAFE_INTEGER),
   txBytes: Math.min(a.txBytes + b.txBytes, Number.MAX_SAFE_INTEGER),
+  rxPackets: Math.min(a.rxPackets + b.rxPackets, Number.MAX_SAFE_INTEGER),
+  txPackets: Math.min(a.txPackets + b.txPackets, Number.MAX_SAFE_INTEGER),
+  deniedPackets: Math.min(a.deniedPackets + b.deniedPackets, Number.MAX_SAFE_INTEGER),
+  latestHandshakeAt: latest(a.latestHandshakeAt, b.latestHandshakeAt),
+  sourcePort: b.sourcePort ?? a.sourcePort,
   sourceIp: b.sourceIp ?? a.sourceIp,
   assignedIp: b.assignedIp ?? a.assignedIp,
   policyDigest: b.policyDigest ?? a.policyDigest,

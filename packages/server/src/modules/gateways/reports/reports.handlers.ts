@@ -38,6 +38,7 @@ export const reportHandlers = ({
         policyDigest: body.applied?.policy_digest ?? null,
         policySeq: body.applied?.policy_seq ?? null,
         trustVersion: body.applied?.trust_version ?? null,
+        system: body.system ?? null,
         applyError: body.apply_error === null ? 'none' : (body.apply_error ?? null),
       })
       const { status } = statusOf(gateway, at.getTime(), at.getTime())

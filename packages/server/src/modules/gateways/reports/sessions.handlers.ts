@@ -81,4 +81,9 @@ const viewSession = ({ row: s, deviceName }: Session): Output<typeof getSession>
   posture_verdict: s.posture_verdict,
   rx_bytes: s.rx_bytes,
   tx_bytes: s.tx_bytes,
+  rx_packets: s.rx_packets,
+  tx_packets: s.tx_packets,
+  denied_packets: s.denied_packets,
+  latest_handshake_at: s.latest_handshake_at?.toISOString() ?? null,
+  source_port: s.source_port,
 })
