@@ -10,7 +10,8 @@ export type DeviceState = {
   deviceId: string
   tenantId: string
   userId: string | null
-  privateJwk: PrivateJwk
+  /** Null where the caller holds the key itself (`key` of the options). */
+  privateJwk: PrivateJwk | null
   credential: string
   /** RFC 3339 */
   expiresAt: string

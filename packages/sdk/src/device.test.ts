@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
+import { generateKeyPairSync, sign } from 'node:crypto'
 import { test } from 'node:test'
-import { thumbprint } from '@holdfast/crypto'
-import { ConnectionError, type DeviceState, openDevice } from './index.ts'
+import { parsePublicJwk, thumbprint } from '@holdfast/crypto'
+import { ApiError, ConnectionError, type DeviceState, openDevice, type ProofSigner } from './index.ts'
 import { day, startControl, token } from './test-control.ts'
 import { contentFor, digestOf, makeKey } from './test-issuer.ts'
 
@@ -10,7 +11,7 @@ test('enrolling proves a key of its own and pins the trust set', async (t) => {
   const device = await control.enrollNow()
   assert.equal(device.id, 'dev_1')
   const { state } = device
-  assert.equal(thumbprint(state.privateJwk), control.jkt)
+  assert.equal(thumbprint(state.privateJwk!), control.jkt)
   assert.deepEqual(state.trust, control.trust)
   assert.deepEqual(control.saved.at(-1), state)
   assert.equal(control.asked[0]?.headers.authorization, `Bearer ${token}`)
@@ -129,15 +130,56 @@ test('a saved device goes on where it was: policy, seq and key', async (t) => {
 test('renewal, with the old key and with a new one', async (t) => {
   const control = await startControl(t)
   const device = await control.enrollNow()
-  const firstKey = thumbprint(device.state.privateJwk)
+  const firstKey = thumbprint(device.state.privateJwk!)
   await Promise.all([device.renew(), device.renew()])
   assert.equal(device.state.credential, 'cred-2', 'two at once are one')
-  assert.equal(thumbprint(device.state.privateJwk), firstKey)
+  assert.equal(thumbprint(device.state.privateJwk!), firstKey)
   await device.renew({ rotateKey: true })
   assert.equal(device.state.credential, 'cred-3')
-  assert.notEqual(thumbprint(device.state.privateJwk), firstKey)
+  assert.notEqual(thumbprint(device.state.privateJwk!), firstKey)
   assert.equal((await device.reportPosture({ 'disk.encrypted': true })).verdict, 'compliant')
   assert.deepEqual(control.saved.at(-1), device.state)
+})
+
+/** A key as a TPM holds it: it signs, and nobody reads it. */
+function lockedKey(): ProofSigner & { thumbprint: string } {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const publicJwk = parsePublicJwk(publicKey.export({ format: 'jwk' }))
+  const signSync = (bytes: Uint8Array) => sign('sha256', bytes, { key: privateKey, dsaEncoding: 'ieee-p1363' })
+  return { alg: 'ES256', publicJwk, signSync, thumbprint: thumbprint(publicJwk) }
+}
+
+test("a key of the caller's own proves enrollment, requests and renewals, and is in no state", async (t) => {
+  const control = await startControl(t)
+  const [first, second] = [lockedKey(), lockedKey()]
+  const device = await control.enrollNow({ key: first })
+  assert.equal(control.jkt, first.thumbprint)
+  await device.fetchBundle()
+  await device.renew()
+  await device.renew({ newKey: second })
+  assert.equal(control.jkt, second.thumbprint)
+  await device.fetchBundle()
+  assert.equal(device.state.privateJwk, null)
+  for (const state of control.saved) assert.doesNotMatch(JSON.stringify(state), /"d":/)
+  const { state } = device
+  assert.throws(() => openDevice(state), TypeError)
+  await openDevice(state, { key: second, now: () => control.clock.now }).pollDigest()
+  const wrong = openDevice(state, { key: first, now: () => control.clock.now })
+  await assert.rejects(wrong.pollDigest(), ApiError)
+  await device.renew({ rotateKey: true })
+  assert.equal(thumbprint(device.state.privateJwk!), control.jkt, 'back to a key of the state')
+})
+
+test('a renewal that asks for something is not swallowed by one that is under way', async (t) => {
+  const control = await startControl(t)
+  const device = await control.enrollNow()
+  const wireguardPublicKey = `${'A'.repeat(43)}=`
+  await Promise.all([device.renew(), device.renew({ wireguardPublicKey }), device.renew()])
+  assert.deepEqual(
+    control.asks('/v1/enroll/renew').map(({ body }) => body),
+    [{}, { wireguard_public_key: wireguardPublicKey }],
+  )
+  assert.equal(device.state.credential, 'cred-3')
 })
 
 test('a request overtaken by a renewal is sent again with the new credential', async (t) => {

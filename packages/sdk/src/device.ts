@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { Contract, Input, Output } from '@holdfast/contract'
-import { createProof } from '@holdfast/crypto/dpop'
-import type { PrivateJwk } from '@holdfast/crypto/jwk'
+import { createProof, type ProofSigner } from '@holdfast/crypto/dpop'
+import { type PrivateJwk, parsePublicJwk } from '@holdfast/crypto/jwk'
 import { generateKey } from '@holdfast/crypto/signer'
 import type { Dispatcher } from 'undici'
 import type { Random } from './backoff.ts'
 import { type SessionProof, sessionTarget } from './device-at-gateway.ts'
 import { createDirectoryReader } from './device-directory.ts'
+import { deviceKey } from './device-key.ts'
 import { type PollingOptions, runPolling } from './device-polling.ts'
 import type { DeviceState, DeviceStore } from './device-state.ts'
 import { standingOf } from './device-status.ts'
@@ -15,7 +16,22 @@ import { type DevicePolicy, type Judge, type PolicyPointer, verifyBundle, verify
 import { bodyOf, createSender, etagOf, type Send, urlOf } from './send.ts'
 import { openTrust } from './trust-store.ts'
 
-export type DeviceOptions = { store?: DeviceStore; dispatcher?: Dispatcher; now?: () => Date; random?: Random }
+export type DeviceOptions = {
+  store?: DeviceStore
+  /** A key that the caller holds and that can not be exported, such as one in a TPM; `signSync` signs each request's proof. */
+  key?: ProofSigner
+  dispatcher?: Dispatcher
+  now?: () => Date
+  random?: Random
+}
+export type Renewal = {
+  /** Binds the credential to a new key made here. */
+  rotateKey?: boolean
+  /** Binds the credential to this key of the caller's own, which replaces the one before. */
+  newKey?: ProofSigner
+  /** The device's WireGuard key from now on (base64 of 32 bytes); the one before ends. */
+  wireguardPublicKey?: string
+}
 type Ask = { signal?: AbortSignal | undefined }
 export type TelemetryEvent = Input<Contract['telemetry']>['body']['events'][number]
 type Seen = Omit<TelemetryEvent, 'event_id' | 'at'> & { at?: string }
@@ -27,9 +43,10 @@ const defaultPollSeconds = 60
 /** A device that enrolled before. What it holds stays in force until its own end, whatever the server or the network do. */
 export function openDevice(
   saved: DeviceState,
-  { store, dispatcher, now = () => new Date(), random = Math.random }: DeviceOptions = {},
+  { store, key: ownKey, dispatcher, now = () => new Date(), random = Math.random }: DeviceOptions = {},
 ) {
   let state = saved
+  let key = deviceKey(ownKey, saved.privateJwk)
   const { baseUrl, tenantId } = state
   const trust = openTrust(state.trust, { tenantId })
   const judge = (): Judge => ({ trust, tenantId, now: now() })
@@ -42,12 +59,12 @@ export function openDevice(
   let standing: 'active' | 'pending' = 'active'
   restorePolicy()
 
-  const prove = (key: PrivateJwk) => (method: string, url: string, accessToken: string) =>
-    createProof(key, { method, url, accessToken, now: now() })
+  const prove = (by: ProofSigner | PrivateJwk) => (method: string, url: string, accessToken: string) =>
+    createProof(by, { method, url, accessToken, now: now() })
   const send = createSender({
     baseUrl,
     credential: () => state.credential,
-    prove: (method, url, credential) => prove(state.privateJwk)(method, url, credential),
+    prove: (method, url, credential) => prove(key)(method, url, credential),
     ...(dispatcher && { dispatcher }),
   })
 
@@ -173,28 +190,42 @@ export function openDevice(
   }
 
   let renewing: Promise<void> | undefined
-  /** Gets a new credential, on request for a new key; concurrent calls share one renewal. */
-  function renew({ rotateKey = false, signal }: Ask & { rotateKey?: boolean } = {}): Promise<void> {
-    renewing ??= renewOnce(rotateKey, signal).finally(() => {
-      renewing = undefined
+  /** Gets a new credential; calls that ask for nothing else share one renewal, the others are made one after the other. */
+  function renew({ signal, ...asked }: Ask & Renewal = {}): Promise<void> {
+    if (renewing && Object.keys(asked).length === 0) return renewing
+    const before = renewing?.catch(() => undefined)
+    const one = (before ? before.then(() => renewOnce(asked, signal)) : renewOnce(asked, signal)).finally(() => {
+      if (renewing === one) renewing = undefined
     })
-    return renewing
+    renewing = one
+    return one
   }
 
-  async function renewOnce(rotateKey: boolean, signal: AbortSignal | undefined): Promise<void> {
-    const next = rotateKey ? generateKey('ES256') : undefined
+  async function renewOnce(
+    { rotateKey = false, newKey, wireguardPublicKey }: Renewal,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const made = rotateKey && !newKey ? generateKey('ES256') : undefined
+    const next = newKey ?? made?.privateJwk
     const target = urlOf(baseUrl, 'renewCredential')
+    const publicJwk = newKey?.publicJwk ?? made?.publicJwk
     const reply = await send(
       'renewCredential',
-      { body: next ? { new_public_key: next.publicJwk } : {} },
-      { signal, headers: next && { 'dpop-new-key': prove(next.privateJwk)('POST', target, state.credential) } },
+      {
+        body: {
+          ...(publicJwk && { new_public_key: parsePublicJwk(publicJwk) }),
+          ...(wireguardPublicKey !== undefined && { wireguard_public_key: wireguardPublicKey }),
+        },
+      },
+      { signal, headers: next && { 'dpop-new-key': prove(next)('POST', target, state.credential) } },
     )
     const renewed = bodyOf(reply)
+    key = next ?? key
     await save({
       credential: renewed.credential,
       expiresAt: renewed.expires_at,
       renewAfter: renewed.renew_after,
-      ...(next && { privateJwk: next.privateJwk }),
+      ...(next && { privateJwk: made?.privateJwk ?? null }),
     })
   }
 
@@ -254,7 +285,7 @@ export function openDevice(
     /** What the device shows to this gateway when it opens a session; good once, for a minute. */
     sessionProof: (gatewayId: string): SessionProof => {
       const { method, url } = sessionTarget(gatewayId)
-      return { credential: state.credential, proof: prove(state.privateJwk)(method, url, state.credential) }
+      return { credential: state.credential, proof: prove(key)(method, url, state.credential) }
     },
     /** The verified gateway directory that was fetched last; null before the first and after its end. */
     get directory() {

@@ -3,6 +3,7 @@ import type { Contract, Input } from '@holdfast/contract'
 import { createProof } from '@holdfast/crypto/dpop'
 import { generateKey } from '@holdfast/crypto/signer'
 import { type Device, type DeviceOptions, openDevice } from './device.ts'
+import { deviceKey } from './device-key.ts'
 import type { DeviceState } from './device-state.ts'
 import { ConnectionError } from './errors.ts'
 import { createSender, type Reply } from './send.ts'
@@ -18,18 +19,19 @@ export type Enrollment = DeviceOptions & {
 const attempts = 3
 
 /**
- * Makes a key (ES256) that leaves this process only into the state, proves it, and gets a credential bound to it; then pins the
- * tenant's trust set. A lost answer is asked for again under the same Idempotency-Key, so the token is used once. Throws `ApiError`,
+ * Proves a key and gets a credential bound to it; then pins the tenant's trust set. The key is `key`, which never leaves where
+ * it is kept (a TPM, a platform key store), or a new one (ES256), which leaves this process only into the state. A lost answer is asked for again under the same Idempotency-Key, so the token is used once. Throws `ApiError`,
  * `ConnectionError`, `VerificationError`.
  */
 export async function enrollDevice({ baseUrl, token, device, ...options }: Enrollment): Promise<Device> {
   const now = options.now ?? (() => new Date())
-  const { privateJwk } = generateKey('ES256')
+  const privateJwk = options.key ? null : generateKey('ES256').privateJwk
+  const key = deviceKey(options.key, privateJwk)
   const sender = (credential: string) =>
     createSender({
       baseUrl,
       credential,
-      prove: (method, url, accessToken) => createProof(privateJwk, { method, url, accessToken, now: now() }),
+      prove: (method, url, accessToken) => createProof(key, { method, url, accessToken, now: now() }),
       ...(options.dispatcher && { dispatcher: options.dispatcher }),
     })
   const idempotencyKey = randomUUID()

@@ -1,6 +1,14 @@
+export type { ProofSigner } from '@holdfast/crypto/dpop'
 export { createAdmin, type SignedIn, signIn } from './admin.ts'
 export { type CallInput, type Client, createClient } from './client.ts'
-export { type Device, type DeviceOptions, openDevice, type Polled, type TelemetryEvent } from './device.ts'
+export {
+  type Device,
+  type DeviceOptions,
+  openDevice,
+  type Polled,
+  type Renewal,
+  type TelemetryEvent,
+} from './device.ts'
 export {
   createProofMemory,
   type DeviceAtGateway,

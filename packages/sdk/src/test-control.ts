@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { deviceStatusHeader } from '@holdfast/contract/vocabulary'
 import { type PublicJwk, thumbprint, verifyProof } from '@holdfast/crypto'
-import { type DeviceState, enrollDevice } from './index.ts'
+import { type DeviceOptions, type DeviceState, enrollDevice } from './index.ts'
 import { contentFor, createIssuer, digestOf } from './test-issuer.ts'
 import { type Answered, type Asked, startServer } from './test-server.ts'
 
@@ -99,7 +99,11 @@ export async function startControl(t: TestContext) {
   const server = await startServer(t, async (asked) => {
     if (asked.path !== '/v1/enroll') {
       if (asked.headers.authorization !== `Bearer ${control.credential}`) return refusal
-      proven(asked, control.credential, control.jkt)
+      try {
+        proven(asked, control.credential, control.jkt)
+      } catch {
+        return refusal
+      }
       if (control.standing === 'suspended' || control.standing === 'revoked') return told(refusal)
     }
     const answer = (await control.instead[asked.path]?.(asked)) ?? (await routes[asked.path]?.(asked))
@@ -110,7 +114,7 @@ export async function startControl(t: TestContext) {
     return told(answer ?? { status: 404 })
   })
   const saved: DeviceState[] = []
-  const enrollNow = () =>
+  const enrollNow = (more: DeviceOptions = {}) =>
     enrollDevice({
       baseUrl: server.baseUrl,
       token,
@@ -118,6 +122,7 @@ export async function startControl(t: TestContext) {
       store: { save: (state) => void saved.push(structuredClone(state)) },
       now,
       random: () => 0,
+      ...more,
     })
   const asks = (path: string) => server.asked.filter((a) => a.path === path)
   return Object.assign(control, { ...server, saved, enrollNow, asks })

@@ -80,7 +80,7 @@ async function makeMix(url: string, apiKey: string, devices: readonly DeviceStat
   const poll = (extra: Record<string, string>): Ask => {
     const { privateJwk, credential } = devices[n % devices.length]!
     const { path } = contract.policyDigest
-    const dpop = createProof(privateJwk, { method: 'GET', url: url + path, accessToken: credential, now: new Date() })
+    const dpop = createProof(privateJwk!, { method: 'GET', url: url + path, accessToken: credential, now: new Date() })
     return {
       method: 'GET',
       path,

@@ -15,7 +15,7 @@ export function askStraight(port: number) {
     /** The status of one answer to the device, and the digest with 200; 0: none that says anything about the device. */
     ask: async ({ baseUrl, privateJwk, credential }: DeviceState): Promise<Asked> => {
       const prove = (method: string, url: string, accessToken: string) =>
-        createProof(privateJwk, { method, url, accessToken, now: new Date() })
+        createProof(privateJwk!, { method, url, accessToken, now: new Date() })
       try {
         const send = createSender({ baseUrl, credential, prove, dispatcher })
         const { body } = await send('policyDigest', {}, { signal: AbortSignal.timeout(4_000) })
