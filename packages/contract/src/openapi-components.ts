@@ -7,7 +7,7 @@ const error = { $ref: '#/components/schemas/Error' }
 const ref = (kind: string, name: string): Json => ({ $ref: `#/components/${kind}/${name}` })
 const header = (description: string, schema: Json, example: unknown): Json => ({ description, schema, example })
 const text = { type: 'string' }
-const requestId = '01a1ffc2-96a0-7c3e-8a4e-0d9f3c5b7e21'
+const requestId = '01a1ffc296a07c3e8a4e0d9f3c5b7e21'
 
 const headers: Record<string, Json> = {
   'X-Request-Id': header('Finds the audit event: `GET /v1/audit/events?request_id=`', text, requestId),

@@ -1,4 +1,4 @@
-import type { Server, ServerResponse } from 'node:http'
+import type { RequestListener, Server, ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { second } from '../kernel/time.ts'
 
@@ -12,17 +12,20 @@ const finishWithinMs = 5 * second
 export function createDraining() {
   const open = new Set<ServerResponse>()
   let draining = false
-  // One function for all: every request passes here.
   function forget(this: ServerResponse): void {
     open.delete(this)
   }
   return {
-    /** Sees every request before anyone else. */
-    watch: (response: ServerResponse): void => {
-      if (draining) response.shouldKeepAlive = false
-      open.add(response)
-      response.on('close', forget)
-    },
+    /** Around all that answers. Who has an answer in the same turn was never open, which is most of who comes. */
+    around:
+      (answer: RequestListener): RequestListener =>
+      (request, response) => {
+        if (draining) response.shouldKeepAlive = false
+        answer(request, response)
+        if (response.writableEnded) return
+        open.add(response)
+        response.on('close', forget)
+      },
     begin: (): void => {
       draining = true
       for (const response of open) response.shouldKeepAlive = false

@@ -36,10 +36,11 @@ export function createServer(
   { https, inFront, maxConnections, draining }: ServerDeps,
   router: RequestListener,
 ): Server {
-  const listener = withHost((request, response) => {
-    draining.watch(response)
-    if (!inFront.some((answers) => answers(request, response))) router(request, response)
-  })
+  const answer: RequestListener = (request, response) => {
+    for (const answers of inFront) if (answers(request, response)) return
+    router(request, response)
+  }
+  const listener = withHost(draining.around(answer))
   const options = { ...https, ...patience, ...reading }
   const server = https ? createHttpsServer(options, listener) : createHttpServer(options, listener)
   server.maxConnections = maxConnections

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomFillSync } from 'node:crypto'
 import { idPrefixes, type Noun, spoken } from '@holdfast/contract/vocabulary'
 import { uuidv7 } from 'uuidv7'
 import { fail } from './app-error.ts'
@@ -9,8 +9,17 @@ const digitValue = new Map([...alphabet].map((c, i) => [c, BigInt(i)]))
 /** A new UUIDv7 (RFC 9562), the form in which the database keeps every id. */
 export const newUuid = (): string => uuidv7()
 
-/** A request's id orders nothing: the cheapest that is unique (UUIDv4). */
-export const newRequestId = (): string => randomUUID()
+const requestIdBytes = 16
+const drawn = Buffer.alloc(256 * requestIdBytes)
+let nextDrawn = drawn.length
+/** A request's id orders nothing: 128 random bits as one text, cheaper to make and to send than a UUID put together from parts. */
+export function newRequestId(): string {
+  if (nextDrawn === drawn.length) {
+    randomFillSync(drawn)
+    nextDrawn = 0
+  }
+  return drawn.toString('hex', nextDrawn, (nextDrawn += requestIdBytes))
+}
 
 /** By character code: what a hexadecimal digit is worth. */
 const hexValue = new Uint8Array(128)

@@ -1,23 +1,28 @@
 import { BoundedMap } from './bounded-map.ts'
 
 /**
- * The generic cell rate algorithm: `perMinute` on average, a tenth of it (at least 10) at once. Counts per replica. Both
- * questions answer 0 when the request may pass, else the seconds after which it may.
+ * The generic cell rate algorithm: `perMinute` on average, a tenth of it (at least 10) at once. All that is remembered of
+ * who asks is the moment up to which it has used what it may. 0 when a request may pass, else the seconds after which it may.
  */
-export function createRateLimiter(max = 50_000) {
-  const arrivals = new BoundedMap<string, number>(max)
+export function secondsToWait(usedUntil: number, perMinute: number, nowMs: number): number {
+  const interval = 60_000 / perMinute
+  const burst = Math.max(10, perMinute / 10) * interval
+  const ahead = Math.max(usedUntil, nowMs) - nowMs
+  return ahead > burst - interval ? Math.ceil((ahead - burst + interval) / 1000) || 1 : 0
+}
+/** That moment after one more request. */
+export const usedByOneMore = (usedUntil: number, perMinute: number, nowMs: number): number =>
+  Math.max(usedUntil, nowMs) + 60_000 / perMinute
 
-  function ask(key: string, perMinute: number, nowMs: number, isTaken: boolean): number {
-    const interval = 60_000 / perMinute
-    const burst = Math.max(10, perMinute / 10) * interval
-    const arrival = Math.max(arrivals.get(key) ?? 0, nowMs)
-    if (arrival - nowMs > burst - interval) return Math.ceil((arrival - nowMs - burst + interval) / 1000) || 1
-    if (isTaken) arrivals.set(key, arrival + interval)
-    return 0
-  }
+/** Remembers that by keys, per replica; the newest `max` of them. */
+export function createRateLimiter(max = 50_000) {
+  const usedUntil = new BoundedMap<string, number>(max)
   return {
-    take: (key: string, perMinute: number, nowMs: number): number => ask(key, perMinute, nowMs, true),
-    /** Counts nothing: for what is to be refused before it costs anything. */
-    peek: (key: string, perMinute: number, nowMs: number): number => ask(key, perMinute, nowMs, false),
+    take: (key: string, perMinute: number, nowMs: number): number => {
+      const before = usedUntil.get(key) ?? 0
+      const wait = secondsToWait(before, perMinute, nowMs)
+      if (wait === 0) usedUntil.set(key, usedByOneMore(before, perMinute, nowMs))
+      return wait
+    },
   }
 }

@@ -67,6 +67,8 @@ export class FleetDevice {
   proven: Proven | null
   /** When it was last noted as seen by this replica. */
   seenAt: number
+  /** Of the requests that it may make, until when it has used them here: see `kernel/rate-limit.ts`. */
+  usedUntil: number
   readonly #user: FleetUser | null
   readonly #ownGroupIds: readonly string[]
   readonly #seq: number
@@ -100,6 +102,7 @@ export class FleetDevice {
     this.posture = shared.posture
     this.proven = before?.proven ?? null
     this.seenAt = before?.seenAt ?? 0
+    this.usedUntil = before?.usedUntil ?? 0
     this.#user = shared.user
     this.#ownGroupIds = shared.list(row.group_ids)
     this.#seq = row.seq

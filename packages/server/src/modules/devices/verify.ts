@@ -184,19 +184,25 @@ export function createDeviceVerifier({
    * Whoever holds the credential must show its key, and each proof counts once. What a device may ask is counted by what
    * it proved, so nobody else uses it up; and what is remembered of proofs is bounded by it.
    */
-  function prove(v: Proven, token: string, incoming: Incoming, at: Date): boolean | Promise<boolean> {
-    const rated = { kind: 'device', tenantId: v.tenantId, id: v.deviceId } as const
-    const count = () => whenReady(rates.take(rated), passOrWait)
-    if (v.jkt === undefined) return whenReady(count(), () => true)
+  function prove(
+    v: Proven,
+    device: FleetDevice,
+    token: string,
+    incoming: Incoming,
+    at: Date,
+  ): boolean | Promise<boolean> {
     const { jkt } = v
-    return whenReady(whenReady(rates.peek(rated), passOrWait), () => {
+    if (jkt === undefined) return whenReady(rates.takeOfDevice(device), passOrWait)
+    return whenReady(rates.peekOfDevice(device), (wait) => {
+      passOrWait(wait)
       const proof = verifyProof({
         ...proofFor(token, incoming, at),
         jkt,
         known: v.header,
         onHeader: (header) => proven.keepHeader(v, header),
       })
-      return whenReady(count(), () => {
+      return whenReady(rates.takeOfDevice(device), (left) => {
+        passOrWait(left)
         // Reads change nothing, so a replica's own memory is enough; a change is proven once for all replicas.
         if (incoming.method !== 'GET') return remember({ tenant: v.tenantId, proof: proofKey(proof.jkt, proof.jti) })
         return reads.isFirst(hash('sha256', `${proof.jkt}${proof.jti}`, 'base64url'), at.getTime())
@@ -252,7 +258,7 @@ export function createDeviceVerifier({
       throw e
     }
     try {
-      const verdict = whenReady(prove(v, token, incoming, at), settle)
+      const verdict = whenReady(prove(v, device, token, incoming, at), settle)
       return verdict instanceof Promise ? verdict.catch(isUnproven) : verdict
     } catch (e) {
       return isUnproven(e)
@@ -284,7 +290,8 @@ export function createDeviceVerifier({
   }
 }
 
-function passOrWait(seconds: number): void {
+function passOrWait(seconds: number): true {
   if (seconds > 0)
     throw new AppError('rate_limited', 'too many requests with this device', { retryAfterSeconds: seconds })
+  return true
 }

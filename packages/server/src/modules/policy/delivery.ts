@@ -11,7 +11,14 @@ import type { PolicyStore } from './store.ts'
 import type { Turns } from './turns.ts'
 
 /** What a device has, and the moment at which it has it. Nothing else is signed under that moment's number. */
-export type Standing = { device: FleetDevice; variant: Variant; from: number; moment: Moment }
+export type Standing = {
+  device: FleetDevice
+  variant: Variant
+  from: number
+  moment: Moment
+  /** When it asked. */
+  askedMs: number
+}
 
 /** Memory that changes under every look is given up on; the next request tries again. */
 const most = 20
@@ -53,8 +60,9 @@ export function createDelivery({
     // Read from a snapshot that is newer than what was heard of.
     if (device.seq > moment.seq || policy.seq > moment.seq) return feed.catchUp().then(again)
     const { slot, from, until } = policy.selectedOf(device, moment.atMs)
-    if (now().getTime() >= until) return turns.take(tenant, deviceId).then(again)
-    return { device, variant: slot.variant!, from, moment }
+    const askedMs = now().getTime()
+    if (askedMs >= until) return turns.take(tenant, deviceId).then(again)
+    return { device, variant: slot.variant!, from, moment, askedMs }
   }
 
   const answer = <T>(

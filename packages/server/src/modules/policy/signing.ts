@@ -90,14 +90,14 @@ export function createSigning({ db, trust, now }: { db: Database; trust: Pick<Tr
    * the device, of its policy, or the time at which it was evaluated.
    */
   function pointerFor(standing: Standing): Made | Promise<Made> {
-    const { device, variant, from } = standing
+    const { device, variant, from, askedMs } = standing
     const known = made.get(variant)
     if (
       known &&
       known.moment.seq >= device.seq &&
       known.moment.seq >= variant.seq &&
       known.moment.atMs >= from &&
-      now().getTime() < known.renewAt
+      askedMs < known.renewAt
     )
       return known
     const running = making.get(variant)
@@ -160,10 +160,10 @@ export function createSigning({ db, trust, now }: { db: Database; trust: Pick<Tr
   return {
     pointerFor,
     bundleFor: (
-      { device, variant }: Standing,
+      { device, variant, askedMs }: Standing,
       m: Made,
     ): Representation<BundleBody> | Promise<Representation<BundleBody>> =>
-      m.bundle && now().getTime() < m.bundleRenewAt ? m.bundle : renewBundle(device.tenantId, variant, m),
+      m.bundle && askedMs < m.bundleRenewAt ? m.bundle : renewBundle(device.tenantId, variant, m),
   }
 }
 export type Signing = ReturnType<typeof createSigning>
