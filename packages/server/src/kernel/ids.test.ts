@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { decodeId, encodeId, newUuid } from './ids.ts'
+import { decodeId, encodeId, newRequestId, newUuid } from './ids.ts'
 
 test('the TypeID specification’s own examples', () => {
   assert.equal(encodeId('user', '00000000-0000-0000-0000-000000000001'), 'usr_00000000000000000000000001')
@@ -33,4 +33,10 @@ test('anything else is no id: another kind, another case, another alphabet, too 
 test('ids made later sort later', () => {
   const ids = Array.from({ length: 1000 }, newUuid)
   assert.deepEqual([...ids].sort(), ids)
+})
+
+test('no two requests have the same id, however many draw from one store of randomness', () => {
+  const ids = Array.from({ length: 10_000 }, newRequestId)
+  assert.equal(new Set(ids).size, ids.length)
+  for (const id of ids) assert.match(id, /^[0-9a-f]{32}$/)
 })

@@ -18,7 +18,8 @@ export function newRequestId(): string {
     randomFillSync(drawn)
     nextDrawn = 0
   }
-  return drawn.toString('hex', nextDrawn, (nextDrawn += requestIdBytes))
+  nextDrawn += requestIdBytes
+  return drawn.toString('hex', nextDrawn - requestIdBytes, nextDrawn)
 }
 
 /** By character code: what a hexadecimal digit is worth. */
