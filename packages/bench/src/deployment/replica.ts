@@ -56,6 +56,7 @@ export function createReplica(wanted: Wanted) {
           HOLDFAST_PORT: String(port),
           HOLDFAST_PUBLIC_URL: publicUrl,
           HOLDFAST_ADMIN_PASSWORD: adminPassword,
+          HOLDFAST_GATEWAYS_KNOW: 'countries,services',
           HOLDFAST_LOG_LEVEL: 'warn',
           DATABASE_URL: databaseUrl,
           ...wanted.environment,
