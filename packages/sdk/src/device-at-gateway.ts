@@ -11,7 +11,7 @@ export type SessionProof = { credential: string; proof: string }
 /** A device that may open a session now. `until`: the end of its credential or of its place among the peers. */
 export type DeviceAtGateway = { deviceId: string; userId: string | null; peer: Peer; until: Date }
 
-export type DoorOptions = {
+type DoorOptions = {
   trust: TrustStore
   /** What is in force; null: nothing. */
   state: GatewayState | null

@@ -3,35 +3,18 @@ import type { Contract, Input, Output } from '@holdfast/contract'
 import { createProof, type ProofSigner } from '@holdfast/crypto/dpop'
 import { type PrivateJwk, parsePublicJwk } from '@holdfast/crypto/jwk'
 import { generateKey } from '@holdfast/crypto/signer'
-import type { Dispatcher } from 'undici'
-import type { Random } from './backoff.ts'
 import { type SessionProof, sessionTarget } from './device-at-gateway.ts'
 import { createDirectoryReader } from './device-directory.ts'
 import { deviceKey } from './device-key.ts'
+import type { DeviceOptions, Renewal } from './device-options.ts'
 import { type PollingOptions, runPolling } from './device-polling.ts'
-import type { DeviceState, DeviceStore } from './device-state.ts'
+import type { DeviceState } from './device-state.ts'
 import { standingOf } from './device-status.ts'
 import { ApiError, VerificationError } from './errors.ts'
 import { type DevicePolicy, type Judge, type PolicyPointer, verifyBundle, verifyPointer } from './policy-verifier.ts'
 import { bodyOf, createSender, etagOf, type Send, urlOf } from './send.ts'
 import { openTrust } from './trust-store.ts'
 
-export type DeviceOptions = {
-  store?: DeviceStore
-  /** A key that the caller holds and that can not be exported, such as one in a TPM; `signSync` signs each request's proof. */
-  key?: ProofSigner
-  dispatcher?: Dispatcher
-  now?: () => Date
-  random?: Random
-}
-export type Renewal = {
-  /** Binds the credential to a new key made here. */
-  rotateKey?: boolean
-  /** Binds the credential to this key of the caller's own, which replaces the one before. */
-  newKey?: ProofSigner
-  /** The device's WireGuard key from now on (base64 of 32 bytes); the one before ends. */
-  wireguardPublicKey?: string
-}
 type Ask = { signal?: AbortSignal | undefined }
 export type TelemetryEvent = Input<Contract['telemetry']>['body']['events'][number]
 type Seen = Omit<TelemetryEvent, 'event_id' | 'at'> & { at?: string }

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { stripTypeScriptTypes } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { createProof, generateKey } from '@holdfast/crypto'
+import { sessionTarget } from './device-at-gateway.ts'
+import * as sdk from './index.ts'
+import { startControl } from './test-control.ts'
+import { contentFor, createIssuer, digestOf, peerOf } from './test-issuer.ts'
+import { type Answered, startServer } from './test-server.ts'
+
+/** The snippets below a heading of docs/agents.md, as one function of what the agent brings. */
+async function snippetsOf(
+  heading: string,
+  given: Record<string, unknown>,
+  gives: string,
+): Promise<Record<string, unknown>> {
+  const text = await readFile(new URL('../../../docs/agents.md', import.meta.url), 'utf8')
+  const part = text.split(/^## /m).find((section) => section.startsWith(`${heading}\n`)) ?? ''
+  const blocks = [...part.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code]) => code)
+  assert.ok(blocks.length > 2, `${heading} has its snippets`)
+  const body = `${blocks.join('\n')}\nreturn { ${gives} }`.replaceAll(
+    /^import (type )?(\{.*\}) from '@holdfast\/sdk'$/gm,
+    (_, isType, names) => (isType ? '' : `const ${names} = sdk`),
+  )
+  const code = stripTypeScriptTypes(`async function run() {\n${body}\n}`)
+  // What is run stands in a file that was reviewed.
+  return new Function('sdk', ...Object.keys(given), `${code}\nreturn run()`)(sdk, ...Object.values(given))
+}
+
+async function folderFor(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-agent-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+test('the snippets for a device', { timeout: 20_000 }, async (t) => {
+  const control = await startControl(t)
+  control.clock.now = new Date()
+  control.content = { ...contentFor('r1'), settings: { poll_seconds: 1 } }
+  control.instead['/v1/gateway/pools'] = async () => ({ body: { directory: await control.issuer.directory() } })
+  control.instead['/v1/telemetry/session'] = () => ({ body: { accepted: 1, duplicate: 0, rejected: [] } })
+  const applied: unknown[] = []
+  const said: string[] = []
+  const tunnel = {
+    publicKey: () => `${'A'.repeat(43)}=`,
+    apply: async (...given: unknown[]) => void applied.push(given),
+    close: () => void applied.push('closed'),
+  }
+  const stop = new AbortController()
+  const log = (line: string) => void said.push(line)
+  const given = { ...{ baseUrl: control.baseUrl, token: 'hfe_token', folder: await folderFor(t) }, tunnel, stop, log }
+  const { device, polling, shown } = await snippetsOf('A device', given, 'device, polling, shown')
+  while (applied.length === 0 || said.length === 0) await new Promise((resolve) => setTimeout(resolve, 10))
+  stop.abort()
+  await polling
+  const { state } = device as sdk.Device
+  assert.equal(state.credential, 'cred-2')
+  assert.deepEqual(await sdk.fileStore(`${given.folder}/device.json`).load(), state)
+  assert.equal((shown as sdk.SessionProof).credential, 'cred-2')
+  assert.match(said[0] ?? '', /^active since 2/)
+  assert.equal(control.asks('/v1/telemetry/session').length, 1)
+})
+
+test('the snippets for a gateway', { timeout: 20_000 }, async (t) => {
+  const issuer = createIssuer()
+  const trust = await issuer.trustSet()
+  const content = contentFor('a')
+  const policy = await issuer.gatewayPolicy({
+    variants: { [digestOf(content)]: content },
+    peers: [peerOf('dev_1', digestOf(content))],
+  })
+  const server = await startServer(t, ({ path, search }): Answered => {
+    if (path.endsWith('/trust-anchors')) return { body: trust }
+    if (path.endsWith('/heartbeat')) return { body: { status: 'healthy', server_time: '', next_heartbeat_seconds: 10 } }
+    if (path.endsWith('/metering')) return { body: { accepted: 1, duplicate: false, rejected: [] } }
+    if (search.includes('since')) return { status: 304 }
+    return { body: { kind: '', seq: 0, base_seq: null, policy, poll_seconds: 1 } }
+  })
+  const { privateJwk, kid } = generateKey('ES256')
+  const credential = await issuer.credential(kid, { iss: server.baseUrl })
+  const { method, url } = sessionTarget('gwy_a')
+  const proof = createProof(privateJwk, { method, url, accessToken: credential, now: new Date() })
+  const counters = new Map([['dev_1', { rx_bytes: 5, tx_bytes: 7 }]])
+  const enforced: string[][] = []
+  const said: string[] = []
+  const stop = new AbortController()
+  const isReady = Promise.withResolvers<void>()
+  const given = {
+    ...{ baseUrl: server.baseUrl, tenantId: issuer.tenantId, gatewayId: 'gwy_a', folder: await folderFor(t) },
+    ...{ readSecret: () => 'hfg_x', stop },
+    firewall: {
+      enforce: async ({ peers }: sdk.GatewayState) => {
+        enforced.push([...peers.keys()])
+        isReady.resolve()
+      },
+    },
+    wireguard: { counters: () => counters },
+    log: (line: string) => void said.push(line),
+  }
+  t.after(() => stop.abort())
+  const made = await snippetsOf('A gateway', given, 'gateway, pulling, next_heartbeat_seconds, admit, report')
+  const { gateway, pulling, next_heartbeat_seconds } = made
+  await isReady.promise
+  const [admit, report] = [made.admit as (shown: sdk.SessionProof) => object, made.report as () => Promise<void>]
+  admit({ credential, proof })
+  assert.throws(() => admit({ credential, proof }), { code: 'replayed' })
+  await report()
+  counters.clear()
+  await report()
+  stop.abort()
+  await pulling
+  assert.deepEqual(enforced, [['dev_1']])
+  assert.equal(next_heartbeat_seconds, 10)
+  assert.deepEqual((gateway as sdk.Gateway).sessions.running, [])
+  const samples = server.asked
+    .filter(({ path }) => path.endsWith('/metering'))
+    .map(({ body }) => (body as { samples: object[] }).samples)
+  assert.deepEqual(
+    samples.map(([one]) => ({ ...one, session_id: '', started_at: '' })),
+    [
+      {
+        ...{ device_id: 'dev_1', assigned_ip: '100.64.0.1/32', policy_digest: digestOf(content) },
+        session_id: '',
+        started_at: '',
+        rx_bytes: 5,
+        tx_bytes: 7,
+        state: 'active',
+      },
+      {
+        ...{ device_id: 'dev_1', assigned_ip: '100.64.0.1/32', policy_digest: digestOf(content) },
+        session_id: '',
+        started_at: '',
+        rx_bytes: 0,
+        tx_bytes: 0,
+        state: 'ended',
+        end_reason: 'device_gone',
+      },
+    ],
+  )
+  assert.ok(said.includes('connected'), said.join())
+})
