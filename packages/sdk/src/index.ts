@@ -1,14 +1,7 @@
 export type { ProofSigner } from '@holdfast/crypto/dpop'
 export { createAdmin, type SignedIn, signIn } from './admin.ts'
 export { type CallInput, type Client, createClient } from './client.ts'
-export {
-  type Device,
-  type DeviceOptions,
-  openDevice,
-  type Polled,
-  type Renewal,
-  type TelemetryEvent,
-} from './device.ts'
+export { type Device, openDevice, type Polled, type TelemetryEvent } from './device.ts'
 export {
   createProofMemory,
   type DeviceAtGateway,
@@ -16,6 +9,7 @@ export {
   type SessionProof,
   verifyDeviceAtGateway,
 } from './device-at-gateway.ts'
+export type { DeviceOptions, Renewal } from './device-options.ts'
 export type { PollingOptions } from './device-polling.ts'
 export { type DeviceState, type DeviceStore, fileStore } from './device-state.ts'
 export { type DeviceEnd, DeviceEndedError, type DeviceStatus } from './device-status.ts'
