@@ -9,8 +9,8 @@ export const jitter = (value: number, random: Random): number => value * (0.8 + 
 const firstSeconds = 1
 
 /**
- * Seconds to wait after the n-th failure in a row (n from 1): exponential up to `longest` seconds, the upper half of it random. Never sooner
- * than the server asked for in Retry-After.
+ * Seconds to wait after the n-th failure in a row (n from 1): exponential up to `longest` seconds, the upper half of it
+ * random. Never sooner than the server asked for in Retry-After.
  */
 export function backoffSeconds(failures: number, error: unknown, random: Random, longest = 300): number {
   const ceiling = Math.min(longest, firstSeconds * 2 ** Math.min(failures, 20))

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Contract, Input } from '@holdfast/contract'
 import { createProof } from '@holdfast/crypto/dpop'
 import { generateKey } from '@holdfast/crypto/signer'
+import { jitter, sleep } from './backoff.ts'
 import { type Device, openDevice } from './device.ts'
 import { deviceKey } from './device-key.ts'
 import type { DeviceOptions } from './device-options.ts'
@@ -20,9 +21,10 @@ export type Enrollment = DeviceOptions & {
 const attempts = 3
 
 /**
- * Proves a key and gets a credential bound to it; then pins the tenant's trust set. The key is `key`, which never leaves where
- * it is kept (a TPM, a platform key store), or a new one (ES256), which leaves this process only into the state. A lost answer is asked for again under the same Idempotency-Key, so the token is used once. Throws `ApiError`,
- * `ConnectionError`, `VerificationError`.
+ * Proves a key and gets a credential bound to it; then pins the tenant's trust set. The key is `key`, which never leaves
+ * where it is kept (a TPM, a platform key store), or a new one (ES256), which leaves this process only into the state. A
+ * lost answer is asked for again, within a few seconds and under the same Idempotency-Key, so the token is used once.
+ * Throws `ApiError`, `ConnectionError`, `VerificationError`.
  */
 export async function enrollDevice({ baseUrl, token, device, ...options }: Enrollment): Promise<Device> {
   const now = options.now ?? (() => new Date())
@@ -65,6 +67,7 @@ async function persist<T>(ask: () => Promise<Reply<T>>): Promise<T> {
       throw new ConnectionError('The server gave an empty answer.')
     } catch (error) {
       if (attempt >= attempts || !(error instanceof ConnectionError)) throw error
+      await sleep(jitter(attempt, Math.random))
     }
   }
 }

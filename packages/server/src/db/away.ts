@@ -3,13 +3,14 @@ import { AppError } from '../kernel/app-error.ts'
 import { second } from '../kernel/time.ts'
 
 /**
- * Whether the connection or the server was away, or too slow: SQLSTATE classes 08, 53, 57, errors of sockets, and what we
+ * Whether the connection or the server was away, or too slow: SQLSTATE classes 08, 53, 57, a lock that did
+ * not come (55P03), errors of sockets, and what we
  * say of them ourselves.
  */
 export function isAway(e: unknown): boolean {
   if (e instanceof AppError) return e.code === 'internal_error' && e.retryAfterSeconds !== undefined
   const { code } = e as { code?: unknown }
-  if (typeof code === 'string' && /^(08|53|57|ECONN|ENOENT|EPIPE|ETIMEDOUT)/.test(code)) return true
+  if (typeof code === 'string' && /^(08|53|55P03|57|ECONN|ENOENT|EPIPE|ETIMEDOUT)/.test(code)) return true
   return e instanceof Error && /timeout|terminated|not queryable|not answer|Connection/i.test(e.message)
 }
 

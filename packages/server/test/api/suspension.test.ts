@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { enrollDevice, openGateway } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { type Replica, startKit, times } from '../kit.ts'
+import { until } from '../memory/feeds.ts'
 import { makeUser, signInAs, untilStatus } from '../people.ts'
 import { accountOf, signIn } from '../sign-in.ts'
 import { call, enrollRaw, operation } from '../world.ts'
@@ -54,10 +55,22 @@ test('a suspended user with 50 devices on 3 gateways is out everywhere within a 
 
   const held = gateways.map((gateway) => gateway.pull({ wait: 20 }))
   await new Promise((resolve) => setTimeout(resolve, 100))
+  const { headers } = await call(kit, operation('policyDigest'), devices[0]!.caller)
+  const waiting = devices.map(({ caller }) =>
+    call(kit, operation('policyDigest'), (m, u) => ({
+      ...caller(m, u),
+      'if-none-match': String(headers.etag),
+      prefer: 'wait=20',
+    })),
+  )
+  await until(() => kit.app.policy.waiting() === devicesOfUser)
   const start = performance.now()
   await admin.suspendUser({ body: { user_id: user.user_id } })
   await Promise.all(held)
   const took = performance.now() - start
+  assert.deepEqual(new Set((await Promise.all(waiting)).map((a) => a.status)), new Set([401]))
+  const answered = performance.now() - start
+  assert.ok(answered < 2000, `devices that waited heard of it after ${Math.round(answered)} ms`)
   for (const { state } of gateways) {
     assert.equal(state!.peers.size, 0, 'no peer is left')
     assert.deepEqual([...state!.revokedDevices].sort(), ids)

@@ -110,11 +110,11 @@ export class FleetDevice {
 
   /** Active, and its user not suspended. */
   get usable(): boolean {
-    return this.status === 'active' && !this.isUserSuspended
+    return this.status === 'active' && !this.isSuspended
   }
-  /** Its user may do nothing, so neither may it, whatever its status. */
-  get isUserSuspended(): boolean {
-    return this.#user?.suspended ?? false
+  /** Of a suspended user neither may do anything, whatever the device's own status. */
+  get isSuspended(): boolean {
+    return this.status === 'suspended' || (this.#user?.suspended ?? false)
   }
   /** When its user last proved a second factor, to this server. */
   get mfaAt(): number | null {

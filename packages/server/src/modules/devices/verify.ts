@@ -243,8 +243,7 @@ export function createDeviceVerifier({
         .then(async () => check(v, await fleet.device(v.tenantId, v.deviceId), token, incoming, false))
     if (!device) return refuseRevoked(v, token, incoming)
     const reason = whyNot(v, device, at.getTime())
-    if (device.status === 'suspended' || device.isUserSuspended)
-      return refused(device, 'suspended', !reason && isItself(v, token, incoming))
+    if (device.isSuspended) return refused(device, 'suspended', !reason && isItself(v, token, incoming))
     if (reason) return refused(device, reason)
     const settle = (isProven: boolean): Verdict | Promise<Verdict> => {
       if (!isProven) return refused(device, 'no_proof')

@@ -55,7 +55,7 @@ export function createDelivery({
     const policy = store.at(tenant)
     // Both are looked at in one turn of the loop, or both again.
     if (device instanceof Promise || policy instanceof Promise) return Promise.all([device, policy]).then(again)
-    if (!device || device.status === 'suspended') return undefined
+    if (!device || device.isSuspended) return undefined
     const moment = feed.momentOf(tenant)
     // Read from a snapshot that is newer than what was heard of.
     if (device.seq > moment.seq || policy.seq > moment.seq) return feed.catchUp().then(again)
