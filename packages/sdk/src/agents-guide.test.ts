@@ -52,10 +52,10 @@ test('the snippets for a device', { timeout: 20_000 }, async (t) => {
   const stop = new AbortController()
   const log = (line: string) => void said.push(line)
   const given = { ...{ baseUrl: control.baseUrl, token: 'hfe_token', folder: await folderFor(t) }, tunnel, stop, log }
-  const { device, polling, shown } = await snippetsOf('A device', given, 'device, polling, shown')
+  const { device, polling, following, shown } = await snippetsOf('A device', given, 'device, polling, following, shown')
   while (applied.length === 0 || said.length === 0) await new Promise((resolve) => setTimeout(resolve, 10))
   stop.abort()
-  await polling
+  await Promise.all([polling, following])
   const { state } = device as sdk.Device
   assert.equal(state.credential, 'cred-2')
   assert.deepEqual(await sdk.fileStore(`${given.folder}/device.json`).load(), state)

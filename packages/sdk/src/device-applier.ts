@@ -1,51 +1,59 @@
 import { backoffSeconds, type Random } from './backoff.ts'
-import type { DevicePolicy } from './policy-verifier.ts'
 
-type ApplierOptions = {
-  /** The policy in force. */
-  policy: () => DevicePolicy | null
-  onPolicy: (policy: DevicePolicy | null) => void | Promise<void>
+type ApplierOptions<T> = {
+  /** What is in force. */
+  current: () => T | null
+  /** Two that say the same have the same text. */
+  textOf: (value: T) => string
+  onChange: (value: T | null) => void | Promise<void>
   onError: (error: unknown) => void
   now: () => Date
   random: Random
 }
 
-/** Seconds between two attempts to apply the same policy. */
+/** Seconds between two attempts to apply the same. */
 const longestPause = 15
 /** A machine that slept is behind its timers by no more than this. */
 const longestTimerMs = 60_000
 
 /**
- * Tells of each policy that comes into force and of its end, one at a time. It counts as told when the callback has
- * settled; what could not be applied is told again, until it is or something newer is in force.
+ * Tells of what comes into force (a policy, a directory) and of its end, one at a time. It counts as told when the callback
+ * has settled; what could not be applied is told again, until it is or something newer is in force.
  */
-export function createPolicyApplier({ policy, onPolicy, onError, now, random }: ApplierOptions) {
+export function createApplier<T extends { expiresAt: Date }>({
+  current,
+  textOf,
+  onChange,
+  onError,
+  now,
+  random,
+}: ApplierOptions<T>) {
   let told: string | null = null
-  let failed: { digest: string | null; times: number; retryAt: number } | undefined
+  let failed: { text: string | null; times: number; retryAt: number } | undefined
   let timer: NodeJS.Timeout | undefined
   let last: Promise<void> = Promise.resolve()
   let isStopped = false
 
   async function run(): Promise<void> {
     if (isStopped) return
-    const current = policy()
-    const digest = current?.digest ?? null
-    const isTooSoon = failed?.digest === digest && performance.now() < failed.retryAt
-    if (digest !== told && !isTooSoon) {
+    const value = current()
+    const text = value && textOf(value)
+    const isTooSoon = failed?.text === text && performance.now() < failed.retryAt
+    if (text !== told && !isTooSoon) {
       try {
-        await onPolicy(current)
-        told = digest
+        await onChange(value)
+        told = text
         failed = undefined
       } catch (e) {
-        const times = (failed?.digest === digest ? failed.times : 0) + 1
-        failed = { digest, times, retryAt: performance.now() + backoffSeconds(times, e, random, longestPause) * 1000 }
+        const times = (failed?.text === text ? failed.times : 0) + 1
+        failed = { text, times, retryAt: performance.now() + backoffSeconds(times, e, random, longestPause) * 1000 }
         onError(e)
       }
     }
-    const untilEnd = current ? current.expiresAt.getTime() - now().getTime() : longestTimerMs
+    const untilEnd = value ? value.expiresAt.getTime() - now().getTime() : longestTimerMs
     const untilRetry = failed ? failed.retryAt - performance.now() : longestTimerMs
     clearTimeout(timer)
-    if (!isStopped && (current || failed))
+    if (!isStopped && (value || failed))
       timer = setTimeout(apply, Math.max(1, Math.min(untilEnd, untilRetry, longestTimerMs)))
   }
 

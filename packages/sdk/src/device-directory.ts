@@ -1,20 +1,29 @@
+import type { DeviceState } from './device-state.ts'
 import { type GatewayDirectory, verifyGatewayDirectory } from './directory-verifier.ts'
+import { VerificationError } from './errors.ts'
 import type { Judge } from './policy-verifier.ts'
 import { bodyOf, etagOf, type Send } from './send.ts'
 
 type Ask = { signal?: AbortSignal | undefined }
+type Saved = DeviceState['directory']
 
-/** The directory that was taken last, which stays in force until its own end whatever comes. */
+/** The directory that was taken last, which stays in force until its own end whatever comes, also after a restart. */
 export function createDirectoryReader({
   call,
   judge,
   withTrust,
+  saved,
+  save,
 }: {
   call: Send
   judge: () => Judge
   withTrust: <T>(check: () => T, ask: Ask) => Promise<T>
+  saved: Saved
+  save: (saved: Saved) => Promise<void>
 }) {
-  let held: { directory: GatewayDirectory; etag: string | null } | null = null
+  let held = restore(saved, judge())
+  /** What comes later must not be older, also when the directory itself has ended. */
+  let accepted = saved ? { seq: saved.seq, issuedAt: new Date(saved.issuedAt) } : undefined
   const inForce = () => (held && judge().now < held.directory.expiresAt ? held : null)
 
   return {
@@ -25,10 +34,25 @@ export function createDirectoryReader({
       const headers: Record<string, string> = before?.etag ? { 'if-none-match': before.etag } : {}
       const reply = await call('gatewayPools', {}, { signal, wait, headers })
       if (!reply.body && before) return before.directory
-      const { directory } = bodyOf(reply)
-      const next = await withTrust(() => verifyGatewayDirectory(directory, judge(), held?.directory), { signal })
-      held = { directory: next, etag: etagOf(reply) }
-      return next
+      const { directory: jws } = bodyOf(reply)
+      const directory = await withTrust(() => verifyGatewayDirectory(jws, judge(), accepted), { signal })
+      const { seq, issuedAt } = directory
+      const etag = etagOf(reply)
+      held = { directory, etag }
+      accepted = { seq, issuedAt }
+      await save({ jws, etag, seq, issuedAt: issuedAt.toISOString() })
+      return directory
     },
+  }
+}
+
+/** Verified again: the file is not a signer. */
+function restore(saved: Saved, judge: Judge): { directory: GatewayDirectory; etag: string | null } | null {
+  if (!saved) return null
+  try {
+    return { directory: verifyGatewayDirectory(saved.jws, judge, undefined), etag: saved.etag }
+  } catch (e) {
+    if (e instanceof VerificationError) return null
+    throw e
   }
 }

@@ -1,6 +1,6 @@
 import { backoffSeconds, jitter, type Random, sleep } from './backoff.ts'
 import type { Device } from './device.ts'
-import { createPolicyApplier } from './device-applier.ts'
+import { createApplier } from './device-applier.ts'
 import { DeviceEndedError, type DeviceStatus, statusOfFailure } from './device-status.ts'
 import { ConnectionError } from './errors.ts'
 import type { DevicePolicy } from './policy-verifier.ts'
@@ -42,7 +42,12 @@ export async function runPolling(
 ): Promise<void> {
   const report = safely(onError)
   const tell = createTeller(safely(onStatus), now)
-  const applier = createPolicyApplier({ policy: () => device.policy, onPolicy, onError: report, now, random })
+  const applier = createApplier({
+    current: () => device.policy,
+    textOf: ({ digest }) => digest,
+    onChange: onPolicy,
+    ...{ onError: report, now, random },
+  })
   const maintain = createMaintenance(device, { now, random, report })
   let failures = 0
   let idle = 0

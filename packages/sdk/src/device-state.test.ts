@@ -26,6 +26,7 @@ const state: DeviceState = {
   trust: await createIssuer().trustSet(),
   accepted: null,
   policy: null,
+  directory: null,
 }
 
 test('the state survives in a file that only its owner reads', { skip: process.platform === 'win32' }, async (t) => {

@@ -27,6 +27,8 @@ export type DeviceState = {
     etag: string | null
     receivedAt: string
   } | null
+  /** The gateway directory accepted last, a compact JWS; what comes later must not be older. */
+  directory: { jws: string; etag: string | null; seq: number; issuedAt: string } | null
 }
 
 /** Where a device keeps its state; `save` has to be durable when it settles. */

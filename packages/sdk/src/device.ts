@@ -10,6 +10,7 @@ import type { DeviceOptions, Renewal } from './device-options.ts'
 import { type PollingOptions, runPolling } from './device-polling.ts'
 import type { DeviceState } from './device-state.ts'
 import { standingOf } from './device-status.ts'
+import { type FollowingOptions, followDirectory } from './directory-following.ts'
 import { ApiError, VerificationError } from './errors.ts'
 import { type DevicePolicy, type Judge, type PolicyPointer, verifyBundle, verifyPointer } from './policy-verifier.ts'
 import { bodyOf, createSender, etagOf, type Send, urlOf } from './send.ts'
@@ -98,7 +99,10 @@ export function openDevice(
     }
   }
 
-  const directory = createDirectoryReader({ call, judge, withTrust })
+  const directory = createDirectoryReader({
+    ...{ call, judge, withTrust, saved: state.directory },
+    save: (directory) => save({ directory }),
+  })
 
   async function noteFresh(seen: PolicyPointer): Promise<void> {
     const { digest, channel, version } = seen
@@ -275,6 +279,8 @@ export function openDevice(
       return directory.current()
     },
     fetchDirectory: directory.fetch,
+    /** Keeps the directory current until aborted; see `FollowingOptions`. */
+    followDirectory: (options: FollowingOptions): Promise<void> => followDirectory(device, options, { now, random }),
     /** Keeps the policy current until aborted; see `PollingOptions`. */
     runPolling: (options: PollingOptions): Promise<void> => runPolling(device, options, { now, random }),
   }

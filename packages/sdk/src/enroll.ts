@@ -54,6 +54,7 @@ export async function enrollDevice({ baseUrl, token, device, ...options }: Enrol
     trust,
     accepted: null,
     policy: null,
+    directory: null,
   }
   await options.store?.save(state)
   return openDevice(state, options)

@@ -13,6 +13,7 @@ export type { DeviceOptions, Renewal } from './device-options.ts'
 export type { PollingOptions } from './device-polling.ts'
 export { type DeviceState, type DeviceStore, fileStore } from './device-state.ts'
 export { type DeviceEnd, DeviceEndedError, type DeviceStatus } from './device-status.ts'
+export type { FollowingOptions } from './directory-following.ts'
 export {
   type DirectoryGateway,
   type DirectoryPool,
