@@ -42,6 +42,10 @@ export const unifiedPolicy = endpoint({
   }),
 })
 
+const TunnelKey = Closed({
+  key: Type.String(),
+  not_after: Nullable(Time),
+})
 const Peer = Closed({
   addresses: Type.Array(Type.String(), { description: 'Overlay addresses: IPv4, IPv6' }),
   device_id: Id('device'),
@@ -49,7 +53,10 @@ const Peer = Closed({
   user_id: Nullable(Id('user')),
   valid_until: Nullable(Time),
   variant: Type.String({ description: 'Digest of what it may reach, in `variants`' }),
-  wireguard_public_key: Nullable(Type.String()),
+  wireguard_keys: Type.Array(TunnelKey, {
+    description:
+      'The key in force, then the one that a renewal has replaced, until its end. The addresses stay with the older one until the first handshake with the newer',
+  }),
 })
 export const unifiedPolicyChunk = endpoint({
   method: 'GET',

@@ -12,7 +12,7 @@ const peer = (id: string, variant = digestOf(a), valid_until: string | null = nu
   valid_until,
   variant,
   mfa_at: null,
-  wireguard_public_key: null,
+  wireguard_keys: [] as { key: string; not_after: string | null }[],
 })
 
 async function startControl(t: Parameters<typeof startServer>[0]) {
@@ -98,6 +98,32 @@ test('while pulling runs, an end is told as a change of its own', { timeout: 20_
       ['ended', ['dev_1']],
     ],
   )
+})
+
+test('while pulling runs, the end of a key that was replaced is told, and the peer stays', {
+  timeout: 20_000,
+}, async (t) => {
+  const { clock, gateway, policies } = await startControl(t)
+  const end = new Date(clock.now.getTime() + 200)
+  const wireguard_keys = [
+    { key: 'new', not_after: null },
+    { key: 'old', not_after: end.toISOString() },
+  ]
+  policies.push({ variants, peers: [{ ...peer('dev_1'), wireguard_keys }, peer('dev_2')] })
+  const stop = new AbortController()
+  const seen: unknown[] = []
+  await gateway.runPulling({
+    signal: stop.signal,
+    onChange: ({ kind, peers, removedPeers }, state) => {
+      seen.push([kind, peers, removedPeers, state.peers.get('dev_1')?.wireguard_keys.map((k) => k.key)])
+      clock.now = end
+      if (kind === 'ended') stop.abort()
+    },
+  })
+  assert.deepEqual(seen, [
+    ['snapshot', ['dev_1', 'dev_2'], [], ['new', 'old']],
+    ['ended', ['dev_1'], [], ['new']],
+  ])
 })
 
 test('a change that could not be applied is handed over again, as all that there is, until it is', {

@@ -31,6 +31,8 @@ export function createHolder({ send, query, tenantId, gatewayId, trust, archive,
   let over: GatewayState | null = null
   /** Peers whose time has come and of whom nobody was told. */
   const ended: string[] = []
+  /** Those of whom a key has ended. */
+  const rekeyed = new Set<string>()
   let isEndTold = false
   const chunks = createChunks(send, query, async (digest, body) => {
     await archive?.keepChunk(digest, body).catch(storeFailed)
@@ -46,7 +48,9 @@ export function createHolder({ send, query, tenantId, gatewayId, trust, archive,
   /** Takes out the peers whose time has come; `takeEnded` says them once. */
   function inForce(): GatewayState | null {
     if (!held) return null
-    ended.push(...dropEnded(held, now()))
+    const timed = dropEnded(held, now())
+    ended.push(...timed.ended)
+    for (const id of timed.rekeyed) rekeyed.add(id)
     if (!isOver(held)) return held
     over ??= { ...held, peers: new Map(), variants: new Map(), nextEnd: Number.POSITIVE_INFINITY }
     return over
@@ -58,11 +62,13 @@ export function createHolder({ send, query, tenantId, gatewayId, trust, archive,
     if (!held || !state) return null
     const nothing = { seq: held.seq, moved: [], peers: [], revokedDevices: [], revokedSessions: [] }
     const removedPeers = ended.splice(0)
+    const peers = [...rekeyed].filter((id) => state.peers.has(id))
+    rekeyed.clear()
     if (state === over && !isEndTold) {
       isEndTold = true
       return { ...nothing, kind: 'expired', removedPeers: [...removedPeers, ...held.peers.keys()] }
     }
-    return removedPeers.length > 0 ? { ...nothing, kind: 'ended', removedPeers } : null
+    return removedPeers.length + peers.length > 0 ? { ...nothing, kind: 'ended', peers, removedPeers } : null
   }
 
   async function pullOnce({ known, wait, signal }: Pull): Promise<GatewayChange | null | 'unfit'> {

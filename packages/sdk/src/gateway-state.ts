@@ -30,14 +30,15 @@ export type GatewayState = {
   revokedSessions: Map<string, RevokedSession>
   /** Until when (ms) which devices are refused though they are peers: a session of theirs was terminated. */
   blockedUntil: Map<string, number>
-  /** No peer's time comes earlier (ms); Infinity: none has one. */
+  /** No peer's time, nor that of a key, comes earlier (ms); Infinity: none has one. */
   nextEnd: number
 }
 
 /** What an application changed: ids of devices, and of sessions to cut. */
 export type GatewayChange = {
   /**
-   * `snapshot`: who is not a peer of the state is none. `ended`: nothing was heard, the time of these peers has come.
+   * `snapshot`: who is not a peer of the state is none. `ended`: nothing was heard, the time of these
+   * peers has come, or of keys of those in `peers`.
    * `expired`: nothing was heard for so long that the policy itself has ended; nobody is a peer until the next change.
    */
   kind: 'snapshot' | 'delta' | 'ended' | 'expired'
@@ -120,8 +121,10 @@ export function applyPolicy(
   return { state: next, change: changeOf(state, policy, next) }
 }
 
-const endOf = ({ valid_until }: Peer): number =>
-  valid_until === null ? Number.POSITIVE_INFINITY : Date.parse(valid_until)
+const momentOf = (text: string | null): number => (text === null ? Number.POSITIVE_INFINITY : Date.parse(text))
+/** When time changes a peer: its own end, or that of one of its keys. */
+const endOf = ({ valid_until, wireguard_keys }: Peer): number =>
+  wireguard_keys.reduce((end, { not_after }) => Math.min(end, momentOf(not_after)), momentOf(valid_until))
 
 /** Whether a device is refused for now though it is a peer. */
 export function isBlocked({ blockedUntil }: GatewayState, deviceId: string, now: Date): boolean {
@@ -131,19 +134,28 @@ export function isBlocked({ blockedUntil }: GatewayState, deviceId: string, now:
   return false
 }
 
-/** Takes out the peers whose time has come, and says which. */
-export function dropEnded(state: GatewayState, now: Date): string[] {
-  if (now.getTime() < state.nextEnd) return []
+/** Takes out the peers, and keys of those that stay, whose time has come, and says which. */
+export function dropEnded(state: GatewayState, now: Date): { ended: string[]; rekeyed: string[] } {
   const ended: string[] = []
+  const rekeyed: string[] = []
+  if (now.getTime() < state.nextEnd) return { ended, rekeyed }
+  const isOver = (moment: string | null) => momentOf(moment) <= now.getTime()
   state.nextEnd = Number.POSITIVE_INFINITY
-  for (const peer of state.peers.values()) {
-    const end = endOf(peer)
-    if (end <= now.getTime()) ended.push(peer.device_id)
-    else state.nextEnd = Math.min(state.nextEnd, end)
+  for (const [id, peer] of state.peers) {
+    if (isOver(peer.valid_until)) {
+      ended.push(id)
+      continue
+    }
+    const wireguard_keys = peer.wireguard_keys.filter(({ not_after }) => !isOver(not_after))
+    const left = { ...peer, wireguard_keys }
+    state.nextEnd = Math.min(state.nextEnd, endOf(left))
+    if (wireguard_keys.length === peer.wireguard_keys.length) continue
+    rekeyed.push(id)
+    state.peers.set(id, left)
   }
   for (const id of ended) state.peers.delete(id)
   if (ended.length > 0) dropUnused(state)
-  return ended
+  return { ended, rekeyed }
 }
 
 function dropUnused({ peers, variants }: GatewayState): void {

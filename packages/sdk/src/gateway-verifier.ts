@@ -5,12 +5,16 @@ import type { PolicyContent } from './policy-verifier.ts'
 import { countOf, isObject, listOf, readSigned, textOf, textsOf, timeOf, verified } from './signed.ts'
 import type { TrustStore } from './trust-store.ts'
 
+/** A WireGuard key of a peer. `not_after` (RFC 3339): from then on it is none; null for the one in force. */
+export type TunnelKey = { key: string; not_after: string | null }
+
 export type Peer = {
   device_id: string
   user_id: string | null
   /** RFC 3339; when its user last proved a second factor, which `flatten` asks for as milliseconds. */
   mfa_at: string | null
-  wireguard_public_key: string | null
+  /** Newest first. Of a state only those that are valid; which one has the addresses says `gateway.carrierOf`. */
+  wireguard_keys: TunnelKey[]
   addresses: string[]
   /** RFC 3339; from then on it is no peer, unless something newer was heard. */
   valid_until: string | null
@@ -191,15 +195,24 @@ const peersOf = (value: unknown): Peer[] => listOf(value, 'peers').map(peerOf)
 
 function peerOf(value: unknown): Peer {
   if (!isObject(value)) reject('malformed', 'a peer is not an object')
-  const { user_id, wireguard_public_key } = value
+  const { user_id } = value
   return {
     device_id: textOf(value.device_id, 'device_id'),
     user_id: user_id === null ? null : textOf(user_id, 'user_id'),
     // Of a server that does not say so yet: never.
     mfa_at: value.mfa_at == null ? null : timeOf(value.mfa_at, 'mfa_at').toISOString(),
-    wireguard_public_key: wireguard_public_key === null ? null : textOf(wireguard_public_key, 'wireguard_public_key'),
+    wireguard_keys: listOf(value.wireguard_keys, 'wireguard_keys').map(tunnelKeyOf),
     addresses: textsOf(value.addresses, 'addresses'),
     valid_until: value.valid_until === null ? null : timeOf(value.valid_until, 'valid_until').toISOString(),
     variant: textOf(value.variant, 'variant'),
+  }
+}
+
+function tunnelKeyOf(value: unknown): TunnelKey {
+  if (!isObject(value)) reject('malformed', 'a WireGuard key is not an object')
+  const { not_after } = value
+  return {
+    key: textOf(value.key, 'wireguard_keys.key'),
+    not_after: not_after === null ? null : timeOf(not_after, 'wireguard_keys.not_after').toISOString(),
   }
 }

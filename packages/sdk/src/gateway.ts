@@ -10,6 +10,7 @@ import {
 } from './device-at-gateway.ts'
 import { createApplier } from './gateway-applier.ts'
 import { createHolder } from './gateway-holder.ts'
+import { createTunnelKeys } from './gateway-keys.ts'
 import { createMeter, type MeterCall, type Metered, type MeteringSample } from './gateway-metering.ts'
 import { type PullingOptions, runPulling } from './gateway-pulling.ts'
 import { createSessions } from './gateway-sessions.ts'
@@ -74,6 +75,7 @@ export function openGateway({
   const trust = createGatewayTrust({ send, query, tenantId, pinned, onTrust: keepTrust, now })
   const archive = store && createArchive({ store, tenantId, gatewayId, now })
   const holder = createHolder({ send, query, tenantId, gatewayId, trust, archive, onStoreError: storeFailed, now })
+  const tunnelKeys = createTunnelKeys(() => holder.inForce)
   const applier = createApplier({ state: () => holder.inForce, random })
 
   const metering = createMeter(send, { bootId, query, now, random, store, onStoreError: storeFailed })
@@ -146,6 +148,13 @@ export function openGateway({
     },
     /** Says that what the last pull gave is enforced. `runPulling` says so by itself. */
     confirm: applier.confirm,
+    /** Which key of a peer has its addresses now; null: it has none. */
+    carrierOf: tunnelKeys.carrierOf,
+    /**
+     * Says that a handshake with this key of a peer took place. Where it is the first with a newer key, answers that the
+     * addresses move to it: the agent moves the allowed IPs at that moment. Null: everything stays as it is.
+     */
+    noteHandshake: tunnelKeys.noteHandshake,
     refreshTrust: trust.refresh,
     /** Keeps the state current until aborted; see `PullingOptions`. */
     runPulling: async (options: PullingOptions): Promise<void> => {

@@ -24,6 +24,7 @@ export { type Enrollment, enrollDevice } from './enroll.ts'
 export { ApiError, ConnectionError, type FieldError, type VerificationCode, VerificationError } from './errors.ts'
 export { type Gateway, type GatewayOptions, openGateway } from './gateway.ts'
 export type { ApplyFailure } from './gateway-applier.ts'
+export type { AddressMove } from './gateway-keys.ts'
 export type { Metered, MeteringLoad, MeteringSample } from './gateway-metering.ts'
 export type { GatewayStatus, PullingOptions } from './gateway-pulling.ts'
 export type { Counters, GatewaySession, GatewaySessions } from './gateway-sessions.ts'
@@ -35,6 +36,7 @@ export {
   type Peer,
   type PoolPart,
   type RevokedSession,
+  type TunnelKey,
   verifyGatewayPolicy,
 } from './gateway-verifier.ts'
 export {

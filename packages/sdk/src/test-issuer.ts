@@ -146,7 +146,7 @@ export const peerOf = (id: string, variant: string) => ({
   device_id: id,
   user_id: null,
   mfa_at: null,
-  wireguard_public_key: null,
+  wireguard_keys: [] as { key: string; not_after: string | null }[],
   addresses: ['100.64.0.1/32'],
   valid_until: null,
   variant,

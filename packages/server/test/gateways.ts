@@ -49,8 +49,15 @@ export async function enroll(
   {
     now = () => new Date(),
     admin = kit.admin,
+    wireguard_public_key,
     ...token
-  }: { user_id?: string; tags?: string[]; now?: () => Date; admin?: Kit['admin'] } = {},
+  }: {
+    user_id?: string
+    tags?: string[]
+    now?: () => Date
+    admin?: Kit['admin']
+    wireguard_public_key?: string
+  } = {},
 ) {
   const { secret } = await admin.generateToken({ body: token })
   const { privateJwk } = generateKey('ES256')
@@ -60,9 +67,11 @@ export async function enroll(
     prove: (method: string, url: string, accessToken: string) =>
       createProof(privateJwk, { method, url, accessToken, now: now() }),
   }
-  const device = { name, platform: 'linux' as const, client_version: '1.2.3' }
+  const given = wireguard_public_key === undefined ? {} : { wireguard_public_key }
+  const device = { name, platform: 'linux' as const, client_version: '1.2.3', ...given }
   const made = await createClient({ ...connection, credential: secret }).enroll({ body: { device } })
-  const client = createClient({ ...connection, credential: made.credential })
+  let { credential } = made
+  const client = createClient({ ...connection, credential: () => credential })
   const directory = async (): Promise<DirectoryPool[]> => payloadOf((await client.gatewayPools()).directory).pools
   return {
     id: made.device_id,
@@ -71,6 +80,10 @@ export async function enroll(
     /** The pools of its directory, unverified. */
     directory,
     client,
+    /** Goes on with what a renewal gives. */
+    renew: async (body: { wireguard_public_key?: string } = {}) => {
+      credential = (await client.renewCredential({ body })).credential
+    },
     /** The same device, at another replica. */
     at: ({ dispatcher }: Replica) => createClient({ ...connection, dispatcher, credential: made.credential }),
     send: createSender({ ...connection, credential: made.credential }),

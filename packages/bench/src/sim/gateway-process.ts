@@ -89,7 +89,7 @@ function peersAmiss(state: GatewayState | null, { gatewayId, peers }: WantedPeer
     if (!peer) amiss.push(`${gatewayId}: ${deviceId} is missing`)
     else if (peer.variant !== digest)
       amiss.push(`${gatewayId}: ${deviceId} is under ${peer.variant}, expected ${digest}`)
-    else if (peer.user_id !== userId || peer.wireguard_public_key !== key)
+    else if (peer.user_id !== userId || peer.wireguard_keys.map((k) => k.key).join() !== key)
       amiss.push(`${gatewayId}: ${deviceId} has another user or key`)
     for (const address of peer?.addresses ?? []) {
       if (addresses.has(address)) amiss.push(`${gatewayId}: ${deviceId} shares the address ${address}`)

@@ -4,7 +4,7 @@ import { contentDigest } from '@holdfast/crypto'
 import { createSender, type Gateway, openGateway } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { entitlementOf } from '../../src/modules/gateways/pull/entitlement.ts'
-import { enroll, publish, refused, rule, withGateway } from '../gateways.ts'
+import { enroll, newWireguardKey, publish, refused, rule, withGateway } from '../gateways.ts'
 import { createClock, type Kit, type Replica, startKit, times } from '../kit.ts'
 
 const payloadOf = (jws: string) => JSON.parse(Buffer.from(jws.split('.')[1] ?? '', 'base64url').toString())
@@ -152,9 +152,11 @@ test('whatever happens, deltas, chunks and inline snapshots say the same', async
       made[i]!.client.reportPosture({
         body: { facts: { 'disk.encrypted': next(4) > 0, 'os.version': `15.${++reports}` } },
       }).catch(refused(401)),
+    (i: number) => made[i]!.renew({ wireguard_public_key: newWireguardKey() }).catch(refused(401)),
     () => publishAs(documents[next(documents.length)]!),
-    async () => clock.advance([10, 100, 301, 1000][next(4)]!),
+    async () => clock.advance([10, 100, 301, 1000, 1801][next(5)]!),
   ]
+  let overlaps = 0
   const kinds = { snapshot: 0, delta: 0, ended: 0, expired: 0 }
   for (let round = 0; round < 40; round++) {
     for (let n = next(4); n >= 0; n--) await steps[next(steps.length)]!(next(made.length))
@@ -166,10 +168,12 @@ test('whatever happens, deltas, chunks and inline snapshots say the same', async
     await one.pull()
     await two.pull()
     const truth = heldBy(one)
+    overlaps += truth.peers.filter((p) => p.wireguard_keys.length === 2).length
     assert.deepEqual(new Map(truth.peers.map((p) => [p.device_id, [p.variant, p.valid_until]])), await evaluated())
     assert.deepEqual(heldBy(two), truth, `round ${round}: chunks`)
     for (const [i, puller] of pullers.entries()) assert.deepEqual(heldBy(puller), truth, `round ${round}: deltas ${i}`)
   }
-  t.diagnostic(JSON.stringify(kinds))
+  t.diagnostic(JSON.stringify({ ...kinds, overlaps }))
+  assert.ok(overlaps > 10, 'keys overlapped')
   assert.ok(kinds.delta > 40 && kinds.delta > kinds.snapshot, JSON.stringify(kinds))
 })

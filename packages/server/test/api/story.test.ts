@@ -73,7 +73,9 @@ test('the whole story through the SDK: enroll, publish, apply, connect, meter, r
   const wanted = await current()
   await until('the device applies its bundle', () => applied === wanted)
   await until('the gateway has its peer', () => gateway.state?.peers.get(device.id)?.variant === wanted)
-  assert.equal(gateway.state!.peers.get(device.id)!.wireguard_public_key, wireguard_public_key)
+  assert.deepEqual(gateway.state!.peers.get(device.id)!.wireguard_keys, [
+    { key: wireguard_public_key, not_after: null },
+  ])
 
   await gateway.heartbeat({ active_sessions: 0 })
   const directory = await device.fetchDirectory()

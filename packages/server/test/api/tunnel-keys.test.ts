@@ -2,8 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createProof, generateKey } from '@holdfast/crypto'
 import { createClient } from '@holdfast/sdk'
-import { newWireguardKey, refused } from '../gateways.ts'
-import { startKit, times } from '../kit.ts'
+import {
+  enroll as enrollOne,
+  newWireguardKey,
+  open,
+  payloadOf,
+  publish,
+  refused,
+  rule,
+  withGateway,
+} from '../gateways.ts'
+import { createClock, startKit, times } from '../kit.ts'
 
 test('a WireGuard key belongs to one device of a tenant', async (t) => {
   const kit = await startKit(t)
@@ -48,5 +57,127 @@ test('a WireGuard key belongs to one device of a tenant', async (t) => {
     await enroll(key, await kit.as('tenant_admin', await kit.newTenant()))
     await kit.admin.changeDevice({ body: { operation: 'revoke', device_id: first.id, reason: 'lost' } })
     await enroll(key)
+  })
+})
+
+const atOnce = { inlineUpTo: 1000, perChunk: 1000 }
+const inChunks = { inlineUpTo: 0, perChunk: 1 }
+
+test('a device that renews with another WireGuard key has both for an hour', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { replicas: 2, now: clock.now, snapshotSizes: [atOnce, inChunks] })
+  const made = await withGateway(kit, 'a', 'A')
+  const disk = { expression: 'disk.encrypted', enforcement: 'enforce' as const, freshness_seconds: 60 }
+  const gated = { ...rule('gated', { any: true }), when: { posture: ['disk'] } }
+  const plain = rule('all', { any: true })
+  const publishTimed = () =>
+    kit.admin.publishPolicy({
+      body: {
+        channel: 'stable',
+        policy: { schema: 'holdfast.policy/1', rules: [plain, gated], posture_checks: { disk } },
+      },
+    })
+  await publish(kit, [plain])
+  const renewing = (wireguard_public_key: string) => enrollOne(kit, 'laptop', { now: clock.now, wireguard_public_key })
+  const gateway = open(kit, made, clock.now)
+  const keysIn = (from: typeof gateway, id: string) => from.state?.peers.get(id)?.wireguard_keys
+  /** What a gateway is told that begins anew, at the replica that says all at once and at the one that says it in chunks. */
+  const anew = (id: string) =>
+    Promise.all(
+      kit.replicas.map(async (replica) => {
+        const fresh = open(kit, made, clock.now, replica)
+        await fresh.pull()
+        return keysIn(fresh, id)
+      }),
+    )
+  const inHour = () => new Date(clock.now().getTime() + 3600_000)
+
+  await t.test('deltas and snapshots say both, and after the hour only the new one', async () => {
+    const [old, fresh] = [newWireguardKey(), newWireguardKey()]
+    const device = await renewing(old)
+    const { id } = device
+    await gateway.pull()
+    assert.deepEqual(keysIn(gateway, id), [{ key: old, not_after: null }])
+    await device.renew({ wireguard_public_key: fresh })
+    const delta = await gateway.pull()
+    assert.deepEqual([delta?.kind, delta?.peers], ['delta', [id]])
+    const both = keysIn(gateway, id)!
+    assert.deepEqual(
+      both.map((k) => k.key),
+      [fresh, old],
+    )
+    assert.equal(both[0]!.not_after, null)
+    const end = Date.parse(both[1]!.not_after!)
+    assert.ok(Math.abs(end - inHour().getTime()) < 60_000, both[1]!.not_after!)
+    assert.deepEqual(await anew(id), [both, both])
+
+    assert.equal(gateway.carrierOf(id), old)
+    assert.deepEqual(gateway.noteHandshake(id, fresh)?.to, fresh)
+    assert.equal(gateway.carrierOf(id), fresh)
+    await device.renew()
+    await gateway.pull()
+    assert.deepEqual(keysIn(gateway, id), both, 'a renewal without a key changes none')
+
+    clock.advance((end - clock.now().getTime()) / 1000 - 30)
+    await gateway.pull()
+    assert.equal(keysIn(gateway, id)?.length, 2)
+    assert.deepEqual(await anew(id), [both, both])
+    clock.advance(31)
+    assert.deepEqual(keysIn(gateway, id), [both[0]], 'though nobody said so')
+    await gateway.pull()
+    assert.deepEqual(await anew(id), [[both[0]], [both[0]]])
+    for (const replica of kit.replicas) {
+      const { policy } = await kit.clientFor(made.secret, replica).unifiedPolicy({})
+      const said = payloadOf(policy).peers as { device_id: string; wireguard_keys: object[] }[]
+      for (const peer of said) if (peer.device_id === id) assert.deepEqual(peer.wireguard_keys, [both[0]])
+    }
+  })
+  await t.test('where time is told of, the delta after the end names the device with the new one', async () => {
+    await publishTimed()
+    const [old, fresh] = [newWireguardKey(), newWireguardKey()]
+    const device = await renewing(old)
+    await device.renew({ wireguard_public_key: fresh })
+    await gateway.pull()
+    assert.equal(keysIn(gateway, device.id)?.length, 2)
+    const known = { since: gateway.state!.seq, as_of: gateway.state!.generatedAt.toISOString() }
+    clock.advance(3601)
+    const { kind, policy } = await kit.clientFor(made.secret).unifiedPolicy({ query: known })
+    assert.equal(kind, 'delta')
+    const [peer] = payloadOf(policy).peers.filter((p: { device_id: string }) => p.device_id === device.id)
+    assert.deepEqual(peer.wireguard_keys, [{ key: fresh, not_after: null }])
+  })
+  await t.test('nobody takes the old one before its end, nor does the device itself; then it is free', async () => {
+    const [old, fresh] = [newWireguardKey(), newWireguardKey()]
+    const device = await renewing(old)
+    const other = await renewing(newWireguardKey())
+    await device.renew({ wireguard_public_key: fresh })
+    const again = { wireguard_public_key: old }
+    const taken = refused(422, /wireguard_public_key.*given up/)
+    await assert.rejects(renewing(old), taken)
+    await assert.rejects(other.renew(again), taken)
+    await assert.rejects(device.renew(again), taken)
+    clock.advance(3601)
+    await other.renew(again)
+    await assert.rejects(renewing(old), taken)
+  })
+  await t.test('a renewal whose answer was lost brings another key: the one in use stays beside it', async () => {
+    const [used, lost, last] = [newWireguardKey(), newWireguardKey(), newWireguardKey()]
+    const device = await renewing(used)
+    await device.client.renewCredential({ body: { wireguard_public_key: lost } })
+    await device.client.renewCredential({ body: { wireguard_public_key: last } })
+    await gateway.pull()
+    assert.deepEqual(
+      keysIn(gateway, device.id)?.map((k) => k.key),
+      [last, used],
+    )
+    await renewing(lost)
+  })
+  await t.test('a revoked device gives both back', async () => {
+    const [old, fresh] = [newWireguardKey(), newWireguardKey()]
+    const device = await renewing(old)
+    await device.renew({ wireguard_public_key: fresh })
+    await kit.admin.changeDevice({ body: { operation: 'revoke', device_id: device.id } })
+    await renewing(old)
+    await renewing(fresh)
   })
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createProof, generateKey } from '@holdfast/crypto'
 import { type Client, changeGatewayPool } from '@holdfast/sdk'
-import { newWireguardKey, withGateway } from '../gateways.ts'
+import { enroll, newWireguardKey, refused, withGateway } from '../gateways.ts'
 import { type Kit, times } from '../kit.ts'
 import { raise } from '../notices.ts'
 import { makeUser } from '../people.ts'
@@ -63,6 +63,27 @@ export const races: Record<string, Race> = {
       won: count(await enrollTwenty(kit, await tokenOf(kit, { max_uses: 0 }), () => ({ wireguard })), 201),
       of: 1,
     }
+  },
+  'a WireGuard key that its device gives up': async (kit) => {
+    const [wireguard, next] = [newWireguardKey(), newWireguardKey()]
+    const owner = await enroll(kit, 'owner', { wireguard_public_key: wireguard })
+    const others = await times(9, (i) => enroll(kit, `other ${i}`))
+    const token = await tokenOf(kit, { max_uses: 0 })
+    const isMade = async (work: Promise<unknown>) =>
+      work.then(
+        () => true,
+        (e) => !refused(422)(e),
+      )
+    const [moved, renewed, enrolled] = await Promise.all([
+      isMade(owner.renew({ wireguard_public_key: next })),
+      times(9, (i) =>
+        isMade(others[i]!.at(kit.replicas[i % 2]!).renewCredential({ body: { wireguard_public_key: wireguard } })),
+      ),
+      enrollTwenty(kit, token, () => ({ wireguard })),
+    ])
+    assert.ok(moved)
+    assert.equal(count(enrolled, 422), 20)
+    return { won: renewed.filter(Boolean).length, of: 0 }
   },
   'an overlay address': async (kit) => {
     await enrollTwenty(kit, await tokenOf(kit, { max_uses: 0 }))

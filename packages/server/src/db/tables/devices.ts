@@ -22,6 +22,8 @@ export type DevicesTables = {
     jkt: string | null
     public_jwk: Json<object> | null
     wireguard_public_key: string | null
+    previous_wireguard_public_key: string | null
+    previous_wireguard_until: Date | null
     address_number: number
     generation: Default<number>
     previous_generation_until: Date | null

@@ -38,6 +38,9 @@ export type Selected = {
   readonly until: number
 }
 
+/** A WireGuard key that its device has replaced, and until when (ms) it is served beside the new one. */
+type PreviousKey = { readonly key: string; readonly until: number }
+
 /**
  * What decides about a device, as held in memory: another object once its row has changed. What hangs on its user is
  * asked of the user, so that the two can never disagree. Ids are UUIDs, times are ms.
@@ -56,6 +59,7 @@ export class FleetDevice {
   readonly generation: number
   readonly previousGenerationUntil: number | null
   readonly wireguardPublicKey: string | null
+  readonly previousWireguardKey: PreviousKey | null
   readonly addressNumber: number
   /** When its credential ends unless it is renewed. */
   readonly credentialUntil: number
@@ -97,6 +101,8 @@ export class FleetDevice {
     this.generation = row.generation
     this.previousGenerationUntil = row.previous_generation_until?.getTime() ?? null
     this.wireguardPublicKey = row.wireguard_public_key
+    const { previous_wireguard_public_key: key, previous_wireguard_until: until } = row
+    this.previousWireguardKey = key !== null && until ? { key, until: until.getTime() } : null
     this.addressNumber = row.address_number
     this.credentialUntil = row.credential_expires_at.getTime()
     this.posture = shared.posture

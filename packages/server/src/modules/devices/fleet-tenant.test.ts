@@ -26,6 +26,8 @@ const device = (more: Partial<FleetRow> = {}): FleetRow => ({
   generation: 1,
   previous_generation_until: null,
   wireguard_public_key: null,
+  previous_wireguard_public_key: null,
+  previous_wireguard_until: null,
   address_number: 1,
   credential_expires_at: new Date(0),
   facts: null,

@@ -19,6 +19,8 @@ export type FleetRow = Pick<
   | 'generation'
   | 'previous_generation_until'
   | 'wireguard_public_key'
+  | 'previous_wireguard_public_key'
+  | 'previous_wireguard_until'
   | 'address_number'
   | 'credential_expires_at'
 > & { status: Exclude<DeviceStatus, 'revoked'>; seq: number } & PostureRow
@@ -35,7 +37,8 @@ const devicesWhere = async (tx: Tx, tenant: TenantId, facts: readonly string[], 
   (
     await sql<FleetRow>`
       select d.device_id, d.user_id, d.name, d.platform, d.status, d.channel, d.tags, d.group_ids, d.jkt, d.previous_jkt,
-        d.generation, d.previous_generation_until, d.wireguard_public_key, d.address_number, d.credential_expires_at, e.seq, ${postureOf(facts)}
+        d.generation, d.previous_generation_until, d.wireguard_public_key, d.previous_wireguard_public_key,
+        d.previous_wireguard_until, d.address_number, d.credential_expires_at, e.seq, ${postureOf(facts)}
       from devices d join tenant_epochs e on e.tenant_id = ${tenant}
       left join device_postures p on p.tenant_id = ${tenant} and p.device_id = d.device_id
       where d.tenant_id = ${tenant} and d.status <> 'revoked' and ${where}`.execute(tx)

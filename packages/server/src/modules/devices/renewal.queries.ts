@@ -1,4 +1,4 @@
-import type { Updateable } from 'kysely'
+import { sql, type Updateable } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
@@ -12,26 +12,47 @@ export type Renewal = Pick<
   | 'public_jwk'
   | 'credential_expires_at'
   | 'credential_renew_after'
-  | 'wireguard_public_key'
   | 'os_version'
   | 'client_version'
 >
-/** Moves a device to its next generation; of two renewals at once exactly one gets the row. */
+const isNew = (key: string | null) => sql`coalesce(${key}::text <> wireguard_public_key, ${key}::text is not null)`
+/** The generation before, which is still good, has the WireGuard key before. */
+const isUnderWay = sql`coalesce(previous_wireguard_until = previous_generation_until, false)`
+
+/** The WireGuard key that a device brings, if any, and until when the one that it replaces is served beside it. */
+type TunnelKey = { key: string | null; previousUntil: Date }
+
+/**
+ * Moves a device to its next generation; of two renewals at once exactly one gets the row. A renewal whose answer was lost
+ * (the generation before is still good) replaces the key that it brought, and not the one that the device goes on using.
+ */
 export const renewDevice = (
   tx: Tx,
   tenant: TenantId,
   deviceId: string,
   fromGeneration: number,
   renewal: Renewal,
+  { key, previousUntil }: TunnelKey,
   at: Date,
 ) =>
   tx
     .updateTable('devices')
-    .set({ ...renewal, updated_at: at })
+    .set({
+      ...renewal,
+      updated_at: at,
+      wireguard_public_key: sql`coalesce(${key}::text, wireguard_public_key)`,
+      previous_wireguard_public_key: sql`case when ${isNew(key)} and not ${isUnderWay} then wireguard_public_key
+        else previous_wireguard_public_key end`,
+      previous_wireguard_until: sql`case when ${isUnderWay} or ${isNew(key)} and wireguard_public_key is not null
+        then ${previousUntil}::timestamptz else previous_wireguard_until end`,
+    })
     .where('tenant_id', '=', tenant)
     .where('device_id', '=', deviceId)
     .where('generation', '=', fromGeneration)
     .where('status', 'in', ['active', 'pending'])
+    .where(
+      sql<boolean>`not coalesce(previous_wireguard_public_key = ${key}::text and previous_wireguard_until > ${at}, false)`,
+    )
     .returning(['device_id', 'name', 'user_id', 'status', 'enrolled_method'])
     .executeTakeFirst()
 

@@ -45,7 +45,12 @@ export function createBatches({
       const replayed = await spendProofs(tx, batch, at)
       const devicesOf = await queries.lockUsers(tx, tenant, distinct(batch.map((a) => a.userId)))
       const usesLeft = await queries.lockTokens(tx, tenant, distinct(batch.map((a) => a.tokenId)), at)
-      const takenKeys = await joining.lockKeys(tx, tenant, distinct(batch.map((a) => a.jkt)))
+      const takenKeys = await joining.lockKeys(
+        tx,
+        tenant,
+        distinct(batch.map((a) => a.jkt)),
+        distinct(batch.map((a) => a.device.wireguard_public_key)),
+      )
       const verdicts = allot(batch, { replayed, usesLeft, devicesOf, takenKeys })
       const granted = batch.filter((_, i) => verdicts[i] === 'granted')
       const outcomes = granted.length > 0 ? await enroll(tx, tenant, granted, at) : []
@@ -57,10 +62,12 @@ export function createBatches({
   async function enroll(tx: Tx, tenant: TenantId, granted: readonly Applicant[], at: Date): Promise<Outcome[]> {
     const numbers = await joining.takeAddresses(tx, tenant, granted.length)
     const rows = granted.map((a, i) => ({ ...a.device, address_number: numbers[i] as number }))
+    const brought = distinct(rows.map((r) => r.wireguard_public_key))
+    const givenUp = await joining.givenUpKeys(tx, tenant, brought, at)
     const inserted = await joining.insertDevices(
       tx,
       tenant,
-      rows.filter((r) => r.address_number <= addressCapacity),
+      rows.filter((r) => r.address_number <= addressCapacity && !givenUp.has(r.wireguard_public_key ?? '')),
     )
     const left = granted.filter((a) => !inserted.has(a.device.device_id))
     const tunnelKeys = distinct(left.map((a) => a.device.wireguard_public_key))
@@ -68,7 +75,8 @@ export function createBatches({
     const outcomes = rows.map(({ device_id, wireguard_public_key, address_number }): Outcome => {
       if (inserted.has(device_id)) return address_number
       if (address_number > addressCapacity) return 'no_address_left'
-      return taken.has(wireguard_public_key ?? '') ? 'wireguard_key_taken' : 'key_taken'
+      const key = wireguard_public_key ?? ''
+      return taken.has(key) || givenUp.has(key) ? 'wireguard_key_taken' : 'key_taken'
     })
     const enrolled = granted.filter((a) => inserted.has(a.device.device_id))
     const unused = rows.filter((r) => !inserted.has(r.device_id)).map((r) => r.address_number)

@@ -8,7 +8,7 @@ import type { Applicant, Outcome } from './batch.ts'
 import { type Issue, type Issued, termOf } from './credential.ts'
 import type { ReadKey } from './proven-key.ts'
 
-export const wireguardKeyTaken = 'is the key of another device: make a new one'
+export const wireguardKeyTaken = 'is the key of another device, or one that was given up just now: make a new one'
 
 type EnrollInput = {
   device: {

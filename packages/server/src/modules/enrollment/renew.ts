@@ -8,7 +8,7 @@ import { encodeId } from '../../kernel/ids.ts'
 import { hour } from '../../kernel/time.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
-import { proofSeconds, rememberProofs, renewal } from '../devices/index.ts'
+import { joining, proofSeconds, rememberProofs, renewal } from '../devices/index.ts'
 import { type Issue, termOf } from './credential.ts'
 import { type Enrolled, wireguardKeyTaken } from './enroll.ts'
 import type { ReadKey } from './proven-key.ts'
@@ -20,10 +20,16 @@ type RenewInput = {
   client_version?: string
 }
 
+const takenKey = () => failField('wireguard_public_key', wireguardKeyTaken)
+
+/** How long the generation before, and the WireGuard key before, are good beside the new ones at most. */
+const overlap = hour
+
 /**
  * A new generation of the credential, by its holder; with `new_public_key` also of its key, which proves itself in
  * the header DPoP-New-Key. The old generation ends at the first use of the new one, or after an hour. Asked again
- * with the old one (an answer was lost), it repeats the new generation.
+ * with the old one (an answer was lost), it repeats the new generation. A WireGuard key that is replaced is served beside the
+ * new one for as long, so that its tunnel goes on until the first handshake with the new one.
  */
 export const createRenew =
   ({
@@ -63,7 +69,8 @@ export const createRenew =
     const at = now()
     const { user_id: userId, address_number: addressNumber } = before
     const issued = await issue({ tenant, deviceId, userId, jkt, generation, addressNumber }, termOf(jkt, at))
-    const { new_public_key: _, ...facts } = input
+    const { new_public_key: _, wireguard_public_key: key = null, ...facts } = input
+    const until = new Date(at.getTime() + overlap)
     const write = () =>
       db.inTenant(tenant, async (tx) => {
         if (newKey) {
@@ -77,7 +84,7 @@ export const createRenew =
           before.generation,
           {
             generation,
-            previous_generation_until: new Date(at.getTime() + hour),
+            previous_generation_until: until,
             previous_jkt: repeated ? before.previous_jkt : before.jkt,
             jkt,
             public_jwk: newKey ? JSON.stringify(newKey.jwk) : before.public_jwk && JSON.stringify(before.public_jwk),
@@ -85,8 +92,10 @@ export const createRenew =
             credential_renew_after: issued.renewAfter,
             ...facts,
           },
+          { key, previousUntil: until },
           at,
         )
+        if (key !== null && (await joining.givenUpKeys(tx, tenant, [key], at)).size > 0) takenKey()
         if (!renewed) return fail('validation_error', 'the credential was renewed meanwhile: use the newer one')
         const id = encodeId('device', deviceId)
         await audit.record(

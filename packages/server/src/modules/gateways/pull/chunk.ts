@@ -14,9 +14,10 @@ export type Chunk = {
   readonly ids: readonly string[]
   readonly variants: readonly Variant[]
   readonly untils: Float64Array
+  readonly nexts: Float64Array
   readonly sinces: Float64Array
   readonly distinct: ReadonlySet<Variant>
-  /** The earliest end of an entry, and the latest moment at which time alone made one. */
+  /** The earliest moment at which time changes an entry, and the latest at which it made one. */
   readonly end: number
   readonly changedAt: number
 }
@@ -41,6 +42,7 @@ export function chunkIndex(id: string, count: number): number {
 export function chunkOf(members: readonly Member[]): Chunk {
   const sorted = [...members].sort(([a], [b]) => (a < b ? -1 : 1))
   const untils = Float64Array.from(sorted, ([, entry]) => entry.until)
+  const nexts = Float64Array.from(sorted, ([, entry]) => entry.next)
   const sinces = Float64Array.from(sorted, ([, entry]) => entry.since)
   const variants = sorted.map(([, entry]) => entry.variant)
   return {
@@ -48,16 +50,17 @@ export function chunkOf(members: readonly Member[]): Chunk {
     variants,
     distinct: new Set(variants),
     untils,
+    nexts,
     sinces,
-    end: untils.reduce((end, until) => Math.min(end, until), Number.POSITIVE_INFINITY),
+    end: nexts.reduce((end, next) => Math.min(end, next), Number.POSITIVE_INFINITY),
     changedAt: sinces.reduce((at, since) => Math.max(at, since), 0),
   }
 }
 
-export const membersOf = ({ ids, variants, untils, sinces }: Chunk): Member[] =>
+export const membersOf = ({ ids, variants, untils, nexts, sinces }: Chunk): Member[] =>
   ids.flatMap((id, i): Member[] => {
     const variant = variants[i]
-    return variant ? [[id, { variant, until: untils[i] ?? 0, since: sinces[i] ?? 0 }]] : []
+    return variant ? [[id, { variant, until: untils[i] ?? 0, next: nexts[i] ?? 0, since: sinces[i] ?? 0 }]] : []
   })
 
 /** The same chunk with these devices put in, changed, or (undefined) taken out. */

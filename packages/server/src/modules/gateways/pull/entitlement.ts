@@ -2,8 +2,11 @@ import type { FleetDevice } from '../../devices/index.ts'
 import type { TenantPolicy, Variant } from '../../policy/index.ts'
 import { endOn } from './pools-of-variant.ts'
 
-/** Under which variant a device may use a pool, and until when if nothing but time passes (ms; Infinity: for good). */
-export type Entitlement = { readonly variant: Variant; readonly until: number }
+/**
+ * Under which variant a device may use a pool, and until when if nothing but time passes (ms; Infinity: for good). `next`:
+ * when time changes what is said of it, be it the end of a key that was replaced.
+ */
+export type Entitlement = { readonly variant: Variant; readonly until: number; readonly next: number }
 
 /**
  * What a pool's gateways are told of a device, as of a moment. It ends with the device's credential, with the posture
@@ -20,5 +23,7 @@ export function entitlementOf(
   const { variant, validUntil } = policy.selectionOf(device, at)
   const end = endOn(variant.content, pool)
   if (end <= at) return undefined
-  return { variant, until: Math.min(device.credentialUntil, end, validUntil ?? Number.POSITIVE_INFINITY) }
+  const until = Math.min(device.credentialUntil, end, validUntil ?? Number.POSITIVE_INFINITY)
+  const keyEnd = device.previousWireguardKey?.until ?? 0
+  return { variant, until, next: keyEnd > at ? Math.min(keyEnd, until) : until }
 }

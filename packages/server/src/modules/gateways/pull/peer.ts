@@ -2,6 +2,9 @@ import { encodeId } from '../../../kernel/ids.ts'
 import { addressesOf, type FleetDevice } from '../../devices/index.ts'
 import type { Entitlement } from './entitlement.ts'
 
+/** The one in force, then what a renewal has replaced, until its end. */
+type TunnelKey = { key: string; not_after: string | null }
+
 /** A device that may connect through a pool, as its gateways are told. Members in canonical order (RFC 8785). */
 export type Peer = {
   /** Overlay addresses: IPv4, IPv6. */
@@ -13,10 +16,14 @@ export type Peer = {
   /** When a gateway that heard nothing new stops carrying it. */
   valid_until: string | null
   variant: string
-  wireguard_public_key: string | null
+  wireguard_keys: readonly TunnelKey[]
 }
 
-export function peerOf(device: FleetDevice, { variant, until }: Entitlement): Peer {
+export function peerOf(
+  device: FleetDevice,
+  { variant, until }: Pick<Entitlement, 'variant' | 'until'>,
+  at: number,
+): Peer {
   const { ipv4, ipv6 } = addressesOf(device.tenantId, device.addressNumber)
   return {
     addresses: [ipv4, ipv6],
@@ -25,6 +32,13 @@ export function peerOf(device: FleetDevice, { variant, until }: Entitlement): Pe
     user_id: device.userId === null ? null : encodeId('user', device.userId),
     valid_until: Number.isFinite(until) ? new Date(until).toISOString() : null,
     variant: variant.digest,
-    wireguard_public_key: device.wireguardPublicKey,
+    wireguard_keys: keysOf(device, at),
   }
+}
+
+function keysOf({ wireguardPublicKey, previousWireguardKey: previous }: FleetDevice, at: number): TunnelKey[] {
+  if (wireguardPublicKey === null) return []
+  const current = { key: wireguardPublicKey, not_after: null }
+  if (!previous || previous.until <= at) return [current]
+  return [current, { key: previous.key, not_after: new Date(previous.until).toISOString() }]
 }

@@ -43,7 +43,7 @@ export function createPeers({ fleet, policy }: Pick<GatewaysDeps, 'fleet' | 'pol
       const entitlement = entitlementOf(current, device, pool, at)
       if (entitlement) {
         out.variants[entitlement.variant.digest] = entitlement.variant.content
-        out.peers.push(peerOf(device, entitlement))
+        out.peers.push(peerOf(device, entitlement, at))
       } else out.removed_peers.push(encodeId('device', id))
     }
   }

@@ -30,7 +30,7 @@ type Deps = Pick<GatewaysDeps, 'fleet' | 'policy' | 'now'> & { deltas: Deltas; p
 
 /**
  * Makes a pool's view, and brings one up to date with work in proportion to what changed: the devices that a delta
- * names, and those whose entry time has ended. Untouched chunks stay the same objects.
+ * names, and those whose entry time has changed. Untouched chunks stay the same objects.
  */
 export function createPoolViews({ fleet, policy, deltas, now, perChunk }: Deps) {
   const entryOf = (current: TenantPolicy, device: Parameters<typeof entitlementOf>[1], pool: string, at: number) => {
@@ -68,7 +68,7 @@ export function createPoolViews({ fleet, policy, deltas, now, perChunk }: Deps) 
     return { seq, at, timedSince: at, chunks: await cut(members), peers: members.length }
   }
 
-  /** The same view with what became of these devices and of those whose time has ended. */
+  /** The same view with what became of these devices and of those whose time has come. */
   async function advance(view: PoolView, tenant: TenantId, poolId: string, seq: number, touched: Touched) {
     const at = Math.max(now().getTime(), view.at)
     const pool = encodeId('gateway_pool', poolId)
@@ -80,13 +80,13 @@ export function createPoolViews({ fleet, policy, deltas, now, perChunk }: Deps) 
       const own = changes.get(index) ?? new Map<string, Entry | undefined>()
       changes.set(index, own.set(id, entry))
     }
-    const ended: string[] = []
+    const timed: string[] = []
     for (const chunk of view.chunks) {
       if (slice.isOver()) await slice.next()
       if (chunk.end > at) continue
-      for (const [i, until] of chunk.untils.entries()) if (until <= at) ended.push(chunk.ids[i] ?? '')
+      for (const [i, next] of chunk.nexts.entries()) if (next <= at) timed.push(chunk.ids[i] ?? '')
     }
-    for (const [ids, isTimed] of [[ended, true] as const, ...lists(touched)])
+    for (const [ids, isTimed] of [[timed, true] as const, ...lists(touched)])
       for (const id of ids) {
         if (slice.isOver()) await slice.next()
         const device = devices.get(id)

@@ -65,16 +65,17 @@ export function createSnapshots({
     return view ?? views.make(tenant, poolId, seq)
   }
 
-  async function peersOf(tenant: TenantId, chunk: Chunk): Promise<Peer[]> {
+  /** As of a moment at which nothing in the chunk has changed yet: the same peers whichever it is. */
+  async function peersOf(tenant: TenantId, chunk: Chunk, at: number): Promise<Peer[]> {
     const devices = await fleet.all(tenant)
     return membersOf(chunk).flatMap(([id, entry]) => {
       const device = devices.get(id)
-      return device ? [peerOf(device, entry)] : []
+      return device ? [peerOf(device, entry, at)] : []
     })
   }
 
-  async function encode(tenant: TenantId, poolId: string, chunk: Chunk): Promise<EncodedChunk> {
-    const made = encodeChunk(await peersOf(tenant, chunk))
+  async function encode(tenant: TenantId, poolId: string, chunk: Chunk, at: number): Promise<EncodedChunk> {
+    const made = encodeChunk(await peersOf(tenant, chunk, at))
     encoded.set(chunk, { digest: made.digest, bytes: made.bytes.length })
     bytesOf.set(`${tenant}|${made.digest}`, made)
     offered.set(`${tenant}|${poolId}|${made.digest}`, chunk)
@@ -82,7 +83,7 @@ export function createSnapshots({
   }
 
   /** Names the chunks of a view; those that no change has replaced have their names. */
-  async function offer(tenant: TenantId, poolId: string, { chunks }: PoolView) {
+  async function offer(tenant: TenantId, poolId: string, { chunks, at }: PoolView) {
     const named: { digest: string; bytes: number }[] = []
     const slice = createSlices()
     for (const chunk of chunks) {
@@ -90,7 +91,7 @@ export function createSnapshots({
       let known = encoded.get(chunk)
       if (known) offered.set(`${tenant}|${poolId}|${known.digest}`, chunk)
       else {
-        const { digest, bytes } = await encode(tenant, poolId, chunk)
+        const { digest, bytes } = await encode(tenant, poolId, chunk, at)
         known = { digest, bytes: bytes.length }
       }
       named.push(known)
@@ -106,7 +107,7 @@ export function createSnapshots({
       for (const { digest, content } of digests) variants[digest] = content
       if (view.peers > size.inlineUpTo) return { peers: [], chunks: await offer(tenant, poolId, view), variants }
       const peers: Peer[] = []
-      for (const chunk of view.chunks) peers.push(...(await peersOf(tenant, chunk)))
+      for (const chunk of view.chunks) peers.push(...(await peersOf(tenant, chunk, view.at)))
       return { peers, chunks: [], variants }
     },
     /** Bytes of a chunk that was named lately, or that is what the pool holds now. */
@@ -116,7 +117,7 @@ export function createSnapshots({
       if (!offered.get(key)) await offer(tenant, poolId, await viewOf(tenant, poolId, seq))
       const chunk = offered.get(key)
       if (!chunk) return undefined
-      const bytes = bytesOf.get(`${tenant}|${digest}`) ?? (await encode(tenant, poolId, chunk))
+      const bytes = bytesOf.get(`${tenant}|${digest}`) ?? (await encode(tenant, poolId, chunk, now().getTime()))
       return bytes.digest === digest ? bytes.bytes : undefined
     },
   }
