@@ -70,7 +70,15 @@ test('the snippets for a gateway', { timeout: 20_000 }, async (t) => {
   const content = contentFor('a')
   const policy = await issuer.gatewayPolicy({
     variants: { [digestOf(content)]: content },
-    peers: [peerOf('dev_1', digestOf(content))],
+    peers: [
+      {
+        ...peerOf('dev_1', digestOf(content)),
+        wireguard_keys: [
+          { key: 'new', not_after: null },
+          { key: 'old', not_after: new Date(Date.now() + 60_000).toISOString() },
+        ],
+      },
+    ],
   })
   const server = await startServer(t, ({ path, search }): Answered => {
     if (path.endsWith('/trust-anchors')) return { body: trust }
@@ -85,6 +93,7 @@ test('the snippets for a gateway', { timeout: 20_000 }, async (t) => {
   const proof = createProof(privateJwk, { method, url, accessToken: credential, now: new Date() })
   const counters = new Map([['dev_1', { rx_bytes: 5, tx_bytes: 7 }]])
   const enforced: string[][] = []
+  const moves: sdk.AddressMove[] = []
   const said: string[] = []
   const stop = new AbortController()
   const isReady = Promise.withResolvers<void>()
@@ -97,16 +106,26 @@ test('the snippets for a gateway', { timeout: 20_000 }, async (t) => {
         isReady.resolve()
       },
     },
-    wireguard: { counters: () => counters },
+    wireguard: { counters: () => counters, moveAddresses: (move: sdk.AddressMove) => void moves.push(move) },
     log: (line: string) => void said.push(line),
   }
   t.after(() => stop.abort())
-  const made = await snippetsOf('A gateway', given, 'gateway, pulling, next_heartbeat_seconds, admit, report')
+  const made = await snippetsOf(
+    'A gateway',
+    given,
+    'gateway, pulling, next_heartbeat_seconds, admit, report, onHandshake',
+  )
   const { gateway, pulling, next_heartbeat_seconds } = made
   await isReady.promise
   const [admit, report] = [made.admit as (shown: sdk.SessionProof) => object, made.report as () => Promise<void>]
   admit({ credential, proof })
   assert.throws(() => admit({ credential, proof }), { code: 'replayed' })
+  const onHandshake = made.onHandshake as (deviceId: string, key: string) => void
+  for (const key of ['old', 'new', 'old']) onHandshake('dev_1', key)
+  assert.deepEqual(
+    moves.map(({ from, to }) => [from, to]),
+    [['old', 'new']],
+  )
   await report()
   counters.clear()
   await report()
