@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { createRateLimiter } from './rate-limit.ts'
+
+const perMinute = fc.integer({ min: 1, max: 10_000 })
+const pauses = fc.array(fc.integer({ min: 0, max: 20_000 }), { minLength: 1, maxLength: 300 })
+const burstOf = (n: number) => Math.max(10, n / 10)
+
+test('in no stretch of time do more pass than at once and by the rate; who waits as told passes', () => {
+  fc.assert(
+    fc.property(perMinute, pauses, (rate, steps) => {
+      const { take } = createRateLimiter()
+      const passed: number[] = []
+      let now = 1_000
+      for (const step of steps) {
+        now += step
+        const wait = take('a', rate, now)
+        if (wait === 0) passed.push(now)
+        else if (step % 2) {
+          now += wait * 1000
+          assert.equal(take('a', rate, now), 0)
+          passed.push(now)
+        }
+      }
+      for (const [i, from] of passed.entries())
+        for (const [n, to] of passed.slice(i).entries())
+          assert.ok(n + 1 <= burstOf(rate) + ((to - from) * rate) / 60_000 + 1e-6, `${n + 1} within ${to - from} ms`)
+    }),
+  )
+})
+
+test('a tenth of a minute passes at once, at least ten, and the next is told how long', () => {
+  for (const rate of [1, 60, 100, 1000, 6000]) {
+    const { take } = createRateLimiter()
+    const burst = Math.floor(burstOf(rate))
+    assert.deepEqual(new Set(Array.from({ length: burst }, () => take('a', rate, 5))), new Set([0]))
+    assert.equal(take('a', rate, 5), Math.ceil(60 / rate))
+    assert.equal(take('b', rate, 5), 0, 'another has its own')
+  }
+})
