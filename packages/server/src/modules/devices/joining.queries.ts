@@ -4,22 +4,16 @@ import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
 /**
- * Which of these device keys are those of devices. Waits here for whoever changes a device that has one of the keys, of
- * either kind, and who will want the tenant's epoch next: later, holding the epoch, it would be a deadlock.
+ * Which of these keys are those of devices. Waits here for whoever changes such a device, who will want the tenant's
+ * epoch next: later, holding the epoch, it would be a deadlock.
  */
-export async function lockKeys(
-  tx: Tx,
-  tenant: TenantId,
-  jkts: readonly string[],
-  tunnelKeys: readonly string[],
-): Promise<Set<string>> {
-  if (jkts.length + tunnelKeys.length === 0) return new Set()
-  const { rows } = await sql<{ jkt: string | null }>`
+export async function lockKeys(tx: Tx, tenant: TenantId, jkts: readonly string[]): Promise<Set<string>> {
+  if (jkts.length === 0) return new Set()
+  const { rows } = await sql<{ jkt: string }>`
     select jkt from devices
-     where tenant_id = ${tenant} and status <> 'revoked' and (jkt = any(${jkts}::text[])
-       or wireguard_public_key = any(${tunnelKeys}::text[]) or previous_wireguard_public_key = any(${tunnelKeys}::text[]))
+     where tenant_id = ${tenant} and jkt = any(${jkts}::text[]) and status <> 'revoked'
      order by device_id for share`.execute(tx)
-  return new Set(rows.flatMap((r) => r.jkt ?? []))
+  return new Set(rows.map((r) => r.jkt))
 }
 
 /**
@@ -109,8 +103,8 @@ export const takenWireguardKeys = async (tx: Tx, tenant: TenantId, keys: readonl
 export async function givenUpKeys(tx: Tx, tenant: TenantId, keys: readonly string[], at: Date): Promise<Set<string>> {
   if (keys.length === 0) return new Set()
   const { rows } = await sql<{ key: string }>`
-    select previous_wireguard_public_key as key from devices
-     where tenant_id = ${tenant} and previous_wireguard_public_key = any(${keys}::text[])
-       and previous_wireguard_until > ${at} and status <> 'revoked'`.execute(tx)
+    select k.key from unnest(${keys}::text[]) as k (key), lateral (
+      select from devices where tenant_id = ${tenant} and previous_wireguard_public_key = k.key
+        and previous_wireguard_until > ${at} and status <> 'revoked' limit 1) as held`.execute(tx)
   return new Set(rows.map((r) => r.key))
 }

@@ -45,12 +45,7 @@ export function createBatches({
       const replayed = await spendProofs(tx, batch, at)
       const devicesOf = await queries.lockUsers(tx, tenant, distinct(batch.map((a) => a.userId)))
       const usesLeft = await queries.lockTokens(tx, tenant, distinct(batch.map((a) => a.tokenId)), at)
-      const takenKeys = await joining.lockKeys(
-        tx,
-        tenant,
-        distinct(batch.map((a) => a.jkt)),
-        distinct(batch.map((a) => a.device.wireguard_public_key)),
-      )
+      const takenKeys = await joining.lockKeys(tx, tenant, distinct(batch.map((a) => a.jkt)))
       const verdicts = allot(batch, { replayed, usesLeft, devicesOf, takenKeys })
       const granted = batch.filter((_, i) => verdicts[i] === 'granted')
       const outcomes = granted.length > 0 ? await enroll(tx, tenant, granted, at) : []
