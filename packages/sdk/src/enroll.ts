@@ -7,7 +7,7 @@ import { type Device, openDevice } from './device.ts'
 import { deviceKey } from './device-key.ts'
 import type { DeviceOptions } from './device-options.ts'
 import type { DeviceState } from './device-state.ts'
-import { ConnectionError } from './errors.ts'
+import { ApiError, ConnectionError } from './errors.ts'
 import { createSender, type Reply } from './send.ts'
 import { pinTrust } from './trust-store.ts'
 
@@ -19,6 +19,7 @@ export type Enrollment = DeviceOptions & {
 }
 
 const attempts = 3
+const longestPause = 10
 
 /**
  * Proves a key and gets a credential bound to it; then pins the tenant's trust set. The key is `key`, which never leaves
@@ -60,6 +61,12 @@ export async function enrollDevice({ baseUrl, token, device, ...options }: Enrol
   return openDevice(state, options)
 }
 
+/** Undefined: it is no use to ask again. */
+function secondsAfter(error: unknown, attempt: number): number | undefined {
+  if (error instanceof ConnectionError) return attempt
+  return error instanceof ApiError ? error.retryAfterSeconds : undefined
+}
+
 async function persist<T>(ask: () => Promise<Reply<T>>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -67,8 +74,9 @@ async function persist<T>(ask: () => Promise<Reply<T>>): Promise<T> {
       if (body !== undefined) return body
       throw new ConnectionError('The server gave an empty answer.')
     } catch (error) {
-      if (attempt >= attempts || !(error instanceof ConnectionError)) throw error
-      await sleep(jitter(attempt, Math.random))
+      const pause = secondsAfter(error, attempt)
+      if (attempt >= attempts || pause === undefined || pause > longestPause) throw error
+      await sleep(jitter(pause, Math.random))
     }
   }
 }

@@ -14,17 +14,28 @@ import { printFirstStart, printReady } from './terminal.ts'
 
 const bootstrapLock = 7_264_402
 /** A stop that takes longer than this, and the draining, is cut short. */
-let stopWithinMs = 15_000
+let stopWithinMs = 20_000
 
 /** A failure that the operator can mend: one sentence, no stack. */
 class StartError extends Error {}
 
 /** What runs, from the database outwards; it is stopped the other way round. */
-const running: { stop: () => Promise<unknown> }[] = []
+const running: { name: string; stop: () => Promise<unknown> }[] = []
 let drain: (() => Promise<void>) | undefined
-const stopAll = async () => {
-  await drain?.()
-  for (const each of running.splice(0).reverse()) await each.stop()
+/** What a stop waits for. */
+let waitingFor = 'the start'
+/** What fails keeps nothing else from being stopped. Whether all was. */
+async function stopAll(): Promise<boolean> {
+  let isClean = true
+  const parts = [...running.splice(0), ...(drain ? [{ name: 'requests', stop: drain }] : [])]
+  for (const { name, stop } of parts.reverse()) {
+    waitingFor = name
+    await stop().catch((e: unknown) => {
+      isClean = false
+      process.stderr.write(`holdfast: could not stop ${name}: ${(e as Error).stack}\n`)
+    })
+  }
+  return isClean
 }
 let stopping = false
 
@@ -35,7 +46,7 @@ async function start(): Promise<void> {
   const embedded = config.databaseUrl
     ? undefined
     : await startEmbeddedPostgres({ dataDir: config.dataDir, log: quiet(log) })
-  if (embedded) running.push(embedded)
+  if (embedded) running.push({ name: 'the embedded PostgreSQL', stop: embedded.stop })
   embedded?.exited.then(({ expected, reason }) => {
     if (expected) return
     log.fatal({ reason }, 'the embedded PostgreSQL ended')
@@ -47,7 +58,7 @@ async function start(): Promise<void> {
   await migrate(databaseUrl).catch(unreachable(config))
   if (stopping) return
   const app = createApp({ config, secrets, databaseUrl, log })
-  running.push(app)
+  running.push({ name: 'what writes to the database', stop: app.stop })
   // It answered a moment ago: that it stalls now ends no process, unless that is to stop.
   const stalls = (e: unknown) => {
     if (stopping) throw e
@@ -63,9 +74,12 @@ async function start(): Promise<void> {
   // Ready, so that requests may come.
   drain = () => app.drain(config.drainSeconds)
   stopWithinMs += config.drainSeconds * 1000
-  running.push(await startJobs(databaseUrl, app.jobs, log))
+  running.push({ name: 'background jobs', ...(await startJobs(databaseUrl, app.jobs, log)) })
   const { gc } = globalThis
-  running.push(giveBackWhenIdle(gc && (() => gc({ type: 'major', flavor: 'last-resort', execution: 'sync' }))))
+  running.push({
+    name: 'collections',
+    ...giveBackWhenIdle(gc && (() => gc({ type: 'major', flavor: 'last-resort', execution: 'sync' }))),
+  })
   if (!stopping) printReady(config, app.http.addresses())
 }
 
@@ -116,11 +130,11 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
     if (stopping) process.exit(1)
     stopping = true
     const begun = (starting ?? Promise.resolve()).catch(() => {})
-    setTimeout(() => process.exit(1), stopWithinMs).unref()
-    void begun.then(stopAll).then(
-      () => process.exit(0),
-      () => process.exit(1),
-    )
+    setTimeout(() => {
+      process.stderr.write(`holdfast: the stop was cut after ${stopWithinMs / 1000} s, waiting for ${waitingFor}\n`)
+      process.exit(1)
+    }, stopWithinMs).unref()
+    void begun.then(stopAll).then((isClean) => process.exit(isClean ? 0 : 1))
   })
 starting = start()
 starting.catch(async (e: unknown) => {

@@ -34,7 +34,11 @@ export type Record = ReturnType<typeof createRecord>
 
 export function outcomeOf(error: unknown): Outcome {
   if (error instanceof ConnectionError) return 'unknown'
-  if (error instanceof ApiError) return error.status >= 500 || error.status === 409 ? 'unknown' : 'refused'
+  if (error instanceof ApiError) {
+    // That the first request with this key runs, or was carried out, says nothing of this one.
+    const isOfAnother = error.detail.startsWith('Idempotency-Key: the first request')
+    return error.status >= 500 || error.status === 409 || isOfAnother ? 'unknown' : 'refused'
+  }
   if (error instanceof Error && /Abort|Timeout/.test(error.name)) return 'unknown'
   throw error
 }

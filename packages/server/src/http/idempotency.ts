@@ -5,7 +5,7 @@ import type { FastifyRequest } from 'fastify'
 import * as claims from '../db/claims.ts'
 import { background, type Database } from '../db/database.ts'
 import type { Actor, Claim, Principal } from '../kernel/actor.ts'
-import { fail } from '../kernel/app-error.ts'
+import { AppError, fail } from '../kernel/app-error.ts'
 import { newUuid } from '../kernel/ids.ts'
 import { Answer } from './answer.ts'
 
@@ -19,6 +19,13 @@ type IdempotencyDeps = {
 
 const carriedOut =
   'Idempotency-Key: the first request with this key was carried out and its answer is not to be had again; read what it made'
+
+const stillRunning = () =>
+  new AppError(
+    'validation_error',
+    'Idempotency-Key: the first request with this key is still running; ask again shortly',
+    { retryAfterSeconds: 1 },
+  )
 
 /**
  * `Idempotency-Key` on POST (draft-ietf-httpapi-idempotency-key-header): within 24 hours the same caller's repetition
@@ -57,8 +64,7 @@ export function createIdempotency({ db, kek, onError, provenKeyOf }: Idempotency
       if (!earlier.fingerprint.equals(fingerprint))
         fail('validation_error', 'Idempotency-Key: was used for another request; take a new key')
       // A change that was made just now: its answer is about to be kept.
-      if (earlier.state === 'started' || (earlier.answer_jwe === null && earlier.is_recent))
-        fail('validation_error', 'Idempotency-Key: the first request with this key is still running; ask again shortly')
+      if (earlier.state === 'started' || (earlier.answer_jwe === null && earlier.is_recent)) throw stillRunning()
       if (earlier.answer_jwe === null || provenKey === null) return fail('validation_error', carriedOut)
       const { body, status } = JSON.parse((await unseal(kek, sealedFor, earlier.answer_jwe)).toString())
       return new Answer(body, { status, headers: { 'idempotency-replayed': 'true' } })

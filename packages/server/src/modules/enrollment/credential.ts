@@ -9,7 +9,7 @@ import type { Trust } from '../trust/index.ts'
 const lifetime = { dpop: 30 * day, none: day }
 
 type Term = { start: number; expiresAt: Date; renewAfter: Date }
-export type Issued = Term & { credential: string; addresses: { ipv4: string; ipv6: string } }
+export type Issued = Term & { credential: string; addresses: { ipv4: string; ipv6: string }; trustVersion: number }
 
 /** JWT times are whole seconds; the row says the same. */
 export function termOf(jkt: string | null, at: Date): Term {
@@ -18,36 +18,36 @@ export function termOf(jkt: string | null, at: Date): Term {
   return { start, expiresAt: new Date(start + life), renewAfter: new Date(start + (life * 2) / 3) }
 }
 
+type Holder = { deviceId: string; userId: string | null; jkt: string | null; generation: number; addressNumber: number }
+
+/**
+ * In two steps, since a device's address is known only when the device is durable: what may fail comes before that, and
+ * what comes after needs nobody.
+ */
 export const createIssuer =
   ({ trust, publicUrl }: { trust: Trust; publicUrl: string }) =>
-  async (
-    device: {
-      tenant: TenantId
-      deviceId: string
-      userId: string | null
-      jkt: string | null
-      generation: number
-      addressNumber: number
-    },
-    term: Term,
-  ): Promise<Issued> => {
-    const { start, expiresAt } = term
-    const addresses = addressesOf(device.tenant, device.addressNumber)
-    const credential = await issueDeviceCredential(await trust.signerFor(device.tenant, 'credential'), {
-      iss: publicUrl,
-      aud: [publicUrl, 'urn:holdfast:gateway'],
-      sub: encodeId('device', device.deviceId),
-      jti: newUuid(),
-      iat: start / 1000,
-      nbf: start / 1000,
-      exp: expiresAt.getTime() / 1000,
-      ...(device.jkt && { cnf: { jkt: device.jkt } }),
-      tid: encodeId('tenant', device.tenant),
-      ...(device.userId && { uid: encodeId('user', device.userId) }),
-      gen: device.generation,
-      enr: 'token',
-      addresses: [addresses.ipv4, addresses.ipv6],
-    })
-    return { ...term, credential, addresses }
+  async (tenant: TenantId) => {
+    const signer = await trust.signerFor(tenant, 'credential')
+    const trustVersion = await trust.versionOf(tenant)
+    return async (device: Holder, term: Term): Promise<Issued> => {
+      const { start, expiresAt } = term
+      const addresses = addressesOf(tenant, device.addressNumber)
+      const credential = await issueDeviceCredential(signer, {
+        iss: publicUrl,
+        aud: [publicUrl, 'urn:holdfast:gateway'],
+        sub: encodeId('device', device.deviceId),
+        jti: newUuid(),
+        iat: start / 1000,
+        nbf: start / 1000,
+        exp: expiresAt.getTime() / 1000,
+        ...(device.jkt && { cnf: { jkt: device.jkt } }),
+        tid: encodeId('tenant', tenant),
+        ...(device.userId && { uid: encodeId('user', device.userId) }),
+        gen: device.generation,
+        enr: 'token',
+        addresses: [addresses.ipv4, addresses.ipv6],
+      })
+      return { ...term, credential, addresses, trustVersion }
+    }
   }
 export type Issue = ReturnType<typeof createIssuer>

@@ -66,6 +66,7 @@ export const createEnroll =
     const jkt = key?.jkt ?? null
     const term = termOf(jkt, at)
     const status = terms.requires_approval || rules.approval ? 'pending' : 'active'
+    const sign = await issue(tenant)
     const outcome = await join(tenant, {
       source: actor,
       tokenId,
@@ -96,8 +97,7 @@ export const createEnroll =
       },
     })
     if (typeof outcome !== 'number') return refuse(outcome, terms.max_devices_per_user)
-    const holder = { tenant, deviceId, userId, jkt, generation: 1, addressNumber: outcome }
-    const issued = await issue(holder, term)
+    const issued = await sign({ deviceId, userId, jkt, generation: 1, addressNumber: outcome }, term)
     return { ...issued, deviceId, userId, status, jkt }
   }
 

@@ -2,20 +2,17 @@ import type { Contract, Output } from '@holdfast/contract'
 import type { Handlers } from '../../http/handlers.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { encodeId } from '../../kernel/ids.ts'
-import type { Trust } from '../trust/index.ts'
 import type { createEnroll, Enrolled } from './enroll.ts'
 import type { createRenew } from './renew.ts'
 
 export function enrollmentHandlers({
-  trust,
   enroll,
   renew,
 }: {
-  trust: Trust
   enroll: ReturnType<typeof createEnroll>
   renew: ReturnType<typeof createRenew>
 }) {
-  const answer = async (tenant: TenantId, e: Enrolled): Promise<Output<Contract['enroll']>> => ({
+  const answer = (tenant: TenantId, e: Enrolled): Output<Contract['enroll']> => ({
     device_id: encodeId('device', e.deviceId),
     tenant_id: encodeId('tenant', tenant),
     user_id: e.userId && encodeId('user', e.userId),
@@ -26,7 +23,7 @@ export function enrollmentHandlers({
     expires_at: e.expiresAt.toISOString(),
     renew_after: e.renewAfter.toISOString(),
     addresses: e.addresses,
-    trust_anchor_version: await trust.versionOf(tenant),
+    trust_anchor_version: e.trustVersion,
   })
 
   return {

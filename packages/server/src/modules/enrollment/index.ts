@@ -34,7 +34,7 @@ export function createEnrollment(deps: {
   const enroll = createEnroll({ ...common, join: createBatches(deps).join })
   const renew = createRenew(common)
   return {
-    handlers: { ...tokenHandlers({ ...deps, tokens }), ...enrollmentHandlers({ ...deps, enroll, renew }) },
+    handlers: { ...tokenHandlers({ ...deps, tokens }), ...enrollmentHandlers({ enroll, renew }) },
     verifyEnrollmentToken: tokens.verify,
     prunes: [pruneTokens],
     /** The thumbprint of the key that a request with a token proves; null where it brings no proof. */

@@ -68,7 +68,8 @@ export const createRenew =
     const generation = repeated ? before.generation : before.generation + 1
     const at = now()
     const { user_id: userId, address_number: addressNumber } = before
-    const issued = await issue({ tenant, deviceId, userId, jkt, generation, addressNumber }, termOf(jkt, at))
+    const sign = await issue(tenant)
+    const issued = await sign({ deviceId, userId, jkt, generation, addressNumber }, termOf(jkt, at))
     const { new_public_key: _, wireguard_public_key: key = null, ...facts } = input
     const until = new Date(at.getTime() + overlap)
     const write = () =>
