@@ -43,7 +43,7 @@ export const unifiedPolicy = endpoint({
 })
 
 const TunnelKey = Closed({
-  key: Type.String(),
+  key: Type.String({ title: 'PublicKey' }),
   not_after: Nullable(Time),
 })
 const Peer = Closed({

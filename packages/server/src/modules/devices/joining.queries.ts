@@ -4,6 +4,21 @@ import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
 /**
+ * Until commit whoever takes or gives up one of these WireGuard keys takes turns. Before anything else: who waits for a row
+ * of the unique index while holding the tenant's epoch, which the row's holder wants next, would be in a deadlock.
+ */
+export const holdTunnelKeys = async (tx: Tx, tenant: TenantId, keys: readonly string[]): Promise<void> => {
+  if (keys.length === 0) return
+  await sql`
+    select pg_advisory_xact_lock(${sql.lit(tunnelKeyLock)}, bucket) from (
+      select distinct hashtext(${tenant}::text || key) & 63 as bucket from unnest(${keys}::text[]) as key order by 1) as b`.execute(
+    tx,
+  )
+}
+// Any number serves that no other user of the database takes; the second key is one of 64.
+const tunnelKeyLock = 7_264_406
+
+/**
  * Which of these keys are those of devices. Waits here for whoever changes such a device, who will want the tenant's
  * epoch next: later, holding the epoch, it would be a deadlock.
  */
@@ -95,11 +110,7 @@ export const takenWireguardKeys = async (tx: Tx, tenant: TenantId, keys: readonl
   return new Set(rows.flatMap((r) => r.wireguard_public_key ?? []))
 }
 
-/**
- * Which of these WireGuard keys devices still have beside a newer one. It holds until commit for who holds the tenant's
- * epoch, which every renewal takes, and for who has written the key: the unique index has waited for whoever was giving
- * it up.
- */
+/** Which of these WireGuard keys devices still have beside a newer one. It stays so for who holds the keys. */
 export async function givenUpKeys(tx: Tx, tenant: TenantId, keys: readonly string[], at: Date): Promise<Set<string>> {
   if (keys.length === 0) return new Set()
   const { rows } = await sql<{ key: string }>`

@@ -59,7 +59,16 @@ export const renewDevice = (
 export const findForRenewal = (tx: Tx, tenant: TenantId, deviceId: string) =>
   tx
     .selectFrom('devices')
-    .select(['generation', 'jkt', 'previous_jkt', 'public_jwk', 'user_id', 'status', 'address_number'])
+    .select([
+      'generation',
+      'jkt',
+      'previous_jkt',
+      'public_jwk',
+      'user_id',
+      'status',
+      'address_number',
+      'wireguard_public_key',
+    ])
     .where('tenant_id', '=', tenant)
     .where('device_id', '=', deviceId)
     .executeTakeFirst()

@@ -42,6 +42,7 @@ export function createBatches({
   const write = (tenant: TenantId, batch: readonly Applicant[]): Promise<Outcome[]> =>
     db.inTenant(tenant, async (tx) => {
       const at = now()
+      await joining.holdTunnelKeys(tx, tenant, distinct(batch.map((a) => a.device.wireguard_public_key)))
       const replayed = await spendProofs(tx, batch, at)
       const devicesOf = await queries.lockUsers(tx, tenant, distinct(batch.map((a) => a.userId)))
       const usesLeft = await queries.lockTokens(tx, tenant, distinct(batch.map((a) => a.tokenId)), at)

@@ -74,6 +74,11 @@ export const createRenew =
     const until = new Date(at.getTime() + overlap)
     const write = () =>
       db.inTenant(tenant, async (tx) => {
+        if (key !== null)
+          await joining.holdTunnelKeys(tx, tenant, [
+            key,
+            ...(before.wireguard_public_key ? [before.wireguard_public_key] : []),
+          ])
         if (newKey) {
           const [isFirst] = await rememberProofs(tx, [newKey.proof], new Date(at.getTime() + 2 * proofSeconds * 1000))
           if (!isFirst) unauthorized()
