@@ -73,11 +73,9 @@ async function openPublisher(bench: Bench, devices: number) {
   const fleet: Fleet = await seedFleet(server, { devices, directory: true })
   const { admin } = await openAdmin(server)
   const { load } = startRig(bench)
-  const poller = await openPoller(server.port, deviceGet(fleet, fleet.devices[0]!, digestPath))
   // Devices 1, 3, 5, … are of the users 1, 2, 3, …: of one variant each.
   const oneOfEach = Array.from({ length: variants }, (_, v) => fleet.devices[v * 2 + 1]).filter((d) => d !== undefined)
   const requests = pack(oneOfEach.map((device) => deviceGet(fleet, device, digestPath)))
-  bench.defer(async () => poller.end())
   const everyVariant: number[] = []
   const answered: number[] = []
   let last = 0
@@ -87,6 +85,8 @@ async function openPublisher(bench: Bench, devices: number) {
     /** Milliseconds from the request until the first device, and until one of every variant, was told of it. */
     publish: async (mark: number): Promise<{ first: number }> => {
       const policy = largeDocument({ rules: 2000, tests: 5000, mark })
+      // A connection that says nothing for long is closed by the server: one for each publish.
+      const poller = await openPoller(server.port, deviceGet(fleet, fleet.devices[0]!, digestPath))
       const etag = await poller.etag()
       const started = performance.now()
       const published = admin.publishPolicy({ body: { channel: 'stable', policy } })
@@ -95,6 +95,7 @@ async function openPublisher(bench: Bench, devices: number) {
         return bundle
       })
       const first = (await poller.changedFrom(etag, done)) - started
+      poller.end()
       const versions = await load.call('collect', {
         port: server.port,
         connections: 32,
