@@ -239,6 +239,10 @@ test('unified policy', async (t: TestContext) => {
     await assert.rejects(bundle('nonsense'), refused(404))
     const elsewhere = await enroll(kit, 'laptop', { admin: await kit.as('tenant_admin', await kit.newTenant()) })
     await assert.rejects(bundle(elsewhere.id), refused(404))
+    await change('suspend', 0)
+    await assert.rejects(bundle(ids[0]!), refused(404))
+    await change('reactivate', 0)
+    assert.equal((await bundle(ids[0]!)).digest, digest)
   })
   await t.test('a shutdown answers held requests', async () => {
     const replica = kit.replicas[1]!

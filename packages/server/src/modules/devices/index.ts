@@ -16,6 +16,7 @@ export { addressCapacity, addressesOf, gatewayAddressesOf, overlayOf } from './a
 export { labelDevices, markDevices, type Seen } from './devices.queries.ts'
 export { createFleet, type Fleet } from './fleet.ts'
 export type { FleetDevice, Selected } from './fleet-device.ts'
+export { type Caller, createHeldReads, type HeldReads } from './held-reads.ts'
 export * as joining from './joining.queries.ts'
 export type { Appraisal } from './posture.ts'
 export { rememberProofs } from './proofs.queries.ts'

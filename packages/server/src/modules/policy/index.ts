@@ -4,7 +4,6 @@ import { createBundles } from './bundles.ts'
 import { createCandidates } from './candidate.ts'
 import { createDelivery } from './delivery.ts'
 import type { PolicyDeps } from './deps.ts'
-import { createHeldReads } from './held-reads.ts'
 import { createImpactOf } from './impact.ts'
 import { createOfDevices } from './of-devices.ts'
 import { policyHandlers } from './policy.handlers.ts'
@@ -35,15 +34,15 @@ export function createPolicy(given: PolicyDeps) {
   const delivery = createDelivery({ ...deps, turns, signing: createSigning(deps) })
   const bundles = createBundles({ ...deps, reachOf: createReach(deps) })
   const trials = createTrials({ ...deps, questions })
-  const reads = createHeldReads(deps)
+  const ofDevices = createOfDevices({ ...deps, delivery })
 
   return {
-    handlers: policyHandlers({ ...deps, bundles, publishing, questions, trials, reads, delivery }),
+    handlers: policyHandlers({ ...deps, bundles, publishing, questions, trials, reads: ofDevices.reads }),
     at: store.at,
     atVersions: store.atVersions,
     versionsAt: store.versionsAt,
     factNames: async (tenant: TenantId) => (await store.at(tenant)).factNames,
-    ...createOfDevices({ ...deps, delivery, reads }),
+    ...ofDevices,
     appraise: createAppraisal(store),
     ...createUses(),
     jobs: [
@@ -51,10 +50,6 @@ export function createPolicy(given: PolicyDeps) {
       { name: 'finish_policy_impacts', cron: '*/2 * * * *', run: publishing.finishImpacts },
     ],
     prunes: [pruneVariants, pruneBundles],
-    waiting: reads.waiting,
-    isAwaited: reads.isAwaited,
-    /** Answers every held request. */
-    stop: reads.stop,
   }
 }
 export type Policy = ReturnType<typeof createPolicy>

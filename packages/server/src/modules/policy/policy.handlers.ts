@@ -3,8 +3,7 @@ import { idOf } from '../../kernel/ids.ts'
 import { versioned } from '../../kernel/version.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Bundles } from './bundles.ts'
-import type { Delivery } from './delivery.ts'
-import type { createHeldReads } from './held-reads.ts'
+import type { OfDevices } from './of-devices.ts'
 import type { Publishing } from './publish.ts'
 import type { Questions } from './questions.ts'
 import type { Trials } from './trials.ts'
@@ -17,15 +16,13 @@ export const policyHandlers = ({
   questions,
   trials,
   reads,
-  delivery,
 }: {
   audit: Audit
   bundles: Bundles
   publishing: Publishing
   questions: Questions
   trials: Trials
-  reads: ReturnType<typeof createHeldReads>
-  delivery: Delivery
+  reads: OfDevices['reads']
 }) =>
   ({
     publishPolicy: async ({ actor, body }) => {
@@ -57,6 +54,6 @@ export const policyHandlers = ({
       await audit.note(actor, 'policy.explained', { decision: explanation.decision.decision })
       return viewExplanation(explanation)
     },
-    policyDigest: ({ actor: { principal }, hold }) => reads.readOrWait(principal, delivery.digest, hold),
-    policyBundle: ({ actor: { principal }, hold }) => reads.readOrWait(principal, delivery.bundle, hold),
+    policyDigest: ({ actor: { principal }, hold }) => reads['/v1/policy/digest'](principal, hold),
+    policyBundle: ({ actor: { principal }, hold }) => reads['/v1/policy/bundle'](principal, hold),
   }) satisfies Partial<Handlers>

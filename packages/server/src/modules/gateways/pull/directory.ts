@@ -1,12 +1,13 @@
 import type { Output } from '@holdfast/contract'
 import type { gatewayPools } from '@holdfast/contract/gateway-runtime'
 import { sha256Hex, signJws } from '@holdfast/crypto'
-import type { Actor, TenantId } from '../../../kernel/actor.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
 import { unauthorized } from '../../../kernel/app-error.ts'
 import { BoundedMap } from '../../../kernel/bounded-map.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import { Representation } from '../../../kernel/representation.ts'
 import { hour, second } from '../../../kernel/time.ts'
+import type { Caller } from '../../devices/index.ts'
 import type { Variant } from '../../policy/index.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { Directory, Registry } from '../registry/registry.ts'
@@ -32,8 +33,8 @@ const halfDay = 12 * hour
 
 /**
  * The gateways a device may use, and what it reaches through them: one directory for those who share a variant. It is
- * signed anew when it says something else, when the tenant's sequence number has grown, and when its end is another one;
- * its tag names what it says and its end, so that who has it is told nothing.
+ * signed anew when it says something else, when the tenant's sequence number has grown, and when its end is another
+ * one; its tag names what it says and its end, so that who has it is told nothing.
  */
 export function createDirectory({
   fleet,
@@ -97,8 +98,8 @@ export function createDirectory({
   }
 
   return {
-    read: async ({ tenantId: tenant, principal }: Actor<'device'>): Promise<Representation<View>> => {
-      const device = (await fleet.device(tenant, principal.id)) ?? unauthorized()
+    read: async ({ tenantId: tenant, id }: Caller): Promise<Representation<View>> => {
+      const device = (await fleet.device(tenant, id)) ?? unauthorized()
       const current = await policy.at(tenant)
       const variant = device.usable ? current.variantOf(device, now().getTime()) : undefined
       const key = `${tenant}|${variant?.digest ?? ''}`

@@ -1,15 +1,19 @@
 import type { TenantId } from '../../../kernel/actor.ts'
+import { second } from '../../../kernel/time.ts'
+import { createHeldReads } from '../../devices/index.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Activity } from '../reports/activity.ts'
 import { createDeltas } from './delta.ts'
 import { createDirectory } from './directory.ts'
-import { createDirectoryWaits } from './directory-waits.ts'
 import { createPeers } from './peers.ts'
 import { pullHandlers } from './pull.handlers.ts'
 import { createSnapshots } from './snapshots.ts'
 import { createUnifiedPolicy } from './unified-policy.ts'
 import { createWaiters } from './waiters.ts'
+
+/** A gateway that falls silent changes nothing that is told: who waits looks at least this often. */
+const longestLookMs = 60 * second
 
 /** What gateways and devices pull: unified policy, and which gateways there are. */
 export function createPull(deps: GatewaysDeps & { registry: Registry; activity: Activity }) {
@@ -17,7 +21,8 @@ export function createPull(deps: GatewaysDeps & { registry: Registry; activity: 
   const deltas = createDeltas(deps)
   const snapshots = createSnapshots({ ...deps, deltas, size: deps.snapshotSize })
   const unified = createUnifiedPolicy({ ...deps, waiters, deltas, peers: createPeers(deps), snapshots })
-  const waits = createDirectoryWaits({ ...deps, onLiveness: deps.activity.onChange })
+  const waits = createHeldReads({ ...deps, concernAll: ['policy', 'pool', 'gateway'], longestLookMs })
+  deps.activity.onChange(waits.wakeAll)
   return {
     handlers: pullHandlers({ ...deps, directory: createDirectory(deps), waits, unified }),
     /** Requests of gateways, and of devices, held for a change. */

@@ -1,35 +1,43 @@
 import type { Hold } from '../../http/representation.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import { unauthorized } from '../../kernel/app-error.ts'
 import { createPace } from '../../kernel/pace.ts'
 import { whenReady } from '../../kernel/ready.ts'
 import type { Representation } from '../../kernel/representation.ts'
-import { type Change, type Changes, everything } from '../../memory/changes.ts'
+import { second } from '../../kernel/time.ts'
+import { type Change, type ChangeKind, type Changes, everything } from '../../memory/changes.ts'
 import { createWaiters } from '../../memory/waiters.ts'
-import type { Fleet } from '../devices/index.ts'
+import type { Fleet } from './fleet.ts'
 
-/** Devices that wait at once. */
+/** Devices that wait at once for one thing. */
 const most = 50_000
-/** After a publish so many are answered in one turn of the loop: about two milliseconds, then others have theirs. */
+/** So many are answered in one turn of the loop: about two milliseconds, then others have theirs. */
 const perTurn = 5
 
 export type Caller = { tenantId: TenantId; id: string }
-type Read<T> = (tenant: TenantId, deviceId: string) => Given<T> | Promise<Given<T>>
-type Given<T> = Representation<T> | undefined
+type Read<C, T> = (caller: C) => Representation<T> | Promise<Representation<T>>
 
-/** Reads of devices that may be held until there is something new. A device that is gone meanwhile has no credential. */
+/**
+ * Reads of devices that may be held until there is something new. A change of a device or of its user has that device
+ * look again; a change of a kind in `concernAll`, or of every device or user at once, has all of the tenant look.
+ */
 export function createHeldReads({
   changes,
   fleet,
+  concernAll,
+  longestLookMs,
 }: {
   changes: Pick<Changes, 'listen'>
   fleet: Pick<Fleet, 'devicesOfUser'>
+  concernAll: readonly ChangeKind[]
+  /** Who waits looks at least this often, for what changes without a word; Infinity where nothing does. */
+  longestLookMs: number
 }) {
   const waiters = createWaiters({ max: most, perTurn })
   const pace = createPace(perTurn)
 
   function wake(tenant: TenantId, { kind, subject }: Change): void {
-    if (kind === 'policy' || (subject === everything && (kind === 'device' || kind === 'user'))) waiters.wakeAll(tenant)
+    const isOfOne = kind === 'device' || kind === 'user'
+    if (isOfOne ? subject === everything : concernAll.includes(kind)) waiters.wakeAll(tenant)
     else if (kind === 'device') waiters.wake(tenant, subject)
     else if (kind === 'user')
       fleet.devicesOfUser(tenant, subject).then(
@@ -47,28 +55,25 @@ export function createHeldReads({
     forgotten: waiters.wakeAll,
   })
 
-  const read = <T>({ tenantId, id }: Caller, of: Read<T>): Representation<T> | Promise<Representation<T>> =>
-    whenReady(of(tenantId, id), (given) => given ?? unauthorized())
-
-  async function next<T>(caller: Caller, of: Read<T>, hold: Hold): Promise<Representation<T>> {
+  async function next<C extends Caller, T>(caller: C, read: Read<C, T>, hold: Hold): Promise<Representation<T>> {
     const ticket = waiters.enter(caller.tenantId, caller.id)
     if (!ticket) {
       hold.decline()
-      return read(caller, of)
+      return read(caller)
     }
     hold.whenGone(ticket.gone)
-    const deadline = performance.now() + hold.seconds * 1000
+    const deadline = performance.now() + hold.seconds * second
     try {
       for (;;) {
         // Looked at after entering, and again after every wake-up: nothing that comes between is missed.
-        const given = await read(caller, of)
+        const given = await read(caller)
         const left = deadline - performance.now()
         if (left <= 0 || !hold.knows(given)) return given
-        const outcome = await ticket.next(left)
+        const outcome = await ticket.next(Math.min(left, longestLookMs))
         if (outcome === 'gone' || outcome === 'stopped') return given
-        if (outcome === 'timeout') return read(caller, of)
+        if (outcome === 'timeout') continue
         // What a herd needs is made once for all of it. Whoever waited for that waits for a turn, and looks again.
-        const made = read(caller, of)
+        const made = read(caller)
         if (made instanceof Promise) await made.then(pace)
       }
     } finally {
@@ -78,9 +83,10 @@ export function createHeldReads({
 
   return {
     /** At once, where the caller does not have it yet or does not wait; warm calls are synchronous. */
-    read,
-    readOrWait: <T>(caller: Caller, of: Read<T>, hold: Hold | undefined) =>
-      whenReady(read(caller, of), (given) => (hold?.knows(given) ? next(caller, of, hold) : given)),
+    readOrWait: <C extends Caller, T>(caller: C, read: Read<C, T>, hold: Hold | undefined) =>
+      whenReady(read(caller), (given) => (hold?.knows(given) ? next(caller, read, hold) : given)),
+    /** For what concerns every device of a tenant and is no change of its own. */
+    wakeAll: waiters.wakeAll,
     waiting: waiters.count,
     /** Whether a device of the tenant waits. */
     isAwaited: waiters.hasAny,
@@ -88,3 +94,4 @@ export function createHeldReads({
     stop: waiters.stop,
   }
 }
+export type HeldReads = ReturnType<typeof createHeldReads>

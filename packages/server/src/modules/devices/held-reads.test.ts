@@ -4,8 +4,8 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { Hold } from '../../http/representation.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { Representation } from '../../kernel/representation.ts'
-import { everything, type Listener } from '../../memory/changes.ts'
-import { createHeldReads } from './held-reads.ts'
+import { type Change, everything, type Listener } from '../../memory/changes.ts'
+import { type Caller, createHeldReads } from './held-reads.ts'
 
 const tenant = '00000000-0000-7000-8000-000000000001' as TenantId
 
@@ -15,6 +15,8 @@ async function startHerd(size: number) {
   const reads = createHeldReads({
     changes: { listen: (_, given) => (listener = given) },
     fleet: { devicesOfUser: async () => [] },
+    concernAll: ['policy'],
+    longestLookMs: Infinity,
   })
   let tag = 'old'
   const signing = Promise.withResolvers<void>()
@@ -79,4 +81,46 @@ test('who is answered late is given what holds then', async () => {
   herd.change('newer')
   await herd.all
   assert.deepEqual([herd.answered[0], herd.answered.at(-1)], ['"new"', '"newer"'])
+})
+
+/** Which of the tenant's devices, `0` to `2`, look again after a change; user `jane` has device `1`. */
+async function whoLooksAfter(change: Change): Promise<string[]> {
+  let listener: Listener | undefined
+  const reads = createHeldReads({
+    changes: { listen: (_, given) => (listener = given) },
+    fleet: { devicesOfUser: async (_, user) => (user === 'jane' ? ['1'] : []) },
+    concernAll: ['policy', 'pool'],
+    longestLookMs: Infinity,
+  })
+  const hold: Hold = { seconds: 60, whenGone: () => {}, knows: () => true, decline: () => assert.fail('there is room') }
+  let looked = new Set<string>()
+  const read = ({ id }: Caller) => {
+    looked.add(id)
+    return new Representation<object>('same', Buffer.from('same'))
+  }
+  const all = ['0', '1', '2'].map((id) => reads.readOrWait({ tenantId: tenant, id }, read, hold))
+  await turn()
+  looked = new Set()
+  listener?.changed(tenant, [change])
+  for (let i = 0; i < 5; i++) await turn()
+  reads.stop()
+  await Promise.all(all)
+  return [...looked].sort()
+}
+
+test('who is concerned looks again, and nobody else', async () => {
+  const all = ['0', '1', '2']
+  for (const [kind, subject, expected] of [
+    ['user', 'jane', ['1']],
+    ['user', 'john', []],
+    ['user', everything, all],
+    ['device', '2', ['2']],
+    ['device', everything, all],
+    ['policy', everything, all],
+    ['pool', 'p', all],
+    ['gateway', 'g', []],
+    ['group', 'g', []],
+    ['trust', everything, []],
+  ] as const)
+    assert.deepEqual(await whoLooksAfter({ kind, subject }), expected, `${kind} ${subject}`)
 })
