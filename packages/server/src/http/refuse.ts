@@ -19,8 +19,10 @@ type RefuseDeps = {
   /** Where it is put on record that a request without any credential could not be read. */
   tenantOfStrangers: () => Promise<TenantId | undefined>
 }
+/** What is counted for a minute holds nothing that was presented. */
+type Known = Omit<RefusedCredential, 'showsKey'>
 type Unreadable = Source & { operation: Operation; error: AppError; block: string }
-type Failed = Source & { credential: RefusedCredential; block: string; isThrottled: boolean }
+type Failed = Source & { credential: Known; block: string; isThrottled: boolean }
 
 /**
  * The answers to whoever is not let in: 401, and 429 for a source from which too many credentials fail. They cost no
@@ -58,7 +60,7 @@ export function createRefuse({ audit, log, onError, failuresPerMinute, tenantOfS
     onError,
   })
 
-  function record(credential: RefusedCredential, stranger: Stranger, block: string, isThrottled: boolean): void {
+  function record(credential: Known, stranger: Stranger, block: string, isThrottled: boolean): void {
     const { of, tenantId, id, name } = credential
     const source = { ...stranger, tenantId, type: of, id: encodeId(of, id), name, origin: originOf[of] }
     const item = { ...source, credential, block, claim: null }
@@ -77,14 +79,17 @@ export function createRefuse({ audit, log, onError, failuresPerMinute, tenantOfS
     credential: (refused: RefusedCredential | undefined, stranger: Stranger): AppError => {
       const block = sourceBlock(stranger.sourceIp)
       const wait = failures.take(block, failuresPerMinute, performance.now())
-      if (refused) record(refused, stranger, block, wait > 0)
-      else tell(block)
+      if (refused) {
+        const { showsKey: _, ...credential } = refused
+        record(credential, stranger, block, wait > 0)
+      } else tell(block)
+      // A source that is told to wait costs no signature.
       if (wait === 0) return badCredentials(toldStatus(refused))
       return new AppError('rate_limited', 'too many failed credentials from this address', { retryAfterSeconds: wait })
     },
     /**
-     * What is refused after its body was read, of a caller that no other record knows: a sign-in that is none, and a token
-     * that enrolls nobody.
+     * What is refused after its body was read, of a caller that no other record knows: a sign-in that is none, and a
+     * token that enrolls nobody.
      */
     late: async (operation: Operation, error: AppError, actor: Actor | null, stranger: Stranger): Promise<void> => {
       const block = sourceBlock(stranger.sourceIp)
@@ -122,7 +127,9 @@ export type Refuse = ReturnType<typeof createRefuse>
 
 /** What has become of a device is told to nobody but the device. */
 const toldStatus = (refused: RefusedCredential | undefined) =>
-  refused?.isProven && (refused.reason === 'suspended' || refused.reason === 'revoked') ? refused.reason : undefined
+  (refused?.reason === 'suspended' || refused?.reason === 'revoked') && refused.showsKey?.()
+    ? refused.reason
+    : undefined
 
 const nameOf: Record<CredentialKind, string> = {
   session: 'session',

@@ -83,8 +83,8 @@ export type RefusedCredential = {
   id: string
   name: string | null
   reason: 'revoked' | 'suspended' | 'expired' | 'superseded' | 'wrong_address' | 'maker_gone' | 'no_proof' | 'spent'
-  /** Of a device: that nothing is wrong with what it showed, so it may hear what has become of it. */
-  isProven?: boolean
+  /** Of a device: who shows its key may hear what has become of it. The look costs a signature, so it is taken last. */
+  showsKey?: () => boolean
 }
 
 /** Who asks, before a credential says who that is. */

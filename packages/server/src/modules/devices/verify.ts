@@ -136,7 +136,7 @@ export function createDeviceVerifier({
   const refused = (
     { tenantId, deviceId, name }: Pick<FleetDevice, 'tenantId' | 'deviceId' | 'name'>,
     reason: Reason,
-    isProven = false,
+    showsKey?: () => boolean,
   ): RefusedCredential => ({
     kind: 'refused',
     of: 'device',
@@ -144,7 +144,7 @@ export function createDeviceVerifier({
     id: deviceId,
     name,
     reason,
-    isProven,
+    ...(showsKey && { showsKey }),
   })
 
   const principalOf = (device: FleetDevice, token: string, { generation }: Proven): Principal => ({
@@ -181,8 +181,8 @@ export function createDeviceVerifier({
   }
 
   /**
-   * Whoever holds the credential must show its key, and each proof counts once. What a device may ask is counted by what
-   * it proved, so nobody else uses it up; and what is remembered of proofs is bounded by it.
+   * Whoever holds the credential must show its key, and each proof counts once. What a device may ask is counted by
+   * what it proved, so nobody else uses it up; and what is remembered of proofs is bounded by it.
    */
   function prove(
     v: Proven,
@@ -226,7 +226,7 @@ export function createDeviceVerifier({
     if (row?.status !== 'revoked') return undefined
     v.isOver = true
     gone.set(v.digest, { of: v, name: row.name })
-    return refused({ ...v, name: row.name }, 'revoked', isItself(v, token, incoming))
+    return refused({ ...v, name: row.name }, 'revoked', () => isItself(v, token, incoming))
   }
 
   function check(
@@ -243,7 +243,7 @@ export function createDeviceVerifier({
         .then(async () => check(v, await fleet.device(v.tenantId, v.deviceId), token, incoming, false))
     if (!device) return refuseRevoked(v, token, incoming)
     const reason = whyNot(v, device, at.getTime())
-    if (device.isSuspended) return refused(device, 'suspended', !reason && isItself(v, token, incoming))
+    if (device.isSuspended) return refused(device, 'suspended', () => !reason && isItself(v, token, incoming))
     if (reason) return refused(device, reason)
     const settle = (isProven: boolean): Verdict | Promise<Verdict> => {
       if (!isProven) return refused(device, 'no_proof')
@@ -267,7 +267,9 @@ export function createDeviceVerifier({
   function isGone(digest: string, token: string, incoming: Incoming): RefusedCredential | undefined {
     const { of, name } = gone.get(digest) ?? {}
     if (!of || name === undefined || !isCurrent(of)) return undefined
-    return refused({ tenantId: of.tenantId, deviceId: of.deviceId, name }, 'revoked', isItself(of, token, incoming))
+    return refused({ tenantId: of.tenantId, deviceId: of.deviceId, name }, 'revoked', () =>
+      isItself(of, token, incoming),
+    )
   }
 
   async function checkCold(token: string, digest: string, incoming: Incoming): Promise<Verdict> {
