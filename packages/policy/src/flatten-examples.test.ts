@@ -112,3 +112,18 @@ test('a window, the end of a rule and the age of a second factor are when to ask
   const elsewhere = variant([{ ...rule, via: ['us'], when: { time: [office] } }])
   assert.deepEqual(flatten(elsewhere, at1), { boxes: [], valid_until: null })
 })
+
+test('any number of rules may ask for a record of the same connections', () => {
+  const ids = Array.from({ length: 200 }, (_, i) => `r${String(i).padStart(3, '0')}`)
+  const rules = ids.map((id, i) => ({
+    id,
+    action: 'allow' as const,
+    to: ['10.0.0.0/8'],
+    ports: [`tcp/1-${i + 1}`],
+    log: true,
+  }))
+  const { boxes } = flatten(variant(rules), at1)
+  assert.equal(boxes.length, 200)
+  assert.deepEqual(boxes[0]?.log, ids)
+  assert.deepEqual(boxes.at(-1)?.log, ids.slice(-1))
+})

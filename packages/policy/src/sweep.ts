@@ -61,10 +61,12 @@ function piecesOf(opened: ReadonlySet<Plot>, shut: ReadonlySet<Plot>): readonly 
   for (const { log, ports } of opened) if (log !== null) logging.set(log, unitePorts(logging.get(log) ?? [], ports))
   for (const rule of [...logging.keys()].sort()) {
     const ports = logging.get(rule) ?? []
-    pieces = pieces.flatMap((piece) => [
+    const apart = pieces.flatMap((piece) => [
       { ports: subtractPorts(piece.ports, ports), log: piece.log },
       { ports: intersectPorts(piece.ports, ports), log: [...piece.log, rule] },
     ])
+    // Nothing is left of most: without them there are no more pieces than ranges of ports.
+    pieces = apart.filter((piece) => piece.ports.length > 0)
   }
   return pieces
 }
