@@ -81,7 +81,12 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
     sequence: 1,
     interval_start: at,
     interval_end: at,
-    samples: [{ session_id: exampleId('vpn_session'), device_id, state: 'active', rx_bytes: 1024, tx_bytes: 2048 }],
+    samples: [
+      {
+        ...{ session_id: exampleId('vpn_session'), device_id, state: 'active', rx_bytes: 1024, tx_bytes: 2048 },
+        resources: [{ resource: 'wiki', rx_bytes: 320, tx_bytes: 1280 }],
+      },
+    ],
   },
   telemetry: { events: [{ event_id: 'event-1', kind: 'connected', at }] },
   terminateSessions: { operation: 'terminate', session_ids: [exampleId('vpn_session')], reason: 'maintenance' },

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { applyErrorFields, Endpoint, GatewayStatus, SystemLoad } from './gateways.ts'
 import { Bytes, Closed, Count, Id, Nullable, OneOf, Time, WireguardKey } from './schema.ts'
-import { SessionState } from './vpn-sessions.ts'
+import { mostResources, ResourceBytes, SessionState } from './vpn-sessions.ts'
 
 export const gatewayPools = endpoint({
   method: 'GET',
@@ -146,6 +146,12 @@ const Sample = Closed(
     tx_packets: Type.Optional(Count),
     denied_packets: Type.Optional(Count),
     latest_handshake_at: Type.Optional(Time),
+    resources: Type.Optional(
+      Type.Array(ResourceBytes, {
+        maxItems: mostResources,
+        description: 'How much of the interval went to and came from what; the rest is in rx and tx only',
+      }),
+    ),
     source_port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535 })),
     started_at: Type.Optional(Time),
     end_reason: Type.Optional(Type.String({ maxLength: 64 })),
@@ -181,6 +187,9 @@ export const metering = endpoint({
     accepted: Count,
     duplicate: Type.Boolean(),
     rejected: Rejected,
+    unknown_resources: Type.Array(Type.String(), {
+      description: "Names in `resources` that the tenant's policy does not have: their bytes are in rx and tx only",
+    }),
   }),
 })
 

@@ -8,7 +8,7 @@ const printable = '^[^\\u0000-\\u001f\\u007f]+$'
 const optional = Type.Optional
 
 /** A key of `groups`, `hosts`, `resources` and `posture_checks`, and a rule's id. */
-const NAME = '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$'
+export const NAME = '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$'
 const named = <const S extends Parameters<typeof Type.Record>[1]>(
   value: S,
   maxProperties: number,

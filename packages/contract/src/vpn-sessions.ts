@@ -2,47 +2,73 @@ import { Type } from 'typebox'
 import { PostureVerdict } from './devices.ts'
 import { endpoint } from './endpoint.ts'
 import { Protocol } from './gateways.ts'
+import { NAME } from './policy-document.ts'
 import { Bytes, Closed, Count, Id, Ids, List, ListQuery, Nullable, OneOf, Reason, Time } from './schema.ts'
 
 /** An hour: what is to last longer is a device's state, not a session's. */
 export const mostBlockSeconds = 3600
 
-export const SessionState = OneOf(['active', 'ended'])
+/** Of one session. What goes to further ones is in the session's own bytes. */
+export const mostResources = 64
 
-export const VpnSession = Closed(
+export const ResourceBytes = Closed(
   {
-    session_id: Id('vpn_session'),
-    device_id: Id('device'),
-    device_name: Nullable(Type.String()),
-    user_id: Nullable(Id('user')),
-    gateway_id: Id('gateway'),
-    pool_id: Id('gateway_pool'),
-    state: SessionState,
-    started_at: Time,
-    last_seen_at: Time,
-    ended_at: Nullable(Time),
-    end_reason: Nullable(Type.String()),
-    block_until: Nullable(Time),
-    source_ip: Nullable(Type.String()),
-    assigned_ip: Nullable(Type.String()),
-    protocol: Protocol,
-    client_version: Nullable(Type.String()),
-    auth_method: Type.String(),
-    policy_digest: Nullable(Type.String()),
-    posture_verdict: PostureVerdict,
+    resource: Type.String({
+      pattern: NAME,
+      maxLength: 64,
+      description: 'A key of `resources` or `hosts` of the policy',
+    }),
     rx_bytes: Bytes,
     tx_bytes: Bytes,
-    rx_packets: Count,
-    tx_packets: Count,
-    denied_packets: Count,
-    latest_handshake_at: Nullable(Time),
-    source_port: Nullable(Type.Integer()),
   },
   {
-    title: 'VpnSession',
-    description:
-      'rx: received by its gateway from the device, tx: sent to it; bytes and packets of WireGuard on the wire. denied: packets out of the tunnel that the policy refused',
+    title: 'ResourceBytes',
+    description: 'rx: from the device to the resource, tx: to the device; IP packets in the tunnel',
   },
+)
+
+export const SessionState = OneOf(['active', 'ended'])
+
+const sessionFields = {
+  session_id: Id('vpn_session'),
+  device_id: Id('device'),
+  device_name: Nullable(Type.String()),
+  user_id: Nullable(Id('user')),
+  gateway_id: Id('gateway'),
+  pool_id: Id('gateway_pool'),
+  state: SessionState,
+  started_at: Time,
+  last_seen_at: Time,
+  ended_at: Nullable(Time),
+  end_reason: Nullable(Type.String()),
+  block_until: Nullable(Time),
+  source_ip: Nullable(Type.String()),
+  assigned_ip: Nullable(Type.String()),
+  protocol: Protocol,
+  client_version: Nullable(Type.String()),
+  auth_method: Type.String(),
+  policy_digest: Nullable(Type.String()),
+  posture_verdict: PostureVerdict,
+  rx_bytes: Bytes,
+  tx_bytes: Bytes,
+  rx_packets: Count,
+  tx_packets: Count,
+  denied_packets: Count,
+  latest_handshake_at: Nullable(Time),
+  source_port: Nullable(Type.Integer()),
+}
+const sides =
+  'rx: received by its gateway from the device, tx: sent to it; bytes and packets of WireGuard on the wire. denied: packets out of the tunnel that the policy refused'
+
+export const VpnSession = Closed(sessionFields, { title: 'VpnSession', description: sides })
+const VpnSessionDetail = Closed(
+  {
+    ...sessionFields,
+    resources: Type.Array(ResourceBytes, {
+      description: `By resource, as its gateway says; the first ${mostResources} that it named, those of most bytes first`,
+    }),
+  },
+  { title: 'VpnSessionDetail', description: sides },
 )
 const sessionFilters = {
   device_id: Type.Optional(Id('device')),
@@ -67,7 +93,7 @@ export const getSession = endpoint({
   summary: 'One VPN session',
   access: { by: ['session', 'api_key'], permission: 'sessions:read' },
   params: Closed({ session_id: Id('vpn_session') }),
-  response: VpnSession,
+  response: VpnSessionDetail,
 })
 export const terminateSessions = endpoint({
   method: 'POST',

@@ -83,7 +83,8 @@ test('the snippets for a gateway', { timeout: 20_000 }, async (t) => {
   const server = await startServer(t, ({ path, search }): Answered => {
     if (path.endsWith('/trust-anchors')) return { body: trust }
     if (path.endsWith('/heartbeat')) return { body: { status: 'healthy', server_time: '', next_heartbeat_seconds: 10 } }
-    if (path.endsWith('/metering')) return { body: { accepted: 1, duplicate: false, rejected: [] } }
+    if (path.endsWith('/metering'))
+      return { body: { accepted: 1, duplicate: false, rejected: [], unknown_resources: [] } }
     if (search.includes('since')) return { status: 304 }
     return { body: { kind: '', seq: 0, base_seq: null, policy, poll_seconds: 1 } }
   })
@@ -105,6 +106,7 @@ test('the snippets for a gateway', { timeout: 20_000 }, async (t) => {
         enforced.push([...peers.keys()])
         isReady.resolve()
       },
+      counters: () => ({ wiki: { rx_bytes: 2, tx_bytes: 3 } }),
     },
     wireguard: { counters: () => counters, moveAddresses: (move: sdk.AddressMove) => void moves.push(move) },
     log: (line: string) => void said.push(line),
@@ -146,6 +148,7 @@ test('the snippets for a gateway', { timeout: 20_000 }, async (t) => {
         started_at: '',
         rx_bytes: 5,
         tx_bytes: 7,
+        resources: [{ resource: 'wiki', rx_bytes: 2, tx_bytes: 3 }],
         state: 'active',
       },
       {

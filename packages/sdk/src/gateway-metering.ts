@@ -113,6 +113,7 @@ export function createMeter(send: Send, { bootId, query, now, random, store, onS
       return {
         accepted: answers.reduce((sum, { accepted }) => sum + accepted, 0),
         duplicate: answers.every(({ duplicate }) => duplicate),
+        unknown_resources: [...new Set(answers.flatMap(({ unknown_resources }) => unknown_resources))].sort(),
         rejected: answers.flatMap(({ rejected }, n) =>
           rejected.map((r) => ({ ...r, index: r.index + n * mostSamples })),
         ),

@@ -14,10 +14,15 @@ export type GatewaySession = {
   assigned_ip?: string
   policy_digest?: string
 }
-/** Bytes as the interface counts them, since it was made: `rx` received by the gateway, `tx` sent by it. */
-export type Counters = { rx_bytes: number; tx_bytes: number }
+type Bytes = { rx_bytes: number; tx_bytes: number }
+/**
+ * Bytes as the interface counts them, since it was made: `rx` received by the gateway, `tx` sent by it. `resources`: what the
+ * packet filter counts inside of the tunnel, by the name of a resource, ever growing too.
+ */
+export type Counters = Bytes & { resources?: Readonly<Record<string, Bytes>> }
 
-type Entry = GatewaySession & { seen: Counters; unreported: Counters; end_reason: string | null }
+type Counted = { seen: Bytes; unreported: Bytes }
+type Entry = GatewaySession & Counted & { resources?: Record<string, Counted>; end_reason: string | null }
 type SessionsOptions = {
   meter: (samples: readonly MeteringSample[], call: MeterCall) => Promise<Metered>
   store: GatewayStore | undefined
@@ -26,7 +31,9 @@ type SessionsOptions = {
 }
 
 const schema = 'holdfast.gateway-sessions/1'
-const none: Counters = { rx_bytes: 0, tx_bytes: 0 }
+const none: Bytes = { rx_bytes: 0, tx_bytes: 0 }
+/** What the control plane takes of a session. */
+const mostResources = 64
 
 /**
  * The connections that a gateway carries and what they have transferred. With a store they outlive the process, so an agent
@@ -58,21 +65,25 @@ export function createSessions({ meter, store, onStoreError, now }: SessionsOpti
     return entry
   }
 
-  function count(entry: Entry, seen: Counters): void {
-    for (const way of ['rx_bytes', 'tx_bytes'] as const) {
-      // A counter that fell was set back: what it shows is all since then.
-      const more = seen[way] >= entry.seen[way] ? seen[way] - entry.seen[way] : seen[way]
-      entry.unreported[way] += more
-      entry.seen[way] = seen[way]
+  function count(entry: Entry, { resources = {}, ...seen }: Counters): void {
+    add(entry, seen)
+    const known = new Map(Object.entries(entry.resources ?? {}))
+    for (const [name, bytes] of Object.entries(resources)) {
+      const one = known.get(name) ?? { seen: { ...none }, unreported: { ...none } }
+      add(one, bytes)
+      if (known.has(name) || known.size < mostResources) known.set(name, one)
     }
+    entry.resources = Object.fromEntries(known)
   }
 
   async function reportOnce(more: { load?: MeteringLoad; signal?: AbortSignal }): Promise<Metered> {
     const samples: MeteringSample[] = []
     for (const entry of entries.values()) {
-      const { seen: _, unreported, end_reason, ...session } = entry
+      const { seen: _, unreported, resources, end_reason, ...session } = entry
       const end = end_reason === null ? {} : { end_reason }
-      samples.push({ ...session, ...unreported, ...end, state: end_reason === null ? 'active' : 'ended' })
+      const byResource = takeResources(resources)
+      const state = end_reason === null ? 'active' : 'ended'
+      samples.push({ ...session, ...unreported, ...byResource, ...end, state })
       entry.unreported = { ...none }
       if (end_reason !== null) entries.delete(entry.session_id)
     }
@@ -85,12 +96,20 @@ export function createSessions({ meter, store, onStoreError, now }: SessionsOpti
     get running(): GatewaySession[] {
       return [...entries.values()]
         .filter((e) => e.end_reason === null)
-        .map(({ seen: _, unreported: __, end_reason: ___, ...session }) => session)
+        .map(({ seen: _, unreported: __, resources: ___, end_reason: ____, ...session }) => session)
     },
     /** `counters`: what the interface shows for the peer already; zero unless said. */
     start: (of: Omit<GatewaySession, 'session_id' | 'started_at'>, counters: Counters = none): GatewaySession => {
       const session = { ...of, session_id: newSessionId(now()), started_at: now().toISOString() }
-      entries.set(session.session_id, { ...session, seen: { ...counters }, unreported: { ...none }, end_reason: null })
+      const { resources = {}, ...seen } = counters
+      const counted = Object.entries(resources).slice(0, mostResources)
+      entries.set(session.session_id, {
+        ...session,
+        ...{ seen: { ...seen }, unreported: { ...none }, end_reason: null },
+        resources: Object.fromEntries(
+          counted.map(([name, bytes]) => [name, { seen: { ...bytes }, unreported: { ...none } }]),
+        ),
+      })
       void save()
       return session
     },
@@ -125,4 +144,25 @@ export function createSessions({ meter, store, onStoreError, now }: SessionsOpti
     },
   }
 }
+function add(to: Counted, seen: Bytes): void {
+  for (const way of ['rx_bytes', 'tx_bytes'] as const) {
+    // A counter that fell was set back: what it shows is all since then.
+    to.unreported[way] += seen[way] >= to.seen[way] ? seen[way] - to.seen[way] : seen[way]
+    to.seen[way] = seen[way]
+  }
+}
+
+/** What was counted by resource since the last report, which takes it. */
+function takeResources(resources: Record<string, Counted> = {}): Pick<MeteringSample, 'resources'> {
+  const moved = Object.entries(resources).filter(([, { unreported }]) => unreported.rx_bytes + unreported.tx_bytes > 0)
+  if (moved.length === 0) return {}
+  return {
+    resources: moved.map(([resource, one]) => {
+      const { rx_bytes, tx_bytes } = one.unreported
+      one.unreported = { ...none }
+      return { resource, rx_bytes, tx_bytes }
+    }),
+  }
+}
+
 export type GatewaySessions = ReturnType<typeof createSessions>

@@ -42,7 +42,9 @@ async function startControl(t: TestContext) {
     if (asked.path === '/v1/gateway/runtime/trust-anchors') return { body: control.trust }
     if (asked.path === '/v1/gateway/runtime/unified-policy') return policyFor(asked)
     if (asked.path === '/v1/gateway/metering')
-      return control.metering.shift() ?? { body: { accepted: 1, duplicate: false, rejected: [] } }
+      return (
+        control.metering.shift() ?? { body: { accepted: 1, duplicate: false, rejected: [], unknown_resources: [] } }
+      )
     return { body: { status: 'healthy', server_time: '', next_heartbeat_seconds: 10 } }
   })
   const open = (secret: string | (() => string) = 'hfg_x') =>
@@ -277,10 +279,20 @@ test('a report that the server refuses is thrown, and the next one goes', async 
 test('more samples than a report holds go in several', async (t) => {
   const control = await startControl(t)
   control.metering = [
-    { body: { accepted: 10_000, duplicate: false, rejected: [] } },
-    { body: { accepted: 4, duplicate: false, rejected: [{ index: 0, error: 'unknown device' }] } },
+    { body: { accepted: 10_000, duplicate: false, rejected: [], unknown_resources: ['wiki'] } },
+    {
+      body: {
+        accepted: 4,
+        duplicate: false,
+        rejected: [{ index: 0, error: 'unknown device' }],
+        unknown_resources: ['git', 'wiki'],
+      },
+    },
   ]
-  const { accepted, rejected } = await control.open().meter(Array.from({ length: 10_005 }, () => sample))
+  const { accepted, rejected, unknown_resources } = await control
+    .open()
+    .meter(Array.from({ length: 10_005 }, () => sample))
   assert.equal(accepted, 10_004)
   assert.deepEqual(rejected, [{ index: 10_000, error: 'unknown device' }])
+  assert.deepEqual(unknown_resources, ['git', 'wiki'])
 })

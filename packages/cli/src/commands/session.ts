@@ -5,7 +5,7 @@ import { UsageError } from '../exit.ts'
 import { choice, examples, integer, limit, reason } from '../options.ts'
 import { type Column, printItem, printList } from '../output.ts'
 
-type Session = Output<Contract['getSession']>
+type Session = Output<Contract['listSessions']>['items'][number]
 const columns: readonly Column<Session>[] = [
   ['SESSION', (s) => s.session_id],
   ['DEVICE', (s) => s.device_name ?? s.device_id],
@@ -41,9 +41,11 @@ export function addSession(program: Command, cli: Cli): void {
   )
   examples(session.command('show <session_id>'), 'session show vse_01jxz3c9dqf7vr2m8k4s6t0b5w')
     .description('one session')
-    .action(async (session_id: string) =>
-      printItem(cli, await (await cli.client()).getSession({ params: { session_id }, query: cli.scope })),
-    )
+    .action(async (session_id: string) => {
+      const found = await (await cli.client()).getSession({ params: { session_id }, query: cli.scope })
+      const resources = Object.fromEntries(found.resources.map(({ resource, ...bytes }) => [resource, bytes]))
+      printItem(cli, cli.json ? found : { ...found, resources })
+    })
   examples(
     reason(filtered(session.command('terminate [session_id...]').description('end sessions, named or filtered')))
       .option('--block <seconds>', 'keep the devices out of the pool for so long; 300 unless said', integer(0, 3600))

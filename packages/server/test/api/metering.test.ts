@@ -23,7 +23,12 @@ test('metering', async (t: TestContext) => {
     const id = newSession()
     const started_at = new Date(Date.now() - 90_000).toISOString()
     const first = report([sample(id, { started_at, source_ip: '203.0.113.9', assigned_ip: '100.64.0.1' })])
-    assert.deepEqual(await client.metering({ body: first }), { accepted: 1, duplicate: false, rejected: [] })
+    assert.deepEqual(await client.metering({ body: first }), {
+      accepted: 1,
+      duplicate: false,
+      rejected: [],
+      unknown_resources: [],
+    })
     await client.metering({ body: report([sample(id, { rx_bytes: 5 }), sample(id, { rx_bytes: 7 })]) })
     const session = await get(id)
     const digest = (await device.client.policyDigest()).digest
@@ -56,6 +61,7 @@ test('metering', async (t: TestContext) => {
         denied_packets: 0,
         latest_handshake_at: null,
         source_port: null,
+        resources: [],
       },
     )
   })
@@ -66,7 +72,7 @@ test('metering', async (t: TestContext) => {
     assert.equal(answers.filter((a) => !a.duplicate).length, 1)
     assert.deepEqual(
       answers.find((a) => a.duplicate),
-      { accepted: 0, duplicate: true, rejected: [] },
+      { accepted: 0, duplicate: true, rejected: [], unknown_resources: [] },
     )
     assert.equal((await get(id)).rx_bytes, 10)
     const moved = { ...body, interval_end: new Date(Date.parse(body.interval_end) + 1).toISOString() }

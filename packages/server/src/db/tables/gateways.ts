@@ -18,6 +18,9 @@ export type SystemLoad = {
   }
 }
 
+/** Bytes that the gateway received from the device and sent to it, by the name of a resource. */
+export type ResourceBytes = Record<string, [rx: number, tx: number]>
+
 export type GatewaysTables = {
   gateway_pools: {
     tenant_id: TenantId
@@ -113,6 +116,7 @@ export type GatewaysTables = {
     denied_packets: Default<number>
     latest_handshake_at: Date | null
     source_port: number | null
+    resources: Default<ResourceBytes>
   }
   metering_reports: {
     tenant_id: TenantId

@@ -71,6 +71,13 @@ export class TenantPolicy {
   get isTimed(): boolean {
     return [this.#stable, this.#canary].some((v) => v?.compiled.checks.some((c) => c.enforcement === 'enforce'))
   }
+  /** Whether a version that is given out has a resource or a host of this name. */
+  names(resource: string): boolean {
+    return [this.#stable, this.#canary].some((v) => {
+      const { resources = {}, hosts = {} } = v?.compiled.resolved.document ?? {}
+      return Object.hasOwn(resources, resource) || Object.hasOwn(hosts, resource)
+    })
+  }
   /** The version of a canary that is under way. */
   get runningCanary(): Version | undefined {
     return this.#canary

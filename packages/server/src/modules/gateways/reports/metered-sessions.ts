@@ -1,4 +1,4 @@
-import { mostBlockSeconds } from '@holdfast/contract/vpn-sessions'
+import { mostBlockSeconds, mostResources } from '@holdfast/contract/vpn-sessions'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { minute, second } from '../../../kernel/time.ts'
@@ -7,6 +7,7 @@ import type { NewSession, Sample } from './metering.queries.ts'
 import * as queries from './metering.queries.ts'
 
 type Refused = { sessionId: string; error: string }
+type Taken = { refused: Refused[]; unknownResources: string[] }
 type Reporter = Pick<NewSession, 'gateway_id' | 'pool_id' | 'protocol'>
 
 /** A block began this long ago at most. */
@@ -55,15 +56,16 @@ export function createMeteredSessions({ changes, now }: Pick<GatewaysDeps, 'chan
   }
 
   return {
-    /** Returns what was refused. */
+    /** Of `resources` what the policy or the session knows is kept; the rest is told, and the bytes of it in the session's. */
     take: async (
       tx: Tx,
       tenant: TenantId,
       gateway: Reporter,
-      samples: readonly Sample[],
-      seenAt: Date,
-    ): Promise<Refused[]> => {
-      if (samples.length === 0) return []
+      given: readonly Sample[],
+      { seenAt, isResource }: { seenAt: Date; isResource: (name: string) => boolean },
+    ): Promise<Taken> => {
+      if (given.length === 0) return { refused: [], unknownResources: [] }
+      const { samples, unknownResources } = await knowResources(tx, tenant, gateway, given, isResource)
       const known = await queries.ownersOf(tx, tenant, idsOf(samples))
       const unknown = samples.filter((s) => !known.has(s.sessionId))
       if (unknown.length > 0) {
@@ -73,9 +75,35 @@ export function createMeteredSessions({ changes, now }: Pick<GatewaysDeps, 'chan
       }
       const stored = new Set(await queries.addToSessions(tx, tenant, gateway.gateway_id, samples, seenAt))
       const others = samples.filter((s) => !stored.has(s.sessionId))
-      return others.length === 0 ? [] : begin(tx, tenant, gateway, others, seenAt)
+      const refused = others.length === 0 ? [] : await begin(tx, tenant, gateway, others, seenAt)
+      return { refused, unknownResources }
     },
   }
+}
+
+/** A session that has bytes of a resource goes on counting them, also when the policy has lost it meanwhile. */
+async function knowResources(
+  tx: Tx,
+  tenant: TenantId,
+  gateway: Reporter,
+  samples: readonly Sample[],
+  isResource: (name: string) => boolean,
+) {
+  const naming = samples.filter(({ resources }) => Object.keys(resources).length > 0)
+  if (naming.length === 0) return { samples, unknownResources: [] }
+  const had = await queries.resourcesOf(tx, tenant, gateway.gateway_id, idsOf(naming))
+  const unknown = new Set<string>()
+  const known = samples.map((s) => {
+    const names = new Set(had.get(s.sessionId))
+    const kept = Object.entries(s.resources).filter(([name]) => {
+      if (names.has(name)) return true
+      if (!isResource(name)) unknown.add(name)
+      else if (names.size < mostResources) return names.add(name)
+      return false
+    })
+    return { ...s, resources: Object.fromEntries(kept) }
+  })
+  return { samples: known, unknownResources: [...unknown].sort() }
 }
 
 const idsOf = (samples: readonly Sample[]) => samples.map((s) => s.sessionId)
@@ -108,6 +136,7 @@ const sessionOf = (s: Sample, device: Device, gateway: Reporter, seenAt: Date): 
   denied_packets: s.deniedPackets,
   latest_handshake_at: s.latestHandshakeAt,
   source_port: s.sourcePort,
+  resources: s.resources,
 })
 
 function whyNot(

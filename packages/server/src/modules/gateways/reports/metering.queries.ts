@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
+import type { ResourceBytes } from '../../../db/tables/gateways.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { storableJson } from '../../../kernel/text.ts'
@@ -16,6 +17,7 @@ export type Sample = {
   rxPackets: number
   txPackets: number
   deniedPackets: number
+  resources: ResourceBytes
   latestHandshakeAt: Date | null
   sourcePort: number | null
   sourceIp: string | null
@@ -68,13 +70,30 @@ const unnested = (samples: readonly Sample[]) => {
       ${column((s) => s.txBytes)}::bigint[], ${column((s) => s.sourceIp)}::text[], ${column((s) => s.assignedIp)}::text[],
       ${column((s) => s.policyDigest)}::text[], ${column((s) => s.rxPackets)}::bigint[],
       ${column((s) => s.txPackets)}::bigint[], ${column((s) => s.deniedPackets)}::bigint[],
-      ${column((s) => s.latestHandshakeAt)}::timestamptz[], ${column((s) => s.sourcePort)}::integer[])
+      ${column((s) => s.latestHandshakeAt)}::timestamptz[], ${column((s) => s.sourcePort)}::integer[],
+      ${column((s) => (isEmpty(s.resources) ? null : storableJson(s.resources)))}::jsonb[])
     as s (session_id, device_id, ended, end_reason, started_at, rx_bytes, tx_bytes, source_ip, assigned_ip, policy_digest,
-      rx_packets, tx_packets, denied_packets, latest_handshake_at, source_port)`
+      rx_packets, tx_packets, denied_packets, latest_handshake_at, source_port, resources)`
 }
+const isEmpty = (resources: ResourceBytes) => Object.keys(resources).length === 0
 
 /** Sums stay exact as numbers and never overflow. */
 const most = sql.lit(Number.MAX_SAFE_INTEGER)
+
+/** What a session has by resource, and what a report adds: both names are of one row of `v` and one of `s`. */
+const addedUp = sql`(
+      select jsonb_object_agg(name, jsonb_build_array(
+        least(coalesce((v.resources -> name -> 0)::bigint, 0)::numeric + (added -> 0)::bigint, ${most}),
+        least(coalesce((v.resources -> name -> 1)::bigint, 0)::numeric + (added -> 1)::bigint, ${most})))
+      from jsonb_each(s.resources) as r (name, added))`
+
+/** Of which resources these sessions have bytes already. Only reports of their gateway add to them, and those take turns. */
+export const resourcesOf = async (tx: Tx, tenant: TenantId, gatewayId: string, sessionIds: readonly string[]) => {
+  const { rows } = await sql<{ session_id: string; names: string[] }>`
+    select session_id, array(select jsonb_object_keys(resources)) as names from vpn_sessions
+    where tenant_id = ${tenant} and session_id = any(${sessionIds}::uuid[]) and gateway_id = ${gatewayId}`.execute(tx)
+  return new Map(rows.map((r) => [r.session_id, r.names]))
+}
 
 /** Adds to sessions that this gateway opened before. What has ended stays ended. Returns the ids found. */
 export const addToSessions = async (
@@ -96,6 +115,7 @@ export const addToSessions = async (
       denied_packets = least(v.denied_packets + s.denied_packets, ${most}),
       latest_handshake_at = greatest(v.latest_handshake_at, s.latest_handshake_at),
       source_port = coalesce(s.source_port, v.source_port),
+      resources = case when s.resources is null then v.resources else v.resources || ${addedUp} end,
       last_seen_at = greatest(v.last_seen_at, ${seenAt}::timestamptz),
       state = case when s.ended then 'ended' else v.state end,
       ended_at = case when s.ended then coalesce(v.ended_at, ${seenAt}::timestamptz) else v.ended_at end,
@@ -143,12 +163,13 @@ export const openSessions = async (tx: Tx, tenant: TenantId, sessions: readonly 
   const { rows } = await sql<{ session_id: string }>`
     insert into vpn_sessions (tenant_id, session_id, device_id, user_id, gateway_id, pool_id, state, started_at, last_seen_at,
       ended_at, end_reason, source_ip, assigned_ip, protocol, client_version, auth_method, policy_digest, posture_verdict,
-      rx_bytes, tx_bytes, rx_packets, tx_packets, denied_packets, latest_handshake_at, source_port)
+      rx_bytes, tx_bytes, rx_packets, tx_packets, denied_packets, latest_handshake_at, source_port, resources)
     select ${tenant}::uuid, s.* from jsonb_to_recordset(${storableJson(sessions)}::jsonb) as s (session_id uuid,
       device_id uuid, user_id uuid, gateway_id uuid, pool_id uuid, state text, started_at timestamptz,
       last_seen_at timestamptz, ended_at timestamptz, end_reason text, source_ip text, assigned_ip text, protocol text,
       client_version text, auth_method text, policy_digest text, posture_verdict text, rx_bytes bigint, tx_bytes bigint,
-      rx_packets bigint, tx_packets bigint, denied_packets bigint, latest_handshake_at timestamptz, source_port integer)
+      rx_packets bigint, tx_packets bigint, denied_packets bigint, latest_handshake_at timestamptz, source_port integer,
+      resources jsonb)
     order by s.session_id
     on conflict (tenant_id, session_id, ended_at) do nothing
     returning session_id`.execute(tx)

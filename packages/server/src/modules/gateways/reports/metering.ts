@@ -1,9 +1,11 @@
 import type { Given } from '@holdfast/contract'
 import type { metering } from '@holdfast/contract/gateway-runtime'
+import type { ResourceBytes } from '../../../db/tables/gateways.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { canonicalAddress } from '../../../kernel/cidr.ts'
 import { decodeId } from '../../../kernel/ids.ts'
+import type { TenantPolicy } from '../../policy/index.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { Activity } from './activity.ts'
 import { acceptedAheadMs, acceptedInstant } from './instant.ts'
@@ -14,7 +16,7 @@ import * as queries from './metering.queries.ts'
 type Body = Given<typeof metering>['body']
 type GivenSample = Body['samples'][number]
 type Rejected = { index: number; error: string }
-type MeteringResult = { accepted: number; duplicate: boolean; rejected: Rejected[] }
+type MeteringResult = { accepted: number; duplicate: boolean; rejected: Rejected[]; unknown_resources: string[] }
 
 const oldestStart = Date.UTC(2000, 0, 1)
 
@@ -32,8 +34,8 @@ export function createMetering({
   const stored = createMeteredSessions({ changes, now })
 
   /** A session of a device that may not connect is over, whatever its gateway says. */
-  async function judge(tenant: TenantId, samples: Sample[]): Promise<Sample[]> {
-    const [devices, current] = [await fleet.all(tenant), await policy.at(tenant)]
+  async function judge(tenant: TenantId, current: TenantPolicy, samples: Sample[]): Promise<Sample[]> {
+    const devices = await fleet.all(tenant)
     const at = now().getTime()
     return samples.map((s) => {
       const device = devices.get(s.deviceId)
@@ -50,7 +52,8 @@ export function createMetering({
       const at = now()
       const key = readKey(gatewayId, body, at.getTime())
       const read = readSamples(body.samples, key, at)
-      const samples = await judge(tenant, read.samples)
+      const current = await policy.at(tenant)
+      const samples = await judge(tenant, current, read.samples)
       const seenAt = key.intervalEnd < at ? key.intervalEnd : at
       const totals = {
         reportId: body.report_id,
@@ -63,7 +66,8 @@ export function createMetering({
         const gateway = await queries.lockReporter(tx, tenant, gatewayId)
         if (!gateway) return fail('forbidden', 'this gateway was deleted')
         if (!(await queries.insertReport(tx, tenant, key, totals))) return undefined
-        return stored.take(tx, tenant, { ...gateway, gateway_id: gatewayId }, samples, seenAt)
+        const reporter = { ...gateway, gateway_id: gatewayId }
+        return stored.take(tx, tenant, reporter, samples, { seenAt, isResource: (name) => current.names(name) })
       })
 
       await activity.report({
@@ -81,22 +85,20 @@ export function createMetering({
         applyError: null,
         system: null,
       })
-      if (!outcome) return { accepted: 0, duplicate: true, rejected: [] }
-      const refused = outcome.flatMap(({ sessionId, error }) =>
+      if (!outcome) return { accepted: 0, duplicate: true, rejected: [], unknown_resources: [] }
+      const refused = outcome.refused.flatMap(({ sessionId, error }) =>
         (read.indexesOf.get(sessionId) ?? []).map((index) => ({ index, error })),
       )
       const rejected = [...read.rejected, ...refused].sort((a, b) => a.index - b.index)
-      return { accepted: body.samples.length - rejected.length, duplicate: false, rejected }
+      const accepted = body.samples.length - rejected.length
+      return { accepted, duplicate: false, rejected, unknown_resources: outcome.unknownResources }
     },
   }
 }
 export type Metering = ReturnType<typeof createMetering>
 
 const sum = (samples: readonly GivenSample[], of: (s: GivenSample) => number) =>
-  Math.min(
-    samples.reduce((total, s) => total + of(s), 0),
-    Number.MAX_SAFE_INTEGER,
-  )
+  atMost(samples.reduce((total, s) => total + of(s), 0))
 
 function readKey(gatewayId: string, body: Body, nowMs: number): ReportKey {
   const between = 'must lie between 7 days ago and 5 minutes from now'
@@ -154,6 +156,7 @@ function readSample(s: GivenSample, key: ReportKey, at: Date): Sample | { error:
     rxPackets: s.rx_packets ?? 0,
     txPackets: s.tx_packets ?? 0,
     deniedPackets: s.denied_packets ?? 0,
+    resources: sumResources((s.resources ?? []).map((r) => [r.resource, [r.rx_bytes, r.tx_bytes]])),
     latestHandshakeAt: handshake === null ? null : new Date(handshake),
     sourcePort: s.source_port ?? null,
     sourceIp: s.source_ip === undefined ? null : (canonicalAddress(s.source_ip) ?? null),
@@ -163,6 +166,17 @@ function readSample(s: GivenSample, key: ReportKey, at: Date): Sample | { error:
   }
 }
 
+const atMost = (n: number) => Math.min(n, Number.MAX_SAFE_INTEGER)
+
+function sumResources(entries: readonly (readonly [name: string, bytes: readonly [number, number]])[]): ResourceBytes {
+  const sums = new Map<string, [number, number]>()
+  for (const [name, [rx, tx]] of entries) {
+    const [rxBefore, txBefore] = sums.get(name) ?? [0, 0]
+    sums.set(name, [atMost(rxBefore + rx), atMost(txBefore + tx)])
+  }
+  return Object.fromEntries(sums)
+}
+
 const latest = (a: Date | null, b: Date | null): Date | null => (a && b ? (a > b ? a : b) : (a ?? b))
 
 const add = (a: Sample, b: Sample): Sample => ({
@@ -170,11 +184,12 @@ const add = (a: Sample, b: Sample): Sample => ({
   ended: a.ended || b.ended,
   endReason: a.ended ? a.endReason : b.endReason,
   startedAt: a.startedAt < b.startedAt ? a.startedAt : b.startedAt,
-  rxBytes: Math.min(a.rxBytes + b.rxBytes, Number.MAX_SAFE_INTEGER),
-  txBytes: Math.min(a.txBytes + b.txBytes, Number.MAX_SAFE_INTEGER),
-  rxPackets: Math.min(a.rxPackets + b.rxPackets, Number.MAX_SAFE_INTEGER),
-  txPackets: Math.min(a.txPackets + b.txPackets, Number.MAX_SAFE_INTEGER),
-  deniedPackets: Math.min(a.deniedPackets + b.deniedPackets, Number.MAX_SAFE_INTEGER),
+  rxBytes: atMost(a.rxBytes + b.rxBytes),
+  txBytes: atMost(a.txBytes + b.txBytes),
+  rxPackets: atMost(a.rxPackets + b.rxPackets),
+  txPackets: atMost(a.txPackets + b.txPackets),
+  deniedPackets: atMost(a.deniedPackets + b.deniedPackets),
+  resources: sumResources([...Object.entries(a.resources), ...Object.entries(b.resources)]),
   latestHandshakeAt: latest(a.latestHandshakeAt, b.latestHandshakeAt),
   sourcePort: b.sourcePort ?? a.sourcePort,
   sourceIp: b.sourceIp ?? a.sourceIp,

@@ -1,6 +1,7 @@
 import type { Output } from '@holdfast/contract'
 import type { Noun } from '@holdfast/contract/vocabulary'
-import type { getSession } from '@holdfast/contract/vpn-sessions'
+import type { getSession, listSessions } from '@holdfast/contract/vpn-sessions'
+import type { ResourceBytes } from '../../../db/tables/gateways.ts'
 import type { Handlers } from '../../../http/handlers.ts'
 import { failField } from '../../../kernel/app-error.ts'
 import { decodeId, encodeId, idOf } from '../../../kernel/ids.ts'
@@ -20,8 +21,10 @@ export const sessionHandlers = (sessions: Sessions) =>
       })
       return { items: found.items.map(viewSession), next_cursor: found.next_cursor }
     },
-    getSession: async ({ actor, params }) =>
-      viewSession(await sessions.get(actor.tenantId, idOf('vpn_session', params.session_id))),
+    getSession: async ({ actor, params }) => {
+      const session = await sessions.get(actor.tenantId, idOf('vpn_session', params.session_id))
+      return { ...viewSession(session), resources: viewResources(session.resources) }
+    },
     terminateSessions: async ({ actor, body }) => {
       const { blockUntil, ...counts } = await sessions.terminate(actor, readChoice(body), body)
       return { ...counts, block_until: blockUntil?.toISOString() ?? null }
@@ -59,7 +62,7 @@ function readChoice(body: {
   return read ? { filter: read } : { ids: [] }
 }
 
-const viewSession = ({ row: s, deviceName }: Session): Output<typeof getSession> => ({
+const viewSession = ({ row: s, deviceName }: Session): Output<typeof listSessions>['items'][number] => ({
   session_id: encodeId('vpn_session', s.session_id),
   device_id: encodeId('device', s.device_id),
   device_name: deviceName,
@@ -87,3 +90,9 @@ const viewSession = ({ row: s, deviceName }: Session): Output<typeof getSession>
   latest_handshake_at: s.latest_handshake_at?.toISOString() ?? null,
   source_port: s.source_port,
 })
+
+/** Those of most bytes first. */
+const viewResources = (resources: ResourceBytes): Output<typeof getSession>['resources'] =>
+  Object.entries(resources)
+    .map(([resource, [rx_bytes, tx_bytes]]) => ({ resource, rx_bytes, tx_bytes }))
+    .sort((a, b) => b.rx_bytes + b.tx_bytes - a.rx_bytes - a.tx_bytes || (a.resource < b.resource ? -1 : 1))

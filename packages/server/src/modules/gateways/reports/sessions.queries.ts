@@ -4,13 +4,43 @@ import type { Tx } from '../../../db/database.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-export type SessionRow = Selectable<Tables['vpn_sessions']>
+export type SessionRow = Omit<Selectable<Tables['vpn_sessions']>, 'resources'>
 export type SessionFilter = { device_id?: string; user_id?: string; gateway_id?: string; pool_id?: string }
+
+/** What a list shows: bytes by resource are shown of one session only. */
+const listed = [
+  'tenant_id',
+  'session_id',
+  'device_id',
+  'user_id',
+  'gateway_id',
+  'pool_id',
+  'state',
+  'started_at',
+  'last_seen_at',
+  'ended_at',
+  'end_reason',
+  'block_until',
+  'source_ip',
+  'assigned_ip',
+  'protocol',
+  'client_version',
+  'auth_method',
+  'policy_digest',
+  'posture_verdict',
+  'rx_bytes',
+  'tx_bytes',
+  'rx_packets',
+  'tx_packets',
+  'denied_packets',
+  'latest_handshake_at',
+  'source_port',
+] as const satisfies readonly (keyof SessionRow)[]
 
 const columns = ['device_id', 'user_id', 'gateway_id', 'pool_id'] as const
 
 export const selectSessions = (tx: Tx, tenant: TenantId, state: 'active' | 'ended' | 'all', filter: SessionFilter) => {
-  let q = tx.selectFrom('vpn_sessions').selectAll().where('tenant_id', '=', tenant)
+  let q = tx.selectFrom('vpn_sessions').select(listed).where('tenant_id', '=', tenant)
   if (state !== 'all') q = q.where('state', '=', state)
   // Spares it to look into the months of those that ended.
   if (state === 'active') q = q.where('ended_at', 'is', null)
@@ -21,7 +51,7 @@ export const selectSessions = (tx: Tx, tenant: TenantId, state: 'active' | 'ende
   return q
 }
 
-export const findSession = (tx: Tx, tenant: TenantId, sessionId: string): Promise<SessionRow | undefined> =>
+export const findSession = (tx: Tx, tenant: TenantId, sessionId: string) =>
   tx
     .selectFrom('vpn_sessions')
     .selectAll()

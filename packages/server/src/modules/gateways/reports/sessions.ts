@@ -1,5 +1,6 @@
 import { background, type Tx } from '../../../db/database.ts'
 import type { PageQuery } from '../../../db/page.ts'
+import type { ResourceBytes } from '../../../db/tables/gateways.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { failField } from '../../../kernel/app-error.ts'
 import { encodeId, missing } from '../../../kernel/ids.ts'
@@ -48,11 +49,11 @@ export function createSessions({
         return { items: await withNames(tx, tenant, found.items), next_cursor: found.next_cursor }
       }),
 
-    get: (tenant: TenantId, sessionId: string): Promise<Session> =>
+    get: (tenant: TenantId, sessionId: string): Promise<Session & { resources: ResourceBytes }> =>
       db.inTenant(tenant, async (tx) => {
         const row = (await queries.findSession(tx, tenant, sessionId)) ?? missing('vpn_session')
         const [session] = await withNames(tx, tenant, [row])
-        return session ?? missing('vpn_session')
+        return { ...(session ?? missing('vpn_session')), resources: row.resources }
       }),
 
     /**
