@@ -1,17 +1,34 @@
 import { ApiError } from '@holdfast/sdk'
-import { createDeployment, type Deployment } from './sim/deployment.ts'
+import { openFilesAtMost } from './deployment/open-files.ts'
+import { createDeployment, type Served } from './sim/deployment.ts'
 import { runKills } from './sim/kills.ts'
 import { help, type Options, readOptions, UsageError } from './sim/options.ts'
+import { createReplicated } from './sim/replicated.ts'
 import { makeApiKey, openAdmin } from './sim/setup.ts'
 import { runStory } from './sim/story.ts'
 
 /** True: all was as it must be. */
 async function run(options: Options): Promise<boolean> {
-  if (options.remote) return runStory(options.remote.url, openAdmin(options.remote.url, options.remote.apiKey), options)
-  const deployment = await createDeployment()
+  if (options.remote) return runStory(options.remote, openAdmin(options.remote.url, options.remote.apiKey), options)
+  if (options.kills > 0)
+    return runOn(await createDeployment(), options, (deployment, apiKey) => runKills(deployment, apiKey, options))
+  const served = options.replicas > 1 ? await createReplicated(options.replicas) : await createDeployment()
+  return runOn(served, options, (deployment, apiKey) =>
+    runStory(deployment, openAdmin(deployment.url, apiKey), options),
+  )
+}
+
+async function runOn<D extends Served>(
+  deployment: D,
+  options: Options,
+  tell: (deployment: D, apiKey: string) => Promise<boolean>,
+): Promise<boolean> {
   const interrupted = onInterrupt()
   try {
-    const isRight = await Promise.race([interrupted, runOn(deployment, options)])
+    const isRight = await Promise.race([
+      interrupted,
+      start(deployment, options).then((apiKey) => tell(deployment, apiKey)),
+    ])
     if (!isRight) process.stderr.write(`\nThe end of the server's log:\n${await deployment.lastWords()}\n`)
     return isRight
   } catch (error) {
@@ -23,13 +40,16 @@ async function run(options: Options): Promise<boolean> {
   }
 }
 
-async function runOn(deployment: Deployment, options: Options): Promise<boolean> {
+/** The key of a platform administrator of the server. */
+async function start(deployment: Served, { replicas, processes, seed }: Options): Promise<string> {
+  if (replicas > 1)
+    process.stdout.write(
+      `Each device holds a connection, and a process may open ${openFilesAtMost()} files: ${replicas} replicas, ${processes} processes of devices.\n`,
+    )
   process.stdout.write(`Starting a server at ${deployment.url} …\n`)
   const seconds = await deployment.start()
-  process.stdout.write(`It was ready after ${seconds.toFixed(1)} s; seed ${options.seed}.\n`)
-  const apiKey = await makeApiKey(deployment)
-  if (options.kills > 0) return runKills(deployment, apiKey, options)
-  return runStory(deployment.url, openAdmin(deployment.url, apiKey), options)
+  process.stdout.write(`It was ready after ${seconds.toFixed(1)} s; seed ${seed}.\n`)
+  return makeApiKey(deployment)
 }
 
 /** Rejects when somebody stops us, so that what we started and wrote is cleaned up. */

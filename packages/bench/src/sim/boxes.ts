@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import type { PolicyDocument } from '@holdfast/contract/policy-document'
 import { type Box, flatten } from '@holdfast/policy'
 import type { GatewayState } from '@holdfast/sdk'
@@ -12,12 +14,36 @@ type FlattenedPeers = {
 }
 export type Connections = ReadonlyMap<string, Pick<Seen, 'source_ip' | 'country'>>
 
+/** The longest that flattening keeps its process from everything else: gateways pull and beat meanwhile. */
+const sliceMs = 20
+
+/** What was flattened for one moment, by content, pool and circumstances: gateways that hold the same need it once. */
+const flattened = new Map<string, Flattened>()
+let flattenedAt = 0
+type Flattened = { boxes: Box[]; changesBefore: string | undefined }
+const contents = new WeakMap<object, string>()
+const numbers = new Map<string, string>()
+
+/** Of contents that say the same it is the same. */
+function nameOf(content: object): string {
+  const known = contents.get(content)
+  if (known) return known
+  const text = createHash('sha256').update(JSON.stringify(content)).digest('base64')
+  const name = numbers.get(text) ?? String(numbers.size)
+  numbers.set(text, name)
+  contents.set(content, name)
+  return name
+}
+
 /** As an agent does: once for all peers that share a variant and the circumstances of their connection. */
-export function flattenPeers(
+export async function flattenPeers(
   gatewayId: string,
   state: GatewayState | null,
   { at, found, connections }: { at: number; found: Found; connections: Connections },
-): FlattenedPeers {
+): Promise<FlattenedPeers> {
+  if (at !== flattenedAt) flattened.clear()
+  flattenedAt = at
+  let sliceEnd = performance.now() + sliceMs
   const lists: Box[][] = []
   const known = new Map<string, number>()
   const out: FlattenedPeers = { gatewayId, lists, peers: [], amiss: [] }
@@ -26,24 +52,34 @@ export function flattenPeers(
     if (!content || !state) continue
     const { source_ip, country } = connections.get(deviceId) ?? {}
     const mfa_at = peer.mfa_at === null ? undefined : Date.parse(peer.mfa_at)
-    const key = [peer.variant, source_ip, country, mfa_at].join(' ')
+    const key = [nameOf(content), state.poolId, source_ip, country, mfa_at].join(' ')
     let list = known.get(key)
     if (list === undefined) {
       const connection = { ...(source_ip && { source_ip }), ...(country && { country }), ...(mfa_at && { mfa_at }) }
-      const asked = { pool: state.poolId, connection, ...found }
-      const { boxes, valid_until } = flatten(content, { ...asked, at })
-      const untilThen = valid_until === null ? boxes : flatten(content, { ...asked, at: valid_until - 1 }).boxes
-      if (JSON.stringify(untilThen) !== JSON.stringify(boxes))
-        out.amiss.push(
-          `${gatewayId}: the boxes of ${deviceId} change before ${new Date(valid_until ?? 0).toISOString()}`,
-        )
+      const { boxes, changesBefore } =
+        flattened.get(key) ?? flattenOne(content, { pool: state.poolId, connection, ...found }, at)
+      flattened.set(key, { boxes, changesBefore })
+      if (changesBefore) out.amiss.push(`${gatewayId}: the boxes of ${deviceId} change before ${changesBefore}`)
       list = lists.push(boxes) - 1
       known.set(key, list)
+      if (performance.now() > sliceEnd) {
+        await setImmediate()
+        sliceEnd = performance.now() + sliceMs
+      }
     }
     out.peers.push([deviceId, list, mfa_at])
   }
   return out
 }
+
+function flattenOne(content: Content, asked: Omit<Asked, 'at'>, at: number): Flattened {
+  const { boxes, valid_until } = flatten(content, { ...asked, at })
+  const untilThen = valid_until === null ? boxes : flatten(content, { ...asked, at: valid_until - 1 }).boxes
+  const isSame = JSON.stringify(untilThen) === JSON.stringify(boxes)
+  return { boxes, changesBefore: isSame ? undefined : new Date(valid_until ?? 0).toISOString() }
+}
+type Content = Parameters<typeof flatten>[0]
+type Asked = Parameters<typeof flatten>[1]
 
 /** The first point at which boxes say something else than the document does, or lie over each other. */
 export function firstDifference(

@@ -15,17 +15,21 @@ const stopWithinSeconds = 45
 export const adminPassword = 'a fleet that is only simulated'
 
 /** A server of our own on a data directory of its own, reached on loopback only. */
-export type Deployment = {
+export type Served = {
   url: string
+  /** The ports of its replicas; none where there is only the one of the URL. */
+  doors: readonly number[]
   dataDir: string
   /** Starts it and settles when it is ready: seconds that took. */
   start: () => Promise<number>
-  /** SIGKILL, to the process alone or to its whole group; settles when it has ended. */
-  kill: (whole: boolean) => Promise<void>
   /** Stops it in order and removes its data unless they are to be kept. */
   remove: (options: { keep: boolean }) => Promise<void>
   /** The end of what it wrote. */
   lastWords: () => Promise<string>
+}
+export type Deployment = Served & {
+  /** SIGKILL, to the process alone or to its whole group; settles when it has ended. */
+  kill: (whole: boolean) => Promise<void>
 }
 
 export async function createDeployment(): Promise<Deployment> {
@@ -80,6 +84,7 @@ export async function createDeployment(): Promise<Deployment> {
 
   return {
     url,
+    doors: [],
     dataDir,
     start,
     lastWords,

@@ -11,6 +11,8 @@ export type SimUser = {
   groups: Set<string>
   suspended: boolean
   tags: string[]
+  /** When a second factor was proved last: between the two. */
+  provedFactor: { from: number; to: number } | null
 }
 export type SimDevice = {
   index: number
@@ -112,6 +114,7 @@ function planUser(random: Random, index: number): SimUser {
     id: '',
     groups: new Set([first, ...random.some(groupNames, random.between(0, 2))]),
     suspended: false,
+    provedFactor: null,
     tags: [...(random.chance(0.15) ? ['byod'] : []), ...(random.chance(0.05) ? ['quarantine'] : [])],
   }
 }

@@ -8,9 +8,9 @@ import {
   type PolicyContent,
   type TelemetryEvent,
 } from '@holdfast/sdk'
-import { Agent } from 'undici'
 import type { Facts, Platform } from './directory.ts'
 import { clock, inParallel } from './in-parallel.ts'
+import { createLines } from './lines.ts'
 import { retryAfter } from './retry-after.ts'
 import { serveCommands } from './worker.ts'
 
@@ -23,10 +23,12 @@ export type FleetEvent =
   | { kind: 'refused'; index: number; at: number }
   | { kind: 'busy'; index: number }
 type EnrollJob = { index: number; token: string; name: string; platform: Platform; wireguardKey: string }
+/** `door`: the port at which this process reaches the server. */
+type EnrollCommand = { baseUrl: string; door: number | undefined; jobs: EnrollJob[]; width: number }
 type Asked = { index: number; status: number; at: number }
 type Running = { device: Device; stop: AbortController | undefined; stopped: Promise<void> }
 
-const dispatcher = new Agent({ keepAliveTimeout: 60_000, connections: null, pipelining: 1 })
+const lines = createLines()
 const mostAttempts = 5
 const running = new Map<number, Running>()
 const told = new Set<string>()
@@ -153,7 +155,8 @@ function keepCurrent(index: number, wait: number): void {
 
 const commands = {
   /** One after the other up to `width` at a time; what fails is told as an event. */
-  enroll: async ({ baseUrl, jobs, width }: { baseUrl: string; jobs: EnrollJob[]; width: number }) => {
+  enroll: async ({ baseUrl, door, jobs, width }: EnrollCommand) => {
+    lines.openAt(door)
     const ms: number[] = []
     const enrolled: { index: number; id: string }[] = []
     await inParallel(jobs, width, async ({ index, token, name, platform, wireguardKey }) => {
@@ -166,7 +169,7 @@ const commands = {
           os_version: '15.0',
           wireguard_public_key: wireguardKey,
         }
-        const device = await enrollDevice({ baseUrl, token, device: described, dispatcher })
+        const device = await enrollDevice({ baseUrl, token, device: described, dispatcher: lines.of(index) })
         ms.push(performance.now() - started)
         running.set(index, { device, stop: undefined, stopped: Promise.resolve() })
         enrolled.push({ index, id: device.id })

@@ -16,7 +16,11 @@ type Failure = Extract<FleetEvent, { kind: 'error' | 'refused' }>
 
 export function startFleet(
   processes: number,
-  { complaints, forgives }: { complaints: Complaints; forgives: (event: Failure) => boolean },
+  {
+    complaints,
+    forgives,
+    doors = [],
+  }: { complaints: Complaints; forgives: (event: Failure) => boolean; doors?: readonly number[] },
 ) {
   const held = new Map<number, Held>()
   const contents = new Map<string, PolicyContent>()
@@ -40,14 +44,14 @@ export function startFleet(
   async function each<T, R>(
     items: readonly T[],
     indexOf: (item: T) => number,
-    ask: (worker: Worker<FleetCommands>, part: T[]) => Promise<R>,
+    ask: (worker: Worker<FleetCommands>, part: T[], n: number) => Promise<R>,
   ) {
     const parts = Map.groupBy(items, (item) => indexOf(item) % processes)
     return Promise.all(
       [...parts].map(([n, part]) => {
         const worker = workers[n]
         if (!worker) throw new RangeError(`no process ${n}`)
-        return ask(worker, part)
+        return ask(worker, part, n)
       }),
     )
   }
@@ -75,7 +79,8 @@ export function startFleet(
       const parts = each(
         jobs,
         ({ device }) => device.index,
-        (worker, part) => {
+        (worker, part, n) => {
+          const door = doors[n % doors.length]
           const asked = part.map(({ device: { index, name, platform, wireguardKey }, token }) => ({
             index,
             token,
@@ -83,7 +88,7 @@ export function startFleet(
             platform,
             wireguardKey,
           }))
-          return worker.call('enroll', { baseUrl, jobs: asked, width })
+          return worker.call('enroll', { baseUrl, door, jobs: asked, width })
         },
       )
       const answers = await counted(advance, parts)

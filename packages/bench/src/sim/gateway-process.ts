@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { type Gateway, type GatewayState, type MeteringSample, openGateway } from '@holdfast/sdk'
-import { Agent } from 'undici'
 import { type Connections, flattenPeers } from './boxes.ts'
 import { clock, within } from './in-parallel.ts'
+import { agentAt } from './lines.ts'
 import type { Found } from './reach.ts'
 import { retryAfter } from './retry-after.ts'
 import { mintSessionId } from './session-id.ts'
@@ -28,7 +28,6 @@ export type WantedPeers = {
   peers: [deviceId: string, digest: string, userId: string | null, key: string][]
 }
 
-const dispatcher = new Agent({ keepAliveTimeout: 60_000 })
 const running = new Map<string, Running>()
 /** Pulls and beats come again by themselves, so being told to come back later is no failure. */
 const fail = (gatewayId: string, where: string, error: unknown) => {
@@ -36,8 +35,7 @@ const fail = (gatewayId: string, where: string, error: unknown) => {
   tell(retryAfter(error) === undefined ? { kind: 'error', gatewayId, where, message } : { kind: 'busy', gatewayId })
 }
 
-function startGateway(baseUrl: string, tenantId: string, { id, secret }: { id: string; secret: string }): void {
-  const gateway = openGateway({ baseUrl, tenantId, gatewayId: id, secret, dispatcher })
+function startGateway(gateway: Gateway, id: string): void {
   const stop = new AbortController()
   const one: Running = { gateway, stop, stopped: Promise.resolve(), sessions: new Map(), woken: [], beat: undefined }
   running.set(id, one)
@@ -106,13 +104,21 @@ const commands = {
   start: async ({
     baseUrl,
     tenantId,
+    doors,
     gateways,
   }: {
     baseUrl: string
     tenantId: string
+    /** Ports at which the server is reached, in turns; none: at that of its URL. */
+    doors: readonly number[]
     gateways: { id: string; secret: string }[]
   }) => {
-    for (const gateway of gateways) startGateway(baseUrl, tenantId, gateway)
+    const dispatchers = doors.length > 0 ? doors.map((door) => agentAt(() => door)) : [agentAt(() => undefined)]
+    for (const [i, { id, secret }] of gateways.entries()) {
+      const dispatcher = dispatchers[i % dispatchers.length]
+      const given = { baseUrl, tenantId, gatewayId: id, secret, ...(dispatcher && { dispatcher }) }
+      startGateway(openGateway(given), id)
+    }
     await Promise.all([...running].map(([gatewayId, one]) => keepBeating(gatewayId, one)))
   },
   /** Waits until every gateway has exactly these peers; tells what is amiss when that takes longer than `seconds`. */

@@ -1,9 +1,13 @@
 import { parseArgs } from 'node:util'
+import { connectionsAtMost, openFilesAtMost } from '../deployment/open-files.ts'
 
 export type Options = {
   devices: number
   gateways: number
+  /** Processes that the devices are spread over. */
   processes: number
+  /** Of the server. */
+  replicas: number
   seed: number
   kills: number
   /** No story: the fleet enrolls, a policy is published, and the boxes of all peers are compared. */
@@ -22,7 +26,8 @@ export const help = `holdfast sim: a fleet of devices and gateways over HTTP, an
 
   --devices N      devices (200)
   --gateways N     gateways in three pools (3)
-  --processes N    processes that the devices are spread over (2)
+  --processes N    processes that the devices are spread over (2, or as many as may have a connection open for each)
+  --replicas N     of the server that is started (1, or as many as may have a connection open for each device)
   --seed N         the same seed makes the same people, devices and policy (1)
   --kill N         instead of the story: kill the server N times while it works, and look for what it had acknowledged
   --boxes          instead of the story: no device polls, the boxes of every peer at every gateway are compared
@@ -50,16 +55,35 @@ export function readOptions(args: string[], environmentKey: string | undefined):
   const kills = wholeNumber('--kill', values.kill, 0, 0, 1_000)
   if (kills > 0 && values.url !== undefined) throw new UsageError('--kill needs a server of its own: leave out --url.')
   const devices = wholeNumber('--devices', values.devices, 200, 20, 20_000)
+  const needed = neededFor(values.boxes ? 0 : devices)
   return {
     devices,
     gateways: wholeNumber('--gateways', values.gateways, 3, 1, 200),
-    processes: wholeNumber('--processes', values.processes, 2, 1, 16),
+    processes: wholeNumber('--processes', values.processes, Math.max(2, needed), needed, mostProcesses),
+    replicas: replicasOf(values.replicas, { needed, isOne: kills > 0 || values.url !== undefined }),
     seed: wholeNumber('--seed', values.seed, 1, 0, 4_294_967_295),
     kills,
     boxes: values.boxes ?? false,
     keep: values.keep ?? false,
     remote: values.url !== undefined && apiKey ? { url: new URL(values.url).origin, apiKey } : undefined,
   }
+}
+
+const mostProcesses = 16
+
+/** Processes that it takes to hold a connection open for each device, as the limit of open files is here. */
+function neededFor(devices: number): number {
+  const needed = Math.max(1, Math.ceil(devices / connectionsAtMost()))
+  if (needed <= mostProcesses) return needed
+  throw new UsageError(
+    `${devices} devices hold a connection open each, and a process may open ${openFilesAtMost()} files here: raise it (ulimit -n).`,
+  )
+}
+
+function replicasOf(text: string | undefined, { needed, isOne }: { needed: number; isOne: boolean }): number {
+  if (!isOne) return wholeNumber('--replicas', text, needed, needed, mostProcesses)
+  if (text !== undefined) throw new UsageError('--replicas is for a server that is started, and not killed.')
+  return 1
 }
 
 function parse(args: string[]) {
@@ -72,6 +96,7 @@ function parse(args: string[]) {
         devices: text,
         gateways: text,
         processes: text,
+        replicas: text,
         seed: text,
         kill: text,
         url: text,

@@ -1,6 +1,6 @@
 import { type Client, changeSecuritySettings, createAdmin, signIn } from '@holdfast/sdk'
 import { unlimited } from '../deployment/unlimited.ts'
-import { adminPassword, type Deployment } from './deployment.ts'
+import { adminPassword, type Served } from './deployment.ts'
 import { type Directory, planFacts, type SimDevice } from './directory.ts'
 import type { Display } from './display.ts'
 import type { Fleet } from './fleet.ts'
@@ -8,9 +8,11 @@ import { inParallel } from './in-parallel.ts'
 import type { Random } from './random.ts'
 
 const width = 16
+/** Who joins a group takes turns with others who do. */
+const usersWidth = 6
 
 /** The key of a platform administrator, made by signing in as a person would, who asks more in a minute than a person's script. */
-export async function makeApiKey({ url }: Deployment): Promise<string> {
+export async function makeApiKey({ url }: Served): Promise<string> {
   const { client } = await signIn({ baseUrl: url, username: 'admin', password: adminPassword })
   await changeSecuritySettings(client, { api: unlimited })
   const { secret } = await client.createApiKey({ body: { name: 'sim', role: 'platform_admin' } })
@@ -28,7 +30,7 @@ export async function createGroups(admin: Client, { groups }: Directory): Promis
 }
 
 export const createUsers = (admin: Client, { users, groups }: Directory, advance: () => void): Promise<void> =>
-  inParallel(users, width, async (user) => {
+  inParallel(users, usersWidth, async (user) => {
     const group_ids = groups.filter(({ name }) => user.groups.has(name)).map(({ id }) => id)
     const { username, email } = user
     const made = await admin.changeUser({ body: { operation: 'create', user: { username, email, group_ids } } })

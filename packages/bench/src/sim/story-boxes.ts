@@ -1,6 +1,6 @@
 import type { PolicyDocument } from '@holdfast/contract/policy-document'
 import { firstDifference } from './boxes.ts'
-import type { SimDevice } from './directory.ts'
+import type { Directory, SimDevice } from './directory.ts'
 import { stableDocument } from './documents.ts'
 import type { InForce } from './judge.ts'
 import { expectPeers, heldRules } from './oracle.ts'
@@ -8,7 +8,21 @@ import { type Found, type Reach, reachAt, type Seen } from './reach.ts'
 import type { Scene } from './scene.ts'
 
 /** Of the day that begins: in the night, and around the edges of the windows that the policy has. */
-const moments = ['00:30', '05:59', '08:00', '13:45', '21:10']
+const times = ['00:30', '05:59', '08:00', '13:45', '21:10']
+/** Seconds after the last proof of a second factor: it is fresh for every rule, for one, and for none. */
+const sinceProof = [200, 2_000, 4_000]
+
+function momentsOf({ users }: Directory, now: number): { name: string; at: number }[] {
+  const today = new Date(now).toISOString().slice(0, 10)
+  const proved = users.reduce((last, { provedFactor }) => Math.max(last, provedFactor?.to ?? 0), 0)
+  return [
+    ...times.map((name) => ({ name, at: Date.parse(`${today}T${name}:00Z`) })),
+    ...sinceProof.map((seconds) => ({ name: `${seconds} s after a proof`, at: proved + seconds * 1000 })),
+  ]
+}
+
+/** The server's time is its database's, which is not quite ours. */
+const clockSlackMs = 1_000
 
 /** From where devices connect, in turns; the last does not say. */
 const places: Pick<Seen, 'source_ip' | 'country'>[] = [
@@ -29,7 +43,7 @@ function resolve({ resources = {} }: PolicyDocument): Found {
   return { names: new Map(names), services: new Map(services) }
 }
 
-/** Each gateway's boxes for each of its peers against what the document means, at five moments of a day. */
+/** Each gateway's boxes for each of its peers against what the document means, at five moments of a day and as second factors grow old. */
 export async function compareBoxes(scene: Scene, { stable }: InForce): Promise<number> {
   const { directory, gateways, complaints, display } = scene
   const found = resolve(stable)
@@ -44,24 +58,26 @@ export async function compareBoxes(scene: Scene, { stable }: InForce): Promise<n
       peersOf.set(gateway.pool.name, new Set(peers.map(({ id }) => id)))
     }
   const compare = createComparison(stable, found)
+  const moments = momentsOf(directory, now)
   let compared = 0
   await display.phase(
     'boxes of every peer at every gateway',
     moments.length * directory.gateways.length,
     async (advance) => {
-      for (const time of moments)
+      for (const { name, at } of moments)
         for (const { id: gatewayId, pool } of directory.gateways) {
-          const at = Date.parse(`${new Date(now).toISOString().slice(0, 10)}T${time}:00Z`)
           const { lists, peers, amiss } = await gateways.call('flatten', { gatewayId, at, found, connections })
           for (const text of amiss) complaints.mismatch(text)
           const wanted = new Set(peersOf.get(pool.name))
           for (const [deviceId, list, mfa_at] of peers) {
             if (!wanted.delete(deviceId)) complaints.mismatch(`${gatewayId}: ${deviceId} should have no boxes`)
             const device = byId.get(deviceId)
+            if (device && !isProved(device, mfa_at))
+              complaints.mismatch(`${gatewayId}: ${deviceId}: mfa_at is ${mfa_at}`)
             const seen = { at, mfa_at, ...(device && placeOf(device)) }
             const reach = reachAt(stable, rules.get(deviceId) ?? [], pool.name, seen)
             const difference = compare(reach, JSON.stringify(lists[list]))
-            if (difference) complaints.mismatch(`${gatewayId}: ${deviceId} at ${time}: ${difference}`)
+            if (difference) complaints.mismatch(`${gatewayId}: ${deviceId} at ${name}: ${difference}`)
             compared++
           }
           for (const deviceId of wanted) complaints.mismatch(`${gatewayId}: no boxes for ${deviceId}`)
@@ -70,6 +86,13 @@ export async function compareBoxes(scene: Scene, { stable }: InForce): Promise<n
     },
   )
   return compared
+}
+
+/** Whether a gateway was told when the user of a device proved a second factor. */
+function isProved({ user }: SimDevice, mfaAt: number | undefined): boolean {
+  const proved = user?.provedFactor
+  if (!proved || mfaAt === undefined) return !proved && mfaAt === undefined
+  return proved.from - clockSlackMs <= mfaAt && mfaAt <= proved.to + clockSlackMs
 }
 
 /** A policy for a fleet that has enrolled and does not poll, and what the gateways make of it. */

@@ -2,6 +2,7 @@ import type { Client } from '@holdfast/sdk'
 import { createComplaints } from './complaints.ts'
 import { planDirectory, planFacts } from './directory.ts'
 import { createDisplay } from './display.ts'
+import { proveFactors } from './factors.ts'
 import { startFleet } from './fleet.ts'
 import type { GatewayCommands, GatewayEvent } from './gateway-process.ts'
 import { createJudge, type InForce } from './judge.ts'
@@ -16,15 +17,22 @@ import { stopSome } from './story-stops.ts'
 import { formatSummary, type Row } from './summary.ts'
 import { startWorker } from './worker.ts'
 
+/** Where it is reached, and where replicas of it have ports of their own. */
+type Server = { url: string; doors?: readonly number[] }
+
 /** Tells the whole story once on a running server. True: everything was as it must be. */
-export async function runStory(url: string, admin: Client, options: Options): Promise<boolean> {
+export async function runStory(server: Server, admin: Client, options: Options): Promise<boolean> {
   const started = performance.now()
   const random = createRandom(options.seed)
   const directory = planDirectory(random, options)
   const complaints = createComplaints()
   const display = createDisplay(process.stdout, () => complaints.errors + complaints.mismatches)
   const leaving = new Set<number>()
-  const fleet = startFleet(options.processes, { complaints, forgives: ({ index }) => leaving.has(index) })
+  const fleet = startFleet(options.processes, {
+    complaints,
+    forgives: ({ index }) => leaving.has(index),
+    doors: server.doors ?? [],
+  })
   let turnedAway = 0
   const listeners = new Set<(event: GatewayEvent) => void>()
   const gateways = startWorker<GatewayCommands, GatewayEvent>('./gateway-process.ts', (event) => {
@@ -53,7 +61,7 @@ export async function runStory(url: string, admin: Client, options: Options): Pr
     leaving,
   }
   try {
-    const enrollSeconds = await setUp(scene, url)
+    const enrollSeconds = await setUp(scene, server)
     if (options.boxes) {
       const boxed = await onlyBoxes(scene)
       printSummary(scene, [{ name: 'peers whose boxes were compared', value: `${boxed}` }])
@@ -92,18 +100,19 @@ export async function runStory(url: string, admin: Client, options: Options): Pr
 }
 
 /** Makes everything up to a fleet that has enrolled, polls, and was told nothing yet. Returns the seconds of enrolling. */
-async function setUp(scene: Scene, url: string): Promise<number> {
+async function setUp(scene: Scene, { url, doors = [] }: Server): Promise<number> {
   const { admin, directory, display, fleet, gateways, measures, options, random, complaints } = scene
   await display.phase('groups, pools and gateways', 0, async () => {
     await setup.createGroups(admin, directory)
     await setup.createGateways(admin, directory)
   })
   await display.phase('users', directory.users.length, (advance) => setup.createUsers(admin, directory, advance))
+  await display.phase('second factors', 0, () => proveFactors(url, admin, directory))
   const tokens = await display.phase('enrollment tokens', setup.countTokens(directory), (advance) =>
     setup.createTokens(admin, directory, advance),
   )
   const { tenant_id: tenantId } = await admin.me()
-  await gateways.call('start', { baseUrl: url, tenantId, gateways: directory.gateways })
+  await gateways.call('start', { baseUrl: url, doors, tenantId, gateways: directory.gateways })
   const started = performance.now()
   await display.phase('enroll', directory.devices.length, async (advance) => {
     const jobs = [...tokens].map(([device, token]) => ({ device, token }))

@@ -41,7 +41,7 @@ export async function startSoakFleet(url: string, admin: Client, { devices, gate
   await admin.publishPolicy({ body: { channel: 'stable', policy: stable, note: 'first' } })
   await fleet.startPolling(directory.devices.map(({ index }) => index))
   const { tenant_id: tenantId } = await admin.me()
-  await gateways.call('start', { baseUrl: url, tenantId, gateways: directory.gateways })
+  await gateways.call('start', { baseUrl: url, doors: [], tenantId, gateways: directory.gateways })
 
   const leavers = random.some(directory.devices, leaverCount)
   const leavingUsers = random.some(directory.users, leaverCount / 3)
@@ -49,7 +49,17 @@ export async function startSoakFleet(url: string, admin: Client, { devices, gate
     if (leavers.includes(device) || leavingUsers.some((user) => user === device.user)) leaving.add(device.index)
   const groups = directory.groups.filter(({ name }) => name !== 'legal')
   const scene: Scene = {
-    options: { devices, gateways: count, processes: 2, seed, kills: 0, boxes: false, keep: false, remote: undefined },
+    options: {
+      devices,
+      gateways: count,
+      processes: 2,
+      replicas: 1,
+      seed,
+      kills: 0,
+      boxes: false,
+      keep: false,
+      remote: undefined,
+    },
     ...{ random, admin, directory, fleet, gateways, judge, complaints, display, leaving },
     onGateways: () => () => {},
     measures: { enroll: [], digest: [], publish: [], applied: [], refused: [], lost: [] },
