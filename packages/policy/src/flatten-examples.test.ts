@@ -120,7 +120,7 @@ test('any number of rules may ask for a record of the same connections', () => {
     action: 'allow' as const,
     to: ['10.0.0.0/8'],
     ports: [`tcp/1-${i + 1}`],
-    log: true,
+    log: true as const,
   }))
   const { boxes } = flatten(variant(rules), at1)
   assert.equal(boxes.length, 200)
