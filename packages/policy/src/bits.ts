@@ -17,8 +17,16 @@ export function addAll(bits: Bits, more: Bits): void {
 }
 
 export function toSparse(bits: Bits): SparseBits {
-  const used = [...bits.keys()].filter((i) => bits[i] !== 0)
-  return { at: Uint16Array.from(used), words: Uint32Array.from(used, (i) => bits[i] ?? 0) }
+  let used = 0
+  for (let i = 0; i < bits.length; i++) if (bits[i] !== 0) used++
+  const at = new Uint16Array(used)
+  const words = new Uint32Array(used)
+  for (let i = bits.length - 1; used > 0; i--) {
+    if (bits[i] === 0) continue
+    at[--used] = i
+    words[used] = bits[i] ?? 0
+  }
+  return { at, words }
 }
 
 export function addSparse(bits: Bits, { at, words }: SparseBits): void {

@@ -13,7 +13,7 @@ export type PolicyDiff = { rules_added: string[]; rules_removed: string[]; rules
  * defaults and descriptions of other things do not count.
  */
 export function diffPolicies(before: ResolvedPolicy | null, after: ResolvedPolicy): PolicyDiff {
-  const old = before ? fingerprintsOf(before) : new Map<string, string>()
+  const old: ReadonlyMap<string, string> = before ? fingerprintsOf(before) : new Map()
   const now = fingerprintsOf(after)
   return {
     rules_added: [...now.keys()].filter((id) => !old.has(id)).sort(),
@@ -38,7 +38,15 @@ export function canonicalText(value: unknown): string {
 
 const printOf = (value: unknown): string => createHash('sha256').update(canonicalText(value)).digest('base64url')
 
-function fingerprintsOf(resolved: ResolvedPolicy): Map<string, string> {
+/** What is published now is what the next is compared with. */
+const known = new WeakMap<ResolvedPolicy, ReadonlyMap<string, string>>()
+function fingerprintsOf(resolved: ResolvedPolicy): ReadonlyMap<string, string> {
+  const prints = known.get(resolved) ?? makeFingerprints(resolved)
+  known.set(resolved, prints)
+  return prints
+}
+
+function makeFingerprints(resolved: ResolvedPolicy): ReadonlyMap<string, string> {
   const groups = groupPrints(resolved)
   const places = placePrints(resolved)
   const checks = new Map(

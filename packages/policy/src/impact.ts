@@ -25,14 +25,18 @@ export function createImpact(before: CompiledPolicy | null, after: CompiledPolic
   const numbers = new Map<string, number>()
   const viewBefore = before && createViews(before, numbers)
   const viewAfter = createViews(after, numbers)
-  const changes = new Map<string, Change>()
+  const changes = new Map<string, Map<string, Change>>()
+  let remembered = 0
   const result: Impact = { devices_examined: 0, devices_affected: 0, grants_gained: 0, grants_lost: 0 }
 
   const changeOf = (old: Selection | null, now: Selection): Change => {
-    const key = old ? old.key + now.key : now.key
-    const known = changes.get(key)
+    const fromOld = changes.get(old?.key ?? '')
+    const known = fromOld?.get(now.key)
     if (known) return known
-    if (changes.size >= maxRemembered) changes.clear()
+    if (++remembered > maxRemembered) {
+      changes.clear()
+      remembered = 1
+    }
     const was: View = old && viewBefore ? viewBefore(old) : nothing
     const is = viewAfter(now)
     const change = {
@@ -40,7 +44,8 @@ export function createImpact(before: CompiledPolicy | null, after: CompiledPolic
       gained: countOutside(is.grants, was.grants),
       lost: countOutside(was.grants, is.grants),
     }
-    changes.set(key, change)
+    const key = old?.key ?? ''
+    changes.set(key, (changes.get(key) ?? new Map<string, Change>()).set(now.key, change))
     return change
   }
 
@@ -79,9 +84,12 @@ function createViews(compiled: CompiledPolicy, numbers: Map<string, number>): (s
   }
   const bare = { rules: [], checks: [], key: '', valid_until: null }
   const settings = numberOf(JSON.stringify(variantContent(compiled, bare)))
-  const rules = compiled.rules.map((_, i) =>
-    numberOf(JSON.stringify(variantContent(compiled, { ...bare, rules: [i] }))),
-  )
+  // Of the rules only those that some device has.
+  const rules: number[] = []
+  const ruleNumber = (i: number): number => {
+    rules[i] ??= numberOf(JSON.stringify(variantContent(compiled, { ...bare, rules: [i] })))
+    return rules[i]
+  }
   const checks = compiled.checks.map((_, i) =>
     numberOf(JSON.stringify(variantContent(compiled, { ...bare, checks: [i] }))),
   )
@@ -91,7 +99,7 @@ function createViews(compiled: CompiledPolicy, numbers: Map<string, number>): (s
     if (views.size >= maxRemembered) views.clear()
     // A check that the device is not told of adds nothing to its content.
     const told = selection.checks.map((i) => checks[i]).filter((check) => check !== settings)
-    const parts = [settings, ...selection.rules.map((i) => rules[i]), '', ...told]
+    const parts = [settings, ...selection.rules.map(ruleNumber), '', ...told]
     const view = { content: parts.join(), grants: grantsOf(selection) }
     views.set(selection.key, view)
     return view

@@ -26,11 +26,19 @@ export type Concern = {
   readonly selections: Map<string, Selection>
 }
 
-type Memory = { readonly concerns: Map<number, Concern[]>; readonly scratch: Bits; count: number }
+type Memory = {
+  readonly concerns: Map<number, Concern[]>
+  readonly scratch: Bits
+  count: number
+  /** By groups and tags, of whom no rule names by user or device. Those who are alike in them share these lists. */
+  readonly byLists: Map<readonly string[], Map<readonly string[], Concern>>
+  lists: number
+}
 
 const memories = new WeakMap<CompiledPolicy, Memory>()
 const maxConcerns = 20_000
 const maxSelections = 256
+const maxLists = 5_000
 
 function memoryOf(compiled: CompiledPolicy): Memory {
   const known = memories.get(compiled)
@@ -39,14 +47,43 @@ function memoryOf(compiled: CompiledPolicy): Memory {
     concerns: new Map<number, Concern[]>(),
     scratch: new Uint32Array(wordsFor(compiled.rules.length)),
     count: 0,
+    byLists: new Map(),
+    lists: 0,
   }
   memories.set(compiled, memory)
   return memory
 }
 
-/** The rules that concern a device by its user, groups, tags and id. `documentGroup` asks for someone of that group. */
+/**
+ * The rules that concern a device by its user, groups, tags and id. `documentGroup` asks for someone of that group. The
+ * lists of a device are never changed: whose groups and tags are the same two lists is told from them alone.
+ */
 export function concernOf(compiled: CompiledPolicy, facts: DeviceFacts, documentGroup: string | null = null): Concern {
   const memory = memoryOf(compiled)
+  if (documentGroup !== null || isNamed(compiled.from, facts) || isNamed(compiled.except, facts))
+    return findConcern(memory, compiled, facts, documentGroup)
+  const byTags = memory.byLists.get(facts.group_ids)
+  const known = byTags?.get(facts.tags)
+  if (known) return known
+  const concern = findConcern(memory, compiled, facts, null)
+  if (++memory.lists > maxLists) {
+    memory.byLists.clear()
+    memory.lists = 1
+  }
+  memory.byLists.set(facts.group_ids, (memory.byLists.get(facts.group_ids) ?? new Map()).set(facts.tags, concern))
+  return concern
+}
+
+/** Whether rules name this device, or its user, and not only what others share with it. */
+const isNamed = ({ users, devices }: AtomIndex, { user_id, device_id }: DeviceFacts): boolean =>
+  devices.has(device_id) || (user_id !== null && users.has(user_id))
+
+function findConcern(
+  memory: Memory,
+  compiled: CompiledPolicy,
+  facts: DeviceFacts,
+  documentGroup: string | null,
+): Concern {
   const { scratch } = memory
   selectRules(compiled.from, compiled.except, facts, scratch, documentGroup)
   const hash = hashBits(scratch)

@@ -3,6 +3,7 @@ import { fail } from '../kernel/app-error.ts'
 import type { Representation } from '../kernel/representation.ts'
 import { type Expected, expecting } from '../kernel/version.ts'
 
+const quote = 0x22
 /** One tag of a list (RFC 9110 §8.8.3), weak or strong, at the place where the last one ended. */
 const nextTag = /[\s,]*(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")\s*(?=,|$)/y
 
@@ -13,6 +14,8 @@ const nextTag = /[\s,]*(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")\s*(?=,|$)/y
 export function isKnown(ifNoneMatch: string | undefined, etag: string | undefined): boolean {
   if (ifNoneMatch === undefined || etag === undefined) return false
   if (ifNoneMatch === etag || ifNoneMatch.trim() === '*') return true
+  // One strong tag, as nearly every client sends it, is this one or another.
+  if (ifNoneMatch.charCodeAt(0) === quote && ifNoneMatch.indexOf('"', 1) === ifNoneMatch.length - 1) return false
   nextTag.lastIndex = 0
   for (let found = nextTag.exec(ifNoneMatch); found; found = nextTag.exec(ifNoneMatch))
     if (found[1] === etag) return true

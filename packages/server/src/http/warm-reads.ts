@@ -71,7 +71,7 @@ export function createWarmReads({ reads, verifyDevice, refuse, trustedProxies, l
 function sendRepresentation(
   response: ServerResponse,
   id: string,
-  { etag, content }: Representation<object>,
+  { etag, content, text }: Representation<object>,
   { ifNoneMatch, hold, isPending }: { ifNoneMatch: string | undefined; hold: Granted | undefined; isPending: boolean },
 ): void {
   const lines = [...fixed, 'x-request-id', id]
@@ -82,7 +82,7 @@ function sendRepresentation(
     response.writeHead(304, lines).end()
     return
   }
-  const bytes = Buffer.isBuffer(content) ? content : Buffer.from(JSON.stringify(content))
+  const bytes = text ?? (Buffer.isBuffer(content) ? content : Buffer.from(JSON.stringify(content)))
   lines.push('content-type', 'application/json; charset=utf-8', 'content-length', String(bytes.length))
-  response.writeHead(200, lines).end(bytes)
+  response.writeHead(200, lines).end(bytes, 'latin1')
 }

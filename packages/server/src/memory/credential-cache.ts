@@ -37,25 +37,25 @@ export function createCredentialCache<P extends { digest: Buffer }, V extends ob
       keysBySubject.set(subject, keys.add(key))
     }
   }
-  const clear = () => {
-    entries.clear()
-    keysBySubject.clear()
-    absent.clear()
+  const forget = (subject: string) => {
+    for (const key of [...(keysBySubject.get(subject) ?? [])]) {
+      const value = entries.get(key)
+      entries.delete(key)
+      if (value) unindex(key, value)
+    }
   }
   deps.changes.listen('values', {
     changed: (_tenant, changes) => {
       changesSeen++
-      if (changes.some((c) => c.subject === everything)) return clear()
       for (const { kind, subject } of changes)
-        for (const key of [...(keysBySubject.get(`${kind}:${subject}`) ?? [])]) {
-          const value = entries.get(key)
-          entries.delete(key)
-          if (value) unindex(key, value)
-        }
+        if (subject !== everything) forget(`${kind}:${subject}`)
+        else for (const known of [...keysBySubject.keys()]) if (known.startsWith(`${kind}:`)) forget(known)
     },
     forgotten: () => {
       changesSeen++
-      clear()
+      entries.clear()
+      keysBySubject.clear()
+      absent.clear()
     },
   })
   const load = async (key: string, presented: P) => {

@@ -9,13 +9,20 @@ export type Ticket = {
   gone: () => void
   leave: () => void
 }
-type Waiter = { signalled: boolean; isGone: boolean; settle: ((outcome: Outcome) => void) | undefined }
+type Waiter = {
+  signalled: boolean
+  isGone: boolean
+  hasLeft: boolean
+  settle: ((outcome: Outcome) => void) | undefined
+  /** Called when it has looked: it waits again, or leaves. */
+  looked: (() => void) | undefined
+}
 
 /**
  * Requests held until something is worth another look, by tenant and by what they wait for. Who is woken looks again and
- * may go on waiting; an error while looking is its request's own. Waking a herd gives way to other work after `perTurn`:
- * what was woken looks before the next are. A bounded number is held; at the stop all are let go, and nobody is held
- * after it.
+ * may go on waiting; an error while looking is its request's own. Of a herd one looks first, which makes what all of them
+ * need; waking the others gives way to other work after `perTurn`: what was woken looks before the next are. A bounded
+ * number is held; at the stop all are let go, and nobody is held after it.
  */
 export function createWaiters({ max, perTurn }: { max: number; perTurn: number }) {
   const alarms = createAlarms()
@@ -28,9 +35,13 @@ export function createWaiters({ max, perTurn }: { max: number; perTurn: number }
     waiter.settle?.('woken')
   }
   async function wakeInTurns(waiters: Waiter[]): Promise<void> {
-    for (const [i, waiter] of waiters.entries()) {
+    let woken = 0
+    for (const waiter of waiters) {
+      if (waiter.hasLeft) continue
+      const looked = woken === 0 && new Promise<void>((resolve) => (waiter.looked = resolve))
       signal(waiter)
-      if (i % perTurn === perTurn - 1) await new Promise(setImmediate)
+      if (looked) await looked
+      if (++woken % perTurn === 0) await new Promise(setImmediate)
     }
   }
 
@@ -42,11 +53,12 @@ export function createWaiters({ max, perTurn }: { max: number; perTurn: number }
       byTenant.set(tenant, keys)
       const own = keys.get(key) ?? new Set<Waiter>()
       keys.set(key, own)
-      const waiter: Waiter = { signalled: false, isGone: false, settle: undefined }
+      const waiter: Waiter = { signalled: false, isGone: false, hasLeft: false, settle: undefined, looked: undefined }
       own.add(waiter)
       count++
       return {
         next: (ms) => {
+          waiter.looked?.()
           if (stopped) return Promise.resolve('stopped')
           if (waiter.isGone) return Promise.resolve('gone')
           if (waiter.signalled) {
@@ -69,6 +81,8 @@ export function createWaiters({ max, perTurn }: { max: number; perTurn: number }
         },
         leave: () => {
           if (!own.delete(waiter)) return
+          waiter.hasLeft = true
+          waiter.looked?.()
           count--
           if (own.size === 0 && keys.get(key) === own) keys.delete(key)
           if (keys.size === 0 && byTenant.get(tenant) === keys) byTenant.delete(tenant)

@@ -5,6 +5,8 @@ import type { FleetRow, UserRow } from './fleet.queries.ts'
 import type { Proven } from './proven.ts'
 
 export const none: readonly string[] = []
+/** The groups of a device with those of its user: one list for all who have the same two. */
+const unions = new WeakMap<readonly string[], WeakMap<readonly string[], readonly string[]>>()
 
 /** What decides about the devices of a user. One object for each user, which all its devices share. */
 export class FleetUser {
@@ -130,7 +132,11 @@ export class FleetDevice {
   get groupIds(): readonly string[] {
     const ofUser = this.#user?.groupIds ?? none
     if (this.#ownGroupIds.length === 0) return ofUser
-    return ofUser.length === 0 ? this.#ownGroupIds : [...new Set([...this.#ownGroupIds, ...ofUser])]
+    if (ofUser.length === 0) return this.#ownGroupIds
+    const known = unions.get(this.#ownGroupIds) ?? new WeakMap<readonly string[], readonly string[]>()
+    const union = known.get(ofUser) ?? [...new Set([...this.#ownGroupIds, ...ofUser])]
+    unions.set(this.#ownGroupIds, known.set(ofUser, union))
+    return union
   }
   /** The tenant's sequence number as of which all of this holds: nothing newer is known of it. */
   get seq(): number {

@@ -75,6 +75,7 @@ export function createFleet({
       if (tenant.mayLackFacts) await readFacts(tenant, await neededFacts(tenant))
       const { stale } = tenant
       const [users, devices] = [[...stale.users.keys()], [...stale.devices.keys()]]
+      if (users.length + devices.length === 0) continue
       const names = [...tenant.factNames]
       const [userRows, deviceRows] = await db.inTenant(tenantId, async (tx) => [
         users.length > 0 ? await queries.usersById(tx, tenantId, users) : [],

@@ -26,8 +26,10 @@ async function startHerd(size: number) {
     knows: ({ etag }) => etag === '"old"',
     decline: () => assert.fail('there is room'),
   }
+  let looks = 0
   // What is new has to be signed before it can be given, once for all.
   const read = () => {
+    looks++
     const made = new Representation<object>(tag, Buffer.from(tag))
     return tag === 'old' ? made : signing.promise.then(() => made)
   }
@@ -49,6 +51,7 @@ async function startHerd(size: number) {
       tag = next
     },
     sign: () => signing.resolve(),
+    looks: () => looks,
   }
 }
 
@@ -57,9 +60,10 @@ test('a herd is answered a handful in a turn of the loop, whatever it was waitin
   assert.equal(herd.reads.waiting(), 200)
   herd.publish('new')
   assert.equal(herd.answered.length, 0, 'whoever changes the policy goes first')
-  // All have looked by now, and wait for one signature.
+  const before = herd.looks()
   for (let i = 0; i < 20; i++) await turn()
   assert.equal(herd.answered.length, 0)
+  assert.equal(herd.looks() - before, 1, 'one has what all of them need made')
   herd.sign()
   let most = 0
   let turns = 0

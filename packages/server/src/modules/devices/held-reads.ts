@@ -64,17 +64,15 @@ export function createHeldReads({
     hold.whenGone(ticket.gone)
     const deadline = performance.now() + hold.seconds * second
     try {
-      for (;;) {
+      for (let isWoken = false; ; isWoken = true) {
         // Looked at after entering, and again after every wake-up: nothing that comes between is missed.
-        const given = await read(caller)
+        let given = read(caller)
+        // What a herd needs is made once for all of it. Whoever waited for that waits for a turn, and looks again.
+        if (given instanceof Promise) given = await (isWoken ? given.then(pace).then(() => read(caller)) : given)
         const left = deadline - performance.now()
         if (left <= 0 || !hold.knows(given)) return given
         const outcome = await ticket.next(Math.min(left, longestLookMs))
         if (outcome === 'gone' || outcome === 'stopped') return given
-        if (outcome === 'timeout') continue
-        // What a herd needs is made once for all of it. Whoever waited for that waits for a turn, and looks again.
-        const made = read(caller)
-        if (made instanceof Promise) await made.then(pace)
       }
     } finally {
       ticket.leave()
