@@ -32,7 +32,7 @@ export function createReplica(wanted: Wanted) {
   let exited: Promise<string> = Promise.resolve('not started')
   let isAsked = false
 
-  const lastWords = async () => (await readFile(logFile, 'utf8').catch(() => '')).slice(-3_000)
+  const lastWords = async (length = 3_000) => (await readFile(logFile, 'utf8').catch(() => '')).slice(-length)
 
   async function launch(): Promise<void> {
     const output = await open(logFile, 'a', 0o600)
@@ -69,7 +69,7 @@ export function createReplica(wanted: Wanted) {
       started.once('exit', (code, signal) => {
         forget()
         const how = String(signal ?? code)
-        if (!isAsked) unasked.push(how)
+        if (!isAsked) void lastWords(300).then((words) => unasked.push(`${how}: ${words}`))
         resolve(how)
       }),
     )

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
-import { chmod, mkdtemp, readFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { changeSecuritySettings, signIn } from '@holdfast/sdk'
 import { atEnd } from './at-end.ts'
@@ -82,12 +82,20 @@ export async function startStand(postgres: Postgres, { replicas, balance = start
       const found = new Map<string, number>()
       for (const { replica } of nodes) {
         const text = await readFile(replica.logFile, 'utf8').catch(() => '')
-        for (const line of text.split('\n')) {
-          const [fault] = unhandledKinds.exec(line) ?? []
-          if (fault) found.set(`${replica.name}: ${fault}`, (found.get(`${replica.name}: ${fault}`) ?? 0) + 1)
+        const lines = text.split('\n')
+        for (const [i, line] of lines.entries()) {
+          const [fault] = isSource(line) ? [] : (unhandledKinds.exec(line) ?? [])
+          const told = fault?.startsWith('Node.js') ? crashOf(lines.slice(0, i)) : fault
+          if (told) found.set(`${replica.name}: ${told}`, (found.get(`${replica.name}: ${told}`) ?? 0) + 1)
         }
       }
       return found
+    },
+    /** Copies what the replicas said to a folder that stays, and returns it. */
+    keepLogs: async (): Promise<string> => {
+      const kept = await mkdtemp(join(tmpdir(), 'holdfast-logs-'))
+      for (const { replica } of nodes) await copyFile(replica.logFile, join(kept, basename(replica.logFile)))
+      return kept
     },
     /** What the replicas logged as errors, with how often each was said. */
     errors: async (): Promise<Map<string, number>> => {
@@ -105,6 +113,17 @@ export async function startStand(postgres: Postgres, { replicas, balance = start
   }
 }
 
-/** What a program says that meets something nobody thought of; a database that is away is no such thing. */
+/** A line of the bundle, which the runtime shows above an error that nobody caught. */
+const isSource = (line: string): boolean => line.length > 2_000 && !line.startsWith('{')
+const crashOf = (before: readonly string[]): string =>
+  before
+    .slice(-14)
+    .map((line) => line.slice(0, 200))
+    .join('\n                  ')
+
+/**
+ * What a program says that meets something nobody thought of; a database that is away is no such thing. The runtime ends
+ * what it says of an error that nobody caught with its own version.
+ */
 const unhandledKinds =
-  /unhandled|uncaught|(Type|Reference|Range|Syntax|Assertion)Error\b[^"\\]{0,80}|MaxListenersExceeded|current transaction is aborted|duplicate key[^"\\]{0,80}|deadlock detected/i
+  /^Node\.js v|unhandled|uncaught|(Type|Reference|Range|Syntax|Assertion)Error\b[^"\\]{0,80}|MaxListenersExceeded|current transaction is aborted|duplicate key[^"\\]{0,80}|deadlock detected/i

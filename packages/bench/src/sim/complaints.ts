@@ -4,8 +4,10 @@ export type Complaints = {
   error: (text: string) => void
   readonly mismatches: number
   readonly errors: number
-  /** The first ones of each, to print. */
-  readonly shown: string[]
+  /** The first ones of each. */
+  readonly shown: { mismatches: string[]; errors: string[] }
+  /** The same, to print. */
+  readonly lines: string[]
 }
 
 const mostShown = 10
@@ -31,10 +33,11 @@ export function createComplaints(): Complaints {
       return errorCount
     },
     get shown() {
-      return [
-        ...mismatches.map((text) => `  mismatch  ${text}`),
-        ...[...errors].map(([text, count]) => `  error     ${count} × ${text}`),
-      ]
+      return { mismatches, errors: [...errors].map(([text, count]) => `${count} × ${text}`) }
+    },
+    get lines() {
+      const { mismatches: amiss, errors: failed } = this.shown
+      return [...amiss.map((text) => `  mismatch  ${text}`), ...failed.map((text) => `  error     ${text}`)]
     },
   }
 }

@@ -98,7 +98,7 @@ export async function runKills(deployment: Deployment, apiKey: string, options: 
     return complaints.mismatches + complaints.errors === 0
   } finally {
     over = true
-    for (const line of complaints.shown) display.line(line)
+    for (const line of complaints.lines) display.line(line)
     await fleet.stop()
   }
 }

@@ -92,7 +92,7 @@ export async function runStory(server: Server, admin: Client, options: Options):
     ])
     return complaints.mismatches + complaints.errors === 0
   } catch (error) {
-    for (const line of complaints.shown) display.line(line)
+    for (const line of complaints.lines) display.line(line)
     throw error
   } finally {
     await Promise.all([fleet.stop(), gateways.stop()])
@@ -154,5 +154,5 @@ function printSummary({ display, measures, complaints }: Scene, counted: Row[]):
     { name: 'mismatches', value: `${complaints.mismatches}` },
   ]
   display.line(`\n${formatSummary(rows)}\n`)
-  for (const line of complaints.shown) display.line(line)
+  for (const line of complaints.lines) display.line(line)
 }

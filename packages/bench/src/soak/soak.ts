@@ -42,7 +42,13 @@ export async function runSoak(options: SoakOptions): Promise<boolean> {
     const stand = await startStand(postgres, { replicas: options.replicas })
     ends.push(stand.remove)
     const { url, nodes } = stand
-    lastWords.push(...nodes.map(({ replica }) => replica.lastWords))
+    lastWords.push(
+      ...nodes.map(
+        ({ replica }) =>
+          () =>
+            replica.lastWords(),
+      ),
+    )
     say(`${nodes.length} replicas behind ${url}`)
     const admin = openAdmin(url, await stand.makeApiKey())
     const fleet = await startSoakFleet(url, patient(admin), options)
@@ -82,7 +88,9 @@ export async function runSoak(options: SoakOptions): Promise<boolean> {
     // What was still under way when the faults ended has its time limits too.
     await delay(10_000)
     if (options.control) await loseSomething(postgres, record, observer)
-    return await judgeSoak({ postgres, stand, observer, record, fleet, faults, say, control: options.control })
+    const isRight = await judgeSoak({ postgres, stand, observer, record, fleet, faults, say, control: options.control })
+    if (!isRight) say(`what the replicas said is kept in ${await stand.keepLogs()}`)
+    return isRight
   } catch (e) {
     for (const end of await Promise.all(lastWords.map((read) => read()))) say(end)
     throw e

@@ -29,6 +29,9 @@ export async function judgeSoak({ postgres, stand, observer, record, fleet, ...r
   const unhandled = [...(await stand.unhandled())].map(([what, count]) => `${count} × ${what}`)
   const served = observer.wrong.filter(({ status }) => status === 200)
   const refused = observer.wrong.filter(({ status }) => status !== 200)
+  // A few are kept, all are counted.
+  const { shown } = fleet.complaints
+  const mismatches = Array.from({ length: fleet.complaints.mismatches }, (_, i) => shown.mismatches[i] ?? '')
   const told = (list: typeof served) =>
     list.map((w) => `${w.replica} answered ${w.status} to ${w.deviceId} ${(w.lateMs / 1000).toFixed(1)} s late`)
   const mustBeZero: [name: string, found: readonly string[], seenByControl: boolean][] = [
@@ -39,11 +42,7 @@ export async function judgeSoak({ postgres, stand, observer, record, fleet, ...r
     ['refused though the database allows it', told(refused), false],
     ['devices of the fleet refused for good', fleet.refusedUnasked, false],
     ['answers that are wrong in the end', amiss, true],
-    [
-      'devices and gateways that are wrong in the end',
-      fleet.complaints.shown.slice(0, fleet.complaints.mismatches),
-      false,
-    ],
+    ['devices and gateways that are wrong in the end', mismatches, false],
     ['processes that ended by themselves', exits, false],
     ['kinds of unhandled errors in logs', unhandled, false],
   ]
@@ -56,6 +55,8 @@ export async function judgeSoak({ postgres, stand, observer, record, fleet, ...r
   say(
     `answers to watched devices    ${counts.served} served, ${counts.refused} refused, ${counts.unanswered} not answered; ${counts.judged} judged by ${counts.looks} looks`,
   )
+  say('errors of devices and gateways:')
+  for (const each of shown.errors.slice(0, mostShown)) say(`        ${each}`)
   say('must be zero:')
   for (const [name, list] of mustBeZero) {
     say(`  ${String(list.length).padStart(6)}  ${name}`)
