@@ -55,15 +55,15 @@ async function start(): Promise<void> {
   const databaseUrl = config.databaseUrl ?? embedded!.connectionString
   const secrets = await loadSecrets(env, config)
   if (stopping) return
-  await migrate(databaseUrl).catch(unreachable(config))
-  if (stopping) return
-  const app = createApp({ config, secrets, databaseUrl, log })
-  running.push({ name: 'what writes to the database', stop: app.stop })
-  // It answered a moment ago: that it stalls now ends no process, unless that is to stop.
+  // A database that is away or stalls for a while ends no start, unless that is to stop.
   const stalls = (e: unknown) => {
     if (stopping) throw e
     log.warn({ err: e }, 'the database does not answer; the start goes on when it does')
   }
+  await patiently(async () => void (await migrate(databaseUrl)), stalls).catch(unreachable(config))
+  if (stopping) return
+  const app = createApp({ config, secrets, databaseUrl, log })
+  running.push({ name: 'what writes to the database', stop: app.stop })
   await patiently(() => app.start(), stalls)
   if (stopping) return
   // The port before the first administrator: a start that fails leaves no password that nobody saw.

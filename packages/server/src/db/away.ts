@@ -3,9 +3,8 @@ import { AppError } from '../kernel/app-error.ts'
 import { second } from '../kernel/time.ts'
 
 /**
- * Whether the connection or the server was away, or too slow: SQLSTATE classes 08, 53, 57, a lock that did
- * not come (55P03), errors of sockets, and what we
- * say of them ourselves.
+ * Whether the connection or the server was away, or too slow: SQLSTATE classes 08, 53, 57, a lock that did not come
+ * (55P03), errors of sockets, and what we say of them ourselves.
  */
 export function isAway(e: unknown): boolean {
   if (e instanceof AppError) return e.code === 'internal_error' && e.retryAfterSeconds !== undefined

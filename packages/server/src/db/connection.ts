@@ -21,6 +21,15 @@ export class Connection extends pg.Client {
   cut(): void {
     this.connection.stream.destroy()
   }
+  /** A short question; one that is not answered in time is an error, and cuts the connection. */
+  async ask<R extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<R[]> {
+    const forget = this.cutAfter(answerWithinMs)
+    try {
+      return (await this.query<R>(text, values)).rows
+    } finally {
+      forget()
+    }
+  }
   /**
    * Cuts it after so long, unless what is returned is called first. An answer that has arrived by then is read first: a
    * process that was busy with something else has not been left without one.
@@ -37,9 +46,22 @@ export class Connection extends pg.Client {
   }
 }
 
-/** A connection of its own, outside the pool and as the role of the URL: for migrations and locks. */
-export async function connectOnce(url: string, { within = 5 * second }: { within?: number } = {}): Promise<Connection> {
-  const connection = new Connection({ connectionString: url, connectionTimeoutMillis: within, options: keepalive })
+/** How long a connection outside the pool waits for a short answer. */
+const answerWithinMs = 5 * second
+
+/** Lends a connection of its own, outside the pool and as the role of the URL: for migrations and locks. */
+export async function withConnection<T>(url: string, work: (connection: Connection) => Promise<T>): Promise<T> {
+  const connection = new Connection({
+    connectionString: url,
+    connectionTimeoutMillis: answerWithinMs,
+    options: keepalive,
+  })
   await connection.connect()
-  return connection
+  try {
+    return await work(connection)
+  } finally {
+    const forget = connection.cutAfter(second)
+    await connection.end()
+    forget()
+  }
 }

@@ -1,12 +1,21 @@
-import { connectOnce } from './connection.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Connection, withConnection } from './connection.ts'
 
-/** Runs `work` while no other replica runs work under the same number. */
-export async function withDatabaseLock<T>(url: string, number: number, work: () => Promise<T>): Promise<T> {
-  const connection = await connectOnce(url)
-  try {
-    await connection.query('select pg_advisory_lock($1)', [number])
-    return await work()
-  } finally {
-    await connection.end()
-  }
+const askAgainMs = 100
+
+/** Runs `work` while no other replica runs work under the same number. The lock is its connection's, and ends with it. */
+export const withDatabaseLock = <T>(
+  url: string,
+  number: number,
+  work: (connection: Connection) => Promise<T>,
+): Promise<T> =>
+  withConnection(url, async (connection) => {
+    // Asked for again and again: one who waits in silence can't tell a lock that is held from a network that is gone.
+    while (!(await isMine(connection, number))) await delay(askAgainMs)
+    return work(connection)
+  })
+
+async function isMine(connection: Connection, number: number): Promise<boolean> {
+  const [row] = await connection.ask<{ mine: boolean }>('select pg_try_advisory_lock($1) as mine', [number])
+  return row?.mine === true
 }

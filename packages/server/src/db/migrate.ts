@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { connectOnce } from './connection.ts'
+import { withDatabaseLock } from './lock.ts'
 
 const directory = join(import.meta.dirname, '../../migrations')
 // Any number serves that no other user of the database takes; held while migrating, so that replicas take turns.
@@ -10,14 +10,12 @@ const migrationLock = 7_264_401
 export class MigrationError extends Error {}
 
 /** Brings the schema to this version: numbered files, each in a transaction of its own, forward only. */
-export async function migrate(url: string): Promise<{ applied: string[] }> {
-  const client = await connectOnce(url)
-  try {
-    await client.query('select pg_advisory_lock($1)', [migrationLock])
-    await client.query(
+export const migrate = (url: string): Promise<{ applied: string[] }> =>
+  withDatabaseLock(url, migrationLock, async (connection) => {
+    await connection.ask(
       'create table if not exists schema_migrations (version integer primary key, name text not null, sha256 text not null, applied_at timestamptz not null default now())',
     )
-    const { rows } = await client.query<{ version: number; sha256: string }>(
+    const rows = await connection.ask<{ version: number; sha256: string }>(
       'select version, sha256 from schema_migrations',
     )
     const known = new Map(rows.map((r) => [r.version, r.sha256]))
@@ -35,18 +33,16 @@ export async function migrate(url: string): Promise<{ applied: string[] }> {
       const before = known.get(version)
       if (before === sha256) continue
       if (before) throw new MigrationError(`Migration ${name} differs from the one this database was migrated with.`)
-      await client.query('begin')
-      await client.query(text)
-      await client.query('insert into schema_migrations (version, name, sha256) values ($1, $2, $3)', [
+      // A change of the schema takes the time it takes.
+      await connection.query('begin')
+      await connection.query(text)
+      await connection.query('insert into schema_migrations (version, name, sha256) values ($1, $2, $3)', [
         version,
         name,
         sha256,
       ])
-      await client.query('commit')
+      await connection.query('commit')
       applied.push(name)
     }
     return { applied }
-  } finally {
-    await client.end()
-  }
-}
+  })

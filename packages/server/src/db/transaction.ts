@@ -107,7 +107,8 @@ export async function runOnce<T>(
       const result = await work(tx)
       connection.end()
       // Too late to hear of its outcome.
-      if (performance.now() > deadline) throw new Error('the time of this transaction is over')
+      if (performance.now() > deadline)
+        throw new AppError('internal_error', 'this took too long; nothing was changed', { retryAfterSeconds: 2 })
       // A commit that no longer waits for its standby says so in a warning and is no promise.
       client.on('notice', warn)
       const answer = await client.query('commit').catch((e: unknown) => e as Error)

@@ -99,6 +99,23 @@ test('a process ends with 0 when it is asked to, whatever it is doing, and only 
     return '# a database that stalls for 2.5 s while a process starts: it started, ended with 0'
   }
 
+  const beforeItMigrates = async () => {
+    const away = await createNetwork(t, database.url)
+    away.refuse(true)
+    away.holdAt('pg_try_advisory_lock')
+    const starting = start(away.url)
+    await delay(1500)
+    away.refuse(false)
+    while (!away.isHolding()) await delay(20)
+    away.cut()
+    away.release()
+    const late = await starting
+    assert.match(late.output(), /the start goes on when it does/)
+    late.signal()
+    assert.equal((await late.end()).how, '0', late.output())
+    return '# a database that refuses, then ends the connection that migrates: the process started, ended with 0'
+  }
+
   const beforeItStarted = async () => {
     const stalling = await createNetwork(t, database.url)
     stalling.holdAt('across_tenants')
@@ -115,7 +132,8 @@ test('a process ends with 0 when it is asked to, whatever it is doing, and only 
   }
 
   const said = await Promise.all([
-    ...[inJobs(), inFlight(), atOnce(), withoutDatabase(), whileItStalls(), beforeItStarted()],
+    ...[inJobs(), inFlight(), atOnce(), withoutDatabase()],
+    ...[whileItStalls(), beforeItMigrates(), beforeItStarted()],
   ])
   console.log(`# SIGTERM right after ready: ended with 0 after ${Math.round(firstTookMs)} ms\n${said.join('\n')}`)
 })

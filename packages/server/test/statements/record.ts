@@ -75,11 +75,12 @@ function stack(): string {
   return text
 }
 
-/** `file#function` of the innermost frame that is ours and not only passes statements on; none where that is a test. */
+/** `file#function` of the innermost frame that is ours and not only passes statements on; none where that is a test or a migration. */
 function originOf(frames: string): string | undefined {
   for (const line of frames.split('\n').slice(1)) {
     const at = line.indexOf(server)
-    if (at < 0 || /test\/statements\/record\.ts|src\/db\/(?:page|database|migrate|happened)\.ts/.test(line)) continue
+    if (/src\/db\/migrate\.ts/.test(line)) return undefined
+    if (at < 0 || /test\/statements\/record\.ts|src\/db\/(?:page|database|connection|happened)\.ts/.test(line)) continue
     const place = line.slice(at + server.length).replace(/(?:\?.*)?:\d+:\d+\)?$/, '')
     if (!place.startsWith('src/') || place.startsWith('src/embedded/')) return undefined
     const name = /at (?:async )?(?:new )?(?:Object\.|Module\.)?([\w.<>]+) \(/.exec(line)?.[1]
