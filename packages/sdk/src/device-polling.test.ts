@@ -33,6 +33,47 @@ test('polling brings each policy once, over a failure in between', { timeout: 20
   assert.equal(errors.length, 1)
 })
 
+test('a policy older than what is held is refused, borne for a moment, and told of when it stays so', {
+  timeout: 20_000,
+}, async (t) => {
+  const control = await startControl(t)
+  control.seq = 5
+  const device = await control.enrollNow()
+  let behind = 2
+  let fetched = 0
+  const answer = (id: string, seq: number) => {
+    control.content = contentFor(id)
+    control.seq = seq
+    return undefined
+  }
+  control.instead['/v1/policy/bundle'] = () =>
+    fetched++ === 0 ? undefined : behind-- > 0 ? answer('old', 4) : answer('r2', 6)
+  control.instead['/v1/policy/digest'] = () => (behind > 0 && fetched > 0 ? answer('old', 4) : undefined)
+  const statuses: string[] = []
+  const seen: unknown[] = []
+  const errors: unknown[] = []
+  const stop = new AbortController()
+  await device.runPolling({
+    signal: stop.signal,
+    onPolicy: (policy) => {
+      seen.push(policy?.content.rules[0]?.id)
+      if (policy?.content.rules[0]?.id === 'r2') behind = 100
+    },
+    onStatus: ({ status }) => statuses.push(status),
+    onError: (e) => {
+      errors.push(e)
+      stop.abort()
+    },
+  })
+  assert.deepEqual(seen, ['r1', 'r2'])
+  assert.deepEqual(statuses, ['active', 'unreachable'])
+  assert.deepEqual(
+    errors.map((e) => (e as { code: string }).code),
+    ['rollback'],
+  )
+  assert.equal(device.policy?.content.rules[0]?.id, 'r2', 'what is held stays in force')
+})
+
 test('polling renews when it is time', { timeout: 20_000 }, async (t) => {
   const control = await startControl(t)
   const device = await control.enrollNow()

@@ -3,6 +3,7 @@ import type { Device } from './device.ts'
 import { createApplier } from './device-applier.ts'
 import { DeviceEndedError, type DeviceStatus, statusOfFailure } from './device-status.ts'
 import { ConnectionError } from './errors.ts'
+import { createLagPatience } from './lagging.ts'
 import type { DevicePolicy } from './policy-verifier.ts'
 import { safely } from './safely.ts'
 
@@ -29,6 +30,8 @@ const shortestWait = 25
 /** Answers in a row that may come back at once and unchanged before the server counts as one that does not hold them. */
 const patience = 3
 const defaultPollSeconds = 30
+/** Until an answer is asked for again that was older than what is held. */
+const lagPauseSeconds = 1
 
 /**
  * Keeps the policy current until aborted, then settles: one request is held at the server until something changes. Renews
@@ -49,6 +52,7 @@ export async function runPolling(
     ...{ onError: report, now, random },
   })
   const maintain = createMaintenance(device, { now, random, report })
+  const lag = createLagPatience()
   let failures = 0
   let idle = 0
   let hold = Math.min(wait, longestWait)
@@ -85,6 +89,8 @@ export async function runPolling(
       isDoubted = true
       return 0
     }
+    // What is held stays in force, and nobody needs to hear of it.
+    if (lag.bears(e)) return jitter(lagPauseSeconds, random)
     tell(status, e)
     report(e)
     if (status !== 'unreachable') return jitter(slow, random)
@@ -102,6 +108,7 @@ export async function runPolling(
       try {
         pause = await ask(took)
         failures = 0
+        lag.reset()
         mayHold = true
         isDoubted = false
         tell(device.standing)

@@ -57,11 +57,41 @@ test('following brings each directory once, survives what fails, and tells again
     onError: (e) => errors.push((e as { code?: string; message: string }).code ?? (e as Error).message),
   })
   assert.deepEqual(seen, [['a'], ['a'], ['b']])
-  assert.deepEqual(errors, ['the tunnel is not up yet', 'internal_error', 'rollback'])
+  assert.deepEqual(errors, ['the tunnel is not up yet', 'internal_error'])
   assert.deepEqual(asked.slice(0, 2), [
     [undefined, 'wait=192'],
     ['"a"', 'wait=192'],
   ])
+})
+
+test('a replica that is behind is asked again in a second, without a word; one that stays behind is told of', async (t) => {
+  const control = await startControl(t)
+  const device = await control.enrollNow()
+  const times: number[] = []
+  const waits: unknown[] = []
+  const [fresh, old] = [await signed(control, 'a', { seq: 5 }), await signed(control, 'old', { seq: 4 })]
+  control.instead[path] = ({ headers }) => {
+    times.push(performance.now())
+    waits.push(headers.prefer)
+    return times.length === 1 ? fresh : old
+  }
+  const stop = new AbortController()
+  const seen: (string[] | null)[] = []
+  const errors: unknown[] = []
+  await device.followDirectory({
+    signal: stop.signal,
+    onDirectory: (directory) => void seen.push(names(directory)),
+    onError: (e) => {
+      errors.push(e)
+      stop.abort()
+    },
+  })
+  assert.deepEqual([seen, names(device.directory)], [[['a']], ['a']])
+  assert.deepEqual([errors.length, (errors[0] as { code: string }).code], [1, 'rollback'])
+  assert.equal(times.length, 6, 'four were borne')
+  assert.deepEqual(waits.slice(2), [undefined, undefined, undefined, undefined], 'none of them is held')
+  for (const [i, at] of times.entries())
+    if (i > 1) assert.ok(at - (times[i - 1] ?? 0) >= 790, `asked again after ${at - (times[i - 1] ?? 0)} ms`)
 })
 
 test('a directory is in force again after a restart, until its own end, and nothing older is taken then', async (t) => {

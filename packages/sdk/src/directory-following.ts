@@ -2,6 +2,7 @@ import { backoffSeconds, jitter, type Random, sleep } from './backoff.ts'
 import type { Device } from './device.ts'
 import { createApplier } from './device-applier.ts'
 import type { GatewayDirectory } from './directory-verifier.ts'
+import { createLagPatience } from './lagging.ts'
 import { safely } from './safely.ts'
 
 export type FollowingOptions = {
@@ -41,6 +42,7 @@ export async function followDirectory(
     onChange: onDirectory,
     ...{ onError: report, now, random },
   })
+  const lag = createLagPatience()
   let failures = 0
   try {
     await applier.apply()
@@ -49,16 +51,18 @@ export async function followDirectory(
       let pause: number
       try {
         // After a failure the next answer is not held, so that it says at once that all is well again.
-        const held = failures > 0 ? 0 : Math.floor(Math.min(jitter(wait, random), longestWait))
+        const held = failures > 0 || lag.isAwaited ? 0 : Math.floor(Math.min(jitter(wait, random), longestWait))
         const before = device.directory
         const isSame = (await device.fetchDirectory({ wait: held, signal })) === before
         failures = 0
+        lag.reset()
         const isAtOnce = performance.now() - asked < shortestPause * 1000
         pause = isAtOnce ? jitter(isSame && held > 0 ? unheldPause : shortestPause, random) : 0
       } catch (e) {
         if (signal.aborted) return
-        report(e)
-        pause = backoffSeconds(++failures, e, random, longestPause)
+        const isBorne = lag.bears(e)
+        if (!isBorne) report(e)
+        pause = isBorne ? jitter(shortestPause, random) : backoffSeconds(++failures, e, random, longestPause)
       }
       await applier.apply()
       await sleep(pause, signal).catch((e) => {

@@ -52,6 +52,39 @@ test('the addresses move at the first handshake with the newer key, and not back
   assert.equal(keys.noteHandshake('dev_1', 'k3')?.from, 'k2')
 })
 
+test('the next process knows where the addresses are, as far as the keys are still signed for', async () => {
+  const texts = new Map<string, string>()
+  const store = {
+    load: async (name: string) => texts.get(name),
+    save: async (name: string, text: string | null) => void texts.set(name, text ?? ''),
+    list: async () => [...texts.keys()],
+  }
+  let state = await told([current('k1')])
+  state = await told([current('k2'), ending('k1', 60)], state)
+  const open = () => createTunnelKeys(() => state, { store })
+  const before = open()
+  await before.restore()
+  before.noteHandshake('dev_1', 'k2')
+  const after = open()
+  assert.equal(after.carrierOf('dev_1'), 'k1')
+  await after.restore()
+  assert.equal(after.carrierOf('dev_1'), 'k2')
+  assert.equal(after.noteHandshake('dev_1', 'k1'), null, 'an old key does not get them back')
+  for (const [stored, carrier] of [
+    ['k9', 'k1'],
+    [7, 'k1'],
+  ]) {
+    texts.set('tunnel-keys', JSON.stringify({ schema: 'holdfast.gateway-tunnel-keys/1', taken: [['dev_1', stored]] }))
+    const strange = open()
+    await strange.restore()
+    assert.equal(strange.carrierOf('dev_1'), carrier)
+  }
+  for (const broken of ['{', '{}', '{"schema":"holdfast.gateway-tunnel-keys/1"}']) {
+    texts.set('tunnel-keys', broken)
+    await assert.rejects(open().restore())
+  }
+})
+
 test('at its end the old key goes, the peer stays, and the addresses are at the new one', async () => {
   const state = await told([current('k2'), ending('k1', 60)])
   const keys = createTunnelKeys(() => state)

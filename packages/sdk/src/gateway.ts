@@ -75,7 +75,7 @@ export function openGateway({
   const trust = createGatewayTrust({ send, query, tenantId, pinned, onTrust: keepTrust, now })
   const archive = store && createArchive({ store, tenantId, gatewayId, now })
   const holder = createHolder({ send, query, tenantId, gatewayId, trust, archive, onStoreError: storeFailed, now })
-  const tunnelKeys = createTunnelKeys(() => holder.inForce)
+  const tunnelKeys = createTunnelKeys(() => holder.inForce, { store, onStoreError: storeFailed })
   const applier = createApplier({ state: () => holder.inForce, random })
 
   const metering = createMeter(send, { bootId, query, now, random, store, onStoreError: storeFailed })
@@ -103,6 +103,7 @@ export function openGateway({
     restored ??= (async () => {
       metering.resume()
       await sessions.restore().catch(storeFailed)
+      await tunnelKeys.restore().catch(storeFailed)
       const broken = await reopenTrust()
       // Without trust nothing is believed; what was accepted before is still known, so that nothing older is.
       const isThere = await holder.restore().catch((e) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { changeGateway, changeGatewayPool, enrollDevice } from '@holdfast/sdk'
+import { changeGateway, changeGatewayPool, enrollDevice, type GatewayDirectory } from '@holdfast/sdk'
 import pg from 'pg'
 import { changeSomethingElse, enroll, newWireguardKey, publish, refused, rule, withGateway } from '../gateways.ts'
 import { createClock, startKit } from '../kit.ts'
@@ -205,4 +205,44 @@ test('a directory is signed for the device, and says what it reaches through whi
     )
     await assert.rejects(device.fetchDirectory(), refused(401))
   })
+})
+
+test('who waits hears of a gateway that falls silent, and comes back, also by way of another replica', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { replicas: 2, now: clock.now })
+  const a = await withGateway(kit, 'a', 'A')
+  const beat = () => kit.clientFor(a.secret, kit.replicas[0]).heartbeat({ body: { boot_id: 'b', active_sessions: 0 } })
+  await publish(kit, [rule('all', { any: true })])
+  const { secret: token } = await kit.admin.generateToken({ body: { max_uses: 0 } })
+  const device = await enrollDevice({
+    ...{ baseUrl: kit.publicUrl, token, dispatcher: kit.replicas[1]!.dispatcher, now: clock.now },
+    device: { name: 'laptop', platform: 'linux' },
+  })
+  const statusOf = ({ pools }: GatewayDirectory) => pools[0]?.gateways.map(({ status }) => status)
+  const waited = async (meanwhile: () => Promise<unknown> | undefined, wait = 20) => {
+    const held = device.fetchDirectory({ wait })
+    while (kit.replicas[1]!.app.gateways.devicesWaiting() === 0) await new Promise((resolve) => setTimeout(resolve, 10))
+    await meanwhile()
+    return statusOf(await held)
+  }
+  await beat()
+  assert.deepEqual(statusOf(await device.fetchDirectory()), ['healthy'])
+  const from = performance.now()
+  assert.deepEqual(await waited(async () => clock.advance(31)), ['degraded'])
+  assert.deepEqual(await waited(async () => clock.advance(30)), [])
+  const comesBack = async () => {
+    await beat()
+    // Until this replica reads what the other was told.
+    clock.advance(6)
+  }
+  assert.deepEqual(await waited(comesBack), ['healthy'])
+  assert.ok(performance.now() - from < 10_000, 'none of them waited for its end')
+  const goesOnElsewhere = async () => {
+    clock.advance(20)
+    await beat()
+    clock.advance(20)
+  }
+  const before = device.directory
+  assert.deepEqual(await waited(goesOnElsewhere, 2), ['healthy'])
+  assert.equal(device.directory, before, 'nobody is woken for what is only not known here')
 })

@@ -12,7 +12,7 @@ import { createSnapshots } from './snapshots.ts'
 import { createUnifiedPolicy } from './unified-policy.ts'
 import { createWaiters } from './waiters.ts'
 
-/** A gateway that falls silent changes nothing that is told: who waits looks at least this often. */
+/** Windows and ends of rules change without a word what leads through a pool: who waits looks at least this often. */
 const longestLookMs = 60 * second
 
 /** What gateways and devices pull: unified policy, and which gateways there are. */
@@ -23,6 +23,7 @@ export function createPull(deps: GatewaysDeps & { registry: Registry; activity: 
   const unified = createUnifiedPolicy({ ...deps, waiters, deltas, peers: createPeers(deps), snapshots })
   const waits = createHeldReads({ ...deps, concernAll: ['policy', 'pool', 'gateway'], longestLookMs })
   deps.activity.onChange(waits.wakeAll)
+  deps.feed.onBeat(() => deps.activity.look(waits.isAwaited))
   return {
     handlers: pullHandlers({ ...deps, directory: createDirectory(deps), waits, unified }),
     /** Requests of gateways, and of devices, held for a change. */

@@ -1,29 +1,12 @@
-import type { TenantId } from '../../../kernel/actor.ts'
-import { BoundedMap } from '../../../kernel/bounded-map.ts'
 import { createGroupCommit } from '../../../kernel/group-commit.ts'
 import type { GatewaysDeps } from '../deps.ts'
-import { livenessOf } from '../registry/registry.queries.ts'
 import { type Report, silentSince, upsertActivity } from './activity.queries.ts'
-import { downAfterMs, statusOf } from './status.ts'
-
-/** How long the reports that other replicas took may be unknown here; half of the step between two statuses is 15 s. */
-const rereadMs = 5000
-
-export type Liveness = { lastSeenMs: number; activeSessions: number }
-type Held = {
-  byGateway: Map<string, Liveness>
-  readAtMs: number
-  reading: Promise<void> | undefined
-  /** Counts what changed the order of a directory. */
-  revision: number
-}
-
-const anyGateway = { draining: false, drain_reason: null, public_key: null, proposed_key: null }
+import { createLiveness } from './liveness.ts'
+import { downAfterMs } from './status.ts'
 
 /** What gateways say of themselves: written in batches, and held in memory for the directory. */
 export function createActivity({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
-  const held = new BoundedMap<TenantId, Held>(10_000)
-  const listeners: ((tenant: TenantId) => void)[] = []
+  const liveness = createLiveness({ db, now })
   const join = createGroupCommit<Report>(
     (batch) => db.acrossTenants((tx) => upsertActivity(tx, newest(batch)).then(() => [])),
     {
@@ -34,41 +17,13 @@ export function createActivity({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
     },
   )
 
-  const put = (tenant: TenantId, h: Held, gatewayId: string, next: Liveness) => {
-    const before = h.byGateway.get(gatewayId)
-    if (before && before.lastSeenMs > next.lastSeenMs) return
-    const at = now().getTime()
-    const word = (l: Liveness | undefined) => statusOf(anyGateway, l?.lastSeenMs ?? null, at).status
-    h.byGateway.set(gatewayId, next)
-    if (word(before) === word(next)) return
-    h.revision++
-    for (const tell of listeners) tell(tenant)
-  }
-
-  async function read(tenant: TenantId, h: Held): Promise<void> {
-    const at = now().getTime()
-    for (const row of await db.inTenant(tenant, (tx) => livenessOf(tx, tenant)))
-      put(tenant, h, row.gateway_id, {
-        lastSeenMs: row.last_seen_at.getTime(),
-        activeSessions: row.active_sessions ?? 0,
-      })
-    h.readAtMs = at
-  }
-
   return {
     /** Settles once the report is durable. */
     report: async (report: Report): Promise<void> => {
       await join(report)
-      const h = held.get(report.tenantId)
-      if (!h) return
-      const activeSessions = report.activeSessions ?? h.byGateway.get(report.gatewayId)?.activeSessions ?? 0
-      put(report.tenantId, h, report.gatewayId, { lastSeenMs: report.at.getTime(), activeSessions })
+      liveness.note(report.tenantId, report.gatewayId, report.at.getTime(), report.activeSessions)
     },
-
-    /** Calls when a gateway of a tenant is heard of again, or for the first time. */
-    onChange: (listener: (tenant: TenantId) => void): void => {
-      listeners.push(listener)
-    },
+    ...{ onChange: liveness.onChange, look: liveness.look, of: liveness.of },
 
     /** Gateways of all tenants that are down, and since when they are silent. */
     down: async () => {
@@ -79,23 +34,6 @@ export function createActivity({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
         name: r.name,
         lastSeenAt: r.last_seen_at,
       }))
-    },
-
-    /** When each gateway of the tenant was last heard of, at most some seconds behind what other replicas know. */
-    of: async (tenant: TenantId): Promise<{ byGateway: ReadonlyMap<string, Liveness>; revision: number }> => {
-      let h = held.get(tenant)
-      if (!h) {
-        h = { byGateway: new Map(), readAtMs: Number.NEGATIVE_INFINITY, reading: undefined, revision: 0 }
-        held.set(tenant, h)
-      }
-      const mine = h
-      if (Math.abs(now().getTime() - mine.readAtMs) >= rereadMs) {
-        mine.reading ??= read(tenant, mine).finally(() => {
-          mine.reading = undefined
-        })
-        await mine.reading
-      }
-      return mine
     },
   }
 }

@@ -1,0 +1,114 @@
+import type { TenantId } from '../../../kernel/actor.ts'
+import { BoundedMap } from '../../../kernel/bounded-map.ts'
+import type { GatewaysDeps } from '../deps.ts'
+import { livenessOf } from '../registry/registry.queries.ts'
+import { statusOf } from './status.ts'
+
+/** How long the reports that other replicas took may be unknown here; half of the step between two statuses is 15 s. */
+const rereadMs = 5000
+
+export type Liveness = { lastSeenMs: number; activeSessions: number }
+type Known = Liveness & {
+  /** What those who listen were told of it last. */
+  told: string
+}
+type Held = {
+  byGateway: Map<string, Known>
+  readAtMs: number
+  reading: Promise<void> | undefined
+  /** Counts what changed the order of a directory. */
+  revision: number
+}
+
+const anyGateway = { draining: false, drain_reason: null, public_key: null, proposed_key: null }
+const wordOf = (l: Liveness, atMs: number): string => statusOf(anyGateway, l.lastSeenMs, atMs).status
+
+/** When each gateway was last heard of, held in memory for the directory: by reports that came here, and by what was written elsewhere. */
+export function createLiveness({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
+  const held = new BoundedMap<TenantId, Held>(10_000)
+  const listeners: ((tenant: TenantId) => void)[] = []
+
+  function tell(tenant: TenantId, h: Held): void {
+    h.revision++
+    for (const listen of listeners) listen(tenant)
+  }
+
+  function put(tenant: TenantId, h: Held, gatewayId: string, next: Liveness): void {
+    const before = h.byGateway.get(gatewayId)
+    if (before && before.lastSeenMs > next.lastSeenMs) return
+    const at = now().getTime()
+    const told = wordOf(next, at)
+    h.byGateway.set(gatewayId, { ...next, told })
+    // Whoever asked since it fell silent was given what its silence says.
+    if (before?.told !== told || wordOf(before, at) !== told) tell(tenant, h)
+  }
+
+  async function read(tenant: TenantId, h: Held): Promise<void> {
+    const at = now().getTime()
+    for (const row of await db.inTenant(tenant, (tx) => livenessOf(tx, tenant)))
+      put(tenant, h, row.gateway_id, {
+        lastSeenMs: row.last_seen_at.getTime(),
+        activeSessions: row.active_sessions ?? 0,
+      })
+    h.readAtMs = at
+  }
+  /** Those who ask at once share one reading. */
+  const reread = (tenant: TenantId, h: Held): Promise<void> => {
+    h.reading ??= read(tenant, h).finally(() => {
+      h.reading = undefined
+    })
+    return h.reading
+  }
+  const isOld = (h: Held): boolean => Math.abs(now().getTime() - h.readAtMs) >= rereadMs
+
+  /** Silence is said only after a look at what other replicas heard. */
+  async function lookAt(tenant: TenantId, h: Held): Promise<void> {
+    if (isOld(h)) await reread(tenant, h)
+    const at = now().getTime()
+    const turned = [...h.byGateway.values()].filter((l) => wordOf(l, at) !== l.told)
+    for (const l of turned) l.told = wordOf(l, at)
+    if (turned.length > 0) tell(tenant, h)
+  }
+
+  return {
+    note: (tenant: TenantId, gatewayId: string, lastSeenMs: number, activeSessions: number | null): void => {
+      const h = held.get(tenant)
+      if (!h) return
+      const sessions = activeSessions ?? h.byGateway.get(gatewayId)?.activeSessions ?? 0
+      put(tenant, h, gatewayId, { lastSeenMs, activeSessions: sessions })
+    },
+
+    /** Calls when a gateway of a tenant is heard of again, for the first time, or no more. */
+    onChange: (listener: (tenant: TenantId) => void): void => {
+      listeners.push(listener)
+    },
+
+    /**
+     * Now and then: whether time has turned a gateway silent, or another replica has heard of one that was, in the tenants in
+     * which somebody waits to be told.
+     */
+    look: (isAwaited: (tenant: TenantId) => boolean): void => {
+      const at = now().getTime()
+      for (const [tenant, h] of held.entries()) {
+        if (!isAwaited(tenant)) continue
+        const isDue = [...h.byGateway.values()].some((l) => {
+          const word = wordOf(l, at)
+          return word !== l.told || (word !== 'healthy' && isOld(h))
+        })
+        // Without the database nothing is told: the next beat tries again.
+        if (isDue) lookAt(tenant, h).catch(() => undefined)
+      }
+    },
+
+    /** When each gateway of the tenant was last heard of, at most some seconds behind what other replicas know. */
+    of: async (tenant: TenantId): Promise<{ byGateway: ReadonlyMap<string, Liveness>; revision: number }> => {
+      let h = held.get(tenant)
+      if (!h) {
+        h = { byGateway: new Map(), readAtMs: Number.NEGATIVE_INFINITY, reading: undefined, revision: 0 }
+        held.set(tenant, h)
+      }
+      if (isOld(h)) await reread(tenant, h)
+      return h
+    },
+  }
+}
