@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type Gateway, type GatewayState, type MeteringSample, openGateway } from '@holdfast/sdk'
+import { type Gateway, type GatewayState, type GatewayStatus, type MeteringSample, openGateway } from '@holdfast/sdk'
 import { type Connections, flattenPeers } from './boxes.ts'
 import { clock, within } from './in-parallel.ts'
 import { agentAt } from './lines.ts'
@@ -18,6 +18,7 @@ type Running = {
   gateway: Gateway
   stop: AbortController
   stopped: Promise<void>
+  status: GatewayStatus | undefined
   sessions: Map<string, Session>
   woken: (() => void)[]
   beat: NodeJS.Timeout | undefined
@@ -37,7 +38,10 @@ const fail = (gatewayId: string, where: string, error: unknown) => {
 
 function startGateway(gateway: Gateway, id: string): void {
   const stop = new AbortController()
-  const one: Running = { gateway, stop, stopped: Promise.resolve(), sessions: new Map(), woken: [], beat: undefined }
+  const one: Running = {
+    ...{ gateway, stop, stopped: Promise.resolve(), status: undefined },
+    ...{ sessions: new Map(), woken: [], beat: undefined },
+  }
   running.set(id, one)
   one.stopped = gateway
     .runPulling({
@@ -48,6 +52,9 @@ function startGateway(gateway: Gateway, id: string): void {
         if (deviceIds.length > 0) tell({ kind: 'gone', gatewayId: id, deviceIds, at: clock() })
         cut(one, new Set(deviceIds), new Set(revokedSessions))
         for (const wake of one.woken.splice(0)) wake()
+      },
+      onStatus: (status) => {
+        one.status = status
       },
       onError: (error) => fail(id, 'pulling', error),
     })
@@ -75,6 +82,12 @@ function cut({ sessions }: Running, deviceIds: Set<string>, sessionIds: Set<stri
     session.ended = true
     session.endReason = 'policy'
   }
+}
+
+/** For whoever asks why it has something else than it must. */
+function howItStands(gatewayId: string, { gateway: { state }, status }: Running): string {
+  const held = state ? `seq ${state.seq} of ${state.generatedAt.toISOString()}` : 'nothing'
+  return `${gatewayId}: holds ${held}; ${status?.status} since ${status?.since.toISOString()} ${status?.error ?? ''}`
 }
 
 /** The first differences between what a gateway has and what it must have. */
@@ -134,7 +147,7 @@ const commands = {
         const left = (deadline - performance.now()) / 1000
         if (found.length === 0) break
         if (left > 0 && (await within(left, wake))) continue
-        amiss.push(...found)
+        if (found.length > 0) amiss.push(howItStands(each.gatewayId, one), ...found)
         break
       }
     }

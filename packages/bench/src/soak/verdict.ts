@@ -52,6 +52,7 @@ export async function judgeSoak({ postgres, stand, observer, record, fleet, ...r
   say(`faults                        ${total}: ${[...faults].map(([name, n]) => `${n} × ${name}`).join(', ')}`)
   const outcomes = (['acknowledged', 'refused', 'unknown'] as const).map((o) => `${record.count(o)} ${o}`)
   say(`writes                        ${outcomes.join(', ')} (of the unknown made, ${found.unknownButThere} are there)`)
+  say(`newest change                 ${inForce.seq}`)
   say(
     `answers to watched devices    ${counts.served} served, ${counts.refused} refused, ${counts.unanswered} not answered; ${counts.judged} judged by ${counts.looks} looks`,
   )
@@ -77,5 +78,6 @@ async function stateOf(postgres: Postgres) {
       `select ${kind}_id as id, status from ${kind}s`,
     ))
       statuses.set(typeId(kind, each.id), each.status)
-  return { note: row?.note ?? '', statusOf: (id: string) => statuses.get(id) }
+  const [newest] = await postgres.query<{ seq: string }>('select max(seq) as seq from tenant_epochs')
+  return { note: row?.note ?? '', seq: newest?.seq, statusOf: (id: string) => statuses.get(id) }
 }
