@@ -3,6 +3,7 @@ import pg from 'pg'
 import type { TenantId } from '../kernel/actor.ts'
 import { second } from '../kernel/time.ts'
 import { Connection, connectionOptions } from './connection.ts'
+import { readTimestamp } from './timestamps.ts'
 import {
   foreground,
   isFull,
@@ -18,9 +19,14 @@ export { connectionOptions } from './connection.ts'
 export { background, foreground, type Patience, RunAgain, type Tx, UnknownOutcome } from './transaction.ts'
 
 // bigint (counts, sequence numbers, bytes) and numeric (percentages) as numbers.
+const readers = new Map<number, (text: string) => unknown>([
+  [20, Number],
+  [1700, Number],
+  [1184, readTimestamp],
+])
 const types: pg.CustomTypesConfig = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') =>
-    (oid === 20 || oid === 1700) && format !== 'binary' ? Number : pg.types.getTypeParser(oid, format ?? 'text'),
+    (format !== 'binary' && readers.get(oid)) || pg.types.getTypeParser(oid, format ?? 'text'),
 }
 
 /**

@@ -93,3 +93,45 @@ test('tenants take turns: one that floods waits for itself and is refused at its
   )
   assert.equal((await flood).filter((s) => s.status === 'rejected').length, 50)
 })
+
+test('those who were answered together come again together: the first of them is no batch of its own', async () => {
+  const batches = async (gathers: boolean): Promise<number[]> => {
+    const sizes: number[] = []
+    const join = createGroupCommit<number, number>(
+      async (batch) => {
+        sizes.push(batch.length)
+        await new Promise((resolve) => setTimeout(resolve, 40))
+        return batch
+      },
+      { tenantOf: one, maxBatch: 100, maxQueue: 100, maxPerTenant: 100, gathers },
+    )
+    // Eight hands, each of which asks again when it has its answer, one a little after the other.
+    const hand = async (n: number) => {
+      for (let i = 0; i < 4; i++) {
+        await new Promise((resolve) => setTimeout(resolve, n))
+        await join(n)
+      }
+    }
+    await Promise.all(Array.from({ length: 8 }, (_, n) => hand(n)))
+    return sizes
+  }
+  assert.ok((await batches(true)).length < (await batches(false)).length)
+})
+
+test('who is alone waits for nobody', async () => {
+  let begun = 0
+  const join = createGroupCommit<number, number>(
+    async (batch) => {
+      begun++
+      await new Promise((resolve) => setTimeout(resolve, 40))
+      return batch
+    },
+    { tenantOf: one, maxBatch: 100, maxQueue: 100, maxPerTenant: 100, gathers: true },
+  )
+  for (let i = 1; i <= 3; i++) {
+    const joined = join(i)
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.equal(begun, i, 'in the next turn of the loop')
+    await joined
+  }
+})

@@ -9,6 +9,9 @@ const tooMuch = () =>
  * settles with its batch, so an acknowledged item is a durable one; what `write` returns for an item is what its caller
  * gets. The tenants take turns in a batch, and one whose data is refused fails alone. A tenant at its bound, or the
  * queue at its own, is refused (429) instead of growing.
+ *
+ * Where a batch costs far more than an item, `gathers`: those who were answered together come again, one by one. So that
+ * the first of them is no batch of its own, they are waited for, half as long at most as their batch took.
  */
 export function createGroupCommit<T, R = void>(
   write: (batch: T[]) => Promise<readonly R[]>,
@@ -17,12 +20,32 @@ export function createGroupCommit<T, R = void>(
     maxBatch,
     maxQueue,
     maxPerTenant,
-  }: { tenantOf: (item: T) => string; maxBatch: number; maxQueue: number; maxPerTenant: number },
+    gathers = false,
+  }: {
+    tenantOf: (item: T) => string
+    maxBatch: number
+    maxQueue: number
+    maxPerTenant: number
+    gathers?: boolean
+  },
 ) {
   type Waiting = { item: T; resolve: (result: R) => void; reject: (e: unknown) => void }
   const queues = new Map<string, Waiting[]>()
   let size = 0
   let writing = false
+  /** Called when as many wait as are expected. */
+  let gathered: { wanted: number; go: () => void } | undefined
+
+  const gather = (wanted: number, ms: number): Promise<void> =>
+    new Promise((resolve) => {
+      const go = () => {
+        clearTimeout(timer)
+        gathered = undefined
+        resolve()
+      }
+      const timer = setTimeout(go, ms)
+      gathered = { wanted, go }
+    })
 
   /** One of each tenant in turn; who was served goes to the end. */
   function takeBatch(): Waiting[] {
@@ -40,10 +63,14 @@ export function createGroupCommit<T, R = void>(
 
   async function drain() {
     writing = true
-    while (size > 0)
-      await writeInHalves(takeBatch(), {
+    while (size > 0) {
+      const started = performance.now()
+      const batch = takeBatch()
+      let others = 0
+      await writeInHalves(batch, {
         write: async (part) => {
           const results = await write(part.map((w) => w.item))
+          others = Math.min(batch.length + size, maxBatch)
           part.forEach((w, i) => {
             w.resolve(results[i] as R)
           })
@@ -52,6 +79,8 @@ export function createGroupCommit<T, R = void>(
           for (const w of part) w.reject(e)
         },
       })
+      if (gathers && others > 1) await gather(others, (performance.now() - started) / 2)
+    }
     writing = false
   }
 
@@ -63,6 +92,7 @@ export function createGroupCommit<T, R = void>(
       queue.push({ item, resolve, reject })
       queues.set(tenant, queue)
       size++
+      if (gathered && size >= gathered.wanted) gathered.go()
       // After the current turn of the loop: requests that arrived together share a batch.
       if (!writing) {
         writing = true

@@ -20,13 +20,21 @@ const tunnelKeyLock = 7_264_406
 
 /**
  * Which of these keys are those of devices. Waits here for whoever changes such a device, who will want the tenant's
- * epoch next: later, holding the epoch, it would be a deadlock.
+ * epoch next: later, holding the epoch, it would be a deadlock. Looked up key by key, which is quick whatever the planner
+ * knows of a table that grows.
  */
 export async function lockKeys(tx: Tx, tenant: TenantId, jkts: readonly string[]): Promise<Set<string>> {
   if (jkts.length === 0) return new Set()
+  const { rows: found } = await sql<{ device_id: string }>`
+    select held.device_id from unnest(${jkts}::text[]) as k (jkt), lateral (
+      select device_id from devices where tenant_id = ${tenant} and jkt = k.jkt and status <> 'revoked' limit 1) as held`.execute(
+    tx,
+  )
+  if (found.length === 0) return new Set()
   const { rows } = await sql<{ jkt: string }>`
     select jkt from devices
-     where tenant_id = ${tenant} and jkt = any(${jkts}::text[]) and status <> 'revoked'
+     where tenant_id = ${tenant} and device_id = any(${found.map((r) => r.device_id)}::uuid[])
+       and jkt = any(${jkts}::text[]) and status <> 'revoked'
      order by device_id for share`.execute(tx)
   return new Set(rows.map((r) => r.jkt))
 }

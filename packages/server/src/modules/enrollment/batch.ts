@@ -107,6 +107,7 @@ export function createBatches({
           maxBatch: 200,
           maxQueue: 5000,
           maxPerTenant: 5000,
+          gathers: true,
         })
         queues.set(tenant, queue)
       }
