@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { createSemaphore } from '@holdfast/crypto/semaphore'
 import {
   ApiError,
   type Device,
@@ -29,7 +30,10 @@ type Asked = { index: number; status: number; at: number }
 type Running = { device: Device; stop: AbortController | undefined; stopped: Promise<void> }
 
 const lines = createLines()
-const mostAttempts = 5
+/** A proof is good for a minute: who has to wait for the server waits before making one. */
+const startsAtOnce = 24
+const inTurn = createSemaphore({ concurrency: 24, maxQueue: Number.POSITIVE_INFINITY })
+const mostAttempts = 20
 const running = new Map<number, Running>()
 const told = new Set<string>()
 let held: Held[] = []
@@ -117,13 +121,14 @@ async function timed(
 
 async function tellApplied(index: number, device: Device, digest: string): Promise<void> {
   const event = device.observed({ kind: 'policy_applied', policy_digest: digest })
-  await persist(index, () => device.reportTelemetry([event]))
+  await inTurn(() => persist(index, () => device.reportTelemetry([event])))
 }
 
-/** Keeps one device current, until it is stopped or the server refuses it. */
-function keepCurrent(index: number, wait: number): void {
+/** Keeps one device current, until it is stopped or the server refuses it. Settles when it has heard for the first time. */
+async function keepCurrent(index: number, wait: number): Promise<void> {
   const one = running.get(index)
   if (!one || (one.stop && !one.stop.signal.aborted)) return
+  const heard = Promise.withResolvers<void>()
   const stop = new AbortController()
   one.stop = stop
   one.stopped = one.device
@@ -136,6 +141,7 @@ function keepCurrent(index: number, wait: number): void {
         if (policy) tellApplied(index, one.device, policy.digest).catch((error) => fail(index, 'telemetry', error))
       },
       onStatus: ({ status }) => {
+        heard.resolve()
         if (status !== 'suspended' && status !== 'refused') return
         stop.abort()
         tell({ kind: 'refused', index, at: clock() })
@@ -151,6 +157,7 @@ function keepCurrent(index: number, wait: number): void {
       if (error instanceof DeviceEndedError) tell({ kind: 'refused', index, at: clock() })
       else fail(index, 'polling', error)
     })
+  await Promise.race([heard.promise, one.stopped])
 }
 
 const commands = {
@@ -183,7 +190,12 @@ const commands = {
     return { ms, enrolled }
   },
   startPolling: async ({ wait, indexes }: { wait: number; indexes?: number[] }) => {
-    for (const index of indexes ?? running.keys()) keepCurrent(index, wait)
+    await inParallel(indexes ?? running.keys(), startsAtOnce, async (index) => {
+      await keepCurrent(index, wait)
+      done++
+      flushSoon()
+    })
+    flush()
   },
   /** Ends the loops of these devices, or of all. */
   stopPolling: async ({ indexes }: { indexes?: number[] }) => {

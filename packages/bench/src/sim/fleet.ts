@@ -6,7 +6,7 @@ import { within } from './in-parallel.ts'
 import { startWorker, type Worker } from './worker.ts'
 
 /** Requests under way at a time in each process. */
-const width = 24
+const width = 12
 
 /** The devices, spread over processes, and what each of them holds as it told us. */
 export type Fleet = ReturnType<typeof startFleet>
@@ -94,8 +94,12 @@ export function startFleet(
       const answers = await counted(advance, parts)
       return { ms: answers.flatMap(({ ms }) => ms), enrolled: answers.flatMap(({ enrolled }) => enrolled) }
     },
-    startPolling: (indexes: readonly number[], wait = 45) =>
-      each(indexes, itself, (worker, part) => worker.call('startPolling', { wait, indexes: part })),
+    /** Settles when each of them has heard of the server. */
+    startPolling: (indexes: readonly number[], wait = 45, advance: (count: number) => void = () => {}) =>
+      counted(
+        advance,
+        each(indexes, itself, (worker, part) => worker.call('startPolling', { wait, indexes: part })),
+      ),
     stopPolling: (indexes: readonly number[]) =>
       each(indexes, itself, (worker, part) => worker.call('stopPolling', { indexes: part })),
     reportPosture: async (reports: readonly [number, Facts][], advance: (count: number) => void) =>

@@ -12,7 +12,17 @@ export type GatewayEvent =
   | { kind: 'gone'; gatewayId: string; deviceIds: string[]; at: number }
   | { kind: 'busy'; gatewayId: string }
   | { kind: 'error'; gatewayId: string; where: string; message: string }
-type Carried = { sessionId: string; deviceId: string; gatewayId: string; rx: number; tx: number; ended: boolean }
+/** Of the policy: half of what a session carries is said to be of it. */
+const meteredResource = 'git'
+type Carried = {
+  sessionId: string
+  deviceId: string
+  gatewayId: string
+  rx: number
+  tx: number
+  ofResource: number
+  ended: boolean
+}
 type Session = Carried & { startedAt: string; endReason: string | undefined; reportedEnd: boolean }
 type Running = {
   gateway: Gateway
@@ -166,6 +176,7 @@ const commands = {
         gatewayId,
         rx: 0,
         tx: 0,
+        ofResource: 0,
         ended: false,
         startedAt,
         endReason: undefined,
@@ -220,6 +231,7 @@ const commands = {
         const active_sessions = [...sessions.values()].filter((s) => !s.ended).length
         const answer = await gateway.meter(samples, { load: { active_sessions } })
         accepted += answer.accepted
+        for (const name of answer.unknown_resources) rejected.push(`${gatewayId}: the resource ${name} is unknown`)
         for (const { index, error } of answer.rejected)
           rejected.push(`${gatewayId}: ${samples[index]?.session_id}: ${error}`)
       }),
@@ -228,12 +240,13 @@ const commands = {
   },
   carried: async (_: null): Promise<Carried[]> =>
     [...running.values()].flatMap(({ sessions }) =>
-      [...sessions.values()].map(({ sessionId, deviceId, gatewayId, rx, tx, ended }) => ({
+      [...sessions.values()].map(({ sessionId, deviceId, gatewayId, rx, tx, ofResource, ended }) => ({
         sessionId,
         deviceId,
         gatewayId,
         rx,
         tx,
+        ofResource,
         ended,
       })),
     ),
@@ -250,6 +263,7 @@ export type GatewayCommands = typeof commands
 function sampleOf(session: Session, bytes: number): MeteringSample {
   const [rx, tx] = [bytes, bytes * 3]
   session.rx += rx
+  session.ofResource += (rx >> 1) + (tx >> 1)
   session.tx += tx
   session.reportedEnd = session.ended
   return {
@@ -260,6 +274,7 @@ function sampleOf(session: Session, bytes: number): MeteringSample {
     tx_bytes: tx,
     started_at: session.startedAt,
     source_ip: '192.0.2.7',
+    resources: [{ resource: meteredResource, rx_bytes: rx >> 1, tx_bytes: tx >> 1 }],
     ...(session.endReason && { end_reason: session.endReason }),
   }
 }

@@ -10,7 +10,7 @@ export type Options = {
   replicas: number
   seed: number
   kills: number
-  /** No story: the fleet enrolls, a policy is published, and the boxes of all peers are compared. */
+  /** No story: the fleet enrolls, a policy is published, the boxes of all peers are compared, and all devices poll. */
   boxes: boolean
   keep: boolean
   /** A deployment that runs already, with a key of a platform administrator; undefined: one of our own. */
@@ -30,7 +30,8 @@ export const help = `holdfast sim: a fleet of devices and gateways over HTTP, an
   --replicas N     of the server that is started (1, or as many as may have a connection open for each device)
   --seed N         the same seed makes the same people, devices and policy (1)
   --kill N         instead of the story: kill the server N times while it works, and look for what it had acknowledged
-  --boxes          instead of the story: no device polls, the boxes of every peer at every gateway are compared
+  --boxes          instead of the story: one policy, of which the boxes of every peer at every gateway are compared; then all
+                   devices poll and must hold it
   --url URL        a server that runs already, with --api-key or HOLDFAST_API_KEY; its rates are as they are, and no name of a sim is in it
   --api-key KEY    key of a platform administrator of that server
   --keep           keep the data directory of the server that was started
@@ -55,7 +56,7 @@ export function readOptions(args: string[], environmentKey: string | undefined):
   const kills = wholeNumber('--kill', values.kill, 0, 0, 1_000)
   if (kills > 0 && values.url !== undefined) throw new UsageError('--kill needs a server of its own: leave out --url.')
   const devices = wholeNumber('--devices', values.devices, 200, 20, 20_000)
-  const needed = neededFor(values.boxes ? 0 : devices)
+  const needed = neededFor(devices)
   return {
     devices,
     gateways: wholeNumber('--gateways', values.gateways, 3, 1, 200),

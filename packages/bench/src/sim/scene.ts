@@ -40,6 +40,16 @@ export type Scene = {
 export const patienceSeconds = ({ complaints, options }: Scene): number =>
   complaints.mismatches > 0 ? 3 : 20 + options.devices / 50
 
+/** From now on every device keeps itself current. */
+export const startPolling = ({ fleet, directory, display }: Scene): Promise<unknown> =>
+  display.phase('devices begin to poll', directory.devices.length, (advance) =>
+    fleet.startPolling(
+      directory.devices.map(({ index }) => index),
+      undefined,
+      advance,
+    ),
+  )
+
 /**
  * Waits until the whole fleet holds what is in force, makes every device ask once more so that nobody merely has not
  * heard yet, and compares all of it, devices and gateways.

@@ -5,7 +5,7 @@ import { stableDocument } from './documents.ts'
 import type { InForce } from './judge.ts'
 import { expectPeers, heldRules } from './oracle.ts'
 import { type Found, type Reach, reachAt, type Seen } from './reach.ts'
-import type { Scene } from './scene.ts'
+import { type Scene, settle, startPolling } from './scene.ts'
 
 /** Of the day that begins: in the night, and around the edges of the windows that the policy has. */
 const times = ['00:30', '05:59', '08:00', '13:45', '21:10']
@@ -95,7 +95,7 @@ function isProved({ user }: SimDevice, mfaAt: number | undefined): boolean {
   return proved.from - clockSlackMs <= mfaAt && mfaAt <= proved.to + clockSlackMs
 }
 
-/** A policy for a fleet that has enrolled and does not poll, and what the gateways make of it. */
+/** A policy for a fleet that has enrolled and what the gateways make of it; then all devices poll and must hold it too. */
 export async function onlyBoxes(scene: Scene): Promise<number> {
   const { admin, random, directory, gateways, display, complaints } = scene
   const stable = stableDocument(random, directory)
@@ -111,7 +111,12 @@ export async function onlyBoxes(scene: Scene): Promise<number> {
       advance()
     }
   })
-  return compareBoxes(scene, { stable, canary: undefined })
+  const force = { stable, canary: undefined }
+  const compared = await compareBoxes(scene, force)
+  display.line(`  ${compared} peers compared, ${complaints.mismatches} mismatches`)
+  await startPolling(scene)
+  await settle(scene, force, 'stable')
+  return compared
 }
 
 /** Most peers mean the same: what was compared once is not compared again. */

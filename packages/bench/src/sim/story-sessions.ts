@@ -89,8 +89,11 @@ export async function compareSessions({
   gateways,
   complaints,
   display,
+  random,
 }: Scene): Promise<{ sessions: number; bytes: number }> {
   const carried = new Map((await gateways.call('carried', null)).map((session) => [session.sessionId, session]))
+  // What is of a resource is shown of one session at a time.
+  const sampled = random.some([...carried.values()], 200)
   return display.phase('sessions: bytes add up', carried.size, async (advance) => {
     let bytes = 0
     let sessions = 0
@@ -116,6 +119,11 @@ export async function compareSessions({
       cursor = page.next_cursor
     }
     for (const id of carried.keys()) complaints.mismatch(`${id}: the server does not know this session`)
+    for (const { sessionId, ofResource } of sampled) {
+      const { resources } = await admin.getSession({ params: { session_id: sessionId } })
+      const got = resources.map((r) => `${r.resource} ${r.rx_bytes + r.tx_bytes}`).join()
+      if (got !== `git ${ofResource}`) complaints.mismatch(`${sessionId}: expected git ${ofResource}, got ${got}`)
+    }
     return { sessions, bytes }
   })
 }

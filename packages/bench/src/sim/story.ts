@@ -8,7 +8,7 @@ import type { GatewayCommands, GatewayEvent } from './gateway-process.ts'
 import { createJudge, type InForce } from './judge.ts'
 import type { Options } from './options.ts'
 import { createRandom } from './random.ts'
-import { type Measures, type Scene, settle } from './scene.ts'
+import { type Measures, type Scene, settle, startPolling } from './scene.ts'
 import * as setup from './setup.ts'
 import { compareBoxes, onlyBoxes } from './story-boxes.ts'
 import * as policy from './story-policy.ts'
@@ -64,7 +64,13 @@ export async function runStory(server: Server, admin: Client, options: Options):
     const enrollSeconds = await setUp(scene, server)
     if (options.boxes) {
       const boxed = await onlyBoxes(scene)
-      printSummary(scene, [{ name: 'peers whose boxes were compared', value: `${boxed}` }])
+      printSummary(scene, [
+        { name: 'devices', value: `${directory.devices.length}` },
+        { name: 'gateways', value: `${directory.gateways.length}` },
+        { name: 'peers whose boxes were compared', value: `${boxed}` },
+        { name: 'told to come back later', value: `${turnedAway + fleet.turnedAway()}` },
+        { name: 'wall time, s', value: ((performance.now() - started) / 1000).toFixed(1) },
+      ])
       return complaints.mismatches + complaints.errors === 0
     }
     const stable = await policy.publishStable(scene)
@@ -136,7 +142,7 @@ async function setUp(scene: Scene, { url, doors = [] }: Server): Promise<number>
     ),
   )
   if (options.boxes) return seconds
-  await fleet.startPolling(directory.devices.map(({ index }) => index))
+  await startPolling(scene)
   await settle(scene, { stable: { schema: 'holdfast.policy/1', rules: [] }, canary: undefined }, 'nothing published')
   return seconds
 }
