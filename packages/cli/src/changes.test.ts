@@ -78,3 +78,24 @@ test('a test message that fails is an answer of no', async (t) => {
   assert.equal(code, 1)
   assert.match(out, /a@example\.com +no +It was refused\./)
 })
+
+test('what a session has carried by resource is shown a line each', async (t) => {
+  const session = {
+    session_id: 'vse_1',
+    rx_bytes: 9,
+    resources: [
+      { resource: 'wiki', rx_bytes: 5, tx_bytes: 7 },
+      { resource: 'git', rx_bytes: 1, tx_bytes: 0 },
+    ],
+  }
+  const { url } = await startServer(t, () => ({ body: session }))
+  const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
+  const lines = ['session_id', 'rx_bytes', 'wiki.rx_bytes', 'wiki.tx_bytes', 'git.rx_bytes', 'git.tx_bytes']
+  const { out } = await run(['session', 'show', 'vse_1'])
+  assert.deepEqual(
+    out.split('\n').map((line) => line.replace(/^resources\./, '').split(/ +/)[0]),
+    [...lines, ''],
+  )
+  assert.match(out, /^resources\.wiki\.tx_bytes +7$/m)
+  assert.deepEqual(JSON.parse((await run(['session', 'show', 'vse_1', '--json'])).out), session)
+})

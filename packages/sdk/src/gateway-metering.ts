@@ -11,7 +11,8 @@ export type MeteringSample = Report['samples'][number]
 export type MeteringLoad = NonNullable<Report['load']>
 export type Metered = Output<Contract['metering']>
 
-const mostSamples = 10_000
+/** What the control plane takes of one report, less some room for what is around the samples. */
+const most = { samples: 10_000, names: 190_000, bytes: 9_500_000 }
 /** Seconds between two attempts to deliver a report. */
 const longestPause = 60
 
@@ -90,18 +91,18 @@ export function createMeter(send: Send, { bootId, query, now, random, store, onS
     const start = intervalStart
     const end = now()
     intervalStart = end
-    const reports: Report[] = []
-    for (let at = 0; at === 0 || at < samples.length; at += mostSamples) {
-      reports.push({
+    const parts = partsOf(samples)
+    const reports = parts.map(
+      (part): Report => ({
         report_id: randomUUID(),
         boot_id: bootId,
         sequence: ++sequence,
         interval_start: start.toISOString(),
         interval_end: end.toISOString(),
-        samples: samples.slice(at, at + mostSamples),
+        samples: part,
         ...(load && { load }),
-      })
-    }
+      }),
+    )
     waiting.push(...reports)
     const kept = resume()
       .then(keep)
@@ -114,9 +115,10 @@ export function createMeter(send: Send, { bootId, query, now, random, store, onS
         accepted: answers.reduce((sum, { accepted }) => sum + accepted, 0),
         duplicate: answers.every(({ duplicate }) => duplicate),
         unknown_resources: [...new Set(answers.flatMap(({ unknown_resources }) => unknown_resources))].sort(),
-        rejected: answers.flatMap(({ rejected }, n) =>
-          rejected.map((r) => ({ ...r, index: r.index + n * mostSamples })),
-        ),
+        rejected: answers.flatMap(({ rejected }, n) => {
+          const before = parts.slice(0, n).reduce((sum, part) => sum + part.length, 0)
+          return rejected.map((r) => ({ ...r, index: r.index + before }))
+        }),
       }
     })
     queue = sent.catch(() => undefined)
@@ -129,6 +131,24 @@ export function createMeter(send: Send, { bootId, query, now, random, store, onS
       void resume()
     },
   }
+}
+
+/** The samples of each report; one at least, if an empty one. */
+function partsOf(samples: readonly MeteringSample[]): MeteringSample[][] {
+  const parts: MeteringSample[][] = []
+  let [part, names, bytes]: [MeteringSample[], number, number] = [[], 0, 0]
+  for (const sample of samples) {
+    const ownNames = Object.keys(sample).length + 3 * (sample.resources?.length ?? 0)
+    const ownBytes = Buffer.byteLength(JSON.stringify(sample)) + 1
+    if (part.length === most.samples || names + ownNames > most.names || bytes + ownBytes > most.bytes) {
+      parts.push(part)
+      ;[part, names, bytes] = [[], 0, 0]
+    }
+    part.push(sample)
+    names += ownNames
+    bytes += ownBytes
+  }
+  return [...parts, part]
 }
 
 const schema = 'holdfast.gateway-metering/1'

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { MeterCall, MeteringSample } from './gateway-metering.ts'
+import { contract } from '@holdfast/contract'
+import { createMeter, type MeterCall, type MeteringSample } from './gateway-metering.ts'
 import { createSessions } from './gateway-sessions.ts'
+import { createSender } from './send.ts'
+import { startServer } from './test-server.ts'
 
 const bytes = (rx_bytes: number, tx_bytes = 0) => ({ rx_bytes, tx_bytes })
 const resource = (name: string, rx: number, tx = 0) => ({ resource: name, ...bytes(rx, tx) })
@@ -45,4 +48,48 @@ test('bytes by resource are counted as those of the interface are, and by the ne
     [resource('wiki', 0, 1)],
   ])
   assert.deepEqual([said[2]?.[0], said[2]?.length], [resource('wiki', 5), 62])
+})
+
+test('a report is no larger than the control plane takes, whatever its samples name', async (t) => {
+  const { asked, baseUrl } = await startServer(t, ({ body }) => {
+    const n = (body as { samples: unknown[] }).samples.length
+    const rejected = [{ index: n - 1, error: 'the last of each' }]
+    return { body: { accepted: n - 1, duplicate: false, rejected, unknown_resources: [] } }
+  })
+  const { meter } = createMeter(createSender({ baseUrl, credential: 'hfg_x' }), {
+    ...{
+      bootId: 'b',
+      now: () => new Date(),
+      random: () => 0,
+      query: {},
+      store: undefined,
+      onStoreError: assert.ifError,
+    },
+  })
+  const resources = Array.from({ length: 64 }, (_, i) => resource(`${i}`.padEnd(64, 'x'), 2 ** 52, 2 ** 52))
+  const samples = Array.from(
+    { length: 4_000 },
+    (_, i): MeteringSample => ({
+      ...{ session_id: 'vse_1', device_id: `dev_${i}`, state: 'active', ...bytes(1), resources },
+    }),
+  )
+  const { accepted, rejected } = await meter(samples)
+  const reports = asked.map(({ body }) => body as { samples: MeteringSample[] })
+  assert.deepEqual(
+    reports.flatMap((report) => report.samples),
+    samples,
+  )
+  assert.ok(reports.length > 1)
+  const { bodyLimit, bodyNames } = contract.metering
+  for (const report of reports) {
+    const text = JSON.stringify(report)
+    assert.ok(text.length <= bodyLimit, `${text.length} bytes`)
+    assert.ok((text.match(/":/g)?.length ?? 0) <= bodyNames, 'names')
+  }
+  assert.equal(accepted, samples.length - reports.length)
+  const ends = reports.map((_, n) => reports.slice(0, n + 1).reduce((sum, r) => sum + r.samples.length, 0) - 1)
+  assert.deepEqual(
+    rejected.map(({ index }) => index),
+    ends,
+  )
 })

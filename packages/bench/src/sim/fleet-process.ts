@@ -24,8 +24,6 @@ export type FleetEvent =
   | { kind: 'refused'; index: number; at: number }
   | { kind: 'busy'; index: number }
 type EnrollJob = { index: number; token: string; name: string; platform: Platform; wireguardKey: string }
-/** `door`: the port at which this process reaches the server. */
-type EnrollCommand = { baseUrl: string; door: number | undefined; jobs: EnrollJob[]; width: number }
 type Asked = { index: number; status: number; at: number }
 type Running = { device: Device; stop: AbortController | undefined; stopped: Promise<void> }
 
@@ -162,8 +160,7 @@ async function keepCurrent(index: number, wait: number): Promise<void> {
 
 const commands = {
   /** One after the other up to `width` at a time; what fails is told as an event. */
-  enroll: async ({ baseUrl, door, jobs, width }: EnrollCommand) => {
-    lines.openAt(door)
+  enroll: async ({ baseUrl, jobs, width }: { baseUrl: string; jobs: EnrollJob[]; width: number }) => {
     const ms: number[] = []
     const enrolled: { index: number; id: string }[] = []
     await inParallel(jobs, width, async ({ index, token, name, platform, wireguardKey }) => {
@@ -189,7 +186,9 @@ const commands = {
     flush()
     return { ms, enrolled }
   },
-  startPolling: async ({ wait, indexes }: { wait: number; indexes?: number[] }) => {
+  /** `door`: the port at which this process reaches the server from now on. */
+  startPolling: async ({ wait, indexes, door }: { wait: number; indexes?: number[]; door: number | undefined }) => {
+    lines.openAt(door)
     await inParallel(indexes ?? running.keys(), startsAtOnce, async (index) => {
       await keepCurrent(index, wait)
       done++

@@ -6,7 +6,7 @@ import { within } from './in-parallel.ts'
 import { startWorker, type Worker } from './worker.ts'
 
 /** Requests under way at a time in each process. */
-const width = 12
+const width = 24
 
 /** The devices, spread over processes, and what each of them holds as it told us. */
 export type Fleet = ReturnType<typeof startFleet>
@@ -79,8 +79,7 @@ export function startFleet(
       const parts = each(
         jobs,
         ({ device }) => device.index,
-        (worker, part, n) => {
-          const door = doors[n % doors.length]
+        (worker, part) => {
           const asked = part.map(({ device: { index, name, platform, wireguardKey }, token }) => ({
             index,
             token,
@@ -88,7 +87,7 @@ export function startFleet(
             platform,
             wireguardKey,
           }))
-          return worker.call('enroll', { baseUrl, door, jobs: asked, width })
+          return worker.call('enroll', { baseUrl, jobs: asked, width })
         },
       )
       const answers = await counted(advance, parts)
@@ -98,7 +97,9 @@ export function startFleet(
     startPolling: (indexes: readonly number[], wait = 45, advance: (count: number) => void = () => {}) =>
       counted(
         advance,
-        each(indexes, itself, (worker, part) => worker.call('startPolling', { wait, indexes: part })),
+        each(indexes, itself, (worker, part, n) =>
+          worker.call('startPolling', { wait, indexes: part, door: doors[n % doors.length] }),
+        ),
       ),
     stopPolling: (indexes: readonly number[]) =>
       each(indexes, itself, (worker, part) => worker.call('stopPolling', { indexes: part })),
