@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Logger, parseCrontab, type Runner, run } from 'graphile-worker'
 import pg from 'pg'
+import { isAway } from '../db/away.ts'
 import { Connection } from '../db/connection.ts'
 import type { Log } from '../kernel/log.ts'
 import { second } from '../kernel/time.ts'
@@ -66,6 +67,8 @@ export async function startJobs(url: string, jobs: readonly Job[], log: Log): Pr
     run({
       pgPool: pool,
       concurrency,
+      // Otherwise nobody waits for the end of a job to be written, and where that fails the process would end.
+      preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
       // New ones are notified; this finds those that are tried again, and what a lost notification left.
       pollInterval: 30 * second,
       noHandleSignals: true,
@@ -98,15 +101,21 @@ export async function startJobs(url: string, jobs: readonly Job[], log: Log): Pr
       }
     }
   }
-  let runner = await start()
-  watch(runner)
+  let runner: Runner | undefined
+  try {
+    runner = await start()
+    watch(runner)
+  } catch (e) {
+    if (!isAway(e)) throw e
+    log.warn({ err: e }, 'the database does not answer; background jobs start when it does')
+    void startAgain()
+  }
 
   return {
     /** Takes no further job, lets the running ones finish, within bounds, and ends the connections. */
     stop: async () => {
       stopped = true
-      const finished = runner
-        .stop()
+      const finished = Promise.resolve(runner?.stop())
         .catch(() => {})
         .then(() => Promise.allSettled(running))
         .then(() => pool.end())

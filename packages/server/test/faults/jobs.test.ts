@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { createTestDatabase } from '../../src/embedded/test-database.ts'
 import { startJobs } from '../../src/jobs/runner.ts'
+import { createNetwork } from './proxy.ts'
 
 const quiet = { info() {}, warn() {}, error() {} }
 
@@ -32,4 +33,41 @@ test('a job never runs beside itself, on however many replicas', async (t) => {
   t.diagnostic(`8 asked for, ${runs} run, ${most} at once`)
   assert.ok(runs >= 1)
   assert.equal(most, 1)
+})
+
+test('jobs whose end can not be written end no process; they start, and go on, when the database is there', async (t) => {
+  const database = await createTestDatabase()
+  const owner = new pg.Client({ connectionString: database.url })
+  await owner.connect()
+  const network = await createNetwork(t, database.url)
+  let runs = 0
+  const leave = () => {
+    network.refuse(true)
+    network.cut()
+  }
+  const jobs = [
+    { name: 'counts', cron: '0 0 1 1 *', run: async () => ++runs },
+    { name: 'fails', cron: '0 0 1 1 *', run: async () => assert.fail(`${leave()}`) },
+    { name: 'succeeds', cron: '0 0 1 1 *', run: async () => leave() },
+  ]
+  network.refuse(true)
+  const runner = await startJobs(network.url, jobs, quiet)
+  await delay(500)
+  network.refuse(false)
+  const until = async (wanted: number) => {
+    while (runs < wanted) {
+      await owner.query("select graphile_worker.add_job('counts', job_key := 'counts')").catch(() => {})
+      await delay(200)
+    }
+  }
+  await until(1)
+  for (const name of ['fails', 'succeeds']) {
+    await owner.query('select graphile_worker.add_job($1, max_attempts := 1)', [name])
+    await delay(1000)
+    network.refuse(false)
+    await until(runs + 1)
+  }
+  await runner.stop()
+  await owner.end()
+  await database.drop()
 })
