@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { connectionsAtMost } from '../deployment/open-files.ts'
 import { readOptions, UsageError } from './options.ts'
 import { createRandom } from './random.ts'
 import { mintSessionId } from './session-id.ts'
@@ -41,4 +42,13 @@ test('a wrong call is told in one sentence', () => {
     url: 'https://a.example',
     apiKey: 'hfk_k',
   })
+})
+
+test('as many replicas and processes as may hold a connection for each device', () => {
+  const devices = Math.min(20_000, 10 * connectionsAtMost())
+  const needed = Math.ceil(devices / connectionsAtMost())
+  const { replicas, processes } = readOptions(['--devices', String(devices)], undefined) ?? {}
+  assert.deepEqual([replicas, processes], [needed, Math.max(2, needed)])
+  assert.equal(readOptions(['--replicas', '3'], undefined)?.replicas, 3)
+  assert.throws(() => readOptions(['--replicas', '2', '--kill', '1'], undefined), UsageError)
 })
