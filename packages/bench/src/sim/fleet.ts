@@ -69,7 +69,7 @@ export function startFleet(
   return {
     held,
     contents,
-    /** Answers so far that told a device to come back later. */
+    /** How often a device was told to come back later, or nothing. */
     turnedAway: () => turnedAway,
     enroll: async (
       baseUrl: string,

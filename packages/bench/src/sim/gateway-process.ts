@@ -40,7 +40,7 @@ export type WantedPeers = {
 }
 
 const running = new Map<string, Running>()
-/** Pulls and beats come again by themselves, so being told to come back later is no failure. */
+/** Pulls and beats come again by themselves, so being told to come back later, or nothing, is no failure. */
 const fail = (gatewayId: string, where: string, error: unknown) => {
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
   tell(retryAfter(error) === undefined ? { kind: 'error', gatewayId, where, message } : { kind: 'busy', gatewayId })

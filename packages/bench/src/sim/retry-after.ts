@@ -1,5 +1,12 @@
-import { ApiError } from '@holdfast/sdk'
+import { ApiError, ConnectionError } from '@holdfast/sdk'
 
-/** Seconds after which a server that is in trouble for the moment asks to be asked again; undefined: it said no such thing. */
-export const retryAfter = (error: unknown): number | undefined =>
-  error instanceof ApiError && (error.status >= 500 || error.status === 429) ? error.retryAfterSeconds : undefined
+/**
+ * Seconds after which to ask again: as a server says that is in trouble for the moment, or one where no answer came. Who then
+ * is answered has lost nothing; who is not holds something else in the end than it must. Undefined: there is nothing to wait for.
+ */
+export const retryAfter = (error: unknown): number | undefined => {
+  if (error instanceof ConnectionError) return 1
+  return error instanceof ApiError && (error.status >= 500 || error.status === 429)
+    ? error.retryAfterSeconds
+    : undefined
+}

@@ -68,7 +68,7 @@ export async function runStory(server: Server, admin: Client, options: Options):
         { name: 'devices', value: `${directory.devices.length}` },
         { name: 'gateways', value: `${directory.gateways.length}` },
         { name: 'peers whose boxes were compared', value: `${boxed}` },
-        { name: 'told to come back later', value: `${turnedAway + fleet.turnedAway()}` },
+        { name: 'asked again: busy, or no answer', value: `${turnedAway + fleet.turnedAway()}` },
         { name: 'wall time, s', value: ((performance.now() - started) / 1000).toFixed(1) },
       ])
       return complaints.mismatches + complaints.errors === 0
@@ -93,7 +93,7 @@ export async function runStory(server: Server, admin: Client, options: Options):
       { name: 'peers whose boxes were compared', value: `${boxed}` },
       { name: 'sessions', value: `${carried.sessions}` },
       { name: 'bytes metered', value: `${carried.bytes}` },
-      { name: 'told to come back later', value: `${turnedAway + fleet.turnedAway()}` },
+      { name: 'asked again: busy, or no answer', value: `${turnedAway + fleet.turnedAway()}` },
       { name: 'wall time, s', value: ((performance.now() - started) / 1000).toFixed(1) },
     ])
     return complaints.mismatches + complaints.errors === 0
