@@ -20,11 +20,11 @@ type Waiter = {
 
 /**
  * Requests held until something is worth another look, by tenant and by what they wait for. Who is woken looks again and
- * may go on waiting; an error while looking is its request's own. Of a herd one looks first, which makes what all of them
- * need; waking the others gives way to other work after `perTurn`: what was woken looks before the next are. A bounded
- * number is held; at the stop all are let go, and nobody is held after it.
+ * may go on waiting; an error while looking is its request's own. Waking a herd gives way to other work after `perTurn`:
+ * what was woken looks before the next are. With `oneFirst` a tenant's herd follows when the first of it has looked, and
+ * so has had made what all of them need. A bounded number is held; at the stop all are let go, and nobody is held after it.
  */
-export function createWaiters({ max, perTurn }: { max: number; perTurn: number }) {
+export function createWaiters({ max, perTurn, oneFirst }: { max: number; perTurn: number; oneFirst: boolean }) {
   const alarms = createAlarms()
   const byTenant = new Map<TenantId, Map<string, Set<Waiter>>>()
   let count = 0
@@ -34,13 +34,27 @@ export function createWaiters({ max, perTurn }: { max: number; perTurn: number }
     waiter.signalled = true
     waiter.settle?.('woken')
   }
-  async function wakeInTurns(waiters: Waiter[]): Promise<void> {
+  const hasLooked = (waiter: Waiter): void => {
+    const { looked } = waiter
+    waiter.looked = undefined
+    looked?.()
+  }
+  /** Settles when it has looked, whatever came of it. It may be the first of two herds. */
+  const look = (waiter: Waiter): Promise<void> =>
+    new Promise((resolve) => {
+      const { looked } = waiter
+      waiter.looked = () => {
+        looked?.()
+        resolve()
+      }
+      signal(waiter)
+    })
+  async function wakeInTurns(waiters: readonly Waiter[], isOneTenant: boolean): Promise<void> {
     let woken = 0
     for (const waiter of waiters) {
       if (waiter.hasLeft) continue
-      const looked = woken === 0 && new Promise<void>((resolve) => (waiter.looked = resolve))
-      signal(waiter)
-      if (looked) await looked
+      if (woken === 0 && isOneTenant && oneFirst) await look(waiter)
+      else signal(waiter)
       if (++woken % perTurn === 0) await new Promise(setImmediate)
     }
   }
@@ -58,7 +72,7 @@ export function createWaiters({ max, perTurn }: { max: number; perTurn: number }
       count++
       return {
         next: (ms) => {
-          waiter.looked?.()
+          hasLooked(waiter)
           if (stopped) return Promise.resolve('stopped')
           if (waiter.isGone) return Promise.resolve('gone')
           if (waiter.signalled) {
@@ -82,7 +96,7 @@ export function createWaiters({ max, perTurn }: { max: number; perTurn: number }
         leave: () => {
           if (!own.delete(waiter)) return
           waiter.hasLeft = true
-          waiter.looked?.()
+          hasLooked(waiter)
           count--
           if (own.size === 0 && keys.get(key) === own) keys.delete(key)
           if (keys.size === 0 && byTenant.get(tenant) === keys) byTenant.delete(tenant)
@@ -97,7 +111,7 @@ export function createWaiters({ max, perTurn }: { max: number; perTurn: number }
     wakeAll: (tenant: TenantId | undefined): void => {
       const tenants = tenant === undefined ? [...byTenant.values()] : [byTenant.get(tenant) ?? new Map()]
       const all = tenants.flatMap((keys) => [...keys.values()].flatMap((own: Set<Waiter>) => [...own]))
-      if (all.length > 0) setImmediate(() => void wakeInTurns(all))
+      if (all.length > 0) setImmediate(() => void wakeInTurns(all, tenant !== undefined))
     },
     hasAny: (tenant: TenantId): boolean => byTenant.has(tenant),
     count: () => count,

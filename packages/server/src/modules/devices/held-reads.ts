@@ -32,7 +32,7 @@ export function createHeldReads({
   /** Who waits looks at least this often, for what changes without a word; Infinity where nothing does. */
   longestLookMs: number
 }) {
-  const waiters = createWaiters({ max: most, perTurn })
+  const waiters = createWaiters({ max: most, perTurn, oneFirst: true })
   const pace = createPace(perTurn)
 
   function wake(tenant: TenantId, { kind, subject }: Change): void {

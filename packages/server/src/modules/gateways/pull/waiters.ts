@@ -18,7 +18,7 @@ export function createWaiters({
   max: number
   gatherMs: number
 }) {
-  const requests = createHeldRequests({ max, perTurn: 50 })
+  const requests = createHeldRequests({ max, perTurn: 50, oneFirst: false })
   const gathering = new Map<TenantId, NodeJS.Timeout>()
 
   changes.listen('waiters', {

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import type { TenantId } from '../kernel/actor.ts'
+import { createWaiters } from './waiters.ts'
+
+const tenant = 'a' as TenantId
+const turns = async (n: number) => {
+  for (let i = 0; i < n; i++) await turn()
+}
+
+/** A herd of which each leaves when it was woken, after `look`. */
+function startHerd(size: number, look: (i: number) => Promise<void>, tenantOf = (_: number) => tenant) {
+  const waiters = createWaiters({ max: 100, perTurn: 5, oneFirst: true })
+  const woken: number[] = []
+  const wait = async (i: number) => {
+    const ticket = waiters.enter(tenantOf(i), String(i))
+    assert.ok(ticket)
+    const outcome = await ticket.next(60_000)
+    if (outcome === 'woken') woken.push(i)
+    await look(i).finally(ticket.leave)
+  }
+  const all = Promise.allSettled(Array.from({ length: size }, (_, i) => wait(i)))
+  return { waiters, woken, all }
+}
+
+test('the herd follows when its first has looked', async () => {
+  const made = Promise.withResolvers<void>()
+  const { waiters, woken, all } = startHerd(20, (i) => (i === 0 ? made.promise : Promise.resolve()))
+  waiters.wakeAll(tenant)
+  await turns(20)
+  assert.deepEqual(woken, [0])
+  made.resolve()
+  await all
+  assert.equal(woken.length, 20)
+})
+
+test('who looks first and fails holds up nobody', async () => {
+  const { waiters, woken, all } = startHerd(20, (i) => (i === 0 ? Promise.reject(new Error('no')) : Promise.resolve()))
+  waiters.wakeAll(tenant)
+  await all
+  assert.equal(woken.length, 20)
+})
+
+test('a herd that is woken again while its first still looks is woken whole', async () => {
+  const made = Promise.withResolvers<void>()
+  const { waiters, woken, all } = startHerd(20, (i) => (i === 0 ? made.promise : Promise.resolve()))
+  waiters.wakeAll(tenant)
+  await turns(3)
+  waiters.wakeAll(tenant)
+  await turns(3)
+  made.resolve()
+  await all
+  assert.equal(woken.length, 20)
+})
+
+test('of all tenants at once none waits for the first of another', async () => {
+  const made = Promise.withResolvers<void>()
+  const { waiters, woken, all } = startHerd(
+    20,
+    (i) => (i === 0 ? made.promise : Promise.resolve()),
+    (i) => String(i % 4) as TenantId,
+  )
+  waiters.wakeAll(undefined)
+  await turns(20)
+  assert.equal(woken.length, 20)
+  made.resolve()
+  await all
+})
