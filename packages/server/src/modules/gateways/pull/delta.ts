@@ -7,6 +7,7 @@ import { everything } from '../../../memory/changes.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import * as queries from './delta.queries.ts'
 import { createMoves, type Move } from './moves.ts'
+import type { Standing } from './standing.ts'
 import { relevantKinds } from './waiters.ts'
 
 /** A session that is over, and until when the gateways of its pool refuse its device. TypeIDs. */
@@ -22,7 +23,7 @@ export type Touched = {
   trust: boolean
 }
 /** From where to where: `asOf` is the moment as of which the asker was told, when it says so. */
-type Span = { since: number; asOf: number | undefined; seq: number }
+type Span = { since: number; asOf: number | undefined; to: Standing }
 
 /** Beyond this a snapshot is the shorter answer. */
 const mostTouched = 50_000
@@ -57,7 +58,10 @@ export function createDeltas({
   const moves = createMoves({ changes, fleet, policy, now })
   changes.listen('values', { changed: () => {}, forgotten: known.clear.bind(known) })
 
-  async function work(tenant: TenantId, { since, asOf, seq }: Span): Promise<Touched | undefined> {
+  async function work(
+    tenant: TenantId,
+    { since, asOf, to: { seq, policy: current } }: Span,
+  ): Promise<Touched | undefined> {
     const read = await db.inTenant(tenant, async (tx) => {
       const oldest = await queries.oldestSeq(tx, tenant)
       if (oldest === undefined || oldest > since + 1) return undefined
@@ -81,7 +85,9 @@ export function createDeltas({
     const devices = new Set(subjects('device'))
     for (const user of subjects('user')) for (const id of await fleet.devicesOfUser(tenant, user)) devices.add(id)
     for (const group of subjects('group')) for (const id of await fleet.devicesOfGroup(tenant, group)) devices.add(id)
-    const moved = rows.some((r) => r.kind === 'policy') ? await moves.since(tenant, since, asOf) : undefined
+    const moved = rows.some((r) => r.kind === 'policy')
+      ? await moves.since(tenant, { since, asOf, policy: current })
+      : undefined
     if (!moved && rows.some((r) => r.kind === 'policy')) return undefined
     for (const id of moved?.alone ?? []) devices.add(id)
     if (devices.size > mostTouched) return undefined
@@ -102,8 +108,8 @@ export function createDeltas({
      * asker does not say as of when it was told and time matters. What time alone changed is not in it.
      */
     between: (tenant: TenantId, span: Span): Promise<Touched | undefined> => {
-      if (span.since === span.seq) return Promise.resolve(nothing)
-      const key = `${tenant}|${span.since}|${span.asOf}|${span.seq}`
+      if (span.since === span.to.seq) return Promise.resolve(nothing)
+      const key = `${tenant}|${span.since}|${span.asOf}|${span.to.seq}`
       const before = known.get(key)
       if (before) return before
       const touched = work(tenant, span)

@@ -61,9 +61,11 @@ export function createMoves({
 
   return {
     /** `asOf`: the moment as of which the gateway was told. Undefined when it must be known and is not. */
-    since: async (tenant: TenantId, seq: number, asOf: number | undefined): Promise<Moves | undefined> => {
-      const current = await policy.at(tenant)
-      const before = await policy.versionsAt(tenant, seq)
+    since: async (
+      tenant: TenantId,
+      { since, asOf, policy: current }: { since: number; asOf: number | undefined; policy: TenantPolicy },
+    ): Promise<Moves | undefined> => {
+      const before = await policy.versionsAt(tenant, since)
       const { canary, stable } = current.versions
       if (before.canary === canary && before.stable === stable) return none
       const earlier = await policy.atVersions(tenant, before)

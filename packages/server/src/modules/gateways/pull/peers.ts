@@ -2,7 +2,7 @@ import type { TenantId } from '../../../kernel/actor.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import { createSlices, type Slices } from '../../../kernel/time-slice.ts'
 import type { FleetDevice } from '../../devices/index.ts'
-import type { VariantContent } from '../../policy/index.ts'
+import type { TenantPolicy, VariantContent } from '../../policy/index.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { Touched } from './delta.ts'
 import { entitlementOf } from './entitlement.ts'
@@ -22,9 +22,10 @@ type PeerChanges = {
 }
 
 /** What became of the devices that were touched, for the gateways of a pool, as of `at`. */
-export function createPeers({ fleet, policy }: Pick<GatewaysDeps, 'fleet' | 'policy'>) {
+export function createPeers({ fleet }: Pick<GatewaysDeps, 'fleet'>) {
   async function collect(
     tenant: TenantId,
+    current: TenantPolicy,
     pool: string,
     ids: Iterable<string>,
     at: number,
@@ -32,7 +33,6 @@ export function createPeers({ fleet, policy }: Pick<GatewaysDeps, 'fleet' | 'pol
     out: PeerChanges,
   ) {
     const devices = await fleet.all(tenant)
-    const current = await policy.at(tenant)
     for (const id of ids) {
       if (slice.isOver()) await slice.next()
       const device = devices.get(id)
@@ -49,7 +49,11 @@ export function createPeers({ fleet, policy }: Pick<GatewaysDeps, 'fleet' | 'pol
   }
 
   return {
-    touched: async (tenant: TenantId, poolId: string, touched: Touched, at: number): Promise<PeerChanges> => {
+    touched: async (
+      tenant: TenantId,
+      poolId: string,
+      { touched, at, policy: current }: { touched: Touched; at: number; policy: TenantPolicy },
+    ): Promise<PeerChanges> => {
       const pool = encodeId('gateway_pool', poolId)
       const out: PeerChanges = { moved: [], patches: [], peers: [], variants: {}, removed_peers: [], revoked: [] }
       const patches = new Map<string, number>()
@@ -73,7 +77,7 @@ export function createPeers({ fleet, policy }: Pick<GatewaysDeps, 'fleet' | 'pol
         } else oneByOne.push(ids)
       }
       out.patches = [...patches.keys()].map((text) => JSON.parse(text))
-      for (const ids of oneByOne) await collect(tenant, pool, ids, at, slice, out)
+      for (const ids of oneByOne) await collect(tenant, current, pool, ids, at, slice, out)
       return out
     },
   }

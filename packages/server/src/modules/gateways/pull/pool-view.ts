@@ -15,6 +15,7 @@ import {
 } from './chunk.ts'
 import { type Deltas, nothing, type Touched } from './delta.ts'
 import { entitlementOf } from './entitlement.ts'
+import type { Standing } from './standing.ts'
 
 /** Everything that a pool's gateways enforce, as of a sequence number and a moment. */
 export type PoolView = {
@@ -26,13 +27,13 @@ export type PoolView = {
   readonly peers: number
 }
 
-type Deps = Pick<GatewaysDeps, 'fleet' | 'policy' | 'now'> & { deltas: Deltas; perChunk: number }
+type Deps = Pick<GatewaysDeps, 'fleet' | 'now'> & { deltas: Deltas; perChunk: number }
 
 /**
  * Makes a pool's view, and brings one up to date with work in proportion to what changed: the devices that a delta
  * names, and those whose entry time has changed. Untouched chunks stay the same objects.
  */
-export function createPoolViews({ fleet, policy, deltas, now, perChunk }: Deps) {
+export function createPoolViews({ fleet, deltas, now, perChunk }: Deps) {
   const entryOf = (current: TenantPolicy, device: Parameters<typeof entitlementOf>[1], pool: string, at: number) => {
     const entitlement = entitlementOf(current, device, pool, at)
     return entitlement && { ...entitlement, since: 0 }
@@ -54,10 +55,9 @@ export function createPoolViews({ fleet, policy, deltas, now, perChunk }: Deps) 
     return chunks
   }
 
-  async function make(tenant: TenantId, poolId: string, seq: number): Promise<PoolView> {
+  async function make(tenant: TenantId, poolId: string, { seq, policy: current }: Standing): Promise<PoolView> {
     const at = now().getTime()
     const pool = encodeId('gateway_pool', poolId)
-    const current = await policy.at(tenant)
     const members: Member[] = []
     const slice = createSlices()
     for (const device of (await fleet.all(tenant)).values()) {
@@ -69,10 +69,11 @@ export function createPoolViews({ fleet, policy, deltas, now, perChunk }: Deps) 
   }
 
   /** The same view with what became of these devices and of those whose time has come. */
-  async function advance(view: PoolView, tenant: TenantId, poolId: string, seq: number, touched: Touched) {
+  async function advance(view: PoolView, tenant: TenantId, poolId: string, to: Standing, touched: Touched) {
     const at = Math.max(now().getTime(), view.at)
     const pool = encodeId('gateway_pool', poolId)
-    const [devices, current] = [await fleet.all(tenant), await policy.at(tenant)]
+    const { seq, policy: current } = to
+    const devices = await fleet.all(tenant)
     const slice = createSlices()
     const changes = new Map<number, Map<string, Entry | undefined>>()
     const put = (id: string, entry: Entry | undefined) => {
@@ -107,13 +108,14 @@ export function createPoolViews({ fleet, policy, deltas, now, perChunk }: Deps) 
 
   return {
     make,
-    /** A view at `seq` from an earlier one, where the change log says what lies between. */
-    bring: async (view: PoolView, tenant: TenantId, poolId: string, seq: number): Promise<PoolView> => {
-      if (view.seq > seq) return view
-      const touched = view.seq === seq ? nothing : await deltas.between(tenant, { since: view.seq, asOf: view.at, seq })
+    /** A view as of a number, or a later one, from an earlier one, where the change log says what lies between. */
+    bring: async (view: PoolView, tenant: TenantId, poolId: string, to: Standing): Promise<PoolView> => {
+      if (view.seq > to.seq) return view
+      const span = { since: view.seq, asOf: view.at, to }
+      const touched = view.seq === to.seq ? nothing : await deltas.between(tenant, span)
       return touched && !touched.pools.has(poolId)
-        ? advance(view, tenant, poolId, seq, touched)
-        : make(tenant, poolId, seq)
+        ? advance(view, tenant, poolId, to, touched)
+        : make(tenant, poolId, to)
     },
   }
 }

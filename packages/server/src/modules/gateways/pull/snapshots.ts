@@ -10,6 +10,7 @@ import { type Chunk, type EncodedChunk, encodeChunk, membersOf, type SnapshotSiz
 import type { Deltas } from './delta.ts'
 import { type Peer, peerOf } from './peer.ts'
 import { createPoolViews, type PoolView } from './pool-view.ts'
+import type { Standing } from './standing.ts'
 
 /** The peers of a snapshot: themselves, or the names and sizes of the chunks that hold them. */
 type SnapshotPeers = {
@@ -34,12 +35,11 @@ const offeredFor = 5 * minute
 export function createSnapshots({
   changes,
   fleet,
-  policy,
   now,
   deltas,
   size,
-}: Pick<GatewaysDeps, 'changes' | 'fleet' | 'policy' | 'now'> & { deltas: Deltas; size: SnapshotSize }) {
-  const views = createPoolViews({ fleet, policy, now, deltas, perChunk: size.perChunk })
+}: Pick<GatewaysDeps, 'changes' | 'fleet' | 'now'> & { deltas: Deltas; size: SnapshotSize }) {
+  const views = createPoolViews({ fleet, now, deltas, perChunk: size.perChunk })
   const held = new BoundedMap<string, { view: PoolView; usedAt: number }>(maxViews)
   const inTurn = createTurns(Number.POSITIVE_INFINITY)
   const encoded = new WeakMap<Chunk, { digest: string; bytes: number }>()
@@ -53,16 +53,16 @@ export function createSnapshots({
   changes.listen('values', { changed: () => {}, forgotten: held.clear.bind(held) })
 
   /** The pool at a sequence number or later, with everything that time has ended taken into account. */
-  async function viewOf(tenant: TenantId, poolId: string, seq: number): Promise<PoolView> {
+  async function viewOf(tenant: TenantId, poolId: string, to: Standing): Promise<PoolView> {
     const key = `${tenant}|${poolId}`
     const view = await inTurn(key, async () => {
       const before = held.get(key)?.view
-      const next = before ? await views.bring(before, tenant, poolId, seq) : await views.make(tenant, poolId, seq)
+      const next = before ? await views.bring(before, tenant, poolId, to) : await views.make(tenant, poolId, to)
       held.set(key, { view: next, usedAt: performance.now() })
       for (const [other, { usedAt }] of held.entries()) if (performance.now() - usedAt > idleFor) held.delete(other)
       return next
     })
-    return view ?? views.make(tenant, poolId, seq)
+    return view ?? views.make(tenant, poolId, to)
   }
 
   /** As of a moment at which nothing in the chunk has changed yet: the same peers whichever it is. */
@@ -111,10 +111,10 @@ export function createSnapshots({
       return { peers, chunks: [], variants }
     },
     /** Bytes of a chunk that was named lately, or that is what the pool holds now. */
-    chunk: async (tenant: TenantId, poolId: string, digest: string, seq: number): Promise<Buffer | undefined> => {
+    chunk: async (tenant: TenantId, poolId: string, digest: string, at: Standing): Promise<Buffer | undefined> => {
       const key = `${tenant}|${poolId}|${digest}`
       // Another replica may have named it.
-      if (!offered.get(key)) await offer(tenant, poolId, await viewOf(tenant, poolId, seq))
+      if (!offered.get(key)) await offer(tenant, poolId, await viewOf(tenant, poolId, at))
       const chunk = offered.get(key)
       if (!chunk) return undefined
       const bytes = bytesOf.get(`${tenant}|${digest}`) ?? (await encode(tenant, poolId, chunk, now().getTime()))

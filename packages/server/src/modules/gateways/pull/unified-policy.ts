@@ -17,6 +17,7 @@ import { gatewayPart, isUnapproved, poolPart } from './own-part.ts'
 import type { Peers } from './peers.ts'
 import { nextEnd, type PoolView, timedAfter } from './pool-view.ts'
 import type { Snapshots } from './snapshots.ts'
+import { createStandings, type Standing } from './standing.ts'
 import type { Waiters } from './waiters.ts'
 
 type View = Output<typeof unifiedPolicy>
@@ -25,10 +26,10 @@ type Chunk = Output<typeof unifiedPolicyChunk>
 export type Known = { since: number; asOf: number | undefined }
 
 /** What is asked for; `touched` undefined: all of it. `view`: where it is needed for that, or time alone matters. */
-type Span = { known: Known | undefined; seq: number; touched: Touched | undefined; view: PoolView | undefined }
+type Span = { known: Known | undefined; to: Standing; touched: Touched | undefined; view: PoolView | undefined }
 /** Who asks; `isOpen`: whether it is told of peers. */
 type Asking = { tenant: TenantId; gateway: GatewayRow; pool: PoolRow; isOpen: boolean }
-type Content = { bytes: Buffer }
+type Content = { seq: number; bytes: Buffer }
 const baseOf = ({ known, touched }: Span): number | null => (touched && known ? known.since : null)
 
 const pollSeconds = 15
@@ -63,13 +64,8 @@ export function createUnifiedPolicy({
 }) {
   const held = createByteCache<Content>({ maxBytes: budgetBytes, maxAgeMs: reuseFor, nowMs: () => now().getTime() })
   const making = new Map<string, Promise<Content>>()
+  const standingOf = createStandings({ feed, policy })
   changes.listen('values', { changed: () => {}, forgotten: held.clear })
-
-  /** The sequence number up to which this replica has applied everything. Throws while the database is away. */
-  async function currentSeq(tenant: TenantId, atLeast: number): Promise<number> {
-    if (!feed.isFresh() || feed.seqOf(tenant) < atLeast) await feed.catchUp()
-    return feed.seqOf(tenant)
-  }
 
   async function asking({ tenantId, principal }: Actor<'gateway'>): Promise<Asking> {
     const { gateways, pools } = await registry.of(tenantId)
@@ -79,38 +75,40 @@ export function createUnifiedPolicy({
   }
 
   /** What became of what the gateway knows: by changes, and where posture has an end, by time alone. */
-  async function spanOf({ tenant, gateway, pool }: Asking, asked: Known | undefined, seq: number): Promise<Span> {
+  async function spanOf({ tenant, gateway, pool }: Asking, asked: Known | undefined, to: Standing): Promise<Span> {
     const poolId = pool.pool_id
-    const current = await policy.at(tenant)
-    const view = current.isTimed ? await snapshots.viewOf(tenant, poolId, seq) : undefined
-    const whole = { known: asked, seq, touched: undefined, view }
-    if (!asked || asked.since > seq) return whole
+    const { policy: current } = to
+    const view = current.isTimed ? await snapshots.viewOf(tenant, poolId, to) : undefined
+    const whole = { known: asked, to, touched: undefined, view }
+    if (!asked || asked.since > to.seq) return whole
     // Where time changes nothing, those who ask for the same span at different times share an answer.
     const known = current.isTimed || asked.since < current.seq ? asked : { ...asked, asOf: undefined }
-    const touched = await deltas.between(tenant, { ...known, seq })
+    const touched = await deltas.between(tenant, { ...known, to })
     // What a change of the pool itself means for its peers only a snapshot says.
     if (!touched || touched.pools.has(poolId)) return whole
     // Whether it may have peers at all may have changed.
     if (pool.requires_approval && touched.gateways.has(gateway.gateway_id)) return whole
-    if (!view) return { known, seq, touched, view }
+    if (!view) return { known, to, touched, view }
     const timed = known.asOf === undefined ? undefined : timedAfter(view, known.asOf)
     if (!timed) return whole
-    if (timed.length === 0) return { known, seq, touched, view }
-    return { known, seq, touched: { ...touched, devices: new Set([...touched.devices, ...timed]) }, view }
+    if (timed.length === 0) return { known, to, touched, view }
+    return { known, to, touched: { ...touched, devices: new Set([...touched.devices, ...timed]) }, view }
   }
 
   async function contentOf({ tenant, pool, isOpen }: Asking, span: Span) {
     const poolId = pool.pool_id
-    const { touched } = span
+    const { touched, to } = span
     const none = { peers: [], chunks: [], variants: {} }
     if (!touched) {
-      const view = await snapshots.viewOf(tenant, poolId, span.seq)
+      const view = await snapshots.viewOf(tenant, poolId, to)
       const open = isOpen ? await snapshots.peersOf(tenant, poolId, view) : none
       const sessions = await deltas.cutLately(tenant, poolId, pool.lifetime_seconds * second)
-      return { at: view.at, revocations: { devices: [], sessions }, moved: [], patches: [], ...open, removed_peers: [] }
+      const revocations = { devices: [], sessions }
+      // It may be of a later number than was asked for, and then goes under that.
+      return { seq: view.seq, at: view.at, revocations, moved: [], patches: [], ...open, removed_peers: [] }
     }
     const at = Math.max(now().getTime(), span.view?.at ?? 0)
-    const { revoked, ...rest } = await peers.touched(tenant, poolId, touched, at)
+    const { revoked, ...rest } = await peers.touched(tenant, poolId, { touched, at, policy: to.policy })
     const closed = {
       ...none,
       moved: [],
@@ -118,6 +116,7 @@ export function createUnifiedPolicy({
       removed_peers: [...rest.peers.map((p) => p.device_id), ...rest.removed_peers],
     }
     return {
+      seq: to.seq,
       at,
       revocations: { devices: revoked, sessions: touched.sessions.get(poolId) ?? [] },
       chunks: [],
@@ -128,19 +127,19 @@ export function createUnifiedPolicy({
   /** All of the payload that is the same for every gateway of the pool, as the rest of a JSON object. */
   async function makeContent(asks: Asking, span: Span): Promise<Content> {
     const { tenant, pool } = asks
-    const { at, ...given } = await contentOf(asks, span)
+    const { seq, at, ...given } = await contentOf(asks, span)
     const content = {
       kind: span.touched ? 'delta' : 'snapshot',
       pool_id: encodeId('gateway_pool', pool.pool_id),
       pool: poolPart(tenant, pool),
-      seq: span.seq,
+      seq,
       base_seq: baseOf(span),
       generated_at: new Date(at).toISOString(),
       expires_at: new Date(at + pool.lifetime_seconds * second).toISOString(),
       ...given,
       trust_anchor_version: await trust.versionOf(tenant),
     }
-    return { bytes: Buffer.from(`,${JSON.stringify(content).slice(1)}`) }
+    return { seq, bytes: Buffer.from(`,${JSON.stringify(content).slice(1)}`) }
   }
 
   async function sharedContent(asks: Asking, span: Span): Promise<Content> {
@@ -148,7 +147,7 @@ export function createUnifiedPolicy({
     const { known, view } = span
     const timed = view ? view.chunks.reduce((at, chunk) => Math.max(at, chunk.changedAt), 0) : 0
     const since = [baseOf(span), baseOf(span) === null ? '' : known?.asOf]
-    const key = [tenant, pool.pool_id, isOpen, ...since, span.seq, timed].join('|')
+    const key = [tenant, pool.pool_id, isOpen, ...since, span.to.seq, timed].join('|')
     const before = held.get(key)
     if (before) return before
     let running = making.get(key)
@@ -163,7 +162,7 @@ export function createUnifiedPolicy({
 
   async function answer(asks: Asking, span: Span): Promise<Representation<View>> {
     const { tenant, gateway } = asks
-    const { bytes } = await sharedContent(asks, span)
+    const { seq, bytes } = await sharedContent(asks, span)
     const named = {
       schema: 'holdfast.gateway-policy/1',
       tenant_id: encodeId('tenant', tenant),
@@ -174,7 +173,7 @@ export function createUnifiedPolicy({
     const signed = await signJws(await trust.signerFor(tenant, 'gateway-policy'), 'gateway-policy+jws', payload)
     const view: View = {
       kind: span.touched ? 'delta' : 'snapshot',
-      seq: span.seq,
+      seq,
       base_seq: baseOf(span),
       policy: signed,
       poll_seconds: pollSeconds,
@@ -202,9 +201,9 @@ export function createUnifiedPolicy({
       if (ticket) hold?.whenGone(ticket.gone)
       try {
         for (;;) {
-          const seq = await currentSeq(tenant, Math.max(known?.since ?? 0, feed.newestOf(tenant)))
+          const to = await standingOf(tenant, known?.since)
           const asks = await asking(actor)
-          const span = await spanOf(asks, known, seq)
+          const span = await spanOf(asks, known, to)
           const left = deadline - performance.now()
           const waits = ticket && left > 0 && span.touched && !concerns(span.touched, asks.gateway)
           if (!waits) return await answer(asks, span)
@@ -220,9 +219,9 @@ export function createUnifiedPolicy({
     /** A chunk that a snapshot of the gateway's pool named. */
     chunk: async (actor: Actor<'gateway'>, digest: string): Promise<Representation<Chunk>> => {
       const tenant = actor.tenantId
-      const seq = await currentSeq(tenant, feed.newestOf(tenant))
+      const at = await standingOf(tenant)
       const { pool, isOpen } = await asking(actor)
-      const bytes = isOpen ? await snapshots.chunk(tenant, pool.pool_id, digest, seq) : undefined
+      const bytes = isOpen ? await snapshots.chunk(tenant, pool.pool_id, digest, at) : undefined
       if (!bytes) fail('not_found', 'no such chunk: fetch the snapshot again')
       return new Representation<Chunk>(digest, bytes)
     },
