@@ -86,8 +86,8 @@ function make(root, esbuild, to) {
   mkdirSync(join(to, 'server', 'src'), { recursive: true })
   const options = [
     ...['--bundle', '--platform=node', '--format=esm', '--target=node24', '--external:pg-native'],
-    // What is imported when it is first needed is a file of its own. The text of a file is held for as long as it runs: no
-    // comments, whose letters would also make it twice as long in memory.
+    // What is imported when it is first needed is a file of its own. The text of a file is held for as long as it runs:
+    // no comments, whose letters would also make it twice as long in memory.
     ...['--splitting', '--out-extension:.js=.mjs', '--minify-whitespace', '--minify-syntax'],
     ...[
       '--sourcemap=linked',

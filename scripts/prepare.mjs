@@ -1,5 +1,5 @@
-// Runs before `npm start`, `npm test` and the like, on any Node >= 20: installs what package-lock.json lists unless that
-// is already there. Silent and instant when nothing has changed.
+// Runs before `npm start`, `npm test` and the like, on any Node >= 20: installs what package-lock.json lists unless
+// that is already there. Silent and instant when nothing has changed.
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'

@@ -24,7 +24,9 @@ if (process.execve && process.platform !== 'win32') {
   runAsChild()
 }
 
-/** Where the process cannot be replaced (an older Node started this) it stays above and passes on signals and result. */
+/**
+ * Where the process cannot be replaced (an older Node started this) it stays above and passes on signals and result.
+ */
 function runAsChild() {
   const child = spawn(node, command, { stdio: 'inherit', env: withParent(process.pid) })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
@@ -36,7 +38,8 @@ function runAsChild() {
 
 /**
  * The environment for lifeline.mjs: with the process whose death must end ours, if any. What Node has compiled is kept:
- * with the types stripped and the code compiled once, a start costs half the CPU. Where it can't be kept, nothing is lost.
+ * with the types stripped and the code compiled once, a start costs half the CPU. Where it can't be kept, nothing is
+ * lost.
  */
 function withParent(pid) {
   const { HOLDFAST_PARENT_PID: _, ...environment } = process.env

@@ -15,7 +15,10 @@ test('no door of a module is longer than 60 lines', () => {
   )
 })
 
-/** Where a text becomes a `TenantId`: authentication, a new tenant, what another replica says. Rows have it by their type. */
+/**
+ * Where a text becomes a `TenantId`: authentication, a new tenant, what another replica says. Rows have it by their
+ * type.
+ */
 const makers = [
   'packages/server/src/http/admit.ts',
   'packages/server/src/memory/feed.ts',
@@ -97,3 +100,20 @@ const fileOf = (from: string, by: string): string => {
   const [, name, path = 'index'] = /^@holdfast\/(\w+)(?:\/(.+))?$/.exec(from) ?? []
   return `packages/${name}/src/${path}.ts`
 }
+
+test('no line of a comment, nor of the prose of a page, is longer than 120 characters', () => {
+  const pages = globSync(['*.md', 'docs/**/*.md'], { cwd: root }).sort()
+  const long = [...sources, ...pages].flatMap((file) => {
+    let isCode = false
+    return read(file)
+      .split('\n')
+      .filter((line) => {
+        const isPage = file.endsWith('.md')
+        if (isPage && line.trimStart().startsWith('```')) isCode = !isCode
+        const isProse = isPage ? !isCode && !/^\s*(?:\||\[)/.test(line) : /^\s*(?:\/\/|\/?\*)\s/.test(line)
+        return isProse && line.length > 120
+      })
+      .map((line) => `${file}: ${line.slice(0, 60)}…`)
+  })
+  assert.deepEqual(long, [])
+})

@@ -7,7 +7,10 @@ const root = join(import.meta.dirname, '..')
 const door = 'server/src/modules/\\w+/index'
 const spine = 'server/src/(kernel|db|memory)/'
 
-/** Reads as the rule: files under the left may import files under the right, and nothing else of ours. `$1` is the module. */
+/**
+ * Reads as the rule: files under the left may import files under the right, and nothing else of ours. `$1` is the
+ * module.
+ */
 const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
   [/^contract\//, /^contract\//],
   [/^crypto\//, /^crypto\//],

@@ -14,7 +14,9 @@ const policy = {
   rules: [{ id: 'ssh', action: 'allow', from: { tags: ['laptop'] }, to: ['10.1.0.0/16'], ports: ['tcp/22'] }],
 }
 
-/** A valid body of every endpoint that takes one: what its description shows, and what tests send with ids that exist. */
+/**
+ * A valid body of every endpoint that takes one: what its description shows, and what tests send with ids that exist.
+ */
 export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
   login: { username: 'jane', password: 'correct horse battery staple' },
   stepUp: { code: '123456' },

@@ -246,7 +246,10 @@ const PolicyTest = Closed({
   deny: optional(targets),
 })
 
-/** What an administrator writes. Names between its parts are checked by the server, which answers the position of each error. */
+/**
+ * What an administrator writes. Names between its parts are checked by the server, which answers the position of each
+ * error.
+ */
 export const PolicyDocument = Closed(
   {
     schema: Type.Literal('holdfast.policy/1'),

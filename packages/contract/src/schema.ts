@@ -14,7 +14,9 @@ export const Closed = <const P extends TProperties>(
 export const Partial = <const P extends TProperties>(object: TObject<P>) =>
   Type.Partial(object, { additionalProperties: false })
 
-/** The same fields, as what only a GET shows: a PUT may send them back, and refuses other values than those that hold. */
+/**
+ * The same fields, as what only a GET shows: a PUT may send them back, and refuses other values than those that hold.
+ */
 export const Shown = <const P extends TProperties>(object: TObject<P>) => {
   const { properties } = Partial(object)
   const marked: TProperties = Object.fromEntries(

@@ -148,8 +148,8 @@ export const requiredActions = ['change_password', 'enroll_mfa'] as const
 export type RequiredAction = (typeof requiredActions)[number]
 
 /**
- * What a device that proved its key is told beside the answer, where it is not simply active: on 200 and 304 that it still
- * waits for approval, on 401 that it was suspended (and may come back) or revoked (for good).
+ * What a device that proved its key is told beside the answer, where it is not simply active: on 200 and 304 that it
+ * still waits for approval, on 401 that it was suspended (and may come back) or revoked (for good).
  */
 export const deviceStatusHeader = 'holdfast-device-status'
 export const toldDeviceStatuses = ['pending', 'suspended', 'revoked'] as const

@@ -10,7 +10,10 @@ function checkDepth(value: unknown, depth: number): void {
   for (const member of Object.values(value)) checkDepth(member, depth + 1)
 }
 
-/** RFC 8785 (JCS). Throws `malformed`: deeper than 64 levels, or a value JSON does not have (NaN, lone surrogate, bigint, undefined). */
+/**
+ * RFC 8785 (JCS). Throws `malformed`: deeper than 64 levels, or a value JSON does not have (NaN, lone surrogate,
+ * bigint, undefined).
+ */
 export function canonicalJson(value: unknown): string {
   checkDepth(value, 0)
   try {

@@ -9,8 +9,9 @@ import { isObject, parseStrictObject } from './strict-json.ts'
 export const deviceCredentialType = 'device+jwt'
 
 /**
- * Claims of a device credential (RFC 7519; `cnf` RFC 7800, RFC 9449 §6.1, RFC 8705 §3.1). Times are seconds. `sub` is the device,
- * `tid` its tenant, `uid` its user if it has one, `gen` the generation that renewal increments, `enr` how it was enrolled.
+ * Claims of a device credential (RFC 7519; `cnf` RFC 7800, RFC 9449 §6.1, RFC 8705 §3.1). Times are seconds. `sub` is
+ * the device, `tid` its tenant, `uid` its user if it has one, `gen` the generation that renewal increments, `enr` how
+ * it was enrolled.
  */
 export type DeviceCredentialClaims = {
   iss: string
@@ -75,13 +76,19 @@ function parseClaims(payload: Buffer): DeviceCredentialClaims {
   }
 }
 
-/** Signs a credential. Throws `wrong_type` for a signer of another purpose, `malformed` for claims that could not be read back. */
+/**
+ * Signs a credential. Throws `wrong_type` for a signer of another purpose, `malformed` for claims that could not be
+ * read back.
+ */
 export async function issueDeviceCredential(signer: Signer, claims: DeviceCredentialClaims): Promise<string> {
   if (signer.purpose !== 'credential') refuse('wrong_type', `a ${signer.purpose} key can't sign device credentials`)
   return signJws(signer, deviceCredentialType, parseClaims(Buffer.from(JSON.stringify(claims))))
 }
 
-/** What the token says, nothing verified: enough to find the key and the device. Throws `malformed`, `wrong_type`, `bad_algorithm`. */
+/**
+ * What the token says, nothing verified: enough to find the key and the device. Throws `malformed`, `wrong_type`,
+ * `bad_algorithm`.
+ */
 export function peekDeviceCredential(token: string): { kid: string; claims: DeviceCredentialClaims } {
   if (token.length > maxChars) refuse('malformed', 'the credential is too large')
   const [first, second] = splitCompact(token)
@@ -90,9 +97,9 @@ export function peekDeviceCredential(token: string): { kid: string; claims: Devi
 }
 
 /**
- * Verifies signature, issuer, audience (default: the issuer) and validity at `now`. Whether the device still may use it is the
- * database's word, and `cnf` is satisfied only by `verifyProof`. Throws the codes of `verifyJws`, `wrong_issuer`, `wrong_audience`,
- * `expired`, `not_yet_valid`.
+ * Verifies signature, issuer, audience (default: the issuer) and validity at `now`. Whether the device still may use it
+ * is the database's word, and `cnf` is satisfied only by `verifyProof`. Throws the codes of `verifyJws`,
+ * `wrong_issuer`, `wrong_audience`, `expired`, `not_yet_valid`.
  */
 export function verifyDeviceCredential(
   token: string,

@@ -75,8 +75,9 @@ function tokenHash(accessToken: string): string {
 }
 
 /**
- * Checks a proof of possession in the order of RFC 9449 §4.3; `htu` has no query. Whether the `jti` was seen before is the caller's
- * to ask. Throws `malformed`, `wrong_type`, `bad_algorithm`, `bad_signature`, `wrong_binding`, `expired`, `not_yet_valid`.
+ * Checks a proof of possession in the order of RFC 9449 §4.3; `htu` has no query. Whether the `jti` was seen before is
+ * the caller's to ask. Throws `malformed`, `wrong_type`, `bad_algorithm`, `bad_signature`, `wrong_binding`, `expired`,
+ * `not_yet_valid`.
  */
 export function verifyProof(expected: ProofExpectation): VerifiedProof {
   const { maxAgeSeconds = 60, futureSeconds = 5 } = expected
@@ -121,7 +122,10 @@ export function proofKey(jkt: string, jti: string): Buffer {
   return hash('sha256', jkt + jti, 'buffer')
 }
 
-/** A key that signs but can't be exported, such as one in a platform key store. `signSync` returns the JWS form of the signature. */
+/**
+ * A key that signs but can't be exported, such as one in a platform key store. `signSync` returns the JWS form of the
+ * signature.
+ */
 export type ProofSigner = { alg: ProofAlg; publicJwk: PublicJwk; signSync(bytes: Uint8Array): Uint8Array }
 export type ProofRequest = {
   method: string
@@ -161,7 +165,10 @@ function prepare(key: KeyObject | PrivateJwk | ProofSigner): Prepared {
   return made
 }
 
-/** The value of a DPoP header for one request (RFC 9449 §4.2). Throws `bad_algorithm`, `malformed` for a key that can't make proofs. */
+/**
+ * The value of a DPoP header for one request (RFC 9449 §4.2). Throws `bad_algorithm`, `malformed` for a key that can't
+ * make proofs.
+ */
 export function createProof(key: KeyObject | PrivateJwk | ProofSigner, request: ProofRequest): string {
   const { header, sign } = prepare(key)
   const claims = {

@@ -1,7 +1,8 @@
 /**
- * Why something was refused. `malformed`: cannot be read, or breaks its format. `wrong_type`: a `typ` or key purpose meant for
- * something else. `wrong_binding`: a proof for another method, URL, token or key. `wrong_context`: a sealed secret found in a place
- * it was not sealed for, or a certificate of another tenant. `bad_signature` also covers a failed authentication tag.
+ * Why something was refused. `malformed`: cannot be read, or breaks its format. `wrong_type`: a `typ` or key purpose
+ * meant for something else. `wrong_binding`: a proof for another method, URL, token or key. `wrong_context`: a sealed
+ * secret found in a place it was not sealed for, or a certificate of another tenant. `bad_signature` also covers a
+ * failed authentication tag.
  */
 export type CryptoErrorCode =
   | 'malformed'
@@ -17,7 +18,10 @@ export type CryptoErrorCode =
   | 'replayed'
   | 'wrong_context'
 
-/** The one error of this package. Callers decide by `code`; the message is for logs and never carries key or token material. */
+/**
+ * The one error of this package. Callers decide by `code`; the message is for logs and never carries key or token
+ * material.
+ */
 export class CryptoError extends Error {
   readonly code: CryptoErrorCode
 

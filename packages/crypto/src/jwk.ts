@@ -34,8 +34,8 @@ export function algOf(jwk: PublicJwk): SigningAlg {
 }
 
 /**
- * Checks what came from outside and returns the required members only. Throws `malformed`: unknown key type or curve, a private
- * member, coordinates of the wrong length, an `alg` or `use` that contradicts the curve.
+ * Checks what came from outside and returns the required members only. Throws `malformed`: unknown key type or curve, a
+ * private member, coordinates of the wrong length, an `alg` or `use` that contradicts the curve.
  */
 export function parsePublicJwk(value: unknown): PublicJwk {
   if (!isObject(value)) refuse('malformed', 'the JWK is not an object')

@@ -48,8 +48,9 @@ function parseGeneralJws(value: unknown): GeneralJws {
 }
 
 /**
- * Verifies parsed general JSON and says whose signatures hold. Signatures of unknown keys are passed over (the overlap needs that);
- * one that names a known key and does not hold refuses the whole. Throws as `verifyJws`; `unknown_key` when no signer is known.
+ * Verifies parsed general JSON and says whose signatures hold. Signatures of unknown keys are passed over (the overlap
+ * needs that); one that names a known key and does not hold refuses the whole. Throws as `verifyJws`; `unknown_key`
+ * when no signer is known.
  */
 export function verifyGeneralJws(
   jws: unknown,

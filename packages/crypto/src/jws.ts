@@ -26,7 +26,10 @@ export async function signJws(signer: Signer, typ: string, payload: object | Uin
   return `${input}.${encodeBase64url(await signer.sign(Buffer.from(input, 'latin1')))}`
 }
 
-/** A protected header in strict form. `crit` and `b64` (RFC 7797) change what is signed; we know no extension, so both are refused. */
+/**
+ * A protected header in strict form. `crit` and `b64` (RFC 7797) change what is signed; we know no extension, so both
+ * are refused.
+ */
 export function decodeHeader(segment: string): JwsHeader {
   if (segment.length > maxHeaderChars) refuse('malformed', 'the JWS header is too large')
   const header = parseStrictObject(decodeBase64url(segment, 'the JWS header'), 'the JWS header')
@@ -56,7 +59,10 @@ export function decodeJws(compact: string): DecodedJws {
   }
 }
 
-/** The kid of a header that is of this type and in one of our algorithms. Throws `wrong_type`, `bad_algorithm`, `malformed`. */
+/**
+ * The kid of a header that is of this type and in one of our algorithms. Throws `wrong_type`, `bad_algorithm`,
+ * `malformed`.
+ */
 export function requireKid(header: JwsHeader, typ: string): string {
   if (header.typ !== typ) refuse('wrong_type', `the JWS is not a ${typ}`)
   if (!isSigningAlg(header.alg)) refuse('bad_algorithm', 'the JWS uses an algorithm that is not allowed')
@@ -74,8 +80,9 @@ export function requireSignature(
 }
 
 /**
- * Verifies a compact JWS against our own key table (RFC 7515 §5.2, RFC 8725 §3.1, §3.11). Keys inside the message (`jwk`, `jku`,
- * `x5u`, `x5c`) are never used. Throws `malformed`, `wrong_type`, `unknown_key`, `bad_algorithm`, `bad_signature`.
+ * Verifies a compact JWS against our own key table (RFC 7515 §5.2, RFC 8725 §3.1, §3.11). Keys inside the message
+ * (`jwk`, `jku`, `x5u`, `x5c`) are never used. Throws `malformed`, `wrong_type`, `unknown_key`, `bad_algorithm`,
+ * `bad_signature`.
  */
 export function verifyJws(
   compact: string,

@@ -94,7 +94,8 @@ test('every character of the alphabet is drawn about equally often', () => {
     for (const character of randomOf(mint().token)) counts.set(character, (counts.get(character) ?? 0) + 1)
   const expected = (draws * 37) / 62
   const chiSquare = [...counts.values()].reduce((sum, n) => sum + (n - expected) ** 2 / expected, 0)
-  // 61 degrees of freedom: above 140 has a probability below 1e-7. Taking bytes modulo 62 without rejection gives about 400.
+  // 61 degrees of freedom: above 140 has a probability below 1e-7. Taking bytes modulo 62 without rejection gives about
+  // 400.
   assert.ok(chiSquare < 140, `chi-square ${chiSquare}`)
 })
 

@@ -42,9 +42,9 @@ const checksum = (text: string): string => toBase62(BigInt(crc32(text)), lengths
 const macOf = (digest: Buffer): string => toBase62(digest.readBigUInt64BE(0) % 62n ** BigInt(lengths.mac), lengths.mac)
 
 /**
- * `<prefix>_<tenant:22><id:16><secret:32><crc32:6>` in base62; the secret is a key version, 125 random bits and a MAC of
- * all that under the pepper. So a token names its tenant, secret scanners find it, typos are caught, and whoever invents
- * one is refused without a database.
+ * `<prefix>_<tenant:22><id:16><secret:32><crc32:6>` in base62; the secret is a key version, 125 random bits and a MAC
+ * of all that under the pepper. So a token names its tenant, secret scanners find it, typos are caught, and whoever
+ * invents one is refused without a database.
  */
 export function mintToken<T extends string>(pepper: Uint8Array, prefix: TokenPrefix, tenant: T): MintedToken<T> {
   const id = randomBase62(lengths.id)

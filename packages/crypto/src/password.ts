@@ -66,7 +66,10 @@ export async function verifyPassword(phcText: string, password: string): Promise
   return timingSafeEqual(await derive(password, salt, tag.length, params), tag)
 }
 
-/** The work of `verifyPassword` with nothing to compare to, so that an unknown user takes as long as a known one. Always false. */
+/**
+ * The work of `verifyPassword` with nothing to compare to, so that an unknown user takes as long as a known one. Always
+ * false.
+ */
 export async function verifyDummy(password: string, params: PasswordParams = defaultPasswordParams): Promise<false> {
   const [salt, tag] = [randomBytes(saltLength), randomBytes(tagLength)]
   timingSafeEqual(await derive(password, salt, tagLength, params), tag)
@@ -82,8 +85,8 @@ export function needsRehash(phcText: string, params: PasswordParams = defaultPas
 export type PasswordHasher = ReturnType<typeof createPasswordHasher>
 
 /**
- * The same functions with at most `concurrency` computations at a time (each holds `m` KiB and a thread) and `maxQueue` waiting;
- * beyond that they reject with `QueueFullError`, which says "busy", not "wrong".
+ * The same functions with at most `concurrency` computations at a time (each holds `m` KiB and a thread) and `maxQueue`
+ * waiting; beyond that they reject with `QueueFullError`, which says "busy", not "wrong".
  */
 export function createPasswordHasher({
   concurrency,

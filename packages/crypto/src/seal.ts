@@ -17,8 +17,8 @@ export function openKek(bytes: Uint8Array): Kek {
 }
 
 /**
- * Seals a secret for one place: JWE compact (RFC 7516), A256KW around a fresh A256GCM key. `context` (`table/row/column`) is
- * authenticated, so that ciphertexts can't be moved between rows.
+ * Seals a secret for one place: JWE compact (RFC 7516), A256KW around a fresh A256GCM key. `context`
+ * (`table/row/column`) is authenticated, so that ciphertexts can't be moved between rows.
  */
 export async function seal(kek: Kek, context: string, plaintext: Uint8Array): Promise<string> {
   return new CompactEncrypt(plaintext)
@@ -34,15 +34,18 @@ function sealHeader(jwe: string): Record<string, unknown> {
   return header
 }
 
-/** Which key-encryption key is needed: several are readable while one replaces another. Throws `malformed`, `wrong_type`. */
+/**
+ * Which key-encryption key is needed: several are readable while one replaces another. Throws `malformed`,
+ * `wrong_type`.
+ */
 export function sealedKid(jwe: string): string {
   const { kid } = sealHeader(jwe)
   return typeof kid === 'string' ? kid : refuse('malformed', 'the sealed secret names no key')
 }
 
 /**
- * Opens a sealed secret found at `context`. Throws `unknown_key` (sealed under another key), `wrong_context` (sealed for another
- * place), `bad_algorithm`, `bad_signature` (altered), `malformed`, `wrong_type`.
+ * Opens a sealed secret found at `context`. Throws `unknown_key` (sealed under another key), `wrong_context` (sealed
+ * for another place), `bad_algorithm`, `bad_signature` (altered), `malformed`, `wrong_type`.
  */
 export async function unseal(kek: Kek, context: string, jwe: string): Promise<Buffer> {
   const { alg, enc, kid, ctx } = sealHeader(jwe)

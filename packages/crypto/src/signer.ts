@@ -23,7 +23,10 @@ export type Purpose =
   | 'ca-issuing'
   | 'audit-checkpoint'
 
-/** A private key behind a door. Asynchronous because an HSM may stand behind it; `sign` returns the JWS form (ECDSA: raw r‖s). */
+/**
+ * A private key behind a door. Asynchronous because an HSM may stand behind it; `sign` returns the JWS form (ECDSA: raw
+ * r‖s).
+ */
 export type Signer = {
   readonly kid: string
   readonly alg: SigningAlg
@@ -47,8 +50,8 @@ export function generateKey(alg: SigningAlg): GeneratedKey {
 }
 
 /**
- * A private key as the platform holds it, with its checked public half. The platform does not compare the halves of a JWK, so one
- * signature is made and verified. Throws `malformed`.
+ * A private key as the platform holds it, with its checked public half. The platform does not compare the halves of a
+ * JWK, so one signature is made and verified. Throws `malformed`.
  */
 export function openPrivateKey(privateJwk: PrivateJwk): {
   privateKey: KeyObject

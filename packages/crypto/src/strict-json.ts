@@ -34,8 +34,8 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * A JSON object in valid UTF-8 whose member names are unique at every level (RFC 7515 §4): a parser that keeps the first of two
- * `alg` members and one that keeps the last must not see different headers. Throws `malformed`.
+ * A JSON object in valid UTF-8 whose member names are unique at every level (RFC 7515 §4): a parser that keeps the
+ * first of two `alg` members and one that keeps the last must not see different headers. Throws `malformed`.
  */
 export function parseStrictObject(bytes: Buffer, what: string): Record<string, unknown> {
   if (!isUtf8(bytes)) refuse('malformed', `${what} is not UTF-8`)

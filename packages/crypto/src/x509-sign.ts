@@ -75,7 +75,9 @@ export function buildExtension(extnID: string, critical: boolean, value: object)
   return new Extension({ extnID, critical, extnValue: new OctetString(AsnConvert.serialize(value)) })
 }
 
-/** Certificates have whole seconds; a fraction would be written out and refused by strict readers (RFC 5280 §4.1.2.5.2). */
+/**
+ * Certificates have whole seconds; a fraction would be written out and refused by strict readers (RFC 5280 §4.1.2.5.2).
+ */
 const toSecond = (date: Date) => new Date(Math.floor(date.getTime() / 1000) * 1000)
 
 function serialContent(serial: Uint8Array): Buffer {
@@ -87,8 +89,9 @@ function serialContent(serial: Uint8Array): Buffer {
 }
 
 /**
- * Builds the to-be-signed part, has the signer sign it, and checks the result with the signer's public key before it leaves: a key
- * store that signs with another key than it announced must not go unnoticed. Throws `malformed`, `bad_signature`.
+ * Builds the to-be-signed part, has the signer sign it, and checks the result with the signer's public key before it
+ * leaves: a key store that signs with another key than it announced must not go unnoticed. Throws `malformed`,
+ * `bad_signature`.
  */
 export async function signCertificate(signer: Signer, fields: CertificateFields): Promise<CertificateFiles> {
   const notBefore = toSecond(fields.notBefore)

@@ -26,7 +26,10 @@ import {
   subjectPublicKeyInfo,
 } from './x509-sign.ts'
 
-/** The tenant becomes the O of the subject; the CN defaults to the role and the start of the serial, so that names stay distinct. */
+/**
+ * The tenant becomes the O of the subject; the CN defaults to the role and the start of the serial, so that names stay
+ * distinct.
+ */
 export type CaCertificateFields = {
   tenantId: string
   serial: Uint8Array
@@ -74,8 +77,9 @@ const authorityKey = (id: Uint8Array) =>
   )
 
 /**
- * A tenant's self-signed root (RFC 5280 §4.2). It has no path length: one would break verification through a cross certificate
- * during rotation. Throws `wrong_type` unless the signer is a P-384 `ca-root` key, `malformed` for unusable fields.
+ * A tenant's self-signed root (RFC 5280 §4.2). It has no path length: one would break verification through a cross
+ * certificate during rotation. Throws `wrong_type` unless the signer is a P-384 `ca-root` key, `malformed` for unusable
+ * fields.
  */
 export async function createRootCertificate(signer: Signer, fields: CaCertificateFields): Promise<CertificateFiles> {
   requirePurpose(signer, 'ca-root')
@@ -98,9 +102,9 @@ export async function createRootCertificate(signer: Signer, fields: CaCertificat
 }
 
 /**
- * A tenant's issuing CA under its root: path length 0, and digitalSignature because it answers OCSP itself. Throws `unknown_key` when
- * the signer is not the root's key, `wrong_context` for a root of another tenant, `not_yet_valid` or `expired` when it would begin
- * before or outlive its root.
+ * A tenant's issuing CA under its root: path length 0, and digitalSignature because it answers OCSP itself. Throws
+ * `unknown_key` when the signer is not the root's key, `wrong_context` for a root of another tenant, `not_yet_valid` or
+ * `expired` when it would begin before or outlive its root.
  */
 export async function createIssuingCertificate(
   rootSigner: Signer,

@@ -6,8 +6,8 @@ import type { ResolvedPolicy } from './references.ts'
 
 /**
  * The inverted index: for each thing a device may be known by, the rules that name it. Groups of the document are taken
- * apart into their members, so a device needs to know the directory's groups only; their own entries serve tests that ask
- * for "someone of this group".
+ * apart into their members, so a device needs to know the directory's groups only; their own entries serve tests that
+ * ask for "someone of this group".
  */
 export type AtomIndex = {
   readonly any: Bits

@@ -27,8 +27,8 @@ export type CompiledRule = {
 }
 
 /**
- * A policy made ready to answer questions. Rules, checks and destinations are sorted by name and known by their index, so
- * the order in which a document gives them leaves no trace.
+ * A policy made ready to answer questions. Rules, checks and destinations are sorted by name and known by their index,
+ * so the order in which a document gives them leaves no trace.
  */
 export type CompiledPolicy = {
   readonly resolved: ResolvedPolicy

@@ -134,8 +134,8 @@ function postureCondition(index: number, { compiled, facts, context, outcomes }:
 }
 
 /**
- * Whether a condition lets its rule count. Unknown is on the side of refusal: it fails an allow rule and does not switch
- * off a deny rule.
+ * Whether a condition lets its rule count. Unknown is on the side of refusal: it fails an allow rule and does not
+ * switch off a deny rule.
  */
 export const isMet = ({ action }: Conditioned, { state }: Condition): boolean =>
   action === 'allow' ? state === 'holds' : state !== 'fails'

@@ -45,9 +45,9 @@ export type ExplainedRule = {
 }
 
 /**
- * Whether a device may reach a target now, and why. Deny wins over allow; nothing matched is denied. A target that is more
- * than one address and port (a resource, a network, no port given) is allowed when some of it is: what is denied is out of
- * reach altogether.
+ * Whether a device may reach a target now, and why. Deny wins over allow; nothing matched is denied. A target that is
+ * more than one address and port (a resource, a network, no port given) is allowed when some of it is: what is denied
+ * is out of reach altogether.
  */
 export function decide(
   compiled: CompiledPolicy,

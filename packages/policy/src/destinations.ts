@@ -24,8 +24,8 @@ export function destinationOf(document: PolicyDocument, name: string): Destinati
 type Entry = { readonly shape: Shape; readonly destination: number }
 
 /**
- * Finds the destinations that have something in common with a shape, without looking at each of them: those that hold it
- * are found by its prefixes or parent domains, those it holds lie next to each other in order.
+ * Finds the destinations that have something in common with a shape, without looking at each of them: those that hold
+ * it are found by its prefixes or parent domains, those it holds lie next to each other in order.
  */
 export function indexDestinations(destinations: readonly Destination[]): (shape: Shape) => Set<number> {
   const unbounded: number[] = []

@@ -8,9 +8,9 @@ import type { ResolvedPolicy } from './references.ts'
 export type PolicyDiff = { rules_added: string[]; rules_removed: string[]; rules_changed: string[] }
 
 /**
- * What a policy changes of another. A rule has changed when its own words have, or what one of them stands for: a resource,
- * a host, a group of the document, a posture check, or whom or what the directory knew by a name. Order, spelling of
- * defaults and descriptions of other things do not count.
+ * What a policy changes of another. A rule has changed when its own words have, or what one of them stands for: a
+ * resource, a host, a group of the document, a posture check, or whom or what the directory knew by a name. Order,
+ * spelling of defaults and descriptions of other things do not count.
  */
 export function diffPolicies(before: ResolvedPolicy | null, after: ResolvedPolicy): PolicyDiff {
   const old: ReadonlyMap<string, string> = before ? fingerprintsOf(before) : new Map()

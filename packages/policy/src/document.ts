@@ -23,8 +23,8 @@ export const MAX_DOCUMENT_ERRORS = 50
 export type Checked = { document: PolicyDocument } | { errors: DocumentError[] }
 
 /**
- * Reads a policy document: its schema first, then what a schema can't say. What it accepts compiles without an error, once
- * the directory has resolved its names (`resolveDocument`).
+ * Reads a policy document: its schema first, then what a schema can't say. What it accepts compiles without an error,
+ * once the directory has resolved its names (`resolveDocument`).
  */
 export function checkDocument(value: unknown): Checked {
   if (!hasSchema(value)) {

@@ -11,9 +11,9 @@ type Facts = Readonly<Record<string, unknown>>
 const clockSkewMs = 300_000
 
 /**
- * Three-valued (Kleene): a fact that is missing, or is not of the type it is compared with, makes its comparison unknown;
- * `!` of unknown is unknown; `&&` is false and `||` is true when one side settles it, else unknown stays. A check passes
- * on true alone, so absence never passes, however it is negated.
+ * Three-valued (Kleene): a fact that is missing, or is not of the type it is compared with, makes its comparison
+ * unknown; `!` of unknown is unknown; `&&` is false and `||` is true when one side settles it, else unknown stays. A
+ * check passes on true alone, so absence never passes, however it is negated.
  *
  * `==`, `!=` and `in` compare exactly, texts as texts. Order is that of numbers, or of versions when both are texts.
  * `until` is when the answer may change though the facts stay: a `within_last` runs out. Infinity when it never does.
@@ -100,7 +100,9 @@ function isOneOf(value: unknown, values: readonly Literal[]): Truth {
   return values.every((v) => typeof v === typeof value) ? false : null
 }
 
-/** Whether a fact that is a list holds the value. A list that also holds something else than values is not understood. */
+/**
+ * Whether a fact that is a list holds the value. A list that also holds something else than values is not understood.
+ */
 function contains(fact: unknown, value: Literal): Truth {
   if (!Array.isArray(fact) || !fact.every(isScalar)) return null
   if (fact.includes(value)) return true

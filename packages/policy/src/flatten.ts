@@ -39,9 +39,10 @@ export type Flattening = {
 }
 
 /**
- * What a device with this variant may reach through a gateway, as boxes that don't overlap, in order. Deny wins. An allow
- * rule leads through the pools of its `via`, or else through those of what it leads to; a deny rule counts at every pool.
- * The boxes are the same at every moment before `valid_until` (null: for good); then it is time to ask again.
+ * What a device with this variant may reach through a gateway, as boxes that don't overlap, in order. Deny wins. An
+ * allow rule leads through the pools of its `via`, or else through those of what it leads to; a deny rule counts at
+ * every pool. The boxes are the same at every moment before `valid_until` (null: for good); then it is time to ask
+ * again.
  */
 export function flatten(
   content: VariantContent,

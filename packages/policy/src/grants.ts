@@ -14,9 +14,10 @@ type Part = {
 }
 
 /**
- * Says what a selection grants. A grant is: one network, name or service, on these ports, under these conditions, by these
- * pools. Through which rule, and what the resource is called, does not count. A deny rule without conditions takes its ports
- * away from what it covers; a deny rule with conditions, or one that denies only a part of a network, does not count here.
+ * Says what a selection grants. A grant is: one network, name or service, on these ports, under these conditions, by
+ * these pools. Through which rule, and what the resource is called, does not count. A deny rule without conditions
+ * takes its ports away from what it covers; a deny rule with conditions, or one that denies only a part of a network,
+ * does not count here.
  */
 export function createGrants(compiled: CompiledPolicy): (selection: Selection) => Set<string> {
   const parts = new Map<number, Part[]>()

@@ -18,8 +18,8 @@ type View = { readonly content: string; readonly grants: ReadonlySet<string> }
 const maxRemembered = 50_000
 
 /**
- * What a publish does to devices. The caller adds them in chunks, as it reads them; devices that share both variants cost
- * two look-ups. What counts as a grant is said in `grants.ts`.
+ * What a publish does to devices. The caller adds them in chunks, as it reads them; devices that share both variants
+ * cost two look-ups. What counts as a grant is said in `grants.ts`.
  */
 export function createImpact(before: CompiledPolicy | null, after: CompiledPolicy) {
   const numbers = new Map<string, number>()

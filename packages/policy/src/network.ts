@@ -75,7 +75,9 @@ export const isV4 = (point: bigint): boolean => point >= v4Base
 
 type Network = { readonly range: AddressRange; readonly cidr: string }
 
-/** A network in its canonical spelling, or a sentence that says how to correct it. A bare address is a network of one. */
+/**
+ * A network in its canonical spelling, or a sentence that says how to correct it. A bare address is a network of one.
+ */
 export function parseNetwork(text: string): Network | { problem: string } {
   const slash = text.indexOf('/')
   const address = readAddress(slash < 0 ? text : text.slice(0, slash))

@@ -14,7 +14,9 @@ const all = (protocol: Protocol): PortRange =>
 
 export const everyPort: Ports = [all('tcp'), all('udp'), all('icmp')]
 
-/** One entry such as `tcp/443`, `udp/1000-2000`, `tcp/*` or `icmp`; null when it is none, or its range runs backwards. */
+/**
+ * One entry such as `tcp/443`, `udp/1000-2000`, `tcp/*` or `icmp`; null when it is none, or its range runs backwards.
+ */
 export function parsePort(text: string): PortRange | null {
   if (text === 'icmp') return all('icmp')
   const slash = text.indexOf('/')

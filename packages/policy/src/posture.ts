@@ -42,7 +42,9 @@ const notApplicable: CheckOutcome = { value: true, reason: 'not_applicable', unt
 const noReport: CheckOutcome = { value: null, reason: 'no_report', until: never }
 const staleReport: CheckOutcome = { value: null, reason: 'stale_report', until: never }
 
-/** One check against the last report. No report, one too old, or a missing fact is unknown (null), which is not passed. */
+/**
+ * One check against the last report. No report, one too old, or a missing fact is unknown (null), which is not passed.
+ */
 export function evaluateCheck(check: CompiledCheck, facts: DeviceFacts, nowMs: number): CheckOutcome {
   if (check.platforms && !check.platforms.has(facts.platform)) return notApplicable
   if (!facts.posture) return noReport

@@ -92,8 +92,8 @@ function leavesSome({ shape, ports }: Part, denied: readonly Part[]): boolean {
 }
 
 /**
- * Goes along the range. Where the denied parts leave no port, they leave none up to the end of the shortest of them: until
- * there, parts can only be added.
+ * Goes along the range. Where the denied parts leave no port, they leave none up to the end of the shortest of them:
+ * until there, parts can only be added.
  */
 function leavesAddress({ lo, hi }: AddressRange, ports: Ports, denied: readonly Part[]): boolean {
   const waiting = denied

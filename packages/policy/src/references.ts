@@ -9,7 +9,9 @@ export type References = Record<Kind, Map<string, string[]>>
 /** Name as written → id. */
 export type Lookup = Readonly<Record<Kind, ReadonlyMap<string, string>>>
 
-/** A document with the ids its names stood for when it was resolved. Plain JSON, to be stored with a published version. */
+/**
+ * A document with the ids its names stood for when it was resolved. Plain JSON, to be stored with a published version.
+ */
 export type ResolvedPolicy = { readonly document: PolicyDocument } & Readonly<
   Record<Kind, Readonly<Record<string, string>>>
 >
@@ -51,7 +53,9 @@ export function referencesOf(document: PolicyDocument): References {
 
 const nouns = { users: 'user', groups: 'group', devices: 'device', pools: 'gateway pool' } as const
 
-/** Puts ids to the names of a checked document, or says at which positions a name means nothing. At most `limit` errors. */
+/**
+ * Puts ids to the names of a checked document, or says at which positions a name means nothing. At most `limit` errors.
+ */
 export function resolveDocument(
   document: PolicyDocument,
   lookup: Lookup,

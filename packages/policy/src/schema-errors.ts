@@ -13,7 +13,8 @@ export const hasSchema = (value: unknown): value is PolicyDocument => validator.
 /** What the schema refuses, each at its exact position. */
 export function schemaErrors(value: unknown, limit: number): DocumentError[] {
   const { maxErrors } = Settings.Get()
-  // One closed object reports each unknown field twice, a choice reports each of its branches: ask for more than we show.
+  // One closed object reports each unknown field twice, a choice reports each of its branches: ask for more than we
+  // show.
   Settings.Set({ maxErrors: limit * 4 })
   try {
     const seen = new Map<string, DocumentError>()

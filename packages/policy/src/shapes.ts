@@ -1,8 +1,8 @@
 import { type AddressRange, networkOf, parseAddress } from './network.ts'
 
 /**
- * What can be reached, as a set: of addresses, of DNS names, of services, or everything. Two shapes are nested or apart,
- * never crossing, which is what makes "some of it is reachable" a question with an exact answer.
+ * What can be reached, as a set: of addresses, of DNS names, of services, or everything. Two shapes are nested or
+ * apart, never crossing, which is what makes "some of it is reachable" a question with an exact answer.
  */
 export type Shape =
   | { readonly kind: 'everything' }
@@ -43,7 +43,10 @@ export function covers(outer: Shape, inner: Shape): boolean {
 /** What two shapes have in common: the smaller one, or null. */
 export const common = (a: Shape, b: Shape): Shape | null => (covers(a, b) ? b : covers(b, a) ? a : null)
 
-/** Whether a target that is no resource and no host can be a DNS name: one with a dot, so that a misspelt resource is told. */
+/**
+ * Whether a target that is no resource and no host can be a DNS name: one with a dot, so that a misspelt resource is
+ * told.
+ */
 export const isHostName = (text: string): boolean => withoutRoot(text).includes('.') && isDnsName(withoutRoot(text))
 
 /** Whether the text can be a DNS name, or a wildcard over one. */

@@ -9,8 +9,9 @@ type Piece = { readonly ports: Ports; readonly log: readonly string[] }
 type Open = { readonly lo: bigint; readonly ports: PortRange; readonly log: readonly string[] }
 
 /**
- * What is opened and not shut, as rectangles that don't overlap. Goes along the addresses; a range of ports that stays as
- * it is from one stretch to the next stays one rectangle. What comes out depends on the set alone, not on how it was said.
+ * What is opened and not shut, as rectangles that don't overlap. Goes along the addresses; a range of ports that stays
+ * as it is from one stretch to the next stays one rectangle. What comes out depends on the set alone, not on how it was
+ * said.
  */
 export function sweep(opened: readonly Plot[], shut: readonly Plot[]): Rectangle[] {
   const out: Rectangle[] = []

@@ -23,8 +23,9 @@ export type PolicyTestResult = { name: string; passed: boolean; failures: Policy
 export type PolicyTestReport = { passed: number; failed: number; results: PolicyTestResult[] }
 
 /**
- * Runs the tests of a document against its compiled policy. Each speaks for a made-up device: of a user with the groups the
- * directory gives, of a group, with a tag. Its posture report is fresh. `deny` holds when nothing of the target is reached.
+ * Runs the tests of a document against its compiled policy. Each speaks for a made-up device: of a user with the groups
+ * the directory gives, of a group, with a tag. Its posture report is fresh. `deny` holds when nothing of the target is
+ * reached.
  */
 export function runPolicyTests(
   compiled: CompiledPolicy,

@@ -39,8 +39,8 @@ function isWindowOpen({ zone, from, to, days }: TimeWindow, nowMs: number): bool
 const modulo = (n: number, m: number): number => ((n % m) + m) % m
 
 /**
- * The first instant after `nowMs` at which `isOpen` gives the other answer. When that is more than eight days off (windows
- * that are never shut), an instant that far ahead: then it is time to ask again.
+ * The first instant after `nowMs` at which `isOpen` gives the other answer. When that is more than eight days off
+ * (windows that are never shut), an instant that far ahead: then it is time to ask again.
  */
 export function nextChange(windows: readonly TimeWindow[], nowMs: number): number {
   const open = isOpen(windows, nowMs)
@@ -52,7 +52,10 @@ export function nextChange(windows: readonly TimeWindow[], nowMs: number): numbe
   return at
 }
 
-/** The next instant at which the window could open or shut: one of its edges on the wall clock, or a change of the clock. */
+/**
+ * The next instant at which the window could open or shut: one of its edges on the wall clock, or a change of the
+ * clock.
+ */
 function nextEdge({ zone, from, to }: TimeWindow, nowMs: number): number {
   const offset = offsetAt(zone, nowMs)
   const local = nowMs + offset

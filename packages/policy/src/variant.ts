@@ -5,7 +5,10 @@ import { networkOf } from './network.ts'
 import { formatPorts, portsOf } from './ports.ts'
 import { ruleAt, type Selection } from './select.ts'
 
-/** A rule as a device sees it: without whom it is for. Posture has been applied; the other conditions are left to enforce. */
+/**
+ * A rule as a device sees it: without whom it is for. Posture has been applied; the other conditions are left to
+ * enforce.
+ */
 type VariantRule = {
   readonly id: string
   readonly action: 'allow' | 'deny'
@@ -29,8 +32,8 @@ type VariantResource = {
 }
 
 /**
- * What is signed for a device, less what the publisher adds: tenant, version and times. Equal selections give equal JSON.
- * Variants share their parts, so nobody may write into them.
+ * What is signed for a device, less what the publisher adds: tenant, version and times. Equal selections give equal
+ * JSON. Variants share their parts, so nobody may write into them.
  */
 export type VariantContent = {
   readonly schema: 'holdfast.policy/1'

@@ -1,7 +1,7 @@
 /**
  * Versions as operating systems and clients write them: `14.2`, `v1.4.0-beta.2`, `6.1.0-18-amd64`, `10.0.19045.3803`.
- * Numbers are compared number by number, a missing one is 0. A suffix that names a pre-release sorts before the release;
- * any other suffix (build, architecture) does not count.
+ * Numbers are compared number by number, a missing one is 0. A suffix that names a pre-release sorts before the
+ * release; any other suffix (build, architecture) does not count.
  */
 export type Version = { readonly numbers: readonly string[]; readonly prerelease: string | null }
 

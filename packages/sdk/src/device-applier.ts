@@ -17,8 +17,8 @@ const longestPause = 15
 const longestTimerMs = 60_000
 
 /**
- * Tells of what comes into force (a policy, a directory) and of its end, one at a time. It counts as told when the callback
- * has settled; what could not be applied is told again, until it is or something newer is in force.
+ * Tells of what comes into force (a policy, a directory) and of its end, one at a time. It counts as told when the
+ * callback has settled; what could not be applied is told again, until it is or something newer is in force.
  */
 export function createApplier<T extends { expiresAt: Date }>({
   current,

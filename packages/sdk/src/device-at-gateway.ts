@@ -38,10 +38,11 @@ export const sessionTarget = (gatewayId: string) => ({
 
 /**
  * Judges a device that wants to open a session (the specification's session establishment), without asking anybody: the
- * credential's signature by the trust set, issuer, audience, tenant and end; the proof's key, gateway, age and first use; and
- * the peer list, which alone says who is not suspended, revoked or without a right. Throws `VerificationError`: `no_policy`,
- * `malformed`, `wrong_type`, `bad_algorithm`, `bad_signature`, `unknown_key`, `wrong_issuer`, `wrong_audience`, `wrong_tenant`,
- * `expired`, `not_yet_valid`, `wrong_binding`, `replayed`, `not_a_peer`, `blocked`, `trust_expired`.
+ * credential's signature by the trust set, issuer, audience, tenant and end; the proof's key, gateway, age and first
+ * use; and the peer list, which alone says who is not suspended, revoked or without a right. Throws
+ * `VerificationError`: `no_policy`, `malformed`, `wrong_type`, `bad_algorithm`, `bad_signature`, `unknown_key`,
+ * `wrong_issuer`, `wrong_audience`, `wrong_tenant`, `expired`, `not_yet_valid`, `wrong_binding`, `replayed`,
+ * `not_a_peer`, `blocked`, `trust_expired`.
  */
 export function verifyDeviceAtGateway(
   credential: string,
@@ -80,7 +81,9 @@ export function verifyDeviceAtGateway(
 
 const mostProofs = 100_000
 
-/** Proofs that were used and are not too old to be used again; refuses any when it is full, rather than forgetting one. */
+/**
+ * Proofs that were used and are not too old to be used again; refuses any when it is full, rather than forgetting one.
+ */
 export function createProofMemory() {
   const seen = new Map<string, number>()
   const forget = (at: number) => {

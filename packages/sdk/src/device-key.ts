@@ -1,7 +1,9 @@
 import type { ProofSigner } from '@holdfast/crypto/dpop'
 import type { PrivateJwk } from '@holdfast/crypto/jwk'
 
-/** The key that proves requests: the caller's own, or the one of the state. Throws `TypeError` where there is neither. */
+/**
+ * The key that proves requests: the caller's own, or the one of the state. Throws `TypeError` where there is neither.
+ */
 export function deviceKey(own: ProofSigner | undefined, kept: PrivateJwk | null): ProofSigner | PrivateJwk {
   const key = own ?? kept
   if (!key)

@@ -5,7 +5,10 @@ import type { DeviceStore } from './device-state.ts'
 
 export type DeviceOptions = {
   store?: DeviceStore
-  /** A key that the caller holds and that can not be exported, such as one in a TPM; `signSync` signs each request's proof. */
+  /**
+   * A key that the caller holds and that can not be exported, such as one in a TPM; `signSync` signs each request's
+   * proof.
+   */
   key?: ProofSigner
   dispatcher?: Dispatcher
   now?: () => Date

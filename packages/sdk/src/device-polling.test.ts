@@ -84,7 +84,10 @@ test('polling renews when it is time', { timeout: 20_000 }, async (t) => {
   assert.equal(device.state.trust.version, 2)
 })
 
-/** Runs the polling and does to the control plane what stands for each status that it tells, until there is nothing left. */
+/**
+ * Runs the polling and does to the control plane what stands for each status that it tells, until there is nothing
+ * left.
+ */
 async function live(
   device: Awaited<ReturnType<typeof openDevice>>,
   story: Partial<Record<DeviceStatus['status'], (() => void)[]>>,

@@ -10,13 +10,17 @@ import { safely } from './safely.ts'
 export type PollingOptions = {
   signal: AbortSignal
   /**
-   * Called with each policy that comes into force, the saved one first, and with null when the last good one has ended. One
-   * call at a time. Where it throws or rejects, it is called again, until it settles or something newer is in force.
+   * Called with each policy that comes into force, the saved one first, and with null when the last good one has ended.
+   * One call at a time. Where it throws or rejects, it is called again, until it settles or something newer is in
+   * force.
    */
   onPolicy: (policy: DevicePolicy | null) => void | Promise<void>
   /** Told of each move between the states in which a device may stand. */
   onStatus?: (status: DeviceStatus) => void
-  /** Told of every failure that is survived: `VerificationError`, `ConnectionError`, `ApiError`, and those of `onPolicy`. */
+  /**
+   * Told of every failure that is survived: `VerificationError`, `ConnectionError`, `ApiError`, and those of
+   * `onPolicy`.
+   */
   onError?: (error: unknown) => void
   /** Seconds that the server may hold a request, ± 20 %; 240 unless said. 0 asks as often as the policy advises. */
   wait?: number
@@ -24,19 +28,23 @@ export type PollingOptions = {
   slow?: number
 }
 
-/** The longest hold the interface allows, and the shortest that is tried where something on the way cuts longer ones. */
+/**
+ * The longest hold the interface allows, and the shortest that is tried where something on the way cuts longer ones.
+ */
 const longestWait = 300
 const shortestWait = 25
-/** Answers in a row that may come back at once and unchanged before the server counts as one that does not hold them. */
+/**
+ * Answers in a row that may come back at once and unchanged before the server counts as one that does not hold them.
+ */
 const patience = 3
 const defaultPollSeconds = 30
 /** Until an answer is asked for again that was older than what is held. */
 const lagPauseSeconds = 1
 
 /**
- * Keeps the policy current until aborted, then settles: one request is held at the server until something changes. Renews
- * the credential when due and refreshes the trust set. Whatever the device lives through is told by `onStatus` and waited
- * for; only a definite end rejects, with `DeviceEndedError` (`revoked`, `credential_expired`).
+ * Keeps the policy current until aborted, then settles: one request is held at the server until something changes.
+ * Renews the credential when due and refreshes the trust set. Whatever the device lives through is told by `onStatus`
+ * and waited for; only a definite end rejects, with `DeviceEndedError` (`revoked`, `credential_expired`).
  */
 export async function runPolling(
   device: Device,

@@ -7,7 +7,8 @@ import type { Reply } from './send.ts'
  * - `active`: it is answered.
  * - `pending`: it is answered, and waits for an administrator's approval; until then it reaches nothing.
  * - `suspended`: it, or its user, is suspended, and may come back.
- * - `refused`: its credential is not accepted, and nobody says why: it may have been renewed elsewhere, or a clock is wrong.
+ * - `refused`: its credential is not accepted, and nobody says why: it may have been renewed elsewhere, or a clock is
+ * wrong.
  * - `unreachable`: there is no answer, or one that can not be believed.
  */
 export type DeviceStatus = {

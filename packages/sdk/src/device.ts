@@ -24,7 +24,7 @@ export type Polled = { changed: boolean; pollSeconds: number }
 
 const defaultPollSeconds = 60
 
-/** A device that enrolled before. What it holds stays in force until its own end, whatever the server or the network do. */
+/** A device that enrolled before. What it holds stays in force until its own end, whatever server or network do. */
 export function openDevice(
   saved: DeviceState,
   { store, key: ownKey, dispatcher, now = () => new Date(), random = Math.random }: DeviceOptions = {},
@@ -114,7 +114,10 @@ export function openDevice(
       await save({ accepted: { digest: seen.digest, seq: seen.seq } })
   }
 
-  /** The etag to ask with; none when what we know must be confirmed in full, which ends an attempt to freeze us with 304. */
+  /**
+   * The etag to ask with; none when what we know must be confirmed in full, which ends an attempt to freeze us with
+   * 304.
+   */
   function knownEtag(): string | undefined {
     if (!policy || now() >= policy.expiresAt || !pointer || now() >= pointer.freshUntil) return undefined
     // A digest is its own tag.
@@ -177,7 +180,9 @@ export function openDevice(
   }
 
   let renewing: Promise<void> | undefined
-  /** Gets a new credential; calls that ask for nothing else share one renewal, the others are made one after the other. */
+  /**
+   * Gets a new credential; calls that ask for nothing else share one renewal, the others are made one after the other.
+   */
   function renew({ signal, ...asked }: Ask & Renewal = {}): Promise<void> {
     if (renewing && Object.keys(asked).length === 0) return renewing
     const before = renewing?.catch(() => undefined)

@@ -22,13 +22,15 @@ export type FollowingOptions = {
 const longestWait = 300
 /** Seconds between two requests while they fail; why a device is refused, its polling says. */
 const longestPause = 60
-/** Seconds between two requests where something new comes at once, and where nothing new does though it was to be held. */
+/**
+ * Seconds between two requests where something new comes at once, and where nothing new does though it was to be held.
+ */
 const shortestPause = 1
 const unheldPause = 60
 
 /**
- * Keeps the directory current until aborted, then settles: one request is held at the server until a gateway, or what leads
- * where, changes. Whatever fails, the directory stays in force until its own end.
+ * Keeps the directory current until aborted, then settles: one request is held at the server until a gateway, or what
+ * leads where, changes. Whatever fails, the directory stays in force until its own end.
  */
 export async function followDirectory(
   device: Device,

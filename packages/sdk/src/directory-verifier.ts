@@ -32,7 +32,8 @@ export type GatewayDirectory = { seq: number; issuedAt: Date; expiresAt: Date; p
 
 /**
  * Reads which gateways a device may use, of a compact JWS (`gateway-directory+jws`). Throws `VerificationError`:
- * `wrong_tenant`, `expired`, `rollback` (older than `accepted`, the one taken last), and what signatures are refused by.
+ * `wrong_tenant`, `expired`, `rollback` (older than `accepted`, the one taken last), and what signatures are refused
+ * by.
  */
 export function verifyGatewayDirectory(
   directory: string,

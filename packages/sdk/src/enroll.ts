@@ -22,10 +22,10 @@ const attempts = 3
 const longestPause = 10
 
 /**
- * Proves a key and gets a credential bound to it; then pins the tenant's trust set. The key is `key`, which never leaves
- * where it is kept (a TPM, a platform key store), or a new one (ES256), which leaves this process only into the state. A
- * lost answer is asked for again, within a few seconds and under the same Idempotency-Key, so the token is used once.
- * Throws `ApiError`, `ConnectionError`, `VerificationError`.
+ * Proves a key and gets a credential bound to it; then pins the tenant's trust set. The key is `key`, which never
+ * leaves where it is kept (a TPM, a platform key store), or a new one (ES256), which leaves this process only into the
+ * state. A lost answer is asked for again, within a few seconds and under the same Idempotency-Key, so the token is
+ * used once. Throws `ApiError`, `ConnectionError`, `VerificationError`.
  */
 export async function enrollDevice({ baseUrl, token, device, ...options }: Enrollment): Promise<Device> {
   const now = options.now ?? (() => new Date())

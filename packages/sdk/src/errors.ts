@@ -2,7 +2,10 @@ import type { CryptoErrorCode } from '@holdfast/crypto/errors'
 
 export type FieldError = { field: string; message: string }
 
-/** The server answered with an error. `code` is one of the contract's, or `unexpected_response` when the body was not an error of its shape. */
+/**
+ * The server answered with an error. `code` is one of the contract's, or `unexpected_response` when the body was not an
+ * error of its shape.
+ */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly status: number
@@ -39,16 +42,19 @@ export class ApiError extends Error {
   }
 }
 
-/** No usable answer: the server could not be reached, broke off, or is no Holdfast. The request may have had its effect. */
+/**
+ * No usable answer: the server could not be reached, broke off, or is no Holdfast. The request may have had its effect.
+ */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
 }
 
 /**
- * Why something signed was not accepted. Beside what cryptography says: `wrong_tenant` and `wrong_gateway` (meant for another),
- * `wrong_digest` (content other than announced), `rollback` (older than what is held), `wrong_base` (a delta on another state),
- * `trust_expired` (the held trust set is too old to judge by); of a device at a gateway `no_policy` (nothing in force to judge by),
- * `not_a_peer` (suspended, revoked or without a right), `blocked` (kept out for a while).
+ * Why something signed was not accepted. Beside what cryptography says: `wrong_tenant` and `wrong_gateway` (meant for
+ * another), `wrong_digest` (content other than announced), `rollback` (older than what is held), `wrong_base` (a delta
+ * on another state), `trust_expired` (the held trust set is too old to judge by); of a device at a gateway `no_policy`
+ * (nothing in force to judge by), `not_a_peer` (suspended, revoked or without a right), `blocked` (kept out for a
+ * while).
  */
 export type VerificationCode =
   | CryptoErrorCode

@@ -1,7 +1,10 @@
 import { backoffSeconds, type Random } from './backoff.ts'
 import type { GatewayChange, GatewayState } from './gateway-state.ts'
 
-/** Why the policy in force is not enforced: a word for programs (`apply_failed` unless the error had one), a sentence for people. */
+/**
+ * Why the policy in force is not enforced: a word for programs (`apply_failed` unless the error had one), a sentence
+ * for people.
+ */
 export type ApplyFailure = { code: string; detail: string }
 
 type Apply = (change: GatewayChange, state: GatewayState) => void | Promise<void>
@@ -11,8 +14,8 @@ const mostDetail = 512
 const longestPause = 15
 
 /**
- * Hands changes to who enforces them, one at a time. A change counts as applied when the callback has settled; after one
- * that failed, all that there is is handed over again, until it is applied.
+ * Hands changes to who enforces them, one at a time. A change counts as applied when the callback has settled; after
+ * one that failed, all that there is is handed over again, until it is applied.
  */
 export function createApplier({ state, random }: { state: () => GatewayState | null; random: Random }) {
   let enforced: { seq: number | null; failure: ApplyFailure | null } | null = null

@@ -120,8 +120,8 @@ export function createHolder({ send, query, tenantId, gatewayId, trust, archive,
 
   return {
     /**
-     * Goes on with what an earlier run kept; false where there is nothing. Rejects with `VerificationError` where what is
-     * there can not be believed, and with the store's own errors; then nothing is in force until the next pull.
+     * Goes on with what an earlier run kept; false where there is nothing. Rejects with `VerificationError` where what
+     * is there can not be believed, and with the store's own errors; then nothing is in force until the next pull.
      */
     restore: async (): Promise<boolean> => {
       if (!archive || held) return held !== null
@@ -149,9 +149,9 @@ export function createHolder({ send, query, tenantId, gatewayId, trust, archive,
       return Math.min(state.nextEnd, state.expiresAt.getTime())
     },
     /**
-     * Brings the state up to date: a delta on what is held, also where that is no longer in force, or a snapshot, of which
-     * only the chunks that changed are fetched. A delta that does not fit is replaced by a snapshot. Answers what changed,
-     * null for nothing. On any failure the state before stays.
+     * Brings the state up to date: a delta on what is held, also where that is no longer in force, or a snapshot, of
+     * which only the chunks that changed are fetched. A delta that does not fit is replaced by a snapshot. Answers what
+     * changed, null for nothing. On any failure the state before stays.
      */
     pull: async ({ wait = 0, signal }: { wait?: number; signal?: AbortSignal | undefined }) => {
       const mayWait = held !== null && now() < held.expiresAt

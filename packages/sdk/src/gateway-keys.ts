@@ -8,9 +8,9 @@ const schema = 'holdfast.gateway-tunnel-keys/1'
 export type AddressMove = { device_id: string; from: string; to: string; addresses: readonly string[] }
 
 /**
- * Which key of a peer its addresses are at. A device that renews with another WireGuard key is named with both; the older
- * one keeps the addresses until the first handshake with the newer, or its own end, and never gets them back. With a store
- * the next process knows it too; only keys that are signed for the peer count, whatever is stored.
+ * Which key of a peer its addresses are at. A device that renews with another WireGuard key is named with both; the
+ * older one keeps the addresses until the first handshake with the newer, or its own end, and never gets them back.
+ * With a store the next process knows it too; only keys that are signed for the peer count, whatever is stored.
  */
 export function createTunnelKeys(
   state: () => GatewayState | null,

@@ -32,9 +32,9 @@ type MeterOptions = {
 }
 
 /**
- * Reports traffic as deltas, one report after the other. A report is sent again under the same boot and sequence until the
- * server acknowledges it, with a store also by the next process, so it counts exactly once; what the server refuses for good
- * is thrown as `ApiError` and not repeated.
+ * Reports traffic as deltas, one report after the other. A report is sent again under the same boot and sequence until
+ * the server acknowledges it, with a store also by the next process, so it counts exactly once; what the server refuses
+ * for good is thrown as `ApiError` and not repeated.
  */
 export function createMeter(send: Send, { bootId, query, now, random, store, onStoreError }: MeterOptions) {
   let sequence = 0

@@ -6,9 +6,9 @@ import type { GatewayChange, GatewayState } from './gateway-state.ts'
 import { safely } from './safely.ts'
 
 /**
- * How the gateway stands with its control plane. `connected`: what is held is what it says now. `unreachable`: it gives no
- * answer, or one that can not be believed. `refused`: it does not take the secret (401). In each of them what is held stays
- * in force until `state.expiresAt`, and pulling goes on: nothing needs a restart.
+ * How the gateway stands with its control plane. `connected`: what is held is what it says now. `unreachable`: it gives
+ * no answer, or one that can not be believed. `refused`: it does not take the secret (401). In each of them what is
+ * held stays in force until `state.expiresAt`, and pulling goes on: nothing needs a restart.
  */
 export type GatewayStatus = {
   status: 'connected' | 'unreachable' | 'refused'
@@ -27,7 +27,10 @@ export type PullingOptions = {
   onChange: (change: GatewayChange, state: GatewayState) => void | Promise<void>
   /** Told of each move between the three. */
   onStatus?: (status: GatewayStatus) => void
-  /** Told of every failure that is survived: `VerificationError`, `ConnectionError`, `ApiError`, and those of `onChange`. */
+  /**
+   * Told of every failure that is survived: `VerificationError`, `ConnectionError`, `ApiError`, and those of
+   * `onChange`.
+   */
   onError?: (error: unknown) => void
   /** Seconds that the server may hold a pull, ± 20 %; 25 unless said. */
   wait?: number

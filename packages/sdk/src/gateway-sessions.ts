@@ -16,8 +16,8 @@ export type GatewaySession = {
 }
 type Bytes = { rx_bytes: number; tx_bytes: number }
 /**
- * Bytes as the interface counts them, since it was made: `rx` received by the gateway, `tx` sent by it. `resources`: what the
- * packet filter counts inside of the tunnel, by the name of a resource, ever growing too.
+ * Bytes as the interface counts them, since it was made: `rx` received by the gateway, `tx` sent by it. `resources`:
+ * what the packet filter counts inside of the tunnel, by the name of a resource, ever growing too.
  */
 export type Counters = Bytes & { resources?: Readonly<Record<string, Bytes>> }
 
@@ -36,8 +36,8 @@ const none: Bytes = { rx_bytes: 0, tx_bytes: 0 }
 const mostResources = 64
 
 /**
- * The connections that a gateway carries and what they have transferred. With a store they outlive the process, so an agent
- * whose interface did too goes on with the same sessions and loses no byte.
+ * The connections that a gateway carries and what they have transferred. With a store they outlive the process, so an
+ * agent whose interface did too goes on with the same sessions and loses no byte.
  */
 export function createSessions({ meter, store, onStoreError, now }: SessionsOptions) {
   let entries = new Map<string, Entry>()
@@ -123,8 +123,8 @@ export function createSessions({ meter, store, onStoreError, now }: SessionsOpti
       void save()
     },
     /**
-     * Reports what was counted since the last report, once, whatever happens to the answer. While a report waits for the
-     * control plane there is no other: what is counted meanwhile goes with the next.
+     * Reports what was counted since the last report, once, whatever happens to the answer. While a report waits for
+     * the control plane there is no other: what is counted meanwhile goes with the next.
      */
     report: (more: { load?: MeteringLoad; signal?: AbortSignal } = {}): Promise<Metered> => {
       reporting ??= reportOnce(more).finally(() => {

@@ -52,8 +52,9 @@ export type GatewayChange = {
 }
 
 /**
- * The state after a verified policy; a snapshot makes a new state, a delta changes the one given, all of it or nothing. Throws
- * `VerificationError`: `rollback`, `wrong_base`, `malformed` (a peer without its variant), `wrong_digest` (a patch that does not fit).
+ * The state after a verified policy; a snapshot makes a new state, a delta changes the one given, all of it or nothing.
+ * Throws `VerificationError`: `rollback`, `wrong_base`, `malformed` (a peer without its variant), `wrong_digest` (a
+ * patch that does not fit).
  */
 export function applyPolicy(
   state: GatewayState | null,

@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { readPrivateFile, writePrivateFile } from './private-file.ts'
 
 /**
- * Where a gateway keeps what it must not forget with its process: texts by name (`[a-z0-9-]`, at most 80 characters). What
- * is loaded is verified again, so the store need not be trusted with more than keeping it from other eyes and hands.
+ * Where a gateway keeps what it must not forget with its process: texts by name (`[a-z0-9-]`, at most 80 characters).
+ * What is loaded is verified again, so the store need not be trusted with more than keeping it from other eyes and
+ * hands.
  */
 export type GatewayStore = {
   /** Undefined: there is nothing of this name. */
@@ -17,7 +18,9 @@ export type GatewayStore = {
 
 const isName = (name: string): boolean => /^[a-z0-9-]{1,80}$/.test(name)
 
-/** A folder (0700) of files (0600), each replaced atomically: written beside, synced, renamed. One process at a time. */
+/**
+ * A folder (0700) of files (0600), each replaced atomically: written beside, synced, renamed. One process at a time.
+ */
 export function folderStore(path: string): GatewayStore {
   const fileOf = (name: string): string => {
     if (!isName(name)) throw new TypeError(`not a name of something stored: ${JSON.stringify(name)}`)

@@ -34,7 +34,10 @@ export type GatewayPolicy = {
   baseSeq: number | null
   generatedAt: Date
   expiresAt: Date
-  /** `devices`: of a delta those that are peers no more, for good or for now. A snapshot names none: who is not a peer is none. */
+  /**
+   * `devices`: of a delta those that are peers no more, for good or for now. A snapshot names none: who is not a peer
+   * is none.
+   */
   revocations: { devices: string[]; sessions: RevokedSession[] }
   variants: Map<string, PolicyContent>
   /** Every peer under the one variant is under the other now. `patch` makes the other's content of the one's. */
@@ -48,7 +51,9 @@ export type GatewayPolicy = {
   pool: PoolPart
 }
 
-/** What the control plane says of the gateway itself: the key in force, which may be older than the one it announced. */
+/**
+ * What the control plane says of the gateway itself: the key in force, which may be older than the one it announced.
+ */
 export type GatewayPart = {
   public_key: string | null
   listen_port: number | null
@@ -79,7 +84,10 @@ type GatewayJudge = {
   mayHaveEnded?: boolean
 }
 
-/** Reads what is meant for this gateway and not yet over. How it fits what the gateway holds is not judged here. Throws `VerificationError`. */
+/**
+ * Reads what is meant for this gateway and not yet over. How it fits what the gateway holds is not judged here. Throws
+ * `VerificationError`.
+ */
 export function verifyGatewayPolicy(
   jws: string,
   { trust, tenantId, gatewayId, now, mayHaveEnded = false }: GatewayJudge,

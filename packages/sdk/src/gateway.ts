@@ -26,18 +26,25 @@ export type GatewayOptions = {
   baseUrl: string
   /** The public URL of the control plane, by which it signs credentials; `baseUrl` unless said. */
   issuer?: string
-  /** The gateway's own service secret (`hfg_…`), or the deployment-wide one; a function is asked for it before each request. */
+  /**
+   * The gateway's own service secret (`hfg_…`), or the deployment-wide one; a function is asked for it before each
+   * request.
+   */
   secret: string | (() => string)
   gatewayId: string
   tenantId: string
   /**
-   * Keeps what must outlive the process: the trust set, the policy as it was signed, sessions, and reports that were not
-   * acknowledged. With it a gateway that restarts while the control plane is away enforces its last policy until its end.
+   * Keeps what must outlive the process: the trust set, the policy as it was signed, sessions, and reports that were
+   * not acknowledged. With it a gateway that restarts while the control plane is away enforces its last policy until
+   * its end.
    */
   store?: GatewayStore
   /** Told that the store failed: the gateway goes on, and a restart begins with less. */
   onStoreError?: (error: unknown) => void
-  /** A trust set pinned in an earlier run, where there is no store; without it the first one that the server gives is pinned. */
+  /**
+   * A trust set pinned in an earlier run, where there is no store; without it the first one that the server gives is
+   * pinned.
+   */
   trust?: SignedTrustSet
   /** Told of every trust set that is pinned or follows. */
   onTrust?: (trust: SignedTrustSet) => void | Promise<void>
@@ -50,8 +57,8 @@ type Ask = { signal?: AbortSignal | undefined }
 type Beat = Omit<Input<Contract['heartbeat']>['body'], 'boot_id' | 'applied' | 'apply_error'>
 
 /**
- * A gateway's link to the control plane. `state` is what has to be enforced now. Where the control plane can not be reached
- * it stays as it is until its own end; from then on nobody is a peer, unless the policy says `fail_mode: open`.
+ * A gateway's link to the control plane. `state` is what has to be enforced now. Where the control plane can not be
+ * reached it stays as it is until its own end; from then on nobody is a peer, unless the policy says `fail_mode: open`.
  */
 export function openGateway({
   baseUrl,
@@ -137,9 +144,9 @@ export function openGateway({
       return trust.held?.document ?? null
     },
     /**
-     * Goes on with what the store holds, verified again: signatures, tenant, gateway, order and end. Answers whether there is
-     * a policy. Rejects with `VerificationError` where it can not be believed; then the gateway begins anew with its next
-     * pull. `pull` and `runPulling` do it by themselves.
+     * Goes on with what the store holds, verified again: signatures, tenant, gateway, order and end. Answers whether
+     * there is a policy. Rejects with `VerificationError` where it can not be believed; then the gateway begins anew
+     * with its next pull. `pull` and `runPulling` do it by themselves.
      */
     restore,
     /** Asks once; see `runPulling` for a gateway that stays current. Answers what changed, null for nothing. */
@@ -152,8 +159,8 @@ export function openGateway({
     /** Which key of a peer has its addresses now; null: it has none. */
     carrierOf: tunnelKeys.carrierOf,
     /**
-     * Says that a handshake with this key of a peer took place. Where it is the first with a newer key, answers that the
-     * addresses move to it: the agent moves the allowed IPs at that moment. Null: everything stays as it is.
+     * Says that a handshake with this key of a peer took place. Where it is the first with a newer key, answers that
+     * the addresses move to it: the agent moves the allowed IPs at that moment. Null: everything stays as it is.
      */
     noteHandshake: tunnelKeys.noteHandshake,
     refreshTrust: trust.refresh,
@@ -162,12 +169,14 @@ export function openGateway({
       await restore().catch(storeFailed)
       await runPulling(holder, options, { applier, now, random })
     },
-    /** Says that the gateway lives, what it carries, what it enforces and what keeps it from enforcing something newer. */
+    /**
+     * Says that the gateway lives, what it carries, what it enforces and what keeps it from enforcing something newer.
+     */
     heartbeat: async (beat: Beat, { signal }: Ask = {}) =>
       bodyOf(await send('heartbeat', { query, body: { ...beat, boot_id: bootId, ...applied() } }, { signal })),
     /**
-     * Judges a device that wants to open a session, from what `device.sessionProof` made, without asking the control plane.
-     * Throws `VerificationError`; see `verifyDeviceAtGateway`.
+     * Judges a device that wants to open a session, from what `device.sessionProof` made, without asking the control
+     * plane. Throws `VerificationError`; see `verifyDeviceAtGateway`.
      */
     verifyDevice: ({ credential, proof }: SessionProof): DeviceAtGateway =>
       verifyDeviceAtGateway(credential, proof, {

@@ -70,7 +70,9 @@ export function createArchive({
   }
 
   return {
-    /** Whether the next pull should bring a snapshot, so that the archive begins anew; it says so once a minute at most. */
+    /**
+     * Whether the next pull should bring a snapshot, so that the archive begins anew; it says so once a minute at most.
+     */
     takeRest: (): boolean => {
       const isDue = isBroken || (head !== undefined && head.deltas >= mostDeltas)
       if (!isDue || performance.now() - restedAt < restEvery) return false

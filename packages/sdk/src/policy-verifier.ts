@@ -27,7 +27,10 @@ export type PolicyContent = {
 /** What a pointer says after verification: which content is in force, until when that is known. */
 export type PolicyPointer = { digest: string; channel: string; version: number; seq: number; expiresAt: Date }
 
-/** A verified bundle: content and its end. Which version delivers it is the pointer's word, since versions share content. */
+/**
+ * A verified bundle: content and its end. Which version delivers it is the pointer's word, since versions share
+ * content.
+ */
 type VerifiedBundle = {
   digest: string
   /** When this content has to have been replaced; enforced until then whatever else fails. */
@@ -37,10 +40,16 @@ type VerifiedBundle = {
 export type DevicePolicy = VerifiedBundle & { channel: string; version: number }
 
 export type Judge = { trust: TrustStore; tenantId: string; now: Date }
-/** What was accepted last; an answer whose `seq` is not higher must have the same digest: one number stands for one content. */
+/**
+ * What was accepted last; an answer whose `seq` is not higher must have the same digest: one number stands for one
+ * content.
+ */
 type Accepted = { digest: string; seq: number }
 
-/** Reads the pointer of a digest or bundle answer. Nothing unsigned of the answer is believed. Throws `VerificationError`. */
+/**
+ * Reads the pointer of a digest or bundle answer. Nothing unsigned of the answer is believed. Throws
+ * `VerificationError`.
+ */
 export function verifyPointer(
   answer: { digest: string; pointer: string },
   { trust, tenantId, now }: Judge,

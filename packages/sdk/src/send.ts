@@ -43,7 +43,10 @@ type RawInput = { params?: Record<string, unknown>; query?: Record<string, unkno
 /** Of this package: what the server's audit trail shows as the user agent. */
 const version = '0.1.0'
 
-/** Seconds without an answer after which the server counts as unreachable, on top of the time it was asked to hold the answer. */
+/**
+ * Seconds without an answer after which the server counts as unreachable, on top of the time it was asked to hold the
+ * answer.
+ */
 const patienceSeconds = 30
 
 /** Sends one request and gives back status and headers too: for ETag, 304 and long polls. Redirects are refused. */

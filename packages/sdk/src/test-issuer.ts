@@ -22,7 +22,10 @@ export const contentFor = (name: string): PolicyContent => ({
   posture_checks: [],
 })
 
-/** Signs for tests what a control plane signs, with real keys. Every part can be overridden, to make what must be refused. */
+/**
+ * Signs for tests what a control plane signs, with real keys. Every part can be overridden, to make what must be
+ * refused.
+ */
 export function createIssuer({
   tenantId = 'tnt_a',
   now = () => new Date(),

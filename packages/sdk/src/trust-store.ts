@@ -16,13 +16,16 @@ export type TrustStore = {
   /** The keys that may sign for this purpose. Throws `trust_expired` when the set is too old to judge by. */
   keysFor(purpose: TrustPurpose, now: Date): KeyLookup
   isDue(now: Date): boolean
-  /** Believes the next set if a key of the present one signed it; answers whether it is another. Throws `VerificationError`. */
+  /**
+   * Believes the next set if a key of the present one signed it; answers whether it is another. Throws
+   * `VerificationError`.
+   */
   accept(next: SignedTrustSet, now: Date): boolean
 }
 
 /**
- * Pins a trust set. The first one is believed because of where it came from (TLS at enrollment) and need only be signed by a key it
- * names itself; every later one must be signed by a key of the one before, which is how TUF moves its root.
+ * Pins a trust set. The first one is believed because of where it came from (TLS at enrollment) and need only be signed
+ * by a key it names itself; every later one must be signed by a key of the one before, which is how TUF moves its root.
  */
 export function pinTrust(first: SignedTrustSet, { tenantId, now }: { tenantId: string; now: Date }): TrustStore {
   checkSet(first, keysOf(first, 'trust-set'), tenantId, now)
@@ -64,7 +67,10 @@ export function openTrust(pinned: SignedTrustSet, { tenantId }: { tenantId: stri
   }
 }
 
-/** A set that was kept as JSON. Throws `VerificationError` `malformed` for something else, `wrong_digest` where it was altered. */
+/**
+ * A set that was kept as JSON. Throws `VerificationError` `malformed` for something else, `wrong_digest` where it was
+ * altered.
+ */
 export function readTrustSet(text: string): SignedTrustSet {
   let value: unknown
   try {

@@ -18,8 +18,8 @@ export const versionOf = (body: object): string | undefined => tags.get(body)
 const attempts = 5
 
 /**
- * Changes a part of what can only be replaced whole: reads it, and writes it back changed, provided that it is still what
- * was read. Where it is not, it begins anew.
+ * Changes a part of what can only be replaced whole: reads it, and writes it back changed, provided that it is still
+ * what was read. Where it is not, it begins anew.
  */
 export async function change<T extends object, R>(
   read: () => Promise<T>,

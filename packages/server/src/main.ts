@@ -123,7 +123,8 @@ function die(e: unknown): never {
   process.exit(1)
 }
 
-// The signals before anything else: whenever one comes, what runs by then is stopped in order. A second one ends at once.
+// The signals before anything else: whenever one comes, what runs by then is stopped in order. A second one ends at
+// once.
 let starting: Promise<void> | undefined
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
   process.on(signal, () => {

@@ -1,6 +1,8 @@
 import type pg from 'pg'
 
-/** The schema as text, in a stable order: tables, columns, constraints, indexes, policies and rights of the application. */
+/**
+ * The schema as text, in a stable order: tables, columns, constraints, indexes, policies and rights of the application.
+ */
 export async function describeSchema(client: pg.Client): Promise<string> {
   const lines = async (query: string) => (await client.query<{ line: string }>(query)).rows.map((r) => r.line)
   const inPublic = `n.nspname = 'public' and not c.relispartition`

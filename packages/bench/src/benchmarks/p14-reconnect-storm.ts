@@ -9,7 +9,10 @@ import { startRig } from './rig/throughput.ts'
 const work = 'reconnect storm after a restart'
 const stormSeconds = 20
 
-/** P14: the server comes back, knows nobody yet, and everyone is there: connect, poll, fetch the bundle, each with a proof. */
+/**
+ * P14: the server comes back, knows nobody yet, and everyone is there: connect, poll, fetch the bundle, each with a
+ * proof.
+ */
 export const reconnectStorm: Benchmark = {
   id: 'P14',
   work,

@@ -16,7 +16,9 @@ const sizes = [1_000, 10_000, 100_000, 1_000_000]
 const mostAsking = 100_000
 const perDevice = 1.2 * 1024
 
-/** P16: every device has a key and has reported its posture; each that asks polls with a proof and fetches its bundle. */
+/**
+ * P16: every device has a key and has reported its posture; each that asks polls with a proof and fetches its bundle.
+ */
 export const memory: Benchmark = {
   id: 'P16',
   work,

@@ -14,7 +14,9 @@ const sizes = [1_000, 10_000, 100_000, 1_000_000]
 /** Of so many devices of a fleet a poll is sent, each in its turn: more than any cache of the processor holds. */
 const mostAsking = 100_000
 
-/** P19: a poll is a look-up, whatever the size of the fleet. Keyless, so that it is not the signature that is measured. */
+/**
+ * P19: a poll is a look-up, whatever the size of the fleet. Keyless, so that it is not the signature that is measured.
+ */
 export const pollCost: Benchmark = {
   id: 'P19',
   work,

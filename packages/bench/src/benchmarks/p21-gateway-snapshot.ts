@@ -15,7 +15,9 @@ const longestStall = 50
 const mostMissed = 0.05
 const batch = 1000
 
-/** P21: ten gateways start at once on a large pool; a probe on another connection sees for how long nothing is answered. */
+/**
+ * P21: ten gateways start at once on a large pool; a probe on another connection sees for how long nothing is answered.
+ */
 export const gatewaySnapshot: Benchmark = {
   id: 'P21',
   work,

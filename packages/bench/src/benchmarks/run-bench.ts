@@ -9,7 +9,10 @@ import { describeMachine, formatTable } from './table.ts'
 
 const resultsFile = fileURLToPath(new URL('../../results.json', import.meta.url))
 
-/** Runs the benchmarks named and prints what they found. 0 whatever was found; 1 when one could not run; 2 for a wrong call. */
+/**
+ * Runs the benchmarks named and prints what they found. 0 whatever was found; 1 when one could not run; 2 for a wrong
+ * call.
+ */
 export async function runBench(args: string[]): Promise<number> {
   try {
     const options = readOptions(args, benchmarks)

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * Preloaded into a replica: its wall clock runs off by the milliseconds that the file in HOLDFAST_BENCH_CLOCK names, and
- * follows when they change. Durations (`performance.now()`, timers) are left alone, as with a clock that somebody sets.
+ * Preloaded into a replica: its wall clock runs off by the milliseconds that the file in HOLDFAST_BENCH_CLOCK names,
+ * and follows when they change. Durations (`performance.now()`, timers) are left alone, as with a clock that somebody
+ * sets.
  */
 const file = process.env.HOLDFAST_BENCH_CLOCK
 if (file) {

@@ -74,7 +74,8 @@ export async function createPostgres(from?: { backup: Backup; follow?: Pick<Post
     max_wal_senders: '10',
     hot_standby: 'on',
     wal_receiver_status_interval: '1s',
-    // After a restart of the primary no synchronous commit is answered before the standby is back, which asks this often.
+    // After a restart of the primary no synchronous commit is answered before the standby is back, which asks this
+    // often.
     wal_retrieve_retry_interval: '200ms',
     ...(follow && {
       primary_conninfo: `host=127.0.0.1 port=${follow.port} user=${ROLE} password=${password} application_name=standby`,
@@ -208,7 +209,9 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** What still ran would write into files that are being removed, so the end is waited for: nothing else is left to do. */
+/**
+ * What still ran would write into files that are being removed, so the end is waited for: nothing else is left to do.
+ */
 function endAllOf(cluster: string): void {
   const giveUp = performance.now() + 5_000
   for (let pids = findAllOf(cluster); pids.length > 0 && performance.now() < giveUp; pids = findAllOf(cluster)) {

@@ -24,8 +24,8 @@ type Options = {
 }
 
 /**
- * A deployment as operators run it: replicas in processes of their own, each reaching the one database through a proxy of
- * its own, behind a balancer. All of them start at once, on an empty database.
+ * A deployment as operators run it: replicas in processes of their own, each reaching the one database through a proxy
+ * of its own, behind a balancer. All of them start at once, on an empty database.
  */
 export async function startStand(postgres: Postgres, { replicas, balance = startBalancer, environment = {} }: Options) {
   const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-stand-'))
@@ -122,8 +122,8 @@ const crashOf = (before: readonly string[]): string =>
     .join('\n                  ')
 
 /**
- * What a program says that meets something nobody thought of; a database that is away is no such thing. The runtime ends
- * what it says of an error that nobody caught with its own version.
+ * What a program says that meets something nobody thought of; a database that is away is no such thing. The runtime
+ * ends what it says of an error that nobody caught with its own version.
  */
 const unhandledKinds =
   /^Node\.js v|unhandled|uncaught|(Type|Reference|Range|Syntax|Assertion)Error\b[^"\\]{0,80}|MaxListenersExceeded|current transaction is aborted|duplicate key[^"\\]{0,80}|deadlock detected/i

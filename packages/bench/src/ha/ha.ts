@@ -32,8 +32,8 @@ type Round = {
 
 /**
  * True: no replica ended, all were ready in time, nothing acknowledged was lost, nothing forbidden was served. Where
- * commits do not wait for the standby, a killed primary must take acknowledged writes with it: that shows that the count
- * of those lost can be anything but zero.
+ * commits do not wait for the standby, a killed primary must take acknowledged writes with it: that shows that the
+ * count of those lost can be anything but zero.
  */
 export async function runHa({ times, replicas, isSynchronous, chosen }: Options): Promise<boolean> {
   const scenarios = chosen.map((name) => {
@@ -48,8 +48,8 @@ export async function runHa({ times, replicas, isSynchronous, chosen }: Options)
       : [{ scenario, count: times }],
   )
   for (const { scenario, count } of trials) {
-    // A database that went back has forgotten what the record holds, so each scenario begins anew, and each round of one
-    // that loses writes.
+    // A database that went back has forgotten what the record holds, so each scenario begins anew, and each round of
+    // one that loses writes.
     const trial = await startTrial({ replicas, isSynchronous })
     try {
       for (let i = 0; i < count; i++) rounds.push(await trial.round(scenario))

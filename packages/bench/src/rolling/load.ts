@@ -15,8 +15,9 @@ type Failure = { what: string; at: number }
 const rampSeconds = 8
 
 /**
- * Sends requests at a rate that it comes to in steps, whatever the servers do, on keep-alive connections as a program with a pool of them does:
- * a connection that was told to close is not used again, and nothing is ever sent a second time.
+ * Sends requests at a rate that it comes to in steps, whatever the servers do, on keep-alive connections as a program
+ * with a pool of them does: a connection that was told to close is not used again, and nothing is ever sent a second
+ * time.
  */
 export function startLoad(url: string, perSecond: number, next: () => Ask) {
   const agent = new Agent({ keepAlive: true, maxSockets: 600, scheduling: 'fifo' })

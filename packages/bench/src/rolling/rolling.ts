@@ -73,7 +73,10 @@ restarts                 ${ends.length}, of which ended with 0: ${ends.filter((h
 const say = (text: string) => void process.stdout.write(`${text}\n`)
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
 
-/** As a fleet asks: of every twenty, sixteen polls of devices, one of them held for some seconds, three reads and one write of an administrator. */
+/**
+ * As a fleet asks: of every twenty, sixteen polls of devices, one of them held for some seconds, three reads and one
+ * write of an administrator.
+ */
 async function makeMix(url: string, apiKey: string, devices: readonly DeviceState[]): Promise<() => Ask> {
   let n = 0
   const asAdmin = { authorization: `Bearer ${apiKey}` }

@@ -1,4 +1,7 @@
-/** What went wrong: mismatches between what is and what must be, and errors nobody expected. All are counted, some are shown. */
+/**
+ * What went wrong: mismatches between what is and what must be, and errors nobody expected. All are counted, some are
+ * shown.
+ */
 export type Complaints = {
   mismatch: (text: string) => void
   error: (text: string) => void

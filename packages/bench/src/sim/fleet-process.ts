@@ -122,7 +122,9 @@ async function tellApplied(index: number, device: Device, digest: string): Promi
   await inTurn(() => persist(index, () => device.reportTelemetry([event])))
 }
 
-/** Keeps one device current, until it is stopped or the server refuses it. Settles when it has heard for the first time. */
+/**
+ * Keeps one device current, until it is stopped or the server refuses it. Settles when it has heard for the first time.
+ */
 async function keepCurrent(index: number, wait: number): Promise<void> {
   const one = running.get(index)
   if (!one || (one.stop && !one.stop.signal.aborted)) return

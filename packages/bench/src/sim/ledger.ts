@@ -2,7 +2,9 @@ import { ConnectionError } from '@holdfast/sdk'
 
 const deeds = ['enrollment', 'publish', 'revocation', 'API key use'] as const
 type Deed = (typeof deeds)[number]
-/** `marker` says which request it was; `proof` is what the acknowledgement named: an id that must be there afterwards. */
+/**
+ * `marker` says which request it was; `proof` is what the acknowledgement named: an id that must be there afterwards.
+ */
 export type Entry = { deed: Deed; marker: string; proof: string | undefined }
 type Tally = {
   deed: Deed
@@ -13,7 +15,10 @@ type Tally = {
   unknownPresent: number
 }
 
-/** What was asked while the server was being killed, and whether it was acknowledged. A request without an answer is unknown: both are right. */
+/**
+ * What was asked while the server was being killed, and whether it was acknowledged. A request without an answer is
+ * unknown: both are right.
+ */
 export function createLedger() {
   const entries: Entry[] = []
   return {

@@ -2,7 +2,10 @@ import { Agent, buildConnector, Dispatcher } from 'undici'
 
 /** Requests under way at a time that are answered at once. */
 const shortLines = 64
-/** A client of HTTP looks through all its connections for a free one, so that those of ten thousand devices are not one's. */
+/**
+ * A client of HTTP looks through all its connections for a free one, so that those of ten thousand devices are not
+ * one's.
+ */
 const heldLines = 256
 const quietMs = 60_000
 
@@ -19,8 +22,8 @@ export function agentAt(doorOf: () => number | undefined, connections: number | 
 }
 
 /**
- * The connections of a process full of devices: a request that the server holds has one of its own, as a device's has; what is
- * answered at once shares a few, so that ten thousand devices that begin together wait here, not at the server.
+ * The connections of a process full of devices: a request that the server holds has one of its own, as a device's has;
+ * what is answered at once shares a few, so that ten thousand devices that begin together wait here, not at the server.
  */
 export function createLines() {
   let door: number | undefined

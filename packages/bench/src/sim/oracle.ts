@@ -8,8 +8,8 @@ type ExpectedRule = { id: string; text: string }
 export type ExpectedPolicy = { rules: ExpectedRule[]; checks: string[]; settings: string }
 
 /**
- * What the document means for one device, read naively: every rule against every list, every group walked anew. It knows
- * the words of the document and the directory as it was made, and nothing of how the server works it out.
+ * What the document means for one device, read naively: every rule against every list, every group walked anew. It
+ * knows the words of the document and the directory as it was made, and nothing of how the server works it out.
  */
 export function expectPolicy(
   document: PolicyDocument,

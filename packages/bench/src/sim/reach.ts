@@ -16,8 +16,8 @@ export type Found = { names: Table; services: Table }
 export type Reach = readonly { rule: PolicyRule; to: readonly string[] }[]
 
 /**
- * What of a device's rules counts at a gateway of a pool. Read naively off the document, apart from how the product does it:
- * an address by the runtime's own block list, a window by what a clock on the wall of its zone shows.
+ * What of a device's rules counts at a gateway of a pool. Read naively off the document, apart from how the product
+ * does it: an address by the runtime's own block list, a window by what a clock on the wall of its zone shows.
  */
 export const reachAt = (document: PolicyDocument, rules: readonly PolicyRule[], pool: string, seen: Seen): Reach =>
   rules

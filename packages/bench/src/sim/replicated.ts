@@ -6,7 +6,10 @@ import { createPostgres, type Postgres } from '../deployment/postgres.ts'
 import { createReplica } from '../deployment/replica.ts'
 import { adminPassword, type Served } from './deployment.ts'
 
-/** Several replicas on a database of our own. All are one to those who ask: at the URL of the first, each by its own port. */
+/**
+ * Several replicas on a database of our own. All are one to those who ask: at the URL of the first, each by its own
+ * port.
+ */
 export async function createReplicated(count: number): Promise<Served> {
   const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-sim-'))
   await chmod(dataDir, 0o700)

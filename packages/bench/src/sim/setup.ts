@@ -11,7 +11,10 @@ const width = 16
 /** Who joins a group takes turns with others who do. */
 const usersWidth = 6
 
-/** The key of a platform administrator, made by signing in as a person would, who asks more in a minute than a person's script. */
+/**
+ * The key of a platform administrator, made by signing in as a person would, who asks more in a minute than a person's
+ * script.
+ */
 export async function makeApiKey({ url }: Served): Promise<string> {
   const { client } = await signIn({ baseUrl: url, username: 'admin', password: adminPassword })
   await changeSecuritySettings(client, { api: unlimited })
@@ -58,7 +61,10 @@ export async function createGateways(admin: Client, { pools, gateways }: Directo
 export const countTokens = ({ devices, crews }: Directory): number =>
   new Set(devices.flatMap(({ user }) => user ?? [])).size + crews.length
 
-/** A token for each user, good for its devices; one for each crew, good for all of them. Answers the token of each device. */
+/**
+ * A token for each user, good for its devices; one for each crew, good for all of them. Answers the token of each
+ * device.
+ */
 export async function createTokens(
   admin: Client,
   directory: Directory,

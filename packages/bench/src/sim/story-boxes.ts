@@ -43,7 +43,10 @@ function resolve({ resources = {} }: PolicyDocument): Found {
   return { names: new Map(names), services: new Map(services) }
 }
 
-/** Each gateway's boxes for each of its peers against what the document means, at five moments of a day and as second factors grow old. */
+/**
+ * Each gateway's boxes for each of its peers against what the document means, at five moments of a day and as second
+ * factors grow old.
+ */
 export async function compareBoxes(scene: Scene, { stable }: InForce): Promise<number> {
   const { directory, gateways, complaints, display } = scene
   const found = resolve(stable)
@@ -95,7 +98,9 @@ function isProved({ user }: SimDevice, mfaAt: number | undefined): boolean {
   return proved.from - clockSlackMs <= mfaAt && mfaAt <= proved.to + clockSlackMs
 }
 
-/** A policy for a fleet that has enrolled and what the gateways make of it; then all devices poll and must hold it too. */
+/**
+ * A policy for a fleet that has enrolled and what the gateways make of it; then all devices poll and must hold it too.
+ */
 export async function onlyBoxes(scene: Scene): Promise<number> {
   const { admin, random, directory, gateways, display, complaints } = scene
   const stable = stableDocument(random, directory)

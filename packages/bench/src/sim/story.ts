@@ -105,7 +105,9 @@ export async function runStory(server: Server, admin: Client, options: Options):
   }
 }
 
-/** Makes everything up to a fleet that has enrolled, polls, and was told nothing yet. Returns the seconds of enrolling. */
+/**
+ * Makes everything up to a fleet that has enrolled, polls, and was told nothing yet. Returns the seconds of enrolling.
+ */
 async function setUp(scene: Scene, { url, doors = [] }: Server): Promise<number> {
   const { admin, directory, display, fleet, gateways, measures, options, random, complaints } = scene
   await display.phase('groups, pools and gateways', 0, async () => {

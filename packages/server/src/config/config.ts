@@ -22,7 +22,9 @@ export type Config = {
   drainSeconds: number
   logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
   masterKeyFile: string
-  /** The mail server for notifications, as smtp:// or smtps:// with an optional `?from=`; undefined: no mail is sent. */
+  /**
+   * The mail server for notifications, as smtp:// or smtps:// with an optional `?from=`; undefined: no mail is sent.
+   */
   smtpUrl: string | undefined
   /** For how many days what is over is kept. */
   keptDays: Record<'vpn_sessions' | 'telemetry_events' | 'metering_reports' | 'revoked_devices', number>

@@ -35,8 +35,8 @@ const own = (tx: Tx, { tenantId, principal, key, attempt }: Claim) =>
     .where('attempt', '=', attempt)
 
 /**
- * In the transaction of the change: from its commit on the change was made, and no other attempt may make it. An attempt
- * whose key was taken over meanwhile changes nothing.
+ * In the transaction of the change: from its commit on the change was made, and no other attempt may make it. An
+ * attempt whose key was taken over meanwhile changes nothing.
  */
 export const settle = async (tx: Tx, claim: Claim): Promise<void> => {
   const row = await own(tx, claim).set({ state: 'done' }).returning('state').executeTakeFirst()

@@ -6,8 +6,8 @@ const keepalive =
   '-c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3 -c tcp_user_timeout=10000'
 
 /**
- * Session settings of the application's connections. A pooler may drop them, so nothing that must hold stands only here:
- * role, tenant and timeouts are set again in every transaction.
+ * Session settings of the application's connections. A pooler may drop them, so nothing that must hold stands only
+ * here: role, tenant and timeouts are set again in every transaction.
  */
 export const connectionOptions = `-c role=holdfast_app -c statement_timeout=2000 -c lock_timeout=1500 -c timezone=UTC ${keepalive}`
 

@@ -3,7 +3,9 @@ import { type Connection, withConnection } from './connection.ts'
 
 const askAgainMs = 100
 
-/** Runs `work` while no other replica runs work under the same number. The lock is its connection's, and ends with it. */
+/**
+ * Runs `work` while no other replica runs work under the same number. The lock is its connection's, and ends with it.
+ */
 export const withDatabaseLock = <T>(
   url: string,
   number: number,

@@ -48,9 +48,9 @@ export function createPager(secret: Uint8Array) {
   }
 
   /**
-   * Runs a select in keyset order and cuts it to a page. `scope` names operation, tenant and filter. `walk` is the select
-   * without a condition that no index serves: a page then looks at no more than the next `walked` rows of it, and may be
-   * short, or empty, and go on.
+   * Runs a select in keyset order and cuts it to a page. `scope` names operation, tenant and filter. `walk` is the
+   * select without a condition that no index serves: a page then looks at no more than the next `walked` rows of it,
+   * and may be short, or empty, and go on.
    */
   async function page<DB, T extends keyof DB, O extends object, WDB, WT extends keyof WDB, W extends object>(
     select: SelectQueryBuilder<DB, T, O>,
@@ -122,7 +122,9 @@ const lastCharacter = '\u{10ffff}'
 
 /** How many rows a page of a walk looks at. */
 const walked = 8_000
-/** Up to how many rows a filter is answered from its own index; beyond, a walk in the list's order soon fills a page. */
+/**
+ * Up to how many rows a filter is answered from its own index; beyond, a walk in the list's order soon fills a page.
+ */
 const few = 4_000
 
 /**

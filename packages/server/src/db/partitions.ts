@@ -8,7 +8,10 @@ type KeptDays = { vpn_sessions: number; telemetry_events: number; metering_repor
 export const ensurePartitions = (db: Database, at: Date) =>
   db.acrossTenants((tx) => sql`call ensure_partitions(${at})`.execute(tx), background)
 
-/** Drops the months that were over long enough ago: each table in a transaction of its own, since it is locked meanwhile. */
+/**
+ * Drops the months that were over long enough ago: each table in a transaction of its own, since it is locked
+ * meanwhile.
+ */
 export const dropPartitions = async (db: Database, kept: KeptDays): Promise<number> => {
   let dropped = 0
   for (const [table, days] of Object.entries(kept)) {

@@ -20,8 +20,9 @@ const USE_ANOTHER = 'set DATABASE_URL to a PostgreSQL 15 or later instead'
 
 /**
  * The installation of the bundled PostgreSQL that the account can run: the npm package in place where possible,
- * otherwise a copy under `copiesDir()`, made once per version. A copy is needed when the checkout lies below a folder that
- * the account may not enter, or when the package is read-only and its library links are missing (npm --ignore-scripts).
+ * otherwise a copy under `copiesDir()`, made once per version. A copy is needed when the checkout lies below a folder
+ * that the account may not enter, or when the package is read-only and its library links are missing (npm
+ * --ignore-scripts).
  *
  * @returns the directory that holds `bin`, `lib` and `share`
  * @throws EmbeddedPostgresError where this platform has no bundled PostgreSQL or it does not run

@@ -22,9 +22,9 @@ export interface Log {
 }
 
 /**
- * Where one embedded PostgreSQL lives. `path` with the lock and the log belongs to `owner` (`null`: this process's user);
- * the cluster and the socket's directory in it belong to `account`, which runs PostgreSQL. Root keeps the two apart, so
- * that the account cannot put a link where root writes.
+ * Where one embedded PostgreSQL lives. `path` with the lock and the log belongs to `owner` (`null`: this process's
+ * user); the cluster and the socket's directory in it belong to `account`, which runs PostgreSQL. Root keeps the two
+ * apart, so that the account cannot put a link where root writes.
  */
 export interface Home {
   path: string
@@ -104,7 +104,9 @@ export function sharedDirectory(log: Log): string {
   throw new EmbeddedPostgresError('Neither /var/lib nor the temporary directory can hold files for PostgreSQL.')
 }
 
-/** The directory of the unix socket, for the account alone: inside the home, or a short one where that path is too long. */
+/**
+ * The directory of the unix socket, for the account alone: inside the home, or a short one where that path is too long.
+ */
 export function openSocketDirectory(home: Home): string {
   const inside = join(home.path, 'socket')
   const hash = createHash('sha256').update(home.path).digest('hex').slice(0, 12)

@@ -34,7 +34,9 @@ interface EmbeddedPostgres {
   connectionString: string
   /** Fast shutdown; settles when every process has ended and the data directory is free. */
   stop(): Promise<void>
-  /** Settles once: after `stop()`, or when PostgreSQL ended by itself and could not be brought back within 2 minutes. */
+  /**
+   * Settles once: after `stop()`, or when PostgreSQL ended by itself and could not be brought back within 2 minutes.
+   */
   exited: Promise<{ expected: boolean; reason: string }>
 }
 

@@ -8,9 +8,9 @@ import type { Home } from './home.ts'
 import { findPostmaster, signal } from './postmaster.ts'
 
 /**
- * Runs PostgreSQL and watches descriptor 3, a pipe whose other end only Holdfast holds: when it closes, because Holdfast
- * closed it or died in whatever way, PostgreSQL is told to shut down (fast). The signal is repeated, since one that
- * comes before PostgreSQL has its handlers would be lost. $1: a directory to remove at the end, or empty.
+ * Runs PostgreSQL and watches descriptor 3, a pipe whose other end only Holdfast holds: when it closes, because
+ * Holdfast closed it or died in whatever way, PostgreSQL is told to shut down (fast). The signal is repeated, since one
+ * that comes before PostgreSQL has its handlers would be lost. $1: a directory to remove at the end, or empty.
  */
 const SUPERVISE = `
 remove=$1; shift
@@ -38,7 +38,9 @@ export interface Server {
   stop(): Promise<void>
 }
 
-/** Starts `postgres` as the home's account, in a session of its own, so that a signal to our process group misses it. */
+/**
+ * Starts `postgres` as the home's account, in a session of its own, so that a signal to our process group misses it.
+ */
 export function launchServer(home: Home, cluster: string, command: string[], removeAtEnd: string): Server {
   const logFile = join(home.path, 'postgres.log')
   const output = openSync(logFile, 'a', 0o600)

@@ -6,7 +6,9 @@ import { Client, escapeIdentifier, escapeLiteral } from 'pg'
 import { accountOwning, chooseAccount, giveTo } from './account.ts'
 import { startThrowawayPostgres } from './postgres.ts'
 
-/** A database that every test file of one kind starts from. `prepare` runs once per cluster and closes what it opens. */
+/**
+ * A database that every test file of one kind starts from. `prepare` runs once per cluster and closes what it opens.
+ */
 export interface Template {
   name: string
   prepare(url: string): Promise<void>

@@ -142,7 +142,9 @@ const owed: Record<RequiredAction, string> = {
     'your role requires a second factor: enroll an authenticator app with POST /v1/admin/users/totp/enroll and /verify first, then everything else works',
 }
 
-/** A known caller that may not do this: wrong kind, missing permission, or a page of another site that borrows a cookie. */
+/**
+ * A known caller that may not do this: wrong kind, missing permission, or a page of another site that borrows a cookie.
+ */
 function refusalOf(
   deps: AdmitDeps,
   endpoint: Endpoint,

@@ -1,6 +1,6 @@
 /**
- * What a handler says beside its body: another status, the session's cookie, a redirect, a page. Reads with a tag return
- * a Representation instead, and rules return rows.
+ * What a handler says beside its body: another status, the session's cookie, a redirect, a page. Reads with a tag
+ * return a Representation instead, and rules return rows.
  */
 export class Answer<T> {
   readonly body: T | Buffer | null

@@ -99,7 +99,9 @@ function verifyCookie(verifiers: Verifiers, cookie: string, incoming: Incoming):
   return presented?.prefix === 'hfs' ? verifiers.session(presented, incoming) : undefined
 }
 
-/** The session's cookie, all that stands behind its name; undefined when there is none, empty when it is given twice. */
+/**
+ * The session's cookie, all that stands behind its name; undefined when there is none, empty when it is given twice.
+ */
 function sessionCookie(header: string | undefined): string | undefined {
   if (!header?.includes('holdfast_session')) return undefined
   const values: string[] = []

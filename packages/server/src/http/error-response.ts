@@ -31,7 +31,9 @@ export function toAppError(e: unknown): AppError {
   })
 }
 
-/** A request refused before its body was read: nobody waits for the rest of it, and the connection can't be used again. */
+/**
+ * A request refused before its body was read: nobody waits for the rest of it, and the connection can't be used again.
+ */
 const isBodyAwaited = ({ complete, headers }: IncomingMessage): boolean =>
   !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0)
 

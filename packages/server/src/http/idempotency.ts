@@ -31,8 +31,8 @@ const stillRunning = () =>
  * `Idempotency-Key` on POST (draft-ietf-httpapi-idempotency-key-header): within 24 hours the same caller's repetition
  * of the same request gets the first answer again, and the same key with another request is refused.
  *
- * The claim on a key is settled in the transaction of the change itself (`db/claims.ts`), so whatever ends in between, a
- * change is made once: afterwards its answer is repeated, or where that was lost, the repetition is told that it was
+ * The claim on a key is settled in the transaction of the change itself (`db/claims.ts`), so whatever ends in between,
+ * a change is made once: afterwards its answer is repeated, or where that was lost, the repetition is told that it was
  * made. Answers are kept sealed, since some hold a secret that appears only once; such an answer goes to nobody but the
  * key that proved itself.
  */

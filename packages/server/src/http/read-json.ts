@@ -9,7 +9,9 @@ const leastValues = 40_000
 const maxNamesOfOne = 5000
 /** Objects and arrays of one body: a policy of 1 MiB has 20 bytes for each. */
 const maxParts = 50_000
-/** Of one text as it is written: the longest that any schema takes has 4,096 characters, each of them six where escaped. */
+/**
+ * Of one text as it is written: the longest that any schema takes has 4,096 characters, each of them six where escaped.
+ */
 const maxText = 32_768
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 

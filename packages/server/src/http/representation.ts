@@ -25,7 +25,9 @@ export function isKnown(ifNoneMatch: string | undefined, etag: string | undefine
 const listOfTags =
   /^[\s,]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"(?:[\s,]*,[\s,]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")*[\s,]*$/
 
-/** `If-Match` (RFC 9110 §13.1.1): a tag, a list of tags or `*`. Tags are compared strongly, so a weak one fits nothing. */
+/**
+ * `If-Match` (RFC 9110 §13.1.1): a tag, a list of tags or `*`. Tags are compared strongly, so a weak one fits nothing.
+ */
 export function expectedOf(ifMatch: string | undefined): Expected {
   if (ifMatch === undefined) return expecting(undefined)
   if (ifMatch.trim() === '*') return expecting('*')

@@ -32,8 +32,8 @@ export type EndpointDeps = RefusalDeps & {
 type AnyHandler = (call: Call) => unknown
 
 /**
- * Hooks and handler of one endpoint. What can be answered at once is: a warm poll passes from its first byte to its last
- * without a promise.
+ * Hooks and handler of one endpoint. What can be answered at once is: a warm poll passes from its first byte to its
+ * last without a promise.
  */
 export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpoint) {
   const own = deps.handlers[name] as AnyHandler

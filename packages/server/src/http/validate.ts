@@ -3,7 +3,10 @@ import { Compile } from 'typebox/compile'
 import { IsDateTime, Set as setFormat } from 'typebox/format'
 import { AppError, type FieldError } from '../kernel/app-error.ts'
 
-/** A date-time that every part of the house takes: a real moment of a real day, without a leap second, of four-digit years. */
+/**
+ * A date-time that every part of the house takes: a real moment of a real day, without a leap second, of four-digit
+ * years.
+ */
 function isInstant(text: string): boolean {
   const at = Date.parse(text)
   return IsDateTime(text) && !/:60/.test(text) && at >= earliest && at <= latest

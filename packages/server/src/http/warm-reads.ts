@@ -31,8 +31,8 @@ const fixed = Object.entries(securityHeaders).flat()
 const pending = [deviceStatusHeader, 'pending'] as const
 
 /**
- * The reads that every device of a fleet makes every few seconds are answered in front of the router: the same verifier,
- * the same answers and the same headers. Anything else about a request (another method, a query, a cookie,
+ * The reads that every device of a fleet makes every few seconds are answered in front of the router: the same
+ * verifier, the same answers and the same headers. Anything else about a request (another method, a query, a cookie,
  * another kind of credential) goes through the pipe.
  */
 export function createWarmReads({ reads, verifyDevice, refuse, trustedProxies, log }: WarmDeps) {

@@ -6,7 +6,10 @@ import { Connection } from '../db/connection.ts'
 import type { Log } from '../kernel/log.ts'
 import { second } from '../kernel/time.ts'
 
-/** Background work: idempotent, without input, run by one replica at a time. `cron` in the five fields of crontab(5), UTC. */
+/**
+ * Background work: idempotent, without input, run by one replica at a time. `cron` in the five fields of crontab(5),
+ * UTC.
+ */
 export type Job = { name: string; cron: string; run: () => Promise<unknown> }
 
 // Any number serves that no other user of the database takes; the second key of the lock is the job's name.
@@ -33,8 +36,8 @@ export async function startJobs(url: string, jobs: readonly Job[], log: Log): Pr
   let stopped = false
 
   /**
-   * A job never runs beside itself. The lock ends with its connection: the queues of the job table would keep a job of a
-   * killed replica locked for hours.
+   * A job never runs beside itself. The lock ends with its connection: the queues of the job table would keep a job of
+   * a killed replica locked for hours.
    */
   async function runAlone(job: Job): Promise<void> {
     const client = await pool.connect()

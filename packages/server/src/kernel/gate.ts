@@ -1,8 +1,8 @@
 import { AppError } from './app-error.ts'
 
 /**
- * Few at a time: of one key `perKey` run, of all together `total`; `waiting` more wait for their turn, and whoever comes
- * then is told to come back. Nobody who waits is passed by a key that has its share already.
+ * Few at a time: of one key `perKey` run, of all together `total`; `waiting` more wait for their turn, and whoever
+ * comes then is told to come back. Nobody who waits is passed by a key that has its share already.
  */
 export function createGate({ perKey, total, waiting }: { perKey: number; total: number; waiting: number }) {
   const running = new Map<string, number>()

@@ -12,8 +12,8 @@ const atMostEveryMs = minute
 
 /**
  * Gives back what a burst has left empty: the engine keeps the room of its young generation for as long as the process
- * runs, which is most of what a small deployment would hold. Only while nothing happens, and only where `collect` (Node's
- * `gc`, under `--expose-gc`) is there.
+ * runs, which is most of what a small deployment would hold. Only while nothing happens, and only where `collect`
+ * (Node's `gc`, under `--expose-gc`) is there.
  */
 export function giveBackWhenIdle(
   collect: (() => void) | undefined,

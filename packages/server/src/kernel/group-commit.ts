@@ -10,8 +10,8 @@ const tooMuch = () =>
  * gets. The tenants take turns in a batch, and one whose data is refused fails alone. A tenant at its bound, or the
  * queue at its own, is refused (429) instead of growing.
  *
- * Where a batch costs far more than an item, `gathers`: those who were answered together come again, one by one. So that
- * the first of them is no batch of its own, they are waited for, half as long at most as their batch took.
+ * Where a batch costs far more than an item, `gathers`: those who were answered together come again, one by one. So
+ * that the first of them is no batch of its own, they are waited for, half as long at most as their batch took.
  */
 export function createGroupCommit<T, R = void>(
   write: (batch: T[]) => Promise<readonly R[]>,

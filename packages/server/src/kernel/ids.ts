@@ -12,7 +12,10 @@ export const newUuid = (): string => uuidv7()
 const requestIdBytes = 16
 const drawn = Buffer.alloc(256 * requestIdBytes)
 let nextDrawn = drawn.length
-/** A request's id orders nothing: 128 random bits as one text, cheaper to make and to send than a UUID put together from parts. */
+/**
+ * A request's id orders nothing: 128 random bits as one text, cheaper to make and to send than a UUID put together from
+ * parts.
+ */
 export function newRequestId(): string {
   if (nextDrawn === drawn.length) {
     randomFillSync(drawn)

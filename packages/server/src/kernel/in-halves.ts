@@ -3,7 +3,9 @@ import { AppError } from './app-error.ts'
 /** Concerns one item of a batch and nobody else's. */
 export class LoneError extends AppError {}
 
-/** What the database says of data that it does not take (SQLSTATE classes 22 and 23), whoever else is in the statement. */
+/**
+ * What the database says of data that it does not take (SQLSTATE classes 22 and 23), whoever else is in the statement.
+ */
 export const isOfData = (e: unknown) =>
   e instanceof LoneError || (e instanceof Error && 'code' in e && /^2[23][0-9A-Z]{3}$/.test(String(e.code)))
 

@@ -1,8 +1,9 @@
 import { BoundedMap } from './bounded-map.ts'
 
 /**
- * The generic cell rate algorithm: `perMinute` on average, a tenth of it (at least 10) at once. All that is remembered of
- * who asks is the moment up to which it has used what it may. 0 when a request may pass, else the seconds after which it may.
+ * The generic cell rate algorithm: `perMinute` on average, a tenth of it (at least 10) at once. All that is remembered
+ * of who asks is the moment up to which it has used what it may. 0 when a request may pass, else the seconds after
+ * which it may.
  */
 export function secondsToWait(usedUntil: number, perMinute: number, nowMs: number): number {
   const interval = 60_000 / perMinute

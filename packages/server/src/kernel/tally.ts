@@ -5,8 +5,8 @@ import { minute } from './time.ts'
 const mostKeys = 10_000
 
 /**
- * What happens too often to be put on record each time: the first of a key is recorded at once, the others of its minute
- * together with their count when that is over.
+ * What happens too often to be put on record each time: the first of a key is recorded at once, the others of its
+ * minute together with their count when that is over.
  */
 export function createTally<T extends { tenantId: TenantId }>(deps: {
   keyOf: (item: T) => string

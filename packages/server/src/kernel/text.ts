@@ -1,6 +1,6 @@
 /**
- * A text that a caller chose, as the database can keep it: no NUL, no half of a surrogate pair, at most `max` units, cut
- * between two characters.
+ * A text that a caller chose, as the database can keep it: no NUL, no half of a surrogate pair, at most `max` units,
+ * cut between two characters.
  */
 export function storable(text: string, max: number): string {
   const cutsPair = text.length > max && /[\ud800-\udbff]/.test(text[max - 1] ?? '')
@@ -10,7 +10,9 @@ export function storable(text: string, max: number): string {
     .replaceAll('\0', '\ufffd')
 }
 
-/** JSON that jsonb takes, whatever texts are in it: JSON.stringify escapes what jsonb refuses, and nothing else like it. */
+/**
+ * JSON that jsonb takes, whatever texts are in it: JSON.stringify escapes what jsonb refuses, and nothing else like it.
+ */
 export const storableJson = (value: unknown): string =>
   JSON.stringify(value).replaceAll(/\\(?:u(?:0000|d[89a-f][0-9a-f]{2})|.)/g, (sequence) =>
     sequence.length === 6 ? '\ufffd' : sequence,

@@ -8,8 +8,8 @@ const together = 10
 const nearMs = 20
 
 /**
- * Milliseconds until the next tick. What a process does now and then it does at its ticks, two in a second: one that has
- * nothing else to do is woken once for all of it.
+ * Milliseconds until the next tick. What a process does now and then it does at its ticks, two in a second: one that
+ * has nothing else to do is woken once for all of it.
  */
 export function untilTick(now = performance.now()): number {
   const left = Math.ceil(tickMs - (now % tickMs))
@@ -17,8 +17,8 @@ export function untilTick(now = performance.now()): number {
 }
 
 /**
- * One timer for all who wait. Nobody is called late by more than the loop is; who waits long is called a little early, at
- * a tick, with others whose time ends by then.
+ * One timer for all who wait. Nobody is called late by more than the loop is; who waits long is called a little early,
+ * at a tick, with others whose time ends by then.
  */
 export function createAlarms() {
   let waiting = 0

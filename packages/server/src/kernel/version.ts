@@ -12,9 +12,9 @@ export type Expected = {
 }
 
 /**
- * A thing under the tag `"<version>.<content>"`. The version is all of it that is set; the content is everything that is
- * shown, with what is measured or follows from time. `If-None-Match` compares both, `If-Match` only the version: a gateway
- * that reports its load does not make a change of its name stale.
+ * A thing under the tag `"<version>.<content>"`. The version is all of it that is set; the content is everything that
+ * is shown, with what is measured or follows from time. `If-None-Match` compares both, `If-Match` only the version: a
+ * gateway that reports its load does not make a change of its name stale.
  */
 export const versioned = <T>(version: unknown, content: T): Representation<T> =>
   new Representation(`${shortDigest(version)}.${shortDigest(content)}`, content)

@@ -1,8 +1,8 @@
 import { isOfData, writeInHalves } from './in-halves.ts'
 
 /**
- * Remembers the newest moment per key and writes all of them in one batch, at the latest `withinMs` after the first
- * one that waits. For what may lag and must not cost a request a statement: "last seen". What can't be written now stays
+ * Remembers the newest moment per key and writes all of them in one batch, at the latest `withinMs` after the first one
+ * that waits. For what may lag and must not cost a request a statement: "last seen". What can't be written now stays
  * and goes with the next batch; what is refused for its data is dropped alone.
  */
 export function createWriteBehind(deps: {

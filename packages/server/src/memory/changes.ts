@@ -2,7 +2,9 @@ import { sql } from 'kysely'
 import type { Database, Tx } from '../db/database.ts'
 import type { TenantId } from '../kernel/actor.ts'
 
-/** What a change touched. A device, user or group changes what some devices get; `policy` what all of a tenant may get. */
+/**
+ * What a change touched. A device, user or group changes what some devices get; `policy` what all of a tenant may get.
+ */
 export const changeKinds = [
   'device',
   'user',

@@ -1,6 +1,12 @@
-/** How long an exact measurement is preferred to newer, less exact ones: clocks drift by less than a millisecond in that time. */
+/**
+ * How long an exact measurement is preferred to newer, less exact ones: clocks drift by less than a millisecond in that
+ * time.
+ */
 const preferExactMs = 10_000
-/** A step back that is larger than this is taken as it is; a smaller one is waited out, so that time does not run backwards. */
+/**
+ * A step back that is larger than this is taken as it is; a smaller one is waited out, so that time does not run
+ * backwards.
+ */
 const waitOutMs = 5000
 
 /**

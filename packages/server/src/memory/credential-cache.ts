@@ -17,8 +17,8 @@ export function createCredentialCache<P extends { digest: Buffer }, V extends ob
 ) {
   const keysBySubject = new Map<string, Set<string>>()
   const entries = new BoundedMap<string, V>(deps.max, (key, value) => unindex(key, value))
-  // What the database does not have, until when that is believed: whoever repeats it costs no statement. What ended does
-  // not come back, so time alone is enough.
+  // What the database does not have, until when that is believed: whoever repeats it costs no statement. What ended
+  // does not come back, so time alone is enough.
   const absent = new BoundedMap<string, number>(20_000)
   // Counts changes: what was loaded while one arrived may be older than it, and is used once but not kept.
   let changesSeen = 0

@@ -91,8 +91,8 @@ export async function connectFeed(url: string, onHeard: (payload: string) => voi
         return rows.map((r) => ({ kind: r.kind, subject: r.subject, seq: Number(r.seq), atMs: Number(r.at_ms) }))
       },
       /**
-       * Takes a tenant that was set back past every number it ever gave out, also past those that only other replicas have
-       * heard of, as a change of everything. The gap before it tells the others that they can't follow.
+       * Takes a tenant that was set back past every number it ever gave out, also past those that only other replicas
+       * have heard of, as a change of everything. The gap before it tells the others that they can't follow.
        */
       raise: (tenant: TenantId, above: number) =>
         ask(

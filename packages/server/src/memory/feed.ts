@@ -16,8 +16,8 @@ const reconnectMs = { least: 50, most: 1000 }
 
 /**
  * Keeps this replica's memory true. One connection listens; a notification names a tenant, whose changes are read; the
- * heartbeat compares the epoch of every tenant with what was applied. A lost notification is therefore only a delay, and
- * an unanswered heartbeat makes `isFresh` false. What cannot be followed change by change (a gap in the log, a long
+ * heartbeat compares the epoch of every tenant with what was applied. A lost notification is therefore only a delay,
+ * and an unanswered heartbeat makes `isFresh` false. What cannot be followed change by change (a gap in the log, a long
  * backlog, a database that was set back) is forgotten and read anew.
  */
 export function createFeed(deps: {

@@ -26,7 +26,9 @@ export function held<T extends object>(
     stage?: Stage
     kinds: readonly ChangeKind[]
     load: (tenant: TenantId) => Promise<T>
-    /** Called with every change of the kinds, also of those that came while the value was being read. False: drop it. */
+    /**
+     * Called with every change of the kinds, also of those that came while the value was being read. False: drop it.
+     */
     patch?: (value: T, changes: readonly Change[]) => boolean
     /** Whether time alone asks for another value. */
     isOver?: (value: T) => boolean

@@ -3,7 +3,9 @@ import { createAlarms } from '../kernel/ticks.ts'
 
 export type Outcome = 'woken' | 'timeout' | 'gone' | 'stopped'
 export type Ticket = {
-  /** Settles at the next wake-up, also at one that came since the last `next`: who enters before looking misses nothing. */
+  /**
+   * Settles at the next wake-up, also at one that came since the last `next`: who enters before looking misses nothing.
+   */
   next: (ms: number) => Promise<Outcome>
   /** The client has gone: neither this wait nor another one has a purpose. */
   gone: () => void
@@ -19,10 +21,11 @@ type Waiter = {
 }
 
 /**
- * Requests held until something is worth another look, by tenant and by what they wait for. Who is woken looks again and
- * may go on waiting; an error while looking is its request's own. Waking a herd gives way to other work after `perTurn`:
- * what was woken looks before the next are. With `oneFirst` a tenant's herd follows when the first of it has looked, and
- * so has had made what all of them need. A bounded number is held; at the stop all are let go, and nobody is held after it.
+ * Requests held until something is worth another look, by tenant and by what they wait for. Who is woken looks again
+ * and may go on waiting; an error while looking is its request's own. Waking a herd gives way to other work after
+ * `perTurn`: what was woken looks before the next are. With `oneFirst` a tenant's herd follows when the first of it has
+ * looked, and so has had made what all of them need. A bounded number is held; at the stop all are let go, and nobody
+ * is held after it.
  */
 export function createWaiters({ max, perTurn, oneFirst }: { max: number; perTurn: number; oneFirst: boolean }) {
   const alarms = createAlarms()

@@ -13,7 +13,9 @@ const notAllowed = () => new OutboundError('refused', 'The URL leads to an addre
 const httpOnly = () =>
   new OutboundError('refused', 'http:// is for networks that this deployment has opened; use https://.')
 
-/** Of the addresses found those a request may go to. Plain http never leaves the networks that the deployment opened. */
+/**
+ * Of the addresses found those a request may go to. Plain http never leaves the networks that the deployment opened.
+ */
 export function choose(url: URL, found: readonly string[], allowedPrivateCidrs: readonly string[]): string[] {
   const reachable = found.filter((address) => mayReach(address, allowedPrivateCidrs))
   if (reachable.length === 0) throw notAllowed()

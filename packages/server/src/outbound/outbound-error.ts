@@ -1,6 +1,6 @@
 /**
- * Why a request to a tenant's URL failed. `refused`: it was never sent, because of where it would have gone. The message
- * is one sentence that the tenant may read; it holds neither the URL nor anything the other side said.
+ * Why a request to a tenant's URL failed. `refused`: it was never sent, because of where it would have gone. The
+ * message is one sentence that the tenant may read; it holds neither the URL nor anything the other side said.
  */
 export class OutboundError extends Error {
   override readonly name = 'OutboundError'

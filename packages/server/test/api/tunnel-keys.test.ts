@@ -81,7 +81,10 @@ test('a device that renews with another WireGuard key has both for an hour', asy
   const renewing = (wireguard_public_key: string) => enrollOne(kit, 'laptop', { now: clock.now, wireguard_public_key })
   const gateway = open(kit, made, clock.now)
   const keysIn = (from: typeof gateway, id: string) => from.state?.peers.get(id)?.wireguard_keys
-  /** What a gateway is told that begins anew, at the replica that says all at once and at the one that says it in chunks. */
+  /**
+   * What a gateway is told that begins anew, at the replica that says all at once and at the one that says it in
+   * chunks.
+   */
   const anew = (id: string) =>
     Promise.all(
       kit.replicas.map(async (replica) => {

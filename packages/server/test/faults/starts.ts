@@ -20,7 +20,9 @@ export const makeSecrets = (): Secrets => ({
   gatewayServiceSecret: randomBytes(32).toString('base64url'),
 })
 
-/** A start of a replica on this database, up to the point where someone can sign in. Returns the passwords it announced. */
+/**
+ * A start of a replica on this database, up to the point where someone can sign in. Returns the passwords it announced.
+ */
 export async function startOnce(url: string, secrets: Secrets): Promise<string[]> {
   const announced: string[] = []
   await migrate(url)

@@ -117,7 +117,8 @@ test('backends that are stopped in mid-statement cost those requests, and nothin
   const backends = await watchBackends(t, kit)
   const list = () => timed(() => call(kit, operation('listUsers'), admin))
   await times(12, list)
-  // What ended a transaction last is of the pool; the feed's connection ends its own in the same message as its question.
+  // What ended a transaction last is of the pool; the feed's connection ends its own in the same message as its
+  // question.
   const pool = await backends.pids("application_name = 'first' and query in ('commit', 'rollback')")
   assert.ok(pool.length >= 2 && pool.length <= 3, `${pool.length} connections of the pool`)
   backends.stop(pool.slice(0, 2))

@@ -12,8 +12,8 @@ const seconds = Number(process.env.SCHEMATHESIS_SECONDS ?? 8)
 const isThere = spawnSync('st', ['--version']).status === 0
 
 /**
- * 405 and Allow are no part of this interface: an unknown method is 404. What the schema allows a rule may still refuse,
- * and what it forbids may be refused as unauthorized first.
+ * 405 and Allow are no part of this interface: an unknown method is 404. What the schema allows a rule may still
+ * refuse, and what it forbids may be refused as unauthorized first.
  */
 const notOurs = [
   'unsupported_method',
@@ -53,7 +53,9 @@ test('Schemathesis finds no 5xx, no undocumented status and no answer that break
   }
 })
 
-/** CPython 3.11 can lose count of its own recursion (SystemError) when Hypothesis describes itself: asked again then. */
+/**
+ * CPython 3.11 can lose count of its own recursion (SystemError) when Hypothesis describes itself: asked again then.
+ */
 async function run(args: (seed: string) => string[], seed = 1): Promise<{ status: number; output: string }> {
   const { promise, resolve } = Promise.withResolvers<{ status: number; output: string }>()
   execFile('st', args(String(seed)), { maxBuffer: 1 << 26, cwd: tmpdir() }, (e, stdout, stderr) =>

@@ -131,8 +131,9 @@ function rangeVars(tree: unknown): RangeVar[] {
 
 type Taken = { table: string; origin: string }
 /**
- * What transactions that took these locks say of the order of tables. A table counts where it is locked first: what follows
- * on it are rows that were locked before. `opposite`: each pair that another transaction, or several, lock the other way.
+ * What transactions that took these locks say of the order of tables. A table counts where it is locked first: what
+ * follows on it are rows that were locked before. `opposite`: each pair that another transaction, or several, lock the
+ * other way.
  */
 export function orderOf(courses: readonly (readonly Taken[])[]): { pairs: number; opposite: string[] } {
   /** For each table what was locked after it, and where that was seen first. */

@@ -5,10 +5,13 @@ import pg from 'pg'
 
 /**
  * What a test run's servers send to PostgreSQL, for `judge.ts`: each statement once for each place of the sources that
- * sends it and each scope in which it ran. Imported by the kit; does something only where scripts/test.mjs named a folder.
+ * sends it and each scope in which it ran. Imported by the kit; does something only where scripts/test.mjs named a
+ * folder.
  */
 export type Sent = { text: string; origin: string; scope: 'tenant' | 'all' | 'none' }
-/** The statements of a transaction in their order, where it has more than one; one that is repeated at once counts once. */
+/**
+ * The statements of a transaction in their order, where it has more than one; one that is repeated at once counts once.
+ */
 export type Course = { course: string[] }
 
 const directory = process.env.HOLDFAST_TEST_STATEMENTS
@@ -75,7 +78,10 @@ function stack(): string {
   return text
 }
 
-/** `file#function` of the innermost frame that is ours and not only passes statements on; none where that is a test or a migration. */
+/**
+ * `file#function` of the innermost frame that is ours and not only passes statements on; none where that is a test or a
+ * migration.
+ */
 function originOf(frames: string): string | undefined {
   for (const line of frames.split('\n').slice(1)) {
     const at = line.indexOf(server)

@@ -144,7 +144,8 @@ test('whatever the body, no request costs more than 20 ms of CPU', async (t: Tes
     const once = () => ask(kit, head(), body, isDripped)
     const first = await once()
     let { cpuMs } = first
-    // Compiling, collecting garbage and a busy neighbour of the core fall on whoever comes: what costs much is asked again.
+    // Compiling, collecting garbage and a busy neighbour of the core fall on whoever comes: what costs much is asked
+    // again.
     for (let again = 0; cpuMs > mostCpuMs && again < 5; again++) cpuMs = Math.min(cpuMs, (await once()).cpuMs)
     costs.push({ what, cpuMs, status: first.status })
   }

@@ -5,7 +5,10 @@ import { type Kit, startKit, times } from '../kit.ts'
 import { bearer, call, fill, populate, type Raw } from '../world.ts'
 
 type Ids = Record<string, string>
-/** Where each write that takes If-Match finds its thing, and a body that changes it, whatever it was: `n` makes it another one. */
+/**
+ * Where each write that takes If-Match finds its thing, and a body that changes it, whatever it was: `n` makes it
+ * another one.
+ */
 type Row = { read: Operation; body?: (ids: Ids, n: number, shown: Record<string, unknown>) => unknown; before?: string }
 const rows: Partial<Record<Operation, Row>> = {
   changeUser: {

@@ -3,7 +3,9 @@ import { uuidv7 } from 'uuidv7'
 import { encodeId } from '../../src/kernel/ids.ts'
 import type { Kit } from '../kit.ts'
 
-/** What is in every list: of each filter one value that fits much and one that fits little, at the far end of the list. */
+/**
+ * What is in every list: of each filter one value that fits much and one that fits little, at the far end of the list.
+ */
 export async function fillLists(kit: Kit, rows: number) {
   const few = Math.ceil(rows / 20)
   const id = Object.fromEntries(

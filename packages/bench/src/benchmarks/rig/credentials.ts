@@ -23,8 +23,8 @@ export function makeDeviceKey(): DeviceKey {
 }
 
 /**
- * Opens the key with which a server of ours signs the credentials of its default tenant: with its master key, which lies
- * in its data directory. So a hundred thousand devices that were put into the database can all ask.
+ * Opens the key with which a server of ours signs the credentials of its default tenant: with its master key, which
+ * lies in its data directory. So a hundred thousand devices that were put into the database can all ask.
  */
 export async function openCredentialSigner(server: Server): Promise<Signer> {
   const master = Buffer.from(await readFile(join(server.dataDir, 'master.key'), 'utf8'), 'base64')

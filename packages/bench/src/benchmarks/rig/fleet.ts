@@ -105,7 +105,9 @@ const postureSql = `
     'av.updated_at', now(), 'screen_lock.enabled', true, 'custom.patch_level', 42), 'sha256:' || repeat('0', 64), 'unknown', now()
   from devices where tenant_id = $1`
 
-/** A GET by a device as it goes over the wire; with a proof when the device has a key. A proof counts once and for 60 s. */
+/**
+ * A GET by a device as it goes over the wire; with a proof when the device has a key. A proof counts once and for 60 s.
+ */
 export function deviceGet(
   { server }: Pick<Fleet, 'server'>,
   { credential, key }: FleetDevice,

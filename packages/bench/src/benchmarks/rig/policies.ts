@@ -1,7 +1,10 @@
 import type { PolicyDocument } from '@holdfast/contract/policy-document'
 import { directoryGroups, variants } from './fleet.ts'
 
-/** Everyone reaches `resources` networks: the size of the one variant grows with their number. `mark` makes it another content. */
+/**
+ * Everyone reaches `resources` networks: the size of the one variant grows with their number. `mark` makes it another
+ * content.
+ */
 export const plainDocument = (resources: number, mark = 0): PolicyDocument => ({
   schema: 'holdfast.policy/1',
   resources: Object.fromEntries(

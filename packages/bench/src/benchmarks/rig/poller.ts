@@ -17,7 +17,10 @@ export async function openPoller(port: number, request: Uint8Array) {
   return {
     ask,
     etag: async (): Promise<string> => headerOf(await ask(), 'etag') ?? '',
-    /** Settles with the moment (`performance.now()`) at which the answer first had another ETag; rejects when `cause` does. */
+    /**
+     * Settles with the moment (`performance.now()`) at which the answer first had another ETag; rejects when `cause`
+     * does.
+     */
     changedFrom: async (etag: string, cause: Promise<unknown>): Promise<number> => {
       let failed = false
       cause.catch(() => {

@@ -21,9 +21,9 @@ const adminPassword = 'a deployment that is only measured'
 export type Server = Awaited<ReturnType<typeof startServer>>
 
 /**
- * The server as operators run it, `main.ts` with its embedded PostgreSQL, on a data directory of its own. Its process is
- * moved to one core once it is ready; its PostgreSQL may use all of them. `profileTo` is a folder for a CPU profile of each
- * of its processes.
+ * The server as operators run it, `main.ts` with its embedded PostgreSQL, on a data directory of its own. Its process
+ * is moved to one core once it is ready; its PostgreSQL may use all of them. `profileTo` is a folder for a CPU profile
+ * of each of its processes.
  */
 export async function startServer({ profileTo }: { profileTo?: string | undefined } = {}) {
   const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-bench-'))
@@ -126,7 +126,9 @@ export async function startServer({ profileTo }: { profileTo?: string | undefine
   }
 }
 
-/** A platform administrator with an API key whose rate is not what is measured, and the cookie that it was made with. */
+/**
+ * A platform administrator with an API key whose rate is not what is measured, and the cookie that it was made with.
+ */
 export async function openAdmin({ url }: Server): Promise<{
   admin: Client
   /** The session that made the key: it alone loosens what binds its person. */

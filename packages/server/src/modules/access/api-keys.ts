@@ -117,7 +117,9 @@ export const ownerOf = (row: Pick<KeyRow, 'owner_tenant_id' | 'owner_user_id'>):
 
 type Maker = { tenantId: TenantId; id: string }
 type Bounds = { expiresAt: Date | null; allowedCidrs: string[]; owner: Owner | undefined }
-/** A key that a key makes lasts no longer and works from nowhere else; what is not said is taken over from its maker. */
+/**
+ * A key that a key makes lasts no longer and works from nowhere else; what is not said is taken over from its maker.
+ */
 async function boundsOf(tx: Tx, maker: Maker, { expiresAt, allowedCidrs }: Bounds): Promise<Bounds> {
   const limits = await findBounds(tx, maker.tenantId, maker.id)
   if (!limits) return unauthorized()

@@ -14,8 +14,8 @@ type Rated = { kind: keyof typeof setting; tenantId: TenantId; id: string }
 type RatedDevice = { readonly tenantId: TenantId; usedUntil: number }
 
 /**
- * How often each credential may ask, as the tenant says it; each replica counts what it is asked itself, by a clock that
- * is never set back or forward. Answers are the seconds to wait, 0 to pass.
+ * How often each credential may ask, as the tenant says it; each replica counts what it is asked itself, by a clock
+ * that is never set back or forward. Answers are the seconds to wait, 0 to pass.
  */
 export function createRates(settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>) {
   const limiters = { session: createRateLimiter(), api_key: createRateLimiter(), gateway: createRateLimiter() }

@@ -139,8 +139,8 @@ export const moves = {
 export type Move = keyof typeof moves
 
 /**
- * The status predicate is the lock: of two concurrent moves exactly one gets a device's row back. Rows are locked in the
- * order of their ids, as by everyone who changes several.
+ * The status predicate is the lock: of two concurrent moves exactly one gets a device's row back. Rows are locked in
+ * the order of their ids, as by everyone who changes several.
  */
 export const moveDevices = async (tx: Tx, tenant: TenantId, ids: readonly string[], move: Move, at: Date) => {
   const from = [...moves[move].from]
@@ -229,7 +229,10 @@ export const endPreviousGeneration = async (tx: Tx, tenant: TenantId, deviceId: 
     .returning('device_id')
     .executeTakeFirst()) !== undefined
 
-/** Marks of life, many at once; a late one never turns the time back. In order, as all do who write several of these rows. */
+/**
+ * Marks of life, many at once; a late one never turns the time back. In order, as all do who write several of these
+ * rows.
+ */
 export const touchDevices = (tx: Tx, marks: { tenant_id: string; device_id: string; at: Date }[]) =>
   sql`insert into device_activity (tenant_id, device_id, last_seen_at)
       select m.tenant_id, m.device_id, m.at

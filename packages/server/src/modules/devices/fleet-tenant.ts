@@ -8,8 +8,8 @@ import { createShared } from './shared.ts'
 type Stale = { devices: ReadonlyMap<string, number>; users: ReadonlyMap<string, number> }
 
 /**
- * The devices of one tenant that are not revoked, and the users they belong to. What a change has touched is stale until
- * it was read after it.
+ * The devices of one tenant that are not revoked, and the users they belong to. What a change has touched is stale
+ * until it was read after it.
  */
 export class FleetTenant {
   readonly tenantId: TenantId

@@ -4,8 +4,8 @@ import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
 /**
- * Until commit whoever takes or gives up one of these WireGuard keys takes turns. Before anything else: who waits for a row
- * of the unique index while holding the tenant's epoch, which the row's holder wants next, would be in a deadlock.
+ * Until commit whoever takes or gives up one of these WireGuard keys takes turns. Before anything else: who waits for a
+ * row of the unique index while holding the tenant's epoch, which the row's holder wants next, would be in a deadlock.
  */
 export const holdTunnelKeys = async (tx: Tx, tenant: TenantId, keys: readonly string[]): Promise<void> => {
   if (keys.length === 0) return
@@ -20,8 +20,8 @@ const tunnelKeyLock = 7_264_406
 
 /**
  * Which of these keys are those of devices. Waits here for whoever changes such a device, who will want the tenant's
- * epoch next: later, holding the epoch, it would be a deadlock. Looked up key by key, which is quick whatever the planner
- * knows of a table that grows.
+ * epoch next: later, holding the epoch, it would be a deadlock. Looked up key by key, which is quick whatever the
+ * planner knows of a table that grows.
  */
 export async function lockKeys(tx: Tx, tenant: TenantId, jkts: readonly string[]): Promise<Set<string>> {
   if (jkts.length === 0) return new Set()

@@ -35,7 +35,9 @@ export function createLifecycle({
   now: () => Date
   endSessionsOf: EndSessionsOf
 }) {
-  /** Moves devices and everything that hangs on it: sessions end, gateways and replicas hear of it, all is on record. */
+  /**
+   * Moves devices and everything that hangs on it: sessions end, gateways and replicas hear of it, all is on record.
+   */
   async function move(tx: Tx, source: Source, ids: readonly string[], operation: Move, reason: string | undefined) {
     const tenant = source.tenantId
     const moved = await queries.moveDevices(tx, tenant, ids, operation, now())

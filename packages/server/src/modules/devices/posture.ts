@@ -75,6 +75,9 @@ export function createPosture({
 }
 export type Posture = ReturnType<typeof createPosture>
 
-/** The same facts again only move the time they are good for: told to the others twice in that time, not at every report. */
+/**
+ * The same facts again only move the time they are good for: told to the others twice in that time, not at every
+ * report.
+ */
 const isHalfOver = (device: FleetDevice, { validUntil }: Appraisal, nowMs: number) =>
   validUntil !== null && device.posture !== null && nowMs - device.posture.reported_at > (validUntil - nowMs) / 2

@@ -2,7 +2,10 @@ import type { ProofHeader } from '@holdfast/crypto'
 import type { TenantId } from '../../kernel/actor.ts'
 import { createSlices } from '../../kernel/time-slice.ts'
 
-/** What the signature of a device's credential proved. Whether the device may still use it is asked of the fleet every time. */
+/**
+ * What the signature of a device's credential proved. Whether the device may still use it is asked of the fleet every
+ * time.
+ */
 export class Proven {
   readonly digest: string
   readonly tenantId: TenantId
@@ -27,7 +30,10 @@ export class Proven {
   }
 }
 
-/** An imported key takes about 3 KB, three times as much as all else of a device; importing it costs half a verification. */
+/**
+ * An imported key takes about 3 KB, three times as much as all else of a device; importing it costs half a
+ * verification.
+ */
 const mostHeaders = 10_000
 
 /**

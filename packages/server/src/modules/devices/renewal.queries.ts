@@ -23,8 +23,9 @@ const isUnderWay = sql`coalesce(previous_wireguard_until = previous_generation_u
 type TunnelKey = { key: string | null; previousUntil: Date }
 
 /**
- * Moves a device to its next generation; of two renewals at once exactly one gets the row. A renewal whose answer was lost
- * (the generation before is still good) replaces the key that it brought, and not the one that the device goes on using.
+ * Moves a device to its next generation; of two renewals at once exactly one gets the row. A renewal whose answer was
+ * lost (the generation before is still good) replaces the key that it brought, and not the one that the device goes on
+ * using.
  */
 export const renewDevice = (
   tx: Tx,

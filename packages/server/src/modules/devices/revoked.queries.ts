@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import type { Prune } from '../../db/retention.ts'
 
 /**
- * Forgets devices that were revoked so many days ago, with what is known of them. What happened to them stays on record,
- * and so do their sessions; their names, keys and addresses were free since the revocation.
+ * Forgets devices that were revoked so many days ago, with what is known of them. What happened to them stays on
+ * record, and so do their sessions; their names, keys and addresses were free since the revocation.
  */
 export const pruneRevoked =
   (days: number): Prune =>

@@ -23,7 +23,10 @@ export async function lockTokens(
   return new Map(rows.map((t) => [t.token_id, t.max_uses === 0 ? Number.POSITIVE_INFINITY : t.max_uses - t.uses]))
 }
 
-/** How many devices each of these users has; one who is suspended or deleted is missing. Enrollments for one user count one after the other. */
+/**
+ * How many devices each of these users has; one who is suspended or deleted is missing. Enrollments for one user count
+ * one after the other.
+ */
 export async function lockUsers(tx: Tx, tenant: TenantId, userIds: readonly string[]): Promise<Map<string, number>> {
   if (userIds.length === 0) return new Map()
   const active = await tx

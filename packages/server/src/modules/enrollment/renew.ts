@@ -26,9 +26,9 @@ const takenKey = () => failField('wireguard_public_key', wireguardKeyTaken)
 const overlap = hour
 
 /**
- * A new generation of the credential, by its holder; with `new_public_key` also of its key, which proves itself in
- * the header DPoP-New-Key. The old generation ends at the first use of the new one, or after an hour. Asked again
- * with the old one (an answer was lost), it repeats the new generation. A WireGuard key that is replaced is served beside the
+ * A new generation of the credential, by its holder; with `new_public_key` also of its key, which proves itself in the
+ * header DPoP-New-Key. The old generation ends at the first use of the new one, or after an hour. Asked again with the
+ * old one (an answer was lost), it repeats the new generation. A WireGuard key that is replaced is served beside the
  * new one for as long, so that its tunnel goes on until the first handshake with the new one.
  */
 export const createRenew =

@@ -13,7 +13,8 @@ const briefly: Patience = { ...foreground, total: second, connect: second / 2, s
 
 /**
  * A replica is ready when a request that came now would be answered: its memory is proven, or is when it has been
- * compared with the database, and a write was committed lately. The write is tried when someone asks, once for all who do.
+ * compared with the database, and a write was committed lately. The write is tried when someone asks, once for all who
+ * do.
  */
 export function createReadiness({ db, feed }: ReadinessDeps) {
   const replica = randomUUID()

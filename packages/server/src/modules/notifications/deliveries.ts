@@ -6,7 +6,10 @@ import * as queries from './deliveries.queries.ts'
 import type { Notify } from './notifications.ts'
 import type { ChannelSettings, Stored } from './settings.ts'
 
-/** Before each attempt, from the failure before it; the times that Standard Webhooks proposes. After the last it is given up. */
+/**
+ * Before each attempt, from the failure before it; the times that Standard Webhooks proposes. After the last it is
+ * given up.
+ */
 const waits = [0, 5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour]
 /** Longer than any attempt takes: what was claimed so long ago belongs to a replica that has ended. */
 const claimMs = 2 * minute

@@ -19,7 +19,10 @@ export type Notice = {
   /** Names the cause: while a notification of it is open, no second one is made. */
   dedupe_key?: string
 }
-/** Inserts in the caller's transaction and sends once that is committed. Returns the new id, or undefined for a duplicate. */
+/**
+ * Inserts in the caller's transaction and sends once that is committed. Returns the new id, or undefined for a
+ * duplicate.
+ */
 export type Notify = (tx: Tx, tenant: TenantId, notice: Notice) => Promise<string | undefined>
 
 export function createNotificationRules(deps: {

@@ -57,8 +57,8 @@ export function createChannelSettings({
     read: async (tx: Tx, tenant: TenantId): Promise<Stored> => withDefaults(await queries.read(tx, tenant)),
 
     /**
-     * Replaces what is set; `allow` refuses by what is there. A first webhook URL makes a secret, and so does `rotates`:
-     * it is returned once.
+     * Replaces what is set; `allow` refuses by what is there. A first webhook URL makes a secret, and so does
+     * `rotates`: it is returned once.
      */
     replace: async (
       actor: Source,

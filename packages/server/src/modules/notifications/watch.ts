@@ -43,7 +43,9 @@ export function createWatch({
     })
 
   return {
-    /** One notification for each silence, closed by the system when the gateway reports again or is taken out of use. */
+    /**
+     * One notification for each silence, closed by the system when the gateway reports again or is taken out of use.
+     */
     watchGateways: async (gatewaysDown: Watched['gatewaysDown']): Promise<void> => {
       const down = await gatewaysDown()
       for (const [tenant, gateways] of Map.groupBy(down, (g) => g.tenantId))

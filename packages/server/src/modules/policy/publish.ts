@@ -118,7 +118,9 @@ export function createPublishing({
     )
   }
 
-  /** A name that was deleted since it was resolved; from here on it can't be until the policy that names it is in force. */
+  /**
+   * A name that was deleted since it was resolved; from here on it can't be until the policy that names it is in force.
+   */
   async function requireNamed(tx: Tx, tenant: TenantId, { resolved }: Candidate): Promise<void> {
     const groups = Object.entries(resolved.groups)
     const pools = Object.entries(resolved.pools).map(

@@ -43,8 +43,8 @@ type SignedBundle = { bundle: string; expires_at: Date }
 export function createSigning({ db, trust, now }: { db: Database; trust: Pick<Trust, 'signerFor'>; now: () => Date }) {
   const made = new WeakMap<Variant, Made>()
   const making = new WeakMap<Variant, Promise<Made>>()
-  // After a publish everyone comes for the same few bundles: those that are asked for together share their transactions.
-  // What keeps one tenant from its bundles keeps no other.
+  // After a publish everyone comes for the same few bundles: those that are asked for together share their
+  // transactions. What keeps one tenant from its bundles keeps no other.
   const signedBundle = createGroupCommit<{ tenant: TenantId; variant: Variant }, () => SignedBundle>(
     async (asked) => {
       const tenants = Map.groupBy(asked, (a) => a.tenant)
@@ -107,7 +107,10 @@ export function createSigning({ db, trust, now }: { db: Database; trust: Pick<Tr
     return work
   }
 
-  /** Says nothing of channel and version: versions that share this content share these bytes, and the pointer says which. */
+  /**
+   * Says nothing of channel and version: versions that share this content share these bytes, and the pointer says
+   * which.
+   */
   async function signBundles(
     tenant: TenantId,
     asked: readonly { variant: Variant }[],

@@ -26,7 +26,10 @@ const earlierBytes = 32 * 1024 * 1024
 
 type Versions = { canary: number | null; stable: number | null }
 
-/** Policies in memory: the current one of each tenant, replaced when the tenant publishes, and compiled versions by number. */
+/**
+ * Policies in memory: the current one of each tenant, replaced when the tenant publishes, and compiled versions by
+ * number.
+ */
 export function createPolicyStore({ db, changes, feed, idle }: { db: Database; idle: Idle } & Memory) {
   const budget = createVariantBudget(variantBytes)
   const compiled = new BoundedMap<string, Version>(64)

@@ -12,8 +12,8 @@ const batch = 2000
 
 /**
  * What time alone does to devices: the end of a report that a check reads. A device whose time is over is logged as a
- * change, so that what it gets from then on has a number of its own and gateways hear of it. Ends are those of the policy
- * that holds now, whatever held when the report came.
+ * change, so that what it gets from then on has a number of its own and gateways hear of it. Ends are those of the
+ * policy that holds now, whatever held when the report came.
  */
 export function createTurns({
   db,

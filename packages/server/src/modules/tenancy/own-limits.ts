@@ -47,9 +47,9 @@ function loosened(before: SecuritySettings, after: SecuritySettings, of: 'person
 }
 
 /**
- * Nobody lifts what holds them back with nothing but what may be stolen. A session shows who is there: by a one-time code
- * where its user has an authenticator app, else by having signed in a moment ago. A key lifts neither its own rate nor what
- * holds back the person that it stands for.
+ * Nobody lifts what holds them back with nothing but what may be stolen. A session shows who is there: by a one-time
+ * code where its user has an authenticator app, else by having signed in a moment ago. A key lifts neither its own rate
+ * nor what holds back the person that it stands for.
  */
 export function refuseOwnLimits(
   { principal, tenantId }: Actor,

@@ -20,7 +20,9 @@ export function createTrustRules({ db, changes, feed, kek, now }: TrustDeps) {
       rows: await queries.usableKeys(tx, tenant),
       newest: await queries.newestSet(tx, tenant),
     }))
-  /** The first keys and certificates of a tenant; of two makers at once all of the first one's and none of the other's. */
+  /**
+   * The first keys and certificates of a tenant; of two makers at once all of the first one's and none of the other's.
+   */
   async function makeKeys(tenant: TenantId) {
     const keys = await makeFirstKeys(tenant, kek, now())
     await db.inTenant(tenant, (tx) => queries.insertKeysUnlessThere(tx, tenant, keys))
@@ -80,7 +82,9 @@ export function createTrustRules({ db, changes, feed, kek, now }: TrustDeps) {
       const t = trusted(tenant)
       return t instanceof Promise ? t.then(pick) : pick(t)
     },
-    /** The ends of the CA certificates in use and of the newest trust set, which is issued anew first where that is due. */
+    /**
+     * The ends of the CA certificates in use and of the newest trust set, which is issued anew first where that is due.
+     */
     certificateExpiries: async (tenant: TenantId) => {
       const { keyring, set } = await trusted(tenant)
       const certificates = keyring.rows.flatMap((row) => {

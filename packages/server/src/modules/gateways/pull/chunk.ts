@@ -6,10 +6,15 @@ import type { Peer } from './peer.ts'
 /** How a snapshot is cut: all in one up to `inlineUpTo` peers, beyond it into chunks of about `perChunk`. */
 export type SnapshotSize = { inlineUpTo: number; perChunk: number }
 
-/** What a pool's gateways are told of a device; `since`: when time alone made it so, 0 where nothing but a change did. */
+/**
+ * What a pool's gateways are told of a device; `since`: when time alone made it so, 0 where nothing but a change did.
+ */
 export type Entry = Entitlement & { readonly since: number }
 
-/** Peers whose ids fall into one part of the hash space, in the order of their ids; a column a field. Never written into. */
+/**
+ * Peers whose ids fall into one part of the hash space, in the order of their ids; a column a field. Never written
+ * into.
+ */
 export type Chunk = {
   readonly ids: readonly string[]
   readonly variants: readonly Variant[]

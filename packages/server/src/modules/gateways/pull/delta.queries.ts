@@ -47,7 +47,10 @@ export const firstChangeAfter = async (tx: Tx, tenant: TenantId, since: number):
 
 type Cut = { session_id: string; device_id: string; pool_id: string; block_until: Date | null }
 
-/** Sessions that were ended from here: these, and all since a moment. The reasons are spelled as the index on them has them. */
+/**
+ * Sessions that were ended from here: these, and all since a moment. The reasons are spelled as the index on them has
+ * them.
+ */
 export const cutSessions = (tx: Tx, tenant: TenantId, ids: readonly string[], since: Date, limit: number) =>
   sql<Cut>`
     select session_id, device_id, pool_id, block_until from vpn_sessions

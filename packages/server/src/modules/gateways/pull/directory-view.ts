@@ -10,8 +10,8 @@ import { tunnelOf } from './reach.ts'
 const rank = { healthy: 0, degraded: 1, never_seen: 2, draining: 3, down: 3, pending: 3 } as const
 
 /**
- * A pool as a device sees it, best gateways first. One that has never reported is offered only where its pool has nothing
- * better, so that a fleet can start; draining, silent and unapproved ones never are.
+ * A pool as a device sees it, best gateways first. One that has never reported is offered only where its pool has
+ * nothing better, so that a fleet can start; draining, silent and unapproved ones never are.
  */
 export function viewPool({
   pool,

@@ -3,8 +3,8 @@ import type { TenantPolicy, Variant } from '../../policy/index.ts'
 import { endOn } from './pools-of-variant.ts'
 
 /**
- * Under which variant a device may use a pool, and until when if nothing but time passes (ms; Infinity: for good). `next`:
- * when time changes what is said of it, be it the end of a key that was replaced.
+ * Under which variant a device may use a pool, and until when if nothing but time passes (ms; Infinity: for good).
+ * `next`: when time changes what is said of it, be it the end of a key that was replaced.
  */
 export type Entitlement = { readonly variant: Variant; readonly until: number; readonly next: number }
 

@@ -18,7 +18,9 @@ const everywhere = ['0.0.0.0/0', '::/0']
 /** NAT devices on the way forget a quiet tunnel after half a minute. */
 const defaultKeepalive = 25
 
-/** Names that the allow rules in force lead to through a pool: those of rules and resources that name it, or no pool. */
+/**
+ * Names that the allow rules in force lead to through a pool: those of rules and resources that name it, or no pool.
+ */
 function namesThrough({ rules, resources }: VariantContent, poolId: string, at: number): string[] {
   const names = new Set<string>()
   for (const { action, to, via, expires_at } of rules) {

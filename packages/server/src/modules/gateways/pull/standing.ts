@@ -10,9 +10,9 @@ export type Standing = { readonly seq: number; readonly policy: TenantPolicy }
 const most = 20
 
 /**
- * The newest number up to which this replica has applied everything, with the policy of that number and of no later one:
- * whoever is told something under a number is told next what changed since it, and would never hear that what he was
- * told too early has been taken back. Throws while the database is away.
+ * The newest number up to which this replica has applied everything, with the policy of that number and of no later
+ * one: whoever is told something under a number is told next what changed since it, and would never hear that what he
+ * was told too early has been taken back. Throws while the database is away.
  */
 export const createStandings =
   ({ feed, policy }: Pick<GatewaysDeps, 'feed' | 'policy'>) =>

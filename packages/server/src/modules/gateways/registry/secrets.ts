@@ -96,7 +96,10 @@ export function createSecrets({
       return known.principal
     },
 
-    /** The deployment-wide secret: any text that the operator chose, so that only comparing tells it from other credentials. */
+    /**
+     * The deployment-wide secret: any text that the operator chose, so that only comparing tells it from other
+     * credentials.
+     */
     service: {
       is: (text: string): boolean =>
         text.length === serviceSecret.length && equalDigest(digestToken(pepper, text), serviceDigest),

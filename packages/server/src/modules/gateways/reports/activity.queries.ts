@@ -22,8 +22,8 @@ export type Report = {
 type ApplyError = { code: string; detail: string }
 
 /**
- * One statement for gateways of all tenants, one report each. The newest report wins; what it does not say stays, unless
- * the gateway was started anew.
+ * One statement for gateways of all tenants, one report each. The newest report wins; what it does not say stays,
+ * unless the gateway was started anew.
  */
 export const upsertActivity = (tx: Tx, reports: readonly Report[]) => {
   const column = <T>(of: (r: Report) => T) => reports.map(of)

@@ -23,7 +23,10 @@ type Held = {
 const anyGateway = { draining: false, drain_reason: null, public_key: null, proposed_key: null }
 const wordOf = (l: Liveness, atMs: number): string => statusOf(anyGateway, l.lastSeenMs, atMs).status
 
-/** When each gateway was last heard of, held in memory for the directory: by reports that came here, and by what was written elsewhere. */
+/**
+ * When each gateway was last heard of, held in memory for the directory: by reports that came here, and by what was
+ * written elsewhere.
+ */
 export function createLiveness({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
   const held = new BoundedMap<TenantId, Held>(10_000)
   const listeners: ((tenant: TenantId) => void)[] = []
@@ -84,8 +87,8 @@ export function createLiveness({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) {
     },
 
     /**
-     * Now and then: whether time has turned a gateway silent, or another replica has heard of one that was, in the tenants in
-     * which somebody waits to be told.
+     * Now and then: whether time has turned a gateway silent, or another replica has heard of one that was, in the
+     * tenants in which somebody waits to be told.
      */
     look: (isAwaited: (tenant: TenantId) => boolean): void => {
       const at = now().getTime()

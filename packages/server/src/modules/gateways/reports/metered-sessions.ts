@@ -17,7 +17,8 @@ const blockedForMs = mostBlockSeconds * second + minute
 export function createMeteredSessions({ changes, now }: Pick<GatewaysDeps, 'changes' | 'now'>) {
   /**
    * Opens what is not there. Whose device is kept out of the pool ends at once. Of the active sessions of a device in
-   * the pool only the one that started last stays, whichever gateway has it; another gateway is told what it has to end.
+   * the pool only the one that started last stays, whichever gateway has it; another gateway is told what it has to
+   * end.
    */
   async function begin(tx: Tx, tenant: TenantId, gateway: Reporter, samples: readonly Sample[], seenAt: Date) {
     const at = now()
@@ -56,7 +57,10 @@ export function createMeteredSessions({ changes, now }: Pick<GatewaysDeps, 'chan
   }
 
   return {
-    /** Of `resources` what the policy or the session knows is kept; the rest is told, and the bytes of it in the session's. */
+    /**
+     * Of `resources` what the policy or the session knows is kept; the rest is told, and the bytes of it in the
+     * session's.
+     */
     take: async (
       tx: Tx,
       tenant: TenantId,

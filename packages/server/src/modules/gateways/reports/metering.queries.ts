@@ -87,7 +87,10 @@ const addedUp = sql`(
         least(coalesce((v.resources -> name -> 1)::bigint, 0)::numeric + (added -> 1)::bigint, ${most})))
       from jsonb_each(s.resources) as r (name, added))`
 
-/** Of which resources these sessions have bytes already. Only reports of their gateway add to them, and those take turns. */
+/**
+ * Of which resources these sessions have bytes already. Only reports of their gateway add to them, and those take
+ * turns.
+ */
 export const resourcesOf = async (tx: Tx, tenant: TenantId, gatewayId: string, sessionIds: readonly string[]) => {
   const { rows } = await sql<{ session_id: string; names: string[] }>`
     select session_id, array(select jsonb_object_keys(resources)) as names from vpn_sessions
@@ -130,9 +133,9 @@ export const addToSessions = async (
 }
 
 /**
- * Until commit whoever opens sessions with these ids, or of these devices, takes turns. No index spans the months in which
- * sessions lie, and none says which session of a device is the newest, so that of two gateways that begin at once the
- * second must see what the first has made. Taken before any row of a session.
+ * Until commit whoever opens sessions with these ids, or of these devices, takes turns. No index spans the months in
+ * which sessions lie, and none says which session of a device is the newest, so that of two gateways that begin at once
+ * the second must see what the first has made. Taken before any row of a session.
  */
 export const holdNewSessions = (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
   sql`
@@ -211,8 +214,8 @@ export const lockSessions = (
     order by session_id for update`.execute(tx)
 
 /**
- * Of several active sessions of a device in this pool only the one that started last stays. Returns those that ended. They
- * are ranked in one pass: a plan that compares each with each is never chosen, whatever the planner knows.
+ * Of several active sessions of a device in this pool only the one that started last stays. Returns those that ended.
+ * They are ranked in one pass: a plan that compares each with each is never chosen, whatever the planner knows.
  */
 export const endSuperseded = (tx: Tx, tenant: TenantId, poolId: string, deviceIds: readonly string[], at: Date) =>
   sql<{ session_id: string; gateway_id: string }>`

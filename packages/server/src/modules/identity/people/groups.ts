@@ -143,8 +143,8 @@ async function holdNamed(tx: Tx, tenant: TenantId, { members = [], add = [], rem
 }
 
 /**
- * Brings the members to what is wanted; the group's row is locked, and so are those of `known` users. Returns who came and
- * who went.
+ * Brings the members to what is wanted; the group's row is locked, and so are those of `known` users. Returns who came
+ * and who went.
  */
 async function moveMembers(
   tx: Tx,

@@ -203,7 +203,9 @@ export const unlock = (tx: Tx, tenant: TenantId, id: string, at: Date) =>
       .returning('user_id'),
   )
 
-/** Leaves a tombstone without password, second factor or roles; it is in no group. True for the one call that did it. */
+/**
+ * Leaves a tombstone without password, second factor or roles; it is in no group. True for the one call that did it.
+ */
 export const entomb = async (tx: Tx, tenant: TenantId, id: string, at: Date) => {
   const row = await tx
     .updateTable('users')

@@ -50,7 +50,10 @@ export const findLastSeen = async (tx: Tx, tenant: TenantId, id: string): Promis
 }
 
 export type Ended = { session_id: string; user_id: string; username: string }
-/** Ends running sessions and names their users. Rows are locked in the order of their ids, as by everyone who ends several. */
+/**
+ * Ends running sessions and names their users. Rows are locked in the order of their ids, as by everyone who ends
+ * several.
+ */
 const endWhere = async (
   tx: Tx,
   tenant: TenantId,

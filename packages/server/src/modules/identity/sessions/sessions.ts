@@ -195,7 +195,10 @@ export function createSessions(deps: SessionsDeps) {
         return ended.length > 0
       }),
 
-    /** All of a user's but `kept`, in the transaction that takes the user's right to them; the caller records the changes. */
+    /**
+     * All of a user's but `kept`, in the transaction that takes the user's right to them; the caller records the
+     * changes.
+     */
     endOfUser: async (tx: Tx, source: Source, user: string, kept: string | null = null): Promise<Change[]> =>
       record(tx, source, await queries.endOfUser(tx, source.tenantId, user, now(), kept), 'manual'),
 

@@ -49,8 +49,9 @@ const waitingPerSource = 200
 /**
  * Sign-in with a local password, and a second factor where the user has one. Every attempt is counted, for its source
  * and for its account, before the password is looked at, and given back when it was right; so any number of attempts at
- * once, on any number of replicas, learn no more than as many one after the other. Attempts of one source take turns, so that people who sign in at the same
- * time behind one address do not count against each other. Whatever is wrong, the answer and the work are the same.
+ * once, on any number of replicas, learn no more than as many one after the other. Attempts of one source take turns,
+ * so that people who sign in at the same time behind one address do not count against each other. Whatever is wrong,
+ * the answer and the work are the same.
  */
 export function createLogin(deps: {
   db: Database

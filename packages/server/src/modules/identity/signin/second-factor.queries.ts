@@ -71,7 +71,9 @@ export const countRecoveryCodes = async (tx: Tx, tenant: TenantId, user: string)
   return left
 }
 
-/** True once for every step, and never again for an earlier one: the statement is the lock, on any number of replicas. */
+/**
+ * True once for every step, and never again for an earlier one: the statement is the lock, on any number of replicas.
+ */
 export const useStep = (tx: Tx, tenant: TenantId, user: string, seed: string, step: number): Promise<boolean> =>
   happened(
     tx

@@ -123,7 +123,9 @@ export function createTotp(deps: TotpDeps) {
       })
     },
 
-    /** By an administrator, or by its owner, who shows all that a sign-in would need. Every session of the user ends. */
+    /**
+     * By an administrator, or by its owner, who shows all that a sign-in would need. Every session of the user ends.
+     */
     disable: async (actor: Actor, id: string, shown: Shown, reason: string | undefined) => {
       const subject = subjectOf(actor, id)
       const { tenant, source, own } = subject
