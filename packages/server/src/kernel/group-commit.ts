@@ -1,6 +1,8 @@
 import { AppError } from './app-error.ts'
 import { writeInHalves } from './in-halves.ts'
 
+/** A batch that stalled says nothing of how soon the next ask. */
+const longestGatherMs = 25
 const tooMuch = () =>
   new AppError('rate_limited', 'too much waits to be written; try again shortly', { retryAfterSeconds: 1 })
 
@@ -11,7 +13,8 @@ const tooMuch = () =>
  * queue at its own, is refused (429) instead of growing.
  *
  * Where a batch costs far more than an item, `gathers`: those who were answered together come again, one by one. So
- * that the first of them is no batch of its own, they are waited for, half as long at most as their batch took.
+ * that the first of them is no batch of its own, they are waited for a moment, half as long at most as their batch
+ * took.
  */
 export function createGroupCommit<T, R = void>(
   write: (batch: T[]) => Promise<readonly R[]>,
@@ -79,7 +82,7 @@ export function createGroupCommit<T, R = void>(
           for (const w of part) w.reject(e)
         },
       })
-      if (gathers && others > 1) await gather(others, (performance.now() - started) / 2)
+      if (gathers && others > 1) await gather(others, Math.min((performance.now() - started) / 2, longestGatherMs))
     }
     writing = false
   }

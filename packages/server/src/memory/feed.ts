@@ -201,7 +201,8 @@ export function createFeed(deps: {
   const beat = async () => {
     isBeating = true
     await comparison()
-    for (const f of onBeat) f()
+    // Before the first word of the database there is no time, and nothing to look after.
+    if (provenAt >= 0) for (const f of onBeat) f()
     if (stopped) return
     timer = setTimeout(beat, failures === 0 ? untilTick() : Math.max(1, retryAt - performance.now() + 1))
   }
