@@ -15,7 +15,7 @@ export type Job = { name: string; cron: string; run: () => Promise<unknown> }
 // Any number serves that no other user of the database takes; the second key of the lock is the job's name.
 const jobLock = 7_264_403
 const concurrency = 2
-const startAgainAfterMs = 5 * second
+const startAgainAfterMs = 2 * second
 /** How long a stop waits for jobs that run. What is cut then is rolled back, and made again by the next run. */
 const finishWithinMs = 5 * second
 

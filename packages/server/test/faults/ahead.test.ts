@@ -23,7 +23,7 @@ test('what was read from the database before it was heard of is told under no ol
     [...(held.state?.variants.values() ?? [])].map((v) => v.rules[0]?.ports)
 
   let ahead = 0
-  for (let round = 0; round < 4; round++) {
+  for (let round = 0; round < 2; round++) {
     await publishPort(1)
     const there = open(kit, gateway, undefined, behind)
     await there.pull()
