@@ -29,12 +29,12 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => c
 /** Resolves with the exit code of `node --test`. */
 const run = (files) =>
   new Promise((resolve) => {
-    // Files wait for the database much of their time: as many at once as there are cores keep the cores busy.
+    // Files wait for the database much of their time: one more at once than there are cores keeps the cores busy.
     const always = [
       '--test',
       '--test-reporter=spec',
       '--test-timeout=180000',
-      `--test-concurrency=${availableParallelism()}`,
+      `--test-concurrency=${availableParallelism() + 1}`,
     ]
     child = spawn(process.execPath, [...always, ...options, ...files], {
       cwd: root,
