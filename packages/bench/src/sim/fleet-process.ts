@@ -12,7 +12,7 @@ import {
 import type { Facts, Platform } from './directory.ts'
 import { clock, inParallel } from './in-parallel.ts'
 import { createLines } from './lines.ts'
-import { retryAfter } from './retry-after.ts'
+import { retryAfter, turnOf } from './retry-after.ts'
 import { serveCommands } from './worker.ts'
 
 /** What a device of this process holds; `at` by the clock that all processes share. */
@@ -22,7 +22,7 @@ export type FleetEvent =
   | { kind: 'held'; held: Held[]; contents: [digest: string, content: PolicyContent][] }
   | { kind: 'error'; index: number; where: string; message: string }
   | { kind: 'refused'; index: number; at: number }
-  | { kind: 'busy'; index: number }
+  | { kind: 'busy' | 'unanswered'; index: number }
 type EnrollJob = { index: number; token: string; name: string; platform: Platform; wireguardKey: string }
 type Asked = { index: number; status: number; at: number }
 type Running = { device: Device; stop: AbortController | undefined; stopped: Promise<void> }
@@ -85,7 +85,7 @@ async function persist<T>(index: number, work: () => Promise<T>): Promise<T> {
     } catch (error) {
       const seconds = retryAfter(error)
       if (seconds === undefined || attempt === mostAttempts) throw error
-      tell({ kind: 'busy', index })
+      tell({ kind: turnOf(error), index })
       // Spread out, or those who were turned away together come back together.
       await delay(seconds * (1 + Math.random()) * 1000)
     }
@@ -149,7 +149,7 @@ async function keepCurrent(index: number, wait: number): Promise<void> {
       onError: (error) => {
         if (stop.signal.aborted) return
         if (retryAfter(error) === undefined) fail(index, 'polling', error)
-        else tell({ kind: 'busy', index })
+        else tell({ kind: turnOf(error), index })
       },
     })
     .catch((error) => {

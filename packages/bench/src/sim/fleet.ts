@@ -24,14 +24,14 @@ export function startFleet(
 ) {
   const held = new Map<number, Held>()
   const contents = new Map<string, PolicyContent>()
-  let turnedAway = 0
+  const turned = { busy: 0, unanswered: 0 }
   const listeners = new Set<(event: FleetEvent) => void>()
   const onEvent = (event: FleetEvent) => {
     if (event.kind === 'held') {
       for (const [digest, content] of event.contents) contents.set(digest, content)
       for (const each of event.held) held.set(each.index, each)
     }
-    if (event.kind === 'busy') turnedAway++
+    if (event.kind === 'busy' || event.kind === 'unanswered') turned[event.kind]++
     if (event.kind === 'error' && !forgives(event)) complaints.error(`${event.where}: ${event.message}`)
     if (event.kind === 'refused' && !forgives(event)) complaints.error('polling: refused for good (401)')
     for (const listen of listeners) listen(event)
@@ -69,8 +69,8 @@ export function startFleet(
   return {
     held,
     contents,
-    /** How often a device was told to come back later, or nothing. */
-    turnedAway: () => turnedAway,
+    /** How often a device was told to come back later, and how often nothing. */
+    turned,
     enroll: async (
       baseUrl: string,
       jobs: readonly { device: SimDevice; token: string }[],

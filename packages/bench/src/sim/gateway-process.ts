@@ -4,13 +4,13 @@ import { type Connections, flattenPeers } from './boxes.ts'
 import { clock, within } from './in-parallel.ts'
 import { agentAt } from './lines.ts'
 import type { Found } from './reach.ts'
-import { retryAfter } from './retry-after.ts'
+import { retryAfter, turnOf } from './retry-after.ts'
 import { mintSessionId } from './session-id.ts'
 import { serveCommands } from './worker.ts'
 
 export type GatewayEvent =
   | { kind: 'gone'; gatewayId: string; deviceIds: string[]; at: number }
-  | { kind: 'busy'; gatewayId: string }
+  | { kind: 'busy' | 'unanswered'; gatewayId: string }
   | { kind: 'error'; gatewayId: string; where: string; message: string }
 /** Of the policy: half of what a session carries is said to be of it. */
 const meteredResource = 'git'
@@ -43,7 +43,8 @@ const running = new Map<string, Running>()
 /** Pulls and beats come again by themselves, so being told to come back later, or nothing, is no failure. */
 const fail = (gatewayId: string, where: string, error: unknown) => {
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
-  tell(retryAfter(error) === undefined ? { kind: 'error', gatewayId, where, message } : { kind: 'busy', gatewayId })
+  const isPassing = retryAfter(error) !== undefined
+  tell(isPassing ? { kind: turnOf(error), gatewayId } : { kind: 'error', gatewayId, where, message })
 }
 
 function startGateway(gateway: Gateway, id: string): void {

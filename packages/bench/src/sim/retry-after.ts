@@ -11,3 +11,7 @@ export const retryAfter = (error: unknown): number | undefined => {
     ? error.retryAfterSeconds
     : undefined
 }
+
+/** How a request went that is sent again: told to come back, or not answered at all. */
+export const turnOf = (error: unknown): 'busy' | 'unanswered' =>
+  error instanceof ConnectionError ? 'unanswered' : 'busy'
