@@ -28,7 +28,7 @@ const longestPause = 10
  * used once. Throws `ApiError`, `ConnectionError`, `VerificationError`.
  */
 export async function enrollDevice({ baseUrl, token, device, ...options }: Enrollment): Promise<Device> {
-  const now = options.now ?? (() => new Date())
+  const { now = () => new Date() } = options
   const privateJwk = options.key ? null : generateKey('ES256').privateJwk
   const key = deviceKey(options.key, privateJwk)
   const sender = (credential: string) =>
