@@ -79,8 +79,7 @@ class OneTransaction implements DatabaseConnection {
     const writes = command === 'INSERT' || command === 'UPDATE' || command === 'DELETE' || command === 'MERGE'
     return { rows: rows ?? [], ...(writes && { numAffectedRows: BigInt(rowCount ?? 0) }) }
   }
-  // biome-ignore lint/correctness/useYield: there are no streams here
-  async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+  streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
     throw new Error('results are read in pages, not streamed')
   }
 }
