@@ -92,10 +92,7 @@ test('a process ends with 0 when it is asked to, whatever it is doing, and only 
     while (!stalling.isHolding()) await delay(20)
     await delay(2500)
     stalling.release()
-    const late = await starting
-    assert.match(late.output(), /the start goes on when it does/)
-    late.signal()
-    assert.equal((await late.end()).how, '0', late.output())
+    await goesOn(await starting)
     return '# a database that stalls for 2.5 s while a process starts: it started, ended with 0'
   }
 
@@ -109,10 +106,7 @@ test('a process ends with 0 when it is asked to, whatever it is doing, and only 
     while (!away.isHolding()) await delay(20)
     away.cut()
     away.release()
-    const late = await starting
-    assert.match(late.output(), /the start goes on when it does/)
-    late.signal()
-    assert.equal((await late.end()).how, '0', late.output())
+    await goesOn(await starting)
     return '# a database that refuses, then ends the connection that migrates: the process started, ended with 0'
   }
 
@@ -137,6 +131,13 @@ test('a process ends with 0 when it is asked to, whatever it is doing, and only 
   ])
   console.log(`# SIGTERM right after ready: ended with 0 after ${Math.round(firstTookMs)} ms\n${said.join('\n')}`)
 })
+
+/** A start that waited for its database says so, and its process ends as every other. */
+async function goesOn(late: Awaited<ReturnType<Awaited<ReturnType<typeof startDeployment>>['start']>>): Promise<void> {
+  assert.match(late.output(), /the start goes on when it does/)
+  late.signal()
+  assert.equal((await late.end()).how, '0', late.output())
+}
 
 async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url })
