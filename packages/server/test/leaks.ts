@@ -1,3 +1,4 @@
+import { type Runtime, Session } from 'node:inspector'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Kinds of what keeps a process alive, counted: sockets, servers, timers, children. */
@@ -7,19 +8,31 @@ function held(): Map<string, number> {
   return counts
 }
 
-/** Where timers were set that run for long, so that one that is left behind can be found. */
-const longTimers = new Map<NodeJS.Timeout, Error>()
-const isOver = (timer: NodeJS.Timeout) => (timer as { _destroyed?: boolean })._destroyed === true
-const { setTimeout: setAny } = globalThis
-globalThis.setTimeout = Object.assign((...given: Parameters<typeof setAny>) => {
-  const timer = setAny(...given)
-  if ((given[1] ?? 0) >= 3000) longTimers.set(timer, new Error('set here'))
-  if (longTimers.size > 1000) for (const old of [...longTimers.keys()].filter(isOver)) longTimers.delete(old)
-  return timer
-}, setAny) as typeof setAny
-function whereSet(): string {
-  const running = [...longTimers].filter(([timer]) => timer.hasRef() && !isOver(timer))
-  return running.map(([, { stack = '' }]) => stack.split('\n').slice(2, 5).join('\n')).join('\n\n')
+/** Of each timer that keeps the process alive: after how long it rings, and what it calls. */
+function timers(): string[] {
+  const session = new Session()
+  session.connect()
+  let answer: unknown
+  // The inspector of one's own thread answers before `post` returns.
+  const ask = <T>(method: string, parameters: object): T => {
+    session.post(method, parameters, (_, result) => {
+      answer = result
+    })
+    return answer as T
+  }
+  const expression = '((timer) => (clearTimeout(timer), Object.getPrototypeOf(timer)))(setTimeout(() => {}))'
+  const prototype = ask<Runtime.EvaluateReturnType>('Runtime.evaluate', { expression }).result.objectId
+  const all = ask<Runtime.QueryObjectsReturnType>('Runtime.queryObjects', { prototypeObjectId: prototype }).objects
+  const { result } = ask<Runtime.CallFunctionOnReturnType>('Runtime.callFunctionOn', {
+    objectId: all.objectId,
+    returnByValue: true,
+    functionDeclaration: `function () {
+      const running = this.filter((timer) => timer.hasRef() && !timer._destroyed)
+      return running.map(({ _idleTimeout, _onTimeout }) => _idleTimeout + ' ms: ' + _onTimeout)
+    }`,
+  })
+  session.disconnect()
+  return result.value
 }
 
 /**
@@ -33,6 +46,6 @@ export function watchLeaks(): () => Promise<void> {
     const until = performance.now() + 5000
     // What was closed a moment ago takes a turn or two of the loop to be gone.
     while (left().length > 0 && performance.now() < until) await sleep(20, undefined, { ref: false })
-    if (left().length > 0) throw new Error(`the test leaves behind: ${left().join(', ')}\n${whereSet()}`)
+    if (left().length > 0) throw new Error(`the test leaves behind: ${left().join(', ')}\n${timers().join('\n')}`)
   }
 }
