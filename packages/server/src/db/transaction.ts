@@ -151,14 +151,22 @@ export function openingOf(scope: string, patience: Patience, { left, hasTotal }:
 
 const codeOf = (e: unknown) => (e instanceof Error && 'code' in e ? String(e.code) : '')
 
-/** Whether the server answered a commit by refusing it; a lost connection or a shutdown leaves it open. */
-const isDecided = (e: Error) => /^[0-9A-Z]{5}$/.test(codeOf(e)) && !/^(08|53|57|58|XX)/.test(codeOf(e))
+/** The driver knew that the connection was lost, and sent nothing. */
+const neverSent = (e: unknown) => e instanceof Error && /is not queryable$/.test(e.message)
+
+/**
+ * Whether a commit certainly failed: it was never sent, or the server refused it. A connection lost under way and a
+ * shutdown leave it open.
+ */
+const isDecided = (e: Error) =>
+  neverSent(e) || (/^[0-9A-Z]{5}$/.test(codeOf(e)) && !/^(08|53|57|58|XX)/.test(codeOf(e)))
 
 /** Lost to another transaction, to a stall of this process, or with its connection, and certainly not committed. */
 export const mayRunAgain = (e: unknown): boolean =>
   e instanceof RunAgain ||
+  neverSent(e) ||
   /^(40001|40P01|25P03|57P0[123]|08...|ECONNRESET|EPIPE)$/.test(codeOf(e)) ||
-  (e instanceof Error && /^Connection terminated|is not queryable$/.test(e.message))
+  (e instanceof Error && /^Connection terminated/.test(e.message))
 
 /** There is no connection now and may be one in a moment: all in use, server full, starting, stopping, restarting. */
 export const refusesForNow = (e: unknown): boolean =>

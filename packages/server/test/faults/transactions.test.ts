@@ -147,6 +147,14 @@ test('connections that end while they are in use end no process, and what was no
   })
   assert.ok(count >= 1)
   assert.equal(runs, 2)
+  // Lost after the last statement, so that the commit can't be sent any more: its outcome is known.
+  await kit.db.inTenant(kit.tenant, async (tx) => {
+    runs++
+    await sql`select 1`.execute(tx)
+    if (runs === 3) network.cut()
+    await delay(20)
+  })
+  assert.equal(runs, 4)
   // Cut while idle, too: the next request makes a connection of its own.
   network.cut()
   await delay(20)
