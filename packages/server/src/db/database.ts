@@ -16,7 +16,7 @@ import {
 } from './transaction.ts'
 
 export { connectionOptions } from './connection.ts'
-export { background, foreground, type Patience, RunAgain, type Tx, UnknownOutcome } from './transaction.ts'
+export { background, bulk, foreground, type Patience, RunAgain, type Tx, UnknownOutcome } from './transaction.ts'
 
 // bigint (counts, sequence numbers, bytes) and numeric (percentages) as numbers.
 const readers = new Map<number, (text: string) => unknown>([

@@ -30,6 +30,8 @@ export const foreground: Patience = {
   lock: 1.5 * second,
   idle: second,
 }
+/** One write of as much as a request may bring: a machine sends it, and waits. */
+export const bulk: Patience = { ...foreground, total: 12 * second, statement: 10 * second }
 /** Sweeps, and reading a whole fleet. */
 export const background: Patience = {
   total: 3 * minute,

@@ -20,9 +20,14 @@ export function createMeteredSessions({ changes, now }: Pick<GatewaysDeps, 'chan
    * the pool only the one that started last stays, whichever gateway has it; another gateway is told what it has to
    * end.
    */
-  async function begin(tx: Tx, tenant: TenantId, gateway: Reporter, samples: readonly Sample[], seenAt: Date) {
+  async function begin(
+    tx: Tx,
+    tenant: TenantId,
+    gateway: Reporter,
+    samples: readonly Sample[],
+    { owners, seenAt }: { owners: Owners; seenAt: Date },
+  ) {
     const at = now()
-    const owners = await queries.ownersOf(tx, tenant, idsOf(samples))
     const devices = await queries.findDevices(tx, tenant, devicesOf(samples))
     const since = new Date(at.getTime() - blockedForMs)
     const blocked = await queries.blockedDevices(tx, tenant, gateway.pool_id, [...devices.keys()], { at, since })
@@ -70,16 +75,19 @@ export function createMeteredSessions({ changes, now }: Pick<GatewaysDeps, 'chan
     ): Promise<Taken> => {
       if (given.length === 0) return { refused: [], unknownResources: [] }
       const { samples, unknownResources } = await knowResources(tx, tenant, gateway, given, isResource)
-      const known = await queries.ownersOf(tx, tenant, idsOf(samples))
-      const unknown = samples.filter((s) => !known.has(s.sessionId))
+      let owners = await queries.ownersOf(tx, tenant, idsOf(samples))
+      const unknown = samples.filter((s) => !owners.has(s.sessionId))
       if (unknown.length > 0) {
         const deviceIds = devicesOf(unknown)
         await queries.holdNewSessions(tx, tenant, [...idsOf(unknown), ...deviceIds])
         await queries.lockSessions(tx, tenant, { sessionIds: idsOf(samples), poolId: gateway.pool_id, deviceIds })
+        owners = await queries.ownersOf(tx, tenant, idsOf(samples))
       }
-      const stored = new Set(await queries.addToSessions(tx, tenant, gateway.gateway_id, samples, seenAt))
+      const known = samples.filter((s) => owners.has(s.sessionId))
+      const grown = known.length === 0 ? [] : await queries.addToSessions(tx, tenant, gateway.gateway_id, known, seenAt)
+      const stored = new Set(grown)
       const others = samples.filter((s) => !stored.has(s.sessionId))
-      const refused = others.length === 0 ? [] : await begin(tx, tenant, gateway, others, seenAt)
+      const refused = others.length === 0 ? [] : await begin(tx, tenant, gateway, others, { owners, seenAt })
       return { refused, unknownResources }
     },
   }
@@ -113,6 +121,7 @@ async function knowResources(
 const idsOf = (samples: readonly Sample[]) => samples.map((s) => s.sessionId)
 const devicesOf = (samples: readonly Sample[]) => [...new Set(samples.map((s) => s.deviceId))]
 
+type Owners = Awaited<ReturnType<typeof queries.ownersOf>>
 type Devices = Awaited<ReturnType<typeof queries.findDevices>>
 type Device = Devices extends Map<string, infer D> ? D : never
 
@@ -143,12 +152,7 @@ const sessionOf = (s: Sample, device: Device, gateway: Reporter, seenAt: Date): 
   resources: s.resources,
 })
 
-function whyNot(
-  { sessionId, deviceId }: Sample,
-  gatewayId: string,
-  owners: ReadonlyMap<string, string>,
-  devices: Devices,
-): string {
+function whyNot({ sessionId, deviceId }: Sample, gatewayId: string, owners: Owners, devices: Devices): string {
   const owner = owners.get(sessionId)
   if (owner !== undefined)
     return owner === gatewayId ? 'the session belongs to another device' : 'the session belongs to another gateway'

@@ -1,5 +1,6 @@
 import type { Given } from '@holdfast/contract'
 import type { metering } from '@holdfast/contract/gateway-runtime'
+import { bulk } from '../../../db/database.ts'
 import type { ResourceBytes } from '../../../db/tables/gateways.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
@@ -62,13 +63,17 @@ export function createMetering({
         txBytes: sum(body.samples, (s) => s.tx_bytes),
       }
 
-      const outcome = await db.inTenant(tenant, async (tx) => {
-        const gateway = await queries.lockReporter(tx, tenant, gatewayId)
-        if (!gateway) return fail('forbidden', 'this gateway was deleted')
-        if (!(await queries.insertReport(tx, tenant, key, totals))) return undefined
-        const reporter = { ...gateway, gateway_id: gatewayId }
-        return stored.take(tx, tenant, reporter, samples, { seenAt, isResource: (name) => current.names(name) })
-      })
+      const outcome = await db.inTenant(
+        tenant,
+        async (tx) => {
+          const gateway = await queries.lockReporter(tx, tenant, gatewayId)
+          if (!gateway) return fail('forbidden', 'this gateway was deleted')
+          if (!(await queries.insertReport(tx, tenant, key, totals))) return undefined
+          const reporter = { ...gateway, gateway_id: gatewayId }
+          return stored.take(tx, tenant, reporter, samples, { seenAt, isResource: (name) => current.names(name) })
+        },
+        bulk,
+      )
 
       await activity.report({
         tenantId: tenant,
