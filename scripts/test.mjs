@@ -1,10 +1,10 @@
 // node scripts/run.mjs scripts/test.mjs [options of node --test | files…]: every test, on one throw-away PostgreSQL.
 // Tests that take long (*.slow.test.ts) run only where they are named, as `npm run test:slow` names them.
 import { spawn } from 'node:child_process'
-import { globSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { globSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, constants, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { startTestCluster } from '../packages/server/src/embedded/test-database.ts'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -15,8 +15,14 @@ const options = given.filter((argument) => argument.startsWith('-'))
 const everything = ['packages/*/src/**/*.test.ts', 'packages/*/test/**/*.test.ts', 'test/**/*.test.ts']
 const files = named.length > 0 ? named : globSync(everything, { cwd: root, exclude: ['**/*.slow.test.ts'] }).sort()
 
+/** Files of these folders end processes, measure memory, or replace what is global: each has a process of its own. */
+const apart = /^packages\/(server\/(test\/(faults|memory|interop)|src\/(embedded|kernel))|bench)\//
+const together = 8
+
 const cluster = process.env.HOLDFAST_TEST_DATABASE_URL ? undefined : await startTestCluster()
-const statements = mkdtempSync(join(tmpdir(), 'hft-statements-'))
+const scratch = mkdtempSync(join(tmpdir(), 'hft-run-'))
+const statements = join(scratch, 'statements')
+mkdirSync(statements)
 const environment = {
   ...process.env,
   HOLDFAST_TEST_STATEMENTS: statements,
@@ -44,10 +50,25 @@ const run = (files) =>
     child.on('exit', (code, signal) => resolve(signal ? 128 + constants.signals[signal] : code))
   })
 
-let code = await run(files)
+/** Files of a folder share processes, so that what they import is loaded and compiled once for several of them. */
+function grouped(files) {
+  const groups = Map.groupBy(files, (file) => (apart.test(file) ? file : dirname(file)))
+  return [...groups.values()].flatMap((group) => {
+    const count = Math.ceil(group.length / together)
+    return Array.from({ length: count }, (_, n) => {
+      const mine = group.filter((_, i) => i % count === n)
+      if (mine.length === 1) return mine[0]
+      const all = join(scratch, `${dirname(mine[0]).replaceAll('/', '-')}-${n + 1}.mjs`)
+      writeFileSync(all, mine.map((file) => `import ${JSON.stringify(pathToFileURL(join(root, file)))}\n`).join(''))
+      return all
+    })
+  })
+}
+
+let code = await run(named.length > 0 ? files : grouped(files))
 // What the tests' servers sent to PostgreSQL is judged as a whole.
 if (code < 128 && readdirSync(statements).length > 0)
   code = (await run(['packages/server/test/statements/judge.ts'])) || code
-rmSync(statements, { recursive: true })
+rmSync(scratch, { recursive: true })
 await cluster?.stop()
 process.exitCode = code

@@ -41,7 +41,7 @@ export const awaitedAlone: Readonly<Record<string, string>> = {
 export const inNoOrder: Readonly<Record<string, string>> = {
   'enrollment/batch.queries.ts#useTokens': 'lockTokens has locked them in order',
   'identity/people/groups.queries.ts#removeMembers': 'only who holds the group changes who is in it',
-  'identity/people/users.queries.ts': 'roles of a user whose row is held',
+  'identity/people/users.queries.ts#entomb': 'roles of a user whose row is held',
   'gateways/registry/secrets.queries.ts#endReplaced': 'secrets of a gateway whose row is held',
   'gateways/registry/secrets.queries.ts#endExpired': 'secrets of a gateway whose row is held',
   'gateways/registry/secrets.queries.ts#endUnused': 'secrets of a gateway whose row is held',

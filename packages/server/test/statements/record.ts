@@ -36,7 +36,7 @@ if (directory) {
   const { compileQuery } = DefaultQueryExecutor.prototype
   DefaultQueryExecutor.prototype.compileQuery = function (...given) {
     const compiled = compileQuery.apply(this, given)
-    const origin = originOf(stack())
+    const origin = originOf(callers())
     if (origin) origins.set(compiled.sql, (origins.get(compiled.sql) ?? new Set()).add(origin))
     return compiled
   }
@@ -58,39 +58,56 @@ if (directory) {
         if (course.length > 1) write({ course })
       } else {
         const scope = scopes.get(this) ?? 'none'
-        const frames = stack()
-        const direct = frames.includes('/kysely/') ? undefined : originOf(frames)
-        const from = direct ? [direct] : [...(origins.get(text) ?? [])]
+        const from = origins.get(text) ?? directly(callers())
         for (const origin of from) write({ text, origin, scope })
         const course = courses.get(this)
-        if (from.length > 0 && course && course.at(-1) !== text) course.push(text)
+        if (from.size > 0 && course && course.at(-1) !== text) course.push(text)
       }
     }
     return Reflect.apply(query, this, given)
   } as typeof query
 }
 
-function stack(): string {
-  const { stackTraceLimit } = Error
+/** Who called, innermost first. Their text is not made, which costs more than the rest of a statement. */
+function callers(): NodeJS.CallSite[] {
+  const { stackTraceLimit, prepareStackTrace } = Error
   Error.stackTraceLimit = 40
-  const text = new Error().stack ?? ''
-  Error.stackTraceLimit = stackTraceLimit
-  return text
+  Error.prepareStackTrace = (_, sites) => sites
+  const sites = new Error().stack as unknown as NodeJS.CallSite[]
+  Object.assign(Error, { stackTraceLimit, prepareStackTrace })
+  return sites
+}
+
+/** A statement that did not come through Kysely. */
+function directly(sites: NodeJS.CallSite[]): Set<string> {
+  const origin = sites.some((site) => site.getFileName()?.includes('/kysely/')) ? undefined : originOf(sites)
+  return new Set(origin ? [origin] : [])
 }
 
 /**
- * `file#function` of the innermost frame that is ours and not only passes statements on; none where that is a test or a
- * migration.
+ * `file#function` of the innermost caller that is ours and not only passes statements on; none where that is a test or
+ * a migration.
  */
-function originOf(frames: string): string | undefined {
-  for (const line of frames.split('\n').slice(1)) {
-    const at = line.indexOf(server)
-    if (/src\/db\/migrate\.ts/.test(line)) return undefined
-    if (at < 0 || /test\/statements\/record\.ts|src\/db\/(?:page|database|connection|happened)\.ts/.test(line)) continue
-    const place = line.slice(at + server.length).replace(/(?:\?.*)?:\d+:\d+\)?$/, '')
+function originOf(sites: NodeJS.CallSite[]): string | undefined {
+  for (const site of sites) {
+    const file = site.getFileName() ?? ''
+    if (/src\/db\/migrate\.ts$/.test(file)) return undefined
+    if (
+      !file.startsWith(server) ||
+      /test\/statements\/record\.ts|src\/db\/(?:page|database|connection|happened)\.ts/.test(file)
+    )
+      continue
+    const place = file.slice(server.length)
     if (!place.startsWith('src/') || place.startsWith('src/embedded/')) return undefined
-    const name = /at (?:async )?(?:new )?(?:Object\.|Module\.)?([\w.<>]+) \(/.exec(line)?.[1]
-    return `${place.slice(4).replace(/^modules\//, '')}${name && name !== '<anonymous>' ? `#${name}` : ''}`
+    return `${place.slice(4).replace(/^modules\//, '')}${nameOf(site)}`
   }
   return undefined
+}
+
+/** Methods of plain objects go by their own name. */
+function nameOf(site: NodeJS.CallSite): string {
+  const name = site.getFunctionName()
+  const type = site.isToplevel() || site.isConstructor() ? null : site.getTypeName()
+  if (!name) return ''
+  return `#${type && !/^(?:Object|Module)$/.test(type) && !name.startsWith(`${type}.`) ? `${type}.` : ''}${name}`
 }
