@@ -5,6 +5,7 @@ import { ApiError, changeSecuritySettings } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { eventsOf } from '../events.ts'
 import { createClock, startKit, times } from '../kit.ts'
+import { promptly } from '../promptly.ts'
 import { send } from '../raw-http.ts'
 
 const refusedWith = (status: number, about?: RegExp) => (e: unknown) =>
@@ -56,14 +57,14 @@ test('a wrong, changed or unknown key is 401', async (t) => {
     assert.equal((await use(url, key)).status, 401, key)
 })
 
-test('a revocation holds on the other replica within a second', async (t) => {
+test('a revocation holds on the other replica at once', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const { api_key, secret } = await kit.admin.createApiKey({ body: { name: 'ci', role: 'viewer' } })
   const [here, there] = kit.replicas.map((r) => r.url) as [string, string]
   assert.equal((await use(there, secret)).status, 200)
   await kit.admin.revokeApiKey({ params: { key_id: api_key.key_id } })
   assert.equal((await use(here, secret)).status, 401)
-  const deadline = Date.now() + 1000
+  const deadline = Date.now() + promptly
   while ((await use(there, secret)).status !== 401) assert.ok(Date.now() < deadline)
 })
 
@@ -224,7 +225,7 @@ test('settings change field by field, also at once, and say what they were', asy
   assert.equal(recorded.length, 4)
   const threshold = recorded.find((e) => e.changes && 'login.lockout_threshold' in e.changes)
   assert.deepEqual(threshold?.changes, { 'login.lockout_threshold': [10, 7] })
-  const deadline = Date.now() + 1000
+  const deadline = Date.now() + promptly
   while ((await other.getSecuritySettings()).login.lockout_threshold !== 7) assert.ok(Date.now() < deadline)
   await assert.rejects(
     changeSecuritySettings(admin, { login: { lockout_threshold: 0 } }),

@@ -5,6 +5,7 @@ import { encodeId } from '../../src/kernel/ids.ts'
 import { eventsOf } from '../events.ts'
 import { createClock, type Replica, runJob, startKit, times } from '../kit.ts'
 import { makeUser, signInAs, untilStatus } from '../people.ts'
+import { promptly } from '../promptly.ts'
 import { cookieOf, createBrowser } from '../raw-http.ts'
 import { accountOf, refusedWith, signIn, statuses } from '../sign-in.ts'
 
@@ -128,14 +129,14 @@ test('a suspended user is out on every replica at once', async (t) => {
   for (const b of browsers) assert.equal((await b.get('/v1/admin/me')).status, 200)
   await kit.admin.changeUser({ body: { operation: 'suspend', user_id } })
   assert.equal((await browsers[0]!.get('/v1/admin/me')).status, 401)
-  const deadline = Date.now() + 1000
+  const deadline = Date.now() + promptly
   while ((await browsers[1]!.get('/v1/admin/me')).status !== 401) assert.ok(Date.now() < deadline)
   await kit.admin.changeUser({ body: { operation: 'reactivate', user_id } })
   assert.equal((await browsers[0]!.get('/v1/admin/me')).status, 401)
   assert.equal((await signIn(kit.url, accountOf('leaver'))).status, 200)
 })
 
-test('every limit of sign-in and session follows the settings on the other replica within a second', async (t) => {
+test('every limit of sign-in and session follows the settings on the other replica at once', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const [here, there] = kit.replicas as [Replica, Replica]
   const other = kit.clientFor(kit.adminKey, there)
@@ -148,7 +149,7 @@ test('every limit of sign-in and session follows the settings on the other repli
   await makeUser(kit, 'ana', ['viewer'])
   assert.equal((await signIn(there.url, accountOf('ana'))).json.required_action, null)
   await changeSecuritySettings(kit.clientFor(kit.adminKey, here), wanted)
-  const deadline = Date.now() + 1000
+  const deadline = Date.now() + promptly
   for (;;) {
     const { login, sessions, passwords, mfa } = await other.getSecuritySettings()
     if (JSON.stringify({ login, sessions, passwords, mfa }) === JSON.stringify(wanted)) break

@@ -5,13 +5,14 @@ import { encodeId } from '../../src/kernel/ids.ts'
 import { type Replica, startKit, times } from '../kit.ts'
 import { until } from '../memory/feeds.ts'
 import { makeUser, signInAs, untilStatus } from '../people.ts'
+import { promptly } from '../promptly.ts'
 import { accountOf, signIn } from '../sign-in.ts'
 import { call, enrollRaw, operation } from '../world.ts'
 
 const devicesOfUser = 50
 const gatewayCount = 3
 
-test('a suspended user with 50 devices on 3 gateways is out everywhere within a second, and comes back', async (t) => {
+test('a suspended user with 50 devices on 3 gateways is out everywhere at once, and comes back', async (t) => {
   const kit = await startKit(t)
   const { admin, publicUrl: baseUrl, dispatcher } = kit
   const { user } = await admin.changeUser({ body: { operation: 'create', user: { username: 'ada' } } })
@@ -70,13 +71,13 @@ test('a suspended user with 50 devices on 3 gateways is out everywhere within a 
   const took = performance.now() - start
   assert.deepEqual(new Set((await Promise.all(waiting)).map((a) => a.status)), new Set([401]))
   const answered = performance.now() - start
-  assert.ok(answered < 2000, `devices that waited heard of it after ${Math.round(answered)} ms`)
+  assert.ok(answered < promptly, `devices that waited heard of it after ${Math.round(answered)} ms`)
   for (const { state } of gateways) {
     assert.equal(state!.peers.size, 0, 'no peer is left')
     assert.deepEqual([...state!.revokedDevices].sort(), ids)
     assert.equal(state!.revokedSessions.size, devicesOfUser)
   }
-  assert.ok(took < 1000, `gateways heard of it after ${Math.round(took)} ms`)
+  assert.ok(took < promptly, `gateways heard of it after ${Math.round(took)} ms`)
   assert.deepEqual(await statuses(), new Set([401]))
   assert.deepEqual((await admin.listSessions()).items, [])
 
@@ -88,7 +89,7 @@ test('a suspended user with 50 devices on 3 gateways is out everywhere within a 
   assert.deepEqual(await statuses(), new Set([200]))
 })
 
-test('a suspended user is stopped everywhere within a second, devices and connections too, and comes back whole', async (t) => {
+test('a suspended user is stopped everywhere at once, devices and connections too, and comes back whole', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const { admin, publicUrl: baseUrl } = kit
   const user_id = await makeUser(kit, 'ana', ['viewer'])
@@ -137,11 +138,11 @@ test('a suspended user is stopped everywhere within a second, devices and connec
     )
     while (peers()[i]!.length > 0) {
       await gateways[i]!.pull()
-      assert.ok(performance.now() - at < 1000, 'a gateway still has a peer')
+      assert.ok(performance.now() - at < promptly, 'a gateway still has a peer')
     }
     assert.equal((await signIn(replica.url, accountOf('ana'))).status, 401)
   }
-  assert.ok(performance.now() - at < 1500, `${performance.now() - at} ms`)
+  assert.ok(performance.now() - at < promptly, `${performance.now() - at} ms`)
   assert.deepEqual((await admin.listSessions()).items, [])
   const late = await gateways[0]!.meter([sample(laptop)])
   assert.equal(late.accepted, 1)
@@ -159,7 +160,7 @@ test('a suspended user is stopped everywhere within a second, devices and connec
         ),
       200,
     )
-    const deadline = performance.now() + 1000
+    const deadline = performance.now() + promptly
     while (peers()[i]!.length < 2) {
       await gateways[i]!.pull()
       assert.ok(performance.now() < deadline, 'a gateway has not got its peers back')

@@ -7,6 +7,8 @@ import { type Caller, createWorld, exampleBody, fill, type World } from '../worl
 
 /** What one request may cost, in milliseconds of CPU: of the server and of the test, which run in one thread. */
 const mostCpuMs = 20
+/** What `JSON.parse` of 60,000 names takes where that was measured. A machine that is slower just now has more time. */
+const parsingMs = 36
 const mib = 1024 * 1024
 const longestStrangersBody = 8000
 
@@ -57,6 +59,14 @@ const bodies: Record<string, Heavy> = {
   'texts of escapes, as long as pass': (example) => withTexts(example, '\u0001'.repeat(5000)),
 }
 const wideQuery = `?${Array.from({ length: 2500 }, (_, i) => `k${i.toString(36)}`).join('&')}`
+
+function parsing(): number {
+  const text = wideObject.toString()
+  const before = process.threadCpuUsage()
+  JSON.parse(text)
+  const { user, system } = process.threadCpuUsage(before)
+  return (user + system) / 1000
+}
 
 type Asked = { status: number; cpuMs: number }
 
@@ -139,21 +149,22 @@ test('whatever the body, no request costs more than 20 ms of CPU', async (t: Tes
   const kit = await startKit(t)
   const world = await createWorld(kit)
   const tries = operations.flatMap(([name, e]) => triesOf(kit, world, name, e))
-  const costs: { what: string; cpuMs: number; status: number }[] = []
+  const costs: { what: string; cpuMs: number; most: number; status: number }[] = []
   for (const { what, head, body, isDripped } of tries) {
     const once = () => ask(kit, head(), body, isDripped)
     const first = await once()
     let { cpuMs } = first
+    const most = cpuMs > mostCpuMs ? mostCpuMs * Math.max(1, parsing() / parsingMs) : mostCpuMs
     // Compiling, collecting garbage and a busy neighbour of the core fall on whoever comes: what costs much is asked
     // again.
-    for (let again = 0; cpuMs > mostCpuMs && again < 5; again++) cpuMs = Math.min(cpuMs, (await once()).cpuMs)
-    costs.push({ what, cpuMs, status: first.status })
+    for (let again = 0; cpuMs > most && again < 5; again++) cpuMs = Math.min(cpuMs, (await once()).cpuMs)
+    costs.push({ what, cpuMs, most, status: first.status })
   }
   costs.sort((a, b) => b.cpuMs - a.cpuMs)
   t.diagnostic(`${costs.length} requests; the dearest:`)
   for (const { what, cpuMs, status } of costs.slice(0, 5)) t.diagnostic(`${cpuMs.toFixed(1)} ms ${status} ${what}`)
   assert.deepEqual(
-    costs.filter((c) => c.cpuMs > mostCpuMs),
+    costs.filter((c) => c.cpuMs > c.most),
     [],
   )
   assert.deepEqual(
