@@ -117,6 +117,8 @@ export function createWaiters({ max, perTurn, oneFirst }: { max: number; perTurn
       if (all.length > 0) setImmediate(() => void wakeInTurns(all, tenant !== undefined))
     },
     hasAny: (tenant: TenantId): boolean => byTenant.has(tenant),
+    /** For how many things someone of the tenant waits. */
+    countOf: (tenant: TenantId): number => byTenant.get(tenant)?.size ?? 0,
     count: () => count,
     stop: (): void => {
       stopped = true

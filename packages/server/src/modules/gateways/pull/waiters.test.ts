@@ -81,3 +81,42 @@ test('a client that goes, and a shutdown, end the wait', async () => {
   assert.equal(await ticket.next(5000), 'stopped')
   assert.equal(waiters.enter(tenant, 'g'), undefined)
 })
+
+test('who comes while others have just been woken is woken with them next time', async () => {
+  const { waiters, change, enter } = kit()
+  const [first, second] = [enter('g'), enter('h')]
+  const both = Promise.all([first.next(5000), second.next(5000)])
+  assert.equal(waiters.joinRound(tenant), false, 'at rest: whoever comes is answered')
+  change('device')
+  assert.deepEqual(await both, ['woken', 'woken'])
+  assert.equal(waiters.joinRound(tenant), true)
+  let isWoken = false
+  const next = first.next(5000).then((outcome) => {
+    isWoken = true
+    return outcome
+  })
+  change('device')
+  await new Promise(setImmediate)
+  assert.equal(isWoken, false, 'the others rest')
+  assert.deepEqual(await Promise.all([next, second.next(5000)]), ['woken', 'woken'])
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  assert.equal(waiters.joinRound(tenant), false, 'nothing came meanwhile')
+})
+
+test('a change of the gateway itself does not wait for a round', async () => {
+  const { waiters, change, enter } = kit()
+  const ticket = enter('g')
+  const woken = ticket.next(5000)
+  change('device')
+  await woken
+  assert.equal(waiters.joinRound(tenant), true)
+  const own = ticket.next(5000)
+  change('gateway', 'g')
+  let isWoken = false
+  void own.then(() => {
+    isWoken = true
+  })
+  await new Promise(setImmediate)
+  assert.equal(isWoken, true)
+  waiters.stop()
+})

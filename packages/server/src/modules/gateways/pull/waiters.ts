@@ -8,7 +8,15 @@ export type { Outcome, Ticket } from '../../../memory/waiters.ts'
 export const relevantKinds = ['device', 'user', 'group', 'policy', 'pool', 'vpn_session', 'trust'] as const
 const isRelevant = new Set<Change['kind']>(relevantKinds)
 
-/** Gateways' requests held until their tenant changes. Changes that come close together wake everyone once. */
+/** What one gateway that is answered costs of a server's time, several times over. */
+const restMsOfOne = 5
+const longestRestMs = 250
+
+/**
+ * Gateways' requests held until their tenant changes, answered in rounds: what changes within `gatherMs` is one round,
+ * and after it comes a rest in which the next one gathers, the longer the more gateways wait. Under constant change a
+ * gateway would otherwise ask without a pause, each for a span of its own; so those of a tenant share theirs.
+ */
 export function createWaiters({
   changes,
   max,
@@ -19,7 +27,25 @@ export function createWaiters({
   gatherMs: number
 }) {
   const requests = createHeldRequests({ max, perTurn: 50, oneFirst: false })
-  const gathering = new Map<TenantId, NodeJS.Timeout>()
+  type Round = { timer: NodeJS.Timeout; isAwaited: boolean }
+  const rounds = new Map<TenantId, Round>()
+
+  function begin(tenant: TenantId, ms: number, isAwaited: boolean): void {
+    const round: Round = { timer: setTimeout(() => end(tenant, round), ms), isAwaited }
+    rounds.set(tenant, round)
+  }
+  function end(tenant: TenantId, { isAwaited }: Round): void {
+    const waiting = requests.countOf(tenant)
+    if (!isAwaited || waiting === 0) return void rounds.delete(tenant)
+    requests.wakeAll(tenant)
+    begin(tenant, Math.min(longestRestMs, Math.max(gatherMs, waiting * restMsOfOne)), false)
+  }
+  /** Whether a round gathers, or others rest: then it ends with an answer. */
+  function joinRound(tenant: TenantId): boolean {
+    const round = rounds.get(tenant)
+    if (round) round.isAwaited = true
+    return round !== undefined
+  }
 
   changes.listen('waiters', {
     changed: (tenant, list) => {
@@ -28,14 +54,7 @@ export function createWaiters({
       for (const { kind, subject } of list)
         if (kind === 'gateway' && subject !== everything) requests.wake(tenant, subject)
       const concernsAll = list.some((c) => isRelevant.has(c.kind) || (c.kind === 'gateway' && c.subject === everything))
-      if (!concernsAll || gathering.has(tenant)) return
-      gathering.set(
-        tenant,
-        setTimeout(() => {
-          gathering.delete(tenant)
-          requests.wakeAll(tenant)
-        }, gatherMs),
-      )
+      if (concernsAll && !joinRound(tenant)) begin(tenant, gatherMs, true)
     },
     forgotten: requests.wakeAll,
   })
@@ -43,11 +62,12 @@ export function createWaiters({
   return {
     /** Undefined when no more requests can be held. */
     enter: (tenant: TenantId, gatewayId: string): Ticket | undefined => requests.enter(tenant, gatewayId),
+    joinRound,
     count: requests.count,
     hasAny: requests.hasAny,
     stop: (): void => {
-      for (const timer of gathering.values()) clearTimeout(timer)
-      gathering.clear()
+      for (const { timer } of rounds.values()) clearTimeout(timer)
+      rounds.clear()
       requests.stop()
     },
   }
