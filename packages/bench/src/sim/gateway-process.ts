@@ -10,7 +10,8 @@ import { serveCommands } from './worker.ts'
 
 export type GatewayEvent =
   | { kind: 'gone'; gatewayId: string; deviceIds: string[]; at: number }
-  | { kind: 'busy' | 'unanswered'; gatewayId: string }
+  | { kind: 'busy'; gatewayId: string }
+  | { kind: 'unanswered'; gatewayId: string; where: string; message: string }
   | { kind: 'error'; gatewayId: string; where: string; message: string }
 /** Of the policy: half of what a session carries is said to be of it. */
 const meteredResource = 'git'
@@ -44,7 +45,7 @@ const running = new Map<string, Running>()
 const fail = (gatewayId: string, where: string, error: unknown) => {
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
   const isPassing = retryAfter(error) !== undefined
-  tell(isPassing ? { kind: turnOf(error), gatewayId } : { kind: 'error', gatewayId, where, message })
+  tell({ kind: isPassing ? turnOf(error) : 'error', gatewayId, where, message })
 }
 
 function startGateway(gateway: Gateway, id: string): void {

@@ -33,15 +33,22 @@ export async function runStory(server: Server, admin: Client, options: Options):
     forgives: ({ index }) => leaving.has(index),
     doors: server.doors ?? [],
   })
-  const turned = { busy: 0, unanswered: 0 }
+  let busy = 0
+  const unanswered = new Map<string, number>()
   const askedAgain = () => [
-    { name: 'told to come back later', value: `${turned.busy + fleet.turned.busy}` },
-    { name: 'pulls of gateways without an answer', value: `${turned.unanswered}` },
+    { name: 'told to come back later', value: `${busy + fleet.turned.busy}` },
+    { name: 'requests of gateways without an answer', value: `${[...unanswered.values()].reduce((a, b) => a + b, 0)}` },
+    ...[...unanswered].map(([why, count]) => ({ name: `  ${why}`, value: `${count}` })),
     { name: 'requests of devices without an answer', value: `${fleet.turned.unanswered}` },
   ]
   const listeners = new Set<(event: GatewayEvent) => void>()
   const gateways = startWorker<GatewayCommands, GatewayEvent>('./gateway-process.ts', (event) => {
-    if (event.kind === 'busy' || event.kind === 'unanswered') turned[event.kind]++
+    if (event.kind === 'busy') busy++
+    if (event.kind === 'unanswered') {
+      const why = `${event.where}: ${event.message}`
+      if (!unanswered.has(why)) display.line(`  a gateway had no answer, ${why}`)
+      unanswered.set(why, (unanswered.get(why) ?? 0) + 1)
+    }
     if (event.kind === 'error') complaints.error(`${event.where}: ${event.message}`)
     for (const listen of listeners) listen(event)
   })
