@@ -33,23 +33,34 @@ const postureOf = (names: readonly string[]) =>
   sql`${names.length === 0 ? sql`null` : sql`(select jsonb_object_agg(key, value) from jsonb_each(p.facts) where key = any(${names}::text[]))`} as facts,
     p.reported_at, p.verdict`
 
-const devicesWhere = async (tx: Tx, tenant: TenantId, facts: readonly string[], where: ReturnType<typeof sql>) =>
+type Condition = ReturnType<typeof sql>
+/**
+ * `which` is asked of the devices and of their reports: pages of the two are merged, and each page would otherwise read
+ * the reports of all before it.
+ */
+const devicesWhere = async (
+  tx: Tx,
+  tenant: TenantId,
+  facts: readonly string[],
+  which: (id: Condition) => Condition,
+  page = sql``,
+) =>
   (
     await sql<FleetRow>`
       select d.device_id, d.user_id, d.name, d.platform, d.status, d.channel, d.tags, d.group_ids, d.jkt, d.previous_jkt,
         d.generation, d.previous_generation_until, d.wireguard_public_key, d.previous_wireguard_public_key,
         d.previous_wireguard_until, d.address_number, d.credential_expires_at, e.seq, ${postureOf(facts)}
       from devices d join tenant_epochs e on e.tenant_id = ${tenant}
-      left join device_postures p on p.tenant_id = ${tenant} and p.device_id = d.device_id
-      where d.tenant_id = ${tenant} and d.status <> 'revoked' and ${where}`.execute(tx)
+      left join device_postures p on p.tenant_id = ${tenant} and p.device_id = d.device_id and ${which(sql`p.device_id`)}
+      where d.tenant_id = ${tenant} and d.status <> 'revoked' and ${which(sql`d.device_id`)} ${page}`.execute(tx)
   ).rows
 
 /** The next `limit` devices that are not revoked after an id, in id order. */
 export const devicesAfter = (tx: Tx, tenant: TenantId, facts: readonly string[], after: string, limit: number) =>
-  devicesWhere(tx, tenant, facts, sql`d.device_id > ${after} order by d.device_id limit ${limit}`)
+  devicesWhere(tx, tenant, facts, (id) => sql`${id} > ${after}`, sql`order by d.device_id limit ${limit}`)
 
 export const devicesById = (tx: Tx, tenant: TenantId, facts: readonly string[], ids: readonly string[]) =>
-  devicesWhere(tx, tenant, facts, sql`d.device_id = any(${ids}::uuid[])`)
+  devicesWhere(tx, tenant, facts, (id) => sql`${id} = any(${ids}::uuid[])`)
 
 export const posturesAfter = async (tx: Tx, tenant: TenantId, facts: readonly string[], after: string, limit: number) =>
   (
@@ -61,7 +72,7 @@ export const posturesAfter = async (tx: Tx, tenant: TenantId, facts: readonly st
 export type UserRow = { user_id: string; suspended: boolean; mfa_at: Date | null; group_ids: string[]; seq: number }
 
 /** A deleted user counts as suspended. */
-const usersWhere = async (tx: Tx, tenant: TenantId, where: ReturnType<typeof sql>) =>
+const usersWhere = async (tx: Tx, tenant: TenantId, where: Condition) =>
   (
     await sql<UserRow>`
       select u.user_id, u.status = 'suspended' or u.deleted_at is not null as suspended, u.mfa_at, e.seq,
