@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync, sign, verify } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { derFromRaw } from './ecdsa-der.ts'
-import { verifyBytes } from './signature.ts'
+import { derFromRaw, rawFromDer } from './ecdsa-der.ts'
+import { signBytes, verifyBytes } from './signature.ts'
 
 /** What a DER INTEGER says, minimal as it has to be. */
 function readIntegers(der: Buffer): bigint[] {
@@ -29,13 +29,16 @@ test('DER says the two numbers of the raw signature, whatever they begin with', 
     fc.assert(
       fc.property(half(size), half(size), (r, s) => {
         const [R, S] = [r, s].map((bytes) => BigInt(`0x${Buffer.from(bytes).toString('hex')}`))
-        assert.deepEqual(readIntegers(derFromRaw(Buffer.concat([r, s]))), [R, S])
+        const raw = Buffer.concat([r, s])
+        assert.deepEqual(readIntegers(derFromRaw(raw)), [R, S])
+        assert.deepEqual(rawFromDer(derFromRaw(raw), raw.length), raw)
       }),
     )
   for (const length of [0, 63, 65, 132]) assert.throws(() => derFromRaw(Buffer.alloc(length)), RangeError)
+  assert.throws(() => rawFromDer(derFromRaw(Buffer.alloc(96, 1)), 64), RangeError)
 })
 
-test('a raw signature is judged as the platform judges it', () => {
+test('a raw signature is made and judged as the platform does it', () => {
   for (const [namedCurve, alg, hash] of [
     ['P-256', 'ES256', 'sha256'],
     ['P-384', 'ES384', 'sha384'],
@@ -44,12 +47,16 @@ test('a raw signature is judged as the platform judges it', () => {
     const bytes = Buffer.from('what is signed')
     const dsaEncoding = 'ieee-p1363'
     for (let i = 0; i < 60; i++) {
-      const signature = sign(hash, bytes, { key: privateKey, dsaEncoding })
+      const signature = i % 2 ? sign(hash, bytes, { key: privateKey, dsaEncoding }) : signBytes(alg, privateKey, bytes)
       assert.ok(verifyBytes({ alg, publicKey }, bytes, signature))
+      assert.ok(verify(hash, bytes, { key: publicKey, dsaEncoding }, signature))
       signature[i % signature.length]! ^= 1 << (i % 8)
       const judged = verify(hash, bytes, { key: publicKey, dsaEncoding }, signature)
       assert.equal(verifyBytes({ alg, publicKey }, bytes, signature), judged)
     }
+    const other = alg === 'ES256' ? 'ES384' : 'ES256'
+    assert.throws(() => signBytes(other, privateKey, bytes), TypeError)
+    assert.throws(() => signBytes('Ed25519', privateKey, bytes), TypeError)
     for (const odd of [Buffer.alloc(alg === 'ES256' ? 64 : 96), Buffer.alloc(alg === 'ES256' ? 64 : 96, 0xff)])
       assert.equal(verifyBytes({ alg, publicKey }, bytes, odd), false)
   }

@@ -19,6 +19,25 @@ function putInteger(der: Buffer, at: number, bytes: Uint8Array, start: number, e
   return to
 }
 
+/**
+ * The raw r‖s of JWS, of so many bytes, from an ECDSA-Sig-Value (RFC 3279 §2.2.3) as the platform writes it. Throws
+ * RangeError where its numbers do not fit.
+ */
+export function rawFromDer(der: Uint8Array, length: number): Buffer {
+  const half = length / 2
+  const raw = Buffer.alloc(length)
+  let at = 2
+  for (const end of [half, length]) {
+    const next = at + 2 + der[at + 1]!
+    let from = at + 2
+    while (from < next && der[from] === 0) from++
+    if (next - from > half) throw new RangeError('a signature of a larger curve')
+    raw.set(der.subarray(from, next), end - (next - from))
+    at = next
+  }
+  return raw
+}
+
 /** ECDSA-Sig-Value (RFC 3279 §2.2.3), as X.509 wants it, from the raw r‖s of JWS. For curves up to 384 bits. */
 export function derFromRaw(signature: Uint8Array): Buffer {
   const half = signature.length / 2

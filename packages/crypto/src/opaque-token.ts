@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { decodeUuid62, encodeUuid62, toBase62 } from './base62.ts'
 
@@ -46,7 +46,7 @@ const macOf = (digest: Buffer): string => toBase62(digest.readBigUInt64BE(0) % 6
  * of all that under the pepper. So a token names its tenant, secret scanners find it, typos are caught, and whoever
  * invents one is refused without a database.
  */
-export function mintToken<T extends string>(pepper: Uint8Array, prefix: TokenPrefix, tenant: T): MintedToken<T> {
+export function mintToken<T extends string>(pepper: KeyObject, prefix: TokenPrefix, tenant: T): MintedToken<T> {
   const id = randomBase62(lengths.id)
   const signed = `${prefix}_${encodeUuid62(tenant)}${id}${keyVersion}${randomBase62(lengths.head)}`
   const digest = digestToken(pepper, signed)
@@ -56,7 +56,7 @@ export function mintToken<T extends string>(pepper: Uint8Array, prefix: TokenPre
 }
 
 /** Undefined for what was not minted under this pepper. Whether a minted token is still good, the database knows. */
-export function readToken(pepper: Uint8Array, text: string): PresentedToken | undefined {
+export function readToken(pepper: KeyObject, text: string): PresentedToken | undefined {
   if (text.length !== longest || text[versionAt] !== keyVersion) return undefined
   const match = shape.exec(text)
   const prefix = prefixes.find((p) => p === match?.[1])
@@ -69,8 +69,8 @@ export function readToken(pepper: Uint8Array, text: string): PresentedToken | un
 }
 
 /** What is stored: HMAC-SHA-256 under a pepper (at least 16 bytes) that is not in the database. */
-export function digestToken(pepper: Uint8Array, token: string): Buffer {
-  if (pepper.length < 16) throw new RangeError('a pepper has at least 16 bytes')
+export function digestToken(pepper: KeyObject, token: string): Buffer {
+  if ((pepper.symmetricKeySize ?? 0) < 16) throw new RangeError('a pepper has at least 16 bytes')
   return createHmac('sha256', pepper).update(token).digest()
 }
 

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { createSecretKey, randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import type { Role } from '@holdfast/contract/vocabulary'
 import { openKek } from '@holdfast/crypto'
@@ -55,8 +55,8 @@ export async function startKit(
   const nothingIsLeft = watchLeaks()
   const secrets: Secrets = {
     kek: openKek(randomBytes(32)),
-    pepper: randomBytes(32),
-    cursorKey: randomBytes(32),
+    pepper: createSecretKey(randomBytes(32)),
+    cursorKey: createSecretKey(randomBytes(32)),
     adminPassword,
     gatewayServiceSecret: randomBytes(32).toString('base64url'),
   }

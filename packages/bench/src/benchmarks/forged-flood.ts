@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { createSecretKey, randomBytes, randomUUID } from 'node:crypto'
 import { mintToken } from '@holdfast/crypto'
 import { startHelper } from './rig/calls.ts'
 import { loadCore } from './rig/cores.ts'
@@ -27,7 +27,10 @@ export const forgedFlood: Benchmark = {
     const { load } = startRig(bench)
     const requests = pack(fleet.devices.map((device) => deviceGet(fleet, device, digestPath)))
     await load.call('run', { port: server.port, connections, requests, once: true })
-    const invented = Array.from({ length: 5000 }, () => mintToken(randomBytes(32), 'hfk', randomUUID()).token)
+    const invented = Array.from(
+      { length: 5000 },
+      () => mintToken(createSecretKey(randomBytes(32)), 'hfk', randomUUID()).token,
+    )
     const forged = pack(
       invented.map((token) => rawRequest('GET', '/v1/admin/me', { authorization: `Bearer ${token}` })),
     )

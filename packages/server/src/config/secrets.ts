@@ -1,4 +1,4 @@
-import { hkdfSync, randomBytes } from 'node:crypto'
+import { createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto'
 import { link, mkdir, open, readFile, rename, unlink } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { type Kek, openKek } from '@holdfast/crypto'
@@ -9,9 +9,9 @@ export type Secrets = {
   /** Wraps what is stored encrypted: signing keys, replayable answers. */
   kek: Kek
   /** Keys the digests of stored tokens and session cookies. */
-  pepper: Uint8Array
+  pepper: KeyObject
   /** Signs the cursors of lists. */
-  cursorKey: Uint8Array
+  cursorKey: KeyObject
   /** The first administrator's password where the operator gives one. */
   adminPassword: string | undefined
   /** Deployment-wide gateway service secret for operational tooling. */
@@ -41,8 +41,8 @@ export async function loadSecrets(env: Record<string, string | undefined>, confi
     )
   return {
     kek: openKek(derive('key encryption')),
-    pepper: derive('token digests'),
-    cursorKey: derive('cursors'),
+    pepper: createSecretKey(derive('token digests')),
+    cursorKey: createSecretKey(derive('cursors')),
     adminPassword: env.HOLDFAST_ADMIN_PASSWORD,
     gatewayServiceSecret,
   }

@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import type { TenantId } from '../kernel/actor.ts'
 import { fail } from '../kernel/app-error.ts'
@@ -31,7 +31,7 @@ export type List = {
  * Cursors are the last row's sort key, signed together with the operation, tenant and filter that made them, so that
  * one list's cursor is refused by another.
  */
-export function createPager(secret: Uint8Array) {
+export function createPager(secret: KeyObject) {
   const sign = (body: string, scope: string) =>
     createHmac('sha256', secret).update(scope).update('\0').update(body).digest().subarray(0, 16)
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createSecretKey } from 'node:crypto'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { mintToken } from '@holdfast/crypto'
@@ -17,7 +18,7 @@ const statuses = (answers: { status: number }[]) => new Set(answers.map((a) => a
 test('credentials that fail', async (t) => {
   const kit = await startKit(t, { config: { authFailuresPerMinute: 60 } })
   const { admin } = kit
-  const forge = () => mintToken(Buffer.alloc(32, 9), 'hfk', kit.tenant).token
+  const forge = () => mintToken(createSecretKey(Buffer.alloc(32, 9)), 'hfk', kit.tenant).token
 
   await t.test(
     'from one address they are told to wait, while good ones pass, and other addresses are not concerned',

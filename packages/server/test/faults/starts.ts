@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
+import { createSecretKey, randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { openKek } from '@holdfast/crypto'
 import { createApp } from '../../src/app.ts'
@@ -14,8 +14,8 @@ const quiet = { info() {}, warn() {}, error() {} }
 
 export const makeSecrets = (): Secrets => ({
   kek: openKek(randomBytes(32)),
-  pepper: randomBytes(32),
-  cursorKey: randomBytes(32),
+  pepper: createSecretKey(randomBytes(32)),
+  cursorKey: createSecretKey(randomBytes(32)),
   adminPassword: undefined,
   gatewayServiceSecret: randomBytes(32).toString('base64url'),
 })

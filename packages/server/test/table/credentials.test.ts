@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
+import { createSecretKey, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { type CredentialKind, credentialKinds } from '@holdfast/contract/vocabulary'
 import { createProof, generateKey, mintToken, signJws, softwareSigner, type TokenPrefix } from '@holdfast/crypto'
@@ -130,7 +130,7 @@ test('every kind of credential, in every way that is not it, is one and the same
       } else await expect401('session as Bearer', path, { authorization: `Bearer ${value}` })
       if (kind === 'device') continue
       const prefix: TokenPrefix = prefixOf[kind]
-      const strangers = mintToken(randomBytes(32), prefix, kit.tenant).token
+      const strangers = mintToken(createSecretKey(randomBytes(32)), prefix, kit.tenant).token
       await expect401(`${kind} of another pepper`, path, headersOf(kind, path, strangers))
       const unknown = mintToken(pepper, prefix, crypto.randomUUID()).token
       await expect401(`${kind} of an unknown tenant`, path, headersOf(kind, path, unknown), true)

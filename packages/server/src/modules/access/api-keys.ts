@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import type { Role } from '@holdfast/contract/vocabulary'
 import { mintToken } from '@holdfast/crypto'
 import type { Database, Tx } from '../../db/database.ts'
@@ -20,7 +21,7 @@ export type NewKey = {
 }
 /** Whose rights bound a key. */
 export type Owner = { tenantId: TenantId; userId: string }
-export type ApiKeysDeps = { db: Database; audit: Audit; changes: Changes; now: () => Date; pepper: Uint8Array }
+export type ApiKeysDeps = { db: Database; audit: Audit; changes: Changes; now: () => Date; pepper: KeyObject }
 
 export function createApiKeys({ db, audit, changes, now, pepper }: ApiKeysDeps) {
   /** Mints for whoever is trusted to: the caller's right to the role has been checked. */

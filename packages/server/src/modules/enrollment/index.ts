@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import { contract } from '@holdfast/contract'
 import type { SecuritySettings } from '@holdfast/contract/settings'
 import type { Database } from '../../db/database.ts'
@@ -25,7 +26,7 @@ export function createEnrollment(deps: {
   pager: Pager
   trust: Trust
   settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>
-  pepper: Uint8Array
+  pepper: KeyObject
   publicUrl: string
   now: () => Date
 }) {

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import { equalDigest, mintToken } from '@holdfast/crypto'
 import ipaddr from 'ipaddr.js'
 import type { Database } from '../../db/database.ts'
@@ -47,7 +48,7 @@ export function createTokens({
   audit: Audit
   changes: Changes
   feed: Memory['feed']
-  pepper: Uint8Array
+  pepper: KeyObject
   now: () => Date
 }) {
   const target = (row: TokenRow) => ({

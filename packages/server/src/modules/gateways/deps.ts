@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import type { Database } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
 import type { Changes } from '../../memory/changes.ts'
@@ -17,7 +18,7 @@ export type GatewaysDeps = {
   pager: Pager
   now: () => Date
   /** Keys the digests of stored secrets. */
-  pepper: Uint8Array
+  pepper: KeyObject
   /** The deployment-wide gateway service secret. */
   serviceSecret: string
   fleet: Fleet

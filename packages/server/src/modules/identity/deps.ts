@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import type { Kek } from '@holdfast/crypto'
 import type { Database, Tx } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
@@ -35,7 +36,7 @@ export type IdentityDeps = {
   feed: Memory['feed']
   pager: Pager
   now: () => Date
-  pepper: Uint8Array
+  pepper: KeyObject
   kek: Kek
   publicUrl: string
   tenancy: Pick<Tenancy, 'settings' | 'nameOf' | 'tenantByName'>

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import type { SecuritySettings } from '@holdfast/contract/settings'
 import { mintToken } from '@holdfast/crypto'
 import type { Database, Tx } from '../../../db/database.ts'
@@ -34,7 +35,7 @@ type SessionsDeps = {
   changes: Changes
   feed: Memory['feed']
   now: () => Date
-  pepper: Uint8Array
+  pepper: KeyObject
   tenancy: Pick<IdentityDeps['tenancy'], 'settings'>
   onError: (e: Error) => void
 }

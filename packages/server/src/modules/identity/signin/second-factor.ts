@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { type KeyObject, randomBytes } from 'node:crypto'
 import { digestToken, type Kek, matchTotp, seal, unseal } from '@holdfast/crypto'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
@@ -14,7 +14,7 @@ export type Proof =
 const recoveryCodes = 10
 
 /** The second factor of users: a TOTP seed (RFC 6238), sealed where it is stored, and recovery codes of 128 bits. */
-export function createSecondFactor({ kek, pepper, now }: { kek: Kek; pepper: Uint8Array; now: () => Date }) {
+export function createSecondFactor({ kek, pepper, now }: { kek: Kek; pepper: KeyObject; now: () => Date }) {
   const contextOf = (user: string) => `user_totp/${user}/seed`
 
   const matchCode = async (user: string, seed: string, code: string): Promise<Proof | undefined> => {
