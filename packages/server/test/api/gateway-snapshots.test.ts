@@ -160,6 +160,8 @@ test('whatever happens, deltas, chunks and inline snapshots say the same', async
   const kinds = { snapshot: 0, delta: 0, ended: 0, expired: 0 }
   for (let round = 0; round < 40; round++) {
     for (let n = next(4); n >= 0; n--) await steps[next(steps.length)]!(next(made.length))
+    // What one replica took the other may hear of a moment later.
+    for (const { app } of replicas) await app.feed.catchUp()
     for (const puller of pullers) {
       const change = await puller.pull()
       if (change) kinds[change.kind]++
