@@ -53,6 +53,7 @@ async function measure(bench: Bench, devices: number): Promise<Row[]> {
     const over = todo.finally(() => {
       isOver = true
     })
+    over.catch(() => {})
     let stall = 0
     do {
       const { latenciesMs } = await load.call('run', {

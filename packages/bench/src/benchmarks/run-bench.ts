@@ -25,25 +25,25 @@ export async function runBench(args: string[]): Promise<number> {
       ? { quick, rounds: 3, seconds: 1, size: (full) => Math.ceil(full / 20) }
       : { quick, rounds: 5, seconds: 2, size: (full) => full }
     if (!canPin) say('taskset is missing or there is one core: nothing is pinned, and the figures disturb each other')
+    const machine = describeMachine()
     const rows: Row[] = []
     const failed: string[] = []
     for (const benchmark of chosen) {
       say(`${benchmark.id} ${benchmark.work}`)
       try {
-        rows.push(...(await runOne(benchmark, scale, profileTo)))
+        const found = await runOne(benchmark, scale, profileTo)
+        rows.push(...found)
+        // At once: a later one that ends the process takes nothing with it.
+        if (!quick && !profileTo) await saveResults(resultsFile, machine, found)
       } catch (e) {
         failed.push(benchmark.id)
         say(`${benchmark.id} could not run: ${(e as Error).stack}`)
       }
     }
-    const machine = describeMachine()
     process.stdout.write(
       `\n${machine}${quick ? '; quick: smaller and shorter than the targets mean' : ''}\n\n${formatTable(rows)}`,
     )
-    if (!quick && !profileTo && rows.length > 0) {
-      await saveResults(resultsFile, machine, rows)
-      process.stdout.write(`\nWritten to packages/bench/results.json\n`)
-    }
+    if (!quick && !profileTo && rows.length > 0) process.stdout.write('\nWritten to packages/bench/results.json\n')
     return failed.length > 0 ? 1 : 0
   } catch (e) {
     if (!(e instanceof UsageError)) throw e

@@ -25,10 +25,13 @@ export type Helper<C extends Calls> = {
   stop: () => Promise<void>
 }
 
+/** Ten gateways of a million peers are one helper. */
+const heap = '--max-old-space-size=16000'
+
 /** Starts a helper on a core of its own; `file` is beside this one. */
 export function startHelper<C extends Calls>(file: string, core: number): Helper<C> {
   const entry = fileURLToPath(new URL(file, import.meta.url))
-  const [command, args] = onCore(core, [process.execPath, '--disable-warning=ExperimentalWarning', entry])
+  const [command, args] = onCore(core, [process.execPath, heap, '--disable-warning=ExperimentalWarning', entry])
   const child: ChildProcess = spawn(command, args, {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     serialization: 'advanced',
