@@ -30,7 +30,7 @@ export const foreground: Patience = {
   lock: 1.5 * second,
   idle: second,
 }
-/** One write of as much as a request may bring: a machine sends it, and waits. */
+/** One write of far more than is usual, by a machine that waits. What is small takes `foreground`, also there. */
 export const bulk: Patience = { ...foreground, total: 12 * second, statement: 10 * second }
 /** Sweeps, and reading a whole fleet. */
 export const background: Patience = {

@@ -5,6 +5,7 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { connectDatabase, foreground, UnknownOutcome } from '../../src/db/database.ts'
 import { decodeId } from '../../src/kernel/ids.ts'
+import { enroll, newSession, refused, report, withGateway } from '../gateways.ts'
 import { type Kit, type Replica, startKit, times } from '../kit.ts'
 import { bearer, type Caller, call, enrollRaw, operation, type Raw } from '../world.ts'
 import { watchBackends } from './backends.ts'
@@ -87,6 +88,23 @@ test('a change that stalls between its statements is undone whole, and can be ma
   })
   assert.equal((await call(kit, operation('policyDigest'), device.caller)).status, 401)
   console.log(`# a stalled suspension: answered after ${Math.round(stalled.took)} ms, 0 halves committed`)
+})
+
+test('a report of a gateway that stalls is answered as soon as any other request, and counts once', async (t) => {
+  const { kit, network } = await startDisturbed(t)
+  const { client } = await withGateway(kit)
+  const device = await enroll(kit, 'laptop')
+  const session_id = newSession()
+  const body = report([{ session_id, device_id: device.id, state: 'active', rx_bytes: 10, tx_bytes: 1 }])
+  network.holdAt('insert into "metering_reports"')
+  const start = performance.now()
+  await assert.rejects(client.metering({ body }), refused(500))
+  const took = performance.now() - start
+  assert.ok(took < bar + slack, `answered after ${took} ms`)
+  network.release()
+  const again = await client.metering({ body })
+  assert.deepEqual([again.accepted, again.duplicate], [1, false])
+  assert.equal((await kit.admin.getSession({ params: { session_id } })).rx_bytes, 10)
 })
 
 test('a commit without an answer is an outcome that is not known, and says so', async (t) => {

@@ -1,6 +1,6 @@
 import type { Given } from '@holdfast/contract'
 import type { metering } from '@holdfast/contract/gateway-runtime'
-import { bulk } from '../../../db/database.ts'
+import { bulk, foreground } from '../../../db/database.ts'
 import type { ResourceBytes } from '../../../db/tables/gateways.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
@@ -19,6 +19,8 @@ type GivenSample = Body['samples'][number]
 type Rejected = { index: number; error: string }
 type MeteringResult = { accepted: number; duplicate: boolean; rejected: Rejected[]; unknown_resources: string[] }
 
+/** Up to so many are written well within the time of any other request, and have no more when the database stalls. */
+const few = 1000
 const oldestStart = Date.UTC(2000, 0, 1)
 
 /**
@@ -72,7 +74,7 @@ export function createMetering({
           const reporter = { ...gateway, gateway_id: gatewayId }
           return stored.take(tx, tenant, reporter, samples, { seenAt, isResource: (name) => current.names(name) })
         },
-        bulk,
+        samples.length > few ? bulk : foreground,
       )
 
       await activity.report({
