@@ -18,7 +18,7 @@ import type { Peers } from './peers.ts'
 import { nextEnd, type PoolView, timedAfter } from './pool-view.ts'
 import type { Snapshots } from './snapshots.ts'
 import { createStandings, type Standing } from './standing.ts'
-import type { Outcome, Waiters } from './waiters.ts'
+import type { Waiters } from './waiters.ts'
 
 type View = Output<typeof unifiedPolicy>
 type Chunk = Output<typeof unifiedPolicyChunk>
@@ -200,21 +200,21 @@ export function createUnifiedPolicy({
       if (!ticket) hold?.decline()
       if (ticket) hold?.whenGone(ticket.gone)
       try {
-        for (let outcome: Outcome | undefined; ; ) {
+        for (let isWoken = false; ; isWoken = true) {
           const to = await standingOf(tenant, known?.since)
           // Who comes while others are being answered has the next answer together with them.
-          if (ticket && !outcome && known && known.since < to.seq && waiters.joinRound(tenant)) {
-            outcome = await ticket.next(deadline - performance.now())
+          if (ticket && !isWoken && known && known.since < to.seq && waiters.joinRound(tenant)) {
+            await ticket.next(deadline - performance.now())
             continue
           }
           const asks = await asking(actor)
           const span = await spanOf(asks, known, to)
           const left = deadline - performance.now()
-          const isOver = left <= 0 || outcome === 'gone' || outcome === 'stopped'
-          if (!ticket || isOver || !span.touched || concerns(span.touched, asks.gateway))
-            return await answer(asks, span)
+          const waits = ticket && left > 0 && span.touched && !concerns(span.touched, asks.gateway)
+          if (!waits) return await answer(asks, span)
           const untilEnd = span.view ? nextEnd(span.view) - now().getTime() : Number.POSITIVE_INFINITY
-          outcome = await ticket.next(Math.min(left, Math.max(untilEnd, shortestLook)))
+          const outcome = await ticket.next(Math.min(left, Math.max(untilEnd, shortestLook)))
+          if (outcome === 'gone' || outcome === 'stopped') return await answer(asks, span)
         }
       } finally {
         ticket?.leave()
