@@ -97,8 +97,7 @@ export function createSecrets({
     },
 
     /**
-     * The deployment-wide secret: any text that the operator chose, so that only comparing tells it from other
-     * credentials.
+     * The deployment-wide secret: the operator chose it, so that only comparing tells it from other credentials.
      */
     service: {
       is: (text: string): boolean =>
