@@ -4,7 +4,7 @@ import { refuse } from './errors.ts'
 import { type Instant, numericDate } from './instant.ts'
 import { algOf, importPublic, type PrivateJwk, type PublicJwk, parsePublicJwk, thumbprint } from './jwk.ts'
 import { decodeHeader, splitCompact } from './jws.ts'
-import { signBytes, type VerificationKey, verifyBytes } from './signature.ts'
+import { signBytes, type VerificationKey, verifyBytes, verifyBytesOnce } from './signature.ts'
 import { openPrivateKey } from './signer.ts'
 import { parseStrictObject } from './strict-json.ts'
 
@@ -28,24 +28,25 @@ export type ProofExpectation = {
   futureSeconds?: number
   /** The header of an earlier proof by this key: a device sends the same every time. */
   known?: ProofHeader | undefined
-  /** Told of a header that was not known, once the proof has held for `jkt`: it may be `known` from then on. */
-  onHeader?: (header: ProofHeader) => void
+  /** Offered a header that was not known, once the proof has held for `jkt`: it may be `known` from then on. */
+  onHeader?: (take: () => ProofHeader) => void
 }
 
 /** The first part of a proof and what it says, with the key imported: that costs half a verification and about 3 KB. */
-export type ProofHeader = { segment: string; key: VerificationKey; jkt: string; publicJwk: PublicJwk }
+export type ProofHeader = ReadHeader & { key: VerificationKey }
+type ReadHeader = { segment: string; jkt: string; publicJwk: PublicJwk }
 
 const maxProofChars = 8 * 1024
 const maxKnownHeaderChars = 1024
 const maxJtiChars = 256
 
-function readHeader(segment: string): ProofHeader {
+function readHeader(segment: string): ReadHeader {
   const { typ, alg, jwk } = decodeHeader(segment)
   if (typ !== proofType) refuse('wrong_type', 'not a DPoP proof')
   if (alg !== 'ES256' && alg !== 'Ed25519') refuse('bad_algorithm', 'the proof uses an algorithm that is not allowed')
   const publicJwk = Object.freeze(parsePublicJwk(jwk))
   if (algOf(publicJwk) !== alg) refuse('bad_algorithm', "the proof uses another algorithm than its key's")
-  return { segment, key: { publicKey: importPublic(publicJwk), alg }, jkt: thumbprint(publicJwk), publicJwk }
+  return { segment, jkt: thumbprint(publicJwk), publicJwk }
 }
 
 function singleProof(proofs: ProofExpectation['proofs']): string {
@@ -86,12 +87,12 @@ export function verifyProof(expected: ProofExpectation): VerifiedProof {
   const segment = proof.slice(0, first)
   const known = expected.known?.segment === segment ? expected.known : undefined
   const header = known ?? readHeader(segment)
-  const { key, jkt, publicJwk } = header
+  const { jkt, publicJwk } = header
   const signature = decodeBase64url(proof.slice(second + 1), 'the proof signature')
   const payload = decodeBase64url(proof.slice(first + 1, second), 'the proof payload')
-  if (!verifyBytes(key, Buffer.from(proof.slice(0, second), 'latin1'), signature)) {
-    refuse('bad_signature', 'the proof signature does not hold')
-  }
+  const signed = Buffer.from(proof.slice(0, second), 'latin1')
+  const holds = known ? verifyBytes(known.key, signed, signature) : verifyBytesOnce(publicJwk, signed, signature)
+  if (!holds) refuse('bad_signature', 'the proof signature does not hold')
 
   const { htm, htu, iat, jti, ath, nonce } = parseStrictObject(payload, 'the proof')
   if (typeof jti !== 'string' || jti.length === 0 || jti.length > maxJtiChars)
@@ -106,15 +107,17 @@ export function verifyProof(expected: ProofExpectation): VerifiedProof {
   if (ath !== tokenHash(expected.accessToken)) refuse('wrong_binding', 'the proof is for another token')
   if (expected.jkt !== undefined) {
     if (jkt !== expected.jkt) refuse('wrong_binding', 'the proof is by another key')
-    if (!known && segment.length <= maxKnownHeaderChars) expected.onHeader?.(alone(header))
+    if (!known && segment.length <= maxKnownHeaderChars) expected.onHeader?.(() => toKeep(header))
   }
   return nonce === undefined ? { jkt, jti, iat, publicJwk } : { jkt, jti, iat, publicJwk, nonce }
 }
 
 /** A slice keeps the text it was cut from alive; the copy lets the rest of the proof go. */
-const alone = (header: ProofHeader): ProofHeader => ({
-  ...header,
-  segment: Buffer.from(header.segment, 'latin1').toString('latin1'),
+const toKeep = ({ segment, jkt, publicJwk }: ReadHeader): ProofHeader => ({
+  segment: Buffer.from(segment, 'latin1').toString('latin1'),
+  key: { publicKey: importPublic(publicJwk), alg: algOf(publicJwk) },
+  jkt,
+  publicJwk,
 })
 
 /** Key of the replay table: SHA-256(jkt ‖ jti). `jkt` has a fixed length, so no two pairs share their concatenation. */

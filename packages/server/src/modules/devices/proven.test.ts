@@ -19,7 +19,7 @@ test('a device has one, the newest, with the key that it had', () => {
   const device = empty()
   const [first, second] = [proof('first'), proof('second', { generation: 2 })]
   credentials.keep(device, first)
-  credentials.keepHeader(first, header())
+  credentials.keepHeader(first, header)
   credentials.keep(device, second)
   assert.equal(credentials.get('first'), undefined)
   assert.equal(credentials.get('second'), second)
@@ -70,6 +70,6 @@ test('keys are held for the first 10,000; nobody loses theirs to those who come 
   const made = Array.from({ length: 10_001 }, (_, i) => proof(String(i)))
   for (const each of made) credentials.keep(empty(), each)
   const headers = made.map(() => header())
-  for (const [i, each] of made.entries()) credentials.keepHeader(each, headers[i]!)
+  for (const [i, each] of made.entries()) credentials.keepHeader(each, () => headers[i]!)
   assert.deepEqual([made[0]?.header, made[9999]?.header, made[10_000]?.header], [headers[0], headers[9999], undefined])
 })

@@ -80,8 +80,9 @@ export function createProvenCredentials({ isCurrent }: { isCurrent: (proven: Pro
       sweep()
     },
     /** The first that come keep theirs; none loses it to another. */
-    keepHeader: (proven: Proven, header: ProofHeader): void => {
+    keepHeader: (proven: Proven, take: () => ProofHeader): void => {
       if (!proven.header && headers >= mostHeaders) return
+      const header = take()
       proven.header = header
       headers++
       left.register(header, undefined)

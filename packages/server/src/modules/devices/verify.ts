@@ -199,7 +199,7 @@ export function createDeviceVerifier({
         ...proofFor(token, incoming, at),
         jkt,
         known: v.header,
-        onHeader: (header) => proven.keepHeader(v, header),
+        onHeader: (take) => proven.keepHeader(v, take),
       })
       return whenReady(rates.takeOfDevice(device), (left) => {
         passOrWait(left)
