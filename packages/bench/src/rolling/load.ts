@@ -7,6 +7,8 @@ export type Ask = {
   headers: Record<string, string>
   body?: string
   expect: readonly number[]
+  /** It asks to wait for a change: how long its answer takes says nothing. */
+  isHeld?: boolean
 }
 /** What was answered otherwise than it must be, or not at all. */
 type Failure = { what: string; at: number }
@@ -29,7 +31,7 @@ export function startLoad(url: string, perSecond: number, next: () => Ask) {
   let reused = 0
   let isOver = false
 
-  const ask = ({ method, path, headers, body, expect }: Ask): Promise<void> =>
+  const ask = ({ method, path, headers, body, expect, isHeld }: Ask): Promise<void> =>
     new Promise((resolve) => {
       const started = performance.now()
       const name = `${method} ${path.split('?')[0]}`
@@ -43,7 +45,7 @@ export function startLoad(url: string, perSecond: number, next: () => Ask) {
           response.resume()
           response.once('end', () => {
             if (sending.reusedSocket) reused++
-            latencies.push(performance.now() - started)
+            if (!isHeld) latencies.push(performance.now() - started)
             if (!expect.includes(response.statusCode ?? 0)) fail(`answered ${response.statusCode}`)
             else resolve()
           })

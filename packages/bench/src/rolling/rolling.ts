@@ -59,7 +59,7 @@ export async function runRolling(postgres: Postgres, options: Options): Promise<
     say(`
 requests                 ${load.sent()} (${load.reused()} on a connection used before)
 failed                   ${load.failures.length}
-longest answer           ${percentile(load.latencies, 1).toFixed(0)} ms (p50 ${percentile(load.latencies, 0.5).toFixed(1)})
+longest answer           ${percentile(load.latencies, 1).toFixed(0)} ms (p50 ${percentile(load.latencies, 0.5).toFixed(1)}), held polls apart
 restarts                 ${ends.length}, of which ended with 0: ${ends.filter((how) => how === '0').length}`)
     for (const [what, list] of kinds) say(`  ${list.length} × ${what}`)
     for (const [sentence, times] of await stand.errors()) say(`  ${times} × in a log: ${sentence}`)
@@ -96,7 +96,7 @@ async function makeMix(url: string, apiKey: string, devices: readonly DeviceStat
   return () => {
     const kind = n++ % 20
     if (kind < 15) return poll({})
-    if (kind < 16) return poll(held)
+    if (kind < 16) return { ...poll(held), isHeld: true }
     if (kind < 18) return { method: 'GET', path: contract.me.path, headers: asAdmin, expect: [200] }
     if (kind < 19)
       return { method: 'GET', path: `${contract.listDevices.path}?limit=20`, headers: asAdmin, expect: [200] }
