@@ -1,0 +1,89 @@
+import type { Configuration, CustomFetch } from 'openid-client'
+import { FederationError } from '../proven.ts'
+import { loadClient, outboundErrorIn } from './library.ts'
+import type { Metadata } from './metadata.ts'
+
+export type Known = {
+  redirectUri: string
+  state: string
+  nonce: string
+  verifier: string
+  maxAgeSeconds?: number | undefined
+}
+
+/**
+ * Says of an answer that the library would refuse what is wrong with it. The library looks again, and alone sends the
+ * code.
+ */
+function checkAnswer(answer: URLSearchParams, known: Known, metadata: Metadata): void {
+  if (!known.state || !known.nonce || !known.verifier)
+    throw new FederationError('state', 'What this sign-in began with is not known.')
+  const [state, otherState] = answer.getAll('state')
+  if (state !== known.state || otherState !== undefined)
+    throw new FederationError('state', 'The answer does not belong to this sign-in.')
+  const [issuer, otherIssuer] = answer.getAll('iss')
+  const isMissing = issuer === undefined && metadata.authorization_response_iss_parameter_supported
+  if (isMissing || (issuer !== undefined && issuer !== metadata.issuer) || otherIssuer !== undefined)
+    throw new FederationError('issuer', 'The answer is not from the provider that was asked.')
+  const [error] = answer.getAll('error')
+  if (error !== undefined)
+    throw new FederationError('denied', `The provider did not sign the person in${safeWord(error)}.`)
+  if (answer.getAll('code').length !== 1 || answer.get('code') === '')
+    throw new FederationError('code', 'The answer holds no code.')
+}
+const safeWord = (text: unknown) => (typeof text === 'string' && /^[a-z_]{1,64}$/.test(text) ? ` (${text})` : '')
+
+/** Exchanges the code of an answer for an ID token, which `judge` verifies. Throws FederationError. */
+export async function exchange<T>(
+  configuration: Configuration,
+  fetch: CustomFetch,
+  { metadata, answer, known }: { metadata: Metadata; answer: URLSearchParams; known: Known },
+  judge: (idToken: string) => Promise<T>,
+): Promise<T> {
+  checkAnswer(answer, known, metadata)
+  const client = await loadClient()
+  let idToken: string | undefined
+  configuration[client.customFetch] = async (...request) => {
+    const response = await fetch(...request)
+    if (response.status === 200) idToken = idTokenIn(await response.clone().text())
+    return response
+  }
+  const url = new URL(known.redirectUri)
+  url.search = answer.toString()
+  const refusal = await client
+    .authorizationCodeGrant(configuration, url, {
+      expectedState: known.state,
+      expectedNonce: known.nonce,
+      pkceCodeVerifier: known.verifier,
+      idTokenExpected: true,
+      ...(known.maxAgeSeconds !== undefined && { maxAge: known.maxAgeSeconds }),
+    })
+    .then(
+      () => undefined,
+      (e: unknown) => toFederationError(e, client),
+    )
+  // The library reads the claims of the token too; where it refuses them, the judge says in which point.
+  const verified = idToken === undefined ? undefined : { value: await judge(idToken) }
+  if (refusal) throw refusal
+  if (!verified) throw new FederationError('token', 'The provider gave no ID token for the code.')
+  return verified.value
+}
+
+function idTokenIn(text: string): string | undefined {
+  try {
+    const { id_token: found } = JSON.parse(text) as { id_token?: unknown }
+    return typeof found === 'string' && found !== '' ? found : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function toFederationError(e: unknown, client: Awaited<ReturnType<typeof loadClient>>): FederationError {
+  const refused = outboundErrorIn(e)
+  if (refused) return new FederationError('unreachable', `The code could not be exchanged: ${refused.message}`)
+  if (!(e instanceof client.ResponseBodyError))
+    return new FederationError('token', 'What the provider answered to the code is no such document.')
+  if (['invalid_client', 'unauthorized_client'].includes(e.error))
+    return new FederationError('client', 'The provider does not accept our client id, its secret, or how it was sent.')
+  return new FederationError('code', `The provider refused the code${safeWord(e.error)}.`)
+}

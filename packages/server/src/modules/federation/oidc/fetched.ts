@@ -1,0 +1,66 @@
+import { BoundedMap } from '../../../kernel/bounded-map.ts'
+import { hour, minute, second } from '../../../kernel/time.ts'
+
+const heldForMs = hour
+const failureHeldForMs = 5 * second
+const renewEveryMs = minute
+const maxEntries = 500
+
+type Entry<T> = {
+  held?: { value: T; asOf: number }
+  failure?: { error: unknown; at: number }
+  renewedAt?: number
+  running?: Promise<T>
+}
+
+/**
+ * What providers publish, held for an hour and never used after it: who asks then waits for what is read anew, and is
+ * refused while that fails. Who asks meanwhile shares the request, and for a few seconds its failure, so that a
+ * provider that is down keeps nobody waiting in turn.
+ */
+export function createFetched<T>(load: (key: string) => Promise<T>, nowMs: () => number) {
+  const entries = new BoundedMap<string, Entry<T>>(maxEntries)
+  const isWithin = (since: number | undefined, ms: number) => since !== undefined && nowMs() - since < ms
+
+  function entryOf(key: string): Entry<T> {
+    const entry = entries.get(key) ?? {}
+    entries.set(key, entry)
+    return entry
+  }
+  function fetch(key: string, entry: Entry<T>): Promise<T> {
+    entry.running ??= run(key, entry).finally(() => delete entry.running)
+    return entry.running
+  }
+  async function run(key: string, entry: Entry<T>): Promise<T> {
+    const asOf = nowMs()
+    try {
+      const value = await load(key)
+      entry.held = { value, asOf }
+      delete entry.failure
+      return value
+    } catch (error) {
+      entry.failure = { error, at: nowMs() }
+      throw error
+    }
+  }
+
+  return {
+    get: async (key: string): Promise<T> => {
+      const entry = entryOf(key)
+      if (entry.held && isWithin(entry.held.asOf, heldForMs)) return entry.held.value
+      delete entry.held
+      if (entry.failure && isWithin(entry.failure.at, failureHeldForMs)) throw entry.failure.error
+      return fetch(key, entry)
+    },
+    /** Reads anew, for somebody who looks at the provider itself. */
+    anew: (key: string): Promise<T> => fetch(key, entryOf(key)),
+    /** Reads anew because what is held may be out of date, once a minute; undefined in the rest of it. */
+    renew: async (key: string): Promise<T | undefined> => {
+      const entry = entryOf(key)
+      if (entry.running) return entry.running
+      if (isWithin(entry.renewedAt, renewEveryMs)) return undefined
+      entry.renewedAt = nowMs()
+      return fetch(key, entry)
+    },
+  }
+}

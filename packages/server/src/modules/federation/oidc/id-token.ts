@@ -1,0 +1,118 @@
+import type { errors, JWTPayload, JWTVerifyOptions, JWTVerifyResult } from 'jose'
+import { FederationError, type Proven } from '../proven.ts'
+import { subjectOf } from './claims.ts'
+import type { Keys } from './keys.ts'
+import { loadJose } from './library.ts'
+import type { OidcProvider } from './presets.ts'
+
+export const skewSeconds = 60
+const maxTokenLength = 256 * 1024
+
+type Expected = {
+  /** Clients of ours that the token may be for. */
+  audiences: readonly string[]
+  nonce: string
+  /** How long ago the token may have been issued. */
+  issuedWithinSeconds: number
+  /** How long ago the person may have signed in, where that was asked for. */
+  maxAgeSeconds?: number | undefined
+}
+type Source = {
+  /** What the provider signs with and we take. The token's header only says which of them. */
+  algorithms: readonly string[]
+  keys: () => Promise<Keys>
+  /** The keys read anew, or undefined where that was done a moment ago. */
+  renewedKeys: () => Promise<Keys | undefined>
+  now: () => Date
+}
+
+/** The one judge of ID tokens (OpenID Connect Core 3.1.3.7), wherever they come from. Throws FederationError. */
+export async function verifyIdToken(
+  provider: Pick<OidcProvider, 'kind' | 'issuer'>,
+  token: string,
+  expected: Expected,
+  source: Source,
+): Promise<Proven> {
+  if (token.length > maxTokenLength) throw new FederationError('token', 'The ID token is too long.')
+  const { payload, protectedHeader } = await verifySignature(token, source, {
+    algorithms: [...source.algorithms],
+    issuer: provider.issuer,
+    audience: [...expected.audiences],
+    requiredClaims: ['iss', 'sub', 'aud', 'exp', 'iat'],
+    maxTokenAge: expected.issuedWithinSeconds,
+    clockTolerance: skewSeconds,
+    currentDate: source.now(),
+  })
+  const { typ } = protectedHeader
+  if (typ !== undefined && !/^(?:application\/)?jwt$/i.test(typ)) throw refused('token')
+  checkTimes(payload, expected, source.now())
+  checkParty(payload, expected.audiences)
+  if (expected.nonce === '' || payload.nonce !== expected.nonce) throw refused('nonce')
+  return { issuer: provider.issuer, subject: subjectOf(provider, payload), claims: payload }
+}
+
+async function verifySignature(token: string, source: Source, options: JWTVerifyOptions): Promise<JWTVerifyResult> {
+  const { decodeProtectedHeader, errors, jwtVerify } = await loadJose()
+  try {
+    const keys = await source.keys()
+    try {
+      return await jwtVerify(token, keys.find, options)
+    } catch (e) {
+      // A name that is not among the keys, or a signature without a name that fits none: they may have changed.
+      const isNamed = () => decodeProtectedHeader(token).kid !== undefined
+      const mayBeNew =
+        e instanceof errors.JWKSNoMatchingKey || (e instanceof errors.JWSSignatureVerificationFailed && !isNamed())
+      const renewed = mayBeNew ? await source.renewedKeys() : undefined
+      if (!renewed) throw e
+      return await jwtVerify(token, renewed.find, options)
+    }
+  } catch (e) {
+    throw e instanceof FederationError ? e : refused(reasonOf(e, errors))
+  }
+}
+
+function checkTimes({ exp, auth_time: signedIn }: JWTPayload, { maxAgeSeconds }: Expected, now: Date): void {
+  if (!Number.isFinite(exp)) throw refused('time')
+  if (maxAgeSeconds === undefined) return
+  if (typeof signedIn !== 'number' || !Number.isFinite(signedIn)) throw refused('time')
+  const age = now.getTime() / 1000 - signedIn
+  if (age > maxAgeSeconds + skewSeconds || age < -skewSeconds) throw refused('time')
+}
+
+/** Whom the token was issued to, which must be said where it is for several, and must be one of us where it is said. */
+function checkParty({ aud, azp }: JWTPayload, audiences: readonly string[]): void {
+  const isForSeveral = Array.isArray(aud) && aud.length !== 1
+  if (azp === undefined && !isForSeveral) return
+  if (typeof azp !== 'string' || !audiences.includes(azp)) throw refused('audience')
+}
+
+const sentences = {
+  token: 'What came from the provider is no ID token.',
+  algorithm: 'The ID token is signed in a way that the provider does not announce, or that is not taken.',
+  keys: 'The provider does not publish the key that the ID token names, or publishes several of that name.',
+  signature: 'The signature of the ID token is wrong.',
+  time: 'The ID token, or the sign-in that it tells of, is too old, has ended, or lies in the future.',
+  issuer: 'The ID token names another issuer.',
+  audience: 'The ID token was made for another client.',
+  nonce: 'The ID token does not belong to this sign-in.',
+  subject: 'The ID token does not say whom it is about.',
+} as const
+const refused = (reason: keyof typeof sentences) => new FederationError(reason, sentences[reason])
+
+const ofClaims: Readonly<Record<string, keyof typeof sentences>> = {
+  exp: 'time',
+  nbf: 'time',
+  iat: 'time',
+  iss: 'issuer',
+  aud: 'audience',
+  sub: 'subject',
+}
+function reasonOf(e: unknown, known: typeof errors): keyof typeof sentences {
+  if (e instanceof known.JWTExpired) return 'time'
+  if (e instanceof known.JWTClaimValidationFailed) return ofClaims[e.claim] ?? 'token'
+  if (e instanceof known.JOSEAlgNotAllowed) return 'algorithm'
+  if (e instanceof known.JWSSignatureVerificationFailed) return 'signature'
+  const isOfToken = [known.JWSInvalid, known.JWTInvalid, known.JOSENotSupported].some((kind) => e instanceof kind)
+  // What is left is thrown where a key is chosen or read: none, several, too short, no point of its curve.
+  return isOfToken ? 'token' : 'keys'
+}

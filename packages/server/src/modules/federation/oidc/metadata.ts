@@ -1,0 +1,116 @@
+import type { Outbound } from '../../../outbound/outbound.ts'
+import { FederationError } from '../proven.ts'
+import { fetchThrough, loadClient, outboundErrorIn } from './library.ts'
+import { issuerProblem, type OidcProvider } from './presets.ts'
+
+/** Signatures that are taken; `EdDSA` is what Ed25519 was called before RFC 9864. */
+const algorithms: readonly string[] = ['RS256', 'PS256', 'ES256', 'Ed25519', 'EdDSA']
+const maxUrlLength = 2048
+
+/** What is kept of a provider's metadata, under the names of OpenID Connect Discovery. */
+export type Metadata = {
+  issuer: string
+  authorization_endpoint: string
+  token_endpoint: string
+  jwks_uri: string
+  device_authorization_endpoint?: string
+  /** Those of the provider that are taken here; never empty. */
+  id_token_signing_alg_values_supported: string[]
+  token_endpoint_auth_methods_supported?: string[]
+  authorization_response_iss_parameter_supported: boolean
+  namesGroups: boolean
+}
+
+const unusable = (message: string) => new FederationError('discovery', message)
+const textsOf = (value: unknown): string[] | undefined =>
+  Array.isArray(value) ? value.filter((text) => typeof text === 'string') : undefined
+
+/** Reads the metadata at an issuer. Throws FederationError. */
+export async function discover(outbound: Pick<Outbound, 'request'>, issuer: string): Promise<Metadata> {
+  const found = await read(outbound, issuer)
+  if (found.issuer !== issuer)
+    throw new FederationError('issuer', 'The metadata of the provider names another issuer than the one configured.')
+  const listed = textsOf(found.id_token_signing_alg_values_supported) ?? ['RS256']
+  const taken = algorithms.filter((algorithm) => listed.includes(algorithm))
+  if (taken.length === 0)
+    throw new FederationError('algorithm', `The provider signs ID tokens with none of ${algorithms.join(', ')}.`)
+  const methods = textsOf(found.token_endpoint_auth_methods_supported)?.filter((method) =>
+    knownMethods.includes(method),
+  )
+  const device = found.device_authorization_endpoint
+  return {
+    issuer,
+    authorization_endpoint: urlIn(found, 'authorization_endpoint', issuer),
+    token_endpoint: urlIn(found, 'token_endpoint', issuer),
+    jwks_uri: urlIn(found, 'jwks_uri', issuer),
+    ...(device !== undefined && {
+      device_authorization_endpoint: urlIn(found, 'device_authorization_endpoint', issuer),
+    }),
+    id_token_signing_alg_values_supported: taken,
+    ...(methods && { token_endpoint_auth_methods_supported: methods }),
+    authorization_response_iss_parameter_supported: found.authorization_response_iss_parameter_supported === true,
+    namesGroups: textsOf(found.claims_supported)?.includes('groups') ?? false,
+  }
+}
+const knownMethods: readonly string[] = ['client_secret_basic', 'client_secret_post', 'none']
+
+async function read(outbound: Pick<Outbound, 'request'>, issuer: string): Promise<Readonly<Record<string, unknown>>> {
+  const client = await loadClient()
+  try {
+    const configuration = await client.discovery(new URL(issuer), 'discovery', undefined, client.None(), {
+      [client.customFetch]: fetchThrough(outbound),
+      execute: issuer.startsWith('http:') ? [client.allowInsecureRequests] : [],
+    })
+    return { ...configuration.serverMetadata() }
+  } catch (e) {
+    const refused = outboundErrorIn(e)
+    if (refused)
+      throw new FederationError('unreachable', `The metadata of the provider could not be read: ${refused.message}`)
+    const code = e instanceof Error && 'code' in e ? e.code : undefined
+    if (code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED')
+      throw new FederationError('issuer', 'The metadata of the provider names another issuer than the one configured.')
+    throw unusable(
+      code === 'OAUTH_RESPONSE_IS_NOT_CONFORM'
+        ? 'The provider did not answer 200 where its metadata must be; redirects are not followed.'
+        : 'What the provider shows as its metadata is no such document.',
+    )
+  }
+}
+
+/** Plain http only where the issuer itself has it, which the guard allows in networks that the deployment opened. */
+function urlIn(found: Readonly<Record<string, unknown>>, name: string, issuer: string): string {
+  const text = found[name]
+  if (typeof text !== 'string' || text.length > maxUrlLength || !URL.canParse(text))
+    throw unusable(`The metadata of the provider has no usable ${name}.`)
+  const url = new URL(text)
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && issuer.startsWith('http:')))
+    throw unusable(`The ${name} of the provider must begin with https://.`)
+  if (url.username || url.password || url.hash)
+    throw unusable(`The ${name} of the provider must hold no user name, password or fragment.`)
+  return text
+}
+
+/**
+ * What a provider of this kind must hold to beyond its own word. The products that are known have all endpoints on the
+ * host of their issuer. Of others that can't be asked (Google's are on three hosts): for them the guard judges each
+ * request, and the issuer's own document, read over TLS, says which hosts are meant.
+ */
+export function checkKind({ kind, issuer }: Pick<OidcProvider, 'kind' | 'issuer'>, metadata: Metadata): void {
+  if (kind === 'oidc') return
+  const { host } = new URL(issuer)
+  for (const name of [
+    'authorization_endpoint',
+    'token_endpoint',
+    'jwks_uri',
+    'device_authorization_endpoint',
+  ] as const) {
+    const url = metadata[name]
+    if (url !== undefined && new URL(url).host !== host)
+      throw unusable(`The ${name} of the provider is on another host than its issuer.`)
+  }
+}
+
+export function checkIssuer({ kind, issuer }: Pick<OidcProvider, 'kind' | 'issuer'>): void {
+  const problem = issuerProblem(kind, issuer)
+  if (problem) throw new FederationError('issuer', problem)
+}

@@ -1,0 +1,161 @@
+import type { Configuration } from 'openid-client'
+import { minute, second } from '../../../kernel/time.ts'
+import type { Outbound } from '../../../outbound/outbound.ts'
+import { FederationError, type Proven } from '../proven.ts'
+import { exchange, type Known } from './exchange.ts'
+import { createFetched } from './fetched.ts'
+import { skewSeconds, verifyIdToken } from './id-token.ts'
+import { readKeys } from './keys.ts'
+import { fetchThrough, loadClient } from './library.ts'
+import { checkIssuer, checkKind, discover, type Metadata } from './metadata.ts'
+import type { OidcProvider } from './presets.ts'
+
+type Issuer = Pick<OidcProvider, 'kind' | 'issuer'>
+/** A token that came for a code was issued a moment ago. */
+const issuedWithinSeconds = (10 * minute) / second
+
+/** What a provider shows of itself, for the person who sets it up. */
+export type Inspection = {
+  issuer: string
+  authorization_endpoint: string
+  token_endpoint: string
+  device_authorization_endpoint: string | null
+  jwks_uri: string
+  /** How many keys can verify ID tokens. */
+  keys: number
+  algorithms: readonly string[]
+  /** The claim that holds groups, where the provider says so or its kind has one. */
+  groups_claim_hint: string | null
+}
+
+/**
+ * The relying party of OpenID Connect: code flow with PKCE, nonce and `iss`. There is one way to be believed and no
+ * second: whatever can't be read, checked or verified is a FederationError.
+ */
+export function createOidc({
+  outbound,
+  now,
+  nowMs = () => performance.now(),
+}: {
+  outbound: Pick<Outbound, 'request' | 'refusalOf'>
+  now: () => Date
+  nowMs?: () => number
+}) {
+  const fetch = fetchThrough(outbound)
+  const metadata = createFetched((issuer) => discover(outbound, issuer), nowMs)
+  const keys = createFetched((jwksUri) => readKeys(outbound, jwksUri), nowMs)
+
+  async function metadataOf(provider: Issuer): Promise<Metadata> {
+    checkIssuer(provider)
+    const found = await metadata.get(provider.issuer)
+    checkKind(provider, found)
+    return found
+  }
+
+  /** The library's view of a provider. It asks the machine what time it is, so it is told how far that is off. */
+  async function configure(provider: OidcProvider, found: Metadata): Promise<Configuration> {
+    const client = await loadClient()
+    const { namesGroups: _, ...server } = found
+    const configuration = new client.Configuration(
+      server,
+      provider.clientId,
+      { [client.clockSkew]: Math.round((now().getTime() - Date.now()) / second), [client.clockTolerance]: skewSeconds },
+      authentication(client, provider, found),
+    )
+    if (provider.issuer.startsWith('http:')) client.allowInsecureRequests(configuration)
+    return configuration
+  }
+
+  const judge = (provider: Issuer, found: Metadata, token: string, expected: Parameters<typeof verifyIdToken>[2]) =>
+    verifyIdToken(provider, token, expected, {
+      algorithms: found.id_token_signing_alg_values_supported,
+      keys: () => keys.get(found.jwks_uri),
+      renewedKeys: () => keys.renew(found.jwks_uri),
+      now,
+    })
+
+  return {
+    /** Reads a provider's metadata and keys anew and checks them, for saving and testing it. Throws FederationError. */
+    inspect: async (provider: Issuer): Promise<Inspection> => {
+      checkIssuer(provider)
+      const found = await metadata.anew(provider.issuer)
+      checkKind(provider, found)
+      for (const name of ['token_endpoint', 'device_authorization_endpoint'] as const) {
+        const refusal = found[name] === undefined ? undefined : outbound.refusalOf(found[name])
+        if (refusal) throw new FederationError('discovery', `The ${name} of the provider can't be used. ${refusal}`)
+      }
+      const { count } = await keys.anew(found.jwks_uri)
+      return {
+        issuer: found.issuer,
+        authorization_endpoint: found.authorization_endpoint,
+        token_endpoint: found.token_endpoint,
+        device_authorization_endpoint: found.device_authorization_endpoint ?? null,
+        jwks_uri: found.jwks_uri,
+        keys: count,
+        algorithms: found.id_token_signing_alg_values_supported,
+        groups_claim_hint: found.namesGroups || provider.kind !== 'oidc' ? 'groups' : null,
+      }
+    },
+
+    /** Where to send the browser, and what must be remembered to recognise the answer. */
+    begin: async (
+      provider: OidcProvider,
+      { redirectUri, maxAgeSeconds }: { redirectUri: string; maxAgeSeconds?: number | undefined },
+    ): Promise<{ url: string; state: string; nonce: string; verifier: string }> => {
+      const client = await loadClient()
+      const configuration = await configure(provider, await metadataOf(provider))
+      const state = client.randomState()
+      const nonce = client.randomNonce()
+      const verifier = client.randomPKCECodeVerifier()
+      const url = client.buildAuthorizationUrl(configuration, {
+        redirect_uri: redirectUri,
+        scope: [...new Set(['openid', ...provider.scopes])].join(' '),
+        state,
+        nonce,
+        code_challenge: await client.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+        ...(maxAgeSeconds !== undefined && { max_age: String(maxAgeSeconds) }),
+      })
+      return { url: url.href, state, nonce, verifier }
+    },
+
+    /** The answer of a provider as it came to the redirect URI: the code is exchanged and the ID token verified. */
+    finish: async (provider: OidcProvider, answer: URLSearchParams, known: Known): Promise<Proven> => {
+      const found = await metadataOf(provider)
+      return exchange(await configure(provider, found), fetch, { metadata: found, answer, known }, (idToken) =>
+        judge(provider, found, idToken, {
+          audiences: [provider.clientId],
+          nonce: known.nonce,
+          issuedWithinSeconds,
+          maxAgeSeconds: known.maxAgeSeconds,
+        }),
+      )
+    },
+
+    /**
+     * An ID token that a device or a native app brought itself, issued to one of `audiences` at most `maxAgeSeconds`
+     * ago.
+     */
+    verify: async (
+      provider: Issuer,
+      idToken: string,
+      { audiences, nonce, maxAgeSeconds }: { audiences: readonly string[]; nonce: string; maxAgeSeconds: number },
+    ): Promise<Proven> => {
+      const found = await metadataOf(provider)
+      return judge(provider, found, idToken, { audiences, nonce, issuedWithinSeconds: maxAgeSeconds })
+    },
+  }
+}
+export type Oidc = ReturnType<typeof createOidc>
+
+/** `client_secret_basic` is what holds where a provider lists nothing. */
+function authentication(
+  client: Awaited<ReturnType<typeof loadClient>>,
+  { clientSecret }: OidcProvider,
+  { token_endpoint_auth_methods_supported: methods = ['client_secret_basic'] }: Metadata,
+) {
+  if (!clientSecret) return client.None()
+  if (methods.includes('client_secret_basic')) return client.ClientSecretBasic(clientSecret)
+  if (methods.includes('client_secret_post')) return client.ClientSecretPost(clientSecret)
+  throw new FederationError('client', 'The provider takes a client secret neither by Basic nor in the form.')
+}

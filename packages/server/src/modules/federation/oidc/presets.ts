@@ -1,0 +1,69 @@
+/** A provider as far as OpenID Connect is concerned. */
+export type OidcProvider = {
+  kind: 'oidc' | 'keycloak' | 'entra_id' | 'okta'
+  issuer: string
+  clientId: string
+  clientSecret: string | undefined
+  scopes: readonly string[]
+}
+export type OidcKind = OidcProvider['kind']
+
+const maxIssuerLength = 512
+const basic = ['openid', 'profile', 'email'] as const
+/** What is asked for where a provider says nothing else. */
+export const defaultScopes: Readonly<Record<OidcKind, readonly string[]>> = {
+  oidc: basic,
+  keycloak: basic,
+  entra_id: basic,
+  okta: [...basic, 'groups'],
+}
+
+/** The public cloud and the sovereign ones. */
+const entraHosts: readonly string[] = [
+  'login.microsoftonline.com',
+  'login.microsoftonline.us',
+  'login.partner.microsoftonline.cn',
+]
+/** The tenant of all personal accounts: `consumers` under another name. */
+const personalAccounts = '9188040d-6c67-4c5b-b112-36a304b66dad'
+const entraPath = /^\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\/v2\.0$/
+
+/** The tenant that an issuer of Entra ID names. */
+export const entraTenantOf = (issuer: string): string | undefined =>
+  URL.canParse(issuer) ? entraPath.exec(new URL(issuer).pathname)?.[1] : undefined
+
+const shapes: Readonly<Record<OidcKind, (url: URL) => string | undefined>> = {
+  oidc: () => undefined,
+  keycloak: ({ pathname }) =>
+    /\/realms\/[^/]+$/.test(pathname)
+      ? undefined
+      : 'The issuer of Keycloak ends with /realms/ and the name of the realm.',
+  entra_id: (url) => {
+    if (url.protocol !== 'https:' || !entraHosts.includes(url.host))
+      return `The issuer of Entra ID is on ${entraHosts.join(', ')}.`
+    const tenant = entraTenantOf(url.href)
+    if (!tenant)
+      return 'The issuer of Entra ID is https://login.microsoftonline.com/{tenant id}/v2.0 with the id of one tenant in small letters; common, organizations and consumers stand for many.'
+    return tenant === personalAccounts ? 'Anybody can have an account of that tenant of Entra ID.' : undefined
+  },
+  okta: ({ pathname }) =>
+    /^\/(?:oauth2\/[^/]+)?$/.test(pathname)
+      ? undefined
+      : 'The issuer of Okta is https://{organisation}, or that with /oauth2/ and the id of an authorization server.',
+}
+
+/**
+ * Why a text can't be the issuer of such a provider, as a sentence, or undefined. Where it may lead is the outbound
+ * guard's to say.
+ */
+export function issuerProblem(kind: OidcKind, issuer: string): string | undefined {
+  if (issuer.length > maxIssuerLength || !URL.canParse(issuer))
+    return `The issuer must be a URL of at most ${maxIssuerLength} characters.`
+  const url = new URL(issuer)
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'The issuer must begin with https://.'
+  if (url.username || url.password || /[?#]/.test(issuer))
+    return 'The issuer must hold no user name, password, query or fragment.'
+  if (url.href !== issuer && url.href !== `${issuer}/`)
+    return 'The issuer must be written as the provider itself writes it, without anything that a URL would not need.'
+  return shapes[kind](url)
+}

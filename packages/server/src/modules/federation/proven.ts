@@ -1,0 +1,38 @@
+/** What an identity provider proved of a person: who says so, what a link is made by, and all else that it says. */
+export type Proven = {
+  issuer: string
+  subject: string
+  claims: Readonly<Record<string, unknown>>
+}
+
+/** Fixed words for audit events; the person who signs in is never told which. */
+type FederationReason =
+  | 'unreachable'
+  | 'discovery'
+  | 'issuer'
+  | 'keys'
+  | 'client'
+  | 'denied'
+  | 'state'
+  | 'code'
+  | 'token'
+  | 'algorithm'
+  | 'signature'
+  | 'time'
+  | 'audience'
+  | 'nonce'
+  | 'subject'
+  | 'groups'
+
+/**
+ * Why nothing was proved. The message is a sentence for an administrator who tests the provider. Neither holds anything
+ * of a token, a code or a secret, and there is no cause: what libraries attach holds all of them.
+ */
+export class FederationError extends Error {
+  override readonly name = 'FederationError'
+  readonly reason: FederationReason
+  constructor(reason: FederationReason, message: string) {
+    super(message)
+    this.reason = reason
+  }
+}

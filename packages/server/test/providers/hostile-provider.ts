@@ -1,0 +1,95 @@
+import { createHash, randomUUID, type webcrypto } from 'node:crypto'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { TestContext } from 'node:test'
+import { exportJWK, generateKeyPair, type JWK, type JWTHeaderParameters, SignJWT } from 'jose'
+
+export type Claims = Record<string, unknown>
+type Grant = { challenge: string | null; idToken: string }
+type Key = { kid: string; alg: string; privateKey: webcrypto.CryptoKey; jwk: JWK }
+
+export async function makeKey(alg = 'RS256', kid: string = randomUUID()): Promise<Key> {
+  const { privateKey, publicKey } = await generateKeyPair(alg)
+  return { kid, alg, privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' } }
+}
+export const sign = (key: Key, claims: Claims, header: Partial<JWTHeaderParameters> = {}) =>
+  new SignJWT(claims).setProtectedHeader({ alg: key.alg, kid: key.kid, ...header }).sign(key.privateKey)
+
+/**
+ * A provider on loopback that does as it is told: it keeps the rules (PKCE, a code once) until a test replaces its
+ * metadata, its keys, the claims of a token or the answer at a path.
+ */
+export async function startHostileProvider(t: TestContext) {
+  const key = await makeKey()
+  const grants = new Map<string, Grant>()
+  const hits = new Map<string, number>()
+  const answers = new Map<string, RequestListener>()
+  const published: JWK[] = [key.jwk]
+  const changed: Claims = {}
+
+  const server = createServer(async (request, response) => {
+    const path = request.url?.split('?')[0] ?? ''
+    hits.set(path, (hits.get(path) ?? 0) + 1)
+    const special = answers.get(path)
+    if (special) return special(request, response)
+    const json = (status: number, body: unknown) =>
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+    if (path === '/.well-known/openid-configuration') return json(200, { ...metadata, ...changed })
+    if (path === '/keys') return json(200, { keys: published })
+    if (path !== '/token') return json(404, {})
+    let body = ''
+    for await (const chunk of request) body += chunk
+    const form = new URLSearchParams(body)
+    const code = form.get('code') ?? ''
+    const grant = grants.get(code)
+    grants.delete(code)
+    const proof = createHash('sha256')
+      .update(form.get('code_verifier') ?? '')
+      .digest('base64url')
+    if (grant?.challenge !== proof) return json(400, { error: 'invalid_grant' })
+    return json(200, { access_token: 'a', token_type: 'Bearer', id_token: grant.idToken })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const metadata = {
+    issuer,
+    authorization_endpoint: `${issuer}/authorize`,
+    token_endpoint: `${issuer}/token`,
+    jwks_uri: `${issuer}/keys`,
+    id_token_signing_alg_values_supported: ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'],
+    authorization_response_iss_parameter_supported: true,
+  }
+  const claims = (more: Claims = {}): Claims => {
+    const now = Math.floor(Date.now() / 1000)
+    return { iss: issuer, sub: 'someone', aud: 'holdfast', iat: now, exp: now + 300, ...more }
+  }
+
+  return {
+    issuer,
+    key,
+    /** Set here what the metadata shall say otherwise. */
+    changed,
+    published,
+    /** Answers of a test's own, by path. */
+    answers,
+    hitsOf: (path: string) => hits.get(path) ?? 0,
+    /** A token that is right in all that `more` does not change. */
+    claims,
+    idToken: (more: Claims = {}, header?: Partial<JWTHeaderParameters>) => sign(key, claims(more), header),
+    /** What the browser would bring back from `url`; the code is good for `idToken` or a right token. */
+    answerTo: async (url: string, make: (nonce: string) => Promise<string> | string = rightToken) => {
+      const { searchParams: asked } = new URL(url)
+      const code = randomUUID()
+      const idToken = await make(asked.get('nonce') ?? '')
+      grants.set(code, { challenge: asked.get('code_challenge'), idToken })
+      return new URLSearchParams({ code, state: asked.get('state') ?? '', iss: issuer })
+    },
+  }
+  function rightToken(nonce: string) {
+    return sign(key, claims({ nonce }))
+  }
+}

@@ -1,0 +1,15 @@
+/** What the tests use of oidc-provider, which brings no types. */
+declare module 'oidc-provider' {
+  import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+  export class Provider {
+    constructor(issuer: string, configuration: Record<string, unknown>)
+    callback(): RequestListener
+    interactionDetails(request: IncomingMessage, response: ServerResponse): Promise<Interaction>
+    interactionFinished(request: IncomingMessage, response: ServerResponse, result: unknown): Promise<void>
+    Grant: new (of: {
+      accountId: string
+      clientId: string
+    }) => { addOIDCScope(scope: string): void; save(): Promise<string> }
+  }
+  type Interaction = { uid: string; params: Record<string, string>; prompt: { name: string } }
+}
