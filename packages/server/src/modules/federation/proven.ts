@@ -20,9 +20,11 @@ type FederationReason =
   | 'signature'
   | 'time'
   | 'audience'
+  | 'destination'
   | 'nonce'
   | 'subject'
   | 'groups'
+  | 'encrypted'
 
 /**
  * Why nothing was proved. The message is a sentence for an administrator who tests the provider. Neither holds anything

@@ -1,0 +1,39 @@
+import { storable } from '../../../kernel/text.ts'
+import { FederationError } from '../proven.ts'
+import { childrenOf, textOf } from './elements.ts'
+import { ns } from './names.ts'
+import type { XmlElement } from './xml.ts'
+
+const maxNames = 200
+const maxNameLength = 256
+const maxValues = 5000
+const maxValueLength = 8192
+
+/**
+ * What the assertion says of the person beside their name: texts and lists of texts, by the names of the attributes.
+ * Values of another shape are left out, as are names that every object of JavaScript has. What is too much is refused:
+ * a value too few may decide what somebody can reach.
+ */
+export function claimsOf(assertion: XmlElement): Readonly<Record<string, string | readonly string[]>> {
+  const found = new Map<string, string[]>()
+  let count = 0
+  for (const statement of childrenOf(assertion, ns.assertion, 'AttributeStatement'))
+    for (const attribute of childrenOf(statement, ns.assertion, 'Attribute')) {
+      const name = attribute.attributes.get('Name') ?? ''
+      if (name === '' || storable(name, maxNameLength) !== name || name in {}) continue
+      const values = childrenOf(attribute, ns.assertion, 'AttributeValue').flatMap((value) => textOf(value) ?? [])
+      count += values.length
+      if (count > maxValues || values.some((value) => value.length > maxValueLength))
+        throw new FederationError('token', 'The attributes of the assertion are too many or too long.')
+      const plain = values.map((value) => storable(value, maxValueLength))
+      found.set(name, [...(found.get(name) ?? []), ...plain])
+      if (found.size > maxNames)
+        throw new FederationError('token', `The assertion has more than ${maxNames} attributes.`)
+    }
+  const claims = new Map<string, string | readonly string[]>()
+  for (const [name, values] of found) {
+    const [first] = values
+    if (first !== undefined) claims.set(name, values.length === 1 ? first : values)
+  }
+  return Object.fromEntries(claims)
+}

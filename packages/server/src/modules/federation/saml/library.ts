@@ -1,0 +1,95 @@
+import { SAML, type SamlConfig, ValidateInResponseTo } from '@node-saml/node-saml'
+import { FederationError } from '../proven.ts'
+import { type Expected, type Judged, judgeAssertion } from './assertion.ts'
+import { nameIdFormats } from './names.ts'
+import { maxAgeMs, type SamlProvider, skewMs } from './provider.ts'
+
+/** What the library keeps of requests is one row of the caller's here, which is used up before anything is verified. */
+const noneKept = {
+  saveAsync: () => Promise.resolve(null),
+  getAsync: (): Promise<string | null> => Promise.resolve(null),
+  removeAsync: () => Promise.resolve(null),
+}
+/** How old the request may be was the row's to say. */
+const neverOld = '9999-12-31T23:59:59.999Z'
+
+const optionsFor = (provider: SamlProvider, certificates: readonly string[]): SamlConfig => ({
+  issuer: provider.entityId,
+  audience: provider.entityId,
+  callbackUrl: provider.acsUrl,
+  entryPoint: provider.ssoUrl,
+  idpIssuer: provider.issuer,
+  idpCert: [...certificates],
+  identifierFormat: nameIdFormats[provider.nameIdFormat ?? 'persistent'],
+  // How a person proves who they are is the provider's choice.
+  disableRequestedAuthnContext: true,
+  wantAuthnResponseSigned: provider.signedResponse,
+  // One good signature is enough, and only what it covers is read.
+  wantAssertionsSigned: false,
+  signatureAlgorithm: 'sha256',
+  digestAlgorithm: 'sha256',
+  validateInResponseTo: ValidateInResponseTo.always,
+  cacheProvider: noneKept,
+  acceptedClockSkewMs: skewMs,
+  maxAssertionAgeMs: maxAgeMs,
+  requestIdExpirationPeriodMs: 600_000,
+})
+
+/** The library with our clock, and with our judgement of an assertion as soon as its signature is good. */
+class Library extends SAML {
+  readonly #now: Date
+  readonly #judge: (assertion: string) => void
+  constructor(options: SamlConfig, now: Date, judge: (assertion: string) => void) {
+    super(options)
+    this.#now = now
+    this.#judge = judge
+  }
+
+  protected override async generateAuthorizeRequestAsync(isPassive: boolean, isPost: boolean): Promise<string> {
+    const request = await super.generateAuthorizeRequestAsync(isPassive, isPost)
+    return request.replace(/ IssueInstant="[^"]*"/, ` IssueInstant="${this.#now.toISOString()}"`)
+  }
+
+  protected override processValidlySignedAssertionAsync(assertion: string, response: string, inResponseTo: string) {
+    this.#judge(assertion)
+    return super.processValidlySignedAssertionAsync(assertion, response, inResponseTo)
+  }
+
+  protected override checkTimestampsValidityError(_: number, begin: string, end: string, latest?: number) {
+    return super.checkTimestampsValidityError(this.#now.getTime(), begin, end, latest)
+  }
+}
+
+/** The address to send a person to with this request. */
+export async function requestUrl(
+  provider: SamlProvider,
+  certificates: readonly string[],
+  request: { id: string; relayState: string; forceAuthn: boolean; now: Date },
+): Promise<string> {
+  const options = { generateUniqueId: () => request.id, forceAuthn: request.forceAuthn }
+  const library = new Library({ ...optionsFor(provider, certificates), ...options }, request.now, () => {})
+  return await library.getAuthorizeUrlAsync(request.relayState, undefined, {})
+}
+
+/** Verifies the signatures of a response and judges the assertion that they cover. */
+export async function verifyResponse(
+  xml: string,
+  provider: SamlProvider,
+  certificates: readonly string[],
+  expected: Expected,
+): Promise<Judged> {
+  const getAsync = (id: string) => Promise.resolve(id === expected.requestId ? neverOld : null)
+  const options = { ...optionsFor(provider, certificates), cacheProvider: { ...noneKept, getAsync } }
+  let judged: { xml: string; found: Judged } | undefined
+  const judge = (assertion: string) => {
+    judged = { xml: assertion, found: judgeAssertion(assertion, provider, expected) }
+  }
+  const posted = { SAMLResponse: Buffer.from(xml).toString('base64') }
+  try {
+    const { profile } = await new Library(options, expected.now, judge).validatePostResponseAsync(posted)
+    if (judged && profile?.getAssertionXml?.() === judged.xml) return judged.found
+  } catch (e) {
+    if (e instanceof FederationError) throw e
+  }
+  throw new FederationError('signature', 'The response is not validly signed by the identity provider.')
+}

@@ -1,0 +1,76 @@
+import type { X509Certificate } from 'node:crypto'
+import { FederationError } from '../proven.ts'
+import { isUsable, readCertificate } from './certificates.ts'
+import { childrenOf, instantOf, textOf } from './elements.ts'
+import { bindings, nameIdFormats, ns } from './names.ts'
+import { isSsoUrl, type SamlProvider } from './provider.ts'
+import { readXml, type XmlElement } from './xml.ts'
+
+export type IdpMetadata = { issuer: string; ssoUrl: string; certificates: { pem: string; notAfter: Date }[] }
+
+const maxLength = 256 * 1024
+const maxEntityId = 1024
+
+const refuse = (message: string): never => {
+  throw new FederationError('discovery', message)
+}
+
+/** What an identity provider's metadata say of how to use it. */
+export function readIdpMetadata(xml: string, now: Date): IdpMetadata {
+  if (xml.length > maxLength) refuse(`The metadata are longer than ${maxLength} characters.`)
+  const entity = readXml(xml)
+  if (entity.namespace !== ns.metadata || entity.name !== 'EntityDescriptor')
+    refuse('The metadata are not those of one identity provider.')
+  const issuer = entity.attributes.get('entityID') ?? ''
+  if (issuer === '' || issuer.length > maxEntityId || issuer.trim() !== issuer) refuse('The metadata have no entityID.')
+  const isIdp = (role: XmlElement) =>
+    role.attributes.get('protocolSupportEnumeration')?.split(' ').includes(ns.protocol)
+  const [idp, another] = childrenOf(entity, ns.metadata, 'IDPSSODescriptor').filter(isIdp)
+  if (!idp || another) return refuse('The metadata are not those of one identity provider.')
+  for (const { attributes } of [entity, idp]) {
+    const until = instantOf(attributes.get('validUntil'))
+    if (until && until <= now) refuse('The metadata are no longer valid.')
+  }
+  return { issuer, ssoUrl: ssoUrlOf(idp), certificates: certificatesOf(idp) }
+}
+
+function ssoUrlOf(idp: XmlElement): string {
+  const services = childrenOf(idp, ns.metadata, 'SingleSignOnService')
+  const location = services.find(({ attributes }) => attributes.get('Binding') === bindings.redirect)
+  const url = location?.attributes.get('Location') ?? ''
+  if (url === '') refuse('The metadata have no address to sign in at by redirect.')
+  return isSsoUrl(url) ? url : refuse('The address to sign in at is no https address.')
+}
+
+/** Those that sign: declared for it, or for nothing in particular. */
+function certificatesOf(idp: XmlElement): IdpMetadata['certificates'] {
+  const found = new Map<string, X509Certificate>()
+  for (const key of childrenOf(idp, ns.metadata, 'KeyDescriptor')) {
+    if (key.attributes.get('use') === 'encryption') continue
+    const data = childrenOf(key, ns.signature, 'KeyInfo').flatMap((info) => childrenOf(info, ns.signature, 'X509Data'))
+    for (const element of data.flatMap((each) => childrenOf(each, ns.signature, 'X509Certificate'))) {
+      const certificate = readCertificate(textOf(element) ?? '')
+      found.set(certificate.fingerprint256, certificate)
+    }
+  }
+  const usable = [...found.values()].filter(isUsable)
+  if (usable.length === 0 || usable.length > 10)
+    throw new FederationError(
+      'keys',
+      'The metadata have no certificate of an RSA key of 2048 bits or more, or too many.',
+    )
+  return usable.map((certificate) => ({ pem: String(certificate), notAfter: new Date(certificate.validTo) }))
+}
+
+/** What an identity provider needs to know of us. */
+export function spMetadata({ entityId, acsUrl, nameIdFormat = 'persistent' }: SamlProvider): string {
+  return `<?xml version="1.0"?>
+<EntityDescriptor xmlns="${ns.metadata}" entityID="${escaped(entityId)}">
+  <SPSSODescriptor protocolSupportEnumeration="${ns.protocol}" AuthnRequestsSigned="false" WantAssertionsSigned="true">
+    <NameIDFormat>${nameIdFormats[nameIdFormat]}</NameIDFormat>
+    <AssertionConsumerService index="0" isDefault="true" Binding="${bindings.post}" Location="${escaped(acsUrl)}"/>
+  </SPSSODescriptor>
+</EntityDescriptor>
+`
+}
+const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)

@@ -1,0 +1,51 @@
+import { randomBytes } from 'node:crypto'
+import { FederationError } from '../proven.ts'
+import type { Judged } from './assertion.ts'
+import { signingCertificates } from './certificates.ts'
+import { type IdpMetadata, readIdpMetadata, spMetadata } from './metadata.ts'
+import { isSsoUrl, type SamlProvider } from './provider.ts'
+import { decodeResponse, judgeResponse } from './response.ts'
+
+/** 20 MB that only those need who use SAML. */
+const library = () => import('./library.ts')
+
+/** The service provider of SAML 2.0: signing in that begins here, by redirect, and is answered by a post. */
+export function createSaml({ now }: { now: () => Date }) {
+  return {
+    readMetadata: (xml: string): IdpMetadata => readIdpMetadata(xml, now()),
+    metadata: spMetadata,
+
+    /** Where to send the browser. The caller keeps `requestId` in a row that is good for one answer. */
+    async begin(
+      provider: SamlProvider,
+      { relayState, maxAgeSeconds }: { relayState: string; maxAgeSeconds?: number },
+    ): Promise<{ url: string; requestId: string }> {
+      if (!isSsoUrl(provider.ssoUrl))
+        throw new FederationError('discovery', 'The address to sign in at is no https address.')
+      const requestId = `_${randomBytes(20).toString('hex')}`
+      const certificates = signingCertificates(provider.certificates)
+      const { requestUrl } = await library()
+      const forceAuthn = maxAgeSeconds !== undefined
+      const url = await requestUrl(provider, certificates, { id: requestId, relayState, forceAuthn, now: now() })
+      return { url, requestId }
+    },
+
+    /**
+     * What the posted answer proves. `requestId` is that of the row which the caller has used up already, and
+     * `maxAgeSeconds` what it began with. Whoever acts on it remembers `assertionId` until `goodUntil`, in the
+     * transaction that acts.
+     */
+    async finish(
+      provider: SamlProvider,
+      answer: { samlResponse: string; requestId: string; maxAgeSeconds?: number },
+    ): Promise<Judged> {
+      const at = now()
+      const xml = decodeResponse(answer.samlResponse)
+      judgeResponse(xml, provider, answer.requestId, at)
+      const certificates = signingCertificates(provider.certificates)
+      const expected = { requestId: answer.requestId, maxAgeSeconds: answer.maxAgeSeconds, now: at }
+      const { verifyResponse } = await library()
+      return await verifyResponse(xml, provider, certificates, expected)
+    },
+  }
+}
