@@ -2,9 +2,10 @@ import { createHash, randomUUID, type webcrypto } from 'node:crypto'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
-import { exportJWK, generateKeyPair, type JWK, type JWTHeaderParameters, SignJWT } from 'jose'
+import { type CompactJWSHeaderParameters, CompactSign, exportJWK, generateKeyPair, type JWK } from 'jose'
 
 export type Claims = Record<string, unknown>
+type Header = { [Name in keyof CompactJWSHeaderParameters]?: CompactJWSHeaderParameters[Name] | undefined }
 type Grant = { challenge: string | null; idToken: string }
 type Key = { kid: string; alg: string; privateKey: webcrypto.CryptoKey; jwk: JWK }
 
@@ -12,8 +13,11 @@ export async function makeKey(alg = 'RS256', kid: string = randomUUID()): Promis
   const { privateKey, publicKey } = await generateKeyPair(alg)
   return { kid, alg, privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' } }
 }
-export const sign = (key: Key, claims: Claims, header: Partial<JWTHeaderParameters> = {}) =>
-  new SignJWT(claims).setProtectedHeader({ alg: key.alg, kid: key.kid, ...header }).sign(key.privateKey)
+/** Signs whatever it is given, as a text where JSON could not hold it. */
+export const sign = (key: Key, claims: unknown, header: Header = {}) =>
+  new CompactSign(Buffer.from(typeof claims === 'string' ? claims : JSON.stringify(claims)))
+    .setProtectedHeader({ alg: key.alg, kid: key.kid, ...header } as CompactJWSHeaderParameters)
+    .sign(key.privateKey, { crit: { exp: true } })
 
 /**
  * A provider on loopback that does as it is told: it keeps the rules (PKCE, a code once) until a test replaces its
@@ -79,7 +83,7 @@ export async function startHostileProvider(t: TestContext) {
     hitsOf: (path: string) => hits.get(path) ?? 0,
     /** A token that is right in all that `more` does not change. */
     claims,
-    idToken: (more: Claims = {}, header?: Partial<JWTHeaderParameters>) => sign(key, claims(more), header),
+    idToken: (more: Claims = {}, header?: Header) => sign(key, claims(more), header),
     /** What the browser would bring back from `url`; the code is good for `idToken` or a right token. */
     answerTo: async (url: string, make: (nonce: string) => Promise<string> | string = rightToken) => {
       const { searchParams: asked } = new URL(url)

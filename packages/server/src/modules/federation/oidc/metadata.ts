@@ -37,7 +37,7 @@ export async function discover(outbound: Pick<Outbound, 'request'>, issuer: stri
   const methods = textsOf(found.token_endpoint_auth_methods_supported)?.filter((method) =>
     knownMethods.includes(method),
   )
-  const device = found.device_authorization_endpoint
+  const device = found.device_authorization_endpoint ?? undefined
   return {
     issuer,
     authorization_endpoint: urlIn(found, 'authorization_endpoint', issuer),
