@@ -12,7 +12,7 @@ export function onlyChild(parent: XmlElement | undefined, namespace: string, nam
 
 /** The text of an element that holds nothing else; undefined where there is none such. */
 export const textOf = (element: XmlElement | undefined): string | undefined =>
-  element && element.children.length === 0 ? element.text : undefined
+  element && element.children.length === 0 ? element.content.join('') : undefined
 
 /** The element and all below it. */
 export function* everyElement(root: XmlElement): Generator<XmlElement> {

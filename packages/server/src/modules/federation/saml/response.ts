@@ -21,9 +21,9 @@ export function decodeResponse(posted: string): string {
 
 /**
  * Judges the response around its assertion before any signature is verified. Only a signed response vouches for what is
- * looked at here, so nothing of it is proof of a person; it must be right all the same.
+ * looked at here, so nothing of it is proof of a person; it must be right all the same. Returns its signatures.
  */
-export function judgeResponse(xml: string, provider: SamlProvider, requestId: string, now: Date): void {
+export function judgeResponse(xml: string, provider: SamlProvider, requestId: string, now: Date): XmlElement[] {
   const response = readXml(xml)
   if (
     response.name !== 'Response' ||
@@ -33,7 +33,7 @@ export function judgeResponse(xml: string, provider: SamlProvider, requestId: st
     throw new FederationError('token', 'This is no response of SAML 2.0.')
   judgeStatus(response)
   const assertion = onlyAssertion(response)
-  judgeSignatures({ response, assertion }, provider.signedResponse)
+  const signatures = judgeSignatures({ response, assertion }, provider.signedResponse)
 
   const { attributes } = response
   const destination = attributes.get('Destination')
@@ -48,6 +48,7 @@ export function judgeResponse(xml: string, provider: SamlProvider, requestId: st
   const issued = instantOf(attributes.get('IssueInstant'))?.getTime()
   if (issued === undefined || issued > now.getTime() + skewMs || issued + maxAgeMs <= now.getTime() - skewMs)
     throw new FederationError('time', 'The response is too old, or its time is still to come.')
+  return signatures
 }
 
 function judgeStatus(response: XmlElement) {

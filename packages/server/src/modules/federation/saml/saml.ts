@@ -5,6 +5,7 @@ import { signingCertificates } from './certificates.ts'
 import { type IdpMetadata, readIdpMetadata, spMetadata } from './metadata.ts'
 import { isSsoUrl, type SamlProvider } from './provider.ts'
 import { decodeResponse, judgeResponse } from './response.ts'
+import { signersOf } from './signers.ts'
 
 /** 20 MB that only those need who use SAML. */
 const library = () => import('./library.ts')
@@ -41,8 +42,8 @@ export function createSaml({ now }: { now: () => Date }) {
     ): Promise<Judged> {
       const at = now()
       const xml = decodeResponse(answer.samlResponse)
-      judgeResponse(xml, provider, answer.requestId, at)
-      const certificates = signingCertificates(provider.certificates)
+      const signatures = judgeResponse(xml, provider, answer.requestId, at)
+      const certificates = signersOf(signatures, signingCertificates(provider.certificates))
       const expected = { requestId: answer.requestId, maxAgeSeconds: answer.maxAgeSeconds, now: at }
       const { verifyResponse } = await library()
       return await verifyResponse(xml, provider, certificates, expected)

@@ -9,9 +9,9 @@ type Signed = { response: XmlElement; assertion: XmlElement }
 /**
  * Judges how a response is signed before anything is verified: only where a signature belongs, over just that element,
  * with algorithms of our choice, and with nothing in it that could be found in the place of something else. Whether a
- * signature is good, and which bytes it covers, is for the library to say.
+ * signature is good, and which bytes it covers, is for the library to say. Returns the signatures.
  */
-export function judgeSignatures({ response, assertion }: Signed, signedResponse: boolean): void {
+export function judgeSignatures({ response, assertion }: Signed, signedResponse: boolean): XmlElement[] {
   const ids = new Set<string>()
   let signatures = 0
   for (const element of everyElement(response)) {
@@ -31,6 +31,7 @@ export function judgeSignatures({ response, assertion }: Signed, signedResponse:
   if (signedResponse && own.length === 0) refuse('The response itself is not signed.')
   for (const signature of own) judge(signature, response)
   for (const signature of ofAssertion) judge(signature, assertion)
+  return [...own, ...ofAssertion]
 }
 
 const isSignature = ({ namespace, name }: XmlElement) => name === 'Signature' && namespace === ns.signature
@@ -66,6 +67,9 @@ function judge(signature: XmlElement, signed: XmlElement) {
     refuseAlgorithm('The provider signs a digest that is not accepted; let it use SHA-256.')
   const transforms = (parts.get('Transform') ?? []).map(algorithm)
   const isCanonical = algorithm(only('CanonicalizationMethod')) === exclusiveCanonical
+  // What it would add to the signed bytes is not implemented by the library.
+  if (only('CanonicalizationMethod').children.length > 0)
+    refuseAlgorithm('A signature is made over a form of the XML that is not accepted.')
   const isUsual = transforms.every((transform) => [envelopedSignature, exclusiveCanonical].includes(transform))
   if (!isCanonical || !isUsual || new Set(transforms).size !== 2 || transforms.length !== 2)
     refuseAlgorithm('A signature is made over a form of the XML that is not accepted.')

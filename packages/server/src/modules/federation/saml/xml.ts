@@ -6,14 +6,21 @@ export type XmlElement = {
   readonly name: string
   readonly attributes: ReadonlyMap<string, string>
   readonly children: readonly XmlElement[]
-  /** Its own text; comments in between leave no mark in it. */
-  readonly text: string
+  /** The prefix of its name as it is written, which only counts where bytes are signed. */
+  readonly prefix: string
+  /** Texts and children in their order; comments leave no mark. */
+  readonly content: readonly (string | XmlElement)[]
 }
-type Open = { element: XmlElement & { children: XmlElement[]; text: string }; tag: string; scope: Scope }
+type Open = {
+  element: XmlElement & { children: XmlElement[]; content: (string | XmlElement)[] }
+  tag: string
+  scope: Scope
+}
 type Scope = { prefixes: ReadonlyMap<string, string>; outer: Scope | undefined }
 
 const maxDepth = 64
-const maxElements = 10_000
+/** Elements and comments: what verifying a signature costs grows with them. */
+const maxNodes = 4000
 const maxAttributes = 64
 const outermost: Scope = {
   prefixes: new Map([
@@ -49,26 +56,30 @@ export function readXml(document: string): XmlElement {
   const xml = withoutDeclaration(document).replace(/\r\n?/g, '\n')
   if (noXml.test(xml)) refuse('The XML holds a character that XML does not know.')
   let root: XmlElement | undefined
-  let elements = 0
+  let nodes = 0
   const open: Open[] = []
   let at = 0
   while (at < xml.length) {
     const next = xml.indexOf('<', at)
     addText(open.at(-1), xml.slice(at, next < 0 ? undefined : next))
     if (next < 0) break
-    at = xml.startsWith('<!--', next) ? endOfComment(xml, next) : next
-    if (at > next) continue
+    at = next
     if (xml.startsWith('</', at)) {
       const [whole, tag] = match(closingTag, xml, at)
       if (open.pop()?.tag !== tag) refuse('The tags of the XML do not match.')
       at += whole.length
       continue
     }
+    if (++nodes > maxNodes) refuse(`The XML has more than ${maxNodes} elements and comments.`)
+    if (xml.startsWith('<!--', at)) {
+      at = endOfComment(xml, at)
+      continue
+    }
     if (root && open.length === 0) refuse('The XML has more than one root.')
-    if (++elements > maxElements) refuse(`The XML has more than ${maxElements} elements.`)
     const { opened, isEmpty, end } = readTag(xml, at, open.at(-1)?.scope ?? outermost)
     root ??= opened.element
     open.at(-1)?.element.children.push(opened.element)
+    open.at(-1)?.element.content.push(opened.element)
     if (!isEmpty) open.push(opened)
     if (open.length > maxDepth) refuse(`The XML is deeper than ${maxDepth} elements.`)
     at = end
@@ -95,7 +106,7 @@ function endOfComment(xml: string, at: number): number {
 function addText(to: Open | undefined, text: string) {
   if (to) {
     if (text.includes(']]>')) refuse('The text of the XML is not well formed.')
-    if (text !== '') to.element.text += unescaped(text)
+    if (text !== '') to.element.content.push(unescaped(text))
   } else if (/[^ \t\n]/.test(text)) refuse('There is text outside of the XML.')
 }
 
@@ -123,8 +134,8 @@ function readTag(xml: string, start: number, outer: Scope): { opened: Open; isEm
   }
   const [end, slash] = match(endOfTag, xml, at)
   const scope = scopeOf(written, outer)
-  const [namespace, name] = resolved(tag, scope)
-  const element = { namespace, name, attributes: attributesOf(written, scope), children: [], text: '' }
+  const [namespace, name, prefix] = resolved(tag, scope)
+  const element = { namespace, name, attributes: attributesOf(written, scope), children: [], prefix, content: [] }
   return { opened: { element, tag, scope }, isEmpty: slash === '/', end: at + end.length }
 }
 
@@ -139,11 +150,11 @@ function scopeOf(written: ReadonlyMap<string, string>, outer: Scope): Scope {
   return prefixes.size > 0 ? { prefixes, outer } : outer
 }
 
-function resolved(written: string, scope: Scope): [namespace: string, name: string] {
-  const [prefix = '', name] = written.includes(':') ? written.split(':') : ['', written]
+function resolved(written: string, scope: Scope): [namespace: string, name: string, prefix: string] {
+  const [prefix = '', name = ''] = written.includes(':') ? written.split(':') : ['', written]
   for (let inner: Scope | undefined = scope; inner; inner = inner.outer) {
     const namespace = inner.prefixes.get(prefix)
-    if (namespace !== undefined) return [namespace, name ?? '']
+    if (namespace !== undefined) return [namespace, name, prefix]
   }
   return refuse('The XML uses a prefix that it does not declare.')
 }
