@@ -45,7 +45,7 @@ export async function exchange<T>(
   let idToken: string | undefined
   configuration[client.customFetch] = async (...request) => {
     const response = await fetch(...request)
-    if (response.status === 200) idToken = idTokenIn(await response.clone().text())
+    idToken = idTokenIn(await response.clone().text())
     return response
   }
   const url = new URL(known.redirectUri)

@@ -36,7 +36,6 @@ export function createFetched<T>(load: (key: string) => Promise<T>, nowMs: () =>
     try {
       const value = await load(key)
       entry.held = { value, asOf }
-      delete entry.failure
       return value
     } catch (error) {
       entry.failure = { error, at: nowMs() }
@@ -48,7 +47,6 @@ export function createFetched<T>(load: (key: string) => Promise<T>, nowMs: () =>
     get: async (key: string): Promise<T> => {
       const entry = entryOf(key)
       if (entry.held && isWithin(entry.held.asOf, heldForMs)) return entry.held.value
-      delete entry.held
       if (entry.failure && isWithin(entry.failure.at, failureHeldForMs)) throw entry.failure.error
       return fetch(key, entry)
     },

@@ -132,16 +132,16 @@ test('a thousand unknown names of keys cost one request', async (t) => {
   assert.equal(idp.hitsOf('/keys'), 3)
 })
 
-test('keys that change in the middle are followed, with a name and without', async (t) => {
+test('keys that change in the middle are followed: with a new name, under the same one, without any', async (t) => {
   const { idp, verify, pass } = await start(t)
   await verify()
-  for (const kid of ['next', undefined]) {
+  for (const kid of ['next', 'next', undefined]) {
     const { jwk, ...key } = await makeKey('RS256', 'next')
     idp.published.splice(0, 1, kid === undefined ? { ...jwk, kid: undefined as never } : jwk)
     const token = await sign({ jwk, ...key }, idp.claims({ nonce: 'n' }), { kid })
     pass(minute)
     assert.equal(await verify(token), 'someone', String(kid))
-    await assert.rejects(verify(), withReason('keys'), 'the key before it is gone')
+    await assert.rejects(verify(), withReason('keys'), 'the first key is gone')
   }
 })
 
@@ -165,6 +165,10 @@ test('a key set that is full of other things gives what can be used of it', asyn
   await assert.rejects(verify(), withReason('keys'), 'two keys of one name')
   idp.published.push(...Array.from({ length: 50 }, (_, i) => ({ ...right, kid: `k${i}` })))
   await assert.rejects(inspect(), withReason('keys'), 'too many')
+  idp.published.length = 1
+  idp.answers.set('/keys', (_, r) => r.writeHead(404).end(JSON.stringify({ keys: [right] })))
+  await assert.rejects(inspect(), withReason('keys'), 'keys on a page that is not there')
+  idp.answers.clear()
   idp.published.length = 0
   await assert.rejects(inspect(), withReason('keys'), 'none')
 })

@@ -161,6 +161,17 @@ test('algorithms are ours and the provider’s, never the header’s', async (t)
   await assert.rejects(verify(await sign(keys[2]!, idp.claims({ nonce: 'n-1' }))), withReason('algorithm'), 'ES256')
 })
 
+test('a nonce that nobody asked for fits no token', async (t) => {
+  const { idp, oidc, provider, expected } = await start(t)
+  for (const nonce of ['', undefined])
+    await assert.rejects(
+      oidc.verify(provider, await idp.idToken({ nonce }), { ...expected, nonce: '' }),
+      withReason('nonce'),
+    )
+  const token = await idp.idToken({ nonce: 'n-1' })
+  await assert.rejects(oidc.verify(provider, token, { ...expected, audiences: [] }), withReason('audience'))
+})
+
 test('what an honest provider sends is taken', async (t) => {
   const { idp, finish, verify } = await start(t)
   const right: Claims[] = [
@@ -189,16 +200,16 @@ test('where a maximum age was asked for, the token must say when the person sign
 
 test('time is the caller’s, whatever the clock of the machine says', async (t) => {
   const { idp, provider } = await start(t)
-  const ahead = 10 * 3600
-  const oidc = createOidc({ outbound, now: () => new Date(Date.now() + ahead * 1000) })
-  const { url, ...begun } = await oidc.begin(provider, { redirectUri })
-  const finish = async (claims: Claims) =>
-    oidc.finish(provider, await idp.answerTo(url, (nonce) => idp.idToken({ nonce, ...claims })), {
-      redirectUri,
-      ...begun,
-    })
-  assert.equal((await finish({ iat: now() + ahead, exp: now() + ahead + 60 })).subject, 'someone')
-  await assert.rejects(finish({}), withReason('time'))
+  for (const ahead of [10 * 3600, -10 * 3600]) {
+    const oidc = createOidc({ outbound, now: () => new Date(Date.now() + ahead * 1000) })
+    const { url, ...begun } = await oidc.begin(provider, { redirectUri })
+    const finish = async (claims: Claims) => {
+      const answer = await idp.answerTo(url, (nonce) => idp.idToken({ nonce, ...claims }))
+      return oidc.finish(provider, answer, { redirectUri, ...begun })
+    }
+    assert.equal((await finish({ iat: now() + ahead, exp: now() + ahead + 60 })).subject, 'someone')
+    await assert.rejects(finish({}), withReason('time'))
+  }
 })
 
 test('a key that is too short, or too long to verify with, is none', async (t) => {

@@ -52,16 +52,14 @@ export async function verifyIdToken(
 }
 
 async function verifySignature(token: string, source: Source, options: JWTVerifyOptions): Promise<JWTVerifyResult> {
-  const { decodeProtectedHeader, errors, jwtVerify } = await loadJose()
+  const { errors, jwtVerify } = await loadJose()
   try {
     const keys = await source.keys()
     try {
       return await jwtVerify(token, keys.find, options)
     } catch (e) {
-      // A name that is not among the keys, or a signature without a name that fits none: they may have changed.
-      const isNamed = () => decodeProtectedHeader(token).kid !== undefined
-      const mayBeNew =
-        e instanceof errors.JWKSNoMatchingKey || (e instanceof errors.JWSSignatureVerificationFailed && !isNamed())
+      // The provider may have changed its keys, also under a name that it had before.
+      const mayBeNew = e instanceof errors.JWKSNoMatchingKey || e instanceof errors.JWSSignatureVerificationFailed
       const renewed = mayBeNew ? await source.renewedKeys() : undefined
       if (!renewed) throw e
       return await jwtVerify(token, renewed.find, options)

@@ -6,9 +6,6 @@ import { OutboundError } from '../../../outbound/outbound-error.ts'
 export const loadClient = () => import('openid-client')
 export const loadJose = () => import('jose')
 
-/** Statuses whose answers have no body, which `Response` insists on. */
-const bodiless: readonly number[] = [204, 205, 304]
-
 /** Sends the requests of the library through the guard, which alone says where they may go and how long they take. */
 export const fetchThrough =
   (outbound: Pick<Outbound, 'request'>): CustomFetch =>
@@ -20,8 +17,9 @@ export const fetchThrough =
       ...(signal && { signal }),
     })
     const type = answer.headers['content-type']
-    return new Response(bodiless.includes(answer.status) ? null : new Uint8Array(answer.body), {
-      status: Math.max(answer.status, 200),
+    // Throws for a status whose answers have no body, which is refused as any other that is not 200.
+    return new Response(new Uint8Array(answer.body), {
+      status: answer.status,
       headers: type === undefined ? {} : { 'content-type': type },
     })
   }

@@ -68,6 +68,10 @@ test('a product keeps its endpoints on its own host', async () => {
       const inspecting = webOf(documents).oidc.inspect({ kind, issuer })
       if (kind === 'oidc') await inspecting
       else await assert.rejects(inspecting, withReason('discovery'), `${kind} ${name}`)
+      const provider = { kind, issuer, clientId: 'holdfast', clientSecret: undefined, scopes: [] }
+      const beginning = webOf(documents).oidc.begin(provider, { redirectUri: 'https://holdfast.example/' })
+      if (kind === 'oidc') await beginning
+      else await assert.rejects(beginning, withReason('discovery'), `${kind} ${name}`)
     }
 })
 
