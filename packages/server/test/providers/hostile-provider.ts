@@ -6,7 +6,7 @@ import { type CompactJWSHeaderParameters, CompactSign, exportJWK, generateKeyPai
 
 export type Claims = Record<string, unknown>
 type Header = { [Name in keyof CompactJWSHeaderParameters]?: CompactJWSHeaderParameters[Name] | undefined }
-type Grant = { challenge: string | null; idToken: string }
+type Grant = { challenge: string | null; redirectUri: string | null; idToken: string }
 type Key = { kid: string; alg: string; privateKey: webcrypto.CryptoKey; jwk: JWK }
 
 export async function makeKey(alg = 'RS256', kid: string = randomUUID()): Promise<Key> {
@@ -20,7 +20,7 @@ export const sign = (key: Key, claims: unknown, header: Header = {}) =>
     .sign(key.privateKey, { crit: { exp: true } })
 
 /**
- * A provider on loopback that does as it is told: it keeps the rules (PKCE, a code once) until a test replaces its
+ * A provider on loopback that does as it is told: it keeps the rules (PKCE, the redirect URI, a code once) until a test replaces its
  * metadata, its keys, the claims of a token or the answer at a path.
  */
 export async function startHostileProvider(t: TestContext) {
@@ -50,7 +50,8 @@ export async function startHostileProvider(t: TestContext) {
     const proof = createHash('sha256')
       .update(form.get('code_verifier') ?? '')
       .digest('base64url')
-    if (grant?.challenge !== proof) return json(400, { error: 'invalid_grant' })
+    if (grant?.challenge !== proof || grant.redirectUri !== form.get('redirect_uri'))
+      return json(400, { error: 'invalid_grant' })
     return json(200, { access_token: 'a', token_type: 'Bearer', id_token: grant.idToken })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -89,7 +90,7 @@ export async function startHostileProvider(t: TestContext) {
       const { searchParams: asked } = new URL(url)
       const code = randomUUID()
       const idToken = await make(asked.get('nonce') ?? '')
-      grants.set(code, { challenge: asked.get('code_challenge'), idToken })
+      grants.set(code, { challenge: asked.get('code_challenge'), redirectUri: asked.get('redirect_uri'), idToken })
       return new URLSearchParams({ code, state: asked.get('state') ?? '', iss: issuer })
     },
   }

@@ -104,6 +104,20 @@ test('state, nonce and verifier of another sign-in do not fit', async (t) => {
   await assert.rejects(finish({ ...third.known, nonce: mine.known.nonce }, third), withReason('nonce'))
 })
 
+test('a redirect URI reaches the provider as it was given, and no other fits', async (t) => {
+  const { idp, provider, oidc } = await start(t)
+  for (const [redirectUri, other] of [
+    ['http://127.0.0.1:51234', 'http://127.0.0.1:51234/'],
+    ['com.example.app:/callback', 'com.example.app:/'],
+    ['https://app.example/callback?of=acme&x=%20', 'https://app.example/callback'],
+  ] as const) {
+    const { url, ...begun } = await oidc.begin(provider, { redirectUri })
+    const finish = async (as: string) => oidc.finish(provider, await idp.answerTo(url), { redirectUri: as, ...begun })
+    assert.equal((await finish(redirectUri)).subject, 'someone')
+    await assert.rejects(finish(other), withReason('code'), redirectUri)
+  }
+})
+
 test('the answer of one provider is nothing to another', async (t) => {
   const [honest, evil] = [await start(t), await start(t)]
   const { answer, known } = await honest.begin()

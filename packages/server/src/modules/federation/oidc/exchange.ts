@@ -43,8 +43,10 @@ export async function exchange<T>(
   checkAnswer(answer, known, metadata)
   const client = await loadClient()
   let idToken: string | undefined
-  configuration[client.customFetch] = async (...request) => {
-    const response = await fetch(...request)
+  configuration[client.customFetch] = async (url, request) => {
+    // Providers compare this letter by letter with what the browser was sent with; the library would tidy it up.
+    if (request.body instanceof URLSearchParams) request.body.set('redirect_uri', known.redirectUri)
+    const response = await fetch(url, request)
     idToken = idTokenIn(await response.clone().text())
     return response
   }

@@ -6,7 +6,7 @@ export type OidcProvider = {
   clientSecret: string | undefined
   scopes: readonly string[]
 }
-type OidcKind = OidcProvider['kind']
+export type OidcKind = OidcProvider['kind']
 
 const maxIssuerLength = 512
 const basic = ['openid', 'profile', 'email'] as const
