@@ -19,6 +19,7 @@ const nounOfField: Record<string, Noun> = {
   pool_id: 'gateway_pool',
   gateway_id: 'gateway',
   bundle_id: 'policy_bundle',
+  provider_id: 'identity_provider',
 }
 const opaque = new Set(['policy', 'facts', 'reason', 'note'])
 const mostPages = 50
@@ -61,6 +62,11 @@ const searches: Partial<Record<Noun, Search>> = {
         (g) => ({ id: g.gateway_id, names: [g.name] }),
       )
   },
+  identity_provider: (c, _name, scope) =>
+    walk(
+      (page) => c.listIdentityProviders({ query: { ...page, ...scope } }),
+      (p) => ({ id: p.provider_id, names: [p.name] }),
+    ),
   policy_bundle: (c, _version, scope) =>
     walk(
       (page) => c.listPolicyBundles({ query: { ...page, ...scope } }),

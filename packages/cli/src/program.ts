@@ -12,6 +12,7 @@ import { addKey } from './commands/key.ts'
 import { addNotification } from './commands/notification.ts'
 import { addPolicy } from './commands/policy.ts'
 import { addPool } from './commands/pool.ts'
+import { addProvider } from './commands/provider.ts'
 import { addRole } from './commands/role.ts'
 import { addSession } from './commands/session.ts'
 import { addSettings } from './commands/settings.ts'
@@ -32,6 +33,7 @@ const nouns = [
   addRole,
   addGroup,
   addPolicy,
+  addProvider,
   addPool,
   addGateway,
   addSession,
@@ -49,7 +51,7 @@ Environment:
   HOLDFAST_API_KEY  an API key, in place of the saved credential
   NO_COLOR          no bold headings
 
-Names: wherever a user, group, device, gateway, pool, token, key or policy version is asked for, its name (or version
+Names: wherever a user, group, device, gateway, pool, token, key, provider or policy version is asked for, its name (or version
 number) will do as well as its id.
 
 Exit codes: 0 done, 1 refused by the server, 2 wrong use, 3 no connection.`

@@ -8,6 +8,8 @@ type BodyOf<E> = E extends { body: infer S extends TSchema } ? Static<S> : never
 
 const user_id = exampleId('user')
 const device_id = exampleId('device')
+const group_id = exampleId('group')
+const provider_id = exampleId('identity_provider')
 const at = '2026-01-31T09:30:00.000Z'
 const policy = {
   schema: 'holdfast.policy/1',
@@ -49,6 +51,30 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
   validatePolicy: { policy },
   simulatePolicy: { policy, questions: [{ device_id, target: '10.1.2.3:tcp/22' }] },
   explainPolicy: { device_id, target: '10.1.2.3:tcp/22' },
+  createIdentityProvider: {
+    name: 'Example login',
+    kind: 'keycloak',
+    enabled: false,
+    oidc: { issuer: 'https://login.example.com/realms/people', client_id: 'holdfast', client_secret: 'from Keycloak' },
+  },
+  updateIdentityProvider: {
+    name: 'Example login',
+    enabled: true,
+    sign_in: true,
+    enrollment: false,
+    provisioning: 'create',
+    claims: { username: 'preferred_username', email: 'email', display_name: 'name', groups: 'groups' },
+    group_mappings: [{ value: '/engineering', group_id }],
+    role_mappings: [{ value: '/auditors', role: 'auditor' }],
+    oidc: {
+      issuer: 'https://login.example.com/realms/people',
+      client_id: 'holdfast',
+      scopes: ['openid', 'profile', 'email'],
+      mobile_client_ids: [],
+    },
+  },
+  linkUserIdentity: { provider_id, subject: '248289761001', reason: 'the account of their department' },
+  unlinkUserIdentity: { provider_id, subject: '248289761001', reason: 'left the department' },
   createGatewayPool: { name: 'frankfurt', region: { code: 'eu' } },
   updateGatewayPool: {
     name: 'frankfurt-1',

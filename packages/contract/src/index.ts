@@ -3,6 +3,7 @@ import * as audit from './audit.ts'
 import * as devices from './devices.ts'
 import type { Endpoint } from './endpoint.ts'
 import * as enrollment from './enrollment.ts'
+import * as federation from './federation.ts'
 import * as gatewayRuntime from './gateway-runtime.ts'
 import * as gateways from './gateways.ts'
 import * as groups from './groups.ts'
@@ -37,6 +38,7 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Gateway runtime', about: 'What gateways fetch and report', module: gatewayRuntime },
   { tag: 'VPN sessions', about: 'Connections of devices through gateways', module: vpnSessions },
   { tag: 'Settings', about: 'What a tenant decides about its security', module: settings },
+  { tag: 'Identity providers', about: 'With whom people sign in, and as whom', module: federation },
   { tag: 'Trust', about: 'Trust anchors', module: trust },
   { tag: 'Audit', about: 'What happened', module: audit },
   { tag: 'Notifications', about: 'What administrators must hear of', module: notifications },
@@ -55,6 +57,7 @@ export const contract = {
   ...endpointsOf(userCredentials),
   ...endpointsOf(rbac),
   ...endpointsOf(groups),
+  ...endpointsOf(federation),
   ...endpointsOf(enrollment),
   ...endpointsOf(devices),
   ...endpointsOf(policy),

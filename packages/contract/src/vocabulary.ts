@@ -19,6 +19,7 @@ export const idPrefixes = {
   signer: 'sgn',
   audit_event: 'evt',
   notification: 'ntf',
+  identity_provider: 'idp',
 } as const
 export type Noun = keyof typeof idPrefixes
 
@@ -142,6 +143,10 @@ export const roles = {
 } as const satisfies Record<string, readonly Permission[]>
 export type Role = keyof typeof roles
 export const roleNames = Object.keys(roles) as [Role, ...Role[]]
+
+/** What speaks to an identity provider; all but `oidc` are OpenID Connect with the habits of one product. */
+export const identityProviderKinds = ['oidc', 'keycloak', 'entra_id', 'okta'] as const
+export type IdentityProviderKind = (typeof identityProviderKinds)[number]
 
 /** What a session owes before it may do anything else. */
 export const requiredActions = ['change_password', 'enroll_mfa'] as const

@@ -2,7 +2,9 @@ import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from 'node:c
 import { crc32 } from 'node:zlib'
 import { decodeUuid62, encodeUuid62, toBase62 } from './base62.ts'
 
-/** hfk: API key, hfg: gateway service secret, hfe: enrollment or bootstrap token, hfs: session cookie. */
+/**
+ * hfk: API key, hfg: gateway service secret, hfe: enrollment or bootstrap token, hfs: session cookie, hfl: a browser
+ * that was sent to an identity provider. */
 export type TokenPrefix = (typeof prefixes)[number]
 /** What a token says once its MAC holds: whose it is and by what to look it up. `digest` is what is stored of it. */
 export type PresentedToken<T extends string = string> = {
@@ -15,11 +17,11 @@ export type PresentedToken<T extends string = string> = {
 /** `hint` is the last four characters for display. The token itself is shown once. */
 export type MintedToken<T extends string = string> = PresentedToken<T> & { hint: string }
 
-const prefixes = ['hfk', 'hfg', 'hfe', 'hfs'] as const
+const prefixes = ['hfk', 'hfg', 'hfe', 'hfs', 'hfl'] as const
 /** Which pepper made the MAC; another character once there is another pepper. */
 const keyVersion = '1'
 const lengths = { prefix: 4, tenant: 22, id: 16, head: 21, mac: 10, checksum: 6 } as const
-const shape = /^(hf[kges])_([0-9A-Za-z]{22})([0-9A-Za-z]{16})[0-9A-Za-z]{22}([0-9A-Za-z]{10})([0-9A-Za-z]{6})$/
+const shape = /^(hf[kgesl])_([0-9A-Za-z]{22})([0-9A-Za-z]{16})[0-9A-Za-z]{22}([0-9A-Za-z]{10})([0-9A-Za-z]{6})$/
 const versionAt = lengths.prefix + lengths.tenant + lengths.id
 const macAt = versionAt + 1 + lengths.head
 const longest = macAt + lengths.mac + lengths.checksum

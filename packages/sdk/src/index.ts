@@ -42,6 +42,7 @@ export {
 export {
   changeGateway,
   changeGatewayPool,
+  changeIdentityProvider,
   changeNotificationSettings,
   changeSecuritySettings,
 } from './partial-changes.ts'

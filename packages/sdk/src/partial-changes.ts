@@ -2,8 +2,13 @@ import type { Contract, Input } from '@holdfast/contract'
 import type { CallInput, Client } from './client.ts'
 import { change } from './versions.ts'
 
-type Body<K extends 'updateSecuritySettings' | 'updateNotificationSettings' | 'updateGatewayPool' | 'updateGateway'> =
-  Input<Contract[K]>['body']
+type Changing =
+  | 'updateSecuritySettings'
+  | 'updateNotificationSettings'
+  | 'updateGatewayPool'
+  | 'updateGateway'
+  | 'updateIdentityProvider'
+type Body<K extends Changing> = Input<Contract[K]>['body']
 type Sections<T> = { readonly [K in keyof T]?: Readonly<Partial<T[K]>> }
 type Scope = Pick<CallInput<Contract['getSecuritySettings']>, 'query'>
 
@@ -49,6 +54,25 @@ export const changeGatewayPool = (
   change(
     () => client.getGatewayPool(of),
     (whole, options) => client.updateGatewayPool({ ...of, body: { ...whole, ...named } }, options),
+  )
+
+/** Changes the fields named of an identity provider, also within `oidc`; the others stay. */
+export const changeIdentityProvider = (
+  client: Client,
+  of: CallInput<Contract['getIdentityProvider']>,
+  {
+    oidc,
+    ...named
+  }: Partial<Omit<Body<'updateIdentityProvider'>, 'oidc'>> & {
+    oidc?: Partial<Body<'updateIdentityProvider'>['oidc']>
+  },
+) =>
+  change(
+    () => client.getIdentityProvider(of),
+    (whole, options) => {
+      const body = { ...whole, ...named, oidc: { ...whole.oidc, ...oidc } }
+      return client.updateIdentityProvider({ ...of, body }, options)
+    },
   )
 
 /** Changes the fields named of a gateway; the others stay. */

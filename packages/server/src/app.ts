@@ -27,6 +27,7 @@ import { createAccess } from './modules/access/index.ts'
 import { createAudit } from './modules/audit/index.ts'
 import { createActivity, createDevices, createDeviceVerifier, createFleet } from './modules/devices/index.ts'
 import { createEnrollment } from './modules/enrollment/index.ts'
+import { createFederation } from './modules/federation/index.ts'
 import { createGateways, type SnapshotSize } from './modules/gateways/index.ts'
 import { createHealth } from './modules/health/index.ts'
 import { createIdentity } from './modules/identity/index.ts'
@@ -104,6 +105,15 @@ export function createApp({
     notify: async (tx, tenant, notice) => {
       await notifications.notify(tx, tenant, { ...notice, dedupe_key: `${notice.kind}:${notice.subject.id}` })
     },
+    offeredProviders: () => federation.offered(),
+  })
+  const federation = createFederation({
+    ...base,
+    audit,
+    tenancy,
+    outbound,
+    readToken: access.readToken,
+    people: identity.people,
   })
   const activity = createActivity(base)
   const devices = createDevices({
@@ -127,6 +137,7 @@ export function createApp({
     ...tenancy.handlers,
     ...access.handlers,
     ...identity.handlers,
+    ...federation.handlers,
     ...notifications.handlers,
     ...trust.handlers,
     ...policy.handlers,
@@ -182,12 +193,13 @@ export function createApp({
     log,
     ...(config.tls && { https: { cert: readFileSync(config.tls.certFile), key: readFileSync(config.tls.keyFile) } }),
   })
-  registerPages(http, { admit, pages: identity.pages })
+  const { home } = identity
+  registerPages(http, { admit, trustedProxies, pages: { ...identity.pages, ...federation.pages }, home })
 
   const tenants = tenancy.listTenantIds
   const expiries = [access.keyExpiries, trust.certificateExpiries]
   // Tokens go after the devices that were enrolled with them.
-  const prunes = [identity, trust, policy, devices, enrollment, gateways, notifications].flatMap(
+  const prunes = [identity, federation, trust, policy, devices, enrollment, gateways, notifications].flatMap(
     (module) => module.prunes,
   )
   const jobs: Job[] = [

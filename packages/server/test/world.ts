@@ -125,6 +125,15 @@ export async function populate(kit: Kit, client: Client) {
       subject: { type: 'api_key', id: api_key.key_id, name: 'key' },
     }),
   )
+  // At an address of documentation (RFC 5737), which no request is ever sent to.
+  const { provider_id } = await client.createIdentityProvider({
+    body: {
+      name: `provider-${Math.random().toString(36).slice(2)}`,
+      kind: 'oidc',
+      enabled: false,
+      oidc: { issuer: 'https://192.0.2.1', client_id: 'holdfast' },
+    },
+  })
   const bundle = await client.publishPolicy({
     body: { channel: 'stable', policy: { schema: 'holdfast.policy/1', rules: [] } },
   })
@@ -142,10 +151,12 @@ export async function populate(kit: Kit, client: Client) {
       key_id: api_key.key_id,
       bundle_id: bundle.bundle_id,
       notification_id: encodeId('notification', notification!),
+      provider_id,
       session_id: encodeId('vpn_session', crypto.randomUUID()),
     },
   }
 }
+
 export type Population = Awaited<ReturnType<typeof populate>>
 
 /** A deployment with a caller of every credential kind, and a second tenant whose objects nobody here may see. */
@@ -205,6 +216,7 @@ const keyOfPrefix: Record<string, string> = {
   gwp: 'pool_id',
   gwy: 'gateway_id',
   vse: 'session_id',
+  idp: 'provider_id',
 }
 /** The contract's example of a body, with the ids of a population; undefined where there is no body. */
 export const exampleBody = (name: Operation, ids: Record<string, string>): unknown => {

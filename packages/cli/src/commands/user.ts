@@ -6,6 +6,7 @@ import { UsageError } from '../exit.ts'
 import { choice, examples, limit, reason } from '../options.ts'
 import { type Column, printItem, printList } from '../output.ts'
 import { countText, jsonText } from '../text.ts'
+import { addUserLinks } from './provider.ts'
 import { addUserPassword } from './user-password.ts'
 
 type User = Output<Contract['getUser']>
@@ -101,6 +102,7 @@ export function addUser(program: Command, cli: Cli): void {
     'user delete anna --reason "left the company"',
   )
   addUserPassword(user, cli)
+  addUserLinks(user, cli)
 }
 
 const moves = {

@@ -1,22 +1,37 @@
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Principal } from '../kernel/actor.ts'
 import { AppError } from '../kernel/app-error.ts'
 import type { Admit } from './admit.ts'
+import { callerOf } from './caller.ts'
+import type { Page, Pages, Visit } from './page.ts'
+import { sourceOf } from './source-ip.ts'
 
-type Pages = {
-  headers: Readonly<Record<string, string>>
-  login: (next: string | undefined) => Buffer
-  home: (session: Principal<'session'>) => Promise<Buffer>
-}
+/** The pages a browser needs to sign in; `home` is for who has. */
+export function registerPages(
+  http: FastifyInstance,
+  {
+    admit,
+    trustedProxies,
+    pages,
+    home,
+  }: {
+    admit: Admit
+    trustedProxies: readonly string[]
+    pages: Pages
+    home: (session: Principal<'session'>) => Promise<Page>
+  },
+): void {
+  const send = (reply: FastifyReply, { status = 200, headers, body }: Page) =>
+    reply.code(status).headers(headers).send(body)
 
-/** The pages a browser needs to sign in. They are outside the contract: a person reads them, not a client. */
-export function registerPages(http: FastifyInstance, { admit, pages }: { admit: Admit; pages: Pages }): void {
-  const send = (reply: FastifyReply, page: Buffer) => reply.headers(pages.headers).send(page)
-
-  http.get('/admin/login', (request, reply) => {
-    const next = new URLSearchParams(request.url.split('?')[1] ?? '').get('next')
-    return send(reply, pages.login(next ?? undefined))
+  const visitOf = (request: FastifyRequest): Visit => ({
+    query: new URLSearchParams(request.url.split('?')[1] ?? ''),
+    params: request.params as Record<string, string>,
+    cookies: (name) => cookieOf(request.headers.cookie, name),
+    caller: callerOf(request.headers, sourceOf(request.raw, trustedProxies), request.id),
   })
+  for (const [path, page] of Object.entries(pages))
+    http.get(path, async (request, reply) => send(reply, await page(visitOf(request))))
 
   http.get('/admin', async (request, reply) => {
     const principal = await Promise.try(admit, undefined, request).then(
@@ -28,6 +43,15 @@ export function registerPages(http: FastifyInstance, { admit, pages }: { admit: 
     )
     if (!principal) return reply.redirect('/admin/login', 303)
     if (principal.kind !== 'session') throw new AppError('forbidden', 'this page is for a browser that has signed in')
-    return send(reply, await pages.home(principal))
+    return send(reply, await home(principal))
   })
+}
+
+/** Undefined where it is given twice: nobody can say which of them is ours. */
+function cookieOf(header: string | undefined, name: string): string | undefined {
+  const values = (header ?? '')
+    .split(';')
+    .map((pair) => pair.trim())
+    .filter((pair) => pair.startsWith(`${name}=`))
+  return values.length === 1 ? values[0]!.slice(name.length + 1) : undefined
 }

@@ -96,7 +96,7 @@ export type Caller = Stranger & { origin: Extract<Origin, 'api' | 'console'> }
 export type Source = {
   tenantId: TenantId
   /** `address` where nobody is known yet but where they come from. */
-  type: CredentialKind | 'job' | 'address'
+  type: CredentialKind | 'job' | 'address' | 'identity_provider'
   /** TypeID, or a job's name. */
   id: string | null
   name: string | null

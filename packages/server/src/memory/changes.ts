@@ -18,6 +18,7 @@ export const changeKinds = [
   'enrollment_token',
   'trust',
   'settings',
+  'identity_provider',
 ] as const
 export type ChangeKind = (typeof changeKinds)[number]
 export type Change = { kind: ChangeKind; subject: string }

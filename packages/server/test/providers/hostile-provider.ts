@@ -20,8 +20,8 @@ export const sign = (key: Key, claims: unknown, header: Header = {}) =>
     .sign(key.privateKey, { crit: { exp: true } })
 
 /**
- * A provider on loopback that does as it is told: it keeps the rules (PKCE, the redirect URI, a code once) until a test replaces its
- * metadata, its keys, the claims of a token or the answer at a path.
+ * A provider on loopback that does as it is told: it keeps the rules (PKCE, the redirect URI, a code once) until a test
+ * replaces its metadata, its keys, the claims of a token or the answer at a path.
  */
 export async function startHostileProvider(t: TestContext) {
   const key = await makeKey()

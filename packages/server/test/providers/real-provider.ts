@@ -9,7 +9,7 @@ type Person = { email?: string; name?: string; groups?: string[] }
 
 /** `oidc-provider` on loopback with a sign-in page of its own: whoever gives a name that it knows is let in. */
 export async function startRealProvider(
-  t: TestContext,
+  t: Pick<TestContext, 'after'>,
   {
     clients,
     people,

@@ -94,6 +94,7 @@ test('what makes something answers 201, what holds already 200 and changed: fals
       'gateway.updated',
       'gateway_pool.updated',
       'group.changed',
+      'identity_provider.updated',
       'notification_settings.updated',
       'policy.published',
       'security_settings.updated',

@@ -28,6 +28,8 @@ const rows: Partial<Record<Operation, Row>> = {
   },
   updateGatewayPool: { read: 'getGatewayPool', body: (_, n, shown) => ({ ...shown, capacity: n + 1 }) },
   deleteGatewayPool: { read: 'getGatewayPool', before: 'deleteGateway' },
+  updateIdentityProvider: { read: 'getIdentityProvider', body: (_, n, shown) => ({ ...shown, name: `provider ${n}` }) },
+  deleteIdentityProvider: { read: 'getIdentityProvider' },
   updateGateway: { read: 'getGateway', body: (_, n, shown) => ({ ...shown, weight: n }) },
   deleteGateway: { read: 'getGateway' },
   drainGateway: { read: 'getGateway', body: () => ({ draining: true }) },

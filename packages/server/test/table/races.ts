@@ -41,6 +41,13 @@ const tokenOf = async ({ admin }: Kit, body: object) => (await admin.generateTok
 const groupId = async ({ admin }: Kit, name: string) =>
   (await admin.changeGroup({ body: { operation: 'create', group: { name } } })).group.group_id
 
+/** An address of documentation (RFC 5737): no request is sent to it. */
+const unreachable = {
+  kind: 'oidc' as const,
+  enabled: false,
+  oidc: { issuer: 'https://192.0.2.1', client_id: 'holdfast' },
+}
+
 /** What there is once or so often, by its name. */
 export const races: Record<string, Race> = {
   'the uses of an enrollment token': async (kit) => {
@@ -145,6 +152,21 @@ export const races: Record<string, Race> = {
   'the name of a pool': changes(
     async (c, i) => !!(await c.createGatewayPool({ body: { name: i % 2 ? 'Pool' : 'pool', region: { code: 'eu' } } })),
   ),
+  'the name of an identity provider': changes(
+    async (c, i) => !!(await c.createIdentityProvider({ body: { ...unreachable, name: i % 2 ? 'Login' : 'login' } })),
+  ),
+  'the end of an identity provider': async (kit) => {
+    const { provider_id } = await kit.admin.createIdentityProvider({ body: { ...unreachable, name: 'to end' } })
+    return changes(async (c) => (await c.deleteIdentityProvider({ params: { provider_id } })).changed)(kit)
+  },
+  'an account at an identity provider': async (kit) => {
+    const { provider_id } = await kit.admin.createIdentityProvider({ body: { ...unreachable, name: 'to link' } })
+    const users = await Promise.all(Array.from({ length: 4 }, (_, i) => makeUser(kit, `linked-${i}`)))
+    return changes(async (c, i) => {
+      const body = { provider_id, subject: 'the same' }
+      return (await c.linkUserIdentity({ params: { user_id: users[i % 4]! }, body })).changed
+    })(kit)
+  },
   'a change under an Idempotency-Key': async (kit) => {
     const caller = () => ({ authorization: `Bearer ${kit.adminKey}`, 'idempotency-key': 'once' })
     const body = { name: 'made once', role: 'viewer' }

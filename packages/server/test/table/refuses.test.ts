@@ -163,6 +163,7 @@ const inventedIds = () => ({
   bundle_id: encodeId('policy_bundle', crypto.randomUUID()),
   session_id: encodeId('vpn_session', crypto.randomUUID()),
   notification_id: encodeId('notification', crypto.randomUUID()),
+  provider_id: encodeId('identity_provider', crypto.randomUUID()),
 })
 const brokenIds = () =>
   Object.fromEntries(Object.keys(inventedIds()).map((k) => [k, encodeId('tenant', crypto.randomUUID())]))

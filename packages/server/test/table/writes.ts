@@ -91,6 +91,17 @@ const special: Partial<Record<Operation, Setup>> = {
     assert.equal(announced.json.approval, 'pending', announced.text)
     return { caller: world.callers.api_key, path: { gateway_id }, body }
   },
+  updateIdentityProvider: async (kit, world) => {
+    const { provider_id } = world.own.ids as { provider_id: string }
+    const shown = await kit.admin.getIdentityProvider({ params: { provider_id } })
+    return { caller: world.callers.api_key, body: { ...shown, enrollment: true } }
+  },
+  unlinkUserIdentity: async (kit, world) => {
+    const { provider_id, user_id } = world.own.ids as { provider_id: string; user_id: string }
+    const body = { provider_id, subject: '1' }
+    await kit.admin.linkUserIdentity({ params: { user_id }, body })
+    return { caller: world.callers.api_key, body }
+  },
   deleteGatewayPool: async (kit, world) => ({
     caller: world.callers.api_key,
     path: { pool_id: (await kit.admin.createGatewayPool({ body: { name: 'empty', region: { code: 'us' } } })).pool_id },

@@ -1,6 +1,7 @@
 import type { AccessTables } from './access.ts'
 import type { AuditTables } from './audit.ts'
 import type { DevicesTables } from './devices.ts'
+import type { FederationTables } from './federation.ts'
 import type { GatewaysTables } from './gateways.ts'
 import type { NotificationsTables } from './notifications.ts'
 import type { PeopleTables } from './people.ts'
@@ -17,6 +18,7 @@ export type { DeviceStatus, PostureVerdict } from './devices.ts'
 export type Tables = AccessTables &
   AuditTables &
   DevicesTables &
+  FederationTables &
   GatewaysTables &
   NotificationsTables &
   PeopleTables &

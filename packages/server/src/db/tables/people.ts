@@ -79,6 +79,8 @@ export type PeopleTables = {
     ended_at: Date | null
     end_reason: 'timeout' | 'manual' | null
     stepped_up_at: Date | null
+    /** The identity provider that opened it. */
+    provider_id: string | null
   }
   login_failures: { source: string; window_start: Date; failures: number }
 }

@@ -46,3 +46,4 @@ export function createAccess(deps: AccessDeps) {
     handlers: apiKeyHandlers({ ...deps, keys }),
   }
 }
+export type Access = ReturnType<typeof createAccess>

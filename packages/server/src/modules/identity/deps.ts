@@ -44,6 +44,8 @@ export type IdentityDeps = {
   rulesUsingGroup: (tx: Tx, tenant: TenantId, groupId: string) => Promise<readonly string[]>
   endSessionsOf: EndSessionsOf
   notify: Notify
+  /** Whom the sign-in page offers beside passwords, of the tenant that it is for. */
+  offeredProviders: () => Promise<readonly { path: string; name: string }[]>
   /** Hears of "last seen" times that could not be written yet. */
   onError: (e: Error) => void
 }

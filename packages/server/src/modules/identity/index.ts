@@ -6,6 +6,7 @@ import { createFirstAdmins } from './people/first-admin.ts'
 import { pruneSessions } from './sessions/sessions.queries.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { createAttempts } from './signin/attempts.ts'
+import { createByProvider } from './signin/by-provider.ts'
 import { forgetFailures } from './signin/login.queries.ts'
 import { createLogin } from './signin/login.ts'
 import { createOwnPassword } from './signin/own-password.ts'
@@ -19,9 +20,14 @@ export type { IdentityDeps, Notify } from './deps.ts'
 export { firstPasswordProblem } from './people/first-admin.ts'
 export { knownGroups, userExists } from './people/known.queries.ts'
 export { requireNotStronger } from './people/standing-in.ts'
+export { createCookie } from './sessions/cookie.ts'
+export type { ByProvider } from './signin/by-provider.ts'
+export { safeNext } from './signin/next-path.ts'
+export { escapeHtml, pageHeaders, renderPage } from './signin/page-layout.ts'
 
 export function createIdentity(given: IdentityDeps) {
   const deps = { ...given, hasher: createPasswordHasher({ concurrency: 2, maxQueue: 200 }) }
+  const { db } = deps
   const sessions = createSessions(deps)
   const attempts = createAttempts(deps)
   const factor = createSecondFactor(deps)
@@ -41,15 +47,13 @@ export function createIdentity(given: IdentityDeps) {
     requireStepUp: stepUp.require,
     jobs: [
       { name: 'end_idle_sessions', cron: '* * * * *', run: sessions.sweep },
-      {
-        name: 'forget_login_failures',
-        cron: '10 * * * *',
-        run: () => deps.db.acrossTenants(forgetFailures, background),
-      },
+      { name: 'forget_login_failures', cron: '10 * * * *', run: () => db.acrossTenants(forgetFailures, background) },
     ],
     /** Writes what is still in memory; at stop. */
     stop: () => Promise.all([sessions.flush(), login.flush()]),
-    pages: createPages(deps),
+    /** Sign-in by identity providers, in the transactions of those who decide it. */
+    people: createByProvider({ ...deps, sessions }),
+    ...createPages(deps),
     handlers: identityHandlers({ ...deps, sessions, login, passwords, totp, stepUp }),
   }
 }

@@ -15,7 +15,7 @@ type Issuer = Pick<OidcProvider, 'kind' | 'issuer'>
 const issuedWithinSeconds = (10 * minute) / second
 
 /** What a provider shows of itself, for the person who sets it up. */
-export type Inspection = {
+type Inspection = {
   issuer: string
   authorization_endpoint: string
   token_endpoint: string

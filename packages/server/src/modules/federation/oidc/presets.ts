@@ -6,7 +6,7 @@ export type OidcProvider = {
   clientSecret: string | undefined
   scopes: readonly string[]
 }
-export type OidcKind = OidcProvider['kind']
+type OidcKind = OidcProvider['kind']
 
 const maxIssuerLength = 512
 const basic = ['openid', 'profile', 'email'] as const

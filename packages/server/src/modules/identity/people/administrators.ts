@@ -15,19 +15,30 @@ export const mayBeLast = (roles: readonly string[]): boolean => roles.some((role
  */
 export const holdAdministrators = (tx: Tx, tenant: TenantId) => queries.lockTenant(tx, tenant)
 
-/** 422 if nobody else could act in one of these roles of the user. Only after `holdAdministrators`. */
+/** The first of these roles in which nobody but the user could act. Only after `holdAdministrators`. */
+export async function lastHeld(
+  tx: Tx,
+  tenant: TenantId,
+  user: { user_id: string },
+  roles: readonly string[],
+): Promise<string | undefined> {
+  if (!mayBeLast(roles)) return undefined
+  const held = roles.filter((role) => indispensable.includes(role))
+  const holders = await queries.selectHolders(tx, tenant, held)
+  return held.find((role) => {
+    const active = holders.filter((h) => h.role === role)
+    return active.length === 1 && active[0]?.user_id === user.user_id
+  })
+}
+
+/** 422 if there is one. */
 export async function refuseLast(
   tx: Tx,
   tenant: TenantId,
   user: { user_id: string; username: string },
   roles: readonly string[],
 ): Promise<void> {
-  if (!mayBeLast(roles)) return
-  const held = roles.filter((role) => indispensable.includes(role))
-  const holders = await queries.selectHolders(tx, tenant, held)
-  for (const role of held) {
-    const active = holders.filter((h) => h.role === role)
-    if (active.length === 1 && active[0]?.user_id === user.user_id)
-      fail('validation_error', `${user.username} is the last active ${role}; give that role to someone else first`)
-  }
+  const last = await lastHeld(tx, tenant, user, roles)
+  if (last)
+    fail('validation_error', `${user.username} is the last active ${last}; give that role to someone else first`)
 }

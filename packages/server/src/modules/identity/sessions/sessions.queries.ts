@@ -100,6 +100,22 @@ export const endOne = (tx: Tx, tenant: TenantId, id: string, at: Date): Promise<
 export const endOfUser = (tx: Tx, tenant: TenantId, user: string, at: Date, kept: string | null): Promise<Ended[]> =>
   endWhere(tx, tenant, sql`user_id = ${user} and session_id is distinct from ${kept}::uuid`, 'manual', at)
 
+/** All that an identity provider opened; of one user where one is named. */
+export const endOfProvider = (
+  tx: Tx,
+  tenant: TenantId,
+  provider: string,
+  user: string | null,
+  at: Date,
+): Promise<Ended[]> =>
+  endWhere(
+    tx,
+    tenant,
+    sql`provider_id = ${provider} and (${user}::uuid is null or user_id = ${user}::uuid)`,
+    'manual',
+    at,
+  )
+
 /**
  * The same session under a new id and secret: the old row ends, the new one keeps when it began and when it must end.
  * Undefined when the old one has ended already.
@@ -117,7 +133,7 @@ export const replaceSession = async (
     .where('tenant_id', '=', tenant)
     .where('session_id', '=', id)
     .where('ended_at', 'is', null)
-    .returning(['user_id', 'source_ip', 'user_agent', 'started_at', 'idle_seconds', 'expires_at'])
+    .returning(['user_id', 'source_ip', 'user_agent', 'started_at', 'idle_seconds', 'expires_at', 'provider_id'])
     .executeTakeFirst()
   if (!old) return undefined
   await insertSession(tx, { ...old, ...fresh, tenant_id: tenant, last_seen_at: at })

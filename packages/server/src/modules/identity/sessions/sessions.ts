@@ -161,7 +161,7 @@ export function createSessions(deps: SessionsDeps) {
       source: Source,
       user: string,
       limits: SecuritySettings['sessions'],
-      how: { authMethod: string; steppedUpAt: Date | null },
+      how: { authMethod: string; steppedUpAt: Date | null; providerId: string | null },
     ) => {
       const minted = mintToken(pepper, 'hfs', source.tenantId)
       const at = now()
@@ -180,6 +180,7 @@ export function createSessions(deps: SessionsDeps) {
         idle_seconds: limits.idle_seconds,
         expires_at: expiresAt,
         stepped_up_at: how.steppedUpAt,
+        provider_id: how.providerId,
       })
       const session_id = encodeId('admin_session', id)
       const target = { type: 'admin_session', id: session_id, name: source.name }
@@ -202,6 +203,10 @@ export function createSessions(deps: SessionsDeps) {
      */
     endOfUser: async (tx: Tx, source: Source, user: string, kept: string | null = null): Promise<Change[]> =>
       record(tx, source, await queries.endOfUser(tx, source.tenantId, user, now(), kept), 'manual'),
+
+    /** All that an identity provider opened, of one user or of everybody; the caller records the changes. */
+    endOfProvider: async (tx: Tx, source: Source, provider: string, user: string | null): Promise<Change[]> =>
+      record(tx, source, await queries.endOfProvider(tx, source.tenantId, provider, user, now()), 'manual'),
 
     /**
      * At every change of what a session may do: it goes on under a new id and secret, so that whoever knew the old ones

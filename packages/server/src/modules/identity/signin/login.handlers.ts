@@ -2,6 +2,7 @@ import { Answer } from '../../../http/answer.ts'
 import type { Handlers } from '../../../http/handlers.ts'
 import { AppError } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
+import type { IdentityDeps } from '../deps.ts'
 import type { Cookie } from '../sessions/cookie.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Login } from './login.ts'
@@ -11,8 +12,8 @@ import { pageHeaders } from './page-layout.ts'
 import { loginPage } from './pages.ts'
 
 /** In and out, and who is in. */
-type Deps = { cookie: Cookie; login: Login; me: Me; sessions: Sessions }
-export function loginHandlers({ cookie, login, me, sessions }: Deps) {
+type Deps = { cookie: Cookie; login: Login; me: Me; sessions: Sessions } & Pick<IdentityDeps, 'offeredProviders'>
+export function loginHandlers({ cookie, login, me, sessions, offeredProviders }: Deps) {
   return {
     login: async ({ body, request }) => {
       const next = safeNext(body.next)
@@ -31,7 +32,8 @@ export function loginHandlers({ cookie, login, me, sessions }: Deps) {
         const required_action = (await sessions.verify(signedIn.minted))?.requiredAction ?? null
         return new Answer({ user, expires_at: signedIn.expiresAt.toISOString(), required_action }, { headers })
       } catch (e) {
-        if (request.isForm && e instanceof AppError) return failedPage(e, body.username, next)
+        if (request.isForm && e instanceof AppError)
+          return failedPage(e, { username: body.username, next, offered: await offeredProviders() })
         throw e
       }
     },
@@ -74,7 +76,7 @@ export function loginHandlers({ cookie, login, me, sessions }: Deps) {
 }
 
 /** What a browser shows after a failed sign-in: the form again, with one sentence. */
-function failedPage(error: AppError, username: string, next: string | undefined): Answer<never> {
+function failedPage(error: AppError, form: Omit<Parameters<typeof loginPage>[0], 'message'>): Answer<never> {
   const status = { unauthorized: 401, rate_limited: 429 }[error.code as string]
   if (status === undefined) throw error
   const wait = error.retryAfterSeconds ?? 1
@@ -85,5 +87,5 @@ function failedPage(error: AppError, username: string, next: string | undefined)
   const headers: Record<string, string> = { ...pageHeaders }
   if (status === 401) headers['www-authenticate'] = 'Bearer'
   else headers['retry-after'] = String(wait)
-  return new Answer<never>(loginPage({ username, next, message }), { status, headers })
+  return new Answer<never>(loginPage({ ...form, message }), { status, headers })
 }

@@ -157,7 +157,8 @@ export function createLogin(deps: {
         const auth_method = proof ? `password+${proof.method}` : 'password'
         await audit.record(tx, by, 'login.succeeded', { user_id, auth_method }, { target })
         const steppedUpAt = proof?.method === 'totp' ? at : null
-        const session = await sessions.open(tx, by, account.user_id, limits, { authMethod: auth_method, steppedUpAt })
+        const how = { authMethod: auth_method, steppedUpAt, providerId: null }
+        const session = await sessions.open(tx, by, account.user_id, limits, how)
         // Gateways may ask how long ago it was.
         if (proof) await changes.record(tx, tenantId, [{ kind: 'user', subject: account.user_id }])
         return { tenantId, userId: account.user_id, username: account.username, ...session }

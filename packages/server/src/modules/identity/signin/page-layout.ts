@@ -18,6 +18,10 @@ details{margin:0 0 1.125rem}
 summary{margin:0 0 .75rem;color:var(--soft);cursor:pointer}
 small{font-weight:400;color:var(--soft)}
 button{width:100%;min-height:2.75rem;margin-top:.25rem;padding:.5rem 1rem;font:inherit;font-weight:600;color:var(--on-accent);background:var(--accent);border:1px solid transparent;border-radius:.5rem;cursor:pointer}
+a{color:var(--accent)}
+.or{margin:1rem 0 .75rem;text-align:center}
+.choice{display:grid;place-items:center;min-height:2.75rem;margin:0 0 .625rem;padding:.5rem 1rem;font-weight:600;text-decoration:none;border:1px solid var(--line);border-radius:.5rem}
+.choice:hover{border-color:var(--accent)}
 button:hover{filter:brightness(1.08)}
 :focus-visible{outline:3px solid var(--accent);outline-offset:2px}
 .alert{margin:0 0 1.25rem;padding:.75rem;color:var(--bad);background:var(--bad-bg);border:1px solid currentColor;border-radius:.5rem}

@@ -1,4 +1,5 @@
 import type { RequiredAction } from '@holdfast/contract/vocabulary'
+import type { Page, Visit } from '../../../http/page.ts'
 import type { Principal } from '../../../kernel/actor.ts'
 import type { IdentityDeps } from '../deps.ts'
 import { safeNext } from './next-path.ts'
@@ -9,10 +10,13 @@ export function loginPage({
   username = '',
   next,
   message,
+  offered,
 }: {
   username?: string
   next?: string | undefined
   message?: string
+  /** Paths of this site, where a sign-in with somebody else begins. */
+  offered: readonly { path: string; name: string }[]
 }) {
   const failed = message !== undefined
   const alert = failed ? `<div class="alert" role="alert" id="problem">${escapeHtml(message)}</div>` : ''
@@ -37,9 +41,13 @@ ${alert}
 </details>
 ${next === undefined ? '' : `<input type="hidden" name="next" value="${escapeHtml(next)}">`}
 <button type="submit">Sign in</button>
-</form>`,
+</form>
+${offered.length === 0 ? '' : `<p class="or">or with</p>`}
+${offered.map(({ path, name }) => `<a class="choice" href="${escapeHtml(withNext(path, next))}">${escapeHtml(name)}</a>`).join('\n')}`,
   )
 }
+const withNext = (path: string, next: string | undefined) =>
+  next === undefined ? path : `${path}&${new URLSearchParams({ next })}`
 
 const owed: Record<RequiredAction, string> = {
   change_password: 'Your password is a temporary one. Set your own before you do anything else.',
@@ -71,15 +79,21 @@ ${who.requiredAction ? `<div class="alert" role="alert">${owed[who.requiredActio
   )
 
 /** The pages of the login itself; they stand beside the contract. */
-export const createPages = ({ tenancy }: { tenancy: Pick<IdentityDeps['tenancy'], 'nameOf'> }) => ({
-  headers: pageHeaders,
-  login: (next: string | undefined): Buffer => loginPage({ next: safeNext(next) }),
-  home: async (session: Principal<'session'>): Promise<Buffer> =>
-    homePage({
+export const createPages = ({ tenancy, offeredProviders }: Pick<IdentityDeps, 'tenancy' | 'offeredProviders'>) => ({
+  pages: {
+    '/admin/login': async ({ query }: Visit): Promise<Page> => ({
+      headers: pageHeaders,
+      body: loginPage({ next: safeNext(query.get('next') ?? undefined), offered: await offeredProviders() }),
+    }),
+  },
+  home: async (session: Principal<'session'>): Promise<Page> => ({
+    headers: pageHeaders,
+    body: homePage({
       username: session.name,
       tenant: (await tenancy.nameOf(session.tenantId)) ?? '',
       roles: session.roles,
       expiresAt: session.expiresAt,
       requiredAction: session.requiredAction,
     }),
+  }),
 })

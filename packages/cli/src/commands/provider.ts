@@ -1,0 +1,203 @@
+import type { Contract, Output } from '@holdfast/contract'
+import { identityProviderKinds, roleNames } from '@holdfast/contract/vocabulary'
+import { changeIdentityProvider } from '@holdfast/sdk'
+import { type Command, InvalidArgumentError } from 'commander'
+import { type Cli, given } from '../cli.ts'
+import { UsageError } from '../exit.ts'
+import { choice, examples, limit, reason } from '../options.ts'
+import { type Column, printItem, printList } from '../output.ts'
+import { plain } from '../text.ts'
+
+type Provider = Output<Contract['getIdentityProvider']>
+const columns: readonly Column<Provider>[] = [
+  ['PROVIDER', (p) => p.provider_id],
+  ['NAME', (p) => p.name],
+  ['KIND', (p) => p.kind],
+  ['ISSUER', (p) => p.oidc.issuer],
+  ['ENABLED', (p) => p.enabled],
+  ['SIGN-IN', (p) => p.sign_in],
+  ['USERS', (p) => p.linked_users],
+]
+type Pair = { value: string; to: string }
+type Settings = {
+  name?: string
+  issuer?: string
+  clientId?: string
+  clientSecret?: boolean
+  scope?: string[]
+  usernameClaim?: string
+  groupsClaim?: string
+  provisioning?: Provider['provisioning']
+  mapGroup?: Pair[]
+  mapRole?: Pair[]
+  signIn?: 'on' | 'off'
+  enable?: boolean
+  disable?: boolean
+}
+
+/** `what the provider says=what it means here`, repeated. */
+function pair(text: string, before: Pair[] = []): Pair[] {
+  const at = text.lastIndexOf('=')
+  if (at < 1 || at === text.length - 1) throw new InvalidArgumentError('It must look like /engineering=engineers.')
+  return [...before, { value: text.slice(0, at), to: text.slice(at + 1) }]
+}
+
+const settings = (command: Command): Command =>
+  command
+    .option('--client-secret', 'asked for, or read from stdin')
+    .option('--scope <scope...>', 'what is asked of the provider')
+    .option('--username-claim <claim>', 'the claim that names somebody; preferred_username unless said')
+    .option('--groups-claim <claim>', 'the claim that lists groups; groups unless said')
+    .addOption(choice('--provisioning <how>', 'whether somebody whom nobody linked gets a user', ['none', 'create']))
+    .option('--map-group <value=group>', 'a group of the provider, and the one that it means here', pair)
+    .option('--map-role <value=role>', `likewise for a role (${roleNames.join(', ')})`, pair)
+    .addOption(choice('--sign-in <on|off>', 'whether administrators sign in with it', ['on', 'off']))
+
+async function bodyOf(cli: Cli, options: Settings) {
+  const { enable, disable, mapRole, mapGroup, signIn } = options
+  if (enable && disable) throw new UsageError('Either --enable or --disable.')
+  const unknown = mapRole?.find(({ to }) => !roleNames.some((role) => role === to))
+  if (unknown) throw new UsageError(`There is no role ${plain(unknown.to)}; take one of ${roleNames.join(', ')}.`)
+  return {
+    ...given({
+      name: options.name,
+      enabled: enable ? true : disable ? false : undefined,
+      provisioning: options.provisioning,
+      sign_in: signIn && signIn === 'on',
+      group_mappings: mapGroup?.map(({ value, to }) => ({ value, group_id: to })),
+      role_mappings: mapRole?.map(({ value, to }) => ({ value, role: roleNames.find((role) => role === to)! })),
+    }),
+    oidc: given({
+      issuer: options.issuer,
+      client_id: options.clientId,
+      scopes: options.scope,
+      client_secret: options.clientSecret ? await cli.prompt.newSecret('Client secret') : undefined,
+    }),
+  }
+}
+const claimsOf = ({ usernameClaim, groupsClaim }: Settings) => given({ username: usernameClaim, groups: groupsClaim })
+const defaultClaims = { username: 'preferred_username', email: 'email', display_name: 'name', groups: 'groups' }
+
+export function addProvider(program: Command, cli: Cli): void {
+  const provider = program.command('provider').description('identity providers, with which people sign in')
+  limit(examples(provider.command('list'), 'provider list').description('list identity providers')).action(
+    async ({ limit: most }: { limit: number }) => {
+      const client = await cli.client()
+      await printList(cli, most, columns, (page) => client.listIdentityProviders({ query: { ...page, ...cli.scope } }))
+    },
+  )
+  examples(
+    settings(provider.command('create <name>'))
+      .description('add an identity provider; prints the redirect URI to register with it')
+      .addOption(choice('--kind <kind>', 'of which make', identityProviderKinds).makeOptionMandatory())
+      .requiredOption('--issuer <url>', 'as the provider itself writes it')
+      .requiredOption('--client-id <id>', 'under which the provider knows this deployment')
+      .option('--disable', 'prepare it; nothing is asked of the provider yet')
+      .action(
+        async (
+          name: string,
+          options: Settings & Required<Pick<Settings, 'issuer' | 'clientId'>> & { kind: Provider['kind'] },
+        ) => {
+          const { oidc, ...rest } = await bodyOf(cli, options)
+          const claims = { ...defaultClaims, ...claimsOf(options) }
+          const { kind, issuer, clientId: client_id } = options
+          const body = { ...rest, claims, name, kind, oidc: { ...oidc, issuer, client_id } }
+          printItem(cli, await (await cli.client()).createIdentityProvider({ body, query: cli.scope }))
+        },
+      ),
+    'provider create Keycloak --kind keycloak --issuer https://login.example/realms/people --client-id holdfast --client-secret < secret.txt',
+  )
+  examples(provider.command('show <provider>'), 'provider show Keycloak')
+    .description('one identity provider')
+    .action(async (provider_id: string) =>
+      printItem(cli, await (await cli.client()).getIdentityProvider({ params: { provider_id }, query: cli.scope })),
+    )
+  examples(
+    settings(provider.command('update <provider>'))
+      .description('change an identity provider; what is not named stays')
+      .option('--name <name>')
+      .option('--issuer <url>', 'links of accounts at the old one count no more')
+      .option('--client-id <id>')
+      .option('--enable', 'people may use it')
+      .option('--disable', 'nobody may use it, and the sessions that it opened end')
+      .action((provider_id: string, options: Settings) => update(cli, provider_id, options)),
+    'provider update Keycloak --provisioning create --map-group /engineering=engineers --map-role /auditors=auditor',
+    'provider update Keycloak --disable',
+  )
+  examples(provider.command('test <provider>'), 'provider test Keycloak')
+    .description('read its discovery and keys anew')
+    .action(async (provider_id: string) => {
+      const found = await (await cli.client()).testIdentityProvider({ params: { provider_id }, query: cli.scope })
+      printItem(cli, found)
+      if (!found.ok) throw new UsageError(`It can't be used: ${found.problem?.detail ?? ''}`)
+    })
+  examples(
+    provider
+      .command('delete <provider>')
+      .description('delete an identity provider with its links; the sessions that it opened end')
+      .option('--yes', 'do not ask')
+      .action(async (provider_id: string, { yes }: { yes?: boolean }) => {
+        await cli.sure(yes, `Delete ${provider_id}?`)
+        const client = await cli.client()
+        const { changed } = await client.deleteIdentityProvider({ params: { provider_id }, query: cli.scope })
+        if (cli.json) printItem(cli, { provider_id, changed })
+        else cli.say(`${provider_id}  deleted${changed ? '' : '  (as before)'}`)
+      }),
+    'provider delete Keycloak --yes',
+  )
+}
+
+async function update(cli: Cli, provider_id: string, options: Settings): Promise<void> {
+  const { oidc, ...rest } = await bodyOf(cli, options)
+  const claims = claimsOf(options)
+  if (Object.keys({ ...rest, ...oidc, ...claims }).length === 0)
+    throw new UsageError('Nothing to change; see: holdfast provider update --help')
+  const client = await cli.client()
+  const of = { params: { provider_id }, query: cli.scope }
+  const before = Object.keys(claims).length > 0 ? (await client.getIdentityProvider(of)).claims : undefined
+  const named = { ...rest, oidc, ...(before && { claims: { ...before, ...claims } }) }
+  printItem(cli, await changeIdentityProvider(client, of, named))
+}
+
+type Link = Output<Contract['listUserIdentities']>['items'][number]
+const linkColumns: readonly Column<Link>[] = [
+  ['PROVIDER', (l) => l.provider_name],
+  ['ISSUER', (l) => l.issuer],
+  ['SUBJECT', (l) => l.subject],
+  ['LINKED', (l) => l.linked_at],
+  ['LAST SIGN-IN', (l) => l.last_login_at],
+]
+/** Under `holdfast user`. */
+export function addUserLinks(user: Command, cli: Cli): void {
+  examples(user.command('links <user>'), 'user links jane')
+    .description('with which accounts of identity providers a user signs in')
+    .action(async (user_id: string) => {
+      const { items } = await (await cli.client()).listUserIdentities({ params: { user_id }, query: cli.scope })
+      await printList(cli, items.length + 1, linkColumns, async () => ({ items, next_cursor: null }))
+    })
+  const linking = (command: Command) =>
+    reason(
+      command
+        .requiredOption('--provider <provider>', 'the identity provider')
+        .requiredOption('--subject <sub>', 'what it calls the account'),
+    )
+  type Options = { provider: string; subject: string; reason?: string }
+  const asked = (user_id: string, { provider: provider_id, subject, reason: why }: Options) => ({
+    params: { user_id },
+    body: { provider_id, subject, ...given({ reason: why }) },
+    query: cli.scope,
+  })
+  examples(linking(user.command('link <user>')), 'user link jane --provider Keycloak --subject 248289761001')
+    .description('let a user sign in with an account of an identity provider')
+    .action(async (user_id: string, options: Options) => {
+      const { identity, changed } = await (await cli.client()).linkUserIdentity(asked(user_id, options))
+      if (!changed) cli.note('It was so before.')
+      printItem(cli, identity)
+    })
+  examples(linking(user.command('unlink <user>')), 'user unlink jane --provider Keycloak --subject 248289761001')
+    .description('end such a link, and the sessions that came by it')
+    .action(async (user_id: string, options: Options) => {
+      const { changed } = await (await cli.client()).unlinkUserIdentity(asked(user_id, options))
+      cli.note(changed ? 'The link has ended.' : 'There was no such link.')
+    })
+}

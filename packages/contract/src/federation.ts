@@ -1,0 +1,225 @@
+import { type Static, Type } from 'typebox'
+import { endpoint } from './endpoint.ts'
+import { Closed, Count, Id, List, ListQuery, Name, Nullable, OneOf, Partial, Reason, Shown, Time } from './schema.ts'
+import { identityProviderKinds, roleNames } from './vocabulary.ts'
+
+const ClientId = Type.String({ minLength: 1, maxLength: 256 })
+const ClaimName = Type.String({ minLength: 1, maxLength: 256 })
+const ClaimValue = Type.String({ minLength: 1, maxLength: 1024 })
+
+const oidcFields = {
+  issuer: Type.String({
+    minLength: 1,
+    maxLength: 512,
+    examples: ['https://login.example.com/realms/people'],
+    description:
+      'As the provider spells it (OpenID Connect Discovery 1.0). keycloak: {base}/realms/{realm}; entra_id: https://login.microsoftonline.com/{directory id}/v2.0; okta: the organisation, or …/oauth2/{authorization server}',
+  }),
+  client_id: ClientId,
+  scopes: Type.Array(Type.String({ pattern: '^[\\x21\\x23-\\x5b\\x5d-\\x7e]+$', maxLength: 128 }), {
+    maxItems: 32,
+    uniqueItems: true,
+    description: 'What is asked for; openid is always among it',
+  }),
+  mobile_client_ids: Type.Array(ClientId, {
+    maxItems: 16,
+    uniqueItems: true,
+    description: 'Client ids of the applications whose ID tokens enroll devices',
+  }),
+}
+const providerFields = {
+  name: Name,
+  enabled: Type.Boolean({
+    description: 'One that is not opens no session and enrolls no device; turning it off ends its sessions',
+  }),
+  sign_in: Type.Boolean({ description: 'Whether administrators sign in with it' }),
+  enrollment: Type.Boolean({ description: 'Whether it enrolls devices' }),
+  provisioning: OneOf(['none', 'create'], {
+    description:
+      'Somebody whom nobody linked is refused, or gets a user of their own, without a role unless a mapping gives one. Nobody is ever linked by name or mail address',
+  }),
+  claims: Closed(
+    { username: ClaimName, email: ClaimName, display_name: ClaimName, groups: ClaimName },
+    { description: 'What the provider calls them' },
+  ),
+  group_mappings: Type.Array(Closed({ value: ClaimValue, group_id: Id('group') }), {
+    maxItems: 200,
+    description: 'Users whom this provider made are in exactly those of these groups that their groups claim says',
+  }),
+  role_mappings: Type.Array(Closed({ value: ClaimValue, role: OneOf(roleNames) }), {
+    maxItems: 50,
+    description:
+      'Likewise for roles; a mapping gives nobody more than who sets it may do, and setting one needs rbac:write',
+  }),
+}
+const Oidc = Closed({
+  ...oidcFields,
+  client_secret_set: Type.Boolean(),
+  redirect_uri: Type.String({ description: 'To register with the provider' }),
+})
+export const IdentityProvider = Closed(
+  {
+    provider_id: Id('identity_provider'),
+    tenant_id: Id('tenant'),
+    kind: OneOf(identityProviderKinds),
+    ...providerFields,
+    oidc: Oidc,
+    linked_users: Count,
+    created_at: Time,
+    updated_at: Time,
+  },
+  { title: 'IdentityProvider' },
+)
+export type IdentityProvider = Static<typeof IdentityProvider>
+
+const clientSecret = Type.Optional(
+  Nullable(
+    Type.String({
+      minLength: 1,
+      maxLength: 1024,
+      writeOnly: true,
+      description: 'Stored encrypted and never shown; absent: as it was; null: a public client',
+    }),
+  ),
+)
+const { issuer, client_id, ...optionalOidc } = oidcFields
+const settings = { read: 'settings:read', write: 'settings:write' } as const
+const params = Closed({ provider_id: Id('identity_provider') })
+
+export const listIdentityProviders = endpoint({
+  method: 'GET',
+  path: '/v1/admin/settings/providers',
+  summary: 'List identity providers',
+  access: { by: ['session', 'api_key'], permission: settings.read },
+  query: ListQuery({}, ['name', 'created_at'] as const),
+  response: List(IdentityProvider),
+})
+export const createIdentityProvider = endpoint({
+  method: 'POST',
+  path: '/v1/admin/settings/providers',
+  summary: 'Create an identity provider; the discovery of one that is enabled is read and checked first',
+  access: { by: ['session', 'api_key'], permission: settings.write },
+  audit: 'identity_provider.created',
+  status: 201,
+  stepUp: {},
+  costly: true,
+  body: Closed({
+    ...Partial(Closed(providerFields)).properties,
+    kind: OneOf(identityProviderKinds),
+    name: Name,
+    oidc: Closed({ issuer, client_id, client_secret: clientSecret, ...Partial(Closed(optionalOidc)).properties }),
+  }),
+  response: IdentityProvider,
+})
+export const getIdentityProvider = endpoint({
+  method: 'GET',
+  path: '/v1/admin/settings/providers/{provider_id}',
+  summary: 'One identity provider',
+  access: { by: ['session', 'api_key'], permission: settings.read },
+  params,
+  response: IdentityProvider,
+  etag: true,
+})
+export const updateIdentityProvider = endpoint({
+  method: 'PUT',
+  path: '/v1/admin/settings/providers/{provider_id}',
+  summary: 'Replace what is set of an identity provider; what a GET showed may be sent back whole',
+  access: { by: ['session', 'api_key'], permission: settings.write },
+  audit: 'identity_provider.updated',
+  stepUp: {},
+  costly: true,
+  params,
+  body: Closed({
+    ...Shown(IdentityProvider),
+    ...providerFields,
+    oidc: Closed({ ...Shown(Oidc), ...oidcFields, client_secret: clientSecret }),
+  }),
+  response: IdentityProvider,
+  ifMatch: true,
+})
+export const deleteIdentityProvider = endpoint({
+  method: 'DELETE',
+  path: '/v1/admin/settings/providers/{provider_id}',
+  summary: 'Delete an identity provider: its links go, and the sessions that it opened end',
+  access: { by: ['session', 'api_key'], permission: settings.write },
+  audit: 'identity_provider.deleted',
+  stepUp: {},
+  params,
+  response: Closed({ changed: Type.Boolean() }),
+  ifMatch: true,
+})
+export const testIdentityProvider = endpoint({
+  method: 'POST',
+  path: '/v1/admin/settings/providers/{provider_id}/test',
+  summary: 'Read the provider’s discovery and keys anew, and say what was found',
+  access: { by: ['session', 'api_key'], permission: settings.write },
+  audit: 'identity_provider.tested',
+  costly: true,
+  params,
+  response: Closed({
+    ok: Type.Boolean(),
+    problem: Nullable(Closed({ reason: Type.String(), detail: Type.String() })),
+    found: Nullable(
+      Closed({
+        authorization_endpoint: Type.String(),
+        token_endpoint: Type.String(),
+        device_authorization_endpoint: Nullable(Type.String()),
+        jwks_uri: Type.String(),
+        keys: Count,
+        algorithms: Type.Array(Type.String()),
+      }),
+    ),
+  }),
+})
+
+export const IdentityLink = Closed(
+  {
+    provider_id: Id('identity_provider'),
+    provider_name: Name,
+    issuer: Type.String(),
+    subject: Type.String({ description: 'The sub of the ID token; entra_id: the oid' }),
+    linked_at: Time,
+    last_login_at: Nullable(Time),
+  },
+  { title: 'IdentityLink' },
+)
+const userParams = Closed({ user_id: Id('user') })
+const link = {
+  audit: 'user.changed',
+  access: { by: ['session', 'api_key'], permission: 'credentials:write' },
+  params: userParams,
+} as const
+
+export const listUserIdentities = endpoint({
+  method: 'GET',
+  path: '/v1/admin/users/{user_id}/identities',
+  summary: 'With which accounts of which identity providers a user signs in',
+  access: { by: ['session', 'api_key'], permission: 'users:read' },
+  params: userParams,
+  response: Closed({ items: Type.Array(IdentityLink) }),
+})
+export const linkUserIdentity = endpoint({
+  ...link,
+  method: 'POST',
+  path: '/v1/admin/users/{user_id}/identities',
+  summary: 'Let a user sign in with an account of an identity provider',
+  stepUp: {},
+  body: Closed({
+    provider_id: Id('identity_provider'),
+    subject: Type.String({ minLength: 1, maxLength: 255 }),
+    reason: Type.Optional(Reason),
+  }),
+  response: Closed({ identity: IdentityLink, changed: Type.Boolean() }),
+})
+export const unlinkUserIdentity = endpoint({
+  ...link,
+  method: 'POST',
+  path: '/v1/admin/users/{user_id}/identities/unlink',
+  summary: 'End such a link; the sessions of the user that this provider opened end',
+  body: Closed({
+    provider_id: Id('identity_provider'),
+    subject: Type.String({ minLength: 1, maxLength: 255 }),
+    reason: Type.Optional(Reason),
+  }),
+  response: Closed({ changed: Type.Boolean() }),
+})

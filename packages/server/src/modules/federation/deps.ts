@@ -1,0 +1,29 @@
+import type { KeyObject } from 'node:crypto'
+import type { Kek } from '@holdfast/crypto'
+import type { Database } from '../../db/database.ts'
+import type { Pager } from '../../db/page.ts'
+import type { Changes } from '../../memory/changes.ts'
+import type { Memory } from '../../memory/held.ts'
+import type { Outbound } from '../../outbound/outbound.ts'
+import type { Access } from '../access/index.ts'
+import type { Audit } from '../audit/index.ts'
+import type { ByProvider } from '../identity/index.ts'
+import type { Tenancy } from '../tenancy/index.ts'
+
+/** What the rooms of this module share; each takes the part it needs. Nothing here may be left out. */
+export type FederationDeps = {
+  db: Database
+  audit: Audit
+  changes: Changes
+  feed: Memory['feed']
+  pager: Pager
+  now: () => Date
+  /** What a token says that this deployment minted. */
+  readToken: Access['readToken']
+  pepper: KeyObject
+  kek: Kek
+  publicUrl: string
+  outbound: Pick<Outbound, 'request' | 'refusalOf'>
+  tenancy: Pick<Tenancy, 'settings' | 'tenantByName'>
+  people: ByProvider
+}

@@ -1,0 +1,73 @@
+import { type Selectable, sql } from 'kysely'
+import type { Tx } from '../../db/database.ts'
+import { happened } from '../../db/happened.ts'
+import type { Tables } from '../../db/tables/index.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+
+type Link = Selectable<Tables['user_identities']>
+/** An account at a provider: nothing else ever says whose it is. */
+export type Account = Pick<Link, 'provider_id' | 'issuer' | 'subject'>
+export type LinkRow = Link & { provider_name: string }
+
+const selectLinks = (tx: Tx, tenant: TenantId) =>
+  tx
+    .selectFrom('user_identities')
+    .selectAll()
+    .select(
+      sql<string>`(select p.name from identity_providers p
+        where p.tenant_id = user_identities.tenant_id and p.provider_id = user_identities.provider_id)`.as(
+        'provider_name',
+      ),
+    )
+    .where('tenant_id', '=', tenant)
+
+export const listLinks = (tx: Tx, tenant: TenantId, user: string, most: number): Promise<LinkRow[]> =>
+  selectLinks(tx, tenant).where('user_id', '=', user).orderBy('linked_at').orderBy('subject').limit(most).execute()
+
+export const findLink = (tx: Tx, tenant: TenantId, { provider_id, issuer, subject }: Account) =>
+  selectLinks(tx, tenant)
+    .where('provider_id', '=', provider_id)
+    .where('issuer', '=', issuer)
+    .where('subject', '=', subject)
+    .executeTakeFirst()
+
+/** False when the account belongs to somebody already. */
+export const insertLink = (tx: Tx, link: Link): Promise<boolean> =>
+  happened(
+    tx
+      .insertInto('user_identities')
+      .values(link)
+      .onConflict((c) => c.columns(['tenant_id', 'provider_id', 'issuer', 'subject']).doNothing())
+      .returning('user_id'),
+  )
+
+/** False when the account is not this user's any more; else it stays so until commit. The user's row is locked. */
+export const useLink = (tx: Tx, tenant: TenantId, user: string, account: Account, at: Date): Promise<boolean> =>
+  happened(
+    tx
+      .updateTable('user_identities')
+      .set({ last_login_at: at })
+      .where('tenant_id', '=', tenant)
+      .where('provider_id', '=', account.provider_id)
+      .where('issuer', '=', account.issuer)
+      .where('subject', '=', account.subject)
+      .where('user_id', '=', user)
+      .returning('user_id'),
+  )
+
+/** True for the one call that ended it. */
+export const deleteLink = (
+  tx: Tx,
+  tenant: TenantId,
+  user: string,
+  { provider_id, subject }: Pick<Account, 'provider_id' | 'subject'>,
+): Promise<boolean> =>
+  happened(
+    tx
+      .deleteFrom('user_identities')
+      .where('tenant_id', '=', tenant)
+      .where('provider_id', '=', provider_id)
+      .where('subject', '=', subject)
+      .where('user_id', '=', user)
+      .returning('user_id'),
+  )

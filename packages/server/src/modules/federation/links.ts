@@ -1,0 +1,87 @@
+import type { Tx } from '../../db/database.ts'
+import type { Actor, TenantId } from '../../kernel/actor.ts'
+import { fail, failField } from '../../kernel/app-error.ts'
+import { encodeId } from '../../kernel/ids.ts'
+import { storable } from '../../kernel/text.ts'
+import type { FederationDeps } from './deps.ts'
+import type { LinkRow } from './links.queries.ts'
+import * as queries from './links.queries.ts'
+import { holdProvider } from './providers.queries.ts'
+
+const mostOfUser = 100
+/** UUIDs, and what the provider calls the account. */
+type Wanted = { user: string; provider: string; subject: string; reason: string | undefined }
+
+/**
+ * Which account at a provider is whose. Whoever links one lets its holder be that user, so it takes the same right as
+ * setting a password; name and mail address link nobody.
+ */
+export function createLinks({
+  db,
+  audit,
+  changes,
+  now,
+  people,
+}: Pick<FederationDeps, 'db' | 'audit' | 'changes' | 'now' | 'people'>) {
+  async function record(tx: Tx, actor: Actor, operation: 'link' | 'unlink', of: Wanted & { username: string }) {
+    const user_id = encodeId('user', of.user)
+    const details = {
+      provider_id: encodeId('identity_provider', of.provider),
+      subject: of.subject,
+      ...(of.reason !== undefined && { reason: of.reason }),
+    }
+    const target = { type: 'user', id: user_id, name: of.username }
+    await audit.record(tx, actor, 'user.changed', { operation, user_id }, { target, details })
+  }
+
+  return {
+    list: (tenant: TenantId, user: string): Promise<LinkRow[]> =>
+      db.inTenant(tenant, async (tx) => {
+        await people.requireThere(tx, tenant, user)
+        return queries.listLinks(tx, tenant, user, mostOfUser)
+      }),
+
+    link: (actor: Actor, wanted: Wanted): Promise<{ link: LinkRow; changed: boolean }> => {
+      const { tenantId: tenant } = actor
+      const { user, provider, subject } = wanted
+      if (storable(subject, 255) !== subject) failField('subject', 'has characters that can not be stored')
+      return db.inTenant(tenant, async (tx) => {
+        const held = (await holdProvider(tx, tenant, provider)) ?? failField('provider_id', 'no such identity provider')
+        const username = await people.requireLinkable(tx, actor, user)
+        const account = { provider_id: provider, issuer: held.oidc.issuer, subject }
+        const before = await queries.findLink(tx, tenant, account)
+        if (before?.user_id === user) return { link: before, changed: false }
+        if ((await queries.listLinks(tx, tenant, user, mostOfUser)).length >= mostOfUser)
+          fail('validation_error', `a user has at most ${mostOfUser} linked accounts`)
+        const row = {
+          ...account,
+          tenant_id: tenant,
+          user_id: user,
+          provisioned: false,
+          linked_at: now(),
+          last_login_at: null,
+        }
+        if (before || !(await queries.insertLink(tx, row)))
+          failField('subject', 'is linked to another user: end that first')
+        await record(tx, actor, 'link', { ...wanted, username })
+        return { link: { ...row, provider_name: held.name }, changed: true }
+      })
+    },
+
+    /** False when there was no such link. */
+    unlink: (actor: Actor, wanted: Wanted): Promise<boolean> => {
+      const { tenantId: tenant } = actor
+      const { user, provider } = wanted
+      return db.inTenant(tenant, async (tx) => {
+        const username = await people.requireLinkable(tx, actor, user)
+        if (!(await queries.deleteLink(tx, tenant, user, { provider_id: provider, subject: wanted.subject })))
+          return false
+        await record(tx, actor, 'unlink', { ...wanted, username })
+        const ended = await people.endSessionsOf(tx, actor, provider, user)
+        if (ended.length > 0) await changes.record(tx, tenant, ended)
+        return true
+      })
+    },
+  }
+}
+export type Links = ReturnType<typeof createLinks>

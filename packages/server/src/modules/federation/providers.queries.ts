@@ -1,0 +1,156 @@
+import { type Selectable, sql } from 'kysely'
+import type { Tx } from '../../db/database.ts'
+import type { Tables } from '../../db/tables/index.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+
+export type GroupMapping = { value: string; group_id: string }
+type Stored = Omit<Selectable<Tables['identity_providers']>, 'name_key'>
+export type ProviderRow = Stored & { group_mappings: GroupMapping[]; linked_users: number }
+/** What of a provider is set, but its secret. */
+export type ProviderFields = Omit<
+  ProviderRow,
+  | 'tenant_id'
+  | 'provider_id'
+  | 'kind'
+  | 'client_secret_jwe'
+  | 'linked_users'
+  | 'created_at'
+  | 'updated_at'
+  | 'deleted_at'
+>
+
+const columns = [
+  'tenant_id',
+  'provider_id',
+  'kind',
+  'name',
+  'enabled',
+  'sign_in',
+  'enrollment',
+  'provisioning',
+  'claims',
+  'role_mappings',
+  'oidc',
+  'client_secret_jwe',
+  'created_at',
+  'updated_at',
+  'deleted_at',
+] as const
+const mappings = sql<GroupMapping[]>`coalesce((
+  select jsonb_agg(jsonb_build_object('value', g.value, 'group_id', g.group_id) order by g.value, g.group_id)
+  from identity_provider_groups g
+  where g.tenant_id = identity_providers.tenant_id and g.provider_id = identity_providers.provider_id), '[]')`
+const linked = sql<number>`(select count(distinct i.user_id)::int from user_identities i
+  where i.tenant_id = identity_providers.tenant_id and i.provider_id = identity_providers.provider_id)`
+
+/** Those that are there. */
+export const selectProviders = (tx: Tx, tenant: TenantId) =>
+  tx
+    .selectFrom('identity_providers')
+    .select(columns)
+    .select([mappings.as('group_mappings'), linked.as('linked_users')])
+    .where('tenant_id', '=', tenant)
+    .where('deleted_at', 'is', null)
+
+export const findProvider = (tx: Tx, tenant: TenantId, providerId: string): Promise<ProviderRow | undefined> =>
+  selectProviders(tx, tenant).where('provider_id', '=', providerId).executeTakeFirst()
+
+/** Until commit nobody else changes the provider, deletes it, or links anybody to it. */
+export async function lockProvider(tx: Tx, tenant: TenantId, providerId: string): Promise<ProviderRow | undefined> {
+  await tx
+    .selectFrom('identity_providers')
+    .select('provider_id')
+    .where('tenant_id', '=', tenant)
+    .where('provider_id', '=', providerId)
+    .forUpdate()
+    .executeTakeFirst()
+  return findProvider(tx, tenant, providerId)
+}
+
+/** Until commit nobody changes or deletes the provider; any number of others hold it at once. */
+export async function holdProvider(tx: Tx, tenant: TenantId, providerId: string): Promise<ProviderRow | undefined> {
+  await tx
+    .selectFrom('identity_providers')
+    .select('provider_id')
+    .where('tenant_id', '=', tenant)
+    .where('provider_id', '=', providerId)
+    .forShare()
+    .executeTakeFirst()
+  return findProvider(tx, tenant, providerId)
+}
+
+export const wasDeleted = async (tx: Tx, tenant: TenantId, providerId: string): Promise<boolean> =>
+  (await tx
+    .selectFrom('identity_providers')
+    .select('provider_id')
+    .where('tenant_id', '=', tenant)
+    .where('provider_id', '=', providerId)
+    .executeTakeFirst()) !== undefined
+
+type Made = { providerId: string; kind: Stored['kind']; secretJwe: string | null; at: Date }
+export async function insertProvider(tx: Tx, tenant: TenantId, f: ProviderFields, made: Made): Promise<void> {
+  const { group_mappings: _, ...fields } = f
+  await tx
+    .insertInto('identity_providers')
+    .values({
+      ...fields,
+      ...asText(f),
+      tenant_id: tenant,
+      provider_id: made.providerId,
+      kind: made.kind,
+      client_secret_jwe: made.secretJwe,
+      created_at: made.at,
+      updated_at: made.at,
+      deleted_at: null,
+    })
+    .execute()
+  await writeMappings(tx, tenant, made.providerId, f.group_mappings)
+}
+
+export async function updateProvider(
+  tx: Tx,
+  tenant: TenantId,
+  providerId: string,
+  f: ProviderFields,
+  { secretJwe, at }: { secretJwe: string | null; at: Date },
+): Promise<void> {
+  const { group_mappings: _, ...fields } = f
+  await tx
+    .updateTable('identity_providers')
+    .set({ ...fields, ...asText(f), client_secret_jwe: secretJwe, updated_at: at })
+    .where('tenant_id', '=', tenant)
+    .where('provider_id', '=', providerId)
+    .execute()
+  await writeMappings(tx, tenant, providerId, f.group_mappings)
+}
+
+const asText = (f: ProviderFields) => ({
+  claims: JSON.stringify(f.claims),
+  role_mappings: JSON.stringify(f.role_mappings),
+  oidc: JSON.stringify(f.oidc),
+})
+
+async function writeMappings(tx: Tx, tenant: TenantId, providerId: string, list: readonly GroupMapping[]) {
+  await tx
+    .deleteFrom('identity_provider_groups')
+    .where('tenant_id', '=', tenant)
+    .where('provider_id', '=', providerId)
+    .execute()
+  if (list.length === 0) return
+  await tx
+    .insertInto('identity_provider_groups')
+    .values(list.map((m) => ({ tenant_id: tenant, provider_id: providerId, ...m })))
+    .execute()
+}
+
+/** What remains of it says that it was there, and of whom events speak. */
+export async function deleteProvider(tx: Tx, tenant: TenantId, providerId: string, at: Date): Promise<void> {
+  for (const table of ['sign_in_requests', 'user_identities', 'identity_provider_groups'] as const)
+    await tx.deleteFrom(table).where('tenant_id', '=', tenant).where('provider_id', '=', providerId).execute()
+  await tx
+    .updateTable('identity_providers')
+    .set({ deleted_at: at, client_secret_jwe: null })
+    .where('tenant_id', '=', tenant)
+    .where('provider_id', '=', providerId)
+    .execute()
+}

@@ -1,0 +1,182 @@
+import type { SecuritySettings } from '@holdfast/contract/settings'
+import type { Tx } from '../../../db/database.ts'
+import type { Actor, Source, TenantId } from '../../../kernel/actor.ts'
+import { differences } from '../../../kernel/differences.ts'
+import { encodeId, newUuid } from '../../../kernel/ids.ts'
+import { storable } from '../../../kernel/text.ts'
+import type { Change } from '../../../memory/changes.ts'
+import { isRole } from '../../access/index.ts'
+import type { Audit } from '../../audit/index.ts'
+import { holdAdministrators, lastHeld, mayBeLast } from '../people/administrators.ts'
+import { canonicalEmail } from '../people/email.ts'
+import { deleteGrant, insertGrant } from '../people/grants.queries.ts'
+import { addMembers, lockGroups, removeMembers } from '../people/groups.queries.ts'
+import { present, refuseStronger, requirePerson, subjectOf } from '../people/subject.ts'
+import { canonicalUsername } from '../people/username.ts'
+import { findUser, insertUnlessTaken, lockUser, type UserRow } from '../people/users.queries.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import { admitByProvider } from './by-provider.queries.ts'
+
+/** An identity provider that vouches for somebody, by its UUID and its name. */
+type Voucher = { id: string; name: string }
+/** Of what a provider decides about, what it says of one user. */
+type Said<T extends string = string> = { decides: readonly T[]; says: ReadonlySet<string> }
+type Profile = { username: string | undefined; email: string | undefined; displayName: string | undefined }
+
+/**
+ * What a person is and may do whom an identity provider vouches for. All of it happens in the transaction of that
+ * sign-in, whose rules (who is linked to whom) are not decided here.
+ */
+export function createByProvider(deps: {
+  audit: Audit
+  now: () => Date
+  sessions: Pick<Sessions, 'open' | 'endOfProvider'>
+}) {
+  const { audit, now, sessions } = deps
+  const detailsOf = ({ id, name }: Voucher) => ({
+    provider: { id: encodeId('identity_provider', id), name },
+  })
+
+  /** A role that the provider decides about is given or taken; the last administrator keeps theirs. */
+  async function followRoles(tx: Tx, source: Source, user: UserRow, { decides, says }: Said, by: Voucher) {
+    let moved = 0
+    for (const role of [...decides].sort()) {
+      if (!isRole(role) || says.has(role) === user.roles.includes(role)) continue
+      const user_id = encodeId('user', user.user_id)
+      const grant = { tenant_id: source.tenantId, user_id: user.user_id, role, granted_by: null, granted_at: now() }
+      const more = { target: { type: 'user', id: user_id, name: user.username }, details: detailsOf(by) }
+      if (says.has(role)) {
+        await insertGrant(tx, grant)
+        await audit.record(tx, source, 'role.granted', { user_id, role }, more)
+      } else {
+        if ((await lastHeld(tx, source.tenantId, user, [role])) !== undefined) continue
+        await deleteGrant(tx, source.tenantId, user.user_id, role)
+        await audit.record(tx, source, 'role.revoked', { user_id, role }, more)
+      }
+      moved++
+    }
+    return moved
+  }
+
+  async function followGroups(tx: Tx, source: Source, user: UserRow, { decides, says }: Said, by: Voucher) {
+    const wanted = decides.filter((g) => says.has(g) && !user.group_ids.includes(g))
+    const surplus = decides.filter((g) => !says.has(g) && user.group_ids.includes(g))
+    if (wanted.length + surplus.length === 0) return 0
+    const { tenantId } = source
+    const found = await lockGroups(tx, tenantId, [...wanted, ...surplus])
+    const pairs = (groups: readonly string[]) =>
+      groups.filter((g) => found.has(g)).map((group) => ({ group, user: user.user_id }))
+    const added = await addMembers(tx, tenantId, pairs(wanted), now())
+    const removed = await removeMembers(tx, tenantId, pairs(surplus), now())
+    const after = (await findUser(tx, tenantId, user.user_id)) ?? user
+    const inGroups = ({ group_ids }: UserRow) => ({ group_ids: group_ids.map((id) => encodeId('group', id)) })
+    const user_id = encodeId('user', user.user_id)
+    await audit.record(
+      tx,
+      source,
+      'user.changed',
+      { operation: 'update', user_id },
+      {
+        target: { type: 'user', id: user_id, name: user.username },
+        changes: differences(inGroups(user), inGroups(after)),
+        details: detailsOf(by),
+      },
+    )
+    return added.length + removed.length
+  }
+
+  return {
+    /**
+     * Comes before anything else of the transaction, where the provider decides about a role that somebody must have.
+     */
+    hold: async (tx: Tx, source: Source, roles: readonly string[]): Promise<void> => {
+      if (mayBeLast(roles)) await holdAdministrators(tx, source.tenantId)
+    },
+
+    /**
+     * A user of the provider's making: its UUID; or why there is none. A name is nobody's because it is the same, and
+     * a mail address that somebody has is left out.
+     */
+    provision: async (
+      tx: Tx,
+      source: Source,
+      { username, email, displayName }: Profile,
+      by: Voucher,
+    ): Promise<{ userId: string } | 'no_username' | 'username_taken'> => {
+      const name = username === undefined || username.length > 128 ? undefined : canonicalUsername(username).name
+      if (name === undefined || name.includes('/')) return 'no_username'
+      const at = now()
+      const id = newUuid()
+      const row = {
+        tenant_id: source.tenantId,
+        user_id: id,
+        kind: 'person' as const,
+        username: name,
+        email:
+          (email !== undefined && /^[^@\s]+@[^@\s]+$/.test(email) && email.length <= 254 && canonicalEmail(email)) ||
+          null,
+        display_name: storable(displayName ?? '', 256),
+        source: 'sso' as const,
+        created_at: at,
+        updated_at: at,
+      }
+      const made = (await insertUnlessTaken(tx, row)) || (await insertUnlessTaken(tx, { ...row, email: null }))
+      if (!made) return 'username_taken'
+      const user_id = encodeId('user', id)
+      const more = { target: { type: 'user', id: user_id, name }, details: detailsOf(by) }
+      await audit.record(tx, source, 'user.changed', { operation: 'create', user_id }, more)
+      return { userId: id }
+    },
+
+    /** Puts the user into the groups and roles that the provider says, among those that it decides about. */
+    follow: async (
+      tx: Tx,
+      source: Source,
+      userId: string,
+      { roles, groups }: { roles: Said; groups: Said },
+      by: Voucher,
+    ): Promise<boolean> => {
+      const user = await lockUser(tx, source.tenantId, userId)
+      if (!user || user.deleted_at) return false
+      return (await followGroups(tx, source, user, groups, by)) + (await followRoles(tx, source, user, roles, by)) > 0
+    },
+
+    /** The name of the user, who signs in now; undefined for whoever may not. Locks the user. */
+    admit: (tx: Tx, tenant: TenantId, userId: string): Promise<string | undefined> =>
+      admitByProvider(tx, tenant, userId, now()),
+
+    openSession: async (
+      tx: Tx,
+      source: Source,
+      { userId, username }: { userId: string; username: string },
+      how: { by: Voucher; authMethod: string; limits: SecuritySettings['sessions'] },
+    ) => {
+      const user_id = encodeId('user', userId)
+      const as = { ...source, type: 'session' as const, id: user_id, name: username }
+      const more = { target: { type: 'user', id: user_id, name: username }, details: detailsOf(how.by) }
+      const { authMethod, limits } = how
+      await audit.record(tx, as, 'login.succeeded', { user_id, auth_method: authMethod }, more)
+      return sessions.open(tx, as, userId, limits, { authMethod, steppedUpAt: null, providerId: how.by.id })
+    },
+
+    /**
+     * Where a provider, or what links a user to it, is good no more: the sessions that it opened, of one user or of
+     * all. The caller records the changes.
+     */
+    endSessionsOf: (tx: Tx, source: Source, providerId: string, userId: string | null): Promise<Change[]> =>
+      sessions.endOfProvider(tx, source, providerId, userId),
+
+    requireThere: async (tx: Tx, tenant: TenantId, userId: string): Promise<void> => {
+      present(await findUser(tx, tenant, userId))
+    },
+    /** 403 unless the caller may decide how this person signs in, whose row is held; the user's name. */
+    requireLinkable: async (tx: Tx, actor: Actor, userId: string): Promise<string> => {
+      const { own } = subjectOf(actor, userId)
+      const user = present(await lockUser(tx, actor.tenantId, userId))
+      if (!own) refuseStronger(actor, user)
+      requirePerson(user)
+      return user.username
+    },
+  }
+}
+export type ByProvider = ReturnType<typeof createByProvider>
