@@ -51,6 +51,8 @@ export function createLinks({
         const account = { provider_id: provider, issuer: held.oidc.issuer, subject }
         const before = await queries.findLink(tx, tenant, account)
         if (before?.user_id === user) return { link: before, changed: false }
+        const isLeft = before && !(await people.isThere(tx, tenant, before.user_id))
+        if (isLeft) await queries.deleteLink(tx, tenant, before.user_id, account)
         if ((await queries.listLinks(tx, tenant, user, mostOfUser)).length >= mostOfUser)
           fail('validation_error', `a user has at most ${mostOfUser} linked accounts`)
         const row = {
@@ -61,7 +63,7 @@ export function createLinks({
           linked_at: now(),
           last_login_at: null,
         }
-        if (before || !(await queries.insertLink(tx, row)))
+        if ((before && !isLeft) || !(await queries.insertLink(tx, row)))
           failField('subject', 'is linked to another user: end that first')
         await record(tx, actor, 'link', { ...wanted, username })
         return { link: { ...row, provider_name: held.name }, changed: true }

@@ -11,6 +11,7 @@ import { holdAdministrators, lastHeld, mayBeLast } from '../people/administrator
 import { canonicalEmail } from '../people/email.ts'
 import { deleteGrant, insertGrant } from '../people/grants.queries.ts'
 import { addMembers, lockGroups, removeMembers } from '../people/groups.queries.ts'
+import { userExists } from '../people/known.queries.ts'
 import { present, refuseStronger, requirePerson, subjectOf } from '../people/subject.ts'
 import { canonicalUsername } from '../people/username.ts'
 import { findUser, insertUnlessTaken, lockUser, type UserRow } from '../people/users.queries.ts'
@@ -166,6 +167,8 @@ export function createByProvider(deps: {
     endSessionsOf: (tx: Tx, source: Source, providerId: string, userId: string | null): Promise<Change[]> =>
       sessions.endOfProvider(tx, source, providerId, userId),
 
+    /** A user who was deleted is not; their accounts may be linked to somebody else. */
+    isThere: userExists,
     requireThere: async (tx: Tx, tenant: TenantId, userId: string): Promise<void> => {
       present(await findUser(tx, tenant, userId))
     },
