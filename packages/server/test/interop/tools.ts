@@ -20,8 +20,10 @@ const tools = {
   oathtool: { package: 'oathtool', commands: ['oathtool'], probe: ['--version'] },
   argon2: { package: 'argon2', commands: ['argon2'], probe: ['saltsalt', '-id', '-t', '1', '-k', '8', '-r'] },
   haproxy: { package: 'haproxy', commands: ['haproxy', '/usr/sbin/haproxy'], probe: ['-v'] },
+  xmlsec1: { package: 'xmlsec1', commands: ['xmlsec1'], probe: ['--version'] },
   'python3-argon2': module('argon2', 'from argon2 import PasswordHasher'),
   'python3-jwcrypto': module('jwcrypto', 'from jwcrypto import jwk, jws, jwt, jwe'),
+  'python3-pysaml2': module('pysaml2', 'import saml2.server'),
   'python3-jsonschema': module('jsonschema', 'from jsonschema import Draft202012Validator'),
 } satisfies Record<string, Tool>
 export type ToolName = keyof typeof tools

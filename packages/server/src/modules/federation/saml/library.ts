@@ -1,4 +1,4 @@
-import { SAML, type SamlConfig, ValidateInResponseTo } from '@node-saml/node-saml'
+import type { SamlConfig } from '@node-saml/node-saml'
 import { FederationError } from '../proven.ts'
 import { type Expected, type Judged, judgeAssertion } from './assertion.ts'
 import { nameIdFormats } from './names.ts'
@@ -18,7 +18,6 @@ const optionsFor = (provider: SamlProvider, certificates: readonly string[]): Sa
   audience: provider.entityId,
   callbackUrl: provider.acsUrl,
   entryPoint: provider.ssoUrl,
-  idpIssuer: provider.issuer,
   idpCert: [...certificates],
   identifierFormat: nameIdFormats[provider.nameIdFormat ?? 'persistent'],
   // How a person proves who they are is the provider's choice.
@@ -28,36 +27,44 @@ const optionsFor = (provider: SamlProvider, certificates: readonly string[]): Sa
   wantAssertionsSigned: false,
   signatureAlgorithm: 'sha256',
   digestAlgorithm: 'sha256',
-  validateInResponseTo: ValidateInResponseTo.always,
   cacheProvider: noneKept,
   acceptedClockSkewMs: skewMs,
   maxAssertionAgeMs: maxAgeMs,
   requestIdExpirationPeriodMs: 600_000,
 })
 
-/** The library with our clock, and with our judgement of an assertion as soon as its signature is good. */
-class Library extends SAML {
-  readonly #now: Date
-  readonly #judge: (assertion: string) => void
-  constructor(options: SamlConfig, now: Date, judge: (assertion: string) => void) {
-    super(options)
-    this.#now = now
-    this.#judge = judge
-  }
+/** 20 MB that only those need who use SAML. */
+async function load() {
+  const { SAML, ValidateInResponseTo } = await import('@node-saml/node-saml')
+  /** The library with our clock, and with our judgement of an assertion as soon as its signature is good. */
+  return class extends SAML {
+    readonly #now: Date
+    readonly #judge: (assertion: string) => void
+    constructor(options: SamlConfig, now: Date, judge: (assertion: string) => void) {
+      super({ ...options, validateInResponseTo: ValidateInResponseTo.always })
+      this.#now = now
+      this.#judge = judge
+    }
 
-  protected override async generateAuthorizeRequestAsync(isPassive: boolean, isPost: boolean): Promise<string> {
-    const request = await super.generateAuthorizeRequestAsync(isPassive, isPost)
-    return request.replace(/ IssueInstant="[^"]*"/, ` IssueInstant="${this.#now.toISOString()}"`)
-  }
+    protected override async generateAuthorizeRequestAsync(isPassive: boolean, isPost: boolean): Promise<string> {
+      const request = await super.generateAuthorizeRequestAsync(isPassive, isPost)
+      return request.replace(/ IssueInstant="[^"]*"/, ` IssueInstant="${this.#now.toISOString()}"`)
+    }
 
-  protected override processValidlySignedAssertionAsync(assertion: string, response: string, inResponseTo: string) {
-    this.#judge(assertion)
-    return super.processValidlySignedAssertionAsync(assertion, response, inResponseTo)
-  }
+    protected override processValidlySignedAssertionAsync(assertion: string, response: string, inResponseTo: string) {
+      this.#judge(assertion)
+      return super.processValidlySignedAssertionAsync(assertion, response, inResponseTo)
+    }
 
-  protected override checkTimestampsValidityError(_: number, begin: string, end: string, latest?: number) {
-    return super.checkTimestampsValidityError(this.#now.getTime(), begin, end, latest)
+    protected override checkTimestampsValidityError(_: number, begin: string, end: string, latest?: number) {
+      return super.checkTimestampsValidityError(this.#now.getTime(), begin, end, latest)
+    }
   }
+}
+let loaded: ReturnType<typeof load> | undefined
+const library = () => {
+  loaded ??= load()
+  return loaded
 }
 
 /** The address to send a person to with this request. */
@@ -67,8 +74,9 @@ export async function requestUrl(
   request: { id: string; relayState: string; forceAuthn: boolean; now: Date },
 ): Promise<string> {
   const options = { generateUniqueId: () => request.id, forceAuthn: request.forceAuthn }
-  const library = new Library({ ...optionsFor(provider, certificates), ...options }, request.now, () => {})
-  return await library.getAuthorizeUrlAsync(request.relayState, undefined, {})
+  const Library = await library()
+  const asking = new Library({ ...optionsFor(provider, certificates), ...options }, request.now, () => {})
+  return await asking.getAuthorizeUrlAsync(request.relayState, undefined, {})
 }
 
 /** Verifies the signatures of a response and judges the assertion that they cover. */
@@ -85,6 +93,7 @@ export async function verifyResponse(
     judged = { xml: assertion, found: judgeAssertion(assertion, provider, expected) }
   }
   const posted = { SAMLResponse: Buffer.from(xml).toString('base64') }
+  const Library = await library()
   try {
     const { profile } = await new Library(options, expected.now, judge).validatePostResponseAsync(posted)
     if (judged && profile?.getAssertionXml?.() === judged.xml) return judged.found

@@ -33,6 +33,25 @@ test('a person is proved by a signed assertion, a signed response, and both', as
   assert.deepEqual(await finish(`\ufeff<?xml version="1.0" encoding="UTF-8"?>\n${assertionOnly}`), proven)
 })
 
+test('it is the same with prefixes, white space and declarations as other providers write them', async () => {
+  const bare = plainResponse().replaceAll('saml:', '').replace(' xmlns:saml=', ' xmlns:unused=')
+  const ofEntra = bare.replace('<Assertion', `<Assertion xmlns="${ns.assertion}"`)
+  const withIssuer = ofEntra.replace('<Issuer', `<Issuer xmlns="${ns.assertion}"`)
+  assert.equal((await finish(signed(withIssuer, 'Assertion', { prefix: '' }))).subject, 'anna')
+  const types = 'xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"'
+  const ofOkta = plainResponse()
+    .replace('<samlp:Response', `<samlp:Response ${types}`)
+    .replaceAll('<saml:AttributeValue>', '<saml:AttributeValue xsi:type="xs:string">')
+  const listed = signed(ofOkta, 'Assertion', { inclusive: 'xs' })
+  assert.match(listed, /<InclusiveNamespaces PrefixList="xs"/)
+  assert.deepEqual((await finish(signed(listed, 'Response', { inclusive: 'xs' }))).claims, {
+    groups: ['staff', 'admins'],
+    mail: 'anna@example.com',
+  })
+  const spread = plainResponse().replace(/></g, '>\r\n  <')
+  assert.equal((await finish(signed(spread, 'Response').replaceAll('\r\n', '\n'))).subject, 'anna')
+})
+
 test('RSA with SHA-512 and RSA-PSS are taken, and every key of a provider that changes it', async () => {
   const old = rsaKey()
   const certificates = [old.pem, key.pem.replace(/-----[A-Z ]+-----|\n/g, '')]

@@ -2,13 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { FederationError } from '../proven.ts'
 import type { Judged } from './assertion.ts'
 import { signingCertificates } from './certificates.ts'
+import { requestUrl, verifyResponse } from './library.ts'
 import { type IdpMetadata, readIdpMetadata, spMetadata } from './metadata.ts'
 import { isSsoUrl, type SamlProvider } from './provider.ts'
 import { decodeResponse, judgeResponse } from './response.ts'
 import { signersOf } from './signers.ts'
-
-/** 20 MB that only those need who use SAML. */
-const library = () => import('./library.ts')
 
 /** The service provider of SAML 2.0: signing in that begins here, by redirect, and is answered by a post. */
 export function createSaml({ now }: { now: () => Date }) {
@@ -25,7 +23,6 @@ export function createSaml({ now }: { now: () => Date }) {
         throw new FederationError('discovery', 'The address to sign in at is no https address.')
       const requestId = `_${randomBytes(20).toString('hex')}`
       const certificates = signingCertificates(provider.certificates)
-      const { requestUrl } = await library()
       const forceAuthn = maxAgeSeconds !== undefined
       const url = await requestUrl(provider, certificates, { id: requestId, relayState, forceAuthn, now: now() })
       return { url, requestId }
@@ -45,7 +42,6 @@ export function createSaml({ now }: { now: () => Date }) {
       const signatures = judgeResponse(xml, provider, answer.requestId, at)
       const certificates = signersOf(signatures, signingCertificates(provider.certificates))
       const expected = { requestId: answer.requestId, maxAgeSeconds: answer.maxAgeSeconds, now: at }
-      const { verifyResponse } = await library()
       return await verifyResponse(xml, provider, certificates, expected)
     },
   }

@@ -50,7 +50,15 @@ export const plainResponse = (): string =>
   `<saml:AttributeStatement><saml:Attribute Name="groups"><saml:AttributeValue>staff</saml:AttributeValue><saml:AttributeValue>admins</saml:AttributeValue></saml:Attribute>` +
   `<saml:Attribute Name="mail"><saml:AttributeValue>anna@example.com</saml:AttributeValue></saml:Attribute></saml:AttributeStatement></saml:Assertion></samlp:Response>`
 
-type Signing = { key?: Key; algorithm?: string; digest?: string; transforms?: string[]; keyInfo?: string }
+type Signing = {
+  key?: Key
+  algorithm?: string
+  digest?: string
+  transforms?: string[]
+  keyInfo?: string
+  prefix?: string
+  inclusive?: string
+}
 const exclusive = 'http://www.w3.org/2001/10/xml-exc-c14n#'
 
 /** The XML with a signature over its response or its assertion, behind the issuer where the schema has it. */
@@ -67,9 +75,10 @@ export function signed(xml: string, what: 'Response' | 'Assertion', signing: Sig
     xpath: element,
     digestAlgorithm: signing.digest ?? 'http://www.w3.org/2001/04/xmlenc#sha256',
     transforms,
+    ...(signing.inclusive && { inclusiveNamespacesPrefixList: [signing.inclusive] }),
   })
   const location = { reference: `${element}/*[local-name(.)='Issuer']`, action: 'after' } as const
-  signer.computeSignature(xml, { prefix: 'ds', location })
+  signer.computeSignature(xml, { prefix: signing.prefix ?? 'ds', location })
   return signer.getSignedXml()
 }
 
