@@ -30,7 +30,7 @@ const auditFields = {
   'enrollment_token.created': { token_id: 'string' },
   'enrollment_token.revoked': { token_id: 'string' },
   'enrollment_token.refused': { token_id: 'string', reason: 'string', refused: 'integer' },
-  'device.enrolled': { device_id: 'string', token_id: 'string' },
+  'device.enrolled': { device_id: 'string', method: 'string', token_id: 'string?' },
   'device.renewed': { device_id: 'string' },
   'device.refused': { device_id: 'string', reason: 'string', refused: 'integer' },
   'device.changed': { operation: 'string', device_id: 'string' },

@@ -3,6 +3,7 @@ import { endpoint } from './endpoint.ts'
 import { Platform } from './enrollment.ts'
 import { PostureFacts } from './posture-facts.ts'
 import { Closed, Count, Id, Ids, List, ListQuery, Name, Nullable, OneOf, Prefix, Reason, Tags, Time } from './schema.ts'
+import { enrollmentMethods } from './vocabulary.ts'
 
 export const deviceStatus = OneOf(['pending', 'active', 'suspended', 'revoked'])
 export const channels = ['canary', 'stable'] as const
@@ -36,7 +37,7 @@ export const Device = Closed(
       applied_digest: Nullable(Type.String()),
       applied_at: Nullable(Time),
     }),
-    enrolled_by: Closed({ method: OneOf(['token']), token_id: Nullable(Id('enrollment_token')) }),
+    enrolled_by: Closed({ method: OneOf(enrollmentMethods), token_id: Nullable(Id('enrollment_token')) }),
     enrolled_at: Time,
     last_seen_at: Nullable(Time),
     credential: Closed({ expires_at: Time, renew_after: Time }),

@@ -160,6 +160,10 @@ export const deviceStatusHeader = 'holdfast-device-status'
 export const toldDeviceStatuses = ['pending', 'suspended', 'revoked'] as const
 export type ToldDeviceStatus = (typeof toldDeviceStatuses)[number]
 
+/** How a device was enrolled: its row, the audit event and the claim `enr` of its credential say the same. */
+export const enrollmentMethods = ['token', 'oidc', 'saml', 'device_code'] as const
+export type EnrollmentMethod = (typeof enrollmentMethods)[number]
+
 /** What administrators are notified of. */
 export const notificationKinds = ['account.locked', 'expiring', 'gateway.down', 'webhook.disabled'] as const
 export type NotificationKind = (typeof notificationKinds)[number]

@@ -110,6 +110,7 @@ test('a claim that is missing or of another type is malformed; above all a cnf w
     { gen: -1 },
     { gen: 2 ** 60 },
     { enr: 'magic' },
+    { enr: undefined },
     { tid: '' },
     { addresses: '100.64.0.1' },
     { addresses: [7] },

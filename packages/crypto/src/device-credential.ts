@@ -8,6 +8,9 @@ import { isObject, parseStrictObject } from './strict-json.ts'
 
 export const deviceCredentialType = 'device+jwt'
 
+export const enrollmentMethods = ['token', 'oidc', 'saml', 'device_code'] as const
+type EnrollmentMethod = (typeof enrollmentMethods)[number]
+
 /**
  * Claims of a device credential (RFC 7519; `cnf` RFC 7800, RFC 9449 §6.1, RFC 8705 §3.1). Times are seconds. `sub` is
  * the device, `tid` its tenant, `uid` its user if it has one, `gen` the generation that renewal increments, `enr` how
@@ -25,7 +28,7 @@ export type DeviceCredentialClaims = {
   tid: string
   uid?: string
   gen: number
-  enr: 'token' | 'oidc' | 'saml'
+  enr: EnrollmentMethod
   /** Overlay addresses: IPv4, IPv6. */
   addresses?: string[]
 }
@@ -58,7 +61,6 @@ function parseClaims(payload: Buffer): DeviceCredentialClaims {
   )
   if (addresses !== undefined && !Array.isArray(addresses)) refuse('malformed', 'claim addresses is not a list')
   if (!Array.isArray(aud) || aud.length === 0) refuse('malformed', 'claim aud is not a list')
-  if (enr !== 'token' && enr !== 'oidc' && enr !== 'saml') refuse('malformed', 'claim enr is unknown')
   return {
     iss: text(iss, 'iss'),
     aud: aud.map((entry: unknown) => text(entry, 'aud')),
@@ -71,7 +73,7 @@ function parseClaims(payload: Buffer): DeviceCredentialClaims {
     tid: text(tid, 'tid'),
     ...(uid !== undefined && { uid: text(uid, 'uid') }),
     gen: integer(gen, 'gen'),
-    enr,
+    enr: enrollmentMethods.find((method) => method === enr) ?? refuse('malformed', 'claim enr is unknown'),
     ...(addresses && { addresses: addresses.map((entry: unknown) => text(entry, 'addresses')) }),
   }
 }

@@ -26,7 +26,7 @@ export function enrollStatements(
       ...{ outcome: 'success', actor_type: 'enrollment_token', actor_id: `enr_${random}`, actor_name: 'bench' },
       ...{ target_type: 'device', target_id: `dev_${random}`, target_name: 'laptop', source_ip: '127.0.0.1' },
       ...{ user_agent: null, request_id: `req_${random}`, origin: 'device' },
-      ...{ fields: { device_id: `dev_${random}`, token_id: `enr_${random}` }, changes: null },
+      ...{ fields: { device_id: `dev_${random}`, method: 'token', token_id: `enr_${random}` }, changes: null },
       details: { binding: 'dpop', status: 'active' },
     },
   ])

@@ -1,3 +1,4 @@
+import type { EnrollmentMethod } from '@holdfast/contract/vocabulary'
 import type { Generated } from 'kysely'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Default, Derived, Json, TextArray } from './columns.ts'
@@ -30,7 +31,7 @@ export type DevicesTables = {
     previous_jkt: string | null
     credential_expires_at: Date
     credential_renew_after: Date
-    enrolled_method: string
+    enrolled_method: EnrollmentMethod
     token_id: string | null
     ephemeral_seconds: number | null
     enrolled_at: Default<Date>

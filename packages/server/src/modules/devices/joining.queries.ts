@@ -85,10 +85,11 @@ export type NewDevice = Pick<
   | 'address_number'
   | 'credential_expires_at'
   | 'credential_renew_after'
-  | 'enrolled_method'
   | 'ephemeral_seconds'
   | 'enrolled_at'
-> & { tags: readonly string[]; group_ids: readonly string[]; status: 'pending' | 'active'; token_id: string }
+> & { tags: readonly string[]; group_ids: readonly string[]; status: 'pending' | 'active' } & EnrolledBy
+/** How a device came, with what that method leaves in its row. */
+export type EnrolledBy = { enrolled_method: 'token'; token_id: string }
 /** Returns the ids of those inserted: all but whose key, of either kind, has become that of another device. */
 export async function insertDevices(tx: Tx, tenant: TenantId, devices: readonly NewDevice[]): Promise<Set<string>> {
   const { rows } = await sql<{ device_id: string }>`

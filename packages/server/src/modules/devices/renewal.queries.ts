@@ -54,7 +54,7 @@ export const renewDevice = (
     .where(
       sql<boolean>`not coalesce(previous_wireguard_public_key = ${key}::text and previous_wireguard_until > ${at}, false)`,
     )
-    .returning(['device_id', 'name', 'user_id', 'status', 'enrolled_method'])
+    .returning(['device_id', 'name', 'user_id', 'status'])
     .executeTakeFirst()
 
 export const findForRenewal = (tx: Tx, tenant: TenantId, deviceId: string) =>
@@ -69,6 +69,7 @@ export const findForRenewal = (tx: Tx, tenant: TenantId, deviceId: string) =>
       'status',
       'address_number',
       'wireguard_public_key',
+      'enrolled_method',
     ])
     .where('tenant_id', '=', tenant)
     .where('device_id', '=', deviceId)

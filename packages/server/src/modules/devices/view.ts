@@ -30,7 +30,7 @@ export const viewDevice = (d: DeviceRow, policy: PolicyOf): DeviceView => ({
   posture: { verdict: d.verdict ?? 'unknown', reported_at: time(d.reported_at) },
   policy: { digest: policy?.digest ?? null, applied_digest: d.applied_digest, applied_at: time(d.applied_at) },
   enrolled_by: {
-    method: d.enrolled_method as 'token',
+    method: d.enrolled_method,
     token_id: d.token_id && encodeId('enrollment_token', d.token_id),
   },
   enrolled_at: d.enrolled_at.toISOString(),

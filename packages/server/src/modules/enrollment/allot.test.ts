@@ -1,15 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type Asks, allot, type Situation } from './allot.ts'
+import { type Asks, allot, type By, type Situation } from './allot.ts'
 
-const asks = (more: Partial<Asks> = {}): Asks => ({
-  tokenId: 't',
-  userId: null,
-  jkt: null,
-  maxDevicesPerUser: null,
-  ...more,
-})
+const byToken = (tokenId = 't', userId: string | null = null): By => ({ method: 'token', tokenId, userId })
+const asks = (more: Partial<Asks> = {}): Asks => ({ by: byToken(), jkt: null, maxDevicesPerUser: null, ...more })
 const situation = (more: Partial<Situation<Asks>> = {}): Situation<Asks> => ({
   replayed: new Set(),
   usesLeft: new Map([['t', Number.POSITIVE_INFINITY]]),
@@ -19,7 +14,7 @@ const situation = (more: Partial<Situation<Asks>> = {}): Situation<Asks> => ({
 })
 
 test('uses of a token go to those who came first; another token is not concerned', () => {
-  const batch = [asks(), asks({ tokenId: 'u' }), asks(), asks(), asks({ tokenId: 'revoked' })]
+  const batch = [asks(), asks({ by: byToken('u') }), asks(), asks(), asks({ by: byToken('revoked') })]
   const usesLeft = new Map([
     ['t', 2],
     ['u', 1],
@@ -38,8 +33,8 @@ test('whoever is refused takes no use', () => {
   const batch = [
     replay,
     asks({ jkt: 'taken' }),
-    asks({ userId: 'full', maxDevicesPerUser: 3 }),
-    asks({ userId: 'gone' }),
+    asks({ by: byToken('t', 'full'), maxDevicesPerUser: 3 }),
+    asks({ by: byToken('t', 'gone') }),
     asks({ jkt: 'mine' }),
     asks({ jkt: 'mine' }),
     asks(),
@@ -64,7 +59,7 @@ test('whoever is refused takes no use', () => {
 })
 
 test('devices of a user count whichever token they come by, and each token has its own limit', () => {
-  const of = (maxDevicesPerUser: number | null) => asks({ userId: 'ada', maxDevicesPerUser })
+  const of = (maxDevicesPerUser: number | null) => asks({ by: byToken('t', 'ada'), maxDevicesPerUser })
   const found = situation({ devicesOf: new Map([['ada', 1]]) })
   assert.deepEqual(allot([of(2), of(2), of(null), of(3), of(4)], found), [
     'granted',
@@ -78,8 +73,7 @@ test('devices of a user count whichever token they come by, and each token has i
 test('a batch is granted what its members would be granted one after the other', () => {
   const few = fc.constantFrom('a', 'b', 'c')
   const ask = fc.record({
-    tokenId: few,
-    userId: fc.option(few),
+    by: fc.tuple(few, fc.option(few)).map(([token, user]) => byToken(token, user)),
     jkt: fc.option(few),
     maxDevicesPerUser: fc.option(fc.integer({ min: 1, max: 4 })),
   })
@@ -87,14 +81,14 @@ test('a batch is granted what its members would be granted one after the other',
   fc.assert(
     fc.property(fc.array(ask), counts, counts, fc.array(few), (batch, usesLeft, devicesOf, keys) => {
       const together = allot(batch, situation({ usesLeft, devicesOf, takenKeys: new Set(keys) }))
-      const uses = new Map(usesLeft)
-      const devices = new Map(devicesOf)
+      const uses = new Map<string, number>(usesLeft)
+      const devices = new Map<string, number>(devicesOf)
       const takenKeys = new Set(keys)
       const alone = batch.map((a) => {
         const [verdict] = allot([a], situation({ usesLeft: uses, devicesOf: devices, takenKeys }))
         if (verdict !== 'granted') return verdict
-        uses.set(a.tokenId, (uses.get(a.tokenId) ?? 0) - 1)
-        if (a.userId) devices.set(a.userId, (devices.get(a.userId) ?? 0) + 1)
+        uses.set(a.by.tokenId, (uses.get(a.by.tokenId) ?? 0) - 1)
+        if (a.by.userId) devices.set(a.by.userId, (devices.get(a.by.userId) ?? 0) + 1)
         if (a.jkt) takenKeys.add(a.jkt)
         return verdict
       })

@@ -1,7 +1,8 @@
+/** What one enrolls by, with all that the method needs; `method` is what the device's row and its credential say. */
+export type By = { method: 'token'; tokenId: string; userId: string | null }
 /** One who asks to enroll, as far as others may be in the way. Ids are UUIDs. */
 export type Asks = {
-  tokenId: string
-  userId: string | null
+  by: By
   /** RFC 7638 thumbprint of the device key; null without one. */
   jkt: string | null
   /** How many devices the user may have with this one. */
@@ -28,15 +29,16 @@ export function allot<A extends Asks>(batch: readonly A[], s: Situation<A>): Ver
   const devicesOf = new Map(s.devicesOf)
   const takenKeys = new Set(s.takenKeys)
   return batch.map((a) => {
-    const uses = usesLeft.get(a.tokenId) ?? 0
-    const devices = a.userId === null ? 0 : devicesOf.get(a.userId)
+    const { userId, tokenId } = a.by
+    const uses = usesLeft.get(tokenId) ?? 0
+    const devices = userId === null ? 0 : devicesOf.get(userId)
     if (uses < 1) return 'token_spent'
     if (s.replayed.has(a)) return 'proof_replayed'
     if (devices === undefined) return 'user_gone'
-    if (a.userId !== null && a.maxDevicesPerUser !== null && devices >= a.maxDevicesPerUser) return 'too_many_devices'
+    if (userId !== null && a.maxDevicesPerUser !== null && devices >= a.maxDevicesPerUser) return 'too_many_devices'
     if (a.jkt !== null && takenKeys.has(a.jkt)) return 'key_taken'
-    usesLeft.set(a.tokenId, uses - 1)
-    if (a.userId !== null) devicesOf.set(a.userId, devices + 1)
+    usesLeft.set(tokenId, uses - 1)
+    if (userId !== null) devicesOf.set(userId, devices + 1)
     if (a.jkt !== null) takenKeys.add(a.jkt)
     return 'granted'
   })

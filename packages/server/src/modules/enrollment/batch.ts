@@ -6,14 +6,15 @@ import { encodeId } from '../../kernel/ids.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
 import { addressCapacity, joining, labelDevices, proofSeconds, rememberProofs } from '../devices/index.ts'
-import { type Asks, allot, type Verdict } from './allot.ts'
+import { type Asks, allot, type By, type Verdict } from './allot.ts'
 import * as queries from './batch.queries.ts'
 
 export type Applicant = Asks & {
   source: Source
   /** What the proof of the key is remembered by; null without a key. */
   proof: Buffer | null
-  device: Omit<joining.NewDevice, 'address_number'>
+  /** What `by` does not say of it. */
+  device: Omit<joining.NewDevice, 'address_number' | 'user_id' | keyof joining.EnrolledBy>
 }
 /** The number of the device's overlay address, or why there is none. */
 export type Outcome = number | Refusal
@@ -44,8 +45,8 @@ export function createBatches({
       const at = now()
       await joining.holdTunnelKeys(tx, tenant, distinct(batch.map((a) => a.device.wireguard_public_key)))
       const replayed = await spendProofs(tx, batch, at)
-      const devicesOf = await queries.lockUsers(tx, tenant, distinct(batch.map((a) => a.userId)))
-      const usesLeft = await queries.lockTokens(tx, tenant, distinct(batch.map((a) => a.tokenId)), at)
+      const devicesOf = await queries.lockUsers(tx, tenant, distinct(batch.map((a) => a.by.userId)))
+      const usesLeft = await queries.lockTokens(tx, tenant, distinct(batch.map((a) => a.by.tokenId)), at)
       const takenKeys = await joining.lockKeys(tx, tenant, distinct(batch.map((a) => a.jkt)))
       const verdicts = allot(batch, { replayed, usesLeft, devicesOf, takenKeys })
       const granted = batch.filter((_, i) => verdicts[i] === 'granted')
@@ -57,7 +58,7 @@ export function createBatches({
   /** Some may be left out after all. */
   async function enroll(tx: Tx, tenant: TenantId, granted: readonly Applicant[], at: Date): Promise<Outcome[]> {
     const numbers = await joining.takeAddresses(tx, tenant, granted.length)
-    const rows = granted.map((a, i) => ({ ...a.device, address_number: numbers[i] as number }))
+    const rows = granted.map((a, i) => ({ ...a.device, ...ofRow(a.by), address_number: numbers[i] as number }))
     const brought = distinct(rows.map((r) => r.wireguard_public_key))
     const givenUp = await joining.givenUpKeys(tx, tenant, brought, at)
     const inserted = await joining.insertDevices(
@@ -87,7 +88,7 @@ export function createBatches({
       tenant,
       enrolled.map((a) => a.device),
     )
-    await queries.useTokens(tx, tenant, countOf(enrolled.map((a) => a.tokenId)), at)
+    await queries.useTokens(tx, tenant, countOf(enrolled.map((a) => a.by.tokenId)), at)
     await audit.recordAll(tx, enrolled.map(enrolledEvent))
     await changes.record(
       tx,
@@ -127,12 +128,16 @@ async function spendProofs(tx: Tx, batch: readonly Applicant[], at: Date): Promi
   return new Set(proofs.filter((_, i) => !isFirst[i]).map((p) => p.applicant))
 }
 
-function enrolledEvent({ source, tokenId, device }: Applicant) {
+/** What a method leaves in the row of its device. */
+const ofRow = ({ method, tokenId, userId }: By) =>
+  ({ enrolled_method: method, token_id: tokenId, user_id: userId }) as const
+
+function enrolledEvent({ source, by, device }: Applicant) {
   const id = encodeId('device', device.device_id)
   return {
     source,
     kind: 'device.enrolled' as const,
-    fields: { device_id: id, token_id: encodeId('enrollment_token', tokenId) },
+    fields: { device_id: id, method: by.method, token_id: encodeId('enrollment_token', by.tokenId) },
     more: {
       target: { type: 'device', id, name: device.name },
       details: { binding: device.jkt ? 'dpop' : 'none', status: device.status },

@@ -1,3 +1,4 @@
+import type { EnrollmentMethod } from '@holdfast/contract/vocabulary'
 import { issueDeviceCredential } from '@holdfast/crypto'
 import type { TenantId } from '../../kernel/actor.ts'
 import { encodeId, newUuid } from '../../kernel/ids.ts'
@@ -18,7 +19,15 @@ export function termOf(jkt: string | null, at: Date): Term {
   return { start, expiresAt: new Date(start + life), renewAfter: new Date(start + (life * 2) / 3) }
 }
 
-type Holder = { deviceId: string; userId: string | null; jkt: string | null; generation: number; addressNumber: number }
+type Holder = {
+  deviceId: string
+  userId: string | null
+  jkt: string | null
+  generation: number
+  addressNumber: number
+  /** How it was enrolled, whatever has been renewed since. */
+  method: EnrollmentMethod
+}
 
 /**
  * In two steps, since a device's address is known only when the device is durable: what may fail comes before that, and
@@ -44,7 +53,7 @@ export const createIssuer =
         tid: encodeId('tenant', tenant),
         ...(device.userId && { uid: encodeId('user', device.userId) }),
         gen: device.generation,
-        enr: 'token',
+        enr: device.method,
         addresses: [addresses.ipv4, addresses.ipv6],
       })
       return { ...term, credential, addresses, trustVersion }

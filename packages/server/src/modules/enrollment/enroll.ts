@@ -62,21 +62,19 @@ export const createEnroll =
 
     const at = now()
     const deviceId = newUuid()
-    const userId = terms.user_id
+    const by = { method: 'token', tokenId, userId: terms.user_id } as const
     const jkt = key?.jkt ?? null
     const term = termOf(jkt, at)
     const status = terms.requires_approval || rules.approval ? 'pending' : 'active'
     const sign = await issue(tenant)
     const outcome = await join(tenant, {
       source: actor,
-      tokenId,
-      userId,
+      by,
       jkt,
       proof: key?.proof ?? null,
       maxDevicesPerUser: terms.max_devices_per_user,
       device: {
         device_id: deviceId,
-        user_id: userId,
         name: input.device.name,
         platform: input.device.platform,
         os_version: input.device.os_version ?? null,
@@ -90,15 +88,16 @@ export const createEnroll =
         wireguard_public_key: input.device.wireguard_public_key ?? null,
         credential_expires_at: term.expiresAt,
         credential_renew_after: term.renewAfter,
-        enrolled_method: 'token',
-        token_id: tokenId,
         ephemeral_seconds: terms.ephemeral_seconds,
         enrolled_at: at,
       },
     })
     if (typeof outcome !== 'number') return refuse(outcome, terms.max_devices_per_user)
-    const issued = await sign({ deviceId, userId, jkt, generation: 1, addressNumber: outcome }, term)
-    return { ...issued, deviceId, userId, status, jkt }
+    const issued = await sign(
+      { deviceId, userId: by.userId, jkt, generation: 1, addressNumber: outcome, method: by.method },
+      term,
+    )
+    return { ...issued, deviceId, userId: by.userId, status, jkt }
   }
 
 function refuse(outcome: Exclude<Outcome, number>, maxDevicesPerUser: number | null): never {

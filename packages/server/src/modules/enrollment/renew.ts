@@ -67,9 +67,9 @@ export const createRenew =
       failField('new_public_key', 'the tenant asks for a device key by now: prove one in the header DPoP-New-Key')
     const generation = repeated ? before.generation : before.generation + 1
     const at = now()
-    const { user_id: userId, address_number: addressNumber } = before
+    const { user_id: userId, address_number: addressNumber, enrolled_method: method } = before
     const sign = await issue(tenant)
-    const issued = await sign({ deviceId, userId, jkt, generation, addressNumber }, termOf(jkt, at))
+    const issued = await sign({ deviceId, userId, jkt, generation, addressNumber, method }, termOf(jkt, at))
     const { new_public_key: _, wireguard_public_key: key = null, ...facts } = input
     const until = new Date(at.getTime() + overlap)
     const write = () =>
