@@ -15,6 +15,11 @@ export class Declined extends Error {
   override readonly name = 'Declined'
 }
 
+/** Somebody else than the server said no. */
+export class NotSignedIn extends Error {
+  override readonly name = 'NotSignedIn'
+}
+
 /** What to say on stderr about an error, and the exit code that goes with it. */
 export function explainError(error: unknown): { code: number; lines: string[] } {
   if (error instanceof Declined) return { code: exitCodes.refused, lines: [] }
@@ -25,6 +30,7 @@ export function explainError(error: unknown): { code: number; lines: string[] } 
   if (error instanceof ApiError) return { code: exitCodes.refused, lines: apiLines(error) }
   if (error instanceof VerificationError)
     return { code: exitCodes.refused, lines: [`Error: not accepted (${error.code}): ${plain(error.message)}`] }
+  if (error instanceof NotSignedIn) return { code: exitCodes.refused, lines: [`Error: ${plain(error.message)}`] }
   const message = error instanceof Error ? error.message : String(error)
   return { code: exitCodes.usage, lines: [`Error: ${plain(message)}`] }
 }

@@ -37,7 +37,11 @@ export const Device = Closed(
       applied_digest: Nullable(Type.String()),
       applied_at: Nullable(Time),
     }),
-    enrolled_by: Closed({ method: OneOf(enrollmentMethods), token_id: Nullable(Id('enrollment_token')) }),
+    enrolled_by: Closed({
+      method: OneOf(enrollmentMethods),
+      token_id: Nullable(Id('enrollment_token')),
+      provider_id: Nullable(Id('identity_provider')),
+    }),
     enrolled_at: Time,
     last_seen_at: Nullable(Time),
     credential: Closed({ expires_at: Time, renew_after: Time }),

@@ -18,6 +18,7 @@ import {
   Time,
   WireguardKey,
 } from './schema.ts'
+import { identityProviderKinds } from './vocabulary.ts'
 
 export const platforms = ['linux', 'macos', 'windows', 'ios', 'android', 'other'] as const
 export const Platform = OneOf(platforms)
@@ -118,6 +119,14 @@ const PublicKey = Closed(
   },
   { description: 'JWK (RFC 7517) of the device key; the key of the DPoP proof unless given' },
 )
+const NewDevice = Closed({
+  name: Name,
+  platform: Platform,
+  os_version: Type.Optional(Type.String({ maxLength: 64 })),
+  client_version: Type.Optional(Type.String({ maxLength: 64 })),
+  serial: Type.Optional(Type.String({ maxLength: 128 })),
+  wireguard_public_key: Type.Optional(WireguardKey),
+})
 const Credential = {
   device_id: Id('device'),
   tenant_id: Id('tenant'),
@@ -146,14 +155,62 @@ export const enroll = endpoint({
     enrollment_token: Type.Optional(
       Type.String({ maxLength: 128, description: 'Where Authorization can not be sent' }),
     ),
-    device: Closed({
-      name: Name,
-      platform: Platform,
-      os_version: Type.Optional(Type.String({ maxLength: 64 })),
-      client_version: Type.Optional(Type.String({ maxLength: 64 })),
-      serial: Type.Optional(Type.String({ maxLength: 128 })),
-      wireguard_public_key: Type.Optional(WireguardKey),
-    }),
+    device: NewDevice,
+    public_key: Type.Optional(PublicKey),
+  }),
+  response: Closed(Credential),
+  errors: ['entitlement_exceeded'],
+})
+
+export const listEnrollmentProviders = endpoint({
+  method: 'GET',
+  path: '/v1/mobile/auth/oidc/providers',
+  summary: 'The identity providers by which devices enroll, and a challenge for one enrollment',
+  access: { by: ['enrollment_token', 'device', 'session', 'api_key'], permission: 'own' },
+  response: Closed({
+    items: Type.Array(
+      Closed({
+        provider_id: Id('identity_provider'),
+        name: Name,
+        kind: OneOf(identityProviderKinds),
+        issuer: Type.String({ description: 'Its endpoints are in its discovery document' }),
+        client_ids: Type.Array(Type.String(), {
+          description: 'Of public clients (RFC 8252): the ID token is for one of them',
+        }),
+        scopes: Type.Array(Type.String()),
+      }),
+    ),
+    challenge: Type.String({ description: 'Good once and for 15 minutes' }),
+    challenge_expires_at: Time,
+  }),
+})
+
+const ofCode = (description: string, maxLength: number) =>
+  Type.Optional(Type.String({ minLength: 1, maxLength, description }))
+export const enrollByOidc = endpoint({
+  method: 'POST',
+  path: '/v1/enroll/oidc',
+  summary: 'Enroll a device for the person who signs in at an identity provider, and prove its key (DPoP header)',
+  access: { by: ['enrollment_challenge'], permission: 'own' },
+  audit: 'device.enrolled',
+  status: 201,
+  body: Closed({
+    challenge: Type.Optional(Type.String({ maxLength: 128, description: 'Where Authorization can not be sent' })),
+    provider_id: Id('identity_provider'),
+    id_token: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 24_576,
+        description:
+          'For one of client_ids, issued at most 10 minutes ago, with the nonce base64url(SHA-256(challenge "." jkt)), where jkt is the RFC 7638 thumbprint of the device key',
+      }),
+    ),
+    code: ofCode('Instead of id_token: an authorization code of a flow with that nonce and with PKCE', 2048),
+    code_verifier: ofCode('Of PKCE (RFC 7636)', 128),
+    redirect_uri: ofCode('To which the code was sent', 512),
+    client_id: ofCode('To which the code was given, one of client_ids', 256),
+    iss: ofCode('What came beside the code (RFC 9207)', 512),
+    device: NewDevice,
     public_key: Type.Optional(PublicKey),
   }),
   response: Closed(Credential),

@@ -34,6 +34,10 @@ const providerFields = {
   }),
   sign_in: Type.Boolean({ description: 'Whether administrators sign in with it' }),
   enrollment: Type.Boolean({ description: 'Whether it enrolls devices' }),
+  requires_approval: Type.Boolean({ description: 'Whether devices that it enrolls wait for approval' }),
+  max_devices_per_user: Nullable(
+    Type.Integer({ minimum: 1, maximum: 10_000, description: 'With as many devices a user enrolls no other by it' }),
+  ),
   provisioning: OneOf(['none', 'create'], {
     description:
       'Somebody whom nobody linked is refused, or gets a user of their own, without a role unless a mapping gives one. Nobody is ever linked by name or mail address',

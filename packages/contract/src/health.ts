@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { Closed, OneOf } from './schema.ts'
+import { credentialKinds } from './vocabulary.ts'
 
 export const health = endpoint({
   method: 'GET',
@@ -21,7 +22,7 @@ export const openapiDocument = endpoint({
   method: 'GET',
   path: '/v1/openapi.json',
   summary: 'This interface as OpenAPI 3.1',
-  access: { by: ['session', 'api_key', 'device', 'gateway', 'enrollment_token'], permission: 'own' },
+  access: { by: credentialKinds, permission: 'own' },
   etag: true,
   response: Type.Object({
     openapi: Type.String(),

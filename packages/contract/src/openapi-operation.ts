@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox'
 import { type Endpoint, scopeParameters, successStatuses } from './endpoint.ts'
 import { examples } from './examples.ts'
 import type { Components, Json, RefusalStatus } from './openapi-components.ts'
-import { aOrAn, errorStatus } from './vocabulary.ts'
+import { aOrAn, type CredentialKind, errorStatus } from './vocabulary.ts'
 
 type ObjectSchema = { properties?: Record<string, TSchema>; required?: string[] }
 
@@ -47,9 +47,10 @@ function describe(e: Endpoint): string {
   return lines.join(' ')
 }
 
+const provers: ReadonlySet<CredentialKind> = new Set(['device', 'enrollment_token', 'enrollment_challenge'])
 function requestHeaders(e: Endpoint): string[] {
   const { by } = e.access
-  const proves = by !== 'anyone' && (by.includes('device') || by.includes('enrollment_token'))
+  const proves = by !== 'anyone' && by.some((kind) => provers.has(kind))
   return [
     ...(proves ? ['DPoP'] : []),
     ...(e.headers ?? []),

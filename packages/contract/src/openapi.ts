@@ -54,4 +54,9 @@ const securitySchemes = {
     description: 'Service secret `hfg_…` of a gateway, or of the deployment together with `tenant_id` and `gateway_id`',
   },
   enrollment_token: { type: 'http', scheme: 'bearer', description: '`hfe_…`, with a DPoP proof of the device key' },
+  enrollment_challenge: {
+    type: 'http',
+    scheme: 'bearer',
+    description: '`hfc_…`, given with the identity providers that enroll; with a DPoP proof of the device key',
+  },
 }

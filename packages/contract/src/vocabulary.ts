@@ -1,6 +1,13 @@
 /** The words that API, database, code, interface and audit share. */
 
-export const credentialKinds = ['session', 'api_key', 'device', 'gateway', 'enrollment_token'] as const
+export const credentialKinds = [
+  'session',
+  'api_key',
+  'device',
+  'gateway',
+  'enrollment_token',
+  'enrollment_challenge',
+] as const
 export type CredentialKind = (typeof credentialKinds)[number]
 
 /** The prefix of each resource's TypeID. */
@@ -10,6 +17,7 @@ export const idPrefixes = {
   group: 'grp',
   device: 'dev',
   enrollment_token: 'tok',
+  enrollment_challenge: 'chl',
   api_key: 'key',
   policy_bundle: 'pol',
   gateway_pool: 'gwp',

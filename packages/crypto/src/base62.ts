@@ -17,8 +17,8 @@ export function toBase62(value: bigint, length: number): string {
 /** A UUID as 22 characters: the whole number that it is. */
 export const encodeUuid62 = (uuid: string): string => toBase62(BigInt(`0x${uuid.replaceAll('-', '')}`), 22)
 
-/** The UUID of 22 base62 characters; undefined for a number that is none. */
-export function decodeUuid62(text: string): string | undefined {
+/** The number of some digits; undefined where one is none. */
+export function fromBase62(text: string): bigint | undefined {
   let value = 0n
   for (let at = 0; at < text.length; at += chunk) {
     const part = text.slice(at, at + chunk)
@@ -27,7 +27,13 @@ export function decodeUuid62(text: string): string | undefined {
     if (Number.isNaN(digits)) return undefined
     value = value * 62n ** BigInt(part.length) + BigInt(digits)
   }
-  const hex = value.toString(16).padStart(32, '0')
-  if (text.length !== 22 || hex.length > 32) return undefined
+  return value
+}
+
+/** The UUID of 22 base62 characters; undefined for a number that is none. */
+export function decodeUuid62(text: string): string | undefined {
+  const value = text.length === 22 ? fromBase62(text) : undefined
+  const hex = value?.toString(16).padStart(32, '0')
+  if (hex === undefined || hex.length > 32) return undefined
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }

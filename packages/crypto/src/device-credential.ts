@@ -8,7 +8,7 @@ import { isObject, parseStrictObject } from './strict-json.ts'
 
 export const deviceCredentialType = 'device+jwt'
 
-export const enrollmentMethods = ['token', 'oidc', 'saml', 'device_code'] as const
+const enrollmentMethods = ['token', 'oidc', 'saml', 'device_code'] as const
 type EnrollmentMethod = (typeof enrollmentMethods)[number]
 
 /**

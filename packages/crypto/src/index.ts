@@ -31,9 +31,12 @@ export {
 export { type DecodedJws, decodeJws, type JwsHeader, type KeyLookup, signJws, verifyJws } from './jws.ts'
 export { type GeneralJws, signGeneralJws, verifyGeneralJws } from './jws-general.ts'
 export {
+  challengeEnd,
   digestToken,
+  enrollmentNonce,
   equalDigest,
   type MintedToken,
+  mintChallenge,
   mintToken,
   type PresentedToken,
   readToken,

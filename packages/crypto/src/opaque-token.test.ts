@@ -4,10 +4,19 @@ import { test } from 'node:test'
 import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 import { decodeUuid62, encodeUuid62, toBase62 } from './base62.ts'
-import { digestToken, equalDigest, mintToken, readToken, type TokenPrefix } from './opaque-token.ts'
+import {
+  challengeEnd,
+  digestToken,
+  enrollmentNonce,
+  equalDigest,
+  mintChallenge,
+  mintToken,
+  readToken,
+  type TokenPrefix,
+} from './opaque-token.ts'
 
 const base62 = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz']
-const prefix = fc.constantFrom<TokenPrefix>('hfk', 'hfg', 'hfe', 'hfs', 'hfl')
+const prefix = fc.constantFrom<TokenPrefix>('hfk', 'hfg', 'hfe', 'hfc', 'hfs', 'hfl')
 const pepper = createSecretKey(Buffer.alloc(32, 7))
 const otherPepper = createSecretKey(Buffer.alloc(32, 8))
 const tenant = '019c8f00-1234-7abc-8def-0123456789ab'
@@ -20,7 +29,7 @@ test('a minted token says its prefix, tenant and id, and what is stored of it', 
     fc.property(prefix, fc.uuid(), (kind, of) => {
       const { hint, ...presented } = mint(kind, of)
       const { token } = presented
-      assert.match(token, /^hf[kgesl]_[0-9A-Za-z]{76}$/)
+      assert.match(token, /^hf[kgecsl]_[0-9A-Za-z]{76}$/)
       assert.deepEqual(readToken(pepper, token), presented)
       assert.deepEqual([presented.prefix, presented.tenant], [kind, of])
       assert.ok(token.startsWith(`${kind}_${encodeUuid62(of)}${presented.id}1`) && token.endsWith(hint))
@@ -78,6 +87,30 @@ test('another length, another alphabet, surrounding space, another case or anoth
     token.toLowerCase(),
   ])
     assert.equal(readToken(pepper, text), undefined, JSON.stringify(text))
+})
+
+test('a challenge says when it ends, to the second, and no other token can be made of it', () => {
+  fc.assert(
+    fc.property(
+      fc.date({ min: new Date(0), max: new Date('9999-12-31'), noInvalidDate: true }),
+      fc.uuid(),
+      (end, of) => {
+        const { token } = mintChallenge(pepper, of, end)
+        const read = readToken(pepper, token)!
+        assert.deepEqual([read.prefix, read.tenant], ['hfc', of])
+        assert.equal(challengeEnd(read).getTime(), Math.floor(end.getTime() / 1000) * 1000)
+        const later = `${token.slice(0, 32)}${token[32] === '1' ? '2' : '1'}${token.slice(33, -6)}`
+        assert.equal(readToken(pepper, withChecksum(later)), undefined)
+      },
+    ),
+  )
+  const end = new Date()
+  assert.notEqual(mintChallenge(pepper, tenant, end).token, mintChallenge(pepper, tenant, end).token)
+})
+
+test('the nonce of an enrollment is the SHA-256 of challenge, dot, thumbprint', () => {
+  const expected = 'l24XTAEt358PKqGYObgHh-oCCd7gHS3M7JW7c6X68J8'
+  assert.equal(enrollmentNonce('hfc_x', 'abc'), expected)
 })
 
 test('22 characters are one UUID or none', () => {

@@ -1,10 +1,11 @@
-import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { decodeUuid62, encodeUuid62, toBase62 } from './base62.ts'
+import { decodeUuid62, encodeUuid62, fromBase62, toBase62 } from './base62.ts'
 
 /**
- * hfk: API key, hfg: gateway service secret, hfe: enrollment or bootstrap token, hfs: session cookie, hfl: a browser
- * that was sent to an identity provider. */
+ * hfk: API key, hfg: gateway service secret, hfe: enrollment or bootstrap token, hfc: enrollment challenge, hfs:
+ * session cookie, hfl: a browser that was sent to an identity provider.
+ */
 export type TokenPrefix = (typeof prefixes)[number]
 /** What a token says once its MAC holds: whose it is and by what to look it up. `digest` is what is stored of it. */
 export type PresentedToken<T extends string = string> = {
@@ -17,11 +18,11 @@ export type PresentedToken<T extends string = string> = {
 /** `hint` is the last four characters for display. The token itself is shown once. */
 export type MintedToken<T extends string = string> = PresentedToken<T> & { hint: string }
 
-const prefixes = ['hfk', 'hfg', 'hfe', 'hfs', 'hfl'] as const
+const prefixes = ['hfk', 'hfg', 'hfe', 'hfc', 'hfs', 'hfl'] as const
 /** Which pepper made the MAC; another character once there is another pepper. */
 const keyVersion = '1'
 const lengths = { prefix: 4, tenant: 22, id: 16, head: 21, mac: 10, checksum: 6 } as const
-const shape = /^(hf[kgesl])_([0-9A-Za-z]{22})([0-9A-Za-z]{16})[0-9A-Za-z]{22}([0-9A-Za-z]{10})([0-9A-Za-z]{6})$/
+const shape = /^(hf[kgecsl])_([0-9A-Za-z]{22})([0-9A-Za-z]{16})[0-9A-Za-z]{22}([0-9A-Za-z]{10})([0-9A-Za-z]{6})$/
 const versionAt = lengths.prefix + lengths.tenant + lengths.id
 const macAt = versionAt + 1 + lengths.head
 const longest = macAt + lengths.mac + lengths.checksum
@@ -48,8 +49,26 @@ const macOf = (digest: Buffer): string => toBase62(digest.readBigUInt64BE(0) % 6
  * of all that under the pepper. So a token names its tenant, secret scanners find it, typos are caught, and whoever
  * invents one is refused without a database.
  */
-export function mintToken<T extends string>(pepper: KeyObject, prefix: TokenPrefix, tenant: T): MintedToken<T> {
-  const id = randomBase62(lengths.id)
+export const mintToken = <T extends string>(pepper: KeyObject, prefix: TokenPrefix, tenant: T): MintedToken<T> =>
+  mint(pepper, prefix, tenant, randomBase62(lengths.id))
+
+/** A token that is stored nowhere: its id begins with its end, in seconds, and the MAC alone vouches for it. */
+export const mintChallenge = <T extends string>(pepper: KeyObject, tenant: T, expiresAt: Date): MintedToken<T> =>
+  mint(pepper, 'hfc', tenant, endOf(expiresAt) + randomBase62(lengths.id - timeDigits))
+const endOf = (at: Date) => toBase62(BigInt(Math.floor(at.getTime() / 1000)), timeDigits)
+/** When a challenge ends that was read and found minted. */
+export const challengeEnd = ({ id }: Pick<PresentedToken, 'id'>): Date =>
+  new Date(Number(fromBase62(id.slice(0, timeDigits))) * 1000)
+const timeDigits = 7
+
+/**
+ * What the nonce of an ID token must be that enrolls the device with this key (RFC 7638 thumbprint): so the token
+ * enrolls no other key, and counts for nothing but this challenge.
+ */
+export const enrollmentNonce = (challenge: string, jkt: string): string =>
+  createHash('sha256').update(`${challenge}.${jkt}`).digest('base64url')
+
+function mint<T extends string>(pepper: KeyObject, prefix: TokenPrefix, tenant: T, id: string): MintedToken<T> {
   const signed = `${prefix}_${encodeUuid62(tenant)}${id}${keyVersion}${randomBase62(lengths.head)}`
   const digest = digestToken(pepper, signed)
   const body = signed + macOf(digest)

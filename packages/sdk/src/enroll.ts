@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import type { Contract, Input } from '@holdfast/contract'
+import type { Contract, Input, Output } from '@holdfast/contract'
 import { createProof } from '@holdfast/crypto/dpop'
+import { thumbprint } from '@holdfast/crypto/jwk'
 import { generateKey } from '@holdfast/crypto/signer'
 import { jitter, sleep } from './backoff.ts'
 import { type Device, openDevice } from './device.ts'
@@ -28,37 +29,51 @@ const longestPause = 10
  * used once. Throws `ApiError`, `ConnectionError`, `VerificationError`.
  */
 export async function enrollDevice({ baseUrl, token, device, ...options }: Enrollment): Promise<Device> {
+  const { send, complete } = createEnrollment(baseUrl, options)
+  const idempotencyKey = randomUUID()
+  return complete(await persist(() => send(token)('enroll', { body: { device } }, { idempotencyKey })))
+}
+
+/** What every way of enrolling answers. */
+type Credential = Output<Contract['enroll']>
+
+/**
+ * A key, and the requests that it proves. `complete` makes a device of the answer: it pins the tenant's trust set and
+ * saves what the device is.
+ */
+export function createEnrollment(baseUrl: string, options: DeviceOptions) {
   const { now = () => new Date() } = options
   const privateJwk = options.key ? null : generateKey('ES256').privateJwk
   const key = deviceKey(options.key, privateJwk)
-  const sender = (credential: string) =>
+  const send = (credential: string) =>
     createSender({
       baseUrl,
       credential,
       prove: (method, url, accessToken) => createProof(key, { method, url, accessToken, now: now() }),
       ...(options.dispatcher && { dispatcher: options.dispatcher }),
     })
-  const idempotencyKey = randomUUID()
-  const enrolled = await persist(() => sender(token)('enroll', { body: { device } }, { idempotencyKey }))
-  const trust = await persist(() => sender(enrolled.credential)('trustAnchors'))
-  pinTrust(trust, { tenantId: enrolled.tenant_id, now: now() })
-  const state: DeviceState = {
-    schema: 'holdfast.device-state/1',
-    baseUrl,
-    deviceId: enrolled.device_id,
-    tenantId: enrolled.tenant_id,
-    userId: enrolled.user_id,
-    privateJwk,
-    credential: enrolled.credential,
-    expiresAt: enrolled.expires_at,
-    renewAfter: enrolled.renew_after,
-    trust,
-    accepted: null,
-    policy: null,
-    directory: null,
+  const complete = async (enrolled: Credential): Promise<Device> => {
+    const trust = await persist(() => send(enrolled.credential)('trustAnchors'))
+    pinTrust(trust, { tenantId: enrolled.tenant_id, now: now() })
+    const state: DeviceState = {
+      schema: 'holdfast.device-state/1',
+      baseUrl,
+      deviceId: enrolled.device_id,
+      tenantId: enrolled.tenant_id,
+      userId: enrolled.user_id,
+      privateJwk,
+      credential: enrolled.credential,
+      expiresAt: enrolled.expires_at,
+      renewAfter: enrolled.renew_after,
+      trust,
+      accepted: null,
+      policy: null,
+      directory: null,
+    }
+    await options.store?.save(state)
+    return openDevice(state, options)
   }
-  await options.store?.save(state)
-  return openDevice(state, options)
+  return { jkt: thumbprint('signSync' in key ? key.publicJwk : key), send, complete }
 }
 
 /** Undefined: it is no use to ask again. */
@@ -67,7 +82,7 @@ function secondsAfter(error: unknown, attempt: number): number | undefined {
   return error instanceof ApiError ? error.retryAfterSeconds : undefined
 }
 
-async function persist<T>(ask: () => Promise<Reply<T>>): Promise<T> {
+export async function persist<T>(ask: () => Promise<Reply<T>>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       const { body } = await ask()

@@ -21,6 +21,7 @@ export {
   verifyGatewayDirectory,
 } from './directory-verifier.ts'
 export { type Enrollment, enrollDevice } from './enroll.ts'
+export { beginOidcEnrollment, type OidcEnrollment } from './enroll-oidc.ts'
 export { ApiError, ConnectionError, type FieldError, type VerificationCode, VerificationError } from './errors.ts'
 export { type Gateway, type GatewayOptions, openGateway } from './gateway.ts'
 export type { ApplyFailure } from './gateway-applier.ts'

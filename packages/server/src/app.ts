@@ -125,7 +125,7 @@ export function createApp({
     policyOf: policy.policyOf,
     keptRevokedDays,
   })
-  const enrollment = createEnrollment({ ...base, audit, trust, settings })
+  const enrollment = createEnrollment({ ...base, audit, trust, settings, federation })
   const verifyDevice = createDeviceVerifier({ ...base, trust, rates: access.rates, fleet, onSeen: activity.seen })
 
   const health = createHealth(base)
@@ -161,7 +161,7 @@ export function createApp({
     api_key: access.verifyApiKey,
     device: verifyDevice,
     gateway: gateways.verifyGateway,
-    enrollment_token: enrollment.verifyEnrollmentToken,
+    ...enrollment.verifiers,
   }
   const admit = createAdmit({
     verifiers,
@@ -261,7 +261,7 @@ export function createApp({
     /** What waits in memory is written and the database is let go, after the last request. */
     stop: async (): Promise<void> => {
       await drain(0)
-      const writing = [refuse.flush, notifications.stop, activity.flush, access.stop, identity.stop]
+      const writing = [refuse.flush, notifications.stop, activity.flush, access.stop, identity.stop, enrollment.stop]
       for (const written of await Promise.allSettled(writing.map((write) => write())))
         if (written.status === 'rejected') onError(written.reason)
       await feed.stop()

@@ -106,7 +106,9 @@ export async function startKit(
   }
   const first = await startReplica()
   for (let i = 1; i < (options.replicas ?? 1); i++) await startReplica()
+  const ends: (() => unknown)[] = []
   t.after(async () => {
+    for (const end of ends) await end()
     for (const r of replicas) {
       await r.dispatcher.destroy()
       await r.app.stop()
@@ -133,6 +135,8 @@ export async function startKit(
     ...first,
     replicas,
     startReplica,
+    /** What a test needs beside the deployment ends before it. */
+    after: (end: () => unknown) => void ends.push(end),
     databaseUrl: database.url,
     db: first.app.db,
     secrets,

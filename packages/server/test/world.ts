@@ -159,6 +159,10 @@ export async function populate(kit: Kit, client: Client) {
 
 export type Population = Awaited<ReturnType<typeof populate>>
 
+/** What an enrollment by an identity provider begins with. */
+export const challengeFrom = async (kit: Reached, caller: Caller): Promise<string> =>
+  String((await call(kit, contract.listEnrollmentProviders, caller)).json.challenge)
+
 /** A deployment with a caller of every credential kind, and a second tenant whose objects nobody here may see. */
 export async function createWorld(kit: Kit) {
   const own = await populate(kit, kit.admin)
@@ -178,6 +182,7 @@ export async function createWorld(kit: Kit) {
     device: own.device.caller,
     gateway: bearer(own.secret),
     enrollment_token: bearer(spare),
+    enrollment_challenge: bearer(await challengeFrom(kit, bearer(spare))),
   }
   const keys = new Map<Role, Caller>()
   return {

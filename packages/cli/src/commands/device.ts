@@ -7,6 +7,7 @@ import { type Column, printItem, printList } from '../output.ts'
 import { jsonText } from '../text.ts'
 import { addDeviceBatch } from './device-batch.ts'
 import { type Filter, filtered } from './device-filter.ts'
+import { addDeviceEnroll } from './enroll.ts'
 
 type Device = Output<Contract['getDevice']>
 const columns: readonly Column<Device>[] = [
@@ -27,6 +28,7 @@ const operations = {
 
 export function addDevice(program: Command, cli: Cli): void {
   const device = program.command('device').description('devices')
+  addDeviceEnroll(device, cli)
   examples(
     filtered(limit(device.command('list').description('list devices'))).action(
       async ({ limit: most, user, group, ...rest }: Filter & { limit: number }) => {

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { platforms } from '@holdfast/contract/enrollment'
-import { type Device, type DevicePolicy, enrollDevice, fileStore, openDevice } from '@holdfast/sdk'
+import { beginOidcEnrollment, type Device, type DevicePolicy, enrollDevice, fileStore, openDevice } from '@holdfast/sdk'
 import type { Command } from 'commander'
 import { type Cli, warnOfPlainHttp } from '../cli.ts'
 import { readConfig } from '../config-file.ts'
 import { UsageError } from '../exit.ts'
+import { signInByBrowser } from '../oidc-sign-in.ts'
 import { choice, examples } from '../options.ts'
 import { printItem } from '../output.ts'
 import { jsonText, plain } from '../text.ts'
@@ -20,15 +21,11 @@ const ownPlatform: Partial<Record<NodeJS.Platform, Platform>> = {
 
 export function addEnroll(program: Command, cli: Cli): void {
   examples(
-    program
-      .command('enroll')
-      .description('act as a device: enroll with a token, asked for or read from stdin, and save what the device is')
-      .requiredOption('--state <file>', 'where to save it; holds the private key, mode 0600')
-      .option('--name <name>', 'of the device', hostname())
-      .addOption(
-        choice('--platform <platform>', 'of the device', platforms).default(ownPlatform[process.platform] ?? 'other'),
-      )
-      .action((options: { state: string; name: string; platform: Platform }) => enroll(cli, options)),
+    ofDevice(
+      program
+        .command('enroll')
+        .description('act as a device: enroll with a token, asked for or read from stdin, and save what the device is'),
+    ).action((options: Options) => enroll(cli, options)),
     'token create | holdfast enroll --state device.json',
     'device-poll --state device.json',
   )
@@ -43,15 +40,66 @@ export function addEnroll(program: Command, cli: Cli): void {
   )
 }
 
-async function enroll(cli: Cli, options: { state: string; name: string; platform: Platform }): Promise<void> {
+/** `device enroll`: the same, or by an identity provider. */
+export function addDeviceEnroll(device: Command, cli: Cli): void {
+  examples(
+    ofDevice(device.command('enroll').description('act as a device: enroll with a token, or as who you are'))
+      .option('--oidc', 'sign in at an identity provider with your browser; the token asked for may be a bootstrap one')
+      .option('--provider <name>', 'which identity provider, by name or id, where there are several')
+      .action(({ oidc, provider, ...options }: Options & { oidc?: boolean; provider?: string }) => {
+        if (provider !== undefined && !oidc) throw new UsageError('--provider goes with --oidc.')
+        return oidc ? enrollByOidc(cli, options, provider) : enroll(cli, options)
+      }),
+    'device enroll --oidc --state device.json',
+    'token create --kind bootstrap | holdfast device enroll --oidc --provider staff --state device.json',
+  )
+}
+
+type Options = { state: string; name: string; platform: Platform }
+const ofDevice = (command: Command): Command =>
+  command
+    .requiredOption('--state <file>', 'where to save it; holds the private key, mode 0600')
+    .option('--name <name>', 'of the device', hostname())
+    .addOption(
+      choice('--platform <platform>', 'of the device', platforms).default(ownPlatform[process.platform] ?? 'other'),
+    )
+
+/** Where to enroll, and where to keep what the device is. */
+async function prepare(cli: Cli, state: string) {
   const baseUrl = cli.url ?? (cli.env.HOLDFAST_URL || (await readConfig(cli.env)).url)
   if (baseUrl === undefined) throw new UsageError('Which server? Add --url or set HOLDFAST_URL.')
   warnOfPlainHttp(cli, baseUrl)
-  const store = fileStore(options.state)
-  if (await store.load()) throw new UsageError(`${options.state} holds a device already.`)
+  const store = fileStore(state)
+  if (await store.load()) throw new UsageError(`${state} holds a device already.`)
+  return { baseUrl, store }
+}
+
+async function enroll(cli: Cli, { state, name, platform }: Options): Promise<void> {
+  const where = await prepare(cli, state)
   const token = await cli.prompt.secret('Enrollment token')
-  const { name, platform } = options
-  const device = await enrollDevice({ baseUrl, token, device: { name, platform }, store })
+  say(cli, await enrollDevice({ ...where, token, device: { name, platform } }))
+}
+
+async function enrollByOidc(cli: Cli, { state, name, platform }: Options, wanted: string | undefined): Promise<void> {
+  const where = await prepare(cli, state)
+  const credential = await cli.prompt.secret('Enrollment or bootstrap token')
+  const begun = await beginOidcEnrollment({ ...where, credential })
+  const usable = begun.providers.filter((p) => p.client_ids.length > 0)
+  const chosen = usable.filter((p) => wanted === undefined || p.name === wanted || p.provider_id === wanted)
+  const [provider, other] = chosen
+  if (!provider || other) {
+    const names = usable.map((p) => plain(p.name)).join(', ')
+    throw new UsageError(names ? `Choose one with --provider: ${names}.` : 'No identity provider enrolls devices here.')
+  }
+  const { provider_id, issuer, scopes, client_ids } = provider
+  const asked = { issuer, scopes, clientId: client_ids[0] ?? '', nonce: begun.nonce }
+  const signedIn = await signInByBrowser(asked, begun.expiresAt, (url) => {
+    cli.note(`Open this address in a browser and sign in:\n${url}`)
+  })
+  say(cli, await begun.finish({ ...signedIn, provider_id, device: { name, platform } }))
+}
+
+function say(cli: Cli, device: Device): void {
   const { deviceId, tenantId, expiresAt } = device.state
   printItem(cli, { device_id: deviceId, tenant_id: tenantId, credential_expires_at: expiresAt })
 }

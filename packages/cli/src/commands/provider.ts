@@ -4,7 +4,7 @@ import { changeIdentityProvider } from '@holdfast/sdk'
 import { type Command, InvalidArgumentError } from 'commander'
 import { type Cli, given } from '../cli.ts'
 import { UsageError } from '../exit.ts'
-import { choice, examples, limit, reason } from '../options.ts'
+import { choice, examples, integer, limit, reason } from '../options.ts'
 import { type Column, printItem, printList } from '../output.ts'
 import { plain } from '../text.ts'
 
@@ -31,6 +31,10 @@ type Settings = {
   mapGroup?: Pair[]
   mapRole?: Pair[]
   signIn?: 'on' | 'off'
+  enrollment?: 'on' | 'off'
+  mobileClientId?: string[]
+  requiresApproval?: 'on' | 'off'
+  maxDevicesPerUser?: number
   enable?: boolean
   disable?: boolean
 }
@@ -52,9 +56,13 @@ const settings = (command: Command): Command =>
     .option('--map-group <value=group>', 'a group of the provider, and the one that it means here', pair)
     .option('--map-role <value=role>', `likewise for a role (${roleNames.join(', ')})`, pair)
     .addOption(choice('--sign-in <on|off>', 'whether administrators sign in with it', ['on', 'off']))
+    .addOption(choice('--enrollment <on|off>', 'whether people enroll devices with it', ['on', 'off']))
+    .option('--mobile-client-id <id...>', 'under which the provider knows the applications that enroll')
+    .addOption(choice('--requires-approval <on|off>', 'whether such devices wait for approval', ['on', 'off']))
+    .option('--max-devices-per-user <n>', 'how many devices somebody may have who enrolls one', integer(1, 10_000))
 
 async function bodyOf(cli: Cli, options: Settings) {
-  const { enable, disable, mapRole, mapGroup, signIn } = options
+  const { enable, disable, mapRole, mapGroup, signIn, enrollment, requiresApproval } = options
   if (enable && disable) throw new UsageError('Either --enable or --disable.')
   const unknown = mapRole?.find(({ to }) => !roleNames.some((role) => role === to))
   if (unknown) throw new UsageError(`There is no role ${plain(unknown.to)}; take one of ${roleNames.join(', ')}.`)
@@ -64,6 +72,9 @@ async function bodyOf(cli: Cli, options: Settings) {
       enabled: enable ? true : disable ? false : undefined,
       provisioning: options.provisioning,
       sign_in: signIn && signIn === 'on',
+      enrollment: enrollment && enrollment === 'on',
+      requires_approval: requiresApproval && requiresApproval === 'on',
+      max_devices_per_user: options.maxDevicesPerUser,
       group_mappings: mapGroup?.map(({ value, to }) => ({ value, group_id: to })),
       role_mappings: mapRole?.map(({ value, to }) => ({ value, role: roleNames.find((role) => role === to)! })),
     }),
@@ -71,6 +82,7 @@ async function bodyOf(cli: Cli, options: Settings) {
       issuer: options.issuer,
       client_id: options.clientId,
       scopes: options.scope,
+      mobile_client_ids: options.mobileClientId,
       client_secret: options.clientSecret ? await cli.prompt.newSecret('Client secret') : undefined,
     }),
   }

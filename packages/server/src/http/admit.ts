@@ -47,6 +47,7 @@ const idNoun = {
   device: 'device',
   gateway: 'gateway',
   enrollment_token: 'enrollment_token',
+  enrollment_challenge: 'enrollment_challenge',
 } as const
 
 /** Authenticate → rate limit → permission, all before the body. */
@@ -98,7 +99,12 @@ function settle(
   return admission
 }
 
-/** Enrollment may bring its token in the body, where no other credential is given. Anyone else without one is 401. */
+const enrolling = [
+  { kind: 'enrollment_token', field: 'enrollment_token' },
+  { kind: 'enrollment_challenge', field: 'challenge' },
+] as const
+
+/** What enrolls may stand in the body, where no other credential is given. Anyone else without one is 401. */
 function tokenInBody(
   deps: AdmitDeps,
   admission: Admission,
@@ -106,11 +112,12 @@ function tokenInBody(
   request: FastifyRequest,
   incoming: Incoming,
 ): (request: FastifyRequest) => Promise<void> {
-  const takesToken = endpoint && endpoint.access.by !== 'anyone' && endpoint.access.by.includes('enrollment_token')
+  const { by } = endpoint?.access ?? { by: 'anyone' }
+  const taken = by === 'anyone' ? undefined : enrolling.find(({ kind }) => by.includes(kind))
   const { authorization, cookie } = request.headers
   const hasOther = authorization !== undefined || cookie?.includes('holdfast_session')
-  if (!takesToken || !endpoint.body || hasOther) throw deps.refuse.credential(undefined, admission.caller)
-  return () => authenticateFromBody(deps, admission, incoming, request)
+  if (!taken || !endpoint?.body || hasOther) throw deps.refuse.credential(undefined, admission.caller)
+  return () => authenticateFromBody(deps, admission, incoming, request, taken)
 }
 
 async function settlePerson(
@@ -186,13 +193,14 @@ async function authenticateFromBody(
   admission: Admission,
   incoming: Incoming,
   request: FastifyRequest,
+  { kind, field }: (typeof enrolling)[number],
 ) {
-  const token = (request.body as { enrollment_token?: unknown } | undefined)?.enrollment_token
+  const token = (request.body as Record<string, unknown> | undefined)?.[field]
   const verdict =
     typeof token === 'string'
       ? await judgedSafely(deps.log, () => verifyToken(deps.verifiers, token, incoming))
       : undefined
-  if (verdict?.kind !== 'enrollment_token')
+  if (verdict?.kind !== kind)
     throw deps.refuse.credential(verdict?.kind === 'refused' ? verdict : undefined, admission.caller)
   admission.actor = actorOf(verdict, admission.caller)
 }
@@ -209,7 +217,7 @@ const actorOf = (principal: Principal, caller: Caller): Actor => ({
 })
 
 const originOf = ({ kind }: Principal, { origin }: Caller) => {
-  if (kind === 'device' || kind === 'enrollment_token') return 'device'
+  if (kind === 'device' || kind === 'enrollment_token' || kind === 'enrollment_challenge') return 'device'
   if (kind === 'gateway') return 'gateway'
   return kind === 'session' ? origin : 'api'
 }

@@ -30,7 +30,7 @@ export type Verifiers = { [K in Exclude<CredentialKind, 'device'>]: Verify<Prese
   service: { is: (text: string) => boolean; verify: Verify<string> }
 }
 
-const kindOfPrefix = { hfk: 'api_key', hfg: 'gateway', hfe: 'enrollment_token' } as const
+const kindOfPrefix = { hfk: 'api_key', hfg: 'gateway', hfe: 'enrollment_token', hfc: 'enrollment_challenge' } as const
 const sessionCookies: readonly string[] = ['__Host-holdfast_session', 'holdfast_session']
 
 /**

@@ -13,8 +13,8 @@ type IdempotencyDeps = {
   db: Database
   kek: Kek
   onError: (e: unknown) => void
-  /** Thumbprint of the key that proved itself beside an enrollment token; null where none did. */
-  provenKeyOf: (principal: Principal<'enrollment_token'>) => string | null
+  /** Thumbprint of the key that proved itself beside what enrolls; null where none did. */
+  provenKeyOf: (principal: Principal<'enrollment_token' | 'enrollment_challenge'>) => string | null
 }
 
 const carriedOut =
@@ -47,7 +47,9 @@ export function createIdempotency({ db, kek, onError, provenKeyOf }: Idempotency
     if (key === undefined || endpoint.method !== 'POST' || !actor) return work()
     if (typeof key !== 'string' || !/^[\x21-\x7e]{1,128}$/.test(key))
       fail('bad_request', 'Idempotency-Key: must be 1 to 128 visible ASCII characters')
-    const provenKey = actor.principal.kind === 'enrollment_token' ? provenKeyOf(actor.principal) : undefined
+    const { principal } = actor
+    const enrolls = principal.kind === 'enrollment_token' || principal.kind === 'enrollment_challenge'
+    const provenKey = enrolls ? provenKeyOf(principal) : undefined
     const fingerprint = createHash('sha256')
       .update(`${request.method} ${request.url}\n${provenKey ?? ''}\n${JSON.stringify(request.body ?? null)}`)
       .digest()

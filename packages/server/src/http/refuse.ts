@@ -137,8 +137,15 @@ const nameOf: Record<CredentialKind, string> = {
   device: 'device',
   gateway: 'gateway',
   enrollment_token: 'enrollment token',
+  enrollment_challenge: 'enrollment challenge',
 }
-const originOf = { api_key: 'api', device: 'device', gateway: 'gateway', enrollment_token: 'device' } as const
+const originOf = {
+  api_key: 'api',
+  device: 'device',
+  gateway: 'gateway',
+  enrollment_token: 'device',
+  enrollment_challenge: 'device',
+} as const
 
 function noteRefused(
   audit: Pick<Audit, 'note'>,
@@ -157,5 +164,7 @@ function noteRefused(
       return audit.note(source, 'gateway.refused', { gateway_id: id, ...why }, more)
     case 'enrollment_token':
       return audit.note(source, 'enrollment_token.refused', { token_id: id, ...why }, more)
+    case 'enrollment_challenge':
+      return audit.note(source, 'enrollment_challenge.refused', { challenge_id: id, ...why }, more)
   }
 }

@@ -64,8 +64,12 @@ const schemaCompilers = {
 const longestBody = 1024 * 1024
 /** Of a body that may be read before anyone knows whose it is. */
 const longestStrangersBody = 8 * 1024
-const bodyLimitOf = ({ access, bodyLimit = longestBody }: Endpoint): number =>
-  access.by === 'anyone' || access.by.includes('enrollment_token') ? longestStrangersBody : bodyLimit
+/** The same where an ID token stands in it. */
+const longestClaimsBody = 32 * 1024
+function bodyLimitOf({ access: { by }, bodyLimit = longestBody }: Endpoint): number {
+  if (by !== 'anyone' && by.includes('enrollment_challenge') && by.length === 1) return longestClaimsBody
+  return by === 'anyone' || by.includes('enrollment_token') ? longestStrangersBody : bodyLimit
+}
 
 /** Without a valid credential every path is 401, known or not. */
 async function unknownRoute(deps: HttpDeps, request: FastifyRequest): Promise<AppError> {

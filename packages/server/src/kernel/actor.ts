@@ -58,6 +58,18 @@ type AnyPrincipal =
       presented: { token: string; proof: unknown }
       terms: EnrollmentTerms
     }
+  | {
+      /** Says only that somebody may try to enroll: who that is, an identity provider has to prove. */
+      kind: 'enrollment_challenge'
+      tenantId: TenantId
+      /** Of this challenge alone; it stands nowhere else. */
+      id: string
+      name: string
+      presented: { token: string; proof: unknown }
+      /** What is remembered of it once it has enrolled a device, and until when. */
+      digest: Buffer
+      expiresAt: Date
+    }
 
 /** Who calls, as established by exactly one credential, of this kind. Ids are UUIDs. */
 export type Principal<K extends CredentialKind = CredentialKind> = Extract<AnyPrincipal, { kind: K }>
@@ -78,7 +90,7 @@ type EnrollmentTerms = {
 /** A credential that was issued here and is good no more, or not for this request. Its caller is told nothing of it. */
 export type RefusedCredential = {
   kind: 'refused'
-  of: 'api_key' | 'device' | 'gateway' | 'enrollment_token'
+  of: 'api_key' | 'device' | 'gateway' | 'enrollment_token' | 'enrollment_challenge'
   tenantId: TenantId
   id: string
   name: string | null

@@ -19,6 +19,9 @@ export const usedByOneMore = (usedUntil: number, perMinute: number, nowMs: numbe
 export function createRateLimiter(max = 50_000) {
   const usedUntil = new BoundedMap<string, number>(max)
   return {
+    /** What `take` would say, without taking it. */
+    peek: (key: string, perMinute: number, nowMs: number): number =>
+      secondsToWait(usedUntil.get(key) ?? 0, perMinute, nowMs),
     take: (key: string, perMinute: number, nowMs: number): number => {
       const before = usedUntil.get(key) ?? 0
       const wait = secondsToWait(before, perMinute, nowMs)

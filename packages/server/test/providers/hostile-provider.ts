@@ -1,7 +1,6 @@
 import { createHash, randomUUID, type webcrypto } from 'node:crypto'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { TestContext } from 'node:test'
 import { type CompactJWSHeaderParameters, CompactSign, exportJWK, generateKeyPair, type JWK } from 'jose'
 
 export type Claims = Record<string, unknown>
@@ -23,7 +22,7 @@ export const sign = (key: Key, claims: unknown, header: Header = {}) =>
  * A provider on loopback that does as it is told: it keeps the rules (PKCE, the redirect URI, a code once) until a test
  * replaces its metadata, its keys, the claims of a token or the answer at a path.
  */
-export async function startHostileProvider(t: TestContext) {
+export async function startHostileProvider(t: { after: (end: () => void) => void }) {
   const key = await makeKey()
   const grants = new Map<string, Grant>()
   const hits = new Map<string, number>()

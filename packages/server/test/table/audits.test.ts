@@ -14,7 +14,7 @@ const eventsOf = async (kit: Kit, requestId: unknown) =>
 const writes = operations.filter(([, e]) => e.method !== 'GET')
 
 test('every write that succeeds leaves an event of its kind, found by its request id', async (t) => {
-  const kit = await startKit(t)
+  const kit = await startKit(t, { config: { allowedPrivateCidrs: ['127.0.0.0/8'] } })
   const world = await createWorld(kit)
   const problems: string[] = []
   for (const [name, e] of writes) {

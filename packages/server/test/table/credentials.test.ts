@@ -7,15 +7,22 @@ import pg from 'pg'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { startKit } from '../kit.ts'
 import { send } from '../raw-http.ts'
-import { createWorld } from '../world.ts'
+import { bearer, challengeFrom, createWorld } from '../world.ts'
 
-const prefixOf = { session: 'hfs', api_key: 'hfk', gateway: 'hfg', enrollment_token: 'hfe' } as const
+const prefixOf = {
+  session: 'hfs',
+  api_key: 'hfk',
+  gateway: 'hfg',
+  enrollment_token: 'hfe',
+  enrollment_challenge: 'hfc',
+} as const
 const pathsOf: Record<CredentialKind, readonly string[]> = {
   session: ['/v1/admin/me'],
   api_key: ['/v1/admin/me', '/v1/audit/events', '/v1/nothing'],
   device: ['/v1/policy/digest', '/v1/trust/anchors'],
   gateway: ['/v1/gateway/runtime/unified-policy'],
-  enrollment_token: ['/v1/enroll'],
+  enrollment_token: ['/v1/enroll', '/v1/mobile/auth/oidc/providers'],
+  enrollment_challenge: ['/v1/enroll/oidc'],
 }
 const flip = (c: string) => (c === c.toLowerCase() ? c.toUpperCase() : c.toLowerCase())
 const flipAt = (text: string, at: number) => text.slice(0, at) + flip(text[at] ?? '') + text.slice(at + 1)
@@ -56,10 +63,11 @@ test('every kind of credential, in every way that is not it, is one and the same
     device: world.own.device.credential,
     gateway: world.own.secret,
     enrollment_token: enrollment,
+    enrollment_challenge: await challengeFrom(kit, bearer(enrollment)),
   }
   const headersOf = (kind: CredentialKind, path: string, value: string): Record<string, string | string[]> => {
     if (kind === 'session') return { cookie: `holdfast_session=${value}` }
-    const method = path === '/v1/enroll' ? 'POST' : 'GET'
+    const method = path.startsWith('/v1/enroll') ? 'POST' : 'GET'
     const dpop = createProof(world.own.device.key, {
       method,
       url: kit.publicUrl + path,
@@ -69,7 +77,7 @@ test('every kind of credential, in every way that is not it, is one and the same
     return { authorization: `Bearer ${value}`, ...(kind === 'device' && { dpop }) }
   }
   const ask = (path: string, headers: Record<string, string | string[]>) =>
-    path === '/v1/enroll'
+    path.startsWith('/v1/enroll')
       ? send(kit.url, { method: 'POST', path, json: { device: { name: 'x', platform: 'linux' } }, headers })
       : send(kit.url, { path, headers })
 
@@ -163,7 +171,7 @@ test('every kind of credential, in every way that is not it, is one and the same
 
   for (const kind of credentialKinds) {
     const [path = ''] = pathsOf[kind]
-    if (kind === 'enrollment_token') continue
+    if (kind === 'enrollment_token' || kind === 'enrollment_challenge') continue
     assert.equal((await ask(path, headersOf(kind, path, good[kind]))).status, 200, `${kind} is good all the same`)
   }
   assert.deepEqual(wrong, [])

@@ -57,6 +57,7 @@ const schema: Record<string, string> = {
   'enrollment_tokens.uses': 'the uses of an enrollment token',
   'enrollment_tokens.max_uses': 'the uses of an enrollment token',
   'enrollment_tokens.max_devices_per_user': 'the devices of a user',
+  'identity_providers.max_devices_per_user': 'the devices of a user',
   'enrollment_tokens.ephemeral_seconds': 'setting',
   device_key_is_used_by_one_device: 'a device key',
   wireguard_key_is_used_by_one_device: 'a WireGuard key of a device',

@@ -1,16 +1,19 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import type { Operation } from '@holdfast/contract'
 import { examples } from '@holdfast/contract/examples'
-import { generateKey } from '@holdfast/crypto'
+import { enrollmentNonce, generateKey, thumbprint } from '@holdfast/crypto'
 import { changeGatewayPool, changeSecuritySettings } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { newWireguardKey } from '../gateways.ts'
 import { adminPassword, type Kit } from '../kit.ts'
 import { createAuthenticator, enrollFactor, makeUser, signInAs, trySignIn } from '../people.ts'
+import { startHostileProvider } from '../providers/hostile-provider.ts'
 import {
   bearer,
   type Caller,
   call,
+  challengeFrom,
   deviceCaller,
   exampleBody,
   fill,
@@ -77,6 +80,27 @@ const special: Partial<Record<Operation, Setup>> = {
   enroll: (_, world) => {
     const { privateJwk } = generateKey('ES256')
     return { caller: deviceCaller(world.own.token, privateJwk), body: { device: { name: 'phone', platform: 'ios' } } }
+  },
+  enrollByOidc: async (kit, world) => {
+    const idp = await startHostileProvider(kit)
+    const { provider_id } = await kit.admin.createIdentityProvider({
+      body: {
+        kind: 'oidc',
+        name: `provider-${randomBytes(6).toString('hex')}`,
+        enrollment: true,
+        provisioning: 'create',
+        claims: { username: 'sub', email: 'email', display_name: 'name', groups: 'groups' },
+        oidc: { issuer: idp.issuer, client_id: 'web', mobile_client_ids: ['app'] },
+      },
+    })
+    const challenge = await challengeFrom(kit, bearer(world.own.token))
+    const { privateJwk } = generateKey('ES256')
+    const nonce = enrollmentNonce(challenge, thumbprint(privateJwk))
+    const id_token = await idp.idToken({ sub: randomBytes(6).toString('hex'), aud: 'app', nonce })
+    return {
+      caller: deviceCaller(challenge, privateJwk),
+      body: { provider_id, id_token, device: { name: 'phone', platform: 'ios' } },
+    }
   },
   renewCredential: (_, world) => ({ caller: world.own.device.caller, body: {} }),
   identifyGateway: (_, world) => ({

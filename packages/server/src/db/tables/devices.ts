@@ -33,6 +33,7 @@ export type DevicesTables = {
     credential_renew_after: Date
     enrolled_method: EnrollmentMethod
     token_id: string | null
+    provider_id: string | null
     ephemeral_seconds: number | null
     enrolled_at: Default<Date>
     updated_at: Default<Date>

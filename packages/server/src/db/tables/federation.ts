@@ -1,6 +1,6 @@
 import type { IdentityProviderKind, Role } from '@holdfast/contract/vocabulary'
 import type { TenantId } from '../../kernel/actor.ts'
-import type { Derived, Json } from './columns.ts'
+import type { Default, Derived, Json } from './columns.ts'
 
 type OidcSettings = {
   issuer: string
@@ -21,6 +21,8 @@ export type FederationTables = {
     enabled: boolean
     sign_in: boolean
     enrollment: boolean
+    requires_approval: Default<boolean>
+    max_devices_per_user: number | null
     provisioning: 'none' | 'create'
     claims: Json<ClaimNames>
     role_mappings: Json<RoleMapping[]>

@@ -89,18 +89,24 @@ export type NewDevice = Pick<
   | 'enrolled_at'
 > & { tags: readonly string[]; group_ids: readonly string[]; status: 'pending' | 'active' } & EnrolledBy
 /** How a device came, with what that method leaves in its row. */
-export type EnrolledBy = { enrolled_method: 'token'; token_id: string }
+export type EnrolledBy =
+  | { enrolled_method: 'token'; token_id: string; provider_id: null }
+  | {
+      enrolled_method: Exclude<Selectable<Tables['devices']>['enrolled_method'], 'token'>
+      token_id: null
+      provider_id: string
+    }
 /** Returns the ids of those inserted: all but whose key, of either kind, has become that of another device. */
 export async function insertDevices(tx: Tx, tenant: TenantId, devices: readonly NewDevice[]): Promise<Set<string>> {
   const { rows } = await sql<{ device_id: string }>`
     insert into devices (tenant_id, device_id, user_id, name, platform, os_version, client_version, serial, tags,
       group_ids, status, jkt, public_jwk, wireguard_public_key, address_number, credential_expires_at,
-      credential_renew_after, enrolled_method, token_id, ephemeral_seconds, enrolled_at)
+      credential_renew_after, enrolled_method, token_id, provider_id, ephemeral_seconds, enrolled_at)
     select ${tenant}::uuid, d.* from jsonb_to_recordset(${JSON.stringify(devices)}::jsonb) as d (device_id uuid,
       user_id uuid, name text, platform text, os_version text, client_version text, serial text, tags text[],
       group_ids uuid[], status text, jkt text, public_jwk jsonb, wireguard_public_key text, address_number bigint,
       credential_expires_at timestamptz, credential_renew_after timestamptz, enrolled_method text, token_id uuid,
-      ephemeral_seconds integer, enrolled_at timestamptz)
+      provider_id uuid, ephemeral_seconds integer, enrolled_at timestamptz)
     on conflict do nothing
     returning device_id`.execute(tx)
   return new Set(rows.map((r) => r.device_id))

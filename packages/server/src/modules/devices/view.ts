@@ -32,6 +32,7 @@ export const viewDevice = (d: DeviceRow, policy: PolicyOf): DeviceView => ({
   enrolled_by: {
     method: d.enrolled_method,
     token_id: d.token_id && encodeId('enrollment_token', d.token_id),
+    provider_id: d.provider_id && encodeId('identity_provider', d.provider_id),
   },
   enrolled_at: d.enrolled_at.toISOString(),
   last_seen_at: time(d.last_seen_at),

@@ -1,5 +1,8 @@
 /** What one enrolls by, with all that the method needs; `method` is what the device's row and its credential say. */
-export type By = { method: 'token'; tokenId: string; userId: string | null }
+export type By =
+  | { method: 'token'; tokenId: string; userId: string | null }
+  /** `ticket`: the digest of the challenge that this enrollment takes. */
+  | { method: 'oidc'; providerId: string; userId: string; ticket: Buffer }
 /** One who asks to enroll, as far as others may be in the way. Ids are UUIDs. */
 export type Asks = {
   by: By
@@ -11,6 +14,10 @@ export type Asks = {
 export type Situation<A extends Asks> = {
   /** Whose proof was seen before. */
   replayed: ReadonlySet<A>
+  /** Whose ticket was taken before. */
+  spent: ReadonlySet<A>
+  /** Identity providers that enroll devices now. */
+  openProviders: ReadonlySet<string>
   /** Uses that a token has left; one that is missing here may not be used at all. */
   usesLeft: ReadonlyMap<string, number>
   /** Devices that a user has; one who is missing here may have none. */
@@ -18,7 +25,15 @@ export type Situation<A extends Asks> = {
   /** Keys of devices. */
   takenKeys: ReadonlySet<string>
 }
-export type Verdict = 'granted' | 'token_spent' | 'proof_replayed' | 'user_gone' | 'too_many_devices' | 'key_taken'
+export type Verdict =
+  | 'granted'
+  | 'token_spent'
+  | 'provider_closed'
+  | 'challenge_spent'
+  | 'proof_replayed'
+  | 'user_gone'
+  | 'too_many_devices'
+  | 'key_taken'
 
 /**
  * Who of a batch may enroll, in order of arrival: the same as if they came one after the other. Whoever is refused
@@ -28,16 +43,22 @@ export function allot<A extends Asks>(batch: readonly A[], s: Situation<A>): Ver
   const usesLeft = new Map(s.usesLeft)
   const devicesOf = new Map(s.devicesOf)
   const takenKeys = new Set(s.takenKeys)
+  const mayNot = (a: A): Verdict | undefined => {
+    if (a.by.method === 'token') return (usesLeft.get(a.by.tokenId) ?? 0) < 1 ? 'token_spent' : undefined
+    if (!s.openProviders.has(a.by.providerId)) return 'provider_closed'
+    return s.spent.has(a) ? 'challenge_spent' : undefined
+  }
   return batch.map((a) => {
-    const { userId, tokenId } = a.by
-    const uses = usesLeft.get(tokenId) ?? 0
+    const { by } = a
+    const { userId } = by
     const devices = userId === null ? 0 : devicesOf.get(userId)
-    if (uses < 1) return 'token_spent'
+    const refused = mayNot(a)
+    if (refused) return refused
     if (s.replayed.has(a)) return 'proof_replayed'
     if (devices === undefined) return 'user_gone'
     if (userId !== null && a.maxDevicesPerUser !== null && devices >= a.maxDevicesPerUser) return 'too_many_devices'
     if (a.jkt !== null && takenKeys.has(a.jkt)) return 'key_taken'
-    usesLeft.set(tokenId, uses - 1)
+    if (by.method === 'token') usesLeft.set(by.tokenId, (usesLeft.get(by.tokenId) ?? 0) - 1)
     if (userId !== null) devicesOf.set(userId, devices + 1)
     if (a.jkt !== null) takenKeys.add(a.jkt)
     return 'granted'

@@ -9,6 +9,7 @@ export async function lockTokens(
   tokenIds: readonly string[],
   at: Date,
 ): Promise<Map<string, number>> {
+  if (tokenIds.length === 0) return new Map()
   const rows = await tx
     .selectFrom('enrollment_tokens')
     .select(['token_id', 'max_uses', 'uses'])
@@ -49,7 +50,9 @@ export async function lockUsers(tx: Tx, tenant: TenantId, userIds: readonly stri
 }
 
 /** Takes uses of tokens that are locked and have them. */
-export const useTokens = (tx: Tx, tenant: TenantId, uses: ReadonlyMap<string, number>, at: Date) =>
-  sql`update enrollment_tokens t set uses = t.uses + u.uses, last_used_at = ${at}
+export async function useTokens(tx: Tx, tenant: TenantId, uses: ReadonlyMap<string, number>, at: Date): Promise<void> {
+  if (uses.size === 0) return
+  await sql`update enrollment_tokens t set uses = t.uses + u.uses, last_used_at = ${at}
         from unnest(${[...uses.keys()]}::uuid[], ${[...uses.values()]}::integer[]) as u (token_id, uses)
        where t.tenant_id = ${tenant} and t.token_id = u.token_id`.execute(tx)
+}

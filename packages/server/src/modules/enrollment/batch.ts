@@ -3,11 +3,13 @@ import type { Source, TenantId } from '../../kernel/actor.ts'
 import { BoundedMap } from '../../kernel/bounded-map.ts'
 import { createGroupCommit } from '../../kernel/group-commit.ts'
 import { encodeId } from '../../kernel/ids.ts'
+import { minute, second } from '../../kernel/time.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
 import { addressCapacity, joining, labelDevices, proofSeconds, rememberProofs } from '../devices/index.ts'
 import { type Asks, allot, type By, type Verdict } from './allot.ts'
 import * as queries from './batch.queries.ts'
+import { challengeLife } from './challenge.ts'
 
 export type Applicant = Asks & {
   source: Source
@@ -16,6 +18,8 @@ export type Applicant = Asks & {
   /** What `by` does not say of it. */
   device: Omit<joining.NewDevice, 'address_number' | 'user_id' | keyof joining.EnrolledBy>
 }
+/** Which of these identity providers enroll devices; until commit it stays so. */
+type HoldProviders = (tx: Tx, tenant: TenantId, providerIds: readonly string[]) => Promise<ReadonlySet<string>>
 /** The number of the device's overlay address, or why there is none. */
 export type Outcome = number | Refusal
 type Refusal = Exclude<Verdict, 'granted'> | 'no_address_left' | 'wireguard_key_taken'
@@ -24,17 +28,20 @@ type Refusal = Exclude<Verdict, 'granted'> | 'no_address_left' | 'wireguard_key_
  * Enrollments of a tenant that come at once share a transaction: they would wait for each other's commit anyway, since
  * each takes the same token's use and the tenant's next address. Whatever the batch, it is the same few statements.
  *
- * Rows are locked in one order, by all replicas: users, tokens, devices that have the keys, the tenant's epoch.
+ * Rows are locked in one order, by all replicas: providers, users, tokens, devices that have the keys, the tenant's
+ * epoch.
  */
 export function createBatches({
   db,
   audit,
   changes,
+  holdProviders,
   now,
 }: {
   db: Database
   audit: Audit
   changes: Changes
+  holdProviders: HoldProviders
   now: () => Date
 }) {
   /** Each tenant has a queue of its own: none waits for, or is refused because of, another. */
@@ -44,11 +51,12 @@ export function createBatches({
     db.inTenant(tenant, async (tx) => {
       const at = now()
       await joining.holdTunnelKeys(tx, tenant, distinct(batch.map((a) => a.device.wireguard_public_key)))
-      const replayed = await spendProofs(tx, batch, at)
+      const { replayed, spent } = await spendProofs(tx, batch, at)
+      const openProviders = await holdProviders(tx, tenant, distinct(batch.map((a) => providerOf(a.by))))
       const devicesOf = await queries.lockUsers(tx, tenant, distinct(batch.map((a) => a.by.userId)))
-      const usesLeft = await queries.lockTokens(tx, tenant, distinct(batch.map((a) => a.by.tokenId)), at)
+      const usesLeft = await queries.lockTokens(tx, tenant, distinct(batch.map((a) => tokenOf(a.by))), at)
       const takenKeys = await joining.lockKeys(tx, tenant, distinct(batch.map((a) => a.jkt)))
-      const verdicts = allot(batch, { replayed, usesLeft, devicesOf, takenKeys })
+      const verdicts = allot(batch, { replayed, spent, openProviders, usesLeft, devicesOf, takenKeys })
       const granted = batch.filter((_, i) => verdicts[i] === 'granted')
       const outcomes = granted.length > 0 ? await enroll(tx, tenant, granted, at) : []
       let next = 0
@@ -88,7 +96,7 @@ export function createBatches({
       tenant,
       enrolled.map((a) => a.device),
     )
-    await queries.useTokens(tx, tenant, countOf(enrolled.map((a) => a.by.tokenId)), at)
+    await queries.useTokens(tx, tenant, countOf(enrolled.flatMap((a) => tokenOf(a.by) ?? [])), at)
     await audit.recordAll(tx, enrolled.map(enrolledEvent))
     await changes.record(
       tx,
@@ -117,30 +125,60 @@ export function createBatches({
   }
 }
 
-async function spendProofs(tx: Tx, batch: readonly Applicant[], at: Date): Promise<ReadonlySet<Applicant>> {
-  const proofs = batch.flatMap((applicant) => (applicant.proof ? [{ applicant, proof: applicant.proof }] : []))
-  if (proofs.length === 0) return new Set()
-  const isFirst = await rememberProofs(
-    tx,
-    proofs.map((p) => p.proof),
-    new Date(at.getTime() + 2 * proofSeconds * 1000),
-  )
-  return new Set(proofs.filter((_, i) => !isFirst[i]).map((p) => p.applicant))
+/**
+ * Of what counts once, proofs of a key and tickets, who brings it for the second time. Remembered until it has expired.
+ */
+async function spendProofs(tx: Tx, batch: readonly Applicant[], at: Date) {
+  const proofs = batch.flatMap((applicant) => (applicant.proof ? [{ applicant, once: applicant.proof }] : []))
+  const tickets = batch.flatMap((applicant) => {
+    const ticket = ticketOf(applicant.by)
+    return ticket ? [{ applicant, once: ticket }] : []
+  })
+  const longest = tickets.length > 0 ? challengeLife + minute : 2 * proofSeconds * second
+  const all = [...proofs, ...tickets]
+  const until = new Date(at.getTime() + longest)
+  const isFirst =
+    all.length === 0
+      ? []
+      : await rememberProofs(
+          tx,
+          all.map((p) => p.once),
+          until,
+        )
+  const again = (list: typeof all, from: number) =>
+    new Set(list.filter((_, i) => !isFirst[from + i]).map((p) => p.applicant))
+  return { replayed: again(proofs, 0), spent: again(tickets, proofs.length) }
 }
 
+const tokenOf = (by: By) => (by.method === 'token' ? by.tokenId : null)
+const providerOf = (by: By) => (by.method === 'token' ? null : by.providerId)
+const ticketOf = (by: By) => (by.method === 'token' ? null : by.ticket)
+
 /** What a method leaves in the row of its device. */
-const ofRow = ({ method, tokenId, userId }: By) =>
-  ({ enrolled_method: method, token_id: tokenId, user_id: userId }) as const
+function ofRow(by: By): joining.EnrolledBy & { user_id: string | null } {
+  const { userId: user_id } = by
+  if (by.method === 'token') return { user_id, enrolled_method: by.method, token_id: by.tokenId, provider_id: null }
+  return { user_id, enrolled_method: by.method, token_id: null, provider_id: by.providerId }
+}
+
+const viaOf = (by: By) =>
+  by.method === 'token'
+    ? { method: by.method, token_id: encodeId('enrollment_token', by.tokenId) }
+    : { method: by.method, provider_id: encodeId('identity_provider', by.providerId) }
 
 function enrolledEvent({ source, by, device }: Applicant) {
   const id = encodeId('device', device.device_id)
   return {
     source,
     kind: 'device.enrolled' as const,
-    fields: { device_id: id, method: by.method, token_id: encodeId('enrollment_token', by.tokenId) },
+    fields: { device_id: id, ...viaOf(by) },
     more: {
       target: { type: 'device', id, name: device.name },
-      details: { binding: device.jkt ? 'dpop' : 'none', status: device.status },
+      details: {
+        binding: device.jkt ? 'dpop' : 'none',
+        status: device.status,
+        user_id: by.userId && encodeId('user', by.userId),
+      },
     },
   }
 }

@@ -1,16 +1,27 @@
 import type { Contract, Output } from '@holdfast/contract'
 import type { Handlers } from '../../http/handlers.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import { encodeId } from '../../kernel/ids.ts'
-import type { createEnroll, Enrolled } from './enroll.ts'
-import type { createRenew } from './renew.ts'
+import { unauthorized } from '../../kernel/app-error.ts'
+import { decodeId, encodeId } from '../../kernel/ids.ts'
+import type { Enrolled } from './admission.ts'
+import type { Challenges } from './challenge.ts'
+import type { Enroll } from './enroll.ts'
+import type { EnrollByOidc } from './enroll-oidc.ts'
+import type { ListEnrollers } from './enrollers.ts'
+import type { Renew } from './renew.ts'
 
 export function enrollmentHandlers({
   enroll,
+  enrollByOidc,
+  listEnrollers,
+  challenges,
   renew,
 }: {
-  enroll: ReturnType<typeof createEnroll>
-  renew: ReturnType<typeof createRenew>
+  enroll: Enroll
+  enrollByOidc: EnrollByOidc
+  listEnrollers: ListEnrollers
+  challenges: Pick<Challenges, 'mint'>
+  renew: Renew
 }) {
   const answer = (tenant: TenantId, e: Enrolled): Output<Contract['enroll']> => ({
     device_id: encodeId('device', e.deviceId),
@@ -29,6 +40,27 @@ export function enrollmentHandlers({
   return {
     enroll: async ({ actor, body: { enrollment_token: _, ...input } }) =>
       answer(actor.tenantId, await enroll(actor, input)),
+    listEnrollmentProviders: async ({ actor }) => {
+      const providers = await listEnrollers(actor)
+      const { challenge, expiresAt } = challenges.mint(actor.tenantId)
+      return {
+        items: providers.map((p) => ({
+          provider_id: encodeId('identity_provider', p.provider_id),
+          name: p.name,
+          kind: p.kind,
+          issuer: p.oidc.issuer,
+          client_ids: p.oidc.mobile_client_ids,
+          scopes: p.oidc.scopes,
+        })),
+        challenge,
+        challenge_expires_at: expiresAt.toISOString(),
+      }
+    },
+    enrollByOidc: async ({ actor, body: { challenge: _, provider_id, ...input } }) => {
+      // Of whom nothing is proved yet, no id is said to be there or not.
+      const providerId = decodeId('identity_provider', provider_id) ?? unauthorized()
+      return answer(actor.tenantId, await enrollByOidc(actor, { ...input, providerId }))
+    },
     renewCredential: async ({ actor, body, request }) =>
       answer(actor.tenantId, await renew(actor, request.newKeyProof, body)),
   } satisfies Partial<Handlers>

@@ -1,9 +1,10 @@
-import type { Endpoint } from '@holdfast/contract'
+import { contract, type Endpoint } from '@holdfast/contract'
 import { CryptoError, type PublicJwk, parsePublicJwk, proofKey, thumbprint, verifyProof } from '@holdfast/crypto'
+import type { Principal } from '../../kernel/actor.ts'
 import { failField, unauthorized } from '../../kernel/app-error.ts'
 import { proofSeconds } from '../devices/index.ts'
 
-type ProvenKey = {
+export type ProvenKey = {
   jkt: string
   jwk: PublicJwk
   /** What the proof is remembered by, so that it counts once. */
@@ -41,3 +42,9 @@ export const createKeyReader =
     }
   }
 export type ReadKey = ReturnType<typeof createKeyReader>
+
+/** The thumbprint of the key that a request with what enrolls proves; null where it brings no proof. */
+export const provenKeyBy =
+  (readKey: ReadKey) =>
+  ({ kind, presented }: Principal<'enrollment_token' | 'enrollment_challenge'>): string | null =>
+    readKey(presented, kind === 'enrollment_token' ? contract.enroll : contract.enrollByOidc)?.jkt ?? null

@@ -9,8 +9,8 @@ import { hour } from '../../kernel/time.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
 import { joining, proofSeconds, rememberProofs, renewal } from '../devices/index.ts'
+import { type Enrolled, wireguardKeyTaken } from './admission.ts'
 import { type Issue, termOf } from './credential.ts'
-import { type Enrolled, wireguardKeyTaken } from './enroll.ts'
 import type { ReadKey } from './proven-key.ts'
 
 type RenewInput = {
@@ -125,3 +125,4 @@ export const createRenew =
     )
     return { ...issued, deviceId, userId: row.user_id, status: row.status as 'active' | 'pending', jkt }
   }
+export type Renew = ReturnType<typeof createRenew>

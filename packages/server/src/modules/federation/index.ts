@@ -1,4 +1,5 @@
 import type { FederationDeps } from './deps.ts'
+import { createEnrolling } from './enrolling.ts'
 import { linkHandlers } from './links.handlers.ts'
 import { createLinks } from './links.ts'
 import { createOidc } from './oidc/oidc.ts'
@@ -8,11 +9,14 @@ import { pruneRequests } from './sign-in.queries.ts'
 import { createSignIn } from './sign-in.ts'
 import { pathTo, signInPages } from './sign-in-pages.ts'
 
+export type { Enroller, EnrollmentGrant } from './enrolling.ts'
+
 export function createFederation(deps: FederationDeps) {
   const oidc = createOidc(deps)
   const providers = createProviders({ ...deps, oidc })
   const signIn = createSignIn({ ...deps, oidc, providers })
   return {
+    ...createEnrolling({ ...deps, oidc }),
     prunes: [pruneRequests],
     pages: signInPages({ ...deps, signIn }),
     /** For the sign-in page, which is the tenant's that needs no name. */
@@ -23,3 +27,4 @@ export function createFederation(deps: FederationDeps) {
     },
   }
 }
+export type Federation = ReturnType<typeof createFederation>

@@ -79,6 +79,8 @@ const fieldsOf = (p: ProviderFields): ProviderFields => ({
   enabled: p.enabled,
   sign_in: p.sign_in,
   enrollment: p.enrollment,
+  requires_approval: p.requires_approval,
+  max_devices_per_user: p.max_devices_per_user,
   provisioning: p.provisioning,
   claims: p.claims,
   group_mappings: p.group_mappings,

@@ -27,6 +27,8 @@ const columns = [
   'enabled',
   'sign_in',
   'enrollment',
+  'requires_approval',
+  'max_devices_per_user',
   'provisioning',
   'claims',
   'role_mappings',

@@ -30,6 +30,8 @@ const defaults = {
   enabled: true,
   sign_in: true,
   enrollment: false,
+  requires_approval: false,
+  max_devices_per_user: null,
   provisioning: 'none',
   claims: { username: 'preferred_username', email: 'email', display_name: 'name', groups: 'groups' },
   group_mappings: [],

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { mintToken, seal, unseal } from '@holdfast/crypto'
-import { RunAgain, type Tx } from '../../db/database.ts'
 import type { Caller, Source, TenantId } from '../../kernel/actor.ts'
 import { AppError, unauthorized } from '../../kernel/app-error.ts'
 import { sourceBlock } from '../../kernel/cidr.ts'
@@ -10,12 +9,11 @@ import { storable } from '../../kernel/text.ts'
 import { minute } from '../../kernel/time.ts'
 import { held } from '../../memory/held.ts'
 import type { FederationDeps } from './deps.ts'
-import * as links from './links.queries.ts'
-import { groupsOf } from './oidc/claims.ts'
 import type { Oidc } from './oidc/oidc.ts'
 import { FederationError, type Proven } from './proven.ts'
-import { findProvider, holdProvider, type ProviderRow } from './providers.queries.ts'
+import { findProvider, type ProviderRow } from './providers.queries.ts'
 import type { Providers } from './providers.ts'
+import { createRecognise, partyOf, Refused, saidBy, type Unrecognised } from './recognise.ts'
 import * as queries from './sign-in.queries.ts'
 
 /** How long somebody may take at the provider. */
@@ -24,13 +22,7 @@ const waitsForMs = 10 * minute
 const startsPerMinute = 600
 const mostOffered = 50
 
-type Refusal =
-  | FederationError['reason']
-  | 'turned_off'
-  | 'not_linked'
-  | 'no_username'
-  | 'username_taken'
-  | 'not_admitted'
+type Refusal = FederationError['reason'] | Unrecognised
 /** What the browser showed when it came back. */
 type Return = { providerId: string; answer: URLSearchParams; browser: string | undefined }
 export type Offered = { provider_id: string; name: string }
@@ -53,6 +45,7 @@ export function createSignIn(
   },
 ) {
   const { db, audit, changes, now, readToken, pepper, kek, tenancy, people, oidc, providers } = deps
+  const recognise = createRecognise(deps)
   const starts = createRateLimiter()
   // Anybody may ask for the page that shows them.
   const offered = held<readonly Offered[]>(deps, {
@@ -84,70 +77,17 @@ export function createSignIn(
     return unauthorized()
   }
 
-  /** What the provider says of groups and roles, among those that it decides about. */
-  function saidBy({ claims, group_mappings, role_mappings, kind }: ProviderRow, proven: Proven) {
-    const decides = group_mappings.length + role_mappings.length > 0
-    // A provider that says nothing of groups says that there are none: Okta leaves an empty claim out.
-    const values = new Set(decides ? groupsOf(kind, proven.claims, claims.groups) : [])
-    const said = <T extends string>(list: readonly { value: string; to: T }[]) => ({
-      decides: [...new Set(list.map((m) => m.to))],
-      says: new Set<string>(list.filter((m) => values.has(m.value)).map((m) => m.to)),
-    })
-    return {
-      groups: said(group_mappings.map(({ value, group_id: to }) => ({ value, to }))),
-      roles: said(role_mappings.map(({ value, role: to }) => ({ value, to }))),
-    }
-  }
-
-  /** Whom nobody linked gets a user of their own, where the provider may make one. */
-  async function provision(tx: Tx, source: Source, provider: ProviderRow, proven: Proven) {
-    if (provider.provisioning !== 'create') return refuseWith('not_linked')
-    const named = (name: string) => {
-      const value = Object.hasOwn(proven.claims, name) ? proven.claims[name] : undefined
-      return typeof value === 'string' && value !== '' ? value : undefined
-    }
-    const { username, email, display_name } = provider.claims
-    const profile = { username: named(username), email: named(email), displayName: named(display_name) }
-    const made = await people.provision(tx, source, profile, { id: provider.provider_id, name: provider.name })
-    if (typeof made !== 'string') return { user_id: made.userId, provisioned: true }
-    // Of two first sign-ins at once the second waited for the name.
-    if (await links.findLink(tx, source.tenantId, accountOf(provider, proven))) throw new RunAgain('linked meanwhile')
-    return refuseWith(made)
-  }
-  /** Somebody may have linked the account to another user meanwhile: then the user that was made goes again. */
-  async function link(tx: Tx, tenant: TenantId, userId: string, account: links.Account, at: Date): Promise<void> {
-    const row = { ...account, tenant_id: tenant, user_id: userId, provisioned: true, linked_at: at, last_login_at: at }
-    if (!(await links.insertLink(tx, row))) throw new RunAgain('somebody linked the account meanwhile')
-  }
-
   /** One transaction: who it is, what they may do, and their session. */
   async function open(by: Source, provider: ProviderRow, proven: Proven) {
     const tenant = by.tenantId
     const limits = (await tenancy.settings(tenant)).sessions
     const said = saidBy(provider, proven)
     const voucher = { id: provider.provider_id, name: provider.name }
-    const source = { ...by, ...partyOf(provider) }
-    const account = accountOf(provider, proven)
     return db
       .inTenant(tenant, async (tx) => {
-        await people.hold(tx, by, said.roles.decides)
-        // As it was when the code was exchanged: what has been changed meanwhile holds for the next attempt.
-        const held = await holdProvider(tx, tenant, provider.provider_id)
-        if (!held?.enabled || !held.sign_in || held.oidc.issuer !== provider.oidc.issuer) refuseWith('turned_off')
-        const at = now()
-        const known = await links.findLink(tx, tenant, account)
-        const { user_id: userId, provisioned } = known ?? (await provision(tx, source, provider, proven))
-        const username = (await people.admit(tx, tenant, userId)) ?? refuseWith('not_admitted')
-        const isMoved = provisioned && (await people.follow(tx, source, userId, said, voucher))
-        if (known) (await links.useLink(tx, tenant, userId, account, at)) || refuseWith('not_linked')
-        else await link(tx, tenant, userId, account, at)
-        const session = await people.openSession(
-          tx,
-          by,
-          { userId, username },
-          { by: voucher, authMethod: provider.kind, limits },
-        )
-        if (!known || isMoved) await changes.record(tx, tenant, [{ kind: 'user', subject: userId }])
+        const { isMoved, ...who } = await recognise(tx, by, { provider, proven, said }, (held) => held.sign_in)
+        const session = await people.openSession(tx, by, who, { by: voucher, authMethod: provider.kind, limits })
+        if (isMoved) await changes.record(tx, tenant, [{ kind: 'user', subject: who.userId }])
         return session
       })
       .catch((e: unknown) => {
@@ -236,22 +176,3 @@ export type SignIn = ReturnType<typeof createSignIn>
 
 export const redirectUriOf = (publicUrl: string, providerId: string): string =>
   `${publicUrl}/admin/login/oidc/callback/${encodeId('identity_provider', providerId)}`
-
-const accountOf = ({ provider_id }: ProviderRow, { issuer, subject }: Proven) => ({ provider_id, issuer, subject })
-const partyOf = ({ provider_id, name }: ProviderRow) => ({
-  type: 'identity_provider' as const,
-  id: encodeId('identity_provider', provider_id),
-  name,
-})
-
-const refuseWith = (reason: Refusal): never => {
-  throw new Refused(reason)
-}
-/** Undoes the transaction of a sign-in, and says why. */
-class Refused extends Error {
-  readonly reason: Refusal
-  constructor(reason: Refusal) {
-    super(reason)
-    this.reason = reason
-  }
-}

@@ -1,0 +1,111 @@
+import type { SecuritySettings } from '@holdfast/contract/settings'
+import type { Actor, TenantId } from '../../kernel/actor.ts'
+import { fail, failField } from '../../kernel/app-error.ts'
+import { newUuid } from '../../kernel/ids.ts'
+import type { By } from './allot.ts'
+import type { Applicant, Outcome } from './batch.ts'
+import { type Issue, type Issued, termOf } from './credential.ts'
+import type { ProvenKey } from './proven-key.ts'
+
+export const wireguardKeyTaken = 'is the key of another device, or one that was given up just now: make a new one'
+
+/** What a device says of itself. */
+export type DeviceInput = {
+  name: string
+  platform: string
+  os_version?: string
+  client_version?: string
+  serial?: string
+  wireguard_public_key?: string
+}
+/** What comes with the way by which it is enrolled. */
+type Terms = {
+  readonly tags: string[]
+  readonly group_ids: string[]
+  readonly requires_approval: boolean
+  readonly ephemeral_seconds: number | null
+  readonly max_devices_per_user: number | null
+}
+export type Enrolled = Issued & {
+  deviceId: string
+  userId: string | null
+  status: 'pending' | 'active'
+  jkt: string | null
+}
+type Refusal = Exclude<Outcome, number>
+
+/** The end of every enrollment: a device that joins the others of its tenant, and its first credential. */
+export const createAdmission =
+  ({
+    settings,
+    issue,
+    join,
+    now,
+  }: {
+    settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>
+    issue: Issue
+    join: (tenant: TenantId, applicant: Applicant) => Promise<Outcome>
+    now: () => Date
+  }) =>
+  async (
+    actor: Actor,
+    by: By,
+    key: ProvenKey | null,
+    { terms, device }: { terms: Terms; device: DeviceInput },
+  ): Promise<Enrolled | Refusal> => {
+    const tenant = actor.tenantId
+    const { approval } = (await settings(tenant)).devices
+    const at = now()
+    const deviceId = newUuid()
+    const { userId } = by
+    const jkt = key?.jkt ?? null
+    const term = termOf(jkt, at)
+    const status = terms.requires_approval || approval ? 'pending' : 'active'
+    const sign = await issue(tenant)
+    const outcome = await join(tenant, {
+      source: actor,
+      by,
+      jkt,
+      proof: key?.proof ?? null,
+      maxDevicesPerUser: terms.max_devices_per_user,
+      device: {
+        device_id: deviceId,
+        name: device.name,
+        platform: device.platform,
+        os_version: device.os_version ?? null,
+        client_version: device.client_version ?? null,
+        serial: device.serial ?? null,
+        tags: terms.tags,
+        group_ids: terms.group_ids,
+        status,
+        jkt,
+        public_jwk: key?.jwk ?? null,
+        wireguard_public_key: device.wireguard_public_key ?? null,
+        credential_expires_at: term.expiresAt,
+        credential_renew_after: term.renewAfter,
+        ephemeral_seconds: terms.ephemeral_seconds,
+        enrolled_at: at,
+      },
+    })
+    if (typeof outcome !== 'number') return outcome
+    const holder = { deviceId, userId, jkt, generation: 1, addressNumber: outcome, method: by.method }
+    return { ...(await sign(holder, term)), deviceId, userId, status, jkt }
+  }
+export type Admission = ReturnType<typeof createAdmission>
+
+/** What whoever may enroll is told of what is in the way. */
+export function refuseOpenly(
+  refusal: 'too_many_devices' | 'no_address_left' | 'key_taken' | 'wireguard_key_taken',
+  { max_devices_per_user: most }: Terms,
+): never {
+  switch (refusal) {
+    case 'too_many_devices':
+      return fail('entitlement_exceeded', `the user has ${most} devices, which is the most that this way allows`)
+    case 'no_address_left':
+      return fail('entitlement_exceeded', 'the tenant has used all its overlay addresses')
+    case 'key_taken':
+      return failField('public_key', 'is the key of another device: make a new one')
+    case 'wireguard_key_taken':
+      return failField('device.wireguard_public_key', wireguardKeyTaken)
+  }
+}

@@ -1,0 +1,99 @@
+import { RunAgain, type Tx } from '../../db/database.ts'
+import type { Source, TenantId } from '../../kernel/actor.ts'
+import { encodeId } from '../../kernel/ids.ts'
+import type { FederationDeps } from './deps.ts'
+import * as links from './links.queries.ts'
+import { groupsOf } from './oidc/claims.ts'
+import type { Proven } from './proven.ts'
+import { holdProvider, type ProviderRow } from './providers.queries.ts'
+
+/** Why somebody whom a provider proved is nobody here. */
+export type Unrecognised = 'turned_off' | 'not_linked' | 'no_username' | 'username_taken' | 'not_admitted'
+type Evidence = { provider: ProviderRow; proven: Proven; said: ReturnType<typeof saidBy> }
+
+/**
+ * Who somebody is here whom a provider vouches for, in the transaction of what they came for: the user whom the account
+ * is linked to, or one whom the provider may make; in the groups and roles that it decides about. Throws `Refused`.
+ */
+export const createRecognise =
+  ({ people, now }: Pick<FederationDeps, 'people' | 'now'>) =>
+  async (tx: Tx, by: Source, { provider, proven, said }: Evidence, mayUse: (held: ProviderRow) => boolean) => {
+    const tenant = by.tenantId
+    const voucher = { id: provider.provider_id, name: provider.name }
+    const source = { ...by, ...partyOf(provider) }
+    const account = accountOf(provider, proven)
+    await people.hold(tx, by, said.roles.decides)
+    // As it was when the account was proved: what has been changed meanwhile holds for the next attempt.
+    const held = await holdProvider(tx, tenant, provider.provider_id)
+    if (!held?.enabled || !mayUse(held) || held.oidc.issuer !== provider.oidc.issuer) refuseWith('turned_off')
+    const at = now()
+    const known = await links.findLink(tx, tenant, account)
+    const { user_id: userId, provisioned } = known ?? (await provision(tx, source, people, { provider, proven }))
+    const username = (await people.admit(tx, tenant, userId)) ?? refuseWith('not_admitted')
+    const isFollowed = provisioned && (await people.follow(tx, source, userId, said, voucher))
+    if (known) (await links.useLink(tx, tenant, userId, account, at)) || refuseWith('not_linked')
+    else await link(tx, tenant, userId, account, at)
+    return { userId, username, isMoved: !known || isFollowed }
+  }
+
+/** What a provider says of groups and roles, among those that it decides about. Throws FederationError. */
+export function saidBy({ claims, group_mappings, role_mappings, kind }: ProviderRow, proven: Proven) {
+  const decides = group_mappings.length + role_mappings.length > 0
+  // A provider that says nothing of groups says that there are none: Okta leaves an empty claim out.
+  const values = new Set(decides ? groupsOf(kind, proven.claims, claims.groups) : [])
+  const said = <T extends string>(list: readonly { value: string; to: T }[]) => ({
+    decides: [...new Set(list.map((m) => m.to))],
+    says: new Set<string>(list.filter((m) => values.has(m.value)).map((m) => m.to)),
+  })
+  return {
+    groups: said(group_mappings.map(({ value, group_id: to }) => ({ value, to }))),
+    roles: said(role_mappings.map(({ value, role: to }) => ({ value, to }))),
+  }
+}
+
+/** Whom nobody linked gets a user of their own, where the provider may make one. */
+async function provision(
+  tx: Tx,
+  source: Source,
+  people: FederationDeps['people'],
+  { provider, proven }: Pick<Evidence, 'provider' | 'proven'>,
+) {
+  if (provider.provisioning !== 'create') return refuseWith('not_linked')
+  const named = (name: string) => {
+    const value = Object.hasOwn(proven.claims, name) ? proven.claims[name] : undefined
+    return typeof value === 'string' && value !== '' ? value : undefined
+  }
+  const { username, email, display_name } = provider.claims
+  const profile = { username: named(username), email: named(email), displayName: named(display_name) }
+  const made = await people.provision(tx, source, profile, { id: provider.provider_id, name: provider.name })
+  if (typeof made !== 'string') return { user_id: made.userId, provisioned: true }
+  // Of two first sign-ins at once the second waited for the name.
+  if (await links.findLink(tx, source.tenantId, accountOf(provider, proven))) throw new RunAgain('linked meanwhile')
+  return refuseWith(made)
+}
+
+/** Somebody may have linked the account to another user meanwhile: then the user that was made goes again. */
+async function link(tx: Tx, tenant: TenantId, userId: string, account: links.Account, at: Date): Promise<void> {
+  const row = { ...account, tenant_id: tenant, user_id: userId, provisioned: true, linked_at: at, last_login_at: at }
+  if (!(await links.insertLink(tx, row))) throw new RunAgain('somebody linked the account meanwhile')
+}
+
+const accountOf = ({ provider_id }: ProviderRow, { issuer, subject }: Proven) => ({ provider_id, issuer, subject })
+
+export const partyOf = ({ provider_id, name }: Pick<ProviderRow, 'provider_id' | 'name'>) => ({
+  type: 'identity_provider' as const,
+  id: encodeId('identity_provider', provider_id),
+  name,
+})
+
+const refuseWith = (reason: Unrecognised): never => {
+  throw new Refused(reason)
+}
+/** Undoes the transaction of whoever came, and says why. */
+export class Refused extends Error {
+  readonly reason: Unrecognised
+  constructor(reason: Unrecognised) {
+    super(reason)
+    this.reason = reason
+  }
+}

@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import { contract } from '@holdfast/contract'
+import {
+  createProof,
+  enrollmentNonce,
+  generateKey,
+  mintChallenge,
+  peekDeviceCredential,
+  thumbprint,
+} from '@holdfast/crypto'
+import { type Attempt, attempt, challengeOf, fresh, newKey, reasons, start, tokenFor } from '../oidc-enrollment.ts'
+import { bearer, call, deviceCaller, operation, type Raw } from '../world.ts'
+
+const enroll = operation('enrollByOidc')
+const device = { name: 'phone', platform: 'ios' }
+
+test('a person who signs in at the identity provider enrolls a device of their own', async (t) => {
+  const w = await start(t)
+  const { kit, provider, user } = w
+  const listed = await call(kit, contract.listEnrollmentProviders, bearer(w.token))
+  assert.deepEqual(listed.json.items, [
+    {
+      provider_id: provider.provider_id,
+      name: 'staff',
+      kind: 'oidc',
+      issuer: w.idp.issuer,
+      client_ids: ['phone', 'laptop'],
+      scopes: provider.oidc.scopes,
+    },
+  ])
+  const challenge = String(listed.json.challenge)
+  const left = Date.parse(String(listed.json.challenge_expires_at)) - w.clock.now().getTime()
+  assert.ok(left > 14 * 60_000 && left <= 15 * 60_000, `${left}`)
+
+  const key = newKey()
+  const answer = await attempt(w, { challenge, key })
+  assert.equal(answer.status, 201, answer.text)
+  assert.deepEqual([answer.json.user_id, answer.json.status, answer.json.binding], [user.user_id, 'active', 'dpop'])
+  const credential = String(answer.json.credential)
+  const { claims } = peekDeviceCredential(credential)
+  assert.deepEqual([claims.enr, claims.uid, claims.cnf?.jkt], ['oidc', user.user_id, thumbprint(key)])
+  assert.equal((await call(kit, operation('policyDigest'), deviceCaller(credential, key))).status, 200)
+
+  const device_id = String(answer.json.device_id)
+  const shown = await kit.admin.getDevice({ params: { device_id } })
+  const enrolled_by = { method: 'oidc', token_id: null, provider_id: provider.provider_id }
+  assert.deepEqual([shown.user_id, shown.enrolled_by], [user.user_id, enrolled_by])
+  const [event] = (await kit.admin.listAuditEvents({ query: { kind: 'device.enrolled' } })).items
+  const { method, provider_id, target, actor } = event as unknown as Record<string, unknown>
+  assert.deepEqual(
+    [method, provider_id, target],
+    ['oidc', provider.provider_id, { type: 'device', id: device_id, name: 'phone' }],
+  )
+  assert.equal((actor as { type: string }).type, 'enrollment_challenge')
+
+  const renewed = await call(kit, operation('renewCredential'), deviceCaller(credential, key), {})
+  assert.equal(peekDeviceCredential(String(renewed.json.credential)).claims.enr, 'oidc', 'renewal keeps the method')
+
+  const secrets = [challenge, credential]
+  const told = JSON.stringify((await kit.admin.listAuditEvents({ query: { limit: 200 } })).items) + kit.logs.join()
+  assert.ok(!secrets.some((s) => told.includes(s)))
+})
+
+test('a code of a public client enrolls as an ID token does', async (t) => {
+  const w = await start(t)
+  const challenge = await challengeOf(w)
+  const key = newKey()
+  const grant = { client_id: 'laptop', redirect_uri: 'http://127.0.0.1:3/callback', code_verifier: 'v'.repeat(43) }
+  const nonce = enrollmentNonce(challenge, thumbprint(key))
+  const code_challenge = createHash('sha256').update(grant.code_verifier).digest('base64url')
+  const asked = `${w.idp.issuer}/authorize?${new URLSearchParams({ nonce, code_challenge, redirect_uri: grant.redirect_uri })}`
+  const code = (await w.idp.answerTo(asked, () => tokenFor(w, { aud: 'laptop', nonce }))).get('code')
+  const answer = await attempt(w, { challenge, key, body: { code, iss: w.idp.issuer, ...grant } })
+  assert.equal(answer.status, 201, answer.text)
+  const next = await challengeOf(w)
+  const again = await attempt(w, { challenge: next, key: newKey(), body: { code, iss: w.idp.issuer, ...grant } })
+  assert.deepEqual([again.status, await reasons(w, again)], [401, ['code']])
+  const other = await attempt(w, {
+    challenge: next,
+    key: newKey(),
+    body: { ...grant, code: 'x', client_id: 'holdfast' },
+  })
+  assert.deepEqual([other.status, await reasons(w, other)], [401, ['audience']])
+  for (const body of [
+    { code },
+    { code, ...grant, redirect_uri: 'no url' },
+    { code, ...grant, id_token: 'x' },
+    { id_token: undefined },
+  ])
+    assert.equal((await attempt(w, { challenge: next, key: newKey(), body })).status, 422)
+})
+
+test('whatever does not prove who it is and for which key is the same 401; why is in the audit event alone', async (t) => {
+  const w = await start(t)
+  const { kit, clock } = w
+  const now = Math.floor(clock.now().getTime() / 1000)
+  const thief = newKey()
+  const challenge = await challengeOf(w)
+  const { privateJwk: stranger } = generateKey('ES256')
+  const foreign = await kit.newTenant()
+  const foreignChallenge = mintChallenge(kit.secrets.pepper, foreign, new Date(clock.now().getTime() + 60_000)).token
+  const stolen = await tokenFor(w, { nonce: enrollmentNonce(challenge, thumbprint(newKey())) })
+  const refused: Record<string, [reason: string, given: Partial<Attempt>]> = {
+    'an ID token for another key': ['nonce', { challenge, key: thief, body: { id_token: stolen } }],
+    'an ID token without a nonce': ['nonce', { claims: { nonce: undefined } }],
+    'an ID token for another challenge': ['nonce', { claims: { nonce: enrollmentNonce('hfc_x', thumbprint(thief)) } }],
+    'an ID token for the web client': ['audience', { claims: { aud: 'holdfast' } }],
+    'an ID token for others too': ['audience', { claims: { aud: ['phone', 'other'] } }],
+    'an ID token of 12 minutes ago': ['time', { claims: { iat: now - 720 } }],
+    'an expired ID token': ['time', { claims: { exp: now - 120 } }],
+    'an ID token of another issuer': ['issuer', { claims: { iss: 'http://127.0.0.1:1' } }],
+    'what is no ID token': ['token', { body: { id_token: 'a.b.c' } }],
+    'somebody whom nobody linked': ['not_linked', { claims: { sub: 'sub-of-bob' } }],
+    'a challenge of another tenant': ['unknown_provider', { challenge: foreignChallenge }],
+  }
+  const answers = new Set<string>()
+  const expect401 = async (what: string, reason: string | undefined, answer: Raw) => {
+    assert.equal(answer.status, 401, `${what}: ${answer.text}`)
+    answers.add(answer.text.replace(/"request_id":"[^"]+"/, ''))
+    if (reason !== undefined && what !== 'a challenge of another tenant')
+      assert.deepEqual(await reasons(w, answer), [reason], what)
+  }
+  for (const [what, [reason, given]] of Object.entries(refused)) await expect401(what, reason, await fresh(w, given))
+
+  const spelled = await challengeOf(w)
+  const bent = spelled.slice(0, -1) + (spelled.endsWith('0') ? '1' : '0')
+  await expect401('a challenge that was never given out', undefined, await fresh(w, { challenge: bent }))
+  await expect401(
+    'no challenge',
+    undefined,
+    await call(kit, enroll, null, { provider_id: w.provider.provider_id, device }),
+  )
+  await expect401(
+    'an enrollment token in its place',
+    undefined,
+    await call(kit, enroll, null, { challenge: w.token, device }),
+  )
+  const proof = createProof(stranger, {
+    method: 'POST',
+    url: kit.publicUrl + enroll.path,
+    accessToken: 'another',
+    now: clock.now(),
+  })
+  await expect401('a proof over another credential', undefined, await fresh(w, { headers: { dpop: proof } }))
+  assert.deepEqual((await kit.admin.listDevices()).items, [], 'and nobody was enrolled')
+  assert.equal((await fresh(w)).status, 201)
+  const old = await challengeOf(w)
+  clock.advance(15 * 60 + 1)
+  await expect401('a challenge of 15 minutes ago', 'expired', await fresh(w, { challenge: old }))
+  assert.deepEqual([...answers].length, 1, [...answers].join('\n'))
+})
+
+test('a provider that is turned off, or enrolls nobody, and a user who is suspended: the same 401', async (t) => {
+  const w = await start(t)
+  const { kit, provider, user } = w
+  const { provider_id } = provider
+  const set = async (fields: { enabled?: boolean; enrollment?: boolean }) => {
+    const shown = await kit.admin.getIdentityProvider({ params: { provider_id } })
+    await kit.admin.updateIdentityProvider({ params: { provider_id }, body: { ...shown, ...fields } })
+  }
+  for (const off of [{ enabled: false }, { enrollment: false }]) {
+    await set(off)
+    const listed = await call(kit, contract.listEnrollmentProviders, bearer(kit.adminKey))
+    assert.deepEqual(listed.json.items, [])
+    const answer = await fresh(w)
+    assert.deepEqual([answer.status, await reasons(w, answer)], [401, ['turned_off']], JSON.stringify(off))
+  }
+  await set({ enabled: true, enrollment: true })
+  await kit.admin.suspendUser({ body: { user_id: user.user_id } })
+  const answer = await fresh(w)
+  assert.deepEqual([answer.status, await reasons(w, answer)], [401, ['not_admitted']])
+  await kit.admin.reactivateUser({ body: { user_id: user.user_id } })
+  assert.equal((await fresh(w)).status, 201)
+})

@@ -1,0 +1,69 @@
+import type { TestContext } from 'node:test'
+import { enrollmentNonce, generateKey, type PrivateJwk, thumbprint } from '@holdfast/crypto'
+import { changeSecuritySettings } from '@holdfast/sdk'
+import { createClock, startKit } from './kit.ts'
+import { startHostileProvider } from './providers/hostile-provider.ts'
+import { bearer, call, challengeFrom, deviceCaller, operation, type Raw, type Reached } from './world.ts'
+
+/** A deployment on two replicas, and a provider by which Ada enrolls. */
+export async function start(t: TestContext) {
+  const clock = createClock()
+  const idp = await startHostileProvider(t)
+  const kit = await startKit(t, { replicas: 2, now: clock.now, config: { allowedPrivateCidrs: ['127.0.0.0/8'] } })
+  const provider = await kit.admin.createIdentityProvider({
+    body: {
+      kind: 'oidc',
+      name: 'staff',
+      enrollment: true,
+      oidc: { issuer: idp.issuer, client_id: 'holdfast', mobile_client_ids: ['phone', 'laptop'] },
+    },
+  })
+  await changeSecuritySettings(kit.admin, { login: { max_failures_per_ip: 10_000, window_seconds: 10 } })
+  const { user } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'ada' } } })
+  const body = { provider_id: provider.provider_id, subject: 'sub-of-ada' }
+  await kit.admin.linkUserIdentity({ params: { user_id: user.user_id }, body })
+  const { secret: token } = await kit.admin.generateToken({ body: { kind: 'bootstrap', max_uses: 0 } })
+  return { kit, clock, idp, provider, user, token }
+}
+export type World = Awaited<ReturnType<typeof start>>
+
+export const newKey = () => generateKey('ES256').privateJwk
+export type Attempt = {
+  challenge: string
+  key: PrivateJwk
+  claims?: Record<string, unknown>
+  body?: Record<string, unknown>
+  on?: Reached
+  headers?: Record<string, string>
+}
+/** An ID token of Ada's, for her phone, issued now. */
+export function tokenFor(
+  { idp, clock }: Pick<World, 'idp' | 'clock'>,
+  claims: Record<string, unknown>,
+): Promise<string> {
+  const now = Math.floor(clock.now().getTime() / 1000)
+  return idp.idToken({ aud: 'phone', sub: 'sub-of-ada', iat: now, exp: now + 300, ...claims })
+}
+/** Signs in for a challenge and a key, and enrolls. What is given replaces what would be right. */
+export async function attempt(
+  w: World,
+  { challenge, key, claims = {}, body = {}, on = w.kit, headers = {} }: Attempt,
+): Promise<Raw> {
+  const nonce = enrollmentNonce(challenge, thumbprint(key))
+  const id_token = 'id_token' in body || 'code' in body ? undefined : await tokenFor(w, { nonce, ...claims })
+  const caller = (method: string, url: string) => ({ ...deviceCaller(challenge, key)(method, url), ...headers })
+  return call(on, operation('enrollByOidc'), caller, {
+    provider_id: w.provider.provider_id,
+    id_token,
+    device: { name: 'phone', platform: 'ios' },
+    ...body,
+  })
+}
+export const challengeOf = ({ kit, token }: World) => challengeFrom(kit, bearer(token))
+export const fresh = async (w: World, more: Partial<Attempt> = {}) =>
+  attempt(w, { challenge: await challengeOf(w), key: newKey(), ...more })
+/** Why the last was refused, as the audit trail says it. */
+export async function reasons({ kit }: World, answer: Raw): Promise<unknown[]> {
+  const { items } = await kit.admin.listAuditEvents({ query: { request_id: String(answer.headers['x-request-id']) } })
+  return items.map((e) => ('reason' in e ? e.reason : e.kind))
+}
