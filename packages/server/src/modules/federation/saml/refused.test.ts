@@ -55,6 +55,8 @@ const wronglySaid: readonly (readonly [what: string, xml: string, reason: Reason
   ['a response of another issuer', changed(provider.issuer, 'https://other.example'), 'issuer'],
   ['an assertion of another issuer', inAssertion(provider.issuer, 'https://other.example'), 'issuer'],
   ['an assertion of nobody', inAssertion(`<saml:Issuer>${provider.issuer}</saml:Issuer>`, '<saml:Issuer/>'), 'issuer'],
+  ['an issuer of another format', inAssertion('<saml:Issuer>', '<saml:Issuer Format="urn:x">'), 'issuer'],
+  ['two issuers of a response', changed('<samlp:Status>', '<saml:Issuer>x</saml:Issuer><samlp:Status>'), 'issuer'],
   ['a response to no request', changed(` InResponseTo="${requestId}"`, ''), 'state'],
   ['a response to another request', changed(`InResponseTo="${requestId}"`, 'InResponseTo="_other"'), 'state'],
   ['an assertion for another request', inAssertion(`InResponseTo="${requestId}"`, 'InResponseTo="_other"'), 'state'],
