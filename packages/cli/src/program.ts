@@ -5,6 +5,7 @@ import { addAdminSession } from './commands/admin-session.ts'
 import { addAudit } from './commands/audit.ts'
 import { addAuth } from './commands/auth.ts'
 import { addDevice } from './commands/device.ts'
+import { addDirectory } from './commands/directory.ts'
 import { addEnroll } from './commands/enroll.ts'
 import { addGateway } from './commands/gateway.ts'
 import { addGroup } from './commands/group.ts'
@@ -32,6 +33,7 @@ const nouns = [
   addTotp,
   addRole,
   addGroup,
+  addDirectory,
   addPolicy,
   addProvider,
   addPool,

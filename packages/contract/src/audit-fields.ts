@@ -27,6 +27,8 @@ const auditFields = {
   'role.granted': { user_id: 'string', role: 'string' },
   'role.revoked': { user_id: 'string', role: 'string' },
   'group.changed': { operation: 'string', group_id: 'string' },
+  'directory.synced': { run_id: 'string', provider: 'string', status: 'string' },
+  'directory.sync_undone': { run_id: 'string', provider: 'string' },
   'enrollment_token.created': { token_id: 'string' },
   'enrollment_token.revoked': { token_id: 'string' },
   'enrollment_challenge.refused': { challenge_id: 'string', reason: 'string', refused: 'integer' },

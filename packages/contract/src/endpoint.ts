@@ -36,6 +36,8 @@ type Common = {
   unavailable?: true
   /** It may cost more than a look-up: few run at once, and beyond them it is 429. */
   costly?: true
+  /** Seconds that its answer may take; 30 unless said. */
+  patience?: number
 }
 /** What only a read can have. */
 type Read = {

@@ -36,6 +36,16 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
   grantRole: { user_id, role: 'viewer' },
   revokeRole: { user_id, role: 'viewer' },
   changeGroup: { operation: 'create', group: { name: 'engineering' } },
+  ingestDirectorySnapshot: {
+    provider: 'corp',
+    snapshot_id: '2026-01-31-1',
+    generated_at: at,
+    full: true,
+    users: [{ externalId: 'u-1', userName: 'joe', displayName: 'Joe', emails: ['joe@example.com'], active: true }],
+    groups: [{ externalId: 'g-1', displayName: 'sales', members: ['u-1'] }],
+  },
+  confirmDirectoryRun: { reason: 'the branch was sold' },
+  undoDirectoryRun: { reason: 'the export was cut short' },
   updateSecuritySettings: {
     ...defaultSecuritySettings,
     sessions: { idle_seconds: 1234, absolute_seconds: 43_200 },

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Closed, Count, Id, Ids, List, ListQuery, Name, OneOf, Prefix, Reason, Text, Time } from './schema.ts'
+import { Closed, Count, Id, Ids, List, ListQuery, Name, Nullable, OneOf, Prefix, Reason, Text, Time } from './schema.ts'
 
 export const Group = Closed(
   {
@@ -9,6 +9,7 @@ export const Group = Closed(
     name: Name,
     description: Type.String(),
     source: OneOf(['local', 'directory']),
+    external_id: Nullable(Type.String({ description: 'What its directory calls it, for good' })),
     member_count: Count,
     created_at: Time,
     updated_at: Time,

@@ -1,6 +1,7 @@
 import * as access from './access.ts'
 import * as audit from './audit.ts'
 import * as devices from './devices.ts'
+import * as directory from './directory.ts'
 import type { Endpoint } from './endpoint.ts'
 import * as enrollment from './enrollment.ts'
 import * as federation from './federation.ts'
@@ -31,6 +32,7 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'User credentials', about: 'Passwords and second factors', module: userCredentials },
   { tag: 'Roles', about: 'What each role may do, and who holds it', module: rbac },
   { tag: 'Groups', about: 'Groups of users', module: groups },
+  { tag: 'Directory sync', about: 'Users and groups as a directory has them', module: directory },
   { tag: 'Enrollment', about: 'Enrollment tokens, and how a device gets its credential', module: enrollment },
   { tag: 'Devices', about: 'The fleet, and what devices report', module: devices },
   { tag: 'Policy', about: 'Documents, published bundles, and what a device gets', module: policy },
@@ -58,6 +60,7 @@ export const contract = {
   ...endpointsOf(rbac),
   ...endpointsOf(groups),
   ...endpointsOf(federation),
+  ...endpointsOf(directory),
   ...endpointsOf(enrollment),
   ...endpointsOf(devices),
   ...endpointsOf(policy),

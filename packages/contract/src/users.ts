@@ -23,6 +23,7 @@ export const User = Closed(
     status: OneOf(['active', 'suspended']),
     locked_until: Nullable(Time),
     source: OneOf(['local', 'directory', 'sso']),
+    external_id: Nullable(Type.String({ description: 'What its directory calls it, for good' })),
     roles: Type.Array(OneOf(roleNames)),
     group_ids: Type.Array(Id('group')),
     mfa: Mfa,

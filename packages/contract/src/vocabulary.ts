@@ -28,6 +28,7 @@ export const idPrefixes = {
   audit_event: 'evt',
   notification: 'ntf',
   identity_provider: 'idp',
+  directory_run: 'run',
 } as const
 export type Noun = keyof typeof idPrefixes
 

@@ -44,8 +44,8 @@ type RawInput = { params?: Record<string, unknown>; query?: Record<string, unkno
 const version = '0.1.0'
 
 /**
- * Seconds without an answer after which the server counts as unreachable, on top of the time it was asked to hold the
- * answer.
+ * Seconds without an answer after which the server counts as unreachable, where the endpoint does not say more, on top
+ * of the time it was asked to hold the answer.
  */
 const patienceSeconds = 30
 
@@ -58,7 +58,7 @@ export function createSender(options: SenderOptions): Send {
     const headers = requestHeaders(options, requestOptions, endpoint, url)
     const body = endpoint.body ? JSON.stringify(input.body ?? {}) : undefined
     if (body !== undefined) headers['content-type'] = 'application/json'
-    const timeout = (patienceSeconds + (requestOptions.wait ?? 0)) * 1000
+    const timeout = ((endpoint.patience ?? patienceSeconds) + (requestOptions.wait ?? 0)) * 1000
     try {
       const response = await request(url + queryText(input.query), {
         method: endpoint.method,

@@ -26,6 +26,7 @@ import { type Idle, idleAfterMs } from './memory/held.ts'
 import { createAccess } from './modules/access/index.ts'
 import { createAudit } from './modules/audit/index.ts'
 import { createActivity, createDevices, createDeviceVerifier, createFleet } from './modules/devices/index.ts'
+import { createDirectory } from './modules/directory/index.ts'
 import { createEnrollment } from './modules/enrollment/index.ts'
 import { createFederation } from './modules/federation/index.ts'
 import { createGateways, type SnapshotSize } from './modules/gateways/index.ts'
@@ -115,6 +116,7 @@ export function createApp({
     readToken: access.readToken,
     people: identity.people,
   })
+  const directory = createDirectory({ ...base, audit, identity, tenants: tenancy.listTenantIds })
   const activity = createActivity(base)
   const devices = createDevices({
     ...base,
@@ -144,6 +146,7 @@ export function createApp({
     ...gateways.handlers,
     ...devices.handlers,
     ...enrollment.handlers,
+    ...directory.handlers,
   }
 
   const refuse = createRefuse({
@@ -199,7 +202,7 @@ export function createApp({
   const tenants = tenancy.listTenantIds
   const expiries = [access.keyExpiries, trust.certificateExpiries]
   // Tokens go after the devices that were enrolled with them.
-  const prunes = [identity, federation, trust, policy, devices, enrollment, gateways, notifications].flatMap(
+  const prunes = [identity, federation, trust, policy, devices, enrollment, gateways, notifications, directory].flatMap(
     (module) => module.prunes,
   )
   const jobs: Job[] = [
@@ -212,6 +215,7 @@ export function createApp({
     ...policy.jobs,
     ...gateways.jobs,
     ...devices.jobs,
+    ...directory.jobs,
     ...notifications.jobs({ gatewaysDown: gateways.gatewaysDown, tenants, expiries }),
     ...health.jobs,
   ]

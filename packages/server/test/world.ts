@@ -7,6 +7,7 @@ import { type Client, signIn } from '@holdfast/sdk'
 import { request } from 'undici'
 import type { TenantId } from '../src/kernel/actor.ts'
 import { decodeId, encodeId } from '../src/kernel/ids.ts'
+import { snapshotOf } from './directories.ts'
 import { adminPassword, type Kit } from './kit.ts'
 
 export type Raw = {
@@ -134,6 +135,7 @@ export async function populate(kit: Kit, client: Client) {
       oidc: { issuer: 'https://192.0.2.1', client_id: 'holdfast' },
     },
   })
+  const run = await client.ingestDirectorySnapshot({ body: { ...snapshotOf([]), dry_run: true } })
   const bundle = await client.publishPolicy({
     body: { channel: 'stable', policy: { schema: 'holdfast.policy/1', rules: [] } },
   })
@@ -150,6 +152,7 @@ export async function populate(kit: Kit, client: Client) {
       gateway_id: gateway.gateway_id,
       key_id: api_key.key_id,
       bundle_id: bundle.bundle_id,
+      run_id: run.run_id,
       notification_id: encodeId('notification', notification!),
       provider_id,
       session_id: encodeId('vpn_session', crypto.randomUUID()),
@@ -222,6 +225,7 @@ const keyOfPrefix: Record<string, string> = {
   gwy: 'gateway_id',
   vse: 'session_id',
   idp: 'provider_id',
+  run: 'run_id',
 }
 /** The contract's example of a body, with the ids of a population; undefined where there is no body. */
 export const exampleBody = (name: Operation, ids: Record<string, string>): unknown => {

@@ -13,6 +13,7 @@ import { reconnectStorm } from './p14-reconnect-storm.ts'
 import { starting } from './p15-start.ts'
 import { memory } from './p16-memory.ts'
 import { revocation } from './p17-revocation.ts'
+import { directory } from './p18-directory.ts'
 import { pollCost } from './p19-poll-cost.ts'
 import { gatewaySnapshot } from './p21-gateway-snapshot.ts'
 import { randomMemberships } from './p22-random-memberships.ts'
@@ -23,7 +24,7 @@ import { small } from './small.ts'
 /** In the order of the design. */
 export const benchmarks: readonly Benchmark[] = [
   ...[digestPoll, digestPollProof, bundleFetch, waiters, publish, membership, enrollment],
-  ...[auditedRead, deviceList, reconnectStorm, starting, memory, revocation, pollCost],
+  ...[auditedRead, deviceList, reconnectStorm, starting, memory, revocation, directory, pollCost],
   ...[gatewaySnapshot, randomMemberships, flattening],
   ...[loginFlood, forgedFlood, small],
 ]

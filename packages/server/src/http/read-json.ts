@@ -7,8 +7,9 @@ const defaultNames = 2000
 const leastValues = 40_000
 /** The widest object that any schema takes: the resources of a policy. */
 const maxNamesOfOne = 5000
-/** Objects and arrays of one body: a policy of 1 MiB has 20 bytes for each. */
-const maxParts = 50_000
+/** Objects and arrays of one body: a policy of 1 MiB has 20 bytes for each, and so has whatever may be larger. */
+const leastParts = 50_000
+const bytesOfPart = 20
 /**
  * Of one text as it is written: the longest that any schema takes has 4,096 characters, each of them six where escaped.
  */
@@ -51,6 +52,7 @@ function parse(text: string, maxNames: number): unknown {
 function requireFew(text: string, maxNames: number): void {
   const namesOf = new Int32Array(maxDepth + 1)
   const maxValues = Math.max(leastValues, 2 * maxNames)
+  const maxParts = Math.max(leastParts, Math.min(text.length / bytesOfPart, maxNames))
   let depth = 0
   let names = 0
   let values = 0
@@ -63,7 +65,7 @@ function requireFew(text: string, maxNames: number): void {
       i = end
     } else if (c === openBrace || c === openBracket) {
       if (++depth > maxDepth) fail('bad_request', `the body is nested deeper than ${maxDepth} levels`)
-      if (++parts > maxParts) fail('bad_request', `the body has more than ${maxParts} objects and arrays`)
+      if (++parts > maxParts) fail('bad_request', `the body has more than ${Math.floor(maxParts)} objects and arrays`)
       namesOf[depth] = 0
       values++
     } else if (c === closeBrace || c === closeBracket) depth--

@@ -46,6 +46,9 @@ export const owners: Readonly<Record<string, string>> = {
   metering_reports: 'gateways',
   telemetry_events: 'gateways',
   enrollment_tokens: 'enrollment',
+  directories: 'directory',
+  directory_runs: 'directory',
+  directory_run_contents: 'directory',
 }
 
 /** Counters of a tenant that are taken where they are used, in columns of their own. */

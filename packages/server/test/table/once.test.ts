@@ -25,6 +25,10 @@ const elsewhere: Record<string, readonly [file: string, words: string]> = {
     'api/telemetry.test.ts',
     'an event counts once, within a request and across requests, on every replica',
   ],
+  'a directory, its entries and its runs': [
+    'api/directory-sync-safety.test.ts',
+    'twenty snapshots at once on two replicas',
+  ],
   'what a first start makes': [
     'faults/first-start.test.ts',
     'three first starts at once agree on one tenant and one administrator',
@@ -154,6 +158,14 @@ const schema: Record<string, string> = {
   tenant_settings_pkey: 'id',
   tenants_pkey: 'id',
   users_pkey: 'id',
+  directories_pkey: 'id',
+  directory_name_is_unique_in_its_tenant: 'a directory, its entries and its runs',
+  directory_runs_pkey: 'id',
+  snapshot_is_taken_once: 'a directory, its entries and its runs',
+  directory_run_contents_pkey: 'id',
+  'directory_runs.problem_count': 'own',
+  external_id_is_unique_in_its_directory: 'a directory, its entries and its runs',
+  group_external_id_is_unique_in_its_directory: 'a directory, its entries and its runs',
   vpn_session_is_there_once: 'id',
 }
 

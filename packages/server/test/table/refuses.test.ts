@@ -164,6 +164,7 @@ const inventedIds = () => ({
   session_id: encodeId('vpn_session', crypto.randomUUID()),
   notification_id: encodeId('notification', crypto.randomUUID()),
   provider_id: encodeId('identity_provider', crypto.randomUUID()),
+  run_id: encodeId('directory_run', crypto.randomUUID()),
 })
 const brokenIds = () =>
   Object.fromEntries(Object.keys(inventedIds()).map((k) => [k, encodeId('tenant', crypto.randomUUID())]))

@@ -5,6 +5,7 @@ import { examples } from '@holdfast/contract/examples'
 import { enrollmentNonce, generateKey, thumbprint } from '@holdfast/crypto'
 import { changeGatewayPool, changeSecuritySettings } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
+import { person, snapshotOf } from '../directories.ts'
 import { newWireguardKey } from '../gateways.ts'
 import { adminPassword, type Kit } from '../kit.ts'
 import { createAuthenticator, enrollFactor, makeUser, signInAs, trySignIn } from '../people.ts'
@@ -102,6 +103,22 @@ const special: Partial<Record<Operation, Setup>> = {
       body: { provider_id, id_token, device: { name: 'phone', platform: 'ios' } },
     }
   },
+  ingestDirectorySnapshot: (_, world) => ({
+    caller: world.callers.api_key,
+    body: { ...examples.ingestDirectorySnapshot, ...snapshotOf([]) },
+  }),
+  confirmDirectoryRun: async (kit, world) => ({
+    caller: world.callers.api_key,
+    path: { run_id: await heldRun(kit) },
+    body: examples.confirmDirectoryRun,
+  }),
+  undoDirectoryRun: async (kit, world) => ({
+    caller: world.callers.api_key,
+    path: {
+      run_id: (await kit.admin.confirmDirectoryRun({ params: { run_id: await heldRun(kit) }, body: {} })).run_id,
+    },
+    body: examples.undoDirectoryRun,
+  }),
   renewCredential: (_, world) => ({ caller: world.own.device.caller, body: {} }),
   identifyGateway: (_, world) => ({
     caller: world.callers.gateway,
@@ -146,6 +163,16 @@ const special: Partial<Record<Operation, Setup>> = {
     assert.equal(metered.json.accepted, 1, metered.text)
     return { caller: world.callers.api_key, body: { operation: 'terminate', session_ids: [session_id] } }
   },
+}
+
+/** A run that would suspend everybody of a directory of its own. */
+async function heldRun({ admin }: Kit): Promise<string> {
+  const provider = `corp-${Math.random().toString(36).slice(2)}`
+  const users = [person(provider, { userName: provider, emails: [] })]
+  await admin.ingestDirectorySnapshot({ body: { ...snapshotOf(users), provider } })
+  const { run_id, status } = await admin.ingestDirectorySnapshot({ body: { ...snapshotOf([]), provider } })
+  assert.equal(status, 'held')
+  return run_id
 }
 
 /** A write that succeeds, on objects of its own; it can be sent again as it is. */

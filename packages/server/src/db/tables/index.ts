@@ -1,6 +1,7 @@
 import type { AccessTables } from './access.ts'
 import type { AuditTables } from './audit.ts'
 import type { DevicesTables } from './devices.ts'
+import type { DirectoryTables } from './directory.ts'
 import type { FederationTables } from './federation.ts'
 import type { GatewaysTables } from './gateways.ts'
 import type { NotificationsTables } from './notifications.ts'
@@ -19,6 +20,7 @@ export type Tables = AccessTables &
   AuditTables &
   DevicesTables &
   FederationTables &
+  DirectoryTables &
   GatewaysTables &
   NotificationsTables &
   PeopleTables &

@@ -25,6 +25,10 @@ export type PeopleTables = {
     email_key: Derived<string | null>
     display_name_key: Derived<string>
     password_expires_at: Date | null
+    directory_id: string | null
+    external_id: string | null
+    suspended_by_directory: Default<boolean>
+    absent_since: Date | null
   }
   user_roles: {
     tenant_id: TenantId
@@ -53,6 +57,8 @@ export type PeopleTables = {
     updated_at: Default<Date>
     member_count: Default<number>
     name_key: Derived<string>
+    directory_id: string | null
+    external_id: string | null
   }
   deleted_groups: {
     tenant_id: TenantId

@@ -2,6 +2,7 @@ import { createPasswordHasher } from '@holdfast/crypto'
 import { background } from '../../db/database.ts'
 import type { IdentityDeps } from './deps.ts'
 import { identityHandlers } from './handlers.ts'
+import { createOwned } from './owned/owned.ts'
 import { createFirstAdmins } from './people/first-admin.ts'
 import { pruneSessions } from './sessions/sessions.queries.ts'
 import { createSessions } from './sessions/sessions.ts'
@@ -17,13 +18,11 @@ import { createStepUp } from './signin/step-up.ts'
 import { createTotp } from './signin/totp.ts'
 
 export type { IdentityDeps, Notify } from './deps.ts'
+export * from './owned/door.ts'
 export { firstPasswordProblem } from './people/first-admin.ts'
 export { knownGroups, userExists } from './people/known.queries.ts'
 export { requireNotStronger } from './people/standing-in.ts'
-export { createCookie } from './sessions/cookie.ts'
-export type { ByProvider } from './signin/by-provider.ts'
-export { safeNext } from './signin/next-path.ts'
-export { escapeHtml, pageHeaders, renderPage } from './signin/page-layout.ts'
+export * from './signin/door.ts'
 
 export function createIdentity(given: IdentityDeps) {
   const deps = { ...given, hasher: createPasswordHasher({ concurrency: 2, maxQueue: 200 }) }
@@ -43,7 +42,8 @@ export function createIdentity(given: IdentityDeps) {
     prunes: [pruneSessions],
     createUser,
     createFirstAdmin,
-    /** For the pipe: throws where a change needs a fresh one-time code and the caller's session has shown none. */
+    owned: createOwned({ ...deps, sessions }),
+    /** For the pipe: throws where a change needs a fresh one-time code that the session has not shown. */
     requireStepUp: stepUp.require,
     jobs: [
       { name: 'end_idle_sessions', cron: '* * * * *', run: sessions.sweep },
@@ -57,3 +57,4 @@ export function createIdentity(given: IdentityDeps) {
     handlers: identityHandlers({ ...deps, sessions, login, passwords, totp, stepUp }),
   }
 }
+export type Identity = ReturnType<typeof createIdentity>

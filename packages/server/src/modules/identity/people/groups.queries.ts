@@ -10,6 +10,7 @@ const columns = [
   'name',
   'description',
   'source',
+  'external_id',
   'created_at',
   'updated_at',
   'member_count',
@@ -65,7 +66,7 @@ export const findDeleted = async (tx: Tx, tenant: TenantId, id: string): Promise
     .where('tenant_id', '=', tenant)
     .where('group_id', '=', id)
     .executeTakeFirst()
-  return row && { ...row, updated_at: row.deleted_at, member_count: 0 }
+  return row && { ...row, external_id: null, updated_at: row.deleted_at, member_count: 0 }
 }
 
 export const insertDeleted = (

@@ -7,6 +7,7 @@
 type CanonicalUsername = { name: string; problem?: never } | { name?: never; problem: string }
 
 export function canonicalUsername(text: string): CanonicalUsername {
+  if (/^[a-z0-9._@+-]+$/.test(text)) return { name: text }
   const name = mapped(text)
   if (name === '') return { problem: 'must not be empty' }
   for (const c of name)

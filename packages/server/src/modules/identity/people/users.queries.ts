@@ -15,6 +15,7 @@ const columns = [
   'status',
   'locked_until',
   'source',
+  'external_id',
   'created_at',
   'updated_at',
   'last_login_at',
@@ -177,15 +178,18 @@ export const updateProfile = (
   fields: { username?: string; email?: string | null; display_name?: string; updated_at: Date },
 ) => tx.updateTable('users').set(fields).where('tenant_id', '=', tenant).where('user_id', '=', id).execute()
 
-/** True for the one call that moved the user from the other status. */
+/**
+ * True for the one call that moved the user from the other status, or took over the suspension of its directory, which
+ * that may not lift from then on.
+ */
 export const moveStatus = (tx: Tx, tenant: TenantId, id: string, to: 'active' | 'suspended', at: Date) =>
   happened(
     tx
       .updateTable('users')
-      .set({ status: to, updated_at: at })
+      .set({ status: to, suspended_by_directory: false, updated_at: at })
       .where('tenant_id', '=', tenant)
       .where('user_id', '=', id)
-      .where('status', '=', to === 'active' ? 'suspended' : 'active')
+      .where((eb) => eb.or([eb('status', '<>', to), eb('suspended_by_directory', '=', true)]))
       .where('deleted_at', 'is', null)
       .returning('user_id'),
   )

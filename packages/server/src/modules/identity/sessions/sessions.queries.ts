@@ -116,6 +116,10 @@ export const endOfProvider = (
     at,
   )
 
+/** All of these users. */
+export const endOfUsers = (tx: Tx, tenant: TenantId, users: readonly string[], at: Date): Promise<Ended[]> =>
+  endWhere(tx, tenant, sql`user_id = any(${users}::uuid[])`, 'manual', at)
+
 /**
  * The same session under a new id and secret: the old row ends, the new one keeps when it began and when it must end.
  * Undefined when the old one has ended already.

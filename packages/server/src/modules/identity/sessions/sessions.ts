@@ -208,6 +208,10 @@ export function createSessions(deps: SessionsDeps) {
     endOfProvider: async (tx: Tx, source: Source, provider: string, user: string | null): Promise<Change[]> =>
       record(tx, source, await queries.endOfProvider(tx, source.tenantId, provider, user, now()), 'manual'),
 
+    /** All of these users', in the transaction that suspends them; the caller records the changes. */
+    endOfUsers: async (tx: Tx, source: Source, users: readonly string[]): Promise<Change[]> =>
+      record(tx, source, await queries.endOfUsers(tx, source.tenantId, users, now()), 'manual'),
+
     /**
      * At every change of what a session may do: it goes on under a new id and secret, so that whoever knew the old ones
      * gains nothing. In the transaction of that change; the caller records the changes.

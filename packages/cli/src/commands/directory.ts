@@ -1,0 +1,149 @@
+import { readFile } from 'node:fs/promises'
+import type { Contract, Input, Output } from '@holdfast/contract'
+import type { Command } from 'commander'
+import { type Cli, given } from '../cli.ts'
+import { Declined, UsageError } from '../exit.ts'
+import { examples, limit, reason } from '../options.ts'
+import { type Column, printItem, printList } from '../output.ts'
+import { readAll } from '../prompt.ts'
+import { plain } from '../text.ts'
+
+type Directory = Output<Contract['getDirectorySyncStatus']>['items'][number]
+type Run = Output<Contract['getDirectoryRun']>
+type Summary = Output<Contract['listDirectoryRuns']>['items'][number]
+type Snapshot = Input<Contract['ingestDirectorySnapshot']>['body']
+
+const directoryColumns: readonly Column<Directory>[] = [
+  ['DIRECTORY', (d) => d.provider],
+  ['ACTIVE', (d) => d.users.active],
+  ['SUSPENDED', (d) => d.users.suspended],
+  ['GROUPS', (d) => d.groups],
+  ['LAST RUN', (d) => d.last_run && `${d.last_run.status} ${d.last_run.finished_at}`],
+  ['HELD', (d) => d.held_run?.run_id],
+]
+const runColumns: readonly Column<Summary>[] = [
+  ['RUN', (r) => r.run_id],
+  ['DIRECTORY', (r) => r.provider],
+  ['STATUS', (r) => (r.undone_at ? 'undone' : r.status)],
+  ['STARTED', (r) => r.started_at],
+  ['USERS', ({ counts: { users: u } }) => `+${u.created} ~${u.updated + u.reactivated} -${u.suspended}`],
+  ['MEMBERSHIPS', ({ counts: { memberships: m } }) => `+${m.added} -${m.removed}`],
+]
+
+export function addDirectory(program: Command, cli: Cli): void {
+  const directory = program.command('directory').description('directory sync')
+  examples(
+    directory
+      .command('push <file>')
+      .description('bring users and groups to what a snapshot says (JSON; - is stdin); exit code 1 when it is held')
+      .option('--dry-run', 'say what would change, and change nothing')
+      .option('--confirm', 'apply it also when it changes very much')
+      .action((file: string, options: { dryRun?: boolean; confirm?: boolean }) => push(cli, file, options)),
+    'directory push corp.json --dry-run',
+    'directory push corp.json',
+  )
+  limit(
+    examples(directory.command('status'), 'directory status').description('each directory, and how its last run went'),
+  ).action(async ({ limit: most }: { limit: number }) => {
+    const client = await cli.client()
+    await printList(cli, most, directoryColumns, (page) =>
+      client.getDirectorySyncStatus({ query: { ...cli.scope, ...page } }),
+    )
+  })
+  limit(examples(directory.command('runs'), 'directory runs --provider corp').description('runs, newest first'))
+    .option('--provider <name>', 'of this directory')
+    .action(async ({ limit: most, provider }: { limit: number; provider?: string }) => {
+      const client = await cli.client()
+      const query = { ...given({ provider }), ...cli.scope }
+      await printList(cli, most, runColumns, (page) => client.listDirectoryRuns({ query: { ...query, ...page } }))
+    })
+  examples(directory.command('show <run>'), 'directory show run_01jxz3c9dqf7vr2m8k4s6t0b5w')
+    .description('one run, and what it changed')
+    .action(async (run_id: string) =>
+      printRun(cli, await (await cli.client()).getDirectoryRun({ params: { run_id }, query: cli.scope })),
+    )
+  examples(
+    reason(directory.command('confirm <run>').description('apply a run that is held, by what holds now'))
+      .option('--yes', 'do not ask')
+      .action(async (run_id: string, options: { reason?: string; yes?: boolean }) => {
+        const client = await cli.client()
+        const held = await client.getDirectoryRun({ params: { run_id }, query: cli.scope })
+        if (!cli.json) printRun(cli, held)
+        await cli.sure(options.yes, `Apply ${run_id}?`)
+        const body = given({ reason: options.reason })
+        printRun(cli, await client.confirmDirectoryRun({ params: { run_id }, body, query: cli.scope }))
+      }),
+    'directory confirm run_01jxz3c9dqf7vr2m8k4s6t0b5w --reason "the branch was sold"',
+  )
+  examples(
+    reason(directory.command('undo <run>').description('put back whom the newest run suspended and moved'))
+      .option('--yes', 'do not ask')
+      .action(async (run_id: string, options: { reason?: string; yes?: boolean }) => {
+        await cli.sure(options.yes, `Undo ${run_id}?`)
+        const body = given({ reason: options.reason })
+        const answer = await (await cli.client()).undoDirectoryRun({ params: { run_id }, body, query: cli.scope })
+        if (cli.json) return printItem(cli, answer)
+        if (!answer.changed) cli.note('It was undone before.')
+        const { undone, left } = answer
+        cli.say(
+          `reactivated ${undone.users_reactivated} users, put back ${undone.memberships_added} memberships, took away ${undone.memberships_removed}`,
+        )
+        const stays = Object.entries(left).filter(([, n]) => n > 0)
+        if (stays.length > 0) cli.say(`left as it is: ${stays.map(([what, n]) => `${n} ${plain(what)}`).join(', ')}`)
+      }),
+    'directory undo run_01jxz3c9dqf7vr2m8k4s6t0b5w --reason "the export was cut short"',
+  )
+}
+
+async function push(cli: Cli, file: string, options: { dryRun?: boolean; confirm?: boolean }): Promise<void> {
+  const source = file === '-' ? 'stdin' : file
+  let snapshot: Snapshot
+  try {
+    snapshot = JSON.parse(file === '-' ? await readAll(cli.input) : await readFile(file, 'utf8')) as Snapshot
+  } catch (error) {
+    throw new UsageError(`${source} can't be read: ${error instanceof Error ? error.message : String(error)}`)
+  }
+  const body = { ...snapshot, ...given({ dry_run: options.dryRun, confirm_mass_change: options.confirm }) }
+  const run = await (await cli.client()).ingestDirectorySnapshot({ body, query: cli.scope })
+  printRun(cli, run)
+  if (run.status !== 'held') return
+  cli.note(`Nothing was applied. To apply it: holdfast directory confirm ${run.run_id}`)
+  throw new Declined()
+}
+
+const signs: Record<Run['diff'][number]['change'], string> = {
+  user_created: '+ user',
+  user_updated: '~ user',
+  user_suspended: '- user',
+  user_reactivated: '+ user, back',
+  group_created: '+ group',
+  group_updated: '~ group',
+  group_emptied: '- group',
+  group_members_changed: '~ group',
+}
+
+function printRun(cli: Cli, run: Run): void {
+  if (cli.json) printItem(cli, run)
+  else printChanges(cli, run)
+}
+
+function printChanges(cli: Cli, run: Run): void {
+  const { users, groups, memberships } = run.counts
+  cli.say(cli.strong(plain(`${run.run_id}  ${run.provider}  ${run.undone_at ? 'undone' : run.status}`)))
+  cli.say(
+    `users: ${users.created} created, ${users.updated} updated, ${users.suspended} suspended, ${users.reactivated} reactivated, ${users.unchanged} unchanged`,
+  )
+  cli.say(
+    `groups: ${groups.created} created, ${groups.updated} updated, ${groups.emptied} emptied, ${groups.unchanged} unchanged`,
+  )
+  cli.say(`memberships: ${memberships.added} added, ${memberships.removed} removed`)
+  for (const { rule, removed, of, most, group } of run.held_because)
+    cli.say(
+      plain(`held: ${rule}${group === null ? '' : ` ${group}`}: ${removed} of ${of} would go, at most ${most} may`),
+    )
+  for (const { change, name, external_id, detail } of run.diff)
+    cli.say(plain(`  ${signs[change]} ${name} (${external_id})${detail === null ? '' : `: ${detail}`}`))
+  for (const { problem, external_id, detail } of run.problems)
+    cli.say(plain(`  ! ${problem} ${external_id}: ${detail}`))
+  if (run.problem_count > run.problems.length) cli.note(`${run.problem_count} entries were passed over in all.`)
+}

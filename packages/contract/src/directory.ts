@@ -1,0 +1,234 @@
+import { type Static, Type } from 'typebox'
+import { endpoint } from './endpoint.ts'
+import { Closed, Count, Id, List, ListQuery, Name, Nullable, OneOf, Reason, Time } from './schema.ts'
+
+/** What a directory calls one of its entries, for good. */
+const ExternalId = Type.String({ minLength: 1, maxLength: 256 })
+const Provider = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  pattern: '^\\S(.*\\S)?$',
+  description: 'Name of the directory; its first snapshot makes it known',
+})
+
+/** The attributes of RFC 7643 that are read; of those with several values, the values alone. */
+const SnapshotUser = Closed({
+  externalId: ExternalId,
+  userName: Type.String({ minLength: 1, maxLength: 128 }),
+  displayName: Type.Optional(Type.String({ maxLength: 256 })),
+  emails: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 254 }), { maxItems: 10, description: 'The first one is kept' }),
+  ),
+  active: Type.Optional(Type.Boolean({ description: 'True unless said' })),
+  groups: Type.Optional(
+    Type.Array(ExternalId, { maxItems: 5000, description: 'Groups beside those that name the user as a member' }),
+  ),
+})
+const SnapshotGroup = Closed({
+  externalId: ExternalId,
+  displayName: Name,
+  members: Type.Array(ExternalId, { maxItems: 100_000, description: 'externalId of users; others are passed over' }),
+})
+
+export const DirectorySnapshot = Closed(
+  {
+    provider: Provider,
+    snapshot_id: Type.String({
+      minLength: 1,
+      maxLength: 128,
+      description: 'Of this snapshot; sent again, it answers the run that it had',
+    }),
+    generated_at: Time,
+    full: Type.Literal(true, { description: 'All of the directory: who is not in it has left' }),
+    users: Type.Array(SnapshotUser, { maxItems: 100_000 }),
+    groups: Type.Array(SnapshotGroup, { maxItems: 20_000 }),
+    dry_run: Type.Optional(Type.Boolean({ description: 'Says what would change, and changes nothing' })),
+    confirm_mass_change: Type.Optional(Type.Boolean({ description: 'Applies also what would be held' })),
+  },
+  { title: 'DirectorySnapshot' },
+)
+export type DirectorySnapshot = Static<typeof DirectorySnapshot>
+
+export const runStatuses = ['applied', 'held', 'unchanged', 'dry_run', 'superseded', 'failed'] as const
+export type RunStatus = (typeof runStatuses)[number]
+
+/** What a run changed or, held or dry, would change. */
+const Counts = Closed({
+  users: Closed({ created: Count, updated: Count, suspended: Count, reactivated: Count, unchanged: Count }),
+  groups: Closed({ created: Count, updated: Count, emptied: Count, unchanged: Count }),
+  memberships: Closed({ added: Count, removed: Count }),
+})
+export type RunCounts = Static<typeof Counts>
+
+const HeldReason = Closed({
+  rule: OneOf(['empty_snapshot', 'users_removed', 'group_shrunk']),
+  removed: Count,
+  of: Count,
+  most: Type.Integer({ minimum: 0, description: 'Up to how many would have been applied' }),
+  group: Nullable(Type.String({ description: 'Name of the group that would lose its members' })),
+})
+export type HeldReason = Static<typeof HeldReason>
+
+export const diffChanges = [
+  'user_created',
+  'user_updated',
+  'user_suspended',
+  'user_reactivated',
+  'group_created',
+  'group_updated',
+  'group_emptied',
+  'group_members_changed',
+] as const
+const DiffItem = Closed({
+  change: OneOf(diffChanges),
+  external_id: Type.String(),
+  name: Type.String(),
+  detail: Nullable(Type.String({ description: 'What about it changes' })),
+})
+export type DiffItem = Static<typeof DiffItem>
+
+export const problemKinds = [
+  'username_taken',
+  'username_refused',
+  'email_taken',
+  'email_refused',
+  'group_name_taken',
+  'unknown_group',
+  'unknown_member',
+  'last_administrator',
+  'stronger_user',
+] as const
+const Problem = Closed({
+  problem: OneOf(problemKinds),
+  external_id: Type.String(),
+  detail: Type.String({ description: 'What was passed over, and why' }),
+})
+export type Problem = Static<typeof Problem>
+
+const Sample = (description: string) => ({ description })
+
+const summary = {
+  run_id: Id('directory_run'),
+  provider: Type.String(),
+  snapshot_id: Type.String(),
+  generated_at: Time,
+  status: OneOf(runStatuses, {
+    description: 'held: nothing was applied until somebody confirms it; superseded: it was held until a newer one came',
+  }),
+  counts: Counts,
+  held_because: Type.Array(HeldReason, { maxItems: 20 }),
+  problem_count: Count,
+  started_at: Time,
+  finished_at: Time,
+  confirmed_at: Nullable(Time),
+  undone_at: Nullable(Time),
+}
+export const DirectoryRunSummary = Closed(summary, { title: 'DirectoryRunSummary' })
+export const DirectoryRun = Closed(
+  {
+    ...summary,
+    diff: Type.Array(DiffItem, Sample('At most 25 of each kind of change; the counts say how many there are')),
+    problems: Type.Array(Problem, Sample('What was passed over; at most 100')),
+  },
+  { title: 'DirectoryRun' },
+)
+
+const Directory = Closed(
+  {
+    provider: Type.String(),
+    generated_at: Nullable(Time),
+    users: Closed({ active: Count, suspended: Count }),
+    groups: Count,
+    last_run: Nullable(DirectoryRunSummary),
+    last_success: Nullable(DirectoryRunSummary),
+    held_run: Nullable(DirectoryRunSummary),
+  },
+  { title: 'Directory' },
+)
+
+const reads = { by: ['session', 'api_key'], permission: 'directory:read' } as const
+const syncs = { by: ['session', 'api_key'], permission: 'directory:sync' } as const
+const runPath = Closed({ run_id: Id('directory_run') })
+
+export const ingestDirectorySnapshot = endpoint({
+  method: 'POST',
+  path: '/v1/admin/directory-sync/snapshot',
+  summary: 'Bring the users and groups of a directory to what a snapshot of it says',
+  access: syncs,
+  audit: 'directory.synced',
+  body: DirectorySnapshot,
+  bodyLimit: 64 * 1024 * 1024,
+  bodyNames: 1_000_000,
+  costly: true,
+  patience: 200,
+  response: DirectoryRun,
+})
+
+export const getDirectorySyncStatus = endpoint({
+  method: 'GET',
+  path: '/v1/admin/directory-sync/status',
+  summary: 'Each directory: what it holds, and how its last runs went',
+  access: reads,
+  query: ListQuery({}, ['provider'] as const),
+  response: List(Directory),
+})
+
+export const listDirectoryRuns = endpoint({
+  method: 'GET',
+  path: '/v1/admin/directory-sync/runs',
+  summary: 'The history of runs, newest first',
+  access: reads,
+  query: ListQuery({ provider: Type.Optional(Provider) }, ['started_at'] as const),
+  response: List(DirectoryRunSummary),
+})
+
+export const getDirectoryRun = endpoint({
+  method: 'GET',
+  path: '/v1/admin/directory-sync/runs/{run_id}',
+  summary: 'One run, with a sample of what it changed',
+  access: reads,
+  params: runPath,
+  response: DirectoryRun,
+})
+
+export const confirmDirectoryRun = endpoint({
+  method: 'POST',
+  path: '/v1/admin/directory-sync/runs/{run_id}/confirm',
+  summary: 'Apply a run that is held, by what holds now',
+  access: syncs,
+  audit: 'directory.synced',
+  params: runPath,
+  body: Closed({ reason: Type.Optional(Reason) }),
+  costly: true,
+  patience: 200,
+  response: DirectoryRun,
+})
+
+export const undoDirectoryRun = endpoint({
+  method: 'POST',
+  path: '/v1/admin/directory-sync/runs/{run_id}/undo',
+  summary: 'Put back whom the newest applied run suspended and whom it moved between groups',
+  access: syncs,
+  audit: 'directory.sync_undone',
+  params: runPath,
+  body: Closed({ reason: Type.Optional(Reason) }),
+  costly: true,
+  patience: 200,
+  response: Closed({
+    run: DirectoryRun,
+    changed: Type.Boolean(),
+    undone: Closed({ users_reactivated: Count, memberships_added: Count, memberships_removed: Count }),
+    left: Closed(
+      {
+        users_created: Count,
+        users_updated: Count,
+        users_reactivated: Count,
+        groups_created: Count,
+        groups_updated: Count,
+        users_changed_since: Count,
+        memberships_changed_since: Count,
+      },
+      { description: 'What stays as the run, or somebody after it, has made it' },
+    ),
+  }),
+})

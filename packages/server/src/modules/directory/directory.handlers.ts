@@ -1,0 +1,100 @@
+import type { DiffItem, HeldReason, Problem, RunCounts } from '@holdfast/contract/directory'
+import type { Database } from '../../db/database.ts'
+import type { Pager } from '../../db/page.ts'
+import type { Handlers } from '../../http/handlers.ts'
+import { encodeId, idOf, missing } from '../../kernel/ids.ts'
+import type { Owned } from '../identity/index.ts'
+import type { RunRow } from './runs.queries.ts'
+import * as queries from './runs.queries.ts'
+import type { Runs } from './runs.ts'
+import type { createUndo } from './undo.ts'
+
+type HandlerDeps = {
+  db: Database
+  pager: Pager
+  runs: Runs
+  undo: ReturnType<typeof createUndo>
+  owned: Pick<Owned, 'countOf'>
+}
+
+export function directoryHandlers({ db, pager, runs, undo, owned }: HandlerDeps) {
+  return {
+    ingestDirectorySnapshot: async ({ actor, body }) => view(await runs.ingest(actor, body)),
+
+    getDirectorySyncStatus: ({ actor, query }) =>
+      db.inTenant(actor.tenantId, async (tx) => {
+        const { tenantId } = actor
+        const found = await pager.list(queries.selectDirectories(tx, tenantId), {
+          operation: 'getDirectorySyncStatus',
+          tenant: tenantId,
+          query,
+          orders: { provider: { column: 'provider', kind: 'text' } },
+          otherwise: 'provider',
+          tie: 'directory_id',
+        })
+        const ids = found.items.map((d) => d.directory_id)
+        const counted = new Map((await owned.countOf(tx, tenantId, ids)).map((c) => [c.directory_id, c]))
+        const items = []
+        for (const { directory_id, provider, generated_at } of found.items) {
+          const { active = 0, suspended = 0, groups = 0 } = counted.get(directory_id) ?? {}
+          const newest = async (which: Parameters<typeof queries.newestRun>[3]) => {
+            const run = await queries.newestRun(tx, tenantId, directory_id, which)
+            return run ? summary(run) : null
+          }
+          items.push({
+            provider,
+            generated_at: generated_at?.toISOString() ?? null,
+            users: { active, suspended },
+            groups,
+            last_run: await newest('any'),
+            last_success: await newest('succeeded'),
+            held_run: await newest('held'),
+          })
+        }
+        return { items, next_cursor: found.next_cursor }
+      }),
+
+    listDirectoryRuns: ({ actor, query }) =>
+      db.inTenant(actor.tenantId, async (tx) => {
+        const found = await pager.list(queries.selectRuns(tx, actor.tenantId, query.provider), {
+          operation: 'listDirectoryRuns',
+          tenant: actor.tenantId,
+          query,
+          orders: { started_at: { column: 'started_at', kind: 'time' } },
+          otherwise: '-started_at',
+          tie: 'run_id',
+        })
+        return { items: found.items.map(summary), next_cursor: found.next_cursor }
+      }),
+
+    getDirectoryRun: ({ actor, params }) =>
+      db.inTenant(actor.tenantId, async (tx) => {
+        const run = await queries.findRun(tx, actor.tenantId, idOf('directory_run', params.run_id))
+        return view(run ?? missing('directory_run'))
+      }),
+
+    confirmDirectoryRun: async ({ actor, params, body }) =>
+      view(await runs.confirm(actor, idOf('directory_run', params.run_id), body.reason)),
+
+    undoDirectoryRun: async ({ actor, params, body }) => {
+      const { run, ...rest } = await undo(actor, idOf('directory_run', params.run_id), body.reason)
+      return { run: view(run), ...rest }
+    },
+  } satisfies Partial<Handlers>
+}
+
+const summary = (run: RunRow) => ({
+  run_id: encodeId('directory_run', run.run_id),
+  provider: run.provider,
+  snapshot_id: run.snapshot_id,
+  generated_at: run.generated_at.toISOString(),
+  status: run.status,
+  counts: run.counts as RunCounts,
+  held_because: run.held_because as HeldReason[],
+  problem_count: run.problem_count,
+  started_at: run.started_at.toISOString(),
+  finished_at: run.finished_at.toISOString(),
+  confirmed_at: run.confirmed_at?.toISOString() ?? null,
+  undone_at: run.undone_at?.toISOString() ?? null,
+})
+const view = (run: RunRow) => ({ ...summary(run), diff: run.diff as DiffItem[], problems: run.problems as Problem[] })

@@ -1,0 +1,27 @@
+import type { HeldReason } from '@holdfast/contract/directory'
+import type { Before, Plan } from './plan.ts'
+import type { Said } from './snapshot.ts'
+
+/** Users who may go in one run without a word: so many, or this share of all, whichever is more. */
+const fewUsers = 5
+const shareOfUsers = 0.1
+/** Groups up to this size may lose everybody. */
+const smallGroup = 5
+const listed = 20
+
+/** Why a plan looks like a mistake of the directory and not like its will; empty where it does not. */
+export function heldReasons(said: Pick<Said, 'users'>, before: Before, { changes, moved }: Plan): HeldReason[] {
+  const active = before.users.filter((u) => u.status === 'active').length
+  const removed = changes.changedUsers.filter(
+    (u) => u.before.status === 'active' && u.after.status === 'suspended',
+  ).length
+  const most = Math.max(fewUsers, Math.floor(active * shareOfUsers))
+  const reasons: HeldReason[] = []
+  if (said.users.length === 0 && active > 0)
+    reasons.push({ rule: 'empty_snapshot', removed, of: active, most: 0, group: null })
+  if (removed > most) reasons.push({ rule: 'users_removed', removed, of: active, most, group: null })
+  for (const { name, had, removed: left } of moved)
+    if (had > smallGroup && left > had / 2)
+      reasons.push({ rule: 'group_shrunk', removed: left, of: had, most: Math.floor(had / 2), group: name })
+  return reasons.slice(0, listed)
+}

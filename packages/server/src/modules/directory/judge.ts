@@ -1,0 +1,53 @@
+import type { Tx } from '../../db/database.ts'
+import type { Actor } from '../../kernel/actor.ts'
+import { isRole, mayHandle } from '../access/index.ts'
+import { type Owned, type OwnedUser, rolesOf } from '../identity/index.ts'
+import { heldReasons } from './guard.ts'
+import { isToGo, namesToAsk, peopleOf, planOf } from './plan.ts'
+import type { Said } from './snapshot.ts'
+import { summaryOf } from './summary.ts'
+
+/** Of what was passed over, so many are kept with the run. */
+const problemsKept = 100
+
+/** What would change now, and whether it looks like a mistake. Whoever applies it holds the directory. */
+export const createJudge =
+  (owned: Owned) => async (tx: Tx, actor: Actor, directory: string | undefined, said: Said) => {
+    const tenant = actor.tenantId
+    const before =
+      directory === undefined
+        ? { users: [], groups: [], members: [] }
+        : {
+            users: await owned.usersOf(tx, tenant, directory),
+            groups: await owned.groupsOf(tx, tenant, directory),
+            members: await owned.membersOf(tx, tenant, directory),
+          }
+    const people = peopleOf(said, before)
+    const frozen = new Map<string, 'last_administrator' | 'stronger_user'>()
+    for (const user of before.users) if (isStronger(actor, user)) frozen.set(user.user_id, 'stronger_user')
+    const going = people.flatMap((p) => (p.before && isToGo(p) && !frozen.has(p.id) ? [p.before] : []))
+    for (const id of await owned.lastAdministrators(tx, tenant, going)) frozen.set(id, 'last_administrator')
+    const taken = { username: new Set<string>(), email: new Set<string>(), group: new Set<string>() }
+    for (const { kind, name } of await owned.takenByOthers(
+      tx,
+      tenant,
+      directory ?? null,
+      namesToAsk(people, said, before),
+    ))
+      taken[kind].add(name)
+    const plan = await planOf(said, before, people, { taken, frozen })
+    return { plan, held: heldReasons(said, before, plan), ...summaryOf(plan, before) }
+  }
+type Judged = Awaited<ReturnType<ReturnType<typeof createJudge>>>
+
+/** Nobody touches who may do more than they. */
+const isStronger = (actor: Actor, user: OwnedUser): boolean =>
+  user.roles !== null && rolesOf(user).some((role) => isRole(role) && !mayHandle(actor, role))
+
+/** What a run keeps of its judgement. */
+export const columnsOf = ({ counts, diff, plan }: Judged) => ({
+  counts,
+  diff,
+  problems: plan.problems.slice(0, problemsKept),
+  problem_count: plan.problems.length,
+})

@@ -1,0 +1,232 @@
+import type { Problem } from '@holdfast/contract/directory'
+import { newUuid } from '../../kernel/ids.ts'
+import { createSlices } from '../../kernel/time-slice.ts'
+import type { NewGroup, NewUser, OwnedChanges, OwnedGroup, OwnedUser, Pair, UserAfter } from '../identity/index.ts'
+import { allotNames, type Claim } from './names.ts'
+import type { Said, SaidGroup, SaidUser } from './snapshot.ts'
+
+/** What is held of a directory. The members of a group are the ids of users, 16 bytes each. */
+export type Before = {
+  users: readonly OwnedUser[]
+  groups: readonly OwnedGroup[]
+  members: readonly { group_id: string; users: Buffer }[]
+}
+/** Names that users and groups have who are none of this directory's. */
+type Taken = { username: ReadonlySet<string>; email: ReadonlySet<string>; group: ReadonlySet<string> }
+/** Users who stay as they are, and why. */
+type Frozen = ReadonlyMap<string, 'last_administrator' | 'stronger_user'>
+
+/** Someone whom the directory names, or named before; those whom it names stand in its order. */
+type Person = { said: SaidUser | undefined; before: OwnedUser | undefined; id: string }
+type Group = { said: SaidGroup | undefined; before: OwnedGroup | undefined; id: string }
+type MovedGroup = { group: Group; name: string; had: number; added: number; removed: number }
+export type Plan = { changes: OwnedChanges; problems: readonly Problem[]; moved: readonly MovedGroup[] }
+
+export const peopleOf = ({ users }: Pick<Said, 'users'>, before: Pick<Before, 'users'>): Person[] => {
+  const known = new Map(before.users.map((u) => [u.external_id, u]))
+  const named = users.map((said) => {
+    const user = known.get(said.externalId)
+    known.delete(said.externalId)
+    return { said, before: user, id: user?.user_id ?? newUuid() }
+  })
+  return [...named, ...[...known.values()].map((user) => ({ said: undefined, before: user, id: user.user_id }))]
+}
+/** Whether the directory no longer lets the user in. */
+export const isToGo = ({ said, before }: Person): boolean => before?.status === 'active' && said?.active !== true
+
+/** Names that are wanted and not had, which others may have. */
+export const namesToAsk = (
+  people: readonly Person[],
+  { groups }: Pick<Said, 'groups'>,
+  before: Pick<Before, 'groups'>,
+) => {
+  const had = new Map(before.groups.map((g) => [g.external_id, g.name]))
+  return {
+    usernames: people.flatMap(({ said, before: b }) =>
+      said?.username && said.username !== b?.username ? [said.username] : [],
+    ),
+    emails: people.flatMap(({ said, before: b }) => (said?.email && said.email !== b?.email ? [said.email] : [])),
+    groups: groups.flatMap((g) => (g.name === had.get(g.externalId) ? [] : [g.name])),
+  }
+}
+
+/** What has to change so that what is held of a directory is what the directory says. */
+export async function planOf(
+  said: Said,
+  before: Before,
+  people: readonly Person[],
+  { taken, frozen }: { taken: Taken; frozen: Frozen },
+): Promise<Plan> {
+  const problems: Problem[] = [...said.problems]
+  const users = planUsers(people, taken, frozen, problems)
+  const groups = planGroups(said, before, taken, problems)
+  const members = await planMembers(people, groups.all, before, users.known)
+  return {
+    changes: { ...users.changes, createdGroups: groups.created, renamedGroups: groups.renamed, ...members.pairs },
+    problems,
+    moved: members.moved,
+  }
+}
+
+const madeRoom = (name: string, id: string) => `${name.slice(0, 110)}~${id.slice(-12)}`
+
+function planUsers(people: readonly Person[], taken: Taken, frozen: Frozen, problems: Problem[]) {
+  const isFrozen = (p: Person) => frozen.has(p.id)
+  // Who is new and may not come in takes no name.
+  const comesIn = ({ said, before }: Person) =>
+    before !== undefined || (said?.active === true && said.username !== undefined)
+  const usernames = allotNames(
+    people.map((p): Claim => {
+      const has = p.before?.username
+      if (isFrozen(p) || !comesIn(p)) return { has, wants: undefined }
+      if (!p.said) return { has, wants: undefined, instead: madeRoom(has ?? '', p.id) }
+      return { has, wants: p.said.username }
+    }),
+    taken.username,
+  )
+  const emails = allotNames(
+    people.map((p, i): Claim => {
+      const has = p.before?.email ?? undefined
+      if (isFrozen(p) || usernames.names[i] === undefined) return { has, wants: undefined }
+      if (!p.said || p.said.email === null) return { has, wants: undefined, instead: null }
+      return { has, wants: p.said.email }
+    }),
+    taken.email,
+  )
+  const created: NewUser[] = []
+  const changed: { before: OwnedUser; after: UserAfter }[] = []
+  const known = new Set<number>()
+  for (const [i, person] of people.entries()) {
+    const { said, before, id } = person
+    const username = usernames.names[i]
+    const external_id = said?.externalId ?? before?.external_id ?? ''
+    const why = frozen.get(id)
+    if (why) {
+      known.add(i)
+      if (
+        isToGo(person) ||
+        (said && before && (said.displayName !== before.display_name || said.username !== before.username))
+      )
+        problems.push({
+          problem: why,
+          external_id,
+          detail: `${before?.username} stays as it is: ${frozenBecause[why]}`,
+        })
+      continue
+    }
+    if (usernames.refused.has(i))
+      problems.push({
+        problem: 'username_taken',
+        external_id,
+        detail: `somebody else has the userName ${said?.username}`,
+      })
+    if (emails.refused.has(i))
+      problems.push({
+        problem: 'email_taken',
+        external_id,
+        detail: `somebody else has the mail address ${said?.email}`,
+      })
+    if (typeof username !== 'string') continue
+    known.add(i)
+    const kept = emails.names[i] ?? null
+    // An address that can't be read changes nothing; one that is no longer given is let go.
+    const email = said?.email === null ? null : kept
+    if (!before) created.push({ user_id: id, external_id, username, email, display_name: said?.displayName ?? '' })
+    else {
+      const after = afterOf(before, said, username, email)
+      if (isOther(before, after)) changed.push({ before, after })
+    }
+  }
+  return { changes: { createdUsers: created, changedUsers: changed }, known }
+}
+const frozenBecause = {
+  last_administrator: 'nobody else could administer this tenant',
+  stronger_user: 'it may do more than whoever brought the snapshot',
+} as const
+
+function afterOf(before: OwnedUser, said: SaidUser | undefined, username: string, email: string | null): UserAfter {
+  const common = { user_id: before.user_id, username, email, absent: said === undefined }
+  const display_name = said?.displayName ?? before.display_name
+  const { status, suspended_by_directory } = before
+  if (!said?.active) {
+    if (status === 'suspended') return { ...common, display_name, status, suspended_by_directory }
+    return { ...common, display_name, status: 'suspended', suspended_by_directory: true }
+  }
+  const isBack = status === 'suspended' && suspended_by_directory
+  return { ...common, display_name, status: isBack ? 'active' : status, suspended_by_directory: false }
+}
+const isOther = (before: OwnedUser, after: UserAfter): boolean =>
+  before.username !== after.username ||
+  before.email !== after.email ||
+  before.display_name !== after.display_name ||
+  before.status !== after.status ||
+  before.suspended_by_directory !== after.suspended_by_directory ||
+  before.absent !== after.absent
+
+function planGroups(said: Said, before: Before, taken: Taken, problems: Problem[]) {
+  const known = new Map(before.groups.map((g) => [g.external_id, g]))
+  const named = said.groups.map((group): Group => {
+    const had = known.get(group.externalId)
+    known.delete(group.externalId)
+    return { said: group, before: had, id: had?.group_id ?? newUuid() }
+  })
+  const all = [...named, ...[...known.values()].map((g): Group => ({ said: undefined, before: g, id: g.group_id }))]
+  const { names, refused } = allotNames(
+    all.map(({ said: s, before: b, id }): Claim => {
+      if (s) return { has: b?.name, wants: s.name }
+      return { has: b?.name, wants: undefined, instead: madeRoom(b?.name ?? '', id) }
+    }),
+    taken.group,
+  )
+  const created: NewGroup[] = []
+  const renamed: { before: OwnedGroup; name: string }[] = []
+  const kept: { group: Group; name: string }[] = []
+  for (const [i, group] of all.entries()) {
+    const name = names[i]
+    const external_id = group.said?.externalId ?? group.before?.external_id ?? ''
+    if (refused.has(i))
+      problems.push({
+        problem: 'group_name_taken',
+        external_id,
+        detail: `another group has the name ${group.said?.name}`,
+      })
+    if (typeof name !== 'string') continue
+    kept.push({ group, name })
+    if (!group.before) created.push({ group_id: group.id, external_id, name })
+    else if (group.before.name !== name) renamed.push({ before: group.before, name })
+  }
+  return { all: kept, created, renamed }
+}
+
+async function planMembers(
+  people: readonly Person[],
+  groups: readonly { group: Group; name: string }[],
+  before: Before,
+  known: ReadonlySet<number>,
+) {
+  const slices = createSlices()
+  const placeOf = new Map(people.map((p, i) => [p.id.replaceAll('-', ''), i]))
+  const membersOf = new Map(before.members.map((m) => [m.group_id, m.users]))
+  const added: Pair[] = []
+  const removed: Pair[] = []
+  const moved: MovedGroup[] = []
+  for (const { group, name } of groups) {
+    const bytes = membersOf.get(group.id) ?? Buffer.alloc(0)
+    const had = new Set<number>()
+    const came = added.length
+    const went = removed.length
+    for (let at = 0; at < bytes.length; at += 16) {
+      // Members who are none of this directory's are none of its business.
+      const place = placeOf.get(bytes.toString('hex', at, at + 16))
+      if (place === undefined) continue
+      had.add(place)
+      if (!group.said?.members.has(place)) removed.push({ group_id: group.id, user_id: people[place]!.id })
+    }
+    for (const place of group.said?.members ?? [])
+      if (!had.has(place) && known.has(place)) added.push({ group_id: group.id, user_id: people[place]!.id })
+    const [plus, minus] = [added.length - came, removed.length - went]
+    if (plus + minus > 0) moved.push({ group, name, had: had.size, added: plus, removed: minus })
+    if (slices.isOver()) await slices.next()
+  }
+  return { pairs: { added, removed }, moved }
+}

@@ -1,0 +1,193 @@
+import { type Selectable, sql } from 'kysely'
+import type { Tx } from '../../db/database.ts'
+import { deleting } from '../../db/retention.ts'
+import type { Tables } from '../../db/tables/index.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+
+export type Directory = Pick<Selectable<Tables['directories']>, 'directory_id' | 'provider' | 'generated_at'>
+export type RunRow = Omit<Selectable<Tables['directory_runs']>, 'provider_key'>
+
+const columns = [
+  'tenant_id',
+  'run_id',
+  'directory_id',
+  'provider',
+  'snapshot_id',
+  'generated_at',
+  'status',
+  'counts',
+  'held_because',
+  'diff',
+  'problems',
+  'problem_count',
+  'started_at',
+  'finished_at',
+  'confirmed_at',
+  'undone_at',
+] as const
+
+export const insertDirectory = (
+  tx: Tx,
+  directory: Pick<Selectable<Tables['directories']>, 'tenant_id' | 'directory_id' | 'provider' | 'created_at'>,
+) =>
+  tx
+    .insertInto('directories')
+    .values(directory)
+    .onConflict((c) => c.columns(['tenant_id', 'provider_key']).doNothing())
+    .execute()
+
+const selectDirectory = (tx: Tx, tenant: TenantId, provider: string) =>
+  tx
+    .selectFrom('directories')
+    .select(['directory_id', 'provider', 'generated_at'])
+    .where('tenant_id', '=', tenant)
+    .where('provider_key', '=', sql<string>`lower(${provider})`)
+export const findDirectory = (tx: Tx, tenant: TenantId, provider: string): Promise<Directory | undefined> =>
+  selectDirectory(tx, tenant, provider).executeTakeFirst()
+
+/** Holds it until commit: what a run finds, and what it judges by it, is of one run at a time. */
+export const lockDirectory = (tx: Tx, tenant: TenantId, id: string): Promise<Directory | undefined> =>
+  tx
+    .selectFrom('directories')
+    .select(['directory_id', 'provider', 'generated_at'])
+    .where('tenant_id', '=', tenant)
+    .where('directory_id', '=', id)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+
+export const setGeneratedAt = (tx: Tx, tenant: TenantId, id: string, at: Date) =>
+  tx
+    .updateTable('directories')
+    .set({ generated_at: at })
+    .where('tenant_id', '=', tenant)
+    .where('directory_id', '=', id)
+    .execute()
+
+export const selectDirectories = (tx: Tx, tenant: TenantId) =>
+  tx.selectFrom('directories').select(['directory_id', 'provider', 'generated_at']).where('tenant_id', '=', tenant)
+
+type NewRun = Omit<RunRow, 'confirmed_at' | 'undone_at' | 'counts' | 'held_because' | 'diff' | 'problems'> & {
+  counts: object
+  held_because: readonly object[]
+  diff: readonly object[]
+  problems: readonly object[]
+}
+export const insertRun = (tx: Tx, { counts, held_because, diff, problems, ...run }: NewRun) =>
+  tx
+    .insertInto('directory_runs')
+    .values({
+      ...run,
+      counts: JSON.stringify(counts),
+      held_because: JSON.stringify(held_because),
+      diff: JSON.stringify(diff),
+      problems: JSON.stringify(problems),
+    })
+    .execute()
+
+/** A held run becomes what its confirmation has made of it. True for the one call that did it. */
+export const settleHeld = async (
+  tx: Tx,
+  tenant: TenantId,
+  id: string,
+  {
+    counts,
+    diff,
+    problems,
+    ...run
+  }: Pick<NewRun, 'status' | 'counts' | 'diff' | 'problems' | 'problem_count' | 'finished_at'>,
+): Promise<boolean> => {
+  const row = await tx
+    .updateTable('directory_runs')
+    .set({
+      ...run,
+      confirmed_at: run.finished_at,
+      counts: JSON.stringify(counts),
+      diff: JSON.stringify(diff),
+      problems: JSON.stringify(problems),
+    })
+    .where('tenant_id', '=', tenant)
+    .where('run_id', '=', id)
+    .where('status', '=', 'held')
+    .returning('run_id')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** A newer snapshot has come; what was held is confirmed by nobody any more. The directory is held. */
+export const supersedeHeld = async (tx: Tx, tenant: TenantId, directory: string): Promise<void> => {
+  const { rows } = await sql<{ run_id: string }>`
+    with locked as (
+      select run_id from directory_runs where tenant_id = ${tenant} and directory_id = ${directory} and status = 'held'
+      order by run_id for no key update)
+    update directory_runs r set status = 'superseded' from locked
+    where r.tenant_id = ${tenant} and r.run_id = locked.run_id returning r.run_id`.execute(tx)
+  for (const { run_id } of rows) await deleteContent(tx, tenant, run_id)
+}
+
+export const selectRuns = (tx: Tx, tenant: TenantId, provider: string | undefined) => {
+  const q = tx.selectFrom('directory_runs').select(columns).where('tenant_id', '=', tenant)
+  return provider === undefined ? q : q.where('provider_key', '=', sql<string>`lower(${provider})`)
+}
+export const findRun = (tx: Tx, tenant: TenantId, id: string): Promise<RunRow | undefined> =>
+  selectRuns(tx, tenant, undefined).where('run_id', '=', id).executeTakeFirst()
+
+/** The run that a snapshot had, where it was taken. */
+export const runOfSnapshot = (
+  tx: Tx,
+  tenant: TenantId,
+  directory: string,
+  snapshot: string,
+): Promise<RunRow | undefined> =>
+  selectRuns(tx, tenant, undefined)
+    .where('directory_id', '=', directory)
+    .where('snapshot_id', '=', snapshot)
+    .where('status', 'in', ['applied', 'held', 'unchanged', 'superseded'])
+    .executeTakeFirst()
+
+type Which = 'any' | 'applied' | 'succeeded' | 'held'
+const statuses: Record<Exclude<Which, 'any'>, RunRow['status'][]> = {
+  applied: ['applied'],
+  succeeded: ['applied', 'unchanged'],
+  held: ['held'],
+}
+export const newestRun = (tx: Tx, tenant: TenantId, directory: string, which: Which): Promise<RunRow | undefined> => {
+  const q = selectRuns(tx, tenant, undefined).where('directory_id', '=', directory)
+  return (which === 'any' ? q : q.where('status', 'in', statuses[which]))
+    .orderBy('started_at', 'desc')
+    .orderBy('run_id', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+}
+
+/** True for the one call that undid it. */
+export const markUndone = async (tx: Tx, tenant: TenantId, id: string, at: Date): Promise<boolean> => {
+  const row = await tx
+    .updateTable('directory_runs')
+    .set({ undone_at: at })
+    .where('tenant_id', '=', tenant)
+    .where('run_id', '=', id)
+    .where('status', '=', 'applied')
+    .where('undone_at', 'is', null)
+    .returning('run_id')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+export const insertContent = (tx: Tx, tenant: TenantId, run: string, content: string) =>
+  tx.insertInto('directory_run_contents').values({ tenant_id: tenant, run_id: run, content }).execute()
+
+export const findContent = async (tx: Tx, tenant: TenantId, run: string): Promise<string | undefined> => {
+  const row = await tx
+    .selectFrom('directory_run_contents')
+    .select('content')
+    .where('tenant_id', '=', tenant)
+    .where('run_id', '=', run)
+    .executeTakeFirst()
+  return row?.content
+}
+
+export const deleteContent = (tx: Tx, tenant: TenantId, run: string) =>
+  tx.deleteFrom('directory_run_contents').where('tenant_id', '=', tenant).where('run_id', '=', run).execute()
+
+/** What a run took with it goes with it; nothing rests on a run of so long ago. */
+export const pruneRuns = deleting('directory_runs', sql`started_at < now() - interval '400 days'`)

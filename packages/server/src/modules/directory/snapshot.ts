@@ -1,0 +1,94 @@
+import type { DirectorySnapshot, Problem } from '@holdfast/contract/directory'
+import { failField } from '../../kernel/app-error.ts'
+import { createSlices } from '../../kernel/time-slice.ts'
+import { canonicalEmail, canonicalUsername } from '../identity/index.ts'
+
+/** What a directory says of a user; what of it can not be taken is undefined. */
+export type SaidUser = {
+  externalId: string
+  username: string | undefined
+  displayName: string
+  email: string | null | undefined
+  active: boolean
+}
+/** Members are places in the list of users. */
+export type SaidGroup = { externalId: string; name: string; members: ReadonlySet<number> }
+/** A whole directory as a source of any kind says it: a pushed snapshot is one, the pages of a pull may be another. */
+export type Said = { users: readonly SaidUser[]; groups: readonly SaidGroup[]; problems: readonly Problem[] }
+
+/** Checks a snapshot against itself and brings names to their one spelling. 422 names the place of what is given twice. */
+export async function readSnapshot({ users, groups }: Pick<DirectorySnapshot, 'users' | 'groups'>): Promise<Said> {
+  const slices = createSlices()
+  const problems: Problem[] = []
+  const places = new Map<string, number>()
+  const nameAt = new Map<string, number>()
+  const said: SaidUser[] = []
+  for (const [i, user] of users.entries()) {
+    if (slices.isOver()) await slices.next()
+    const { externalId, displayName = '', active = true } = user
+    requireNew(places, externalId, `users[${i}].externalId`, i)
+    const { name, problem } = canonicalUsername(user.userName)
+    if (name === undefined)
+      problems.push({ problem: 'username_refused', external_id: externalId, detail: `userName ${problem}` })
+    else requireNew(nameAt, name, `users[${i}].userName`, i)
+    const email = emailOf(user.emails?.[0])
+    if (email === undefined)
+      problems.push({
+        problem: 'email_refused',
+        external_id: externalId,
+        detail: 'the first of emails is no mail address',
+      })
+    said.push({ externalId, username: name, displayName, email, active })
+  }
+
+  const groupAt = new Map<string, number>()
+  const members: Set<number>[] = []
+  for (const [i, group] of groups.entries()) {
+    requireNew(groupAt, group.externalId, `groups[${i}].externalId`, i)
+    const its = new Set<number>()
+    let unknown = 0
+    for (const id of group.members) {
+      if (slices.isOver()) await slices.next()
+      const place = places.get(id)
+      if (place === undefined) unknown++
+      else its.add(place)
+    }
+    members.push(its)
+    if (unknown > 0)
+      problems.push({
+        problem: 'unknown_member',
+        external_id: group.externalId,
+        detail: `${unknown} of the members of "${group.displayName}" are no users of the snapshot`,
+      })
+  }
+  for (const [i, user] of users.entries()) {
+    if (slices.isOver()) await slices.next()
+    for (const id of user.groups ?? []) {
+      const place = groupAt.get(id)
+      if (place !== undefined) members[place]?.add(i)
+      else
+        problems.push({
+          problem: 'unknown_group',
+          external_id: user.externalId,
+          detail: 'is in a group that is not in the snapshot',
+        })
+    }
+  }
+  return {
+    users: said,
+    groups: groups.map((g, i) => ({ externalId: g.externalId, name: g.displayName, members: members[i] ?? new Set() })),
+    problems,
+  }
+}
+
+function requireNew(known: Map<string, number>, name: string, field: string, place: number): void {
+  const before = known.get(name)
+  if (before !== undefined) failField(field, `is the same as that of number ${before} of the list`)
+  known.set(name, place)
+}
+
+/** Null: there is none. Undefined: it is none. */
+function emailOf(text: string | undefined): string | null | undefined {
+  if (text === undefined) return null
+  return /^[^@\s]+@[^@\s]+$/.test(text) ? canonicalEmail(text) : undefined
+}

@@ -1,0 +1,139 @@
+import type { RunCounts } from '@holdfast/contract/directory'
+import { background, type Database } from '../../db/database.ts'
+import type { Actor } from '../../kernel/actor.ts'
+import { fail } from '../../kernel/app-error.ts'
+import { encodeId, missing } from '../../kernel/ids.ts'
+import type { OwnedUser, Pair, UserAfter } from '../identity/index.ts'
+import type { Plan } from './plan.ts'
+import type { RunRow } from './runs.queries.ts'
+import * as queries from './runs.queries.ts'
+import type { RunDeps } from './runs.ts'
+
+/** Users by group. */
+type Members = Record<string, string[]>
+type Content = { suspended: string[]; added: Members; removed: Members; counts: RunCounts }
+
+/** What it takes to undo a plan that is applied. */
+export function contentOf({ changes }: Plan, counts: RunCounts): string {
+  const suspended = changes.changedUsers
+    .filter(({ before, after }) => before.status === 'active' && after.status === 'suspended')
+    .map(({ before }) => before.user_id)
+  const content: Content = { suspended, added: byGroup(changes.added), removed: byGroup(changes.removed), counts }
+  return JSON.stringify(content)
+}
+function byGroup(pairs: readonly Pair[]): Members {
+  const members: Members = {}
+  for (const { group_id, user_id } of pairs) {
+    const known = members[group_id]
+    if (known) known.push(user_id)
+    else members[group_id] = [user_id]
+  }
+  return members
+}
+const pairsOf = (members: Members): Pair[] =>
+  Object.entries(members).flatMap(([group_id, users]) => users.map((user_id) => ({ group_id, user_id })))
+
+type Undone = {
+  run: RunRow
+  changed: boolean
+  undone: { users_reactivated: number; memberships_added: number; memberships_removed: number }
+  left: {
+    users_created: number
+    users_updated: number
+    users_reactivated: number
+    groups_created: number
+    groups_updated: number
+    users_changed_since: number
+    memberships_changed_since: number
+  }
+}
+const nothing: Pick<Undone, 'undone' | 'left'> = {
+  undone: { users_reactivated: 0, memberships_added: 0, memberships_removed: 0 },
+  left: {
+    users_created: 0,
+    users_updated: 0,
+    users_reactivated: 0,
+    groups_created: 0,
+    groups_updated: 0,
+    users_changed_since: 0,
+    memberships_changed_since: 0,
+  },
+}
+
+/** Puts back what the newest applied run of a directory took away, where nobody has touched it since. */
+export const createUndo =
+  ({ db, audit, changes, now, owned }: RunDeps & { db: Database }) =>
+  (actor: Actor, id: string, reason: string | undefined): Promise<Undone> => {
+    const tenant = actor.tenantId
+    return db.inTenant(
+      tenant,
+      async (tx) => {
+        const found = (await queries.findRun(tx, tenant, id)) ?? missing('directory_run')
+        if (found.directory_id === null) return notApplied(found)
+        const directory = (await queries.lockDirectory(tx, tenant, found.directory_id)) ?? missing('directory_run')
+        const run = (await queries.findRun(tx, tenant, id)) ?? missing('directory_run')
+        if (run.undone_at) return { run, changed: false, ...nothing }
+        if (run.status !== 'applied') return notApplied(run)
+        const newest = await queries.newestRun(tx, tenant, directory.directory_id, 'applied')
+        const content = await queries.findContent(tx, tenant, id)
+        if (newest?.run_id !== id || content === undefined)
+          return fail('validation_error', 'a later run was applied: only the newest one can be undone')
+        const { suspended, added, removed, counts } = JSON.parse(content) as Content
+
+        const users = await owned.usersOf(tx, tenant, directory.directory_id)
+        const known = new Map(users.map((u) => [u.user_id, u]))
+        const groups = new Set((await owned.groupsOf(tx, tenant, directory.directory_id)).map((g) => g.group_id))
+        const changedUsers = suspended.flatMap((user) => {
+          const before = known.get(user)
+          return before?.suspended_by_directory ? [{ before, after: backIn(before) }] : []
+        })
+        const isThere = (p: Pair) => known.has(p.user_id) && groups.has(p.group_id)
+        const [came, went] = [pairsOf(added), pairsOf(removed)]
+        const details = { run_id: encodeId('directory_run', id), provider: run.provider, undone: true }
+        const made = await owned.apply(
+          tx,
+          { source: actor, directory: directory.directory_id, details },
+          {
+            createdUsers: [],
+            changedUsers,
+            createdGroups: [],
+            renamedGroups: [],
+            added: went.filter(isThere),
+            removed: came.filter(isThere),
+          },
+        )
+        await queries.markUndone(tx, tenant, id, now())
+        await queries.deleteContent(tx, tenant, id)
+        const undone = {
+          users_reactivated: changedUsers.length,
+          memberships_added: made.added,
+          memberships_removed: made.removed,
+        }
+        const left = {
+          users_created: counts.users.created,
+          users_updated: counts.users.updated,
+          users_reactivated: counts.users.reactivated,
+          groups_created: counts.groups.created,
+          groups_updated: counts.groups.updated,
+          users_changed_since: suspended.length - changedUsers.length,
+          memberships_changed_since: came.length + went.length - made.added - made.removed,
+        }
+        const fields = { run_id: details.run_id, provider: run.provider }
+        const target = { type: 'directory_run', id: details.run_id, name: run.provider }
+        const said = { undone, left, ...(reason !== undefined && { reason }) }
+        await audit.record(tx, actor, 'directory.sync_undone', fields, { target, details: said })
+        if (made.touched.length > 0) await changes.record(tx, tenant, made.touched)
+        return { run: (await queries.findRun(tx, tenant, id)) ?? missing('directory_run'), changed: true, undone, left }
+      },
+      background,
+    )
+  }
+
+const notApplied = ({ status }: RunRow): never =>
+  fail('validation_error', `this run is ${status}: only one that was applied can be undone`)
+
+const backIn = ({ roles: _, external_id: __, ...user }: OwnedUser): UserAfter => ({
+  ...user,
+  status: 'active',
+  suspended_by_directory: false,
+})

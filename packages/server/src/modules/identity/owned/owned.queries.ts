@@ -1,0 +1,105 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+
+/** A user of a directory, as far as the directory decides about it. */
+export type OwnedUser = {
+  user_id: string
+  external_id: string
+  username: string
+  email: string | null
+  display_name: string
+  status: 'active' | 'suspended'
+  suspended_by_directory: boolean
+  /** The directory does not name it. */
+  absent: boolean
+  /** With commas between; null for the many who have none. */
+  roles: string | null
+}
+export type OwnedGroup = { group_id: string; external_id: string; name: string }
+
+const usersWhere = async (tx: Tx, tenant: TenantId, where: ReturnType<typeof sql>): Promise<OwnedUser[]> => {
+  const { rows } = await sql<OwnedUser>`
+    select u.user_id, u.external_id, u.username, u.email, u.display_name, u.status, u.suspended_by_directory,
+      u.absent_since is not null as absent,
+      (select string_agg(r.role, ',' order by r.role) from user_roles r
+        where r.tenant_id = ${tenant} and r.user_id = u.user_id) as roles
+    from users u where u.tenant_id = ${tenant} and u.deleted_at is null and ${where}`.execute(tx)
+  return rows
+}
+export const usersOf = (tx: Tx, tenant: TenantId, directory: string): Promise<OwnedUser[]> =>
+  usersWhere(tx, tenant, sql`u.directory_id = ${directory}`)
+
+/** Holds these users until commit, and reads them after that. */
+export const lockUsers = async (
+  tx: Tx,
+  tenant: TenantId,
+  directory: string,
+  ids: readonly string[],
+): Promise<OwnedUser[]> => {
+  if (ids.length === 0) return []
+  await sql`
+    select user_id from users where tenant_id = ${tenant} and user_id = any(${ids}::uuid[])
+    order by user_id for no key update`.execute(tx)
+  return usersWhere(tx, tenant, sql`u.directory_id = ${directory} and u.user_id = any(${ids}::uuid[])`)
+}
+
+export const groupsOf = (tx: Tx, tenant: TenantId, directory: string): Promise<OwnedGroup[]> =>
+  sql<OwnedGroup>`
+    select group_id, external_id, name from groups where tenant_id = ${tenant} and directory_id = ${directory}`
+    .execute(tx)
+    .then((r) => r.rows)
+
+/** Who is in each group of the directory: the ids of users, 16 bytes each. */
+export const membersOf = (tx: Tx, tenant: TenantId, directory: string) =>
+  sql<{ group_id: string; users: Buffer }>`
+    select m.group_id, string_agg(uuid_send(m.user_id), ''::bytea) as users
+    from groups g join group_members m on m.tenant_id = ${tenant} and m.group_id = g.group_id
+    where g.tenant_id = ${tenant} and g.directory_id = ${directory} group by m.group_id`
+    .execute(tx)
+    .then((r) => r.rows)
+
+type Names = { usernames: readonly string[]; emails: readonly string[]; groups: readonly string[] }
+/** Which of these names others have: users and groups that are not of this directory. */
+export const takenByOthers = async (
+  tx: Tx,
+  tenant: TenantId,
+  directory: string | null,
+  { usernames, emails, groups }: Names,
+): Promise<{ kind: 'username' | 'email' | 'group'; name: string }[]> => {
+  const { rows } = await sql<{ kind: 'username' | 'email' | 'group'; name: string }>`
+    select 'username' as kind, w.name from unnest(${usernames}::text[]) as w (name)
+    where exists (select from users u where u.tenant_id = ${tenant} and u.username_key = lower(w.name)
+      and u.deleted_at is null and u.directory_id is distinct from ${directory}::uuid)
+    union all
+    select 'email', w.name from unnest(${emails}::text[]) as w (name)
+    where exists (select from users u where u.tenant_id = ${tenant} and u.email_key = lower(w.name)
+      and u.deleted_at is null and u.directory_id is distinct from ${directory}::uuid)
+    union all
+    select 'group', w.name from unnest(${groups}::text[]) as w (name)
+    where exists (select from groups g where g.tenant_id = ${tenant} and g.name_key = lower(w.name)
+      and g.directory_id is distinct from ${directory}::uuid)`.execute(tx)
+  return rows
+}
+
+/** How many a directory has. */
+export const countOf = async (tx: Tx, tenant: TenantId, directories: readonly string[]) => {
+  const { rows } = await sql<{ directory_id: string; active: number; suspended: number; groups: number }>`
+    select d.id as directory_id,
+      (select count(*) from users u where u.tenant_id = ${tenant} and u.directory_id = d.id and u.deleted_at is null
+        and u.status = 'active') as active,
+      (select count(*) from users u where u.tenant_id = ${tenant} and u.directory_id = d.id and u.deleted_at is null
+        and u.status = 'suspended') as suspended,
+      (select count(*) from groups g where g.tenant_id = ${tenant} and g.directory_id = d.id) as groups
+    from unnest(${directories}::uuid[]) as d (id)`.execute(tx)
+  return rows
+}
+
+/** Holds users who are suspended and whom their directory has not named since. */
+export const lockAbsent = async (tx: Tx, tenant: TenantId, since: Date, limit: number): Promise<string[]> => {
+  const { rows } = await sql<{ user_id: string }>`
+    select user_id from users
+    where tenant_id = ${tenant} and absent_since < ${since} and status = 'suspended' and deleted_at is null
+    order by user_id limit ${limit} for no key update`.execute(tx)
+  return rows.map((r) => r.user_id)
+}

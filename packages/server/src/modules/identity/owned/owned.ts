@@ -1,0 +1,242 @@
+import { type Database, RunAgain, type Tx } from '../../../db/database.ts'
+import type { Source, TenantId } from '../../../kernel/actor.ts'
+import { differences } from '../../../kernel/differences.ts'
+import { encodeId } from '../../../kernel/ids.ts'
+import { type Change, type Changes, everything } from '../../../memory/changes.ts'
+import type { Audit } from '../../audit/index.ts'
+import type { EndSessionsOf } from '../deps.ts'
+import { selectHolders } from '../people/administrators.queries.ts'
+import { holdAdministrators, mayBeLast } from '../people/administrators.ts'
+import { lockGroups } from '../people/groups.queries.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import { createAbsence } from './absent.ts'
+import type { NewGroup, NewUser, Pair, UserAfter } from './apply.queries.ts'
+import * as writes from './apply.queries.ts'
+import type { OwnedGroup, OwnedUser } from './owned.queries.ts'
+import * as queries from './owned.queries.ts'
+
+/** What a directory changes of its own users and groups, worked out from what was read. */
+export type OwnedChanges = {
+  createdUsers: readonly NewUser[]
+  changedUsers: readonly { before: OwnedUser; after: UserAfter }[]
+  createdGroups: readonly NewGroup[]
+  renamedGroups: readonly { before: OwnedGroup; name: string }[]
+  added: readonly Pair[]
+  removed: readonly Pair[]
+}
+/** On whose behalf, and what else the events say. */
+type Cause = { source: Source; directory: string; details: Record<string, unknown> }
+
+/** Rows of a statement: each is soon done, and other work has its turn between them. */
+const chunk = 5000
+/** Changes that are told one by one; of more it is told that every user may have changed. */
+const mostTold = 5000
+
+export function createOwned(deps: {
+  db: Database
+  audit: Audit
+  changes: Changes
+  now: () => Date
+  sessions: Pick<Sessions, 'endOfUsers'>
+  endSessionsOf: EndSessionsOf
+}) {
+  const { audit, now, sessions, endSessionsOf } = deps
+
+  /** Users that are changed, or come into a group, are held, and still are what was read of them. */
+  async function hold(
+    tx: Tx,
+    tenant: TenantId,
+    directory: string,
+    { changedUsers, added, createdUsers }: OwnedChanges,
+  ) {
+    const made = new Set(createdUsers.map((u) => u.user_id))
+    const known = new Map(changedUsers.map(({ before }) => [before.user_id, before]))
+    const moved = added.filter((p) => !made.has(p.user_id)).map((p) => p.user_id)
+    const ids = [...new Set([...known.keys(), ...moved])].sort()
+    const found = await queries.lockUsers(tx, tenant, directory, ids)
+    const isAsRead = (user: OwnedUser) => {
+      const before = known.get(user.user_id)
+      return !before || Object.keys(differences(before, user)).length === 0
+    }
+    if (found.length !== ids.length || !found.every(isAsRead))
+      throw new RunAgain('a user was changed by somebody else meanwhile')
+  }
+
+  async function writeUsers(tx: Tx, tenant: TenantId, directory: string, all: OwnedChanges, at: Date) {
+    const renamed = all.changedUsers
+      .filter(({ before, after }) => before.username !== after.username || before.email !== after.email)
+      .map(({ before }) => before.user_id)
+    await inChunks(renamed, (ids) => writes.setNamesAside(tx, tenant, ids))
+    const after = all.changedUsers.map((u) => u.after)
+    await inChunks(after, (users) => writes.updateUsers(tx, tenant, users, at))
+    await inChunks(all.createdUsers, (users) => writes.insertUsers(tx, tenant, directory, users, at))
+  }
+
+  async function writeGroups(tx: Tx, tenant: TenantId, directory: string, all: OwnedChanges, at: Date) {
+    const made = new Set(all.createdGroups.map((g) => g.group_id))
+    const named = [...all.renamedGroups.map((g) => g.before), ...all.added, ...all.removed].map((g) => g.group_id)
+    const ids = [...new Set(named)].filter((id) => !made.has(id))
+    if ((await lockGroups(tx, tenant, ids)).size !== ids.length)
+      throw new RunAgain('a group was deleted by somebody else meanwhile')
+    const renamed = all.renamedGroups.map((g) => ({ group_id: g.before.group_id, name: g.name }))
+    await inChunks(renamed, (groups) =>
+      writes.setGroupNamesAside(
+        tx,
+        tenant,
+        groups.map((g) => g.group_id),
+      ),
+    )
+    await inChunks(renamed, (groups) => writes.renameGroups(tx, tenant, groups, at))
+    await inChunks(all.createdGroups, (groups) => writes.insertGroups(tx, tenant, directory, groups, at))
+  }
+
+  /** Returns how many came and went, in all and by group. */
+  async function writeMembers(tx: Tx, tenant: TenantId, { added, removed }: OwnedChanges, at: Date) {
+    const byGroup = new Map<string, { added: number; removed: number }>()
+    const note = (rows: { group_id: string; n: number }[], what: 'added' | 'removed') => {
+      for (const { group_id, n } of rows) {
+        const known = byGroup.get(group_id) ?? { added: 0, removed: 0 }
+        known[what] += n
+        byGroup.set(group_id, known)
+      }
+    }
+    await inChunks(removed, async (pairs) => note(await writes.deleteMembers(tx, tenant, pairs), 'removed'))
+    await inChunks(added, async (pairs) => note(await writes.insertMembers(tx, tenant, pairs), 'added'))
+    const moved = [...byGroup].map(([group_id, m]) => ({ group_id, n: m.added - m.removed }))
+    await inChunks(moved, (groups) => writes.countMembers(tx, tenant, groups, at))
+    const sum = (what: 'added' | 'removed') => [...byGroup.values()].reduce((n, m) => n + m[what], 0)
+    return { byGroup, added: sum('added'), removed: sum('removed') }
+  }
+
+  /** An event for each user and each group that changed. */
+  async function record(
+    tx: Tx,
+    { source, details }: Cause,
+    all: OwnedChanges,
+    byGroup: ReadonlyMap<string, { added: number; removed: number }>,
+  ) {
+    const userEvent = (operation: string, user: { user_id: string; username: string }, changed = {}) => {
+      const user_id = encodeId('user', user.user_id)
+      const target = { type: 'user', id: user_id, name: user.username }
+      return {
+        source,
+        kind: 'user.changed',
+        fields: { operation, user_id },
+        more: { target, changes: changed, details },
+      } as const
+    }
+    await inChunks(all.createdUsers, (users) =>
+      audit.recordAll(
+        tx,
+        users.map((u) => userEvent('create', u)),
+      ),
+    )
+    await inChunks(all.changedUsers, (users) =>
+      audit.recordAll(
+        tx,
+        users.flatMap(({ before, after }) => {
+          const found = differences(factsOf(before), factsOf(after))
+          return Object.keys(found).length > 0 ? [userEvent(operationOf(before, after), after, found)] : []
+        }),
+      ),
+    )
+    const names = new Map(
+      all.createdGroups.map((g) => [g.group_id, { operation: 'create', name: g.name, was: g.name }]),
+    )
+    for (const { before, name } of all.renamedGroups)
+      names.set(before.group_id, { operation: 'update', name, was: before.name })
+    const groups = [...new Set([...names.keys(), ...byGroup.keys()])]
+    await inChunks(groups, (ids) =>
+      audit.recordAll(
+        tx,
+        ids.map((id) => {
+          const group_id = encodeId('group', id)
+          const { operation, name, was } = names.get(id) ?? { operation: 'update', name: null, was: null }
+          const { added = 0, removed = 0 } = byGroup.get(id) ?? {}
+          const moved = {
+            ...(added > 0 && { members_added_count: added }),
+            ...(removed > 0 && { members_removed_count: removed }),
+          }
+          const target = { type: 'group', id: group_id, name }
+          const changed = differences({ name: was }, { name })
+          return {
+            source,
+            kind: 'group.changed',
+            fields: { operation, group_id },
+            more: { target, changes: changed, details: { ...details, ...moved } },
+          } as const
+        }),
+      ),
+    )
+  }
+
+  /**
+   * Makes the changes, ends the sessions of who was suspended, and puts all of it on record; the caller tells what it
+   * returns. Nothing of it is there when anything fails.
+   */
+  async function apply(tx: Tx, cause: Cause, all: OwnedChanges) {
+    const { source, directory } = cause
+    const tenant = source.tenantId
+    const at = now()
+    await hold(tx, tenant, directory, all)
+    await writeUsers(tx, tenant, directory, all, at)
+    await writeGroups(tx, tenant, directory, all, at)
+    const moved = await writeMembers(tx, tenant, all, at)
+    const suspended = all.changedUsers
+      .filter(({ before, after }) => before.status === 'active' && after.status === 'suspended')
+      .map(({ before }) => before.user_id)
+    await endSessionsOf(tx, tenant, { userIds: suspended, reason: 'suspended' })
+    const ended = suspended.length > 0 ? await sessions.endOfUsers(tx, source, suspended) : []
+    await record(tx, cause, all, moved.byGroup)
+    return { added: moved.added, removed: moved.removed, touched: touchedBy(all, ended) }
+  }
+
+  return {
+    usersOf: queries.usersOf,
+    groupsOf: queries.groupsOf,
+    membersOf: queries.membersOf,
+    takenByOthers: queries.takenByOthers,
+    countOf: queries.countOf,
+    apply,
+    deleteAbsent: createAbsence(deps),
+
+    /** Of users who are to be suspended, those without whom nobody could administer: the others wait until commit. */
+    lastAdministrators: async (tx: Tx, tenant: TenantId, users: readonly OwnedUser[]): Promise<Set<string>> => {
+      const admins = users.filter((u) => mayBeLast(rolesOf(u)))
+      if (admins.length === 0) return new Set()
+      await holdAdministrators(tx, tenant)
+      const roles = [...new Set(admins.flatMap(rolesOf).filter((role) => mayBeLast([role])))]
+      const holders = await selectHolders(tx, tenant, roles)
+      const going = new Set(admins.map((u) => u.user_id))
+      const last = roles.filter((role) => !holders.some((h) => h.role === role && !going.has(h.user_id)))
+      return new Set(admins.filter((u) => rolesOf(u).some((role) => last.includes(role))).map((u) => u.user_id))
+    },
+  }
+}
+export type Owned = ReturnType<typeof createOwned>
+
+export const rolesOf = (user: Pick<OwnedUser, 'roles'>): string[] => user.roles?.split(',') ?? []
+
+async function inChunks<T>(list: readonly T[], work: (part: T[]) => Promise<unknown>): Promise<void> {
+  for (let i = 0; i < list.length; i += chunk) await work(list.slice(i, i + chunk))
+}
+
+/** What replicas and gateways must look at again. Who is new has no device, no session and no key. */
+function touchedBy({ changedUsers, createdUsers, added, removed }: OwnedChanges, ended: readonly Change[]): Change[] {
+  const made = new Set(createdUsers.map((u) => u.user_id))
+  const moved = [...added, ...removed].map((p) => p.user_id).filter((id) => !made.has(id))
+  const users = new Set([...changedUsers.map(({ before }) => before.user_id), ...moved])
+  if (users.size + ended.length > mostTold) return [{ kind: 'user', subject: everything }]
+  return [...[...users].map((subject) => ({ kind: 'user', subject }) as const), ...ended]
+}
+
+const factsOf = ({ username, email, display_name, status }: Omit<UserAfter, 'user_id'>) => ({
+  username,
+  email,
+  display_name,
+  status,
+})
+const operationOf = (before: OwnedUser, after: UserAfter): string => {
+  if (before.status === after.status) return 'update'
+  return after.status === 'suspended' ? 'suspend' : 'reactivate'
+}

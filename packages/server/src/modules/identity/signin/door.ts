@@ -1,0 +1,5 @@
+/** What sign-in by an identity provider needs of this module. */
+export { createCookie } from '../sessions/cookie.ts'
+export type { ByProvider } from './by-provider.ts'
+export { safeNext } from './next-path.ts'
+export { escapeHtml, pageHeaders, renderPage } from './page-layout.ts'

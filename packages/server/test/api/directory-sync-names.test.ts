@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Client } from '@holdfast/sdk'
+import { group, people, person, snapshotOf, type User } from '../directories.ts'
+import { type Kit, startKit } from '../kit.ts'
+import { bearer, call, operation } from '../world.ts'
+
+const push = (client: Client, body: ReturnType<typeof snapshotOf>) => client.ingestDirectorySnapshot({ body })
+const refusal = async (kit: Kit, body: unknown) => {
+  const { status, json, text } = await call(kit, operation('ingestDirectorySnapshot'), bearer(kit.adminKey), body)
+  assert.ok(status === 422 || status === 400, text)
+  return json as { detail: string; errors?: { field: string }[] }
+}
+const fieldOf = async (kit: Kit, body: unknown) => (await refusal(kit, body)).errors?.[0]?.field
+const userOf = async (kit: Kit, { userName }: User) =>
+  (await kit.admin.listUsers({ query: { q: userName, limit: 200 } })).items.find((u) => u.username === userName)
+test('names move between entries, and who has left makes room', async (t) => {
+  const kit = await startKit(t)
+  const { admin } = kit
+  const [ann, ben, cat, dan] = [person('ann'), person('ben'), person('cat'), person('dan')] as [User, User, User, User]
+  await push(admin, snapshotOf([ann, ben, cat, dan], [group('one', [ann]), group('two', [ben])]))
+  const ids = new Map(
+    (await admin.listUsers({ query: { source: 'directory' } })).items.map((u) => [u.external_id, u.user_id]),
+  )
+  const named = (u: User, by: User): User => ({ ...u, userName: by.userName, emails: by.emails! })
+  const swapped = [named(ann, ben), named(ben, cat), named(cat, ann), dan]
+  const groups = [
+    { ...group('one', [ann]), displayName: 'two' },
+    { ...group('two', [ben]), displayName: 'ONE' },
+  ]
+  const run = await push(admin, snapshotOf(swapped, groups))
+  assert.deepEqual(
+    [run.status, run.counts.users.updated, run.counts.groups.updated, run.problems],
+    ['applied', 3, 2, []],
+  )
+  for (const u of swapped) {
+    const user = await admin.getUser({ params: { user_id: ids.get(u.externalId)! } })
+    assert.deepEqual([user.username, user.email], [u.userName, u.emails![0]])
+  }
+  // Another entry under the name of one that has left: it is somebody else.
+  const rehired = { ...dan, externalId: 'u-dan-2' }
+  const next = await push(admin, snapshotOf([...swapped.slice(0, 3), rehired], groups))
+  assert.deepEqual([next.counts.users.created, next.counts.users.suspended, next.problems], [1, 1, []])
+  const gone = await admin.getUser({ params: { user_id: ids.get('u-dan')! } })
+  assert.deepEqual([gone.status, gone.email, gone.username.startsWith('persondan~')], ['suspended', null, true])
+  const fresh = await userOf(kit, dan)
+  assert.deepEqual([fresh?.external_id, fresh?.email], ['u-dan-2', dan.emails![0]])
+})
+
+test('a snapshot that contradicts itself, is too old or can not be read is refused whole', async (t) => {
+  const kit = await startKit(t)
+  const { admin } = kit
+  const all = people(5)
+  const of = (users: unknown[], groups: unknown[] = [], more = {}) => snapshotOf(users as User[], groups as never, more)
+  const fields: [unknown, string | undefined][] = [
+    [of([...all, person(1, { userName: 'other' })]), 'users[5].externalId'],
+    [of([...all, person(9, { userName: 'PERSON3' })]), 'users[5].userName'],
+    [of(all, [group('a', all), group('b', all), group('a', [])]), 'groups[2].externalId'],
+    [of([{ ...all[0], nickName: 'x' }]), 'users[0].nickName'],
+    [{ ...of(all), schemas: [] }, 'schemas'],
+    [of(all, [], { full: false }), 'full'],
+    [of(all, [], { provider: ' corp' }), 'provider'],
+    [of([{ userName: 'x' }]), 'users[0].externalId'],
+    [of(all, [], { generated_at: new Date(Date.now() + 3_600_000).toISOString() }), 'generated_at'],
+  ]
+  for (const [body, field] of fields) assert.equal(await fieldOf(kit, body), field)
+  assert.match((await refusal(kit, of([person(1, { displayName: 'a\0b' })]))).detail, /NUL/)
+  assert.match((await refusal(kit, of([person('\ud800')]))).detail, /surrogate/)
+  assert.deepEqual((await admin.getDirectorySyncStatus()).items, [], 'nothing of it is there')
+
+  const body = snapshotOf(all)
+  const run = await push(admin, body)
+  assert.equal((await push(admin, body)).run_id, run.run_id, 'the same again is the same run')
+  const before = Date.parse(body.generated_at)
+  const dated = (ms: number, more = {}) => ({
+    ...snapshotOf([]),
+    generated_at: new Date(before + ms).toISOString(),
+    ...more,
+  })
+  const stale = await refusal(kit, dated(0))
+  assert.match(stale.detail, new RegExp(`must be later than ${body.generated_at}`))
+  assert.equal(await fieldOf(kit, dated(-1000)), 'generated_at')
+  assert.equal(await fieldOf(kit, dated(500, { snapshot_id: body.snapshot_id })), 'snapshot_id')
+  const odd = await push(
+    admin,
+    snapshotOf([...all, person('6', { userName: 'jane doe' }), person(7, { emails: ['none'] })]),
+  )
+  assert.deepEqual(
+    odd.problems.map((p) => p.problem),
+    ['username_refused', 'email_refused'],
+  )
+  assert.equal(odd.counts.users.created, 1)
+})
