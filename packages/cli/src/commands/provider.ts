@@ -18,6 +18,13 @@ const columns: readonly Column<Provider>[] = [
   ['SIGN-IN', (p) => p.sign_in],
   ['USERS', (p) => p.linked_users],
 ]
+type Enroller = Output<Contract['listEnrollmentProviders']>['items'][number]
+const enrollerColumns: readonly Column<Enroller>[] = [
+  ['PROVIDER', (p) => p.provider_id],
+  ['NAME', (p) => p.name],
+  ['ISSUER', (p) => p.issuer],
+  ['CLIENTS', (p) => p.client_ids.join(' ')],
+]
 type Pair = { value: string; to: string }
 type Settings = {
   name?: string
@@ -98,6 +105,7 @@ export function addProvider(program: Command, cli: Cli): void {
       await printList(cli, most, columns, (page) => client.listIdentityProviders({ query: { ...page, ...cli.scope } }))
     },
   )
+  addEnrollers(provider, cli)
   examples(
     settings(provider.command('create <name>'))
       .description('add an identity provider; prints the redirect URI to register with it')
@@ -157,6 +165,16 @@ export function addProvider(program: Command, cli: Cli): void {
       }),
     'provider delete Keycloak --yes',
   )
+}
+
+/** Under `holdfast provider`. */
+function addEnrollers(provider: Command, cli: Cli): void {
+  examples(provider.command('enrolling'), 'provider enrolling')
+    .description('by which devices enroll now, as an application is told')
+    .action(async () => {
+      const { items } = await (await cli.client()).listEnrollmentProviders({ query: cli.scope })
+      await printList(cli, items.length + 1, enrollerColumns, async () => ({ items, next_cursor: null }))
+    })
 }
 
 async function update(cli: Cli, provider_id: string, options: Settings): Promise<void> {
