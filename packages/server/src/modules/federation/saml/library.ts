@@ -35,7 +35,8 @@ const optionsFor = (provider: SamlProvider, certificates: readonly string[]): Sa
 
 /** 20 MB that only those need who use SAML. */
 async function load() {
-  const { SAML, ValidateInResponseTo } = await import('@node-saml/node-saml')
+  // All of it: a bundle gives what CommonJS exports no names.
+  const { SAML, ValidateInResponseTo } = (await import('@node-saml/node-saml')).default
   /** The library with our clock, and with our judgement of an assertion as soon as its signature is good. */
   return class extends SAML {
     readonly #now: Date
