@@ -126,6 +126,7 @@ const wronglySaid: readonly (readonly [what: string, xml: string, reason: Reason
   ['no name', changed(/<saml:NameID.*<\/saml:NameID>/, ''), 'subject'],
   ['an empty name', changed('>anna<', '><'), 'subject'],
   ['a name with space around it', changed('>anna<', '>anna&#10;<'), 'subject'],
+  ['a name with a space before it', changed('>anna<', '> anna<'), 'subject'],
   ['a name with what cannot be seen', changed('>anna<', '>an\u200bna<'), 'subject'],
   ['a name that is too long', changed('>anna<', `>${'a'.repeat(256)}<`), 'subject'],
   ['an element in the name', changed('>anna<', '>an<b/>na<'), 'subject'],
@@ -176,6 +177,7 @@ const wronglySigned: readonly (readonly [what: string, xml: string, reason: Reas
       'algorithm',
     ],
     ['the assertion only, where the response must be', good, 'signature', { signedResponse: true }],
+    ['the response by another key than its assertion', signed(good, 'Response', { key: stranger }), 'signature'],
     ['another name than the one that is there', good.replace('>anna<', '>eve<'), 'signature'],
     [
       'an assertion with one attribute less',
