@@ -136,6 +136,10 @@ export async function populate(kit: Kit, client: Client) {
     },
   })
   const run = await client.ingestDirectorySnapshot({ body: { ...snapshotOf([]), dry_run: true } })
+  await client.linkUserIdentity({
+    params: { user_id: user.user_id },
+    body: { provider_id, subject: Math.random().toString(36).slice(2) },
+  })
   const bundle = await client.publishPolicy({
     body: { channel: 'stable', policy: { schema: 'holdfast.policy/1', rules: [] } },
   })

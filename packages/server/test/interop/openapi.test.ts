@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Endpoint, operations } from '@holdfast/contract'
 import { encodeId, newUuid } from '../../src/kernel/ids.ts'
+import { people, snapshotOf } from '../directories.ts'
 import { type Kit, startKit } from '../kit.ts'
 import { bearer, call, chunkOf, createWorld, fill, operation, send, type World } from '../world.ts'
 import { askPython, without } from './tools.ts'
@@ -18,7 +19,7 @@ type Report = {
 /** The list of errors may be absent. */
 const tolerated: Record<string, number> = { changeUser: 1 }
 
-/** A world in which no list is empty: also with a connection that a gateway has metered. */
+/** A world in which no list is empty: also with a connection that a gateway has metered and a directory. */
 async function createFullWorld(kit: Kit) {
   const world = await createWorld(kit)
   const session_id = encodeId('vpn_session', newUuid())
@@ -33,6 +34,15 @@ async function createFullWorld(kit: Kit) {
     samples: [{ session_id, device_id, state: 'active', rx_bytes: 1, tx_bytes: 2, started_at }],
   })
   assert.deepEqual([metered.status, metered.json.accepted], [200, 1], metered.text)
+  await kit.admin.ingestDirectorySnapshot({ body: snapshotOf(people(1)) })
+  // Turned on without a word to it: it is at an address of documentation.
+  await kit.db.inTenant(kit.tenant, (tx) =>
+    tx
+      .updateTable('identity_providers')
+      .set({ enabled: true, enrollment: true })
+      .where('tenant_id', '=', kit.tenant)
+      .execute(),
+  )
   return { ...world, ids: { ...world.own.ids, session_id, digest: await chunkOf(kit, world) } }
 }
 
