@@ -35,6 +35,8 @@ async function createFullWorld(kit: Kit) {
   })
   assert.deepEqual([metered.status, metered.json.accepted], [200, 1], metered.text)
   await kit.admin.ingestDirectorySnapshot({ body: snapshotOf(people(1)) })
+  const { user_id, provider_id } = world.own.ids
+  await kit.admin.linkUserIdentity({ params: { user_id }, body: { provider_id, subject: '1' } })
   // Turned on without a word to it: it is at an address of documentation.
   await kit.db.inTenant(kit.tenant, (tx) =>
     tx
