@@ -1,6 +1,7 @@
 import type { Page, Visit } from '../../http/page.ts'
 import { AppError } from '../../kernel/app-error.ts'
 import { decodeId, encodeId } from '../../kernel/ids.ts'
+import { storable } from '../../kernel/text.ts'
 import { createCookie, escapeHtml, pageHeaders, renderPage, safeNext } from '../identity/index.ts'
 import type { Offered, SignIn } from './sign-in.ts'
 
@@ -42,9 +43,9 @@ export function signInPages({ signIn, publicUrl }: { signIn: SignIn; publicUrl: 
   return {
     '/admin/login/oidc': orProblem(async ({ query, cookies, caller }) => {
       const providerId = decodeId('identity_provider', query.get('provider') ?? '')
-      const tenantName = query.get('tenant') ?? 'default'
+      const tenantName = storable(query.get('tenant') ?? 'default', 128)
       const next = safeNext(query.get('next') ?? undefined)
-      if (providerId === undefined) return choicePage(await signIn.offered(tenantName), tenantName, next)
+      if (providerId === undefined) return choicePage(await signIn.offeredOf(tenantName, caller), tenantName, next)
       const { url, browser } = await signIn.begin(
         { tenantName, providerId, next, browser: cookies(cookieName) },
         caller,

@@ -18,8 +18,8 @@ import * as queries from './sign-in.queries.ts'
 
 /** How long somebody may take at the provider. */
 const waitsForMs = 10 * minute
-/** Of one address; each is a row. */
-const startsPerMinute = 600
+/** Of one address, on the way to a provider and back; each costs a transaction. */
+const stepsPerMinute = 1200
 const mostOffered = 50
 
 type Refusal = FederationError['reason'] | Unrecognised
@@ -46,12 +46,16 @@ export function createSignIn(
 ) {
   const { db, audit, changes, now, readToken, pepper, kek, tenancy, people, oidc, providers } = deps
   const recognise = createRecognise(deps)
-  const starts = createRateLimiter()
+  const steps = createRateLimiter()
   // Anybody may ask for the page that shows them.
-  const offered = held<readonly Offered[]>(deps, {
+  const heldOffered = held<readonly Offered[]>(deps, {
     kinds: ['identity_provider'],
     load: (tenant) => db.inTenant(tenant, (tx) => queries.selectOffered(tx, tenant, mostOffered)),
   })
+  async function offered(tenantName: string): Promise<readonly Offered[]> {
+    const tenant = await tenancy.tenantByName(tenantName)
+    return tenant === undefined ? [] : await heldOffered.get(tenant)
+  }
   const redirectUri = (providerId: string) => redirectUriOf(deps.publicUrl, providerId)
 
   const clientOf = async (row: ProviderRow) => ({
@@ -69,6 +73,12 @@ export function createSignIn(
     id: null,
     name: caller.sourceIp,
   })
+
+  function takeStep({ sourceIp }: Caller): void {
+    const wait = steps.take(sourceBlock(sourceIp), stepsPerMinute, performance.now())
+    if (wait > 0)
+      throw new AppError('rate_limited', 'too many sign-ins begin at this address', { retryAfterSeconds: wait })
+  }
 
   async function refuse(by: Source, provider: ProviderRow, reason: Refusal, subject = ''): Promise<never> {
     const target = partyOf(provider)
@@ -98,9 +108,11 @@ export function createSignIn(
 
   return {
     /** Those that a sign-in page offers, of a tenant by its name. */
-    offered: async (tenantName: string): Promise<readonly Offered[]> => {
-      const tenant = await tenancy.tenantByName(tenantName)
-      return tenant === undefined ? [] : await offered.get(tenant)
+    offered,
+    /** The same for a name that anybody may make up. */
+    offeredOf: (tenantName: string, caller: Caller): Promise<readonly Offered[]> => {
+      takeStep(caller)
+      return offered(tenantName)
     },
 
     /**
@@ -111,9 +123,7 @@ export function createSignIn(
       wanted: { tenantName: string; providerId: string; next: string | undefined; browser: string | undefined },
       caller: Caller,
     ): Promise<{ url: string; browser: string }> => {
-      const wait = starts.take(sourceBlock(caller.sourceIp), startsPerMinute, performance.now())
-      if (wait > 0)
-        throw new AppError('rate_limited', 'too many sign-ins begin at this address', { retryAfterSeconds: wait })
+      takeStep(caller)
       const tenant = (await tenancy.tenantByName(wanted.tenantName)) ?? unauthorized()
       const provider =
         (await db.inTenant(tenant, (tx) => findProvider(tx, tenant, wanted.providerId))) ?? unauthorized()
@@ -149,6 +159,7 @@ export function createSignIn(
       const state = answer.get('state')
       const shown = browser === undefined ? undefined : readToken(browser)
       if (state === null || shown?.prefix !== 'hfl') return unauthorized()
+      takeStep(caller)
       const tenant = shown.tenant
       const by = strangerAt(tenant, caller)
       const key = { state_digest: digestOf(state), provider_id: providerId, browser_digest: shown.digest }

@@ -9,6 +9,7 @@ import { findTenant, findTenantByName, insertTenant, listTenants } from './tenan
 export function createTenants({ db, audit, now }: { db: Database; audit: Audit; now: () => Date }) {
   // A tenant keeps its name and is never removed, so what was seen once stays true.
   const names = new BoundedMap<TenantId, string>(10_000)
+  const ids = new BoundedMap<string, TenantId>(10_000)
 
   const nameOf = async (tenant: TenantId): Promise<string | undefined> => {
     const seen = names.get(tenant)
@@ -21,7 +22,12 @@ export function createTenants({ db, audit, now }: { db: Database; audit: Audit; 
   return {
     nameOf,
     exists: async (tenant: TenantId): Promise<boolean> => (await nameOf(tenant)) !== undefined,
-    tenantByName: (name: string): Promise<TenantId | undefined> => db.acrossTenants((tx) => findTenantByName(tx, name)),
+    /** Anybody may name one that is there: it costs a statement once. */
+    tenantByName: async (name: string): Promise<TenantId | undefined> => {
+      const tenant = ids.get(name) ?? (await db.acrossTenants((tx) => findTenantByName(tx, name)))
+      if (tenant) ids.set(name, tenant)
+      return tenant
+    },
     listTenantIds: (): Promise<TenantId[]> => db.acrossTenants(listTenants),
 
     /** The tenant of this name, made if there is none: two first starts at once agree on one. */
