@@ -53,7 +53,7 @@ const providerFields = {
   role_mappings: Type.Array(Closed({ value: ClaimValue, role: OneOf(roleNames) }), {
     maxItems: 50,
     description:
-      'Likewise for roles; a mapping gives nobody more than who sets it may do, and setting one needs rbac:write',
+      'Likewise for roles. Where there is one, the provider is made and changed only by who has rbac:write and may do all that these roles allow',
   }),
 }
 const Oidc = Closed({

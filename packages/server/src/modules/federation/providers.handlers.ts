@@ -5,8 +5,8 @@ import { failField } from '../../kernel/app-error.ts'
 import { decodeId, encodeId, idOf } from '../../kernel/ids.ts'
 import { requireSame, versioned } from '../../kernel/version.ts'
 import { FederationError } from './proven.ts'
-import type { GroupMapping, ProviderFields, ProviderRow } from './providers.queries.ts'
-import { type Providers, versionOf } from './providers.ts'
+import type { GroupMapping, ProviderRow } from './providers.queries.ts'
+import { fieldsOf, type Providers, versionOf } from './providers.ts'
 import { redirectUriOf } from './sign-in.ts'
 
 type View = Output<typeof getIdentityProvider>
@@ -72,26 +72,6 @@ export function providerHandlers({ providers, publicUrl }: { providers: Provider
     },
   } satisfies Partial<Handlers>
 }
-
-/** What of a provider is set. */
-const fieldsOf = (p: ProviderFields): ProviderFields => ({
-  name: p.name,
-  enabled: p.enabled,
-  sign_in: p.sign_in,
-  enrollment: p.enrollment,
-  requires_approval: p.requires_approval,
-  max_devices_per_user: p.max_devices_per_user,
-  provisioning: p.provisioning,
-  claims: p.claims,
-  group_mappings: p.group_mappings,
-  role_mappings: p.role_mappings,
-  oidc: {
-    issuer: p.oidc.issuer,
-    client_id: p.oidc.client_id,
-    scopes: p.oidc.scopes,
-    mobile_client_ids: p.oidc.mobile_client_ids,
-  },
-})
 
 const decodeMappings = (list: readonly { value: string; group_id: string }[]): GroupMapping[] =>
   list.map(({ value, group_id }, i) => ({

@@ -113,7 +113,7 @@ export function createProviders({
         ...rest,
         oidc: { scopes: [...defaultScopes[kind]], mobile_client_ids: [], ...rest.oidc },
       }
-      refuseRoles(actor, [], fields.role_mappings)
+      refuseRoles(actor, fields.role_mappings)
       refuseTwice(fields)
       await check(kind, fields, fields.enabled)
       const tenant = actor.tenantId
@@ -149,12 +149,12 @@ export function createProviders({
         db.inTenant(tenant, async (tx) => {
           const before = (await queries.lockProvider(tx, tenant, id)) ?? noProvider()
           allow(before)
-          refuseRoles(actor, before.role_mappings, fields.role_mappings)
           await requireGroups(tx, tenant, fields)
           const secretJwe = secret === undefined ? before.client_secret_jwe : newJwe
           const changed = differences(factsOf(before), factsOf(fields))
           const isNewSecret = secretJwe !== before.client_secret_jwe
           if (Object.keys(changed).length === 0 && !isNewSecret) return before
+          refuseRoles(actor, [...before.role_mappings, ...fields.role_mappings])
           await queries.updateProvider(tx, tenant, id, fields, { secretJwe, at: now() })
           const after = (await queries.findProvider(tx, tenant, id)) ?? noProvider()
           const target = targetOf(after)
@@ -223,19 +223,32 @@ export type Providers = ReturnType<typeof createProviders>
 /** What of a provider is set; who has linked themselves since is not. */
 export const versionOf = ({ linked_users: _, ...set }: ProviderRow) => set
 
+/** What of a provider is set, its secret apart. */
+export const fieldsOf = (p: ProviderFields): ProviderFields => ({
+  name: p.name,
+  enabled: p.enabled,
+  sign_in: p.sign_in,
+  enrollment: p.enrollment,
+  requires_approval: p.requires_approval,
+  max_devices_per_user: p.max_devices_per_user,
+  provisioning: p.provisioning,
+  claims: p.claims,
+  group_mappings: p.group_mappings,
+  role_mappings: p.role_mappings,
+  oidc: {
+    issuer: p.oidc.issuer,
+    client_id: p.oidc.client_id,
+    scopes: p.oidc.scopes,
+    mobile_client_ids: p.oidc.mobile_client_ids,
+  },
+})
+
 /** What an event says of a provider, as on the wire; group mappings have no order. */
-const factsOf = ({ name, enabled, sign_in, enrollment, provisioning, claims, oidc, ...f }: ProviderFields) => ({
-  name,
-  enabled,
-  sign_in,
-  enrollment,
-  provisioning,
-  claims,
-  group_mappings: f.group_mappings
+const factsOf = (p: ProviderFields) => ({
+  ...fieldsOf(p),
+  group_mappings: p.group_mappings
     .map(({ value, group_id }) => ({ value, group_id: encodeId('group', group_id) }))
     .toSorted((a, b) => (`${a.group_id} ${a.value}` < `${b.group_id} ${b.value}` ? -1 : 1)),
-  role_mappings: f.role_mappings,
-  oidc,
 })
 
 function refuseTwice({ group_mappings: list }: ProviderFields): void {
@@ -247,20 +260,14 @@ function refuseTwice({ group_mappings: list }: ProviderFields): void {
   }
 }
 
-/** Whoever maps a role gives it to people: that needs the right to, and no more than one may do oneself. */
-function refuseRoles(
-  actor: Actor,
-  before: ProviderFields['role_mappings'],
-  after: ProviderFields['role_mappings'],
-): void {
-  const was = new Set(before.map((m) => JSON.stringify([m.value, m.role])))
-  const is = new Set(after.map((m) => JSON.stringify([m.value, m.role])))
-  const moved = [...before, ...after].filter((m) => {
-    const key = JSON.stringify([m.value, m.role])
-    return was.has(key) !== is.has(key)
-  })
-  if (moved.length === 0) return
-  if (!permissionsOf(actor).has('rbac:write')) fail('forbidden', 'mapping roles needs the permission rbac:write')
-  const beyond = moved.find((m) => !mayHandle(actor, m.role))
+/**
+ * Whoever maps a role gives it to people, and so does whoever changes by whose word: that needs the right to, and no
+ * more than one may do oneself.
+ */
+function refuseRoles(actor: Actor, mappings: ProviderFields['role_mappings']): void {
+  if (mappings.length === 0) return
+  if (!permissionsOf(actor).has('rbac:write'))
+    fail('forbidden', 'a provider that maps roles needs the permission rbac:write')
+  const beyond = mappings.find((m) => !mayHandle(actor, m.role))
   if (beyond) fail('forbidden', `the role ${beyond.role} allows more than you may do yourself`)
 }

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { contract } from '@holdfast/contract'
+import { clientSecret, startFederated } from '../federation.ts'
+import { makeUser } from '../people.ts'
+
+const people = { anna: { name: 'anna' } }
+
+test('nobody maps a role that allows more than they may do, and no secret is shown', async (t) => {
+  const { kit, provider, params } = await startFederated(t, { people })
+  const security = await kit.as('security_admin')
+  const tenantAdmin = await kit.as('tenant_admin')
+  const shown = await security.getIdentityProvider({ params })
+  const mapping = (role: 'viewer' | 'platform_admin') => ({
+    params,
+    body: { ...shown, role_mappings: [{ value: 'x', role }] },
+  })
+  await assert.rejects(security.updateIdentityProvider(mapping('viewer')), { status: 403 })
+  await assert.rejects(tenantAdmin.updateIdentityProvider(mapping('platform_admin')), { status: 403 })
+  const mapped = await tenantAdmin.updateIdentityProvider(mapping('viewer'))
+  // By whose word a role is given weighs as much as the role.
+  const elsewhere = { ...mapped, enabled: false, oidc: { ...mapped.oidc, issuer: 'https://192.0.2.2' } }
+  for (const change of [elsewhere, { ...mapped, claims: { ...mapped.claims, groups: 'mine' } }])
+    await assert.rejects(security.updateIdentityProvider({ params, body: change }), { status: 403 })
+  await security.updateIdentityProvider({ params, body: mapped })
+  const helpdesk = await kit.as('helpdesk')
+  const strong = await makeUser(kit, 'strong', ['tenant_admin'])
+  const body = { provider_id: provider.provider_id, subject: 'mine' }
+  await assert.rejects(helpdesk.linkUserIdentity({ params: { user_id: strong }, body }), { status: 403 })
+
+  const said = JSON.stringify([
+    shown,
+    await kit.admin.listIdentityProviders(),
+    await kit.admin.listAuditEvents({ query: { limit: 200 } }),
+    kit.logs,
+  ])
+  assert.ok(!said.includes(clientSecret))
+  assert.equal(shown.oidc.client_secret_set, true)
+})
+
+test('every field that is set can be changed alone, and the record says which', async (t) => {
+  const { kit, params } = await startFederated(t, { people })
+  const { group } = await kit.admin.changeGroup({ body: { operation: 'create', group: { name: 'staff' } } })
+  const { oidc, ...before } = await kit.admin.getIdentityProvider({ params })
+  const others = {
+    name: 'Another',
+    sign_in: false,
+    enrollment: true,
+    requires_approval: true,
+    max_devices_per_user: 3,
+    provisioning: 'create' as const,
+    claims: { ...before.claims, groups: 'roles' },
+    group_mappings: [{ value: 'x', group_id: group.group_id }],
+    role_mappings: [{ value: 'x', role: 'viewer' as const }],
+  }
+  const settable = Object.keys(contract.updateIdentityProvider.body.properties).filter(
+    (name) => !('readOnly' in Object(contract.updateIdentityProvider.body.properties)[name]),
+  )
+  assert.deepEqual([...Object.keys(others), 'enabled', 'oidc'].sort(), settable.sort())
+  for (const [field, value] of Object.entries({ ...others, oidc: { ...oidc, client_id: 'another' }, enabled: false })) {
+    const shown = await kit.admin.getIdentityProvider({ params })
+    await kit.admin.updateIdentityProvider({ params, body: { ...shown, [field]: value } })
+    assert.deepEqual(new Map(Object.entries(await kit.admin.getIdentityProvider({ params }))).get(field), value, field)
+    const [event] = (await kit.admin.listAuditEvents({ query: { kind: 'identity_provider.updated', limit: 1 } })).items
+    assert.deepEqual(Object.keys(event?.changes ?? {}), [field])
+  }
+})
