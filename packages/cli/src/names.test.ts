@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { operations } from '@holdfast/contract'
 import { type Answered, type Asked, startServer, startShell } from './test-shell.ts'
@@ -43,6 +44,31 @@ test('a name that nothing or more than one thing has is refused before anything 
   const several = await run(['device', 'revoke', 'laptop', '--yes'])
   assert.deepEqual([several.code, several.err], [2, 'Error: 2 of them are called laptop; take an id: dev_1, dev_2.\n'])
   assert.ok(asked.every(({ line }) => line.startsWith('GET ')))
+})
+
+test('what a directory says is sent as it stands: its members are not names of ours', async (t) => {
+  const run_id = 'run_1'
+  const { url, asked } = await startServer(t, () => ({
+    body: { run_id, status: 'applied', held_because: [], diff: [] },
+  }))
+  const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
+  const file = join(mkdtempSync(join(tmpdir(), 'holdfast-')), 'corp.json')
+  t.after(() => rmSync(dirname(file), { recursive: true }))
+  const snapshot = {
+    provider: 'corp',
+    snapshot_id: '1',
+    generated_at: '2026-01-31T09:30:00.000Z',
+    full: true,
+    users: [{ externalId: '1', userName: 'jane' }],
+    groups: [{ externalId: 'g', displayName: 'sales', members: ['1'] }],
+  }
+  writeFileSync(file, JSON.stringify(snapshot))
+  await run(['--json', 'directory', 'push', file])
+  assert.deepEqual(
+    asked.map((each) => each.line),
+    ['POST /v1/admin/directory-sync/snapshot'],
+  )
+  assert.deepEqual(asked[0]?.body, snapshot)
 })
 
 test('every operation of an administrator has a command', () => {

@@ -21,7 +21,7 @@ const nounOfField: Record<string, Noun> = {
   bundle_id: 'policy_bundle',
   provider_id: 'identity_provider',
 }
-const opaque = new Set(['policy', 'facts', 'reason', 'note'])
+const opaque = new Set(['policy', 'facts', 'reason', 'note', 'users', 'groups'])
 const mostPages = 50
 
 type Candidate = { id: string; names: readonly (string | null)[] }

@@ -67,7 +67,7 @@ function judge(signature: XmlElement, signed: XmlElement) {
     refuseAlgorithm('The provider signs a digest that is not accepted; let it use SHA-256.')
   const transforms = (parts.get('Transform') ?? []).map(algorithm)
   const isCanonical = algorithm(only('CanonicalizationMethod')) === exclusiveCanonical
-  // What it would add to the signed bytes is not implemented by the library.
+  // The library leaves what it asks for out of the signed bytes.
   if (only('CanonicalizationMethod').children.length > 0)
     refuseAlgorithm('A signature is made over a form of the XML that is not accepted.')
   const isUsual = transforms.every((transform) => [envelopedSignature, exclusiveCanonical].includes(transform))
