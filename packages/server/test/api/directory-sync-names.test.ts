@@ -91,3 +91,12 @@ test('a snapshot that contradicts itself, is too old or can not be read is refus
   )
   assert.equal(odd.counts.users.created, 1)
 })
+
+test('the dry run of a directory that is not there yet passes over the same names as its first run', async (t) => {
+  const kit = await startKit(t)
+  const body = snapshotOf([person(1), person(2, { userName: 'admin' })])
+  const dry = await kit.admin.ingestDirectorySnapshot({ body: { ...body, dry_run: true } })
+  const first = await kit.admin.ingestDirectorySnapshot({ body })
+  assert.equal(first.counts.users.created, 1)
+  assert.deepEqual([dry.counts, dry.problems], [first.counts, first.problems])
+})
