@@ -57,6 +57,7 @@ const filters = {
   platform: Type.Optional(Platform),
   tag: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
   token_id: Type.Optional(Id('enrollment_token')),
+  provider_id: Type.Optional(Id('identity_provider')),
 }
 
 export const listDevices = endpoint({

@@ -127,7 +127,7 @@ export function createApp({
     policyOf: policy.policyOf,
     keptRevokedDays,
   })
-  const enrollment = createEnrollment({ ...base, audit, trust, settings, federation })
+  const enrollment = createEnrollment({ ...base, audit, trust, settings, federation, failures: identity.failures })
   const verifyDevice = createDeviceVerifier({ ...base, trust, rates: access.rates, fleet, onSeen: activity.seen })
 
   const health = createHealth(base)

@@ -51,7 +51,10 @@ export async function attempt(
 ): Promise<Raw> {
   const nonce = enrollmentNonce(challenge, thumbprint(key))
   const id_token = 'id_token' in body || 'code' in body ? undefined : await tokenFor(w, { nonce, ...claims })
-  const caller = (method: string, url: string) => ({ ...deviceCaller(challenge, key)(method, url), ...headers })
+  const caller = (method: string, url: string) => ({
+    ...deviceCaller(challenge, key, w.clock.now)(method, url),
+    ...headers,
+  })
   return call(on, operation('enrollByOidc'), caller, {
     provider_id: w.provider.provider_id,
     id_token,

@@ -71,10 +71,10 @@ export const operation = (name: Operation): Endpoint => contract[name]
 
 export type RawDevice = { id: string; credential: string; key: PrivateJwk; caller: Caller }
 export const deviceCaller =
-  (credential: string, key: PrivateJwk): Caller =>
+  (credential: string, key: PrivateJwk, now = () => new Date()): Caller =>
   (method, url) => ({
     authorization: `Bearer ${credential}`,
-    dpop: createProof(key, { method, url, accessToken: credential, now: new Date() }),
+    dpop: createProof(key, { method, url, accessToken: credential, now: now() }),
   })
 
 /** Enrolls a device with a fresh key, without the SDK. */

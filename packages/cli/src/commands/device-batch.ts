@@ -31,8 +31,8 @@ export function addDeviceBatch(device: Command, cli: Cli): void {
 }
 
 async function changeMany(cli: Cli, operation: Operation, ids: string[], options: Options): Promise<void> {
-  const { reason: why, dryRun, yes, user, group, ...rest } = options
-  const filter = given({ ...rest, user_id: user, group_id: group })
+  const { reason: why, dryRun, yes, user, group, provider, ...rest } = options
+  const filter = given({ ...rest, user_id: user, group_id: group, provider_id: provider })
   const isFiltered = Object.keys(filter).length > 0
   if (ids.length > 0 === isFiltered) throw new UsageError('Name devices, or filter them: one of the two.')
   if (!dryRun)

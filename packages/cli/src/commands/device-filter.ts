@@ -8,6 +8,7 @@ export type Filter = {
   status?: Device['status']
   user?: string
   group?: string
+  provider?: string
   platform?: Device['platform']
   tag?: string
   q?: string
@@ -19,6 +20,7 @@ export const filtered = (command: Command): Command =>
     .addOption(choice('--status <status>', 'only these', ['pending', 'active', 'suspended', 'revoked']))
     .option('--user <user>', 'of this user')
     .option('--group <group>', 'in this group')
+    .option('--provider <provider>', 'enrolled by this identity provider')
     .addOption(choice('--platform <platform>', 'of this platform', platforms))
     .option('--tag <tag>', 'with this tag')
     .option('--q <prefix>', 'name starts with')

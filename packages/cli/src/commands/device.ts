@@ -31,9 +31,9 @@ export function addDevice(program: Command, cli: Cli): void {
   addDeviceEnroll(device, cli)
   examples(
     filtered(limit(device.command('list').description('list devices'))).action(
-      async ({ limit: most, user, group, ...rest }: Filter & { limit: number }) => {
+      async ({ limit: most, user, group, provider, ...rest }: Filter & { limit: number }) => {
         const client = await cli.client()
-        const query = { ...given({ ...rest, user_id: user, group_id: group }), ...cli.scope }
+        const query = { ...given({ ...rest, user_id: user, group_id: group, provider_id: provider }), ...cli.scope }
         await printList(cli, most, columns, (page) => client.listDevices({ query: { ...query, ...page } }))
       },
     ),

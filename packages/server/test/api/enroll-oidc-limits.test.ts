@@ -45,8 +45,42 @@ test('what the provider and the tenant say of devices holds: approval, how many,
   assert.deepEqual([made.username, made.source, made.roles], ['eve', 'sso', []])
   const second = await fresh(w, { claims })
   assert.deepEqual([second.status, second.json.error], [409, 'entitlement_exceeded'])
+  assert.equal(made.last_login_at, null, 'who enrolls a device does not sign in')
+  const { items: links } = await kit.admin.listUserIdentities({ params: { user_id: made.user_id } })
+  assert.deepEqual([links.length, links[0]?.last_login_at], [1, null])
+  const { items: found } = await kit.admin.listDevices({ query: { provider_id, sort: 'name' } })
+  assert.deepEqual(
+    found.map((d) => d.device_id),
+    [first.json.device_id],
+  )
   const taken = await fresh(w, { claims: { sub: 'another', preferred_username: 'ada' } })
   assert.deepEqual([taken.status, await reasons(w, taken)], [401, ['username_taken']], 'a name links nobody')
+})
+
+test('who is refused leaves nothing: no user, no link, and the challenge is good for another try', async (t) => {
+  const w = await start(t)
+  const { kit, provider } = w
+  const { provider_id } = provider
+  const provisioning = 'create'
+  await kit.admin.updateIdentityProvider({ params: { provider_id }, body: { ...provider, provisioning } })
+  const key = newKey()
+  assert.equal((await fresh(w, { key })).status, 201)
+  const challenge = await challengeOf(w)
+  const claims = { sub: 'sub-of-eve', preferred_username: 'eve' }
+  const second = { challenge, claims, on: { ...kit, ...kit.replicas[1]! } }
+  const answers = await times(5, () => attempt(w, { ...second, key }))
+  assert.deepEqual(new Set(answers.map((a) => a.status)), new Set([422]), 'the key is of another device')
+  const eve = async () => (await kit.admin.listUsers({ query: { q: 'eve' } })).items
+  assert.deepEqual(await eve(), [])
+  assert.equal((await kit.admin.getIdentityProvider({ params: { provider_id } })).linked_users, 1)
+  const created = await kit.admin.listAuditEvents({ query: { kind: 'user.changed' } })
+  assert.ok(!created.items.some((e) => e.target?.name === 'eve'), 'nor does the record tell of one')
+
+  const others = await times(6, (i) =>
+    attempt(w, { ...second, key: newKey(), on: { ...kit, ...kit.replicas[i % 2]! } }),
+  )
+  assert.deepEqual(others.map((a) => a.status).toSorted(), [201, ...Array(5).fill(401)])
+  assert.equal((await eve()).length, 1)
 })
 
 test('a provider that is down is a 401 at once, and nothing is half done', async (t) => {
@@ -67,20 +101,28 @@ test('a provider that is down is a 401 at once, and nothing is half done', async
   assert.equal(other.status, 201, 'the replica that has its keys needs it no more, and the challenge was not spent')
 })
 
-test('tries of one address are bounded as failed sign-ins are, and no other address is held to it', async (t) => {
+test('failures of one address are counted on all replicas together, as the settings say; what succeeds is not', async (t) => {
   const w = await start(t)
-  await changeSecuritySettings(w.kit.admin, { login: { max_failures_per_ip: 20, window_seconds: 900 } })
+  const { kit } = w
+  await changeSecuritySettings(kit.admin, { login: { max_failures_per_ip: 12, window_seconds: 900 } })
+  const good = await times(14, () => fresh(w))
+  assert.deepEqual(new Set(good.map((a) => a.status)), new Set([201]), 'many at once from one address')
   const challenge = await challengeOf(w)
+  const bad = (n: number) =>
+    attempt(w, {
+      challenge,
+      key: newKey(),
+      body: { id_token: randomBytes(9).toString('hex') },
+      on: { ...kit, ...kit.replicas[n % 2]! },
+    })
   const statuses: number[] = []
-  for (let i = 0; i < 14; i++)
-    statuses.push(
-      (await attempt(w, { challenge, key: newKey(), body: { id_token: randomBytes(9).toString('hex') } })).status,
-    )
-  assert.deepEqual(statuses.slice(0, 10), Array(10).fill(401))
-  assert.deepEqual(statuses.at(-1), 429)
+  for (let i = 0; i < 14; i++) statuses.push((await bad(i)).status)
+  assert.deepEqual(statuses, [...Array(12).fill(401), 429, 429])
   const told = await attempt(w, { challenge, key: newKey() })
   assert.equal(told.status, 429)
-  assert.ok(Number(told.headers['retry-after']) > 0)
+  assert.ok(Number(told.headers['retry-after']) > 800)
+  w.clock.advance(901)
+  assert.equal((await fresh(w)).status, 201)
   const [event] = (await w.kit.admin.listAuditEvents({ query: { kind: 'auth.throttled' } })).items
   assert.equal(event && 'credential' in event && event.credential, 'id_token')
 })

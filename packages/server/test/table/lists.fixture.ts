@@ -3,20 +3,17 @@ import { uuidv7 } from 'uuidv7'
 import { encodeId } from '../../src/kernel/ids.ts'
 import type { Kit } from '../kit.ts'
 
+const named = [
+  ...(['user', 'token', 'rareToken', 'provider', 'rareProvider', 'group', 'rareGroup'] as const),
+  ...(['pool', 'gateway', 'rareGateway', 'device'] as const),
+] as const
+
 /**
  * What is in every list: of each filter one value that fits much and one that fits little, at the far end of the list.
  */
 export async function fillLists(kit: Kit, rows: number) {
   const few = Math.ceil(rows / 20)
-  const id = Object.fromEntries(
-    ['user', 'token', 'rareToken', 'group', 'rareGroup', 'pool', 'gateway', 'rareGateway', 'device'].map((name) => [
-      name,
-      uuidv7(),
-    ]),
-  ) as Record<
-    'user' | 'token' | 'rareToken' | 'group' | 'rareGroup' | 'pool' | 'gateway' | 'rareGateway' | 'device',
-    string
-  >
+  const id = Object.fromEntries(named.map((name) => [name, uuidv7()])) as Record<(typeof named)[number], string>
   const client = new pg.Client({ connectionString: kit.databaseUrl })
   await client.connect()
   const t = `'${kit.tenant}'::uuid`
@@ -54,14 +51,16 @@ export async function fillLists(kit: Kit, rows: number) {
         case when i between 15 and 40 then now() - interval '1 day' end, case when i between 41 and 60 then now() end
       ${each(few)}`,
     `insert into devices (tenant_id, device_id, user_id, name, platform, tags, group_ids, status, revoked_at, address_number,
-        credential_expires_at, credential_renew_after, enrolled_method, token_id, enrolled_at)
+        credential_expires_at, credential_renew_after, enrolled_method, token_id, provider_id, enrolled_at)
       select ${t}, case when i = 1 then '${id.device}' else ${nth('device')} end,
         case when i < 5 then '${id.user}' else ${nth('user')} end, case when i < 9 then 'zeta-' else 'laptop-' end || i,
         case when i < 9 then 'ios' else 'linux' end, case when i < 9 then array['rare'] when i % 2 = 0 then array['common']
         else '{}' end, case when i = 9 then array['${id.rareGroup}'::uuid] else '{}' end,
         case when i between 20 and 30 then 'pending' when i between 31 and 40 then 'suspended'
           when i between 41 and 50 then 'revoked' else 'active' end, case when i between 41 and 50 then now() end,
-        1000000 + i, now(), now(), 'token', case when i < 9 then '${id.rareToken}'::uuid else '${id.token}'::uuid end, ${at}
+        1000000 + i, now(), now(), case when i % 3 = 0 then 'oidc' else 'token' end,
+        case when i % 3 = 0 then null when i < 9 then '${id.rareToken}'::uuid else '${id.token}'::uuid end,
+        case when i % 3 > 0 then null when i < 9 then '${id.rareProvider}'::uuid else '${id.provider}'::uuid end, ${at}
       ${each(rows)}`,
     `insert into device_tags select tenant_id, unnest(tags), device_id from devices`,
     `insert into device_groups select tenant_id, unnest(group_ids), device_id from devices`,
@@ -107,6 +106,7 @@ export async function fillLists(kit: Kit, rows: number) {
     user_id: [encodeId('user', id.user)],
     group_id: [encodeId('group', id.group), encodeId('group', id.rareGroup)],
     token_id: [encodeId('enrollment_token', id.token), encodeId('enrollment_token', id.rareToken)],
+    provider_id: [encodeId('identity_provider', id.provider), encodeId('identity_provider', id.rareProvider)],
     device_id: [encodeId('device', id.device)],
     gateway_id: [encodeId('gateway', id.gateway), encodeId('gateway', id.rareGateway)],
     pool_id: [encodeId('gateway_pool', id.pool)],

@@ -109,6 +109,7 @@ function readFilter(filter: FilterInput, code: 'bad_request' | 'validation_error
     ['user_id', 'user'],
     ['group_id', 'group'],
     ['token_id', 'enrollment_token'],
+    ['provider_id', 'identity_provider'],
   ] as const satisfies [keyof DeviceFilter, Noun][]) {
     const id = filter[field]
     if (id === undefined) continue

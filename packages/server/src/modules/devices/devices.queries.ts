@@ -12,6 +12,7 @@ export type DeviceFilter = {
   platform?: string
   tag?: string
   token_id?: string
+  provider_id?: string
 }
 
 /** What a filter fits, from an index of its own. */
@@ -75,6 +76,7 @@ export function selectDevices(tx: Tx, tenant: TenantId, f: DeviceFilter, dense: 
   if (f.user_id) q = q.where('devices.user_id', '=', f.user_id)
   if (f.platform) q = q.where('devices.platform', '=', f.platform)
   if (f.token_id) q = q.where('devices.token_id', '=', f.token_id)
+  if (f.provider_id) q = q.where('devices.provider_id', '=', f.provider_id)
   for (const name of sought) {
     const value = f[name]
     if (value !== undefined && !dense.has(name))
@@ -94,7 +96,7 @@ export function selectDevices(tx: Tx, tenant: TenantId, f: DeviceFilter, dense: 
 export const walkDevices = (tx: Tx, tenant: TenantId, f: DeviceFilter, dense: Dense) => {
   if (dense.size === 0) return undefined
   let q = tx.selectFrom('devices').select('devices.device_id').where('devices.tenant_id', '=', tenant)
-  for (const column of ['status', 'user_id', 'platform', 'token_id'] as const) {
+  for (const column of ['status', 'user_id', 'platform', 'token_id', 'provider_id'] as const) {
     const value = f[column]
     if (value) q = q.where(`devices.${column}`, '=', value)
   }

@@ -3,7 +3,7 @@ import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import { newUuid } from '../../kernel/ids.ts'
 import type { By } from './allot.ts'
-import type { Applicant, Outcome } from './batch.ts'
+import type { Batches, Outcome, Undone, Vouched } from './batch.ts'
 import { type Issue, type Issued, termOf } from './credential.ts'
 import type { ProvenKey } from './proven-key.ts'
 
@@ -32,39 +32,38 @@ export type Enrolled = Issued & {
   status: 'pending' | 'active'
   jkt: string | null
 }
-type Refusal = Exclude<Outcome, number>
+/** By what one comes: an enrollment token, or the word of an identity provider. */
+type Way = Extract<By, { method: 'token' }> | Vouched
 
 /** The end of every enrollment: a device that joins the others of its tenant, and its first credential. */
 export const createAdmission =
   ({
     settings,
     issue,
-    join,
+    batches,
     now,
   }: {
     settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>
     issue: Issue
-    join: (tenant: TenantId, applicant: Applicant) => Promise<Outcome>
+    batches: Batches
     now: () => Date
   }) =>
   async (
     actor: Actor,
-    by: By,
+    way: Way,
     key: ProvenKey | null,
     { terms, device }: { terms: Terms; device: DeviceInput },
-  ): Promise<Enrolled | Refusal> => {
+  ): Promise<Enrolled | Undone> => {
     const tenant = actor.tenantId
     const { approval } = (await settings(tenant)).devices
     const at = now()
     const deviceId = newUuid()
-    const { userId } = by
     const jkt = key?.jkt ?? null
     const term = termOf(jkt, at)
     const status = terms.requires_approval || approval ? 'pending' : 'active'
     const sign = await issue(tenant)
-    const outcome = await join(tenant, {
+    const applicant = {
       source: actor,
-      by,
       jkt,
       proof: key?.proof ?? null,
       maxDevicesPerUser: terms.max_devices_per_user,
@@ -86,26 +85,29 @@ export const createAdmission =
         ephemeral_seconds: terms.ephemeral_seconds,
         enrolled_at: at,
       },
-    })
-    if (typeof outcome !== 'number') return outcome
-    const holder = { deviceId, userId, jkt, generation: 1, addressNumber: outcome, method: by.method }
+    } as const
+    const joined =
+      way.method === 'token'
+        ? await batches.join(tenant, { ...applicant, by: way }).then((outcome) => joinedByToken(way.userId, outcome))
+        : await batches.joinVouched(tenant, { ...applicant, by: way })
+    if ('refused' in joined) return joined
+    const { userId, addressNumber } = joined
+    const holder = { deviceId, userId, jkt, generation: 1, addressNumber, method: way.method }
     return { ...(await sign(holder, term)), deviceId, userId, status, jkt }
   }
 export type Admission = ReturnType<typeof createAdmission>
 
-/** What whoever may enroll is told of what is in the way. */
-export function refuseOpenly(
-  refusal: 'too_many_devices' | 'no_address_left' | 'key_taken' | 'wireguard_key_taken',
-  { max_devices_per_user: most }: Terms,
-): never {
-  switch (refusal) {
-    case 'too_many_devices':
-      return fail('entitlement_exceeded', `the user has ${most} devices, which is the most that this way allows`)
-    case 'no_address_left':
-      return fail('entitlement_exceeded', 'the tenant has used all its overlay addresses')
-    case 'key_taken':
-      return failField('public_key', 'is the key of another device: make a new one')
-    case 'wireguard_key_taken':
-      return failField('device.wireguard_public_key', wireguardKeyTaken)
-  }
+const joinedByToken = (
+  userId: string | null,
+  outcome: Outcome,
+): { userId: string | null; addressNumber: number } | Undone =>
+  typeof outcome === 'number' ? { userId, addressNumber: outcome } : { refused: outcome, userId: userId ?? undefined }
+
+/** What whoever may enroll is told of what is in the way; anything else is for the caller to say. */
+export function refuseOpenly(refusal: Undone['refused'], { max_devices_per_user: most }: Terms): void {
+  if (refusal === 'too_many_devices')
+    fail('entitlement_exceeded', `the user has ${most} devices, which is the most that this way allows`)
+  if (refusal === 'no_address_left') fail('entitlement_exceeded', 'the tenant has used all its overlay addresses')
+  if (refusal === 'key_taken') failField('public_key', 'is the key of another device: make a new one')
+  if (refusal === 'wireguard_key_taken') failField('device.wireguard_public_key', wireguardKeyTaken)
 }

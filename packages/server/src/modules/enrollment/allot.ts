@@ -1,8 +1,11 @@
+import type { EnrollmentMethod } from '@holdfast/contract/vocabulary'
+
+export type ProviderMethod = Exclude<EnrollmentMethod, 'token'>
 /** What one enrolls by, with all that the method needs; `method` is what the device's row and its credential say. */
 export type By =
   | { method: 'token'; tokenId: string; userId: string | null }
   /** `ticket`: the digest of the challenge that this enrollment takes. */
-  | { method: 'oidc'; providerId: string; userId: string; ticket: Buffer }
+  | { method: ProviderMethod; providerId: string; userId: string; ticket: Buffer }
 /** One who asks to enroll, as far as others may be in the way. Ids are UUIDs. */
 export type Asks = {
   by: By

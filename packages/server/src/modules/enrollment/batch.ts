@@ -4,10 +4,11 @@ import { BoundedMap } from '../../kernel/bounded-map.ts'
 import { createGroupCommit } from '../../kernel/group-commit.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import { minute, second } from '../../kernel/time.ts'
-import type { Changes } from '../../memory/changes.ts'
+import type { Change, Changes } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
 import { addressCapacity, joining, labelDevices, proofSeconds, rememberProofs } from '../devices/index.ts'
-import { type Asks, allot, type By, type Verdict } from './allot.ts'
+import type { Newcomer, Unrecognised } from '../federation/index.ts'
+import { type Asks, allot, type By, type ProviderMethod, type Verdict } from './allot.ts'
 import * as queries from './batch.queries.ts'
 import { challengeLife } from './challenge.ts'
 
@@ -18,18 +19,22 @@ export type Applicant = Asks & {
   /** What `by` does not say of it. */
   device: Omit<joining.NewDevice, 'address_number' | 'user_id' | keyof joining.EnrolledBy>
 }
+/** What an identity provider vouches for; who it is, is found out in the transaction. */
+export type Vouched = { method: ProviderMethod; providerId: string; ticket: Buffer; recognise: Newcomer['recognise'] }
 /** Which of these identity providers enroll devices; until commit it stays so. */
 type HoldProviders = (tx: Tx, tenant: TenantId, providerIds: readonly string[]) => Promise<ReadonlySet<string>>
 /** The number of the device's overlay address, or why there is none. */
 export type Outcome = number | Refusal
-type Refusal = Exclude<Verdict, 'granted'> | 'no_address_left' | 'wireguard_key_taken'
+export type Refusal = Exclude<Verdict, 'granted'> | 'no_address_left' | 'wireguard_key_taken'
+/** `userId`: who was refused, where that is a user who was there before. */
+export type Undone = { refused: Refusal | Unrecognised; userId: string | undefined }
 
 /**
  * Enrollments of a tenant that come at once share a transaction: they would wait for each other's commit anyway, since
  * each takes the same token's use and the tenant's next address. Whatever the batch, it is the same few statements.
  *
- * Rows are locked in one order, by all replicas: providers, users, tokens, devices that have the keys, the tenant's
- * epoch.
+ * Rows are locked in one order, by all replicas: what counts once, providers, users, tokens, devices that have the
+ * keys, the tenant's epoch.
  */
 export function createBatches({
   db,
@@ -50,21 +55,54 @@ export function createBatches({
   const write = (tenant: TenantId, batch: readonly Applicant[]): Promise<Outcome[]> =>
     db.inTenant(tenant, async (tx) => {
       const at = now()
-      await joining.holdTunnelKeys(tx, tenant, distinct(batch.map((a) => a.device.wireguard_public_key)))
-      const { replayed, spent } = await spendProofs(tx, batch, at)
-      const openProviders = await holdProviders(tx, tenant, distinct(batch.map((a) => providerOf(a.by))))
-      const devicesOf = await queries.lockUsers(tx, tenant, distinct(batch.map((a) => a.by.userId)))
-      const usesLeft = await queries.lockTokens(tx, tenant, distinct(batch.map((a) => tokenOf(a.by))), at)
-      const takenKeys = await joining.lockKeys(tx, tenant, distinct(batch.map((a) => a.jkt)))
-      const verdicts = allot(batch, { replayed, spent, openProviders, usesLeft, devicesOf, takenKeys })
-      const granted = batch.filter((_, i) => verdicts[i] === 'granted')
-      const outcomes = granted.length > 0 ? await enroll(tx, tenant, granted, at) : []
-      let next = 0
-      return verdicts.map((verdict) => (verdict === 'granted' ? (outcomes[next++] as Outcome) : verdict))
+      const once = batch.map(({ proof, by }) => ({ proof, ticket: ticketOf(by) }))
+      const again = await begin(tx, tenant, { once, devices: batch.map((a) => a.device) }, at)
+      return settle(tx, tenant, { batch, again, moved: [] }, at)
     })
 
+  async function begin(
+    tx: Tx,
+    tenant: TenantId,
+    { once, devices }: { once: readonly Once[]; devices: readonly Applicant['device'][] },
+    at: Date,
+  ): Promise<Again> {
+    await joining.holdTunnelKeys(tx, tenant, distinct(devices.map((d) => d.wireguard_public_key)))
+    return spendProofs(tx, once, at)
+  }
+
+  /** `moved` is told with the devices. */
+  async function settle(
+    tx: Tx,
+    tenant: TenantId,
+    { batch, again, moved }: { batch: readonly Applicant[]; again: Again; moved: readonly Change[] },
+    at: Date,
+  ): Promise<Outcome[]> {
+    const those = (indices: ReadonlySet<number>) => new Set(batch.filter((_, i) => indices.has(i)))
+    const openProviders = await holdProviders(tx, tenant, distinct(batch.map((a) => providerOf(a.by))))
+    const devicesOf = await queries.lockUsers(tx, tenant, distinct(batch.map((a) => a.by.userId)))
+    const usesLeft = await queries.lockTokens(tx, tenant, distinct(batch.map((a) => tokenOf(a.by))), at)
+    const takenKeys = await joining.lockKeys(tx, tenant, distinct(batch.map((a) => a.jkt)))
+    const verdicts = allot(batch, {
+      replayed: those(again.replayed),
+      spent: those(again.spent),
+      openProviders,
+      usesLeft,
+      devicesOf,
+      takenKeys,
+    })
+    const granted = batch.filter((_, i) => verdicts[i] === 'granted')
+    const outcomes = granted.length > 0 ? await enroll(tx, tenant, { granted, moved }, at) : []
+    let next = 0
+    return verdicts.map((verdict) => (verdict === 'granted' ? (outcomes[next++] as Outcome) : verdict))
+  }
+
   /** Some may be left out after all. */
-  async function enroll(tx: Tx, tenant: TenantId, granted: readonly Applicant[], at: Date): Promise<Outcome[]> {
+  async function enroll(
+    tx: Tx,
+    tenant: TenantId,
+    { granted, moved }: { granted: readonly Applicant[]; moved: readonly Change[] },
+    at: Date,
+  ): Promise<Outcome[]> {
     const numbers = await joining.takeAddresses(tx, tenant, granted.length)
     const rows = granted.map((a, i) => ({ ...a.device, ...ofRow(a.by), address_number: numbers[i] as number }))
     const brought = distinct(rows.map((r) => r.wireguard_public_key))
@@ -98,11 +136,8 @@ export function createBatches({
     )
     await queries.useTokens(tx, tenant, countOf(enrolled.flatMap((a) => tokenOf(a.by) ?? [])), at)
     await audit.recordAll(tx, enrolled.map(enrolledEvent))
-    await changes.record(
-      tx,
-      tenant,
-      enrolled.map((a) => ({ kind: 'device', subject: a.device.device_id })),
-    )
+    const come = enrolled.map((a) => ({ kind: 'device' as const, subject: a.device.device_id }))
+    await changes.record(tx, tenant, [...moved, ...come])
     return outcomes
   }
 
@@ -122,18 +157,56 @@ export function createBatches({
       }
       return queue(applicant)
     },
+
+    /**
+     * The same alone, for whom a provider vouches for: who that is, is found out in this transaction too, where need
+     * be by making a user of them. Whoever is refused leaves nothing.
+     */
+    joinVouched: (
+      tenant: TenantId,
+      { by: { recognise, ...by }, ...applicant }: Omit<Applicant, 'by'> & { by: Vouched },
+    ): Promise<{ userId: string; addressNumber: number } | Undone> =>
+      db
+        .inTenant(tenant, async (tx) => {
+          const at = now()
+          const once = [{ proof: applicant.proof, ticket: by.ticket }]
+          const again = await begin(tx, tenant, { once, devices: [applicant.device] }, at)
+          const who = await recognise(tx)
+          if (typeof who === 'string') throw new NotJoined({ refused: who, userId: undefined })
+          const { userId, isNew, moved } = who
+          const batch = [{ ...applicant, by: { ...by, userId } }]
+          const [outcome] = await settle(tx, tenant, { batch, again, moved }, at)
+          if (typeof outcome === 'number') return { userId, addressNumber: outcome }
+          throw new NotJoined({ refused: outcome ?? 'user_gone', userId: isNew ? undefined : userId })
+        })
+        .catch((e: unknown) => {
+          if (e instanceof NotJoined) return e.outcome
+          throw e
+        }),
+  }
+}
+export type Batches = ReturnType<typeof createBatches>
+
+/** Undoes the transaction of one who came alone. */
+class NotJoined extends Error {
+  readonly outcome: Undone
+  constructor(outcome: Undone) {
+    super(outcome.refused)
+    this.outcome = outcome
   }
 }
 
-/**
- * Of what counts once, proofs of a key and tickets, who brings it for the second time. Remembered until it has expired.
- */
-async function spendProofs(tx: Tx, batch: readonly Applicant[], at: Date) {
-  const proofs = batch.flatMap((applicant) => (applicant.proof ? [{ applicant, once: applicant.proof }] : []))
-  const tickets = batch.flatMap((applicant) => {
-    const ticket = ticketOf(applicant.by)
-    return ticket ? [{ applicant, once: ticket }] : []
-  })
+/** What counts once of one who asks. */
+type Once = { proof: Buffer | null; ticket: Buffer | null }
+/** Who brings what counts once for the second time, by their places in the batch. */
+type Again = { replayed: ReadonlySet<number>; spent: ReadonlySet<number> }
+
+/** Remembers what counts once, proofs of a key and tickets, until it has expired. */
+async function spendProofs(tx: Tx, batch: readonly Once[], at: Date): Promise<Again> {
+  const given = (what: keyof Once) =>
+    batch.flatMap(({ [what]: once }, place) => (once === null ? [] : [{ place, once }]))
+  const proofs = given('proof')
+  const tickets = given('ticket')
   const longest = tickets.length > 0 ? challengeLife + minute : 2 * proofSeconds * second
   const all = [...proofs, ...tickets]
   const until = new Date(at.getTime() + longest)
@@ -146,7 +219,7 @@ async function spendProofs(tx: Tx, batch: readonly Applicant[], at: Date) {
           until,
         )
   const again = (list: typeof all, from: number) =>
-    new Set(list.filter((_, i) => !isFirst[from + i]).map((p) => p.applicant))
+    new Set(list.filter((_, i) => !isFirst[from + i]).map((p) => p.place))
   return { replayed: again(proofs, 0), spent: again(tickets, proofs.length) }
 }
 

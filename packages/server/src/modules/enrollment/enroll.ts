@@ -37,17 +37,9 @@ export const createEnroll =
       fail('forbidden', 'this enrollment token can not be used from this address')
 
     const enrolled = await admit(actor, { method: 'token', tokenId, userId: terms.user_id }, key, { terms, device })
-    if (typeof enrolled !== 'string') return enrolled
-    switch (enrolled) {
-      case 'token_spent':
-      case 'provider_closed':
-      case 'challenge_spent':
-      case 'proof_replayed':
-        return unauthorized()
-      case 'user_gone':
-        return fail('forbidden', 'the user of this enrollment token is suspended or deleted')
-      default:
-        return refuseOpenly(enrolled, terms)
-    }
+    if (!('refused' in enrolled)) return enrolled
+    if (enrolled.refused === 'user_gone') fail('forbidden', 'the user of this enrollment token is suspended or deleted')
+    refuseOpenly(enrolled.refused, terms)
+    return unauthorized()
   }
 export type Enroll = ReturnType<typeof createEnroll>

@@ -1,17 +1,8 @@
-import type { KeyObject } from 'node:crypto'
-import type { SecuritySettings } from '@holdfast/contract/settings'
-import type { Database } from '../../db/database.ts'
-import type { Pager } from '../../db/page.ts'
-import type { TenantId } from '../../kernel/actor.ts'
-import type { Changes } from '../../memory/changes.ts'
-import type { Memory } from '../../memory/held.ts'
-import type { Audit } from '../audit/index.ts'
-import type { Federation } from '../federation/index.ts'
-import type { Trust } from '../trust/index.ts'
 import { createAdmission } from './admission.ts'
 import { createBatches } from './batch.ts'
 import { createChallenges } from './challenge.ts'
 import { createIssuer } from './credential.ts'
+import type { EnrollmentDeps } from './deps.ts'
 import { createEnroll } from './enroll.ts'
 import { createEnrollByOidc } from './enroll-oidc.ts'
 import { createListEnrollers } from './enrollers.ts'
@@ -21,31 +12,19 @@ import { createRenew } from './renew.ts'
 import { tokenHandlers } from './tokens.handlers.ts'
 import { pruneTokens } from './tokens.queries.ts'
 import { createTokens } from './tokens.ts'
+import { createVouching } from './vouching.ts'
 
-export function createEnrollment(deps: {
-  db: Database
-  audit: Audit
-  changes: Changes
-  feed: Memory['feed']
-  pager: Pager
-  trust: Trust
-  federation: Federation
-  settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>
-  pepper: KeyObject
-  publicUrl: string
-  onError: (e: Error) => void
-  now: () => Date
-}) {
+export function createEnrollment(deps: EnrollmentDeps) {
   const tokens = createTokens(deps)
   const challenges = createChallenges(deps)
   const common = { ...deps, issue: createIssuer(deps), readKey: createKeyReader(deps) }
-  const { join } = createBatches({ ...deps, holdProviders: deps.federation.holdEnrollers })
-  const admit = createAdmission({ ...common, join })
-  const byOidc = createEnrollByOidc({ ...common, admit })
+  const batches = createBatches({ ...deps, holdProviders: deps.federation.holdEnrollers })
+  const admit = createAdmission({ ...common, batches })
+  const vouching = createVouching({ ...deps, admit })
   const enrolling = {
     challenges,
     enroll: createEnroll({ ...common, admit }),
-    enrollByOidc: byOidc.enroll,
+    enrollByOidc: createEnrollByOidc({ ...common, vouching }),
     listEnrollers: createListEnrollers(deps),
     renew: createRenew(common),
   }
@@ -54,7 +33,7 @@ export function createEnrollment(deps: {
     verifiers: { enrollment_token: tokens.verify, enrollment_challenge: challenges.verify },
     prunes: [pruneTokens],
     /** Writes what is still in memory; at stop. */
-    stop: byOidc.flush,
+    stop: vouching.flush,
     provenKeyOf: provenKeyBy(common.readKey),
   }
 }

@@ -5,10 +5,11 @@ import { newUuid } from '../../kernel/ids.ts'
 import { minute, second } from '../../kernel/time.ts'
 import type { FederationDeps } from './deps.ts'
 import * as queries from './enrolling.queries.ts'
+import type { Newcomer, Newcomers } from './newcomer.ts'
 import type { Oidc } from './oidc/oidc.ts'
 import { FederationError, type Proven } from './proven.ts'
 import { findProvider, type ProviderRow } from './providers.queries.ts'
-import { createRecognise, Refused, saidBy, type Unrecognised } from './recognise.ts'
+import type { Unrecognised } from './recognise.ts'
 
 /** What is listed at once. */
 const mostEnrollers = 50
@@ -18,22 +19,16 @@ const issuedWithinSeconds = (10 * minute) / second
 export type EnrollmentGrant =
   | { idToken: string }
   | { code: string; verifier: string; redirectUri: string; clientId: string; iss: string | undefined }
-/** Whose device it is, and on what terms; or why there is none. */
-type Identified =
-  | { userId: string; terms: { requires_approval: boolean; max_devices_per_user: number | null } }
-  | { refused: FederationError['reason'] | Unrecognised | 'unknown_provider' }
+/** Why nobody was proved. */
+type NotProven = { refused: FederationError['reason'] | Unrecognised | 'unknown_provider' }
 export type Enroller = Awaited<ReturnType<typeof queries.selectEnrollers>>[number]
 
 /** Providers that say whose a device is. Enrollment asks them; it decides about the device alone. */
 export function createEnrolling({
   db,
-  changes,
-  now,
-  people,
   oidc,
-}: Pick<FederationDeps, 'db' | 'changes' | 'now' | 'people'> & { oidc: Pick<Oidc, 'finish' | 'verify'> }) {
-  const recognise = createRecognise({ people, now })
-
+  newcomer,
+}: Pick<FederationDeps, 'db'> & { oidc: Pick<Oidc, 'finish' | 'verify'>; newcomer: Newcomers }) {
   /** The clients of mobile applications are public: no secret goes with their codes. */
   async function prove(provider: ProviderRow, grant: EnrollmentGrant, nonce: string): Promise<Proven> {
     const { kind } = provider
@@ -57,30 +52,20 @@ export function createEnrolling({
     holdEnrollers: async (tx: Tx, tenant: TenantId, providerIds: readonly string[]): Promise<ReadonlySet<string>> =>
       new Set(await queries.holdEnrollers(tx, tenant, providerIds)),
 
-    /** Who somebody is whom a provider vouches for. Where it may make a user of them, it does. */
+    /** Somebody whom a provider vouches for, or why it does not. */
     identify: async (
       by: Source,
       providerId: string,
       { nonce, ...grant }: EnrollmentGrant & { nonce: string },
-    ): Promise<Identified> => {
+    ): Promise<Newcomer | NotProven> => {
       if ('redirectUri' in grant && !URL.canParse(grant.redirectUri)) failField('redirect_uri', 'is no URL')
       const provider = await db.inTenant(by.tenantId, (tx) => findProvider(tx, by.tenantId, providerId))
       if (!provider) return { refused: 'unknown_provider' }
       if (!provider.enabled || !provider.enrollment) return { refused: 'turned_off' }
       try {
-        const proven = await prove(provider, grant, nonce)
-        const said = saidBy(provider, proven)
-        // What the request stands for is the device, which comes in a transaction of its own.
-        const source = { ...by, claim: null }
-        const userId = await db.inTenant(by.tenantId, async (tx) => {
-          const who = await recognise(tx, source, { provider, proven, said }, (held) => held.enrollment)
-          if (who.isMoved) await changes.record(tx, by.tenantId, [{ kind: 'user', subject: who.userId }])
-          return who.userId
-        })
-        const { requires_approval, max_devices_per_user } = provider
-        return { userId, terms: { requires_approval, max_devices_per_user } }
+        return newcomer(by, provider, await prove(provider, grant, nonce), { allows: (held) => held.enrollment })
       } catch (e) {
-        if (e instanceof FederationError || e instanceof Refused) return { refused: e.reason }
+        if (e instanceof FederationError) return { refused: e.reason }
         throw e
       }
     },

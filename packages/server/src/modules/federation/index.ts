@@ -2,6 +2,7 @@ import type { FederationDeps } from './deps.ts'
 import { createEnrolling } from './enrolling.ts'
 import { linkHandlers } from './links.handlers.ts'
 import { createLinks } from './links.ts'
+import { createNewcomers } from './newcomer.ts'
 import { createOidc } from './oidc/oidc.ts'
 import { providerHandlers } from './providers.handlers.ts'
 import { createProviders } from './providers.ts'
@@ -10,13 +11,16 @@ import { createSignIn } from './sign-in.ts'
 import { pathTo, signInPages } from './sign-in-pages.ts'
 
 export type { Enroller, EnrollmentGrant } from './enrolling.ts'
+export type { Newcomer } from './newcomer.ts'
+export type { Unrecognised } from './recognise.ts'
 
 export function createFederation(deps: FederationDeps) {
   const oidc = createOidc(deps)
   const providers = createProviders({ ...deps, oidc })
+  const newcomer = createNewcomers(deps)
   const signIn = createSignIn({ ...deps, oidc, providers })
   return {
-    ...createEnrolling({ ...deps, oidc }),
+    ...createEnrolling({ ...deps, oidc, newcomer }),
     prunes: [pruneRequests],
     pages: signInPages({ ...deps, signIn }),
     /** For the sign-in page, which is the tenant's that needs no name. */

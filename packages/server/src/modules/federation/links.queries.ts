@@ -42,6 +42,20 @@ export const insertLink = (tx: Tx, link: Link): Promise<boolean> =>
   )
 
 /** False when the account is not this user's any more; else it stays so until commit. The user's row is locked. */
+export const holdLink = (tx: Tx, tenant: TenantId, user: string, account: Account): Promise<boolean> =>
+  happened(
+    tx
+      .selectFrom('user_identities')
+      .select('user_id')
+      .where('tenant_id', '=', tenant)
+      .where('provider_id', '=', account.provider_id)
+      .where('issuer', '=', account.issuer)
+      .where('subject', '=', account.subject)
+      .where('user_id', '=', user)
+      .forNoKeyUpdate(),
+  )
+
+/** The same for a sign-in with it. */
 export const useLink = (tx: Tx, tenant: TenantId, user: string, account: Account, at: Date): Promise<boolean> =>
   happened(
     tx

@@ -10,6 +10,8 @@ import { holdProvider, type ProviderRow } from './providers.queries.ts'
 /** Why somebody whom a provider proved is nobody here. */
 export type Unrecognised = 'turned_off' | 'not_linked' | 'no_username' | 'username_taken' | 'not_admitted'
 type Evidence = { provider: ProviderRow; proven: Proven; said: ReturnType<typeof saidBy> }
+/** What somebody comes for: whether the provider may let them, and whether it is a sign-in. */
+type Purpose = { allows: (held: ProviderRow) => boolean; isSignIn: boolean }
 
 /**
  * Who somebody is here whom a provider vouches for, in the transaction of what they came for: the user whom the account
@@ -17,7 +19,7 @@ type Evidence = { provider: ProviderRow; proven: Proven; said: ReturnType<typeof
  */
 export const createRecognise =
   ({ people, now }: Pick<FederationDeps, 'people' | 'now'>) =>
-  async (tx: Tx, by: Source, { provider, proven, said }: Evidence, mayUse: (held: ProviderRow) => boolean) => {
+  async (tx: Tx, by: Source, { provider, proven, said }: Evidence, { allows, isSignIn }: Purpose) => {
     const tenant = by.tenantId
     const voucher = { id: provider.provider_id, name: provider.name }
     const source = { ...by, ...partyOf(provider) }
@@ -25,15 +27,19 @@ export const createRecognise =
     await people.hold(tx, by, said.roles.decides)
     // As it was when the account was proved: what has been changed meanwhile holds for the next attempt.
     const held = await holdProvider(tx, tenant, provider.provider_id)
-    if (!held?.enabled || !mayUse(held) || held.oidc.issuer !== provider.oidc.issuer) refuseWith('turned_off')
+    if (!held?.enabled || !allows(held) || held.oidc.issuer !== proven.issuer) refuseWith('turned_off')
     const at = now()
     const known = await links.findLink(tx, tenant, account)
     const { user_id: userId, provisioned } = known ?? (await provision(tx, source, people, { provider, proven }))
-    const username = (await people.admit(tx, tenant, userId)) ?? refuseWith('not_admitted')
+    const username = (await people.admit(tx, tenant, userId, isSignIn)) ?? refuseWith('not_admitted')
     const isFollowed = provisioned && (await people.follow(tx, source, userId, said, voucher))
-    if (known) (await links.useLink(tx, tenant, userId, account, at)) || refuseWith('not_linked')
-    else await link(tx, tenant, userId, account, at)
-    return { userId, username, isMoved: !known || isFollowed }
+    const isLinked = !known
+      ? await link(tx, tenant, userId, account, { linkedAt: at, signedInAt: isSignIn ? at : null })
+      : isSignIn
+        ? await links.useLink(tx, tenant, userId, account, at)
+        : await links.holdLink(tx, tenant, userId, account)
+    if (!isLinked) refuseWith('not_linked')
+    return { userId, username, isNew: !known, isMoved: !known || isFollowed }
   }
 
 /** What a provider says of groups and roles, among those that it decides about. Throws FederationError. */
@@ -73,9 +79,17 @@ async function provision(
 }
 
 /** Somebody may have linked the account to another user meanwhile: then the user that was made goes again. */
-async function link(tx: Tx, tenant: TenantId, userId: string, account: links.Account, at: Date): Promise<void> {
-  const row = { ...account, tenant_id: tenant, user_id: userId, provisioned: true, linked_at: at, last_login_at: at }
-  if (!(await links.insertLink(tx, row))) throw new RunAgain('somebody linked the account meanwhile')
+async function link(
+  tx: Tx,
+  tenant: TenantId,
+  userId: string,
+  account: links.Account,
+  { linkedAt, signedInAt }: { linkedAt: Date; signedInAt: Date | null },
+): Promise<true> {
+  const times = { linked_at: linkedAt, last_login_at: signedInAt }
+  const row = { ...account, ...times, tenant_id: tenant, user_id: userId, provisioned: true }
+  if (await links.insertLink(tx, row)) return true
+  throw new RunAgain('somebody linked the account meanwhile')
 }
 
 const accountOf = ({ provider_id }: ProviderRow, { issuer, subject }: Proven) => ({ provider_id, issuer, subject })

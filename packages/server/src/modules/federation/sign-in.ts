@@ -22,6 +22,8 @@ const waitsForMs = 10 * minute
 const stepsPerMinute = 1200
 const mostOffered = 50
 
+const signIn = { allows: (held: ProviderRow) => held.sign_in, isSignIn: true }
+
 type Refusal = FederationError['reason'] | Unrecognised
 /** What the browser showed when it came back. */
 type Return = { providerId: string; answer: URLSearchParams; browser: string | undefined }
@@ -95,7 +97,7 @@ export function createSignIn(
     const voucher = { id: provider.provider_id, name: provider.name }
     return db
       .inTenant(tenant, async (tx) => {
-        const { isMoved, ...who } = await recognise(tx, by, { provider, proven, said }, (held) => held.sign_in)
+        const { isMoved, ...who } = await recognise(tx, by, { provider, proven, said }, signIn)
         const session = await people.openSession(tx, by, who, { by: voucher, authMethod: provider.kind, limits })
         if (isMoved) await changes.record(tx, tenant, [{ kind: 'user', subject: who.userId }])
         return session

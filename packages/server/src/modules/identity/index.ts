@@ -14,6 +14,7 @@ import { createOwnPassword } from './signin/own-password.ts'
 import { createPages } from './signin/pages.ts'
 import { createPasswords } from './signin/passwords.ts'
 import { createSecondFactor } from './signin/second-factor.ts'
+import { createSourceFailures } from './signin/source-failures.ts'
 import { createStepUp } from './signin/step-up.ts'
 import { createTotp } from './signin/totp.ts'
 
@@ -53,6 +54,7 @@ export function createIdentity(given: IdentityDeps) {
     stop: () => Promise.all([sessions.flush(), login.flush()]),
     /** Sign-in by identity providers, in the transactions of those who decide it. */
     people: createByProvider({ ...deps, sessions }),
+    failures: createSourceFailures(deps),
     ...createPages(deps),
     handlers: identityHandlers({ ...deps, sessions, login, passwords, totp, stepUp }),
   }

@@ -16,7 +16,7 @@ import { present, refuseStronger, requirePerson, subjectOf } from '../people/sub
 import { canonicalUsername } from '../people/username.ts'
 import { findUser, insertUnlessTaken, lockUser, type UserRow } from '../people/users.queries.ts'
 import type { Sessions } from '../sessions/sessions.ts'
-import { admitByProvider } from './by-provider.queries.ts'
+import { admitByProvider, holdAdmitted } from './by-provider.queries.ts'
 
 /** An identity provider that vouches for somebody, by its UUID and its name. */
 type Voucher = { id: string; name: string }
@@ -142,9 +142,9 @@ export function createByProvider(deps: {
       return (await followGroups(tx, source, user, groups, by)) + (await followRoles(tx, source, user, roles, by)) > 0
     },
 
-    /** The name of the user, who signs in now; undefined for whoever may not. Locks the user. */
-    admit: (tx: Tx, tenant: TenantId, userId: string): Promise<string | undefined> =>
-      admitByProvider(tx, tenant, userId, now()),
+    /** The name of the user, who signs in now or comes for something else; undefined for whoever may not. Locks them. */
+    admit: (tx: Tx, tenant: TenantId, userId: string, isSignIn: boolean): Promise<string | undefined> =>
+      isSignIn ? admitByProvider(tx, tenant, userId, now()) : holdAdmitted(tx, tenant, userId),
 
     openSession: async (
       tx: Tx,

@@ -35,6 +35,20 @@ export const forgetFailures = (tx: Tx) =>
 export const findWindow = (tx: Tx, source: string) =>
   tx.selectFrom('login_failures').select('window_start').where('source', '=', source).executeTakeFirst()
 
+/** The window of a source that may fail no more in it; undefined for any other. */
+export const findFullWindow = (
+  tx: Tx,
+  source: string,
+  { max, windowSeconds, at }: { max: number; windowSeconds: number; at: Date },
+) =>
+  tx
+    .selectFrom('login_failures')
+    .select('window_start')
+    .where('source', '=', source)
+    .where('failures', '>=', max)
+    .where('window_start', '>', windowStart(at, windowSeconds))
+    .executeTakeFirst()
+
 export const findAccount = (tx: Tx, tenant: TenantId, username: string) =>
   tx
     .selectFrom('users')

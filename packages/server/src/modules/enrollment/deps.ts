@@ -1,0 +1,28 @@
+import type { KeyObject } from 'node:crypto'
+import type { SecuritySettings } from '@holdfast/contract/settings'
+import type { Database } from '../../db/database.ts'
+import type { Pager } from '../../db/page.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+import type { Changes } from '../../memory/changes.ts'
+import type { Memory } from '../../memory/held.ts'
+import type { Audit } from '../audit/index.ts'
+import type { Federation } from '../federation/index.ts'
+import type { SourceFailures } from '../identity/index.ts'
+import type { Trust } from '../trust/index.ts'
+
+/** What the rooms of this module share; each takes the part it needs. Nothing here may be left out. */
+export type EnrollmentDeps = {
+  db: Database
+  audit: Audit
+  changes: Changes
+  feed: Memory['feed']
+  pager: Pager
+  trust: Trust
+  federation: Federation
+  failures: SourceFailures
+  settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>
+  pepper: KeyObject
+  publicUrl: string
+  onError: (e: Error) => void
+  now: () => Date
+}

@@ -1,0 +1,32 @@
+import type { SecuritySettings } from '@holdfast/contract/settings'
+import type { Database } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+import * as queries from './login.queries.ts'
+
+type Limits = Pick<SecuritySettings['login'], 'max_failures_per_ip' | 'window_seconds'>
+
+/**
+ * Failures of a source that are counted when they have happened, on all replicas together. Passwords are counted
+ * before they are looked at (`login.ts`), so that none is guessed at once; what nobody can guess need not be, and many
+ * who come from one address at the same time don't count against each other.
+ */
+export const createSourceFailures = ({ db, now }: { db: Database; now: () => Date }) => {
+  const boundOf = ({ max_failures_per_ip, window_seconds }: Limits) => ({
+    max: max_failures_per_ip,
+    windowSeconds: window_seconds,
+    at: now(),
+  })
+  return {
+    /** 0 while the source may fail. */
+    secondsToWait: async (tenant: TenantId, source: string, limits: Limits): Promise<number> => {
+      const bound = boundOf(limits)
+      const full = await db.inTenant(tenant, (tx) => queries.findFullWindow(tx, source, bound))
+      if (!full) return 0
+      return Math.max(1, Math.ceil(bound.windowSeconds - (bound.at.getTime() - full.window_start.getTime()) / 1000))
+    },
+    count: async (tenant: TenantId, source: string, limits: Limits): Promise<void> => {
+      await db.inTenant(tenant, (tx) => queries.reserveSource(tx, source, boundOf(limits)))
+    },
+  }
+}
+export type SourceFailures = ReturnType<typeof createSourceFailures>
