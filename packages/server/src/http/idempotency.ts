@@ -51,7 +51,8 @@ export function createIdempotency({ db, kek, onError, provenKeyOf }: Idempotency
     const enrolls = principal.kind === 'enrollment_token' || principal.kind === 'enrollment_challenge'
     const provenKey = enrolls ? provenKeyOf(principal) : undefined
     const fingerprint = createHash('sha256')
-      .update(`${request.method} ${request.url}\n${provenKey ?? ''}\n${JSON.stringify(request.body ?? null)}`)
+      .update(`${request.method} ${request.url}\n${provenKey ?? ''}\n`)
+      .update(request.longBody?.digest ?? JSON.stringify(request.body ?? null))
       .digest()
     const claim: Claim = {
       tenantId: actor.tenantId,

@@ -1,11 +1,17 @@
+import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { fail } from '../kernel/app-error.ts'
-import { readJson } from './read-json.ts'
+import { createSlices, type Slices } from '../kernel/time-slice.ts'
+import { readJson, readLong } from './read-json.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     takesForm?: boolean
     bodyNames?: number | undefined
+  }
+  interface FastifyRequest {
+    /** Of a body that is too long to be judged at once: the digest of its bytes, where somebody will ask for it. */
+    longBody: { digest: Buffer | undefined } | null
   }
 }
 
@@ -14,17 +20,35 @@ const form = /^application\/x-www-form-urlencoded(?:; ?charset=utf-8)?$/i
 
 export const isForm = (request: FastifyRequest) => form.test(request.headers['content-type'] ?? '')
 
+/** Reading what is longer takes milliseconds: others have their turns meanwhile. */
+const atOnce = 128 * 1024
+
 /** Bodies are JSON; forms where the route says so; nothing else, and nothing compressed. */
 export function registerBodyReaders(http: FastifyInstance): void {
   http.removeAllContentTypeParsers()
+  http.decorateRequest('longBody', null)
   http.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: FastifyRequest, bytes: Buffer) => {
     const type = request.headers['content-type'] ?? ''
     if (request.headers['content-encoding'] !== undefined) fail('bad_request', 'send the body without Content-Encoding')
     if (form.test(type) && request.routeOptions.config.takesForm) return readForm(bytes)
     if (!json.test(type)) fail('bad_request', 'send a body as application/json')
     if (bytes.length === 0) fail('bad_request', 'the body is empty')
-    return readJson(bytes, request.routeOptions.config.bodyNames)
+    const { bodyNames } = request.routeOptions.config
+    if (bytes.length <= atOnce) return readJson(bytes, bodyNames)
+    const slices = createSlices()
+    const isRepeatable = request.headers['idempotency-key'] !== undefined
+    request.longBody = { digest: isRepeatable ? await digestOf(bytes, slices) : undefined }
+    return readLong(bytes, bodyNames, slices)
   })
+}
+
+async function digestOf(bytes: Buffer, slices: Slices): Promise<Buffer> {
+  const hash = createHash('sha256')
+  for (let at = 0; at < bytes.length; at += atOnce) {
+    hash.update(bytes.subarray(at, at + atOnce))
+    if (slices.isOver()) await slices.next()
+  }
+  return hash.digest()
 }
 
 /** Whether a request announces a body, of any type. */

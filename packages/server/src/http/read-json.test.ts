@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { AppError } from '../kernel/app-error.ts'
-import { maxDepth, readJson } from './read-json.ts'
+import { createSlices } from '../kernel/time-slice.ts'
+import { maxDepth } from './json-text.ts'
+import { readJson, readLong } from './read-json.ts'
 
 const read = (text: string) => readJson(Buffer.from(text))
 const refusal = (text: string | Buffer) => {
@@ -73,4 +75,84 @@ test('what the longest lists of a schema need passes, and much more does not', (
   assert.match(refusal(JSON.stringify({ a: 'x'.repeat(40_000) })), /^validation_error: a text is longer/)
   const wide = Object.fromEntries(Array.from({ length: 2001 }, (_, i) => [`k${i}`, i]))
   assert.match(refusal(JSON.stringify(wide)), /^bad_request: the body has more than 2000 names/)
+})
+
+/** Lists and objects in each other, some longer than a step of the reader and some not, around `inner`. */
+function long(inner: string): string {
+  const list = (n: number) => JSON.stringify(Array.from({ length: n }, (_, i) => `${'x'.repeat(i % 300)}é`))
+  const deep = `[[],{"more":[${list(800)}, ${list(2)},${inner}\n]}]`
+  return `\t {"a": ${list(900)},"small":{"b":[1,{"c":[]}]} ,"deep":${deep}}\n`
+}
+
+test('a long body is read as a short one is, and refused in the same words', async () => {
+  const outcome = async (read: () => unknown) => {
+    try {
+      return JSON.stringify(await read())
+    } catch (e) {
+      return e instanceof AppError ? `${e.code}: ${e.message}` : assert.fail(`threw ${e}`)
+    }
+  }
+  const same = async (text: string | Buffer) => {
+    const bytes = Buffer.from(text)
+    const seen = await outcome(() => readLong(bytes))
+    assert.equal(seen, await outcome(() => readJson(bytes)), text.toString().replaceAll(/x{4,}/g, 'x'))
+    return seen
+  }
+  const space = ' '.repeat(70_000)
+  for (const fine of [
+    '1',
+    '{}',
+    '[]',
+    '{"d":1,"e":2}',
+    `[${space}]`,
+    `{"f":{${space}}}`,
+    `[1,${space}2]`,
+    `"x",${space}3`,
+  ])
+    assert.match(await same(long(fine)), /^\{"a":/, fine.slice(0, 20))
+  assert.match(await same(`[${long('1')},${long('{}')}]`), /^\[/)
+  assert.equal(await same(`${space}3`), '3')
+  for (const [inner, refusal] of [
+    ['{"d":1,"d":2}', /given twice/],
+    [`{"d":[1,${space}2],"d":[1,${space}2]}`, /given twice/],
+    [`{"__proto__":[1,${space}2]}`, /__proto__/],
+    ['"\\u0000"', /NUL/],
+    ['"\\ud800"', /surrogate/],
+    ['9007199254740993', /exact integers/],
+    ['NaN', /not valid JSON/],
+  ] as const)
+    assert.match(await same(long(inner)), refusal)
+  const bytes = Buffer.from(long('"?"'))
+  bytes[bytes.lastIndexOf('?')] = 0xff
+  assert.match(await same(bytes), /UTF-8/)
+
+  // Whatever is exchanged or left out of what holds the lists together, and whatever stands around it.
+  const text = long('{"d":1}')
+  const marks = Array.from(text.matchAll(/(?<!")[[\]{}:,]|,(?="(?:small|deep)")|"more"/g), (m) => m.index)
+  const [first, last] = [marks.slice(0, 3), marks.slice(-16)]
+  for (const at of [...first, ...last])
+    for (const instead of ['', ',', ':', '[', ']', '{', '}', ',,', ',1', '""', '"g":', '-'])
+      await same(text.slice(0, at) + instead + text.slice(at + 1))
+  for (const [before, after] of [
+    ['1,', ''],
+    ['', ',1'],
+    ['', ' 1'],
+    ['[', ''],
+    ['', ']'],
+    ['-', ''],
+    ['', '}'],
+  ])
+    await same(before + text + after)
+})
+
+test('while a long body is read others have their turns', async () => {
+  let turns = 0
+  const turn = () => {
+    turns++
+    next = setImmediate(turn)
+  }
+  let next = setImmediate(turn)
+  await readLong(Buffer.from(long('1')), 2000, createSlices(0))
+  clearImmediate(next)
+  assert.ok(turns > 9, `${turns}`)
 })

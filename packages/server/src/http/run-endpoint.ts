@@ -12,7 +12,7 @@ import { hasBody, isForm, unexpectedBody } from './read-body.ts'
 import { createQueryReader, requireReadableQuery } from './read-query.ts'
 import { expectedOf, type Granted, goneSignal, holdOf, preferenceApplied } from './representation.ts'
 import { send } from './send.ts'
-import { createValidator } from './validate.ts'
+import { createLongValidator, createValidator } from './validate.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -40,6 +40,7 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
   const handler: AnyHandler = endpoint.costly ? (call) => deps.costly(call.actor?.tenantId ?? '', () => own(call)) : own
   const validateParams = endpoint.params && createValidator(endpoint.params)
   const validateBody = endpoint.body && createValidator(endpoint.body)
+  const validateLongBody = endpoint.body && createLongValidator(endpoint.body)
   const readQuery = createQueryReader(endpoint.query)
   const isRead = endpoint.method === 'GET'
 
@@ -49,7 +50,7 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
     const query = readQuery(admission.search)
     if (isRead && hasBody(request.headers)) fail('bad_request', 'a GET takes no body')
     const body = endpoint.body ? (request.body === undefined ? {} : request.body) : unexpectedBody(request.body)
-    validateBody?.(body)
+    if (!request.longBody) validateBody?.(body)
     const { actor } = admission
     const hold = endpoint.waits ? holdOf(request.raw, reply.raw) : undefined
     const expected = endpoint.ifMatch ? expectedOf(request.headers['if-match']) : undefined
@@ -59,6 +60,7 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
     if (admission.authenticateBody) await admission.authenticateBody(request)
     const rule = operationRule(endpoint, request.body)
     if (rule) requirePermission(admission.actor, rule.permission)
+    if (request.longBody) await validateLongBody?.(request.body)
     const call = callOf(request, reply, admission)
     if (call.actor && needsStepUp(endpoint, call.body)) await deps.requireStepUp(call.actor)
     const status = rule?.status ?? endpoint.status ?? 200

@@ -1,7 +1,8 @@
-import type { TSchema } from 'typebox'
+import { IsArray, IsObject, type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { IsDateTime, Set as setFormat } from 'typebox/format'
 import { AppError, type FieldError } from '../kernel/app-error.ts'
+import { createSlices, inSlices, type Slices, type Steps } from '../kernel/time-slice.ts'
 
 /**
  * A date-time that every part of the house takes: a real moment of a real day, without a leap second, of four-digit
@@ -36,12 +37,49 @@ export function createValidator(schema: TSchema): Validator {
   let compiled: ReturnType<typeof Compile> | undefined
   return (value) => {
     compiled ??= compile(schema)
-    if (compiled.Check(value)) return
-    const errors = fieldErrors(compiled.Errors(value) as SchemaError[])
-    const first = errors[0] ?? { field: '', message: 'does not fit the schema' }
-    const detail = first.field ? `${first.field}: ${first.message}` : `the body ${first.message}`
-    throw new AppError('validation_error', detail, { errors })
+    if (!compiled.Check(value)) refuse(compiled.Errors(value) as SchemaError[])
   }
+}
+
+/** Of a list, so many items are checked at once. */
+const checkedAtOnce = 100
+/** The same check of something long; the items of its lists are checked while others have their turns. */
+export function createLongValidator(schema: TSchema): (value: unknown, slices?: Slices) => Promise<void> {
+  const items = IsObject(schema)
+    ? Object.entries(schema.properties).flatMap(([name, list]) => (IsArray(list) ? [{ name, of: list.items }] : []))
+    : []
+  const around = IsObject(schema)
+    ? {
+        ...schema,
+        properties: {
+          ...schema.properties,
+          ...Object.fromEntries(items.map(({ name }) => [name, { ...schema.properties[name], items: Type.Unknown() }])),
+        },
+      }
+    : schema
+  const validateAround = createValidator(around)
+  function* check(value: unknown): Steps<void> {
+    validateAround(value)
+    for (const { name, of } of items) {
+      const compiled = compile(of)
+      const list = (value as Record<string, unknown>)[name] as readonly unknown[] | undefined
+      for (const [i, item] of list?.entries() ?? []) {
+        if (!compiled.Check(item)) {
+          const errors = compiled.Errors(item) as SchemaError[]
+          refuse(errors.map((e) => ({ ...e, instancePath: `/${name}/${i}${e.instancePath}` })))
+        }
+        if (i % checkedAtOnce === 0) yield
+      }
+    }
+  }
+  return (value, slices = createSlices()) => inSlices(check(value), slices)
+}
+
+function refuse(found: SchemaError[]): never {
+  const errors = fieldErrors(found)
+  const first = errors[0] ?? { field: '', message: 'does not fit the schema' }
+  const detail = first.field ? `${first.field}: ${first.message}` : `the body ${first.message}`
+  throw new AppError('validation_error', detail, { errors })
 }
 
 function fieldErrors(errors: SchemaError[]): FieldError[] {

@@ -12,3 +12,19 @@ export function createSlices(ms = 8) {
   }
 }
 export type Slices = ReturnType<typeof createSlices>
+
+/** Work that may stop between its steps, each of which is short. */
+export type Steps<T> = Generator<undefined, T, undefined>
+export function atOnce<T>(steps: Steps<T>): T {
+  for (;;) {
+    const step = steps.next()
+    if (step.done) return step.value
+  }
+}
+export async function inSlices<T>(steps: Steps<T>, slices: Slices): Promise<T> {
+  for (;;) {
+    const step = steps.next()
+    if (step.done) return step.value
+    if (slices.isOver()) await slices.next()
+  }
+}

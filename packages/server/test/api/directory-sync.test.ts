@@ -97,6 +97,26 @@ test('a directory is followed: who comes, who changes, who goes and who comes ba
   assert.equal((await admin.listAuditEvents({ query: { kind: 'directory.synced' } })).items.length, 6)
 })
 
+test('a snapshot too long to be read at once is refused as a short one is, and taken once by its key', async (t) => {
+  const kit = await startKit(t)
+  const snapshot = snapshotOf(people(1500), [group('all', people(1500))], { dry_run: true })
+  const send = (body: object) =>
+    call(
+      kit,
+      operation('ingestDirectorySnapshot'),
+      () => ({ ...bearer(kit.adminKey)('', ''), 'idempotency-key': 'k' }),
+      body,
+    )
+  const wrong = await send({ ...snapshot, users: snapshot.users.with(1499, person(1499, { userName: '' })) })
+  assert.deepEqual([wrong.status, (wrong.json.errors as { field: string }[])[0]?.field], [422, 'users[1499].userName'])
+  const first = await send(snapshot)
+  assert.deepEqual([first.status, first.headers['idempotency-replayed']], [200, undefined], first.text)
+  const again = await send(snapshot)
+  assert.deepEqual([again.text, again.headers['idempotency-replayed']], [first.text, 'true'])
+  const other = await send({ ...snapshot, users: snapshot.users.with(1499, person(1500)) })
+  assert.match(other.text, /was used for another request/)
+})
+
 test('what looks like a mistake is held until somebody confirms it, and then judged anew', async (t) => {
   const kit = await startKit(t)
   const { admin } = kit
