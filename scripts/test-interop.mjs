@@ -9,12 +9,13 @@ import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { fileURLToPath } from 'node:url'
 import { startTestCluster } from '../packages/server/src/embedded/test-database.ts'
-import { missingPackages } from '../packages/server/test/interop/tools.ts'
+import { fetchKeycloak, keycloakHome, missingPackages } from '../packages/server/test/interop/tools.ts'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
 installMissing()
 installSchemathesis()
+await installKeycloak()
 process.exitCode = (await runTests()) ? 0 : 1
 
 function installMissing() {
@@ -45,6 +46,14 @@ function installSchemathesis() {
   spawnSync('python3', ['-m', 'venv', directory], { stdio: 'inherit' })
   const pip = spawnSync(join(directory, 'bin/pip'), ['install', '-q', 'schemathesis==4.32.5'], { stdio: 'inherit' })
   if (pip.status !== 0) stop('Schemathesis could not be installed: pip install schemathesis')
+}
+
+/** Keycloak comes from Maven's central repository (200 MB), where KEYCLOAK_HOME does not say where it is. */
+async function installKeycloak() {
+  if (keycloakHome()) return
+  if (process.env.KEYCLOAK_HOME) stop('There is no bin/kc.sh in KEYCLOAK_HOME.')
+  process.stderr.write('Fetching Keycloak…\n')
+  await fetchKeycloak().catch((e) => stop(e.message))
 }
 
 function apt(...args) {

@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -20,6 +20,8 @@ const tools = {
   oathtool: { package: 'oathtool', commands: ['oathtool'], probe: ['--version'] },
   argon2: { package: 'argon2', commands: ['argon2'], probe: ['saltsalt', '-id', '-t', '1', '-k', '8', '-r'] },
   haproxy: { package: 'haproxy', commands: ['haproxy', '/usr/sbin/haproxy'], probe: ['-v'] },
+  java: { package: 'default-jre-headless', commands: ['java'], probe: ['--version'] },
+  mvn: { package: 'maven', commands: ['mvn'], probe: ['--version'] },
   xmlsec1: { package: 'xmlsec1', commands: ['xmlsec1'], probe: ['--version'] },
   'python3-argon2': module('argon2', 'from argon2 import PasswordHasher'),
   'python3-jwcrypto': module('jwcrypto', 'from jwcrypto import jwk, jws, jwt, jwe'),
@@ -42,13 +44,39 @@ function findTool(name: ToolName, again = false): string | undefined {
   return found.get(name)
 }
 
-/** The Debian packages of every tool that is not there. */
+/** The Debian packages of every tool that is needed and not there. */
 export const missingPackages = (): string[] =>
-  (Object.keys(tools) as ToolName[]).filter((name) => !findTool(name, true)).map((name) => tools[name].package)
+  (Object.keys(tools) as ToolName[])
+    // Maven only fetches Keycloak.
+    .filter((name) => (name !== 'mvn' || !keycloakHome()) && !findTool(name, true))
+    .map((name) => tools[name].package)
 
 /** For `skip` of a test: false, or the sentence that says what is missing. */
 export const without = (name: ToolName): string | false =>
   findTool(name) ? false : `${name} is not installed (Debian package ${tools[name].package})`
+
+const keycloak = { version: '26.2.5', folder: join(tmpdir(), 'holdfast-interop-keycloak') }
+/** Where Keycloak is: in KEYCLOAK_HOME, or else where `fetchKeycloak` puts it. */
+export function keycloakHome(): string | undefined {
+  const home = process.env.KEYCLOAK_HOME ?? join(keycloak.folder, `keycloak-${keycloak.version}`)
+  return existsSync(join(home, 'bin/kc.sh')) ? home : undefined
+}
+/** From Maven's central repository, unpacked outside of the tree. */
+export async function fetchKeycloak(): Promise<void> {
+  const artifact = `org.keycloak:keycloak-quarkus-dist:${keycloak.version}:zip`
+  const { status, stdout } = await runTool(
+    'mvn',
+    ['-q', 'dependency:unpack', `-Dartifact=${artifact}`, `-DoutputDirectory=${keycloak.folder}`],
+    { cwd: tmpdir(), seconds: 600 },
+  )
+  if (status !== 0 || !keycloakHome()) throw new Error(`Keycloak could not be fetched:\n${stdout}`)
+}
+/** For `skip` of a test that needs Keycloak. */
+export const withoutKeycloak = (): string | false =>
+  without('java') ||
+  (keycloakHome()
+    ? false
+    : `Keycloak is not there: set KEYCLOAK_HOME to a Keycloak ${keycloak.version}, or let npm run test:interop fetch it`)
 
 export type Run = { status: number; stdout: string; stderr: string }
 
@@ -56,12 +84,12 @@ export type Run = { status: number; stdout: string; stderr: string }
 export function runTool(
   name: ToolName,
   args: readonly string[],
-  { input = '', cwd }: { input?: string; cwd?: string } = {},
+  { input = '', cwd, seconds = 60 }: { input?: string; cwd?: string; seconds?: number } = {},
 ): Promise<Run> {
   const command = findTool(name)
   if (!command) throw new Error(String(without(name)))
   const { promise, resolve, reject } = Promise.withResolvers<Run>()
-  const options = { ...(cwd && { cwd }), timeout: 60_000, maxBuffer: 64 * 1024 * 1024 }
+  const options = { ...(cwd && { cwd }), timeout: seconds * 1000, maxBuffer: 64 * 1024 * 1024 }
   const child = execFile(command, args, options, (error, stdout, stderr) => {
     if (error && typeof error.code !== 'number') reject(error)
     else resolve({ status: Number(error?.code ?? 0), stdout, stderr })

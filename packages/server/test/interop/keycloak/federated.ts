@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { changeIdentityProvider } from '@holdfast/sdk'
+import { type Browser, openBrowser } from '../../browser.ts'
+import { whoIs } from '../../federation.ts'
+import { startKit } from '../../kit.ts'
+import { opened } from '../../notices.ts'
+import { openKeycloakBrowser } from './person.ts'
+import { clientSecret, laptops, makeRealm, newRealmName, passwordOf } from './realm.ts'
+import type { Keycloak } from './server.ts'
+
+/** A deployment whose people sign in and enroll at a realm of Keycloak of its own; `settings` over what that takes. */
+export async function startFederated(
+  t: TestContext,
+  keycloak: Keycloak,
+  settings: Parameters<typeof changeIdentityProvider>[2] = {},
+) {
+  const kit = await startKit(t, { config: opened })
+  const name = newRealmName()
+  const made = await kit.admin.createIdentityProvider({
+    body: {
+      name: 'Keycloak',
+      kind: 'keycloak',
+      enabled: false,
+      enrollment: true,
+      provisioning: 'create',
+      oidc: {
+        issuer: `${keycloak.url}/realms/${name}`,
+        client_id: 'holdfast',
+        client_secret: clientSecret,
+        mobile_client_ids: [laptops],
+      },
+    },
+  })
+  const realm = await makeRealm(keycloak, name, { redirectUris: [made.oidc.redirect_uri] })
+  const params = { provider_id: made.provider_id }
+  const set = (fields: Parameters<typeof changeIdentityProvider>[2]) =>
+    changeIdentityProvider(kit.admin, { params }, fields)
+  await set({ enabled: true, ...settings })
+
+  /** To Keycloak with a browser, where somebody signs in: where Keycloak sent it, or the page on which it stayed. */
+  async function away(username: string, browser: Browser = openBrowser(kit)) {
+    const sent = await browser.get(`/admin/login/oidc?provider=${made.provider_id}`)
+    assert.equal(sent.status, 303, sent.text)
+    const login = { username, password: passwordOf(username) }
+    const { at, text } = await openKeycloakBrowser()(String(sent.headers.location), login)
+    return { browser, at, text, path: at.pathname + at.search }
+  }
+  async function signIn(username: string) {
+    const { browser, at, text, path } = await away(username)
+    assert.equal(at.origin, kit.publicUrl, `Keycloak keeps ${username}: ${textOf(text)}`)
+    const answer = await browser.get(path)
+    return { browser, answer, who: await whoIs(kit, browser.cookies.get('holdfast_session')) }
+  }
+  return {
+    kit,
+    realm,
+    provider: made,
+    params,
+    set,
+    away,
+    signIn,
+    /** Why sign-ins were refused, newest first. */
+    reasons: async (limit = 1) =>
+      (await kit.admin.listAuditEvents({ query: { kind: 'login.failed', limit } })).items.map(
+        (event) => 'failure_reason' in event && event.failure_reason,
+      ),
+    userNamed: async (username: string) => {
+      const { items } = await kit.admin.listUsers({ query: { q: username } })
+      return items.find((user) => user.username === username) ?? assert.fail(`there is no ${username}`)
+    },
+  }
+}
+export type Federated = Awaited<ReturnType<typeof startFederated>>
+
+/** What a page of Keycloak says. */
+export const textOf = (page: string): string =>
+  page.replaceAll(/<(script|style)\b.*?<\/\1>|<[^>]+>|\s+/gis, ' ').replaceAll(/ +/g, ' ')

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { openBrowser } from '../../browser.ts'
+import { adminPassword } from '../../kit.ts'
+import { trySignIn } from '../../people.ts'
+import { enrollsLaptop } from './enrollment.ts'
+import { type Federated, startFederated } from './federated.ts'
+import { passwordOf } from './realm.ts'
+import type { Keycloak } from './server.ts'
+
+/** Whoever has a password here goes on; nobody of the provider gets in by one. */
+async function passwordsAreAsBefore({ kit }: Federated) {
+  assert.equal((await trySignIn(kit, 'anna', { password: passwordOf('anna') })).status, 401)
+  assert.equal((await trySignIn(kit, 'admin', { password: adminPassword })).status, 200)
+}
+
+export async function newKeys(t: TestContext, keycloak: Keycloak) {
+  const federated = await startFederated(t, keycloak)
+  const { kit, realm, signIn } = federated
+  assert.equal((await signIn('anna')).who, 'anna')
+  const laptop = await enrollsLaptop(federated)
+  const byFirstKey = await laptop.signsIn('anna')
+
+  await realm.addKey()
+  assert.equal((await signIn('anna')).who, 'anna', 'an unknown key is looked for')
+  await realm.removeFirstKey()
+  // Somebody looks, or an hour passes.
+  await kit.admin.testIdentityProvider({ params: federated.params })
+  assert.equal((await signIn('ben')).who, 'ben')
+  await assert.rejects(byFirstKey.enrolls(), { status: 401 })
+  const { items } = await kit.admin.listAuditEvents({ query: { kind: 'device.enrollment_refused', limit: 1 } })
+  assert.deepEqual(
+    items.map((event) => 'reason' in event && event.reason),
+    ['keys'],
+  )
+  const next = await (await enrollsLaptop(federated)).signsIn('anna')
+  assert.equal((await next.enrolls()).user.username, 'anna')
+}
+
+export async function realmTurnedOff(t: TestContext, keycloak: Keycloak) {
+  const federated = await startFederated(t, keycloak)
+  const { realm, away, signIn, reasons } = federated
+  const back = await away('anna')
+  await realm.change({ enabled: false })
+  assert.equal((await back.browser.get(back.path)).status, 401)
+  assert.deepEqual(await reasons(), ['keycloak:code'])
+  assert.equal((await away('ben')).at.origin, keycloak.url, 'Keycloak lets nobody in')
+  await passwordsAreAsBefore(federated)
+  await realm.change({ enabled: true })
+  await untilSignsIn(signIn)
+}
+
+export async function stoppedAndStarted(t: TestContext, keycloak: Keycloak) {
+  const federated = await startFederated(t, keycloak)
+  const { kit, params, provider, away, signIn, reasons } = federated
+  assert.equal((await signIn('anna')).who, 'anna')
+  const back = await away('anna')
+  await keycloak.stop()
+  const asked = performance.now()
+  assert.equal((await back.browser.get(back.path)).status, 401)
+  assert.ok(performance.now() - asked < 10_000)
+  assert.deepEqual(await reasons(), ['keycloak:unreachable'])
+  const tested = await kit.admin.testIdentityProvider({ params })
+  assert.deepEqual([tested.ok, tested.problem?.reason], [false, 'unreachable'])
+  // A replica that has never seen it can lead nobody there.
+  const stranger = await kit.startReplica()
+  const path = `/admin/login/oidc?provider=${provider.provider_id}`
+  assert.equal((await openBrowser(stranger).get(path)).status, 401)
+  await passwordsAreAsBefore(federated)
+  await keycloak.start()
+  await untilSignsIn(signIn)
+}
+
+/** What failed is remembered for five seconds. */
+async function untilSignsIn(signIn: Federated['signIn']): Promise<void> {
+  const giveUp = performance.now() + 20_000
+  for (;;) {
+    const { answer, who } = await signIn('anna')
+    if (who === 'anna') return
+    assert.ok(performance.now() < giveUp, answer.text)
+    await delay(500)
+  }
+}

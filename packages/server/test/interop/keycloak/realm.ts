@@ -1,0 +1,107 @@
+import type { Keycloak } from './server.ts'
+
+export const clientSecret = 'a secret between two servers'
+export const passwordOf = (username: string) => `password of ${username}`
+export const laptops = 'laptops'
+
+type Mapper = { name: string; protocol: string; protocolMapper: string; config: Record<string, string> }
+const groups: Mapper = {
+  name: 'groups',
+  protocol: 'openid-connect',
+  protocolMapper: 'oidc-group-membership-mapper',
+  config: { 'claim.name': 'groups', 'full.path': 'true', 'id.token.claim': 'true' },
+}
+
+export const person = (username: string, more: Record<string, unknown> = {}) => ({
+  username,
+  email: `${username}@example.com`,
+  emailVerified: true,
+  firstName: username,
+  lastName: 'Example',
+  enabled: true,
+  credentials: [{ type: 'password', value: passwordOf(username) }],
+  ...more,
+})
+
+let realms = 0
+export const newRealmName = () => `people-${++realms}`
+
+/**
+ * A realm with a client for sign-in, a public one for laptops and one that reads the directory; anna is one of
+ * /staff/admins, ben of /staff.
+ */
+export async function makeRealm(
+  keycloak: Keycloak,
+  name: string,
+  { redirectUris, more = {} }: { redirectUris: readonly string[]; more?: Record<string, unknown> },
+) {
+  await keycloak.admin('POST', '/realms', {
+    realm: name,
+    enabled: true,
+    sslRequired: 'none',
+    groups: [{ name: 'staff', subGroups: [{ name: 'admins' }] }],
+    users: [
+      person('anna', { groups: ['/staff/admins'] }),
+      person('ben', { groups: ['/staff'] }),
+      {
+        username: 'service-account-directory',
+        enabled: true,
+        serviceAccountClientId: 'directory',
+        clientRoles: { 'realm-management': ['view-users', 'query-groups'] },
+      },
+    ],
+    clients: [
+      {
+        clientId: 'holdfast',
+        secret: clientSecret,
+        redirectUris,
+        attributes: { 'pkce.code.challenge.method': 'S256' },
+        protocolMappers: [groups],
+      },
+      {
+        clientId: laptops,
+        publicClient: true,
+        redirectUris: ['http://127.0.0.1/callback'],
+        attributes: { 'pkce.code.challenge.method': 'S256' },
+        protocolMappers: [groups],
+      },
+      { clientId: 'directory', secret: clientSecret, serviceAccountsEnabled: true, standardFlowEnabled: false },
+    ],
+    ...more,
+  })
+  const admin = async (method: string, path: string, body?: unknown) =>
+    (await keycloak.admin(method, `/realms/${name}${path}`, body)).json
+  const userId = async (username: string) =>
+    String((await admin('GET', `/users?exact=true&username=${username}`))[0]?.id)
+  const groupId = async (path: string) => String((await admin('GET', `/group-by-path${path}`)).id)
+  return {
+    name,
+    issuer: `${keycloak.url}/realms/${name}`,
+    admin,
+    userId,
+    groupId,
+    change: async (fields: Record<string, unknown>) => admin('PUT', '', fields),
+    changeUser: async (username: string, fields: Record<string, unknown>) => {
+      const path = `/users/${await userId(username)}`
+      return admin('PUT', path, { ...(await admin('GET', path)), ...fields })
+    },
+    /** Another key that signs from now on. */
+    addKey: async () => {
+      const { id: parentId } = await admin('GET', '')
+      const config = { priority: ['200'], keySize: ['2048'], algorithm: ['RS256'] }
+      const providerType = 'org.keycloak.keys.KeyProvider'
+      await admin('POST', '/components', { name: 'next', providerId: 'rsa-generated', providerType, parentId, config })
+    },
+    /** The key that a realm begins with verifies no more. */
+    removeFirstKey: async () => {
+      const found = (await admin('GET', '/components?type=org.keycloak.keys.KeyProvider')) as {
+        id: string
+        name: string
+        config: Record<string, string[]>
+      }[]
+      const first = found.find((c) => c.name === 'rsa-generated')
+      await admin('DELETE', `/components/${first?.id}`)
+    },
+  }
+}
+export type Realm = Awaited<ReturnType<typeof makeRealm>>

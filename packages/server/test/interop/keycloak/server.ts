@@ -1,0 +1,122 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Got, send } from '../../raw-http.ts'
+import { keycloakHome } from '../tools.ts'
+
+const administrator = { username: 'admin', password: 'the first administrator of a test' }
+/** Starting costs two Java programs a minute of a core. */
+const startsWithinMs = 240_000
+
+/** A Keycloak of our own: its database and its port go with it, and nothing of it is left in the distribution. */
+export async function startKeycloak() {
+  const home = keycloakHome() ?? ''
+  const directory = mkdtempSync(join(tmpdir(), 'holdfast-keycloak-'))
+  mkdirSync(join(directory, 'data'))
+  // `kc.sh` takes the folder above its own for its home.
+  for (const name of ['bin', 'conf']) cpSync(join(home, name), join(directory, name), { recursive: true })
+  for (const name of ['lib', 'providers', 'themes']) symlinkSync(join(home, name), join(directory, name))
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const log = join(directory, 'log')
+  let server: ChildProcess | undefined
+  let ended: Promise<unknown> = Promise.resolve()
+
+  const signal = (name: 'SIGTERM' | 'SIGKILL') => {
+    try {
+      if (server?.pid !== undefined) process.kill(-server.pid, name)
+    } catch {}
+  }
+  const kill = () => signal('SIGKILL')
+  async function start(): Promise<void> {
+    const output = openSync(log, 'a')
+    const started = spawn(
+      'sh',
+      [join(directory, 'bin/kc.sh'), 'start-dev', '--http-host=127.0.0.1', `--http-port=${port}`],
+      {
+        detached: true,
+        stdio: ['ignore', output, output],
+        env: {
+          ...process.env,
+          KC_BOOTSTRAP_ADMIN_USERNAME: administrator.username,
+          KC_BOOTSTRAP_ADMIN_PASSWORD: administrator.password,
+        },
+      },
+    )
+    server = started
+    let isRunning = true
+    ended = new Promise((resolve) => started.once('exit', resolve)).then(() => {
+      isRunning = false
+    })
+    process.once('exit', kill)
+    const giveUp = performance.now() + startsWithinMs
+    while (!(await answers(url))) {
+      if (!isRunning || performance.now() > giveUp)
+        throw new Error(`Keycloak ${isRunning ? 'does not answer' : 'has ended'}:\n${readFileSync(log, 'utf8')}`)
+      await delay(500)
+    }
+  }
+  async function stop(): Promise<void> {
+    signal('SIGTERM')
+    const patience = setTimeout(kill, 20_000)
+    await ended
+    clearTimeout(patience)
+    // What its launcher may have left.
+    kill()
+    process.off('exit', kill)
+    server = undefined
+  }
+
+  let token = { value: '', until: 0 }
+  /** Its admin API, as its first administrator; throws with what it says. */
+  async function admin(method: string, path: string, json?: unknown): Promise<Got> {
+    if (token.until < performance.now()) {
+      const form = { grant_type: 'password', client_id: 'admin-cli', ...administrator }
+      const asked = performance.now()
+      const got = await send(url, { method: 'POST', path: '/realms/master/protocol/openid-connect/token', form })
+      token = { value: String(got.json.access_token), until: asked + 30_000 }
+    }
+    const headers = { authorization: `Bearer ${token.value}` }
+    const got = await send(url, { method, path: `/admin${path}`, headers, ...(json !== undefined && { json }) })
+    if (got.status >= 300) throw new Error(`Keycloak: ${method} ${path}: ${got.status} ${got.text}`)
+    return got
+  }
+
+  try {
+    await start()
+  } catch (e) {
+    await stop()
+    rmSync(directory, { recursive: true })
+    throw e
+  }
+  return {
+    url,
+    admin,
+    /** Ends it as if its machine went; it keeps its database. */
+    stop,
+    start,
+    end: async () => {
+      await stop()
+      rmSync(directory, { recursive: true })
+    },
+  }
+}
+export type Keycloak = Awaited<ReturnType<typeof startKeycloak>>
+
+const answers = (url: string): Promise<boolean> =>
+  send(url, { path: '/realms/master/.well-known/openid-configuration' }).then(
+    ({ status }) => status === 200,
+    () => false,
+  )
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
