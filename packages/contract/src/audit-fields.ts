@@ -6,7 +6,7 @@ type Typed = keyof Types | `${keyof Types}?`
  * with `?` may be absent.
  */
 const auditFields = {
-  'login.succeeded': { user_id: 'string', auth_method: 'string' },
+  'login.succeeded': { user_id: 'string', auth_method: 'string', break_glass: 'boolean?' },
   'login.failed': { username: 'string', failure_reason: 'string' },
   'request.refused': { operation: 'string' },
   'auth.throttled': { credential: 'string', refused: 'integer' },
@@ -21,6 +21,7 @@ const auditFields = {
   'session.stepped_up': { session_id: 'string', user_id: 'string' },
   'user.changed': { operation: 'string', user_id: 'string' },
   'user.password_changed': { user_id: 'string', method: 'string' },
+  'user.break_glass_changed': { user_id: 'string', break_glass: 'boolean' },
   'user.mfa_enrollment_started': { user_id: 'string' },
   'user.mfa_enabled': { user_id: 'string' },
   'user.mfa_disabled': { user_id: 'string' },

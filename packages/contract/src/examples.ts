@@ -29,6 +29,7 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
   suspendUser: { user_id, reason: 'on leave' },
   reactivateUser: { user_id },
   unlockUser: { user_id },
+  setBreakGlass: { user_id, break_glass: true },
   changePassword: { user_id, generate: true },
   enrollTotp: { user_id },
   verifyTotp: { user_id, code: '123456' },

@@ -20,6 +20,10 @@ export const SecuritySettings = Closed(
       window_seconds: seconds(10, 86_400),
       lockout_threshold: Type.Integer({ minimum: 1, maximum: 1000 }),
       lockout_seconds: seconds(1, 7 * 86_400),
+      enforce_sso: Type.Boolean({
+        description:
+          'People sign in with identity providers alone; a password opens only the accounts of break-glass users',
+      }),
     }),
     sessions: Closed({ idle_seconds: seconds(1, 86_400), absolute_seconds: seconds(1, 30 * 86_400) }),
     api: Closed({
@@ -52,7 +56,13 @@ export const SecuritySettings = Closed(
 export type SecuritySettings = Static<typeof SecuritySettings>
 
 export const defaultSecuritySettings: SecuritySettings = {
-  login: { max_failures_per_ip: 20, window_seconds: 900, lockout_threshold: 10, lockout_seconds: 900 },
+  login: {
+    max_failures_per_ip: 20,
+    window_seconds: 900,
+    lockout_threshold: 10,
+    lockout_seconds: 900,
+    enforce_sso: false,
+  },
   sessions: { idle_seconds: 1800, absolute_seconds: 43_200 },
   api: {
     requests_per_minute_per_key: 600,

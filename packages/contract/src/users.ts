@@ -28,6 +28,7 @@ export const User = Closed(
     group_ids: Type.Array(Id('group')),
     mfa: Mfa,
     password_set: Type.Boolean(),
+    break_glass: Type.Boolean({ description: 'Signs in with a password also where login.enforce_sso is on' }),
     created_at: Time,
     updated_at: Time,
     last_login_at: Nullable(Time),
@@ -63,6 +64,19 @@ export const getUser = endpoint({
   params: Closed({ user_id: Id('user') }),
   response: User,
   etag: true,
+})
+
+export const setBreakGlass = endpoint({
+  method: 'POST',
+  path: '/v1/admin/users/break-glass',
+  summary:
+    'Let a local user sign in with a password while login.enforce_sso is on, or no longer; the last who administers stays',
+  access: { by: ['session', 'api_key'], permission: 'rbac:write' },
+  audit: 'user.break_glass_changed',
+  stepUp: {},
+  body: Closed({ user_id: Id('user'), break_glass: Type.Boolean(), reason: Type.Optional(Reason) }),
+  response: Closed({ user: User, changed: Type.Boolean() }),
+  ifMatch: true,
 })
 
 export const changeUser = endpoint({

@@ -174,7 +174,13 @@ export const enrollmentMethods = ['token', 'oidc', 'saml', 'device_code'] as con
 export type EnrollmentMethod = (typeof enrollmentMethods)[number]
 
 /** What administrators are notified of. */
-export const notificationKinds = ['account.locked', 'expiring', 'gateway.down', 'webhook.disabled'] as const
+export const notificationKinds = [
+  'account.locked',
+  'break_glass.used',
+  'expiring',
+  'gateway.down',
+  'webhook.disabled',
+] as const
 export type NotificationKind = (typeof notificationKinds)[number]
 /** From the least to the most urgent. */
 export const notificationSeverities = ['info', 'warning', 'critical'] as const

@@ -75,7 +75,18 @@ export function createApp({
   const base = { db, changes, feed, pager, now, pepper, kek, publicUrl, onError }
 
   const audit = createAudit(base)
-  const tenancy = createTenancy({ ...base, audit })
+  const tenancy = createTenancy({
+    ...base,
+    audit,
+    enforcement: {
+      hold: (tx, tenant) => identity.breakGlass.hold(tx, tenant),
+      require: async (tx, tenant) => {
+        await federation.requireSignIn(tx, tenant)
+        await identity.breakGlass.requireOne(tx, tenant)
+      },
+      begin: (tx, source) => identity.breakGlass.endPasswordSessions(tx, source),
+    },
+  })
   const { settings } = tenancy
   const access = createAccess({ ...base, audit, settings })
   const outbound = createOutbound(config)
@@ -102,9 +113,8 @@ export function createApp({
     tenancy,
     rulesUsingGroup: policy.rulesUsingGroup,
     endSessionsOf,
-    // An account that is locked again and again is one notification until somebody has seen it.
     notify: async (tx, tenant, notice) => {
-      await notifications.notify(tx, tenant, { ...notice, dedupe_key: `${notice.kind}:${notice.subject.id}` })
+      await notifications.notify(tx, tenant, notice)
     },
     offeredProviders: () => federation.offered(),
   })

@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import type { App } from './app.ts'
 import { ConfigError } from './config/config.ts'
+import type { Secrets } from './config/secrets.ts'
+import type { TenantId } from './kernel/actor.ts'
 import { firstPasswordProblem } from './modules/identity/index.ts'
 
 const defaultTenant = 'default'
 const username = 'admin'
+const breakGlassUsername = 'break-glass'
 export type FirstStart = { username: string; password: string; generated: boolean }
 
 /**
@@ -14,9 +17,10 @@ export type FirstStart = { username: string; password: string; generated: boolea
  */
 export async function bootstrap(
   app: App,
-  adminPassword: string | undefined,
+  secrets: Pick<Secrets, 'adminPassword' | 'breakGlassPassword'>,
   announce: (first: FirstStart) => void,
 ): Promise<void> {
+  const { adminPassword } = secrets
   const problem = adminPassword && (await firstPasswordProblem({ username, password: adminPassword }))
   if (problem) throw new ConfigError(`HOLDFAST_ADMIN_PASSWORD ${problem}: choose another one, or leave it out.`)
   const tenant = (await app.tenancy.tenantByName(defaultTenant)) ?? (await app.tenancy.createTenant(defaultTenant))
@@ -30,5 +34,18 @@ export async function bootstrap(
       return password
     },
   })
+  if (secrets.breakGlassPassword !== undefined) await recover(app, tenant, secrets.breakGlassPassword)
   app.markReady()
+}
+
+/** The way back in: a break-glass user with this password, whatever became of the others. */
+async function recover(app: App, tenant: TenantId, password: string): Promise<void> {
+  const name = 'HOLDFAST_BREAK_GLASS_PASSWORD'
+  const problem = await firstPasswordProblem({ username: breakGlassUsername, password })
+  if (problem) throw new ConfigError(`${name} ${problem}: choose another one, or leave it out.`)
+  const user = { username: breakGlassUsername, password, role: 'platform_admin' } as const
+  if ((await app.identity.recover(tenant, user)) === undefined)
+    throw new ConfigError(
+      `${name} is for the user ${breakGlassUsername}, and that name is taken by an account that has no password here.`,
+    )
 }

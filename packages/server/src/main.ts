@@ -68,7 +68,7 @@ async function start(): Promise<void> {
   if (stopping) return
   // The port before the first administrator: a start that fails leaves no password that nobody saw.
   await app.http.listen({ host: config.host, port: config.port, backlog: 4096 }).catch(taken(config))
-  const makeFirst = () => bootstrap(app, secrets.adminPassword, (first) => printFirstStart(first, config))
+  const makeFirst = () => bootstrap(app, secrets, (first) => printFirstStart(first, config))
   await patiently(() => withDatabaseLock(databaseUrl, bootstrapLock, makeFirst), stalls)
   if (stopping) return
   // Ready, so that requests may come.

@@ -58,6 +58,7 @@ export async function startKit(
     pepper: createSecretKey(randomBytes(32)),
     cursorKey: createSecretKey(randomBytes(32)),
     adminPassword,
+    breakGlassPassword: undefined,
     gatewayServiceSecret: randomBytes(32).toString('base64url'),
   }
   const logs: string[] = []
@@ -98,7 +99,7 @@ export async function startKit(
       ...(options.idleMs !== undefined && { idleMs: options.idleMs }),
     })
     await app.start()
-    await bootstrap(app, adminPassword, () => {})
+    await bootstrap(app, secrets, () => {})
     const url = await app.http.listen({ host: '127.0.0.1', port: 0 })
     const replica = { app, url, dispatcher: dispatcherTo(url) }
     replicas.push(replica)

@@ -101,6 +101,22 @@ export function addUser(program: Command, cli: Cli): void {
       }),
     'user delete anna --reason "left the company"',
   )
+  examples(
+    reason(
+      user
+        .command('break-glass <user>')
+        .description('let a local user sign in with a password also where login.enforce_sso is on'),
+    )
+      .option('--off', 'no longer')
+      .action(async (user_id: string, { off = false, reason: why }: { off?: boolean; reason?: string }) => {
+        const body = { user_id, break_glass: !off, ...given({ reason: why }) }
+        const answer = await (await cli.client()).setBreakGlass({ body, query: cli.scope })
+        if (!answer.changed) cli.note('It was so before.')
+        printItem(cli, answer.user)
+      }),
+    'user break-glass emergency --reason "kept in the safe"',
+    'user break-glass emergency --off',
+  )
   addUserPassword(user, cli)
   addUserLinks(user, cli)
 }

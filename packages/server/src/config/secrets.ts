@@ -14,6 +14,8 @@ export type Secrets = {
   cursorKey: KeyObject
   /** The first administrator's password where the operator gives one. */
   adminPassword: string | undefined
+  /** Of the user `break-glass`, where the operator needs a way back in. */
+  breakGlassPassword: string | undefined
   /** Deployment-wide gateway service secret for operational tooling. */
   gatewayServiceSecret: string
 }
@@ -44,6 +46,7 @@ export async function loadSecrets(env: Record<string, string | undefined>, confi
     pepper: createSecretKey(derive('token digests')),
     cursorKey: createSecretKey(derive('cursors')),
     adminPassword: env.HOLDFAST_ADMIN_PASSWORD,
+    breakGlassPassword: env.HOLDFAST_BREAK_GLASS_PASSWORD || undefined,
     gatewayServiceSecret,
   }
 }

@@ -4,7 +4,7 @@ import { ApiError, changeSecuritySettings } from '@holdfast/sdk'
 import { bootstrap } from '../../src/bootstrap.ts'
 import { ConfigError } from '../../src/config/config.ts'
 import { eventsOf } from '../events.ts'
-import { adminPassword, startKit, times } from '../kit.ts'
+import { startKit, times } from '../kit.ts'
 import { makeUser, trySignIn } from '../people.ts'
 
 const refusedWith = (status: number, about: RegExp) => (e: unknown) =>
@@ -85,10 +85,10 @@ test('accounts of programs, spellings of names, and what is on record of a sign-
   await t.test('the first password is bound by the rules for every password', async () => {
     for (const password of ['admin', 'password', 'holdfast holdfast', 'aaaaaaaaaaaaaaaaaaaa'])
       await assert.rejects(
-        bootstrap(kit.app, password, () => {}),
+        bootstrap(kit.app, { ...kit.secrets, adminPassword: password }, () => {}),
         (e) => e instanceof ConfigError && /^HOLDFAST_ADMIN_PASSWORD .*\.$/.test(e.message),
         password,
       )
-    await bootstrap(kit.app, adminPassword, () => assert.fail('there is an administrator already'))
+    await bootstrap(kit.app, kit.secrets, () => assert.fail('there is an administrator already'))
   })
 })

@@ -115,6 +115,7 @@ const looser: Looser = {
     window_seconds: ['person', 899],
     lockout_threshold: ['person', 11],
     lockout_seconds: ['person', 899],
+    enforce_sso: ['person', false],
   },
   sessions: { idle_seconds: ['person', 1801], absolute_seconds: ['person', 43_201] },
   api: {
@@ -132,7 +133,12 @@ test('what holds back its maker is loosened with fresh proof of them only, setti
   const clock = createClock(untilNextStep())
   const kit = await startKit(t, { now: clock.now })
   const api = Object.fromEntries(Object.keys(looser.api).map((field) => [field, 100_000]))
-  const strict = { ...defaultSecuritySettings, api, mfa: { required_roles: ['auditor'], step_up: false } }
+  const strict = {
+    ...defaultSecuritySettings,
+    login: { ...defaultSecuritySettings.login, enforce_sso: true },
+    api,
+    mfa: { required_roles: ['auditor'], step_up: false },
+  }
   const set = async (security: object) => {
     await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 9 } })
     await kit.db.inTenant(kit.tenant, (tx) =>
@@ -144,9 +150,11 @@ test('what holds back its maker is loosened with fresh proof of them only, setti
     )
   }
   await set(strict)
-  await makeUser(kit, 'plain', ['tenant_admin'])
+  for (const name of ['plain', 'root']) {
+    const user_id = await makeUser(kit, name, ['tenant_admin'])
+    await kit.admin.setBreakGlass({ body: { user_id, break_glass: true } })
+  }
   const plain = await signInAs(kit, 'plain')
-  await makeUser(kit, 'root', ['tenant_admin'])
   const { person: root, app } = await enrollFactor(kit, 'root', clock.now)
   const made = await root.post('/v1/admin/api-keys', { name: 'of root', role: 'tenant_admin' })
   const { user } = await kit.admin.changeUser({

@@ -17,6 +17,7 @@ export const makeSecrets = (): Secrets => ({
   pepper: createSecretKey(randomBytes(32)),
   cursorKey: createSecretKey(randomBytes(32)),
   adminPassword: undefined,
+  breakGlassPassword: undefined,
   gatewayServiceSecret: randomBytes(32).toString('base64url'),
 })
 
@@ -30,7 +31,7 @@ export async function startOnce(url: string, secrets: Secrets): Promise<string[]
   const app = createApp({ config, secrets, databaseUrl: url, log: quiet })
   try {
     await app.start()
-    await bootstrap(app, undefined, ({ password }) => announced.push(password))
+    await bootstrap(app, secrets, ({ password }) => announced.push(password))
     const tenant = await app.tenancy.tenantByName('default')
     assert.ok(tenant && (await app.trust.versionOf(tenant)) >= 1)
     const admins = await app.db.inTenant(tenant, (tx) =>

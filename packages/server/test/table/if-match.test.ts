@@ -18,6 +18,7 @@ const rows: Partial<Record<Operation, Row>> = {
   suspendUser: { read: 'getUser', body: ({ user_id }) => ({ user_id }) },
   reactivateUser: { read: 'getUser', body: ({ user_id }) => ({ user_id }), before: 'suspendUser' },
   unlockUser: { read: 'getUser', body: ({ user_id }) => ({ user_id }) },
+  setBreakGlass: { read: 'getUser', body: ({ user_id }) => ({ user_id, break_glass: true }) },
   changeGroup: {
     read: 'getGroup',
     body: ({ group_id }, n) => ({ operation: 'update', group_id, group: { description: `text ${n}` } }),

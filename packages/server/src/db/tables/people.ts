@@ -29,6 +29,7 @@ export type PeopleTables = {
     external_id: string | null
     suspended_by_directory: Default<boolean>
     absent_since: Date | null
+    break_glass: Default<boolean>
   }
   user_roles: {
     tenant_id: TenantId

@@ -1,5 +1,6 @@
 import type { FederationDeps } from './deps.ts'
 import { createEnrolling } from './enrolling.ts'
+import { createLastWay } from './last-way.ts'
 import { linkHandlers } from './links.handlers.ts'
 import { createLinks } from './links.ts'
 import { createNewcomers } from './newcomer.ts'
@@ -16,11 +17,13 @@ export type { Unrecognised } from './recognise.ts'
 
 export function createFederation(deps: FederationDeps) {
   const oidc = createOidc(deps)
-  const providers = createProviders({ ...deps, oidc })
+  const lastWay = createLastWay(deps)
+  const providers = createProviders({ ...deps, oidc, lastWay })
   const newcomer = createNewcomers(deps)
   const signIn = createSignIn({ ...deps, oidc, providers })
   return {
     ...createEnrolling({ ...deps, oidc, newcomer }),
+    requireSignIn: lastWay.requireOne,
     prunes: [pruneRequests],
     pages: signInPages({ ...deps, signIn }),
     /** For the sign-in page, which is the tenant's that needs no name. */

@@ -11,6 +11,7 @@ import type { Expected } from '../../kernel/version.ts'
 import { mayHandle } from '../access/index.ts'
 import { knownGroups } from '../identity/index.ts'
 import type { FederationDeps } from './deps.ts'
+import type { LastWay } from './last-way.ts'
 import type { Oidc } from './oidc/oidc.ts'
 import { defaultScopes, issuerProblem } from './oidc/presets.ts'
 import { FederationError } from './proven.ts'
@@ -57,8 +58,10 @@ export function createProviders({
   kek,
   people,
   oidc,
+  lastWay,
 }: Pick<FederationDeps, 'db' | 'audit' | 'changes' | 'pager' | 'now' | 'kek' | 'people'> & {
   oidc: Pick<Oidc, 'inspect'>
+  lastWay: Pick<LastWay, 'hold' | 'refuseLast'>
 }) {
   /** One that is not enabled may be prepared before it can be reached. */
   async function check(kind: IdentityProviderKind, fields: ProviderFields, mustAnswer: boolean): Promise<void> {
@@ -147,8 +150,11 @@ export function createProviders({
       const newJwe = secret ? await sealed(id, secret) : null
       return refuseTaken('name', nameIndex, () =>
         db.inTenant(tenant, async (tx) => {
+          const isShut = !fields.enabled || !fields.sign_in
+          if (isShut) await lastWay.hold(tx, tenant)
           const before = (await queries.lockProvider(tx, tenant, id)) ?? noProvider()
           allow(before)
+          if (isShut) await lastWay.refuseLast(tx, tenant, before)
           await requireGroups(tx, tenant, fields)
           const secretJwe = secret === undefined ? before.client_secret_jwe : newJwe
           const changed = differences(factsOf(before), factsOf(fields))
@@ -177,6 +183,7 @@ export function createProviders({
     remove: (actor: Actor, id: string, expected: Expected): Promise<boolean> => {
       const tenant = actor.tenantId
       return db.inTenant(tenant, async (tx) => {
+        await lastWay.hold(tx, tenant)
         const before = await queries.lockProvider(tx, tenant, id)
         if (!before) {
           if (!(await queries.wasDeleted(tx, tenant, id))) return noProvider()
@@ -184,6 +191,7 @@ export function createProviders({
           return false
         }
         expected.require(versionOf(before))
+        await lastWay.refuseLast(tx, tenant, before)
         await queries.deleteProvider(tx, tenant, id, now())
         const target = targetOf(before)
         const details = { linked_users: before.linked_users }

@@ -20,11 +20,13 @@ export type Notify = (
   tx: Tx,
   tenant: TenantId,
   notification: {
-    kind: 'account.locked'
-    severity: 'warning'
+    kind: 'account.locked' | 'break_glass.used'
+    severity: 'warning' | 'critical'
     title: string
     detail: string
     subject: { type: 'user'; id: string | null; name: string }
+    /** While a notification of this cause is open, no second one is made. */
+    dedupe_key?: string
   },
 ) => Promise<void>
 
@@ -39,7 +41,7 @@ export type IdentityDeps = {
   pepper: KeyObject
   kek: Kek
   publicUrl: string
-  tenancy: Pick<Tenancy, 'settings' | 'nameOf' | 'tenantByName'>
+  tenancy: Pick<Tenancy, 'settings' | 'nameOf' | 'tenantByName' | 'enforcesSso' | 'holdEnforcement'>
   /** Ids of the rules of the published policy that name this group. */
   rulesUsingGroup: (tx: Tx, tenant: TenantId, groupId: string) => Promise<readonly string[]>
   endSessionsOf: EndSessionsOf

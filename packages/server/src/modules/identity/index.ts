@@ -4,19 +4,13 @@ import type { IdentityDeps } from './deps.ts'
 import { identityHandlers } from './handlers.ts'
 import { createOwned } from './owned/owned.ts'
 import { createFirstAdmins } from './people/first-admin.ts'
+import { createRecovery } from './people/recovery.ts'
+import { createRules } from './rules.ts'
 import { pruneSessions } from './sessions/sessions.queries.ts'
-import { createSessions } from './sessions/sessions.ts'
-import { createAttempts } from './signin/attempts.ts'
 import { createByProvider } from './signin/by-provider.ts'
 import { forgetFailures } from './signin/login.queries.ts'
-import { createLogin } from './signin/login.ts'
-import { createOwnPassword } from './signin/own-password.ts'
 import { createPages } from './signin/pages.ts'
-import { createPasswords } from './signin/passwords.ts'
-import { createSecondFactor } from './signin/second-factor.ts'
 import { createSourceFailures } from './signin/source-failures.ts'
-import { createStepUp } from './signin/step-up.ts'
-import { createTotp } from './signin/totp.ts'
 
 export type { IdentityDeps, Notify } from './deps.ts'
 export * from './owned/door.ts'
@@ -28,14 +22,8 @@ export * from './signin/door.ts'
 export function createIdentity(given: IdentityDeps) {
   const deps = { ...given, hasher: createPasswordHasher({ concurrency: 2, maxQueue: 200 }) }
   const { db } = deps
-  const sessions = createSessions(deps)
-  const attempts = createAttempts(deps)
-  const factor = createSecondFactor(deps)
-  const ownPassword = createOwnPassword({ ...deps, attempts })
-  const stepUp = createStepUp({ ...deps, attempts, factor, sessions })
-  const login = createLogin({ ...deps, sessions, factor, attempts })
-  const passwords = createPasswords({ ...deps, ownPassword, sessions })
-  const totp = createTotp({ ...deps, factor, attempts, ownPassword, sessions })
+  const rules = createRules(deps)
+  const { sessions, login, stepUp, breakGlass } = rules
   const { createUser, createFirstAdmin } = createFirstAdmins(deps)
 
   return {
@@ -43,6 +31,9 @@ export function createIdentity(given: IdentityDeps) {
     prunes: [pruneSessions],
     createUser,
     createFirstAdmin,
+    /** For whoever runs the server: a break-glass user who comes in whatever became of the others. */
+    recover: createRecovery({ ...deps, sessions }),
+    breakGlass,
     owned: createOwned({ ...deps, sessions }),
     /** For the pipe: throws where a change needs a fresh one-time code that the session has not shown. */
     requireStepUp: stepUp.require,
@@ -56,7 +47,7 @@ export function createIdentity(given: IdentityDeps) {
     people: createByProvider({ ...deps, sessions }),
     failures: createSourceFailures(deps),
     ...createPages(deps),
-    handlers: identityHandlers({ ...deps, sessions, login, passwords, totp, stepUp }),
+    handlers: identityHandlers({ ...deps, ...rules }),
   }
 }
 export type Identity = ReturnType<typeof createIdentity>

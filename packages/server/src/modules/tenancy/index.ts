@@ -8,6 +8,8 @@ export function createTenancy(deps: SettingsDeps) {
   const settings = createSettings(deps)
   return {
     ...createTenants(deps),
+    enforcesSso: settings.enforcesSso,
+    holdEnforcement: settings.holdEnforcement,
     settings: (tenant: TenantId): SecuritySettings | Promise<SecuritySettings> => settings.read(tenant),
     handlers: tenancyHandlers(settings),
   }

@@ -19,6 +19,7 @@ const limits: Limits = {
     window_seconds: person(less),
     lockout_threshold: person(more),
     lockout_seconds: person(less),
+    enforce_sso: person((before, after) => before && !after),
   },
   sessions: { idle_seconds: person(more), absolute_seconds: person(more) },
   api: {

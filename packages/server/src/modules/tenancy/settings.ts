@@ -1,14 +1,14 @@
 import { defaultSecuritySettings, type SecuritySettings } from '@holdfast/contract/settings'
-import type { Database } from '../../db/database.ts'
-import type { Actor } from '../../kernel/actor.ts'
+import type { Database, Tx } from '../../db/database.ts'
+import type { Actor, Source, TenantId } from '../../kernel/actor.ts'
 import { failField } from '../../kernel/app-error.ts'
 import type { Expected } from '../../kernel/version.ts'
-import { type Changes, everything } from '../../memory/changes.ts'
+import { type Change, type Changes, everything } from '../../memory/changes.ts'
 import { held, type Memory } from '../../memory/held.ts'
 import type { Audit } from '../audit/index.ts'
 import { differences, mergeSections, onlyChanged } from './merge.ts'
 import { refuseOwnLimits } from './own-limits.ts'
-import { lockSettings, readSettings, writeSettings } from './tenants.queries.ts'
+import { holdSettings, lockSettings, readSettings, type Sections, writeSettings } from './tenants.queries.ts'
 
 export type SettingsDeps = {
   db: Database
@@ -16,10 +16,21 @@ export type SettingsDeps = {
   changes: Changes
   feed: Memory['feed']
   now: () => Date
+  enforcement: Enforcement
+}
+
+/** What making identity providers the only way in (`login.enforce_sso`) rests on, which other modules know. */
+type Enforcement = {
+  /** Comes first in its transaction: what it rests on goes to nobody else until commit. */
+  hold: (tx: Tx, tenant: TenantId) => Promise<void>
+  /** 422 where it would shut everybody out. */
+  require: (tx: Tx, tenant: TenantId) => Promise<void>
+  /** Ends the sessions that only a password opened. */
+  begin: (tx: Tx, source: Source) => Promise<Change[]>
 }
 
 /** The database keeps what an administrator set; everything else is the default of the code. */
-export function createSettings({ db, audit, changes, feed, now }: SettingsDeps) {
+export function createSettings({ db, audit, changes, feed, now, enforcement }: SettingsDeps) {
   const known = held<SecuritySettings>(
     { changes, feed },
     {
@@ -32,9 +43,15 @@ export function createSettings({ db, audit, changes, feed, now }: SettingsDeps) 
   return {
     read: known.get,
 
+    /** Whether identity providers are the only way in, as the transaction sees it. */
+    enforcesSso: async (tx: Tx, tenant: TenantId): Promise<boolean> => isEnforced(await readSettings(tx, tenant)),
+    /** The same; until commit it stays so. */
+    holdEnforcement: async (tx: Tx, tenant: TenantId): Promise<boolean> => isEnforced(await holdSettings(tx, tenant)),
+
     /** Replaces them all; the values that hold already change and record nothing. */
     replace: (actor: Actor, after: SecuritySettings, expected: Expected): Promise<SecuritySettings> =>
       db.inTenant(actor.tenantId, async (tx) => {
+        if (after.login.enforce_sso) await enforcement.hold(tx, actor.tenantId)
         const stored = await lockSettings(tx, actor.tenantId)
         const before = mergeSections(defaultSecuritySettings, stored)
         expected.require(before)
@@ -43,14 +60,19 @@ export function createSettings({ db, audit, changes, feed, now }: SettingsDeps) 
         const at = now()
         check(actor, before, after)
         refuseOwnLimits(actor, before, after, at)
+        const isNew = after.login.enforce_sso && !before.login.enforce_sso
+        if (isNew) await enforcement.require(tx, actor.tenantId)
         await writeSettings(tx, actor.tenantId, mergeSections(stored, onlyChanged(before, after)), at)
         await audit.record(tx, actor, 'security_settings.updated', {}, { changes: changed })
-        await changes.record(tx, actor.tenantId, [{ kind: 'settings', subject: everything }])
+        const ended = isNew ? await enforcement.begin(tx, actor) : []
+        await changes.record(tx, actor.tenantId, [{ kind: 'settings', subject: everything }, ...ended])
         return after
       }),
   }
 }
 export type Settings = ReturnType<typeof createSettings>
+
+const isEnforced = (stored: Sections): boolean => mergeSections(defaultSecuritySettings, stored).login.enforce_sso
 
 /** What no field says alone. */
 function check({ principal }: Actor, before: SecuritySettings, after: SecuritySettings): void {

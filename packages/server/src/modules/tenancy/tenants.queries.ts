@@ -42,6 +42,17 @@ export const readSettings = async (tx: Tx, tenant: TenantId): Promise<Sections> 
   return row?.security ?? {}
 }
 
+/** As `readSettings`; until commit nobody changes them, and any number of others hold them at once. */
+export const holdSettings = async (tx: Tx, tenant: TenantId): Promise<Sections> => {
+  const row = await tx
+    .selectFrom('tenant_settings')
+    .select('security')
+    .where('tenant_id', '=', tenant)
+    .forShare()
+    .executeTakeFirst()
+  return row?.security ?? {}
+}
+
 /** Holds the row until commit, so that of two changes the second sees the first. */
 export const lockSettings = async (tx: Tx, tenant: TenantId): Promise<Sections> => {
   const row = await tx

@@ -4,7 +4,7 @@ import { fail } from '../../../kernel/app-error.ts'
 import * as queries from './administrators.queries.ts'
 
 /** A tenant must keep somebody who can administer it, the deployment somebody who can administer tenants. */
-const indispensable: readonly string[] = ['platform_admin', 'tenant_admin']
+export const indispensable: readonly string[] = ['platform_admin', 'tenant_admin']
 
 /** Whether a user with these roles may be the last who has one that a tenant can't be without. */
 export const mayBeLast = (roles: readonly string[]): boolean => roles.some((role) => indispensable.includes(role))

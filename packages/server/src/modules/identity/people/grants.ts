@@ -7,6 +7,7 @@ import type { Changes } from '../../../memory/changes.ts'
 import { mayHandle } from '../../access/index.ts'
 import type { Audit } from '../../audit/index.ts'
 import { holdAdministrators, mayBeLast, refuseLast } from './administrators.ts'
+import type { BreakGlass } from './break-glass.ts'
 import { deleteGrant, insertGrant } from './grants.queries.ts'
 import { present, refuseStronger } from './subject.ts'
 import { findUser, lockUser, type UserRow } from './users.queries.ts'
@@ -14,8 +15,14 @@ import { findUser, lockUser, type UserRow } from './users.queries.ts'
 type Outcome = { user: UserRow; changed: boolean }
 
 /** Who holds which role. Nobody gives or takes a role that allows more than they may do themselves. */
-export function createGrants(deps: { db: Database; audit: Audit; changes: Changes; now: () => Date }) {
-  const { db, audit, changes, now } = deps
+export function createGrants(deps: {
+  db: Database
+  audit: Audit
+  changes: Changes
+  now: () => Date
+  breakGlass: Pick<BreakGlass, 'refuseLast'>
+}) {
+  const { db, audit, changes, now, breakGlass } = deps
 
   /** `move` changes the user's roles while the user's row is held; true when it did. */
   function change(
@@ -58,6 +65,8 @@ export function createGrants(deps: { db: Database; audit: Audit; changes: Change
     revoke: (actor: Actor, id: string, role: Role, reason: string | undefined): Promise<Outcome> =>
       change('role.revoked', actor, id, role, reason, async (tx, user) => {
         await refuseLast(tx, actor.tenantId, user, user.roles.includes(role) ? [role] : [])
+        if (mayBeLast([role]) && !mayBeLast(user.roles.filter((r) => r !== role)))
+          await breakGlass.refuseLast(tx, actor.tenantId, user)
         return deleteGrant(tx, actor.tenantId, id, role)
       }),
   }

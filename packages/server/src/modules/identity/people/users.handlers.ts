@@ -4,6 +4,7 @@ import type { Handlers } from '../../../http/handlers.ts'
 import { failField } from '../../../kernel/app-error.ts'
 import { idOf } from '../../../kernel/ids.ts'
 import { versioned } from '../../../kernel/version.ts'
+import type { BreakGlass } from './break-glass.ts'
 import { decodeIds } from './references.ts'
 import { denseFilters, selectUsers, walkUsers } from './users.queries.ts'
 import { type Users, versionOf } from './users.ts'
@@ -14,7 +15,14 @@ const orders = {
   created_at: { column: 'created_at', kind: 'time' },
 } as const
 
-export function userHandlers({ db, pager, now, users }: { db: Database; pager: Pager; now: () => Date; users: Users }) {
+export function userHandlers(deps: {
+  db: Database
+  pager: Pager
+  now: () => Date
+  users: Users
+  breakGlass: Pick<BreakGlass, 'set'>
+}) {
+  const { db, pager, now, users, breakGlass } = deps
   const view = (user: Parameters<typeof viewUser>[0]) => viewUser(user, now())
 
   return {
@@ -83,6 +91,11 @@ export function userHandlers({ db, pager, now, users }: { db: Database; pager: P
     },
     unlockUser: async ({ actor, body, expected }) => {
       const { changed, user } = await users.move(actor, 'unlock', idOf('user', body.user_id), { ...body, expected })
+      return { user: view(user), changed }
+    },
+    setBreakGlass: async ({ actor, body, expected }) => {
+      const { user_id, break_glass: to, reason } = body
+      const { user, changed } = await breakGlass.set(actor, { user: idOf('user', user_id), to, reason, expected })
       return { user: view(user), changed }
     },
   } satisfies Partial<Handlers>

@@ -10,6 +10,7 @@ import type { Audit } from '../../audit/index.ts'
 import type { EndSessionsOf } from '../deps.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { holdAdministrators, mayBeLast, refuseLast } from './administrators.ts'
+import type { BreakGlass } from './break-glass.ts'
 import { canonicalEmail } from './email.ts'
 import { addMembers, lockGroups, removeMembers } from './groups.queries.ts'
 import { requireAll } from './references.ts'
@@ -46,6 +47,7 @@ export function createUsers(deps: {
   changes: Changes
   now: () => Date
   sessions: Pick<Sessions, 'endOfUser'>
+  breakGlass: Pick<BreakGlass, 'refuseLast'>
   endSessionsOf: EndSessionsOf
 }) {
   const { db, audit, changes, now, sessions } = deps
@@ -166,6 +168,7 @@ export function createUsers(deps: {
         refuseStronger(actor, present(before))
         expected.require(versionOf(before))
         if (stops) await refuseLast(tx, tenant, before, before.roles)
+        if (isHeld) await deps.breakGlass.refuseLast(tx, tenant, before)
         const at = now()
         const moved = await moves[operation](tx, tenant, id, at)
         if (moved && operation === 'delete') {

@@ -23,6 +23,7 @@ export const viewUser = (user: UserRow, at: Date) => ({
   group_ids: user.group_ids.map((id) => encodeId('group', id)),
   mfa: viewFactor(user.mfa_enrolled_at),
   password_set: user.password_set,
+  break_glass: user.break_glass,
   created_at: user.created_at.toISOString(),
   updated_at: user.updated_at.toISOString(),
   last_login_at: user.last_login_at?.toISOString() ?? null,

@@ -25,6 +25,8 @@ export const findByDigest = (tx: Tx, tenant: TenantId, digest: Buffer) =>
       'admin_sessions.stepped_up_at',
       'users.username',
       'users.password_must_change',
+      'users.break_glass',
+      'admin_sessions.provider_id',
       sql<boolean>`exists (select from user_totp t where t.tenant_id = ${tenant}
         and t.user_id = users.user_id and t.enrolled_at is not null)`.as('mfa'),
       sql<string[]>`array(select r.role from user_roles r
@@ -112,6 +114,17 @@ export const endOfProvider = (
     tx,
     tenant,
     sql`provider_id = ${provider} and (${user}::uuid is null or user_id = ${user}::uuid)`,
+    'manual',
+    at,
+  )
+
+/** All that nobody but a password opened, of one user or of all but break-glass users. */
+export const endPasswordSessions = (tx: Tx, tenant: TenantId, user: string | null, at: Date): Promise<Ended[]> =>
+  endWhere(
+    tx,
+    tenant,
+    sql`provider_id is null and (${user}::uuid is null or user_id = ${user}::uuid)
+      and user_id not in (select b.user_id from users b where b.tenant_id = ${tenant} and b.break_glass)`,
     'manual',
     at,
   )

@@ -25,7 +25,13 @@ import { present, refuseStronger } from '../people/subject.ts'
 import { findUser } from '../people/users.queries.ts'
 import * as queries from './sessions.queries.ts'
 
-type Known = { principal: Principal<'session'>; lastSeenAt: Date; passwordOwed: boolean }
+type Known = {
+  principal: Principal<'session'>
+  lastSeenAt: Date
+  passwordOwed: boolean
+  /** Ends where identity providers are the only way in. */
+  isOfPassword: boolean
+}
 /** A session under a new id: its cookie's value, and what replicas must forget. */
 export type Renewed = { secret: string; id: string; expiresAt: Date; changes: Change[] }
 
@@ -70,7 +76,8 @@ export function createSessions(deps: SessionsDeps) {
       requiredAction: null,
     }
     const passwordOwed = row.password_must_change
-    return { principal, lastSeenAt: row.last_seen_at, passwordOwed }
+    const isOfPassword = row.provider_id === null && !row.break_glass
+    return { principal, lastSeenAt: row.last_seen_at, passwordOwed, isOfPassword }
   }
   const cache = createCredentialCache<PresentedToken, Known>({
     max: 20_000,
@@ -143,7 +150,9 @@ export function createSessions(deps: SessionsDeps) {
       const known = await cache.get(presented)
       if (!known) return undefined
       const { tenantId, id } = known.principal
-      const session = bounded(known, await tenancy.settings(tenantId))
+      const settings = await tenancy.settings(tenantId)
+      if (known.isOfPassword && settings.login.enforce_sso) return undefined
+      const session = bounded(known, settings)
       const at = now()
       if (isOver(session, Math.max(seen.get(id) ?? 0, known.lastSeenAt.getTime()), at.getTime())) {
         await endOverdue(tenantId, id)
@@ -207,6 +216,10 @@ export function createSessions(deps: SessionsDeps) {
     /** All that an identity provider opened, of one user or of everybody; the caller records the changes. */
     endOfProvider: async (tx: Tx, source: Source, provider: string, user: string | null): Promise<Change[]> =>
       record(tx, source, await queries.endOfProvider(tx, source.tenantId, provider, user, now()), 'manual'),
+
+    /** All that only a password opened, of one user or of all but break-glass users; the caller records the changes. */
+    endPasswordSessions: async (tx: Tx, source: Source, user: string | null): Promise<Change[]> =>
+      record(tx, source, await queries.endPasswordSessions(tx, source.tenantId, user, now()), 'manual'),
 
     /** All of these users', in the transaction that suspends them; the caller records the changes. */
     endOfUsers: async (tx: Tx, source: Source, users: readonly string[]): Promise<Change[]> =>

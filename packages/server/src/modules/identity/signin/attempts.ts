@@ -39,6 +39,8 @@ export function createAttempts({
         title: `The account ${username} is locked`,
         detail: `${failed_logins} failed attempts in a row, the last from ${by.sourceIp ?? 'an unknown address'}. It opens at ${locked_until.toISOString()}, or when an administrator unlocks it.`,
         subject: target,
+        // Locked again and again, it is one notification until somebody has seen it.
+        dedupe_key: `account.locked:${target.id}`,
       })
     })
   }

@@ -94,6 +94,11 @@ export function createByProvider(deps: {
       if (mayBeLast(roles)) await holdAdministrators(tx, source.tenantId)
     },
 
+    /** Comes first in whatever may close the last way in. */
+    holdAdministrators: async (tx: Tx, tenant: TenantId): Promise<void> => {
+      await holdAdministrators(tx, tenant)
+    },
+
     /**
      * A user of the provider's making: its UUID; or why there is none. A name is nobody's because it is the same, and
      * a mail address that somebody has is left out.

@@ -52,7 +52,16 @@ export const findFullWindow = (
 export const findAccount = (tx: Tx, tenant: TenantId, username: string) =>
   tx
     .selectFrom('users')
-    .select(['user_id', 'username', 'status', 'password_phc', 'password_expires_at', 'locked_until'])
+    .select([
+      'user_id',
+      'username',
+      'status',
+      'source',
+      'break_glass',
+      'password_phc',
+      'password_expires_at',
+      'locked_until',
+    ])
     .select(
       sql<string | null>`(select t.seed_jwe from user_totp t where t.tenant_id = users.tenant_id
         and t.user_id = users.user_id and t.enrolled_at is not null)`.as('seed_jwe'),
@@ -115,30 +124,30 @@ export const admit = (
   tenant: TenantId,
   account: { user_id: string; password_phc: string },
   { ownLock, newPhc, mfa, at }: { ownLock: Date | null; newPhc: string | undefined; mfa: boolean; at: Date },
-): Promise<boolean> =>
-  happened(
-    tx
-      .updateTable('users')
-      .set({
-        failed_logins: 0,
-        locked_until: null,
-        last_login_at: at,
-        ...(mfa && { mfa_at: at }),
-        password_expires_at: sql<Date | null>`case when password_must_change then ${at}::timestamptz end`,
-        ...(newPhc !== undefined && { password_phc: newPhc }),
-      })
-      .where('tenant_id', '=', tenant)
-      .where('user_id', '=', account.user_id)
-      .where('password_phc', '=', account.password_phc)
-      .where('status', '=', 'active')
-      .where('deleted_at', 'is', null)
-      .where((eb) => eb.or([eb('password_expires_at', 'is', null), eb('password_expires_at', '>', at)]))
-      .where((eb) =>
-        eb.or([
-          eb('locked_until', 'is', null),
-          eb('locked_until', '<=', at),
-          ...(ownLock ? [eb('locked_until', '=', ownLock)] : []),
-        ]),
-      )
-      .returning('user_id'),
-  )
+): Promise<{ break_glass: boolean } | undefined> =>
+  tx
+    .updateTable('users')
+    .set({
+      failed_logins: 0,
+      locked_until: null,
+      last_login_at: at,
+      ...(mfa && { mfa_at: at }),
+      password_expires_at: sql<Date | null>`case when password_must_change then ${at}::timestamptz end`,
+      ...(newPhc !== undefined && { password_phc: newPhc }),
+    })
+    .where('tenant_id', '=', tenant)
+    .where('user_id', '=', account.user_id)
+    .where('password_phc', '=', account.password_phc)
+    .where('source', '=', 'local')
+    .where('status', '=', 'active')
+    .where('deleted_at', 'is', null)
+    .where((eb) => eb.or([eb('password_expires_at', 'is', null), eb('password_expires_at', '>', at)]))
+    .where((eb) =>
+      eb.or([
+        eb('locked_until', 'is', null),
+        eb('locked_until', '<=', at),
+        ...(ownLock ? [eb('locked_until', '=', ownLock)] : []),
+      ]),
+    )
+    .returning('break_glass')
+    .executeTakeFirst()

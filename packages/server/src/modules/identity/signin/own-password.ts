@@ -2,6 +2,7 @@ import type { PasswordHasher } from '@holdfast/crypto'
 import type { Database } from '../../../db/database.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { freshMs } from '../../../kernel/fresh.ts'
+import type { IdentityDeps } from '../deps.ts'
 import type { Subject } from '../people/subject.ts'
 import type { Attempts } from './attempts.ts'
 import { findPassword } from './passwords.queries.ts'
@@ -10,14 +11,21 @@ import { findPassword } from './passwords.queries.ts'
  * Who changes what an account is signed in with shows its password once more: a session alone, which may be stolen, is
  * not enough. A wrong one counts like a wrong sign-in.
  */
-export function createOwnPassword(deps: { db: Database; now: () => Date; hasher: PasswordHasher; attempts: Attempts }) {
-  const { db, now, hasher, attempts } = deps
+export function createOwnPassword(deps: {
+  db: Database
+  now: () => Date
+  hasher: PasswordHasher
+  attempts: Attempts
+  tenancy: Pick<IdentityDeps['tenancy'], 'settings'>
+}) {
+  const { db, now, hasher, attempts, tenancy } = deps
 
   return {
-    /** The stored hash, once the password was given rightly; null where the account has none. */
+    /** The stored hash, once the password was given rightly; null where the account has none that opens it. */
     prove: async ({ source, tenant, id }: Subject, username: string, given: string | undefined) => {
-      const phc = await db.inTenant(tenant, (tx) => findPassword(tx, tenant, id))
-      if (phc === null) return null
+      const { enforce_sso } = (await tenancy.settings(tenant)).login
+      const { password_phc: phc, break_glass } = (await db.inTenant(tenant, (tx) => findPassword(tx, tenant, id))) ?? {}
+      if (!phc || (enforce_sso && !break_glass)) return null
       if (given === undefined) failField('current_password', 'is required: what you sign in with changes')
       const right = await attempts.pass(source, { id, username }, async () =>
         (await hasher.verifyPassword(phc, given)) ? true : undefined,

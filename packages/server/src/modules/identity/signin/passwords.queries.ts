@@ -1,15 +1,13 @@
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-export const findPassword = async (tx: Tx, tenant: TenantId, id: string): Promise<string | null> => {
-  const row = await tx
+export const findPassword = (tx: Tx, tenant: TenantId, id: string) =>
+  tx
     .selectFrom('users')
-    .select('password_phc')
+    .select(['password_phc', 'break_glass'])
     .where('tenant_id', '=', tenant)
     .where('user_id', '=', id)
     .executeTakeFirst()
-  return row?.password_phc ?? null
-}
 
 /** False when `replaces` is given and is not the stored hash any more; null says that there was none. */
 export const storePassword = async (

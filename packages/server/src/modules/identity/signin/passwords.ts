@@ -1,13 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import type { PasswordHasher } from '@holdfast/crypto'
 import type { Database } from '../../../db/database.ts'
-import type { Actor } from '../../../kernel/actor.ts'
+import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import { day } from '../../../kernel/time.ts'
 import type { Change, Changes } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { IdentityDeps } from '../deps.ts'
+import { holdAdministrators } from '../people/administrators.ts'
+import type { BreakGlass } from '../people/break-glass.ts'
 import { present, refuseStronger, requirePerson, type Subject, subjectOf } from '../people/subject.ts'
 import { findUser, lockUser, type UserRow } from '../people/users.queries.ts'
 import type { Renewed, Sessions } from '../sessions/sessions.ts'
@@ -31,8 +33,9 @@ export function createPasswords(deps: {
   tenancy: Pick<IdentityDeps['tenancy'], 'settings' | 'nameOf'>
   ownPassword: OwnPassword
   sessions: Pick<Sessions, 'endOfUser' | 'renew'>
+  breakGlass: Pick<BreakGlass, 'refuseLast'>
 }) {
-  const { db, audit, changes, now, hasher, tenancy, ownPassword, sessions } = deps
+  const { db, audit, changes, now, hasher, tenancy, ownPassword, sessions, breakGlass } = deps
 
   const check = (actor: Actor, { own }: Subject, found: UserRow | undefined): UserRow => {
     const user = present(found)
@@ -41,6 +44,14 @@ export function createPasswords(deps: {
     if (user.source !== 'local')
       fail('validation_error', `the password of ${user.username} is kept where the account comes from`)
     return user
+  }
+  /** 422 for a password that would open nothing. */
+  async function requireUse(tenant: TenantId, { username, break_glass }: UserRow): Promise<void> {
+    if (break_glass || !(await tenancy.settings(tenant)).login.enforce_sso) return
+    fail(
+      'validation_error',
+      `a password opens nothing for ${username}: while login.enforce_sso is on, only break-glass users have a use for one`,
+    )
   }
 
   /** Which password it is to be, once it is clear that the caller may set it. */
@@ -70,13 +81,17 @@ export function createPasswords(deps: {
       const subject = subjectOf(actor, request.user)
       const { tenant, id, source, own } = subject
       const before = check(actor, subject, await db.inTenant(tenant, (tx) => findUser(tx, tenant, id)))
+      await requireUse(tenant, before)
       const { password, generated } = await choose(subject, before, request)
       const replaces = own ? await ownPassword.prove(subject, before.username, request.current_password) : undefined
       if (own && request.current_password?.normalize('NFC') === password.normalize('NFC'))
         failField('new_password', 'is the current one')
       const phc = await hasher.hashPassword(password)
       return db.inTenant(tenant, async (tx) => {
+        if (generated) await holdAdministrators(tx, tenant)
         const user = check(actor, subject, await lockUser(tx, tenant, id))
+        // A temporary password may be over before anybody needs it.
+        if (generated) await breakGlass.refuseLast(tx, tenant, user)
         const at = now()
         const expiresAt = generated ? new Date(at.getTime() + temporaryForMs) : null
         if (!(await storePassword(tx, tenant, id, { phc, mustChange: generated, expiresAt, at }, replaces)))

@@ -1,0 +1,34 @@
+import type { Tx } from '../../db/database.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+import { fail, failField } from '../../kernel/app-error.ts'
+import type { FederationDeps } from './deps.ts'
+import type { ProviderRow } from './providers.queries.ts'
+import { selectOffered } from './sign-in.queries.ts'
+
+/** While identity providers are the only way in (`login.enforce_sso`), one that people sign in with stays. */
+export function createLastWay({ people, tenancy }: Pick<FederationDeps, 'people' | 'tenancy'>) {
+  return {
+    /** Comes first in its transaction: of two that are turned off at once the second judges by what the first left. */
+    hold: people.holdAdministrators,
+
+    /** 422 for the last. Only after `hold`, as turning the setting on is. */
+    refuseLast: async (tx: Tx, tenant: TenantId, provider: ProviderRow): Promise<void> => {
+      if (!provider.enabled || !provider.sign_in || !(await tenancy.enforcesSso(tx, tenant))) return
+      if ((await selectOffered(tx, tenant, 2)).length < 2)
+        fail(
+          'validation_error',
+          `${provider.name} is the last identity provider that people sign in with, and login.enforce_sso is on: enable another one first, or turn that off`,
+        )
+    },
+
+    /** 422 where there is none. Only after `hold`. */
+    requireOne: async (tx: Tx, tenant: TenantId): Promise<void> => {
+      if ((await selectOffered(tx, tenant, 1)).length === 0)
+        failField(
+          'login.enforce_sso',
+          'needs an identity provider that is enabled and used for sign-in; make or enable one first',
+        )
+    },
+  }
+}
+export type LastWay = ReturnType<typeof createLastWay>

@@ -1,0 +1,89 @@
+import type { Database, Tx } from '../../../db/database.ts'
+import type { Actor, Source, TenantId } from '../../../kernel/actor.ts'
+import { fail, failField } from '../../../kernel/app-error.ts'
+import { encodeId } from '../../../kernel/ids.ts'
+import type { Expected } from '../../../kernel/version.ts'
+import type { Change, Changes } from '../../../memory/changes.ts'
+import type { Audit } from '../../audit/index.ts'
+import type { IdentityDeps } from '../deps.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import { holdAdministrators, indispensable } from './administrators.ts'
+import { selectBreakGlass, updateBreakGlass } from './break-glass.queries.ts'
+import { present, refuseStronger, requirePerson } from './subject.ts'
+import { findUser, lockUser, type UserRow } from './users.queries.ts'
+import { versionOf } from './users.ts'
+
+type Wanted = { user: string; to: boolean; reason: string | undefined; expected: Expected }
+
+/**
+ * Local people whose password opens their account also where identity providers are the only way in
+ * (`login.enforce_sso`). While that is on, one of them who can administer stays.
+ */
+export function createBreakGlass(deps: {
+  db: Database
+  audit: Audit
+  changes: Changes
+  now: () => Date
+  tenancy: Pick<IdentityDeps['tenancy'], 'enforcesSso'>
+  sessions: Pick<Sessions, 'endPasswordSessions'>
+}) {
+  const { db, audit, changes, now, tenancy, sessions } = deps
+
+  /** 422 where nobody else could come in. Only after `holdAdministrators`, as turning the setting on is. */
+  async function refuseLast(tx: Tx, tenant: TenantId, user: { user_id: string; username: string }): Promise<void> {
+    if (!(await tenancy.enforcesSso(tx, tenant))) return
+    const [first, ...others] = await selectBreakGlass(tx, tenant, indispensable, 2)
+    if (first === user.user_id && others.length === 0)
+      fail(
+        'validation_error',
+        `${user.username} is the last break-glass user who can administer while login.enforce_sso is on: make another one first, or turn that off`,
+      )
+  }
+
+  return {
+    refuseLast,
+
+    /** For whoever makes identity providers the only way in: comes before anything else of the transaction. */
+    hold: async (tx: Tx, tenant: TenantId): Promise<void> => {
+      await holdAdministrators(tx, tenant)
+    },
+    /** 422 where that would shut everybody out. Only after `hold`. */
+    requireOne: async (tx: Tx, tenant: TenantId): Promise<void> => {
+      if ((await selectBreakGlass(tx, tenant, indispensable, 1)).length === 0)
+        failField(
+          'login.enforce_sso',
+          `needs an active break-glass user with a password of their own and the role ${indispensable.join(' or ')}: POST /v1/admin/users/break-glass makes one`,
+        )
+    },
+    /** The sessions that only a password opened, of all but break-glass users; the caller records the changes. */
+    endPasswordSessions: (tx: Tx, source: Source): Promise<Change[]> => sessions.endPasswordSessions(tx, source, null),
+
+    /** By whoever may grant the roles of the user. */
+    set: (actor: Actor, { user: id, to, reason, expected }: Wanted): Promise<{ user: UserRow; changed: boolean }> => {
+      const tenant = actor.tenantId
+      return db.inTenant(tenant, async (tx) => {
+        if (!to) await holdAdministrators(tx, tenant)
+        const before = present(await lockUser(tx, tenant, id))
+        refuseStronger(actor, before)
+        requirePerson(before)
+        expected.require(versionOf(before))
+        if (before.break_glass === to) return { user: before, changed: false }
+        if (before.source !== 'local')
+          fail('validation_error', `${before.username} has no password here: the account comes from elsewhere`)
+        if (!to) await refuseLast(tx, tenant, before)
+        if (!(await updateBreakGlass(tx, tenant, id, to, now()))) return { user: before, changed: false }
+        const isShut = !to && (await tenancy.enforcesSso(tx, tenant))
+        const ended = isShut ? await sessions.endPasswordSessions(tx, actor, id) : []
+        const user_id = encodeId('user', id)
+        const more = {
+          target: { type: 'user', id: user_id, name: before.username },
+          ...(reason !== undefined && { details: { reason } }),
+        }
+        await audit.record(tx, actor, 'user.break_glass_changed', { user_id, break_glass: to }, more)
+        await changes.record(tx, tenant, [{ kind: 'user', subject: id }, ...ended])
+        return { user: present(await findUser(tx, tenant, id)), changed: true }
+      })
+    },
+  }
+}
+export type BreakGlass = ReturnType<typeof createBreakGlass>

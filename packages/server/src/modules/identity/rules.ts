@@ -1,0 +1,31 @@
+import type { PasswordHasher } from '@holdfast/crypto'
+import type { IdentityDeps } from './deps.ts'
+import { createBreakGlass } from './people/break-glass.ts'
+import { createSessions } from './sessions/sessions.ts'
+import { createAttempts } from './signin/attempts.ts'
+import { createLogin } from './signin/login.ts'
+import { createOwnPassword } from './signin/own-password.ts'
+import { createPasswords } from './signin/passwords.ts'
+import { createSecondFactor } from './signin/second-factor.ts'
+import { createSteps } from './signin/sign-in-steps.ts'
+import { createStepUp } from './signin/step-up.ts'
+import { createTotp } from './signin/totp.ts'
+
+/** Sign-in and what hangs on it, each made once, in the order in which they use each other. */
+export function createRules(deps: IdentityDeps & { hasher: PasswordHasher }) {
+  const sessions = createSessions(deps)
+  const breakGlass = createBreakGlass({ ...deps, sessions })
+  const attempts = createAttempts(deps)
+  const factor = createSecondFactor(deps)
+  const steps = createSteps({ ...deps, sessions, factor, attempts })
+  const ownPassword = createOwnPassword({ ...deps, attempts })
+  return {
+    sessions,
+    breakGlass,
+    stepUp: createStepUp({ ...deps, attempts, factor, sessions }),
+    login: createLogin({ ...deps, steps, factor }),
+    passwords: createPasswords({ ...deps, ownPassword, sessions, breakGlass }),
+    totp: createTotp({ ...deps, factor, attempts, ownPassword, sessions }),
+  }
+}
+export type Rules = ReturnType<typeof createRules>

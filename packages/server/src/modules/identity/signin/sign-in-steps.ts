@@ -1,0 +1,174 @@
+import type { SecuritySettings } from '@holdfast/contract/settings'
+import type { MintedToken, PasswordHasher } from '@holdfast/crypto'
+import type { Database } from '../../../db/database.ts'
+import type { Source, TenantId } from '../../../kernel/actor.ts'
+import { AppError, unauthorized } from '../../../kernel/app-error.ts'
+import { encodeId } from '../../../kernel/ids.ts'
+import type { Changes } from '../../../memory/changes.ts'
+import type { Audit } from '../../audit/index.ts'
+import type { IdentityDeps } from '../deps.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import type { Attempts } from './attempts.ts'
+import * as queries from './login.queries.ts'
+import { findSeed } from './second-factor.queries.ts'
+import type { GivenFactor, Proof, SecondFactor } from './second-factor.ts'
+
+export type SignedIn = {
+  tenantId: TenantId
+  userId: string
+  username: string
+  minted: MintedToken<TenantId>
+  expiresAt: Date
+}
+export type Reason =
+  | 'other_site'
+  | 'unknown_tenant'
+  | 'unknown_user'
+  | 'suspended'
+  | 'locked'
+  | 'no_password'
+  | 'external_account'
+  | 'sso_enforced'
+  | 'wrong_password'
+  | 'password_expired'
+  | 'missing_second_factor'
+  | 'wrong_second_factor'
+/** What a person gives to sign in. */
+export type Credentials = { username: string; password: string } & GivenFactor
+export type Attempt = { tenantId: TenantId; source: string; username: string; given: Credentials; by: Source }
+/** Undefined where the user has no second factor. */
+export type Passed = {
+  account: queries.Account
+  reservation: queries.Reservation
+  phc: string
+  proof: Proof | undefined
+}
+export type Checked = { account: queries.Account | undefined; reservation: queries.Reservation | undefined }
+
+/** What every sign-in with a password consists of: it is counted before it is looked at, and opens or is refused. */
+export function createSteps(deps: {
+  db: Database
+  audit: Audit
+  changes: Changes
+  now: () => Date
+  hasher: PasswordHasher
+  tenancy: Pick<IdentityDeps['tenancy'], 'settings' | 'holdEnforcement'>
+  notify: IdentityDeps['notify']
+  sessions: Pick<Sessions, 'open'>
+  factor: Pick<SecondFactor, 'use'>
+  attempts: Pick<Attempts, 'reportLock'>
+}) {
+  const { db, audit, changes, now, hasher, tenancy, notify, sessions, factor, attempts } = deps
+
+  /** One transaction for known and unknown names alike: count the source, find the account, count the attempt. */
+  const reserve = ({ tenantId, source, username }: Attempt, limits: SecuritySettings['login']): Promise<Checked> =>
+    db.inTenant(tenantId, async (tx) => {
+      const at = now()
+      const bound = { max: limits.max_failures_per_ip, windowSeconds: limits.window_seconds, at }
+      if (!(await queries.reserveSource(tx, source, bound))) {
+        const since = (await queries.findWindow(tx, source))?.window_start ?? at
+        const wait = Math.ceil(limits.window_seconds - (at.getTime() - since.getTime()) / 1000)
+        throw tooMany(Math.max(1, wait))
+      }
+      const account = await queries.findAccount(tx, tenantId, username)
+      const reservation = await queries.reserveAttempt(tx, tenantId, account?.user_id ?? nobody, {
+        threshold: limits.lockout_threshold,
+        lockSeconds: limits.lockout_seconds,
+        at,
+      })
+      return { account, reservation }
+    })
+
+  const giveBack = ({ tenantId, source }: Attempt, { account, reservation }: Checked) =>
+    db.inTenant(tenantId, async (tx) => {
+      await queries.releaseSource(tx, source)
+      if (account && reservation) await queries.releaseAttempt(tx, tenantId, account.user_id, reservation.locked_until)
+    })
+
+  async function refuse(attempt: Attempt, { account, reservation }: Checked, reason: Reason): Promise<never> {
+    const { by, username } = attempt
+    const target = { type: 'user', id: account ? encodeId('user', account.user_id) : null, name: username }
+    await audit.note(by, 'login.failed', { username, failure_reason: reason }, { outcome: 'refused', target })
+    if (account && reservation)
+      await attempts.reportLock(by, { id: account.user_id, username: account.username }, reservation)
+    return unauthorized()
+  }
+
+  async function open(attempt: Attempt, { account, reservation, phc, proof }: Passed): Promise<SignedIn | Reason> {
+    const { tenantId } = attempt
+    const newPhc = hasher.needsRehash(phc) ? await hasher.hashPassword(attempt.given.password) : undefined
+    const limits = (await tenancy.settings(tenantId)).sessions
+    const user_id = encodeId('user', account.user_id)
+    const by = { ...attempt.by, type: 'session' as const, id: user_id, name: account.username }
+    return db
+      .inTenant(tenantId, async (tx) => {
+        const enforcesSso = await tenancy.holdEnforcement(tx, tenantId)
+        // Before the user, as where an attempt is reserved: who is refused below keeps it.
+        await queries.releaseSource(tx, attempt.source)
+        const held = { user_id: account.user_id, password_phc: phc }
+        const at = now()
+        const admitted = await queries.admit(tx, tenantId, held, {
+          ownLock: reservation.locked_until,
+          newPhc,
+          mfa: proof !== undefined,
+          at,
+        })
+        if (!admitted) throw new Refused('locked')
+        const { break_glass } = admitted
+        if (enforcesSso && !break_glass) throw new Refused('sso_enforced')
+        // The user's row is held from here on: a second factor that came meanwhile is seen.
+        const factorHolds = proof
+          ? await factor.use(tx, tenantId, account.user_id, proof)
+          : (await findSeed(tx, tenantId, account.user_id)) === undefined
+        if (!factorHolds) throw new Refused('wrong_second_factor')
+        const target = { type: 'user', id: user_id, name: account.username }
+        const auth_method = proof ? `password+${proof.method}` : 'password'
+        const fields = { user_id, auth_method, ...(break_glass && { break_glass }) }
+        await audit.record(tx, by, 'login.succeeded', fields, { target })
+        if (break_glass) await notify(tx, tenantId, alarmOf(by, at))
+        const steppedUpAt = proof?.method === 'totp' ? at : null
+        const how = { authMethod: auth_method, steppedUpAt, providerId: null }
+        const session = await sessions.open(tx, by, account.user_id, limits, how)
+        // Gateways may ask how long ago it was.
+        if (proof) await changes.record(tx, tenantId, [{ kind: 'user', subject: account.user_id }])
+        return { tenantId, userId: account.user_id, username: account.username, ...session }
+      })
+      .catch((e: unknown) => {
+        if (e instanceof Refused) return e.reason
+        throw e
+      })
+  }
+
+  return { reserve, giveBack, refuse, open }
+}
+export type Steps = ReturnType<typeof createSteps>
+
+/** Undoes the transaction of a sign-in, and says why. */
+class Refused extends Error {
+  readonly reason: Reason
+  constructor(reason: Reason) {
+    super(reason)
+    this.reason = reason
+  }
+}
+
+/** Why no password opens this account, whatever it is; undefined where one may. */
+export function whyShut({ status, source, break_glass }: queries.Account, enforcesSso: boolean): Reason | undefined {
+  if (status === 'suspended') return 'suspended'
+  if (source !== 'local') return 'external_account'
+  return enforcesSso && !break_glass ? 'sso_enforced' : undefined
+}
+
+/** Each sign-in of a break-glass user is told: it is rare, and the way in for whoever has that password. */
+const alarmOf = ({ id, name, sourceIp }: Source, at: Date) =>
+  ({
+    kind: 'break_glass.used',
+    severity: 'critical',
+    title: `Break-glass sign-in: ${name}`,
+    detail: `${name} signed in with a password at ${at.toISOString()}, from ${sourceIp ?? 'an unknown address'}. If nobody of yours did, suspend the account, which ends its sessions, and look at what it changed.`,
+    subject: { type: 'user', id, name: name ?? '' },
+  }) as const
+
+const nobody = '00000000-0000-0000-0000-000000000000'
+const tooMany = (seconds: number) =>
+  new AppError('rate_limited', 'too many failed sign-ins from this address', { retryAfterSeconds: seconds })

@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { changeSecuritySettings } from '@holdfast/sdk'
+import { bootstrap } from '../../src/bootstrap.ts'
+import { eventsOf } from '../events.ts'
+import { startFederated, whoIs } from '../federation.ts'
+import { adminPassword, type Kit, startKit, times } from '../kit.ts'
+import { inbox } from '../notices.ts'
+import { createAuthenticator, makeUser, passwordOf, signInAs, trySignIn, untilStatus } from '../people.ts'
+import { refusedWith } from '../sign-in.ts'
+
+const people = { anna: { name: 'anna' }, ben: { name: 'ben' } }
+const enforce = (kit: Kit, enforce_sso = true) => changeSecuritySettings(kit.admin, { login: { enforce_sso } })
+const mark = (kit: Kit, user_id: string, break_glass = true) =>
+  kit.admin.setBreakGlass({ body: { user_id, break_glass } })
+const holders = async (kit: Kit) => (await kit.admin.listUsers({ query: { role: 'tenant_admin' } })).items
+
+test('identity providers become the only way in, and what keeps a way open can not go', async (t) => {
+  const { kit, params, set, signIn, reasons } = await startFederated(t, {
+    people,
+    settings: { provisioning: 'create' },
+    replicas: 2,
+  })
+  const ana = await makeUser(kit, 'ana', ['tenant_admin'])
+  const safe = await makeUser(kit, 'safe', ['tenant_admin'])
+  const viewer = await makeUser(kit, 'viewer', ['viewer'])
+
+  // Not before there is somebody who comes in without a provider, and a provider.
+  await assert.rejects(enforce(kit), refusedWith(422, /login.enforce_sso: needs an active break-glass user/))
+  await mark(kit, viewer)
+  await assert.rejects(enforce(kit), refusedWith(422, /platform_admin or tenant_admin/), 'a viewer mends nothing')
+  await mark(kit, safe)
+  await kit.admin.changePassword({ body: { user_id: safe, generate: true } })
+  await assert.rejects(enforce(kit), refusedWith(422, /a password of their own/), 'nor who must change theirs first')
+  await kit.admin.changePassword({ body: { user_id: safe, new_password: passwordOf('safe') } })
+  await set({ sign_in: false })
+  await assert.rejects(enforce(kit), refusedWith(422, /needs an identity provider/))
+  await set({ sign_in: true })
+
+  const [ofPassword, ofSafe] = [await signInAs(kit, 'ana'), await signInAs(kit, 'safe')]
+  const { browser } = await signIn('anna')
+  const ofProvider = browser.cookies.get('holdfast_session')
+  const [anna] = (await kit.admin.listUsers({ query: { source: 'sso' } })).items
+  await enforce(kit)
+  for (const replica of kit.replicas) {
+    await untilStatus(() => ofPassword.get('/v1/admin/me', replica), 401)
+    assert.equal((await ofSafe.get('/v1/admin/me', replica)).status, 200, 'break-glass sessions go on')
+    assert.equal(await whoIs(kit, ofProvider, replica), 'anna')
+    assert.equal((await kit.clientFor(kit.adminKey, replica).me()).credential, 'api_key')
+  }
+  const ended = await eventsOf(kit, 'session.expired')
+  assert.ok(
+    ended.some((e) => e.user_id === ana),
+    'on record',
+  )
+  const [changed] = await eventsOf(kit, 'security_settings.updated')
+  assert.deepEqual(changed?.changes, { 'login.enforce_sso': [false, true] })
+
+  // One 401, whatever the password; the reason is on record.
+  const wrong = await trySignIn(kit, 'ana', { password: 'wrong' })
+  for (const replica of kit.replicas) {
+    const right = await trySignIn(kit, 'ana', {}, { replica })
+    assert.deepEqual([right.status, right.json.detail], [401, wrong.json.detail])
+    assert.deepEqual(await reasons(1), ['sso_enforced'])
+  }
+  assert.equal((await trySignIn(kit, 'anna')).status, 401)
+  assert.deepEqual(await reasons(1), ['external_account'])
+
+  // Break-glass: each with its marker, each told.
+  const before = (await inbox(kit)).filter((n) => n.kind === 'break_glass.used').length
+  for (const replica of kit.replicas) assert.equal((await trySignIn(kit, 'safe', {}, { replica })).status, 200)
+  const [marked] = await eventsOf(kit, 'login.succeeded')
+  assert.deepEqual([marked?.user_id, marked?.break_glass, marked?.auth_method], [safe, true, 'password'])
+  const told = (await inbox(kit)).filter((n) => n.kind === 'break_glass.used')
+  assert.deepEqual([told.length - before, told[0]?.severity, told[0]?.subject.name], [2, 'critical', 'safe'])
+
+  // Passwords that would open nothing are not set.
+  for (const body of [{ generate: true }, { new_password: 'seven crabs walk sideways' }])
+    await assert.rejects(
+      kit.admin.changePassword({ body: { user_id: ana, ...body } }),
+      refusedWith(422, /opens nothing for ana/),
+    )
+
+  // The last who comes in stays, whatever is done; a viewer among them is no help.
+  const last = refusedWith(422, /safe is the last break-glass user who can administer/)
+  const ways: (() => Promise<unknown>)[] = [
+    () => kit.admin.suspendUser({ body: { user_id: safe } }),
+    () => kit.admin.changeUser({ body: { operation: 'suspend', user_id: safe } }),
+    () => kit.admin.changeUser({ body: { operation: 'delete', user_id: safe } }),
+    () => kit.admin.revokeRole({ body: { user_id: safe, role: 'tenant_admin' } }),
+    () => kit.admin.changePassword({ body: { user_id: safe, generate: true } }),
+    () => mark(kit, safe, false),
+  ]
+  for (const way of ways) await assert.rejects(way(), last)
+  const lastWay = refusedWith(422, /Login is the last identity provider that people sign in with/)
+  await assert.rejects(set({ enabled: false }), lastWay)
+  await assert.rejects(set({ sign_in: false }), lastWay)
+  await assert.rejects(kit.admin.deleteIdentityProvider({ params }), lastWay)
+  await set({ name: 'Login of the house' })
+
+  // With another beside them both may go, and an unmarked one is out at once.
+  await mark(kit, ana)
+  assert.equal((await trySignIn(kit, 'ana')).status, 200)
+  await mark(kit, safe, false)
+  for (const replica of kit.replicas) await untilStatus(() => ofSafe.get('/v1/admin/me', replica), 401)
+  await kit.admin.suspendUser({ body: { user_id: safe } })
+  await assert.rejects(kit.admin.suspendUser({ body: { user_id: ana } }), refusedWith(422, /ana is the last/))
+
+  // What comes from elsewhere is never break-glass.
+  await assert.rejects(mark(kit, anna?.user_id ?? ''), refusedWith(422, /comes from elsewhere/))
+  const service = { operation: 'create', user: { username: 'robot', kind: 'service' } } as const
+  const { user: robot } = await kit.admin.changeUser({ body: service })
+  await assert.rejects(mark(kit, robot.user_id), refusedWith(422, /service account/))
+
+  await enforce(kit, false)
+  assert.equal((await trySignIn(kit, 'viewer')).status, 200, 'passwords open again')
+  await mark(kit, ana, false)
+  await kit.admin.deleteIdentityProvider({ params })
+})
+
+test('who may say that somebody is break-glass, and who may open passwords again', async (t) => {
+  const kit = await startKit(t)
+  const tina = await makeUser(kit, 'tina', ['tenant_admin'])
+  const body = { user_id: tina, break_glass: true }
+  for (const role of ['security_admin', 'helpdesk', 'operator', 'auditor', 'viewer'] as const)
+    await assert.rejects((await kit.as(role)).setBreakGlass({ body }), refusedWith(403, /rbac:write/))
+  const [admin] = (await kit.admin.listUsers({ query: { q: 'admin' } })).items
+  const tenantAdmin = await kit.as('tenant_admin')
+  await assert.rejects(
+    tenantAdmin.setBreakGlass({ body: { ...body, user_id: admin?.user_id ?? '' } }),
+    refusedWith(403, /the role platform_admin/),
+  )
+  const elsewhere = await kit.as('tenant_admin', await kit.newTenant())
+  await assert.rejects(elsewhere.setBreakGlass({ body }), refusedWith(404, /no such user/))
+  const done = await tenantAdmin.setBreakGlass({ body: { ...body, reason: 'in the safe' } })
+  assert.deepEqual([done.changed, done.user.break_glass], [true, true])
+  assert.equal((await tenantAdmin.setBreakGlass({ body })).changed, false)
+  const events = (await eventsOf(kit, 'user.break_glass_changed')).filter((e) => e.outcome === 'success')
+  assert.deepEqual(
+    events.map((e) => [e.user_id, e.break_glass, e.details]),
+    [[tina, true, { reason: 'in the safe' }]],
+  )
+})
+
+test('of twenty at once, on two replicas, who take away what keeps the way open, one is too many', async (t) => {
+  const { kit, params, provider } = await startFederated(t, { people, replicas: 2 })
+  const admins = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
+  const by = (i: number) => admins[i % 2]!
+  const names = ['one', 'two', 'three']
+  const ids = await Promise.all(names.map((name) => makeUser(kit, name, ['tenant_admin'])))
+  for (const id of ids) await mark(kit, id)
+
+  // Turned on while they are taken away: either it is off, or one is left.
+  const statusOf = (work: Promise<unknown>) =>
+    work.then(
+      () => 200,
+      (e: { status?: number }) => e.status,
+    )
+  const turning = statusOf(changeSecuritySettings(by(1), { login: { enforce_sso: true } }))
+  const taking = times(20, (i) => {
+    const user_id = ids[i % 3]!
+    if (i % 4 === 0) return statusOf(by(i).setBreakGlass({ body: { user_id, break_glass: false } }))
+    if (i % 4 === 1) return statusOf(by(i).suspendUser({ body: { user_id } }))
+    if (i % 4 === 2) return statusOf(by(i).revokeRole({ body: { user_id, role: 'tenant_admin' } }))
+    return statusOf(by(i).changePassword({ body: { user_id, generate: true } }))
+  })
+  const answers = [...(await taking), await turning]
+  assert.ok(
+    answers.every((status) => status === 200 || status === 422),
+    answers.join(' '),
+  )
+  const left = (await holders(kit)).filter((u) => u.break_glass && u.status === 'active')
+  const isOn = (await kit.admin.getSecuritySettings()).login.enforce_sso
+  assert.ok(!isOn || left.length > 0, `on: ${isOn}, left: ${left.length}`)
+
+  // On from the start: exactly one is left of those who could come in.
+  const fresh = await Promise.all(['four', 'five'].map((name) => makeUser(kit, name, ['tenant_admin'])))
+  for (const id of fresh) await mark(kit, id)
+  for (const id of ids) await kit.admin.changeUser({ body: { operation: 'delete', user_id: id } })
+  await enforce(kit)
+  const outcomes = await times(20, (i) =>
+    statusOf(
+      i % 4 < 2
+        ? by(i).suspendUser({ body: { user_id: fresh[i % 2]! } })
+        : by(i).setBreakGlass({ body: { user_id: fresh[i % 2]!, break_glass: false } }),
+    ),
+  )
+  assert.ok(outcomes.includes(422))
+  const rest = (await holders(kit)).filter((u) => u.break_glass && u.status === 'active')
+  assert.equal(rest.length, 1)
+  assert.equal((await trySignIn(kit, rest[0]!.username)).status, 200)
+
+  // The same of providers.
+  const { client_id } = provider.oidc
+  const shown = await kit.admin.getIdentityProvider({ params })
+  const other = await kit.admin.createIdentityProvider({
+    body: { name: 'Other', kind: 'oidc', oidc: { issuer: shown.oidc.issuer, client_id } },
+  })
+  const ended = await times(20, (i) => {
+    const path = { params: { provider_id: i % 2 ? other.provider_id : params.provider_id } }
+    return statusOf(by(i >> 1).deleteIdentityProvider(path))
+  })
+  assert.ok(ended.includes(422), ended.join(' '))
+  assert.equal((await kit.admin.listIdentityProviders({ query: {} })).items.length, 1)
+  await enforce(kit, false)
+})
+
+test('who runs the server comes in when nobody else can', async (t) => {
+  const { kit } = await startFederated(t, { people, replicas: 2 })
+  const safe = await makeUser(kit, 'safe', ['tenant_admin'])
+  await mark(kit, safe)
+  await enforce(kit)
+  const found = 'found again in a drawer'
+  const recover = (breakGlassPassword: string) =>
+    bootstrap(kit.app, { adminPassword, breakGlassPassword }, () => assert.fail('there is an administrator'))
+  const come = (more = {}, replica = kit.replicas[1]!) => trySignIn(kit, 'break-glass', more, { replica })
+  assert.equal((await come({ password: found })).status, 401)
+  await assert.rejects(recover('short'), /HOLDFAST_BREAK_GLASS_PASSWORD must have at least 15 characters/)
+  await recover(found)
+  const person = await signInAs(kit, 'break-glass', { password: found })
+  assert.deepEqual((await person.get('/v1/admin/me')).json.roles, ['platform_admin'])
+  const events = async () => (await kit.admin.listAuditEvents({ query: { actor_id: 'break_glass', limit: 50 } })).items
+  const made = (await events()).map((e) => e.kind).sort()
+  assert.deepEqual(made, ['role.granted', 'user.break_glass_changed', 'user.changed', 'user.password_changed'])
+
+  // Again, as at every start: nothing to do.
+  await recover(found)
+  assert.equal((await events()).length, 4)
+  assert.equal((await person.get('/v1/admin/me')).status, 200)
+
+  // Suspended, without its role and flag, with a second factor that is lost: in again, by another password.
+  const begun = await person.post('/v1/admin/users/totp/enroll', { current_password: found })
+  const code = createAuthenticator(begun.json.secret).code()
+  assert.equal((await person.post('/v1/admin/users/totp/verify', { code })).status, 200)
+  const { user_id } = (await kit.admin.listUsers({ query: { q: 'break-glass' } })).items[0]!
+  await kit.admin.suspendUser({ body: { user_id } })
+  await mark(kit, user_id, false)
+  await kit.admin.revokeRole({ body: { user_id, role: 'platform_admin' } })
+  await recover(`${found}!`)
+  assert.equal((await come({ password: `${found}!` })).status, 200)
+  const back = await kit.admin.getUser({ params: { user_id } })
+  assert.deepEqual([back.status, back.break_glass, back.roles], ['active', true, ['platform_admin']])
+  const told = (await inbox(kit)).filter((n) => /whoever runs the server/.test(n.title))
+  assert.equal(told.length, 2)
+  const written = JSON.stringify([await kit.admin.listAuditEvents({ query: { limit: 200 } }), kit.logs])
+  assert.ok(!written.includes(found))
+})
