@@ -2,10 +2,11 @@ import pg from 'pg'
 import { uuidv7 } from 'uuidv7'
 import { encodeId } from '../../src/kernel/ids.ts'
 import type { Kit } from '../kit.ts'
+import { federationRows } from './lists-federation.fixture.ts'
 
 const named = [
   ...(['user', 'token', 'rareToken', 'provider', 'rareProvider', 'group', 'rareGroup'] as const),
-  ...(['pool', 'gateway', 'rareGateway', 'device'] as const),
+  ...(['pool', 'gateway', 'rareGateway', 'device', 'directory', 'rareDirectory'] as const),
 ] as const
 
 /**
@@ -23,18 +24,22 @@ export async function fillLists(kit: Kit, rows: number) {
   await client.query(`set session_replication_role = replica; set synchronous_commit = off`)
   await client.query(`call ensure_partitions(now() - interval '${Math.ceil(rows / 8640)} days')`)
   for (const statement of [
-    `insert into users (tenant_id, user_id, username, email, display_name, status, source, created_at)
+    `insert into users (tenant_id, user_id, username, email, display_name, status, source, directory_id, external_id,
+        created_at)
       select ${t}, case when i = 1 then '${id.user}' else ${nth('user')} end, case when i < 9 then 'zoe' else 'person' end || i,
         'mail' || i || '@example.test', 'Person ' || i, case when i % 5000 = 7 then 'suspended' else 'active' end,
-        case when i < 20 then 'sso' else 'local' end, ${at} ${each(rows)}`,
+        case when i < 20 then 'sso' when i % 2 = 0 then 'directory' else 'local' end,
+        case when i >= 20 and i % 2 = 0 then '${id.directory}'::uuid end,
+        case when i >= 20 and i % 2 = 0 then 'external' || i end, ${at} ${each(rows)}`,
     `insert into user_roles (tenant_id, user_id, role, granted_at)
       select ${t}, ${nth('user')}, case when i < 30 then 'auditor' else 'viewer' end, ${at}
       from generate_series(2, ${few}) as i`,
     `insert into user_totp (tenant_id, user_id, seed_jwe, expires_at, enrolled_at)
       select ${t}, ${nth('user')}, '', now(), now() ${each(few)}`,
-    `insert into groups (tenant_id, group_id, name, created_at)
+    `insert into groups (tenant_id, group_id, name, directory_id, external_id, created_at)
       select ${t}, case i when 1 then '${id.group}' when 2 then '${id.rareGroup}' else ${nth('group')} end,
-        case when i < 9 then 'zoo' else 'group' end || i, ${at} ${each(few)}`,
+        case when i < 9 then 'zoo' else 'group' end || i, case when i % 2 = 0 then '${id.directory}'::uuid end,
+        case when i % 2 = 0 then 'external' || i end, ${at} ${each(few)}`,
     `insert into group_members (tenant_id, group_id, user_id)
       select ${t}, case when i < 12 then '${id.rareGroup}'::uuid else '${id.group}'::uuid end, ${nth('user')}
       from generate_series(2, ${rows}) as i where i < 12 or i % 2 = 0`,
@@ -98,6 +103,7 @@ export async function fillLists(kit: Kit, rows: number) {
         case when i < 9 then 'key_rare' else 'key_' || i % 10 end, 'Key ' || i % 10, 'device',
         'dev_' || case when i < 9 then 'rare' else '' || i % 1000 end, 'Laptop ' || i % 1000,
         case when i < 9 then '192.0.2.7' else '192.0.2.' || i % 5 + 10 end, 'req_' || i, 'api' ${each(rows)}`,
+    ...federationRows({ id, tenant: t, rows, few, at, nth, each }),
     'vacuum analyze',
   ])
     await client.query(statement)

@@ -85,13 +85,18 @@ export const takenByOthers = async (
 /** How many a directory has. */
 export const countOf = async (tx: Tx, tenant: TenantId, directories: readonly string[]) => {
   const { rows } = await sql<{ directory_id: string; active: number; suspended: number; groups: number }>`
-    select d.id as directory_id,
-      (select count(*) from users u where u.tenant_id = ${tenant} and u.directory_id = d.id and u.deleted_at is null
-        and u.status = 'active') as active,
-      (select count(*) from users u where u.tenant_id = ${tenant} and u.directory_id = d.id and u.deleted_at is null
-        and u.status = 'suspended') as suspended,
-      (select count(*) from groups g where g.tenant_id = ${tenant} and g.directory_id = d.id) as groups
-    from unnest(${directories}::uuid[]) as d (id)`.execute(tx)
+    select d.id as directory_id, coalesce(u.active, 0) as active, coalesce(u.suspended, 0) as suspended,
+      coalesce(g.groups, 0) as groups
+    from unnest(${directories}::uuid[]) as d (id)
+    left join (
+      select directory_id, count(*) filter (where status = 'active') as active,
+        count(*) filter (where status = 'suspended') as suspended
+      from users where tenant_id = ${tenant} and directory_id = any(${directories}::uuid[]) and deleted_at is null
+      group by directory_id) u on u.directory_id = d.id
+    left join (
+      select directory_id, count(*) as groups from groups
+      where tenant_id = ${tenant} and directory_id = any(${directories}::uuid[])
+      group by directory_id) g on g.directory_id = d.id`.execute(tx)
   return rows
 }
 
