@@ -50,18 +50,25 @@ const run = (files) =>
     child.on('exit', (code, signal) => resolve(signal ? 128 + constants.signals[signal] : code))
   })
 
-/** Files of a folder share processes, so that what they import is loaded and compiled once for several of them. */
+/**
+ * Files of a folder share processes, so that what they import is loaded and compiled once for several of them. Those
+ * that are apart, which mostly wait, are spread among the others, so that the cores are busy to the end: the runner goes
+ * by name.
+ */
 function grouped(files) {
-  const groups = Map.groupBy(files, (file) => (apart.test(file) ? file : dirname(file)))
-  return [...groups.values()].flatMap((group) => {
-    const count = Math.ceil(group.length / together)
-    return Array.from({ length: count }, (_, n) => {
-      const mine = group.filter((_, i) => i % count === n)
-      if (mine.length === 1) return mine[0]
-      const all = join(scratch, `${dirname(mine[0]).replaceAll('/', '-')}-${n + 1}.mjs`)
-      writeFileSync(all, mine.map((file) => `import ${JSON.stringify(pathToFileURL(join(root, file)))}\n`).join(''))
-      return all
-    })
+  const folders = Map.groupBy(files, (file) => (apart.test(file) ? 'apart' : dirname(file)))
+  const alone = (folders.get('apart') ?? []).map((file) => [file])
+  folders.delete('apart')
+  const shared = [...folders.values()].flatMap((folder) => {
+    const count = Math.ceil(folder.length / together)
+    return Array.from({ length: count }, (_, n) => folder.filter((_, i) => i % count === n))
+  })
+  const spread = (groups) => groups.map((group, i) => ({ group, at: (i + 0.5) / groups.length }))
+  const inOrder = [...spread(alone), ...spread(shared)].sort((a, b) => a.at - b.at)
+  return inOrder.map(({ group }, i) => {
+    const all = join(scratch, `${String(i).padStart(4, '0')}.mjs`)
+    writeFileSync(all, group.map((file) => `import ${JSON.stringify(pathToFileURL(join(root, file)))}\n`).join(''))
+    return all
   })
 }
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
+import { defaultPasswordParams, type PasswordParams } from '@holdfast/crypto'
 import type { Config } from './config/config.ts'
 import type { Secrets } from './config/secrets.ts'
 import { background, connectDatabase } from './db/database.ts'
@@ -49,6 +50,8 @@ type AppDeps = {
   snapshotSize?: SnapshotSize
   /** After how long a tenant that nobody asks for leaves memory. */
   idleMs?: number
+  /** Less than in service in tests that sign in for other things. */
+  passwordCost?: PasswordParams
 }
 
 /** The composition root: every module is made once, by hand, in the order in which they may use each other. */
@@ -60,6 +63,7 @@ export function createApp({
   now: given,
   snapshotSize = { inlineUpTo: 5000, perChunk: 1000 },
   idleMs = idleAfterMs,
+  passwordCost = defaultPasswordParams,
 }: AppDeps) {
   const onError = (e: unknown) => log.error({ err: e }, 'background work failed')
   const { publicUrl } = config
@@ -111,6 +115,7 @@ export function createApp({
     ...base,
     audit,
     tenancy,
+    passwordCost,
     rulesUsingGroup: policy.rulesUsingGroup,
     endSessionsOf,
     notify: async (tx, tenant, notice) => {

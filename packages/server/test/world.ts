@@ -93,71 +93,106 @@ export async function enrollRaw(kit: Reached, token: string, name = 'laptop'): P
   }
 }
 
-/** One object of each kind in a tenant, by the name of its path parameter, made through the API. */
-export async function populate(kit: Kit, client: Client) {
-  const { user } = await client.changeUser({
-    body: { operation: 'create', user: { username: `user-${Math.random().toString(36).slice(2)}` } },
-  })
-  const { group } = await client.changeGroup({
-    body: {
-      operation: 'create',
-      group: { name: `group-${Math.random().toString(36).slice(2)}`, members: [user.user_id] },
-    },
-  })
-  const { secret: token, enrollment_token } = await client.generateToken({
-    body: { max_uses: 0, user_id: user.user_id },
-  })
-  const device = await enrollRaw(kit, token)
-  const pool = await client.createGatewayPool({
-    body: { name: `pool-${Math.random().toString(36).slice(2)}`, region: { code: 'eu' } },
-  })
-  const { gateway, secret } = await client.createGateway({
-    params: { pool_id: pool.pool_id },
-    body: { name: `gw-${Math.random().toString(36).slice(2)}` },
-  })
-  const { api_key } = await client.createApiKey({ body: { name: 'key', role: 'viewer' } })
-  const tenant = decodeId('tenant', (await client.me()).tenant_id) as TenantId
-  const notification = await kit.db.inTenant(tenant, (tx) =>
-    kit.app.notifications.notify(tx, tenant, {
-      kind: 'expiring',
-      severity: 'info',
-      title: 'An API key expires',
-      detail: 'Replace it.',
-      subject: { type: 'api_key', id: api_key.key_id, name: 'key' },
-    }),
-  )
-  // At an address of documentation (RFC 5737), which no request is ever sent to.
-  const { provider_id } = await client.createIdentityProvider({
-    body: {
-      name: `provider-${Math.random().toString(36).slice(2)}`,
-      kind: 'oidc',
-      enabled: false,
-      oidc: { issuer: 'https://192.0.2.1', client_id: 'holdfast' },
-    },
-  })
-  const bundle = await client.publishPolicy({
-    body: { channel: 'stable', policy: { schema: 'holdfast.policy/1', rules: [] } },
-  })
-  return {
-    device,
-    token,
-    secret,
-    ids: {
-      user_id: user.user_id,
-      group_id: group.group_id,
-      token_id: enrollment_token.token_id,
-      device_id: device.id,
-      pool_id: pool.pool_id,
-      gateway_id: gateway.gateway_id,
-      key_id: api_key.key_id,
-      bundle_id: bundle.bundle_id,
-      run_id: await dryRunOf(client),
-      notification_id: encodeId('notification', notification!),
-      provider_id,
-      session_id: encodeId('vpn_session', crypto.randomUUID()),
-    },
+/** What a population has one of, by the name of its path parameter, in the order in which it is made. */
+export const things = [
+  'user_id',
+  'group_id',
+  'token_id',
+  'device_id',
+  'pool_id',
+  'gateway_id',
+  'key_id',
+  'notification_id',
+  'provider_id',
+  'bundle_id',
+  'run_id',
+  'session_id',
+] as const
+export type Thing = (typeof things)[number]
+export type Ids = Record<Thing, string>
+export type Population = { ids: Ids; device: RawDevice; token: string; secret: string }
+
+/** One object of each kind in a tenant, or of those that are wanted and what these need, made through the API. */
+export async function populate(kit: Kit, client: Client, wanted: readonly Thing[] = things): Promise<Population> {
+  const named = (noun: string) => `${noun}-${Math.random().toString(36).slice(2)}`
+  const made: Partial<Ids> = {}
+  const more: Partial<Omit<Population, 'ids'>> = {}
+  const idOf = async (thing: Thing): Promise<string> => {
+    made[thing] ??= await make[thing]()
+    return made[thing]
   }
+  const make: Record<Thing, () => Promise<string>> = {
+    user_id: async () => {
+      const { user } = await client.changeUser({ body: { operation: 'create', user: { username: named('user') } } })
+      return user.user_id
+    },
+    group_id: async () => {
+      const members = [await idOf('user_id')]
+      const { group } = await client.changeGroup({
+        body: { operation: 'create', group: { name: named('group'), members } },
+      })
+      return group.group_id
+    },
+    token_id: async () => {
+      const user_id = await idOf('user_id')
+      const { secret, enrollment_token } = await client.generateToken({ body: { max_uses: 0, user_id } })
+      more.token = secret
+      return enrollment_token.token_id
+    },
+    device_id: async () => {
+      await idOf('token_id')
+      more.device = await enrollRaw(kit, more.token!)
+      return more.device.id
+    },
+    pool_id: async () =>
+      (await client.createGatewayPool({ body: { name: named('pool'), region: { code: 'eu' } } })).pool_id,
+    gateway_id: async () => {
+      const params = { pool_id: await idOf('pool_id') }
+      const { gateway, secret } = await client.createGateway({ params, body: { name: named('gw') } })
+      more.secret = secret
+      return gateway.gateway_id
+    },
+    key_id: async () => (await client.createApiKey({ body: { name: 'key', role: 'viewer' } })).api_key.key_id,
+    notification_id: async () => {
+      const id = await idOf('key_id')
+      const tenant = decodeId('tenant', (await client.me()).tenant_id) as TenantId
+      const notification = await kit.db.inTenant(tenant, (tx) =>
+        kit.app.notifications.notify(tx, tenant, {
+          kind: 'expiring',
+          severity: 'info',
+          title: 'An API key expires',
+          detail: 'Replace it.',
+          subject: { type: 'api_key', id, name: 'key' },
+        }),
+      )
+      return encodeId('notification', notification!)
+    },
+    // At an address of documentation (RFC 5737), which no request is ever sent to.
+    provider_id: async () => {
+      const oidc = { issuer: 'https://192.0.2.1', client_id: 'holdfast' }
+      const body = { name: named('provider'), kind: 'oidc', enabled: false, oidc } as const
+      return (await client.createIdentityProvider({ body })).provider_id
+    },
+    bundle_id: async () => {
+      const policy = { schema: 'holdfast.policy/1', rules: [] } as const
+      return (await client.publishPolicy({ body: { channel: 'stable', policy } })).bundle_id
+    },
+    run_id: () => dryRunOf(client),
+    session_id: async () => encodeId('vpn_session', crypto.randomUUID()),
+  }
+  for (const thing of wanted) await idOf(thing)
+  return onlyWhatIsThere<Population>({ ids: onlyWhatIsThere<Ids>(made), ...more })
 }
+
+const canBeMade: readonly (string | symbol)[] = [...things, 'device', 'token', 'secret']
+/** To ask for what was not made is a mistake of the test: it says so at once. */
+const onlyWhatIsThere = <T extends object>(made: Partial<T>): T =>
+  new Proxy(made as T, {
+    get: (object, name) => {
+      if (name in object || !canBeMade.includes(name)) return Reflect.get(object, name)
+      throw new Error(`no ${String(name)} was made here: name it where the population is made`)
+    },
+  })
 
 const dryRuns = new WeakMap<Client, Promise<string>>()
 /** A run that changes nothing and that nothing changes: one for all populations of a caller. */
@@ -170,8 +205,6 @@ function dryRunOf(client: Client): Promise<string> {
   dryRuns.set(client, known)
   return known
 }
-
-export type Population = Awaited<ReturnType<typeof populate>>
 
 /** What an enrollment by an identity provider begins with. */
 export const challengeFrom = async (kit: Reached, caller: Caller): Promise<string> =>
@@ -225,7 +258,7 @@ export const chunkOf = async (kit: Kit, { callers }: World): Promise<string> => 
 export const fill = (path: string, ids: Record<string, string>): string =>
   path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? `missing_${name}`)
 
-const keyOfPrefix: Record<string, string> = {
+const thingOf: Readonly<Record<string, Thing>> = {
   usr: 'user_id',
   grp: 'group_id',
   dev: 'device_id',
@@ -238,14 +271,32 @@ const keyOfPrefix: Record<string, string> = {
   idp: 'provider_id',
   run: 'run_id',
 }
+const exampleId = /"([a-z]{3})_01jxz3c9dqf7vr2m8k4s6t0b5w"/g
+const exampleText = (name: Operation): string | undefined => JSON.stringify((examples as Record<string, unknown>)[name])
+
+const callersAre: Partial<Record<CredentialKind, Thing>> = {
+  device: 'device_id',
+  gateway: 'gateway_id',
+  enrollment_token: 'token_id',
+  enrollment_challenge: 'token_id',
+}
+/** What a request speaks of: in its path, in the example of its body, and as its caller. */
+export function thingsIn(name: Operation): Thing[] {
+  const { path, access } = operation(name)
+  const inPath = things.filter((thing) => path.includes(`{${thing}}`))
+  const inBody = [...(exampleText(name) ?? '').matchAll(exampleId)].map(([, prefix = '']) => thingOf[prefix])
+  const kinds = access.by === 'anyone' ? [] : access.by
+  return [...inPath, ...inBody, ...kinds.map((kind) => callersAre[kind])].filter((thing) => thing !== undefined)
+}
+
 /** The contract's example of a body, with the ids of a population; undefined where there is no body. */
 export const exampleBody = (name: Operation, ids: Record<string, string>): unknown => {
-  const text = JSON.stringify((examples as Record<string, unknown>)[name])
+  const text = exampleText(name)
   return (
     text &&
     JSON.parse(
-      text.replaceAll(/"([a-z]{3})_01jxz3c9dqf7vr2m8k4s6t0b5w"/g, (id, prefix: string) => {
-        const known = ids[keyOfPrefix[prefix] ?? '']
+      text.replaceAll(exampleId, (id, prefix: string) => {
+        const known = ids[thingOf[prefix] ?? '']
         return known ? JSON.stringify(known) : id
       }),
     )

@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto'
-import type { Kek } from '@holdfast/crypto'
+import type { Kek, PasswordParams } from '@holdfast/crypto'
 import type { Database, Tx } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
 import type { TenantId } from '../../kernel/actor.ts'
@@ -41,6 +41,8 @@ export type IdentityDeps = {
   pepper: KeyObject
   kek: Kek
   publicUrl: string
+  /** What a hash of a password costs. */
+  passwordCost: PasswordParams
   tenancy: Pick<Tenancy, 'settings' | 'nameOf' | 'tenantByName' | 'enforcesSso' | 'holdEnforcement'>
   /** Ids of the rules of the published policy that name this group. */
   rulesUsingGroup: (tx: Tx, tenant: TenantId, groupId: string) => Promise<readonly string[]>

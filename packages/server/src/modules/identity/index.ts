@@ -20,7 +20,7 @@ export { requireNotStronger } from './people/standing-in.ts'
 export * from './signin/door.ts'
 
 export function createIdentity(given: IdentityDeps) {
-  const deps = { ...given, hasher: createPasswordHasher({ concurrency: 2, maxQueue: 200 }) }
+  const deps = { ...given, hasher: createPasswordHasher({ concurrency: 2, maxQueue: 200, params: given.passwordCost }) }
   const { db } = deps
   const rules = createRules(deps)
   const { sessions, login, stepUp, breakGlass } = rules
