@@ -2,13 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { contract } from '@holdfast/contract'
-import {
-  createProof,
-  enrollmentNonce,
-  mintChallenge,
-  peekDeviceCredential,
-  thumbprint,
-} from '@holdfast/crypto'
+import { createProof, enrollmentNonce, mintChallenge, peekDeviceCredential, thumbprint } from '@holdfast/crypto'
 import { type Attempt, attempt, challengeOf, fresh, newKey, reasons, start, tokenFor } from '../oidc-enrollment.ts'
 import { bearer, call, deviceCaller, operation, type Raw } from '../world.ts'
 

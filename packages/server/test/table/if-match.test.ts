@@ -9,7 +9,11 @@ type Ids = Record<string, string>
  * Where each write that takes If-Match finds its thing, and a body that changes it, whatever it was: `n` makes it
  * another one.
  */
-type Row = { read: Operation; body?: (ids: Ids, n: number, shown: Record<string, unknown>) => unknown; before?: Operation }
+type Row = {
+  read: Operation
+  body?: (ids: Ids, n: number, shown: Record<string, unknown>) => unknown
+  before?: Operation
+}
 const rows: Partial<Record<Operation, Row>> = {
   changeUser: {
     read: 'getUser',
