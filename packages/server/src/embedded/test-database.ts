@@ -60,7 +60,7 @@ export async function createTestDatabase(template?: Template): Promise<TestDatab
   const name = `test_${randomBytes(8).toString('hex')}`
   await withClient(server, async (client) => {
     const source = template ? await ensureTemplate(client, server, template) : 'template1'
-    await client.query(`create database ${escapeIdentifier(name)} template ${escapeIdentifier(source)}`)
+    await client.query(copyOf(source, name))
   })
   return {
     url: urlOf(server, name),
@@ -70,6 +70,10 @@ export async function createTestDatabase(template?: Template): Promise<TestDatab
       }),
   }
 }
+
+/** Copying files takes half of what it takes to log every page of them. */
+const copyOf = (source: string, name: string) =>
+  `create database ${escapeIdentifier(name)} template ${escapeIdentifier(source)} strategy file_copy`
 
 /** Only a finished template is marked as one (`datistemplate`); what a killed run left half made is made again. */
 async function ensureTemplate(client: Client, server: string, { name, from, prepare }: Template): Promise<string> {
@@ -86,7 +90,7 @@ async function ensureTemplate(client: Client, server: string, { name, from, prep
     if (await isReady()) return database
     await client.query(`drop database if exists ${identifier} with (force)`)
     const source = from ? await ensureTemplate(client, server, from) : 'template1'
-    await client.query(`create database ${identifier} template ${escapeIdentifier(source)}`)
+    await client.query(copyOf(source, database))
     await prepare(urlOf(server, database))
     await client.query(`alter database ${identifier} is_template true`)
     return database
