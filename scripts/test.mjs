@@ -15,8 +15,11 @@ const options = given.filter((argument) => argument.startsWith('-'))
 const everything = ['packages/*/src/**/*.test.ts', 'packages/*/test/**/*.test.ts', 'test/**/*.test.ts']
 const files = named.length > 0 ? named : globSync(everything, { cwd: root, exclude: ['**/*.slow.test.ts'] }).sort()
 
-/** Files of these folders measure memory, or look for all that their process has started: each has one of its own. */
-const alone = /^packages\/server\/(test\/memory|src\/embedded)\//
+/**
+ * These files measure memory, look for all that their process has started, or send what is not to be judged: each has
+ * a process of its own.
+ */
+const alone = /^packages\/server\/(test\/(memory\/|faults\/jobs\.)|src\/embedded\/)/
 /** Files of these folders wait more than they compute. */
 const waiting = /^packages\/(sdk|server\/(test\/(faults|interop|memory)|src\/embedded))\//
 /** The others share processes by folder or package, so that what they import is loaded once for several of them. */
@@ -55,8 +58,8 @@ const run = (files) =>
   })
 
 /**
- * A file for each process, of which the runner takes one after the other by name: those that wait are spread among those
- * that compute, so that the cores are busy to the end.
+ * A file for each process, of which the runner takes one after the other by name: those that wait are spread among
+ * those that compute, so that the cores are busy to the end.
  */
 function grouped(files) {
   const families = Map.groupBy(files, (file) => (alone.test(file) ? file : shared.exec(file)[0]))

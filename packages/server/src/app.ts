@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import { defaultPasswordParams, type PasswordParams } from '@holdfast/crypto'
 import type { Config } from './config/config.ts'
 import type { Secrets } from './config/secrets.ts'
 import { background, connectDatabase } from './db/database.ts'
@@ -32,7 +31,7 @@ import { createEnrollment } from './modules/enrollment/index.ts'
 import { createFederation } from './modules/federation/index.ts'
 import { createGateways, type SnapshotSize } from './modules/gateways/index.ts'
 import { createHealth } from './modules/health/index.ts'
-import { createIdentity } from './modules/identity/index.ts'
+import { createIdentity, type PasswordCost, usualPasswordCost } from './modules/identity/index.ts'
 import { createNotifications } from './modules/notifications/index.ts'
 import { createPolicy } from './modules/policy/index.ts'
 import { createTenancy } from './modules/tenancy/index.ts'
@@ -51,7 +50,7 @@ type AppDeps = {
   /** After how long a tenant that nobody asks for leaves memory. */
   idleMs?: number
   /** Less than in service in tests that sign in for other things. */
-  passwordCost?: PasswordParams
+  passwordCost?: PasswordCost
 }
 
 /** The composition root: every module is made once, by hand, in the order in which they may use each other. */
@@ -63,7 +62,7 @@ export function createApp({
   now: given,
   snapshotSize = { inlineUpTo: 5000, perChunk: 1000 },
   idleMs = idleAfterMs,
-  passwordCost = defaultPasswordParams,
+  passwordCost = usualPasswordCost,
 }: AppDeps) {
   const onError = (e: unknown) => log.error({ err: e }, 'background work failed')
   const { publicUrl } = config

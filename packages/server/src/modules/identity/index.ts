@@ -12,7 +12,7 @@ import { forgetFailures } from './signin/login.queries.ts'
 import { createPages } from './signin/pages.ts'
 import { createSourceFailures } from './signin/source-failures.ts'
 
-export type { IdentityDeps, Notify } from './deps.ts'
+export { type IdentityDeps, type Notify, type PasswordCost, usualPasswordCost } from './deps.ts'
 export * from './owned/door.ts'
 export { firstPasswordProblem } from './people/first-admin.ts'
 export { knownGroups, userExists } from './people/known.queries.ts'
