@@ -66,7 +66,7 @@ const started: Template = {
     const log = { info: ignore, warn: ignore, error: ignore }
     const app = createApp({ config: configFor(url), secrets, databaseUrl: url, log, passwordCost: cheap })
     await app.start()
-    await bootstrap(app, adminPassword, ignore)
+    await bootstrap(app, secrets, ignore)
     const tenant = (await app.tenancy.tenantByName('default'))!
     // Tests are not to be slowed down by the rate that people are held to.
     await app.db.inTenant(tenant, (tx) =>
