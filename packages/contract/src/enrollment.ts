@@ -173,7 +173,7 @@ export const listEnrollmentProviders = endpoint({
         provider_id: Id('identity_provider'),
         name: Name,
         kind: OneOf(identityProviderKinds),
-        issuer: Type.String({ description: 'Its endpoints are in its discovery document' }),
+        issuer: Type.String({ description: 'Its endpoints are in its discovery document; saml: its entity id' }),
         client_ids: Type.Array(Type.String(), {
           description: 'Of public clients (RFC 8252): the ID token is for one of them',
         }),

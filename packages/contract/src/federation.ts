@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
+import { metadataXml, Saml, SamlFound, samlFields } from './federation-saml.ts'
 import { Closed, Count, Id, List, ListQuery, Name, Nullable, OneOf, Partial, Reason, Shown, Time } from './schema.ts'
-import { identityProviderKinds, roleNames } from './vocabulary.ts'
+import { identityProviderKinds, roleNames, samlPresets } from './vocabulary.ts'
 
 const ClientId = Type.String({ minLength: 1, maxLength: 256 })
 const ClaimName = Type.String({ minLength: 1, maxLength: 256 })
@@ -44,7 +45,7 @@ const providerFields = {
   }),
   claims: Closed(
     { username: ClaimName, email: ClaimName, display_name: ClaimName, groups: ClaimName },
-    { description: 'What the provider calls them' },
+    { description: 'What the provider calls them: claims of OpenID Connect, or names of attributes of SAML' },
   ),
   group_mappings: Type.Array(Closed({ value: ClaimValue, group_id: Id('group') }), {
     maxItems: 200,
@@ -67,7 +68,8 @@ export const IdentityProvider = Closed(
     tenant_id: Id('tenant'),
     kind: OneOf(identityProviderKinds),
     ...providerFields,
-    oidc: Oidc,
+    oidc: Nullable(Oidc),
+    saml: Nullable(Saml),
     linked_users: Count,
     created_at: Time,
     updated_at: Time,
@@ -87,6 +89,7 @@ const clientSecret = Type.Optional(
   ),
 )
 const { issuer, client_id, ...optionalOidc } = oidcFields
+const { claims, ...otherFields } = providerFields
 const settings = { read: 'settings:read', write: 'settings:write' } as const
 const params = Closed({ provider_id: Id('identity_provider') })
 
@@ -101,17 +104,29 @@ export const listIdentityProviders = endpoint({
 export const createIdentityProvider = endpoint({
   method: 'POST',
   path: '/v1/admin/settings/providers',
-  summary: 'Create an identity provider; the discovery of one that is enabled is read and checked first',
+  summary: 'Create an identity provider; the discovery or metadata of one that is enabled is read and checked first',
   access: { by: ['session', 'api_key'], permission: settings.write },
   audit: 'identity_provider.created',
   status: 201,
   stepUp: {},
   costly: true,
   body: Closed({
-    ...Partial(Closed(providerFields)).properties,
+    ...Partial(Closed(otherFields)).properties,
+    claims: Type.Optional(Partial(claims)),
     kind: OneOf(identityProviderKinds),
     name: Name,
-    oidc: Closed({ issuer, client_id, client_secret: clientSecret, ...Partial(Closed(optionalOidc)).properties }),
+    oidc: Type.Optional(
+      Closed({ issuer, client_id, client_secret: clientSecret, ...Partial(Closed(optionalOidc)).properties }),
+    ),
+    saml: Type.Optional(
+      Closed({
+        ...Partial(Closed(samlFields)).properties,
+        metadata_xml: metadataXml,
+        preset: Type.Optional(
+          OneOf(samlPresets, { description: 'Whose names of attributes are taken for claims that are not given' }),
+        ),
+      }),
+    ),
   }),
   response: IdentityProvider,
 })
@@ -136,7 +151,8 @@ export const updateIdentityProvider = endpoint({
   body: Closed({
     ...Shown(IdentityProvider),
     ...providerFields,
-    oidc: Closed({ ...Shown(Oidc), ...oidcFields, client_secret: clientSecret }),
+    oidc: Type.Optional(Nullable(Closed({ ...Shown(Oidc), ...oidcFields, client_secret: clientSecret }))),
+    saml: Type.Optional(Nullable(Closed({ ...Shown(Saml), ...samlFields, metadata_xml: metadataXml }))),
   }),
   response: IdentityProvider,
   ifMatch: true,
@@ -155,7 +171,7 @@ export const deleteIdentityProvider = endpoint({
 export const testIdentityProvider = endpoint({
   method: 'POST',
   path: '/v1/admin/settings/providers/{provider_id}/test',
-  summary: 'Read the provider’s discovery and keys anew, and say what was found',
+  summary: 'Read the provider’s discovery and keys, or its metadata, anew, and say what was found',
   access: { by: ['session', 'api_key'], permission: settings.write },
   audit: 'identity_provider.tested',
   costly: true,
@@ -173,6 +189,7 @@ export const testIdentityProvider = endpoint({
         algorithms: Type.Array(Type.String()),
       }),
     ),
+    saml: Nullable(SamlFound),
   }),
 })
 
@@ -181,7 +198,7 @@ export const IdentityLink = Closed(
     provider_id: Id('identity_provider'),
     provider_name: Name,
     issuer: Type.String(),
-    subject: Type.String({ description: 'The sub of the ID token; entra_id: the oid' }),
+    subject: Type.String({ description: 'The sub of the ID token; entra_id: the oid; saml: the NameID' }),
     linked_at: Time,
     last_login_at: Nullable(Time),
   },

@@ -153,9 +153,14 @@ export const roles = {
 export type Role = keyof typeof roles
 export const roleNames = Object.keys(roles) as [Role, ...Role[]]
 
-/** What speaks to an identity provider; all but `oidc` are OpenID Connect with the habits of one product. */
-export const identityProviderKinds = ['oidc', 'keycloak', 'entra_id', 'okta'] as const
+/** How one speaks to an identity provider; all but `oidc` and `saml` are OpenID Connect with the habits of one product. */
+export const identityProviderKinds = ['oidc', 'keycloak', 'entra_id', 'okta', 'saml'] as const
 export type IdentityProviderKind = (typeof identityProviderKinds)[number]
+/** Products that answer by SAML: what they call the attributes of a person is taken where nothing else is said. */
+export const samlPresets = ['generic', 'keycloak', 'entra_id', 'okta'] as const
+export type SamlPreset = (typeof samlPresets)[number]
+/** How an identity provider of SAML names people; an e-mail address or a name for one session names nobody. */
+export const nameIdFormats = ['persistent', 'unspecified'] as const
 
 /** What a session owes before it may do anything else. */
 export const requiredActions = ['change_password', 'enroll_mfa'] as const

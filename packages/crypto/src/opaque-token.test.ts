@@ -16,7 +16,7 @@ import {
 } from './opaque-token.ts'
 
 const base62 = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz']
-const prefix = fc.constantFrom<TokenPrefix>('hfk', 'hfg', 'hfe', 'hfc', 'hfs', 'hfl')
+const prefix = fc.constantFrom<TokenPrefix>('hfk', 'hfg', 'hfe', 'hfc', 'hfs', 'hfl', 'hfr')
 const pepper = createSecretKey(Buffer.alloc(32, 7))
 const otherPepper = createSecretKey(Buffer.alloc(32, 8))
 const tenant = '019c8f00-1234-7abc-8def-0123456789ab'
@@ -29,7 +29,7 @@ test('a minted token says its prefix, tenant and id, and what is stored of it', 
     fc.property(prefix, fc.uuid(), (kind, of) => {
       const { hint, ...presented } = mint(kind, of)
       const { token } = presented
-      assert.match(token, /^hf[kgecsl]_[0-9A-Za-z]{76}$/)
+      assert.match(token, /^hf[kgecslr]_[0-9A-Za-z]{76}$/)
       assert.deepEqual(readToken(pepper, token), presented)
       assert.deepEqual([presented.prefix, presented.tenant], [kind, of])
       assert.ok(token.startsWith(`${kind}_${encodeUuid62(of)}${presented.id}1`) && token.endsWith(hint))

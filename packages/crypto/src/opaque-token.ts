@@ -4,7 +4,7 @@ import { decodeUuid62, encodeUuid62, fromBase62, toBase62 } from './base62.ts'
 
 /**
  * hfk: API key, hfg: gateway service secret, hfe: enrollment or bootstrap token, hfc: enrollment challenge, hfs:
- * session cookie, hfl: a browser that was sent to an identity provider.
+ * session cookie, hfl: a browser that was sent to an identity provider, hfr: what it was sent there with (RelayState).
  */
 export type TokenPrefix = (typeof prefixes)[number]
 /** What a token says once its MAC holds: whose it is and by what to look it up. `digest` is what is stored of it. */
@@ -18,11 +18,11 @@ export type PresentedToken<T extends string = string> = {
 /** `hint` is the last four characters for display. The token itself is shown once. */
 export type MintedToken<T extends string = string> = PresentedToken<T> & { hint: string }
 
-const prefixes = ['hfk', 'hfg', 'hfe', 'hfc', 'hfs', 'hfl'] as const
+const prefixes = ['hfk', 'hfg', 'hfe', 'hfc', 'hfs', 'hfl', 'hfr'] as const
 /** Which pepper made the MAC; another character once there is another pepper. */
 const keyVersion = '1'
 const lengths = { prefix: 4, tenant: 22, id: 16, head: 21, mac: 10, checksum: 6 } as const
-const shape = /^(hf[kgecsl])_([0-9A-Za-z]{22})([0-9A-Za-z]{16})[0-9A-Za-z]{22}([0-9A-Za-z]{10})([0-9A-Za-z]{6})$/
+const shape = /^(hf[kgecslr])_([0-9A-Za-z]{22})([0-9A-Za-z]{16})[0-9A-Za-z]{22}([0-9A-Za-z]{10})([0-9A-Za-z]{6})$/
 const versionAt = lengths.prefix + lengths.tenant + lengths.id
 const macAt = versionAt + 1 + lengths.head
 const longest = macAt + lengths.mac + lengths.checksum

@@ -56,21 +56,28 @@ export const changeGatewayPool = (
     (whole, options) => client.updateGatewayPool({ ...of, body: { ...whole, ...named } }, options),
   )
 
-/** Changes the fields named of an identity provider, also within `oidc`; the others stay. */
+/** Changes the fields named of an identity provider, also within `oidc` and `saml`; the others stay. */
 export const changeIdentityProvider = (
   client: Client,
   of: CallInput<Contract['getIdentityProvider']>,
   {
     oidc,
+    saml,
     ...named
-  }: Partial<Omit<Body<'updateIdentityProvider'>, 'oidc'>> & {
-    oidc?: Partial<Body<'updateIdentityProvider'>['oidc']>
+  }: Partial<Omit<Body<'updateIdentityProvider'>, 'oidc' | 'saml'>> & {
+    oidc?: Partial<NonNullable<Body<'updateIdentityProvider'>['oidc']>>
+    saml?: Partial<NonNullable<Body<'updateIdentityProvider'>['saml']>>
   },
 ) =>
   change(
     () => client.getIdentityProvider(of),
     (whole, options) => {
-      const body = { ...whole, ...named, oidc: { ...whole.oidc, ...oidc } }
+      const body = {
+        ...whole,
+        ...named,
+        oidc: whole.oidc && { ...whole.oidc, ...oidc },
+        saml: whole.saml && { ...whole.saml, ...saml },
+      }
       return client.updateIdentityProvider({ ...of, body }, options)
     },
   )

@@ -211,7 +211,8 @@ export function createApp({
     ...(config.tls && { https: { cert: readFileSync(config.tls.certFile), key: readFileSync(config.tls.keyFile) } }),
   })
   const { home } = identity
-  registerPages(http, { admit, trustedProxies, pages: { ...identity.pages, ...federation.pages }, home })
+  const pages = { ...identity.pages, ...federation.pages }
+  registerPages(http, { admit, trustedProxies, pages, forms: federation.forms, home })
 
   const tenants = tenancy.listTenantIds
   const expiries = [access.keyExpiries, trust.certificateExpiries]
@@ -230,6 +231,7 @@ export function createApp({
     ...gateways.jobs,
     ...devices.jobs,
     ...directory.jobs,
+    ...federation.jobs,
     ...notifications.jobs({ gatewaysDown: gateways.gatewaysDown, tenants, expiries }),
     ...health.jobs,
   ]

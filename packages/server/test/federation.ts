@@ -31,7 +31,9 @@ export async function startFederated(
   const real = await startRealProvider(
     { after: (end) => void ends.push(end as () => unknown) },
     {
-      clients: [{ client_id: 'holdfast', client_secret: clientSecret, redirect_uris: [made.oidc.redirect_uri] }],
+      clients: [
+        { client_id: 'holdfast', client_secret: clientSecret, redirect_uris: [String(made.oidc?.redirect_uri)] },
+      ],
       people,
     },
   )

@@ -1,5 +1,5 @@
 import type { Contract, Output } from '@holdfast/contract'
-import { identityProviderKinds, roleNames } from '@holdfast/contract/vocabulary'
+import { identityProviderKinds, roleNames, samlPresets } from '@holdfast/contract/vocabulary'
 import { changeIdentityProvider } from '@holdfast/sdk'
 import { type Command, InvalidArgumentError } from 'commander'
 import { type Cli, given } from '../cli.ts'
@@ -7,13 +7,14 @@ import { UsageError } from '../exit.ts'
 import { choice, examples, integer, limit, reason } from '../options.ts'
 import { type Column, printItem, printList } from '../output.ts'
 import { plain } from '../text.ts'
+import { refuseOther, type SamlOptions, samlOf, samlOptions } from './provider-saml.ts'
 
 type Provider = Output<Contract['getIdentityProvider']>
 const columns: readonly Column<Provider>[] = [
   ['PROVIDER', (p) => p.provider_id],
   ['NAME', (p) => p.name],
   ['KIND', (p) => p.kind],
-  ['ISSUER', (p) => p.oidc.issuer],
+  ['ISSUER', (p) => p.oidc?.issuer ?? p.saml?.found?.entity_id ?? '-'],
   ['ENABLED', (p) => p.enabled],
   ['SIGN-IN', (p) => p.sign_in],
   ['USERS', (p) => p.linked_users],
@@ -26,13 +27,15 @@ const enrollerColumns: readonly Column<Enroller>[] = [
   ['CLIENTS', (p) => p.client_ids.join(' ')],
 ]
 type Pair = { value: string; to: string }
-type Settings = {
+type Settings = SamlOptions & {
   name?: string
   issuer?: string
   clientId?: string
   clientSecret?: boolean
   scope?: string[]
   usernameClaim?: string
+  emailClaim?: string
+  displayNameClaim?: string
   groupsClaim?: string
   provisioning?: Provider['provisioning']
   mapGroup?: Pair[]
@@ -54,11 +57,13 @@ function pair(text: string, before: Pair[] = []): Pair[] {
 }
 
 const settings = (command: Command): Command =>
-  command
+  samlOptions(command)
     .option('--client-secret', 'asked for, or read from stdin')
     .option('--scope <scope...>', 'what is asked of the provider')
-    .option('--username-claim <claim>', 'the claim that names somebody; preferred_username unless said')
-    .option('--groups-claim <claim>', 'the claim that lists groups; groups unless said')
+    .option('--username-claim <claim>', 'the claim or attribute that names somebody')
+    .option('--email-claim <claim>', 'likewise for the mail address')
+    .option('--display-name-claim <claim>', 'likewise for the name that is shown')
+    .option('--groups-claim <claim>', 'the claim or attribute that lists groups')
     .addOption(choice('--provisioning <how>', 'whether somebody whom nobody linked gets a user', ['none', 'create']))
     .option('--map-group <value=group>', 'a group of the provider, and the one that it means here', pair)
     .option('--map-role <value=role>', `likewise for a role (${roleNames.join(', ')})`, pair)
@@ -92,10 +97,16 @@ async function bodyOf(cli: Cli, options: Settings) {
       mobile_client_ids: options.mobileClientId,
       client_secret: options.clientSecret ? await cli.prompt.newSecret('Client secret') : undefined,
     }),
+    saml: await samlOf(options),
   }
 }
-const claimsOf = ({ usernameClaim, groupsClaim }: Settings) => given({ username: usernameClaim, groups: groupsClaim })
-const defaultClaims = { username: 'preferred_username', email: 'email', display_name: 'name', groups: 'groups' }
+const claimsOf = (options: Settings) =>
+  given({
+    username: options.usernameClaim,
+    email: options.emailClaim,
+    display_name: options.displayNameClaim,
+    groups: options.groupsClaim,
+  })
 
 export function addProvider(program: Command, cli: Cli): void {
   const provider = program.command('provider').description('identity providers, with which people sign in')
@@ -108,24 +119,32 @@ export function addProvider(program: Command, cli: Cli): void {
   addEnrollers(provider, cli)
   examples(
     settings(provider.command('create <name>'))
-      .description('add an identity provider; prints the redirect URI to register with it')
+      .description('add an identity provider; prints what to register with it')
       .addOption(choice('--kind <kind>', 'of which make', identityProviderKinds).makeOptionMandatory())
-      .requiredOption('--issuer <url>', 'as the provider itself writes it')
-      .requiredOption('--client-id <id>', 'under which the provider knows this deployment')
+      .option('--issuer <url>', 'as the provider itself writes it; all kinds but saml')
+      .option('--client-id <id>', 'under which the provider knows this deployment; all kinds but saml')
+      .addOption(choice('--preset <product>', 'saml: whose names of attributes are taken', samlPresets))
       .option('--disable', 'prepare it; nothing is asked of the provider yet')
       .action(
-        async (
-          name: string,
-          options: Settings & Required<Pick<Settings, 'issuer' | 'clientId'>> & { kind: Provider['kind'] },
-        ) => {
-          const { oidc, ...rest } = await bodyOf(cli, options)
-          const claims = { ...defaultClaims, ...claimsOf(options) }
-          const { kind, issuer, clientId: client_id } = options
-          const body = { ...rest, claims, name, kind, oidc: { ...oidc, issuer, client_id } }
-          printItem(cli, await (await cli.client()).createIdentityProvider({ body, query: cli.scope }))
+        async (name: string, options: Settings & { kind: Provider['kind']; preset?: (typeof samlPresets)[number] }) => {
+          const { oidc, saml, ...rest } = await bodyOf(cli, options)
+          const { kind, issuer, clientId: client_id, preset } = options
+          refuseOther(kind, { oidc, saml: { ...saml, ...given({ preset }) } })
+          const common = { ...rest, claims: claimsOf(options), name, kind }
+          const client = await cli.client()
+          if (kind === 'saml') {
+            const body = { ...common, saml: { ...saml, ...given({ preset }) } }
+            return printItem(cli, await client.createIdentityProvider({ body, query: cli.scope }))
+          }
+          if (issuer === undefined || client_id === undefined)
+            throw new UsageError(`A provider of kind ${kind} needs --issuer and --client-id.`)
+          const body = { ...common, oidc: { ...oidc, issuer, client_id } }
+          return printItem(cli, await client.createIdentityProvider({ body, query: cli.scope }))
         },
       ),
     'provider create Keycloak --kind keycloak --issuer https://login.example/realms/people --client-id holdfast --client-secret < secret.txt',
+    'provider create Entra --kind saml --preset entra_id --metadata-url https://login.microsoftonline.com/…/federationmetadata.xml',
+    'provider create Keycloak --kind saml --preset keycloak --disable --metadata-url https://login.example/realms/people/protocol/saml/descriptor',
   )
   examples(provider.command('show <provider>'), 'provider show Keycloak')
     .description('one identity provider')
@@ -145,7 +164,7 @@ export function addProvider(program: Command, cli: Cli): void {
     'provider update Keycloak --disable',
   )
   examples(provider.command('test <provider>'), 'provider test Keycloak')
-    .description('read its discovery and keys anew')
+    .description('read its discovery and keys, or its metadata, anew')
     .action(async (provider_id: string) => {
       const found = await (await cli.client()).testIdentityProvider({ params: { provider_id }, query: cli.scope })
       printItem(cli, found)
@@ -178,14 +197,15 @@ function addEnrollers(provider: Command, cli: Cli): void {
 }
 
 async function update(cli: Cli, provider_id: string, options: Settings): Promise<void> {
-  const { oidc, ...rest } = await bodyOf(cli, options)
+  const { oidc, saml, ...rest } = await bodyOf(cli, options)
   const claims = claimsOf(options)
-  if (Object.keys({ ...rest, ...oidc, ...claims }).length === 0)
+  if (Object.keys({ ...rest, ...oidc, ...saml, ...claims }).length === 0)
     throw new UsageError('Nothing to change; see: holdfast provider update --help')
   const client = await cli.client()
   const of = { params: { provider_id }, query: cli.scope }
-  const before = Object.keys(claims).length > 0 ? (await client.getIdentityProvider(of)).claims : undefined
-  const named = { ...rest, oidc, ...(before && { claims: { ...before, ...claims } }) }
+  const before = await client.getIdentityProvider(of)
+  refuseOther(before.kind, { oidc, saml })
+  const named = { ...rest, oidc, saml, claims: { ...before.claims, ...claims } }
   printItem(cli, await changeIdentityProvider(client, of, named))
 }
 

@@ -69,7 +69,8 @@ export function verifyToken(verifiers: Verifiers, token: string, incoming: Incom
   if (verifiers.service.is(token)) return verifiers.service.verify(token, incoming)
   if (!token.startsWith('hf')) return verifiers.device(token, incoming)
   const presented = verifiers.readToken(token)
-  if (!presented || presented.prefix === 'hfs' || presented.prefix === 'hfl') return undefined
+  if (!presented || presented.prefix === 'hfs' || presented.prefix === 'hfl' || presented.prefix === 'hfr')
+    return undefined
   return verifiers[kindOfPrefix[presented.prefix]](presented, incoming)
 }
 

@@ -12,3 +12,8 @@ export type Visit = {
 export type Page = { status?: number; headers: Readonly<Record<string, string>>; body: Buffer }
 /** Pages by their paths. They are outside the contract: a person reads them, not a client. */
 export type Pages = Readonly<Record<`/${string}`, (visit: Visit) => Page | Promise<Page>>>
+
+/** The fields of a form that was posted, each once. */
+type Posted = Visit & { form: Readonly<Record<string, string>> }
+/** What takes a form that a page of another site may send: nothing of it is believed for where it comes from. */
+export type Forms = Readonly<Record<`/${string}`, (visit: Posted) => Page | Promise<Page>>>

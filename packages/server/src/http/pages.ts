@@ -1,10 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Principal } from '../kernel/actor.ts'
-import { AppError } from '../kernel/app-error.ts'
+import { AppError, fail } from '../kernel/app-error.ts'
 import type { Admit } from './admit.ts'
 import { callerOf } from './caller.ts'
-import type { Page, Pages, Visit } from './page.ts'
+import type { Forms, Page, Pages, Visit } from './page.ts'
+import { isForm } from './read-body.ts'
 import { sourceOf } from './source-ip.ts'
+
+/** Of a form that anybody may post. */
+const longestForm = 256 * 1024
 
 /** The pages a browser needs to sign in; `home` is for who has. */
 export function registerPages(
@@ -13,11 +17,13 @@ export function registerPages(
     admit,
     trustedProxies,
     pages,
+    forms,
     home,
   }: {
     admit: Admit
     trustedProxies: readonly string[]
     pages: Pages
+    forms: Forms
     home: (session: Principal<'session'>) => Promise<Page>
   },
 ): void {
@@ -32,6 +38,13 @@ export function registerPages(
   })
   for (const [path, page] of Object.entries(pages))
     http.get(path, async (request, reply) => send(reply, await page(visitOf(request))))
+
+  for (const [path, page] of Object.entries(forms))
+    http.post(path, { bodyLimit: longestForm, config: { takesForm: true } }, async (request, reply) => {
+      if (!isForm(request)) fail('bad_request', 'send a body as application/x-www-form-urlencoded')
+      const form = (request.body ?? {}) as Record<string, string>
+      return send(reply, await page({ ...visitOf(request), form }))
+    })
 
   http.get('/admin', async (request, reply) => {
     const principal = await Promise.try(admit, undefined, request).then(

@@ -20,7 +20,7 @@ test('a person who signs in at the identity provider enrolls a device of their o
       kind: 'oidc',
       issuer: w.idp.issuer,
       client_ids: ['phone', 'laptop'],
-      scopes: provider.oidc.scopes,
+      scopes: provider.oidc?.scopes,
     },
   ])
   const challenge = String(listed.json.challenge)

@@ -19,7 +19,7 @@ test('nobody maps a role that allows more than they may do, and no secret is sho
   await assert.rejects(tenantAdmin.updateIdentityProvider(mapping('platform_admin')), { status: 403 })
   const mapped = await tenantAdmin.updateIdentityProvider(mapping('viewer'))
   // By whose word a role is given weighs as much as the role.
-  const elsewhere = { ...mapped, enabled: false, oidc: { ...mapped.oidc, issuer: 'https://192.0.2.2' } }
+  const elsewhere = { ...mapped, enabled: false, oidc: { ...mapped.oidc!, issuer: 'https://192.0.2.2' } }
   for (const change of [elsewhere, { ...mapped, claims: { ...mapped.claims, groups: 'mine' } }])
     await assert.rejects(security.updateIdentityProvider({ params, body: change }), { status: 403 })
   await security.updateIdentityProvider({ params, body: mapped })
@@ -35,13 +35,13 @@ test('nobody maps a role that allows more than they may do, and no secret is sho
     kit.logs,
   ])
   assert.ok(!said.includes(clientSecret))
-  assert.equal(shown.oidc.client_secret_set, true)
+  assert.equal(shown.oidc?.client_secret_set, true)
 })
 
 test('every field that is set can be changed alone, and the record says which', async (t) => {
   const { kit, params } = await startFederated(t, { people })
   const { group } = await kit.admin.changeGroup({ body: { operation: 'create', group: { name: 'staff' } } })
-  const { oidc, ...before } = await kit.admin.getIdentityProvider({ params })
+  const { oidc, saml, ...before } = await kit.admin.getIdentityProvider({ params })
   const others = {
     name: 'Another',
     sign_in: false,
@@ -56,8 +56,13 @@ test('every field that is set can be changed alone, and the record says which', 
   const settable = Object.keys(contract.updateIdentityProvider.body.properties).filter(
     (name) => !('readOnly' in Object(contract.updateIdentityProvider.body.properties)[name]),
   )
-  assert.deepEqual([...Object.keys(others), 'enabled', 'oidc'].sort(), settable.sort())
-  for (const [field, value] of Object.entries({ ...others, oidc: { ...oidc, client_id: 'another' }, enabled: false })) {
+  assert.equal(saml, null)
+  assert.deepEqual([...Object.keys(others), 'enabled', 'oidc', 'saml'].sort(), settable.sort())
+  for (const [field, value] of Object.entries({
+    ...others,
+    oidc: { ...oidc!, client_id: 'another' },
+    enabled: false,
+  })) {
     const shown = await kit.admin.getIdentityProvider({ params })
     await kit.admin.updateIdentityProvider({ params, body: { ...shown, [field]: value } })
     assert.deepEqual(new Map(Object.entries(await kit.admin.getIdentityProvider({ params }))).get(field), value, field)

@@ -1,4 +1,7 @@
-"""An identity provider of SAML 2.0, by pysaml2 and xmlsec1: answers our request as our metadata say."""
+"""An identity provider of SAML 2.0, by pysaml2 and xmlsec1: answers our request as our metadata say.
+
+Without a request it says its metadata alone.
+"""
 
 import json
 import sys
@@ -29,7 +32,7 @@ config = IdPConfig().load(
         "xmlsec_binary": which("xmlsec1"),
         "key_file": keep("key.pem", question["key"]),
         "cert_file": keep("certificate.pem", question["certificate"]),
-        "metadata": {"inline": [question["sp_metadata"]]},
+        "metadata": {"inline": [question["sp_metadata"]] if "sp_metadata" in question else []},
         "service": {
             "idp": {
                 "endpoints": {"single_sign_on_service": [endpoint]},
@@ -39,6 +42,9 @@ config = IdPConfig().load(
         },
     }
 )
+if "request" not in question:
+    json.dump({"metadata": str(entity_descriptor(config))}, sys.stdout)
+    sys.exit()
 server = Server(config=config)
 request = server.parse_authn_request(question["request"], BINDING_HTTP_REDIRECT)
 target = server.response_args(request.message, [BINDING_HTTP_POST])
@@ -47,7 +53,7 @@ target = server.response_args(request.message, [BINDING_HTTP_POST])
 def answer(sign_response, sign_assertion, algorithm="SHA256"):
     return str(
         server.create_authn_response(
-            identity={"eduPersonAffiliation": ["staff", "admins"], "displayName": "Zoë <&>"},
+            identity=question.get("identity", {"eduPersonAffiliation": ["staff", "admins"], "displayName": "Zoë <&>"}),
             name_id=NameID(format=NAMEID_FORMAT_PERSISTENT, text="zoe-1"),
             authn={"class_ref": "urn:oasis:names:tc:SAML:2.0:ac:classes:Password", "authn_auth": question["issuer"]},
             sign_response=sign_response,

@@ -22,6 +22,8 @@ export const owners: Readonly<Record<string, string>> = {
   identity_provider_groups: 'federation',
   user_identities: 'federation',
   sign_in_requests: 'federation',
+  saml_requests: 'federation',
+  saml_assertions: 'federation',
   notifications: 'notifications',
   notification_deliveries: 'notifications',
   notification_settings: 'notifications',

@@ -21,6 +21,10 @@ const elsewhere: Record<string, readonly [file: string, words: string]> = {
     'api/sign-in-by-provider.test.ts',
     'of twenty who bring the same answer, on two replicas, one is signed in',
   ],
+  'a response of SAML': [
+    'api/sign-in-by-saml.test.ts',
+    'of twenty who post the same response, on two replicas, one is signed in',
+  ],
   'a telemetry event': [
     'api/telemetry.test.ts',
     'an event counts once, within a request and across requests, on every replica',
@@ -82,6 +86,8 @@ const schema: Record<string, string> = {
   identity_provider_name_is_unique_in_its_tenant: 'the name of an identity provider',
   user_identities_pkey: 'an account at an identity provider',
   sign_in_requests_pkey: 'the answer to a sign-in',
+  saml_requests_pkey: 'a response of SAML',
+  saml_assertions_pkey: 'a response of SAML',
   identity_provider_groups_pkey: 'id',
   idempotency_keys_pkey: 'a change under an Idempotency-Key',
   one_open_notification_of_a_cause: 'an open notification of one cause',

@@ -1,4 +1,4 @@
-import type { IdentityProviderKind, Role } from '@holdfast/contract/vocabulary'
+import type { IdentityProviderKind, nameIdFormats, Role } from '@holdfast/contract/vocabulary'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Default, Derived, Json } from './columns.ts'
 
@@ -8,6 +8,16 @@ type OidcSettings = {
   scopes: string[]
   mobile_client_ids: string[]
 }
+/** A provider of SAML: what its metadata say, or what is set by hand. Certificates are PEM. */
+type SamlIdp = { entity_id: string; sso_url: string; certificates: string[] }
+type SamlSettings = {
+  metadata_url: string | null
+  idp: SamlIdp | null
+  name_id_format: (typeof nameIdFormats)[number]
+  signed_response: boolean
+}
+/** Times as on the wire. */
+type SamlFound = SamlIdp & { valid_until: string | null; read_at: string }
 type ClaimNames = { username: string; email: string; display_name: string; groups: string }
 type RoleMapping = { value: string; role: Role }
 
@@ -26,7 +36,13 @@ export type FederationTables = {
     provisioning: 'none' | 'create'
     claims: Json<ClaimNames>
     role_mappings: Json<RoleMapping[]>
-    oidc: Json<OidcSettings>
+    /** Null for a provider of SAML, of which the next is not. */
+    oidc: Json<OidcSettings> | null
+    saml: Json<SamlSettings> | null
+    /** What was read at its metadata_url. */
+    saml_found: Json<SamlFound> | null
+    saml_checked_at: Date | null
+    saml_problem: string | null
     client_secret_jwe: string | null
     created_at: Date
     updated_at: Date
@@ -53,4 +69,18 @@ export type FederationTables = {
     next_path: string | null
     expires_at: Date
   }
+  /** Of a browser, or of a device that enrolls: the other's columns are null. */
+  saml_requests: {
+    tenant_id: TenantId
+    state_digest: Buffer
+    provider_id: string
+    authn_request_id: string
+    browser_digest: Buffer | null
+    next_path: string | null
+    challenge_digest: Buffer | null
+    jkt: string | null
+    redirect_uri: string | null
+    expires_at: Date
+  }
+  saml_assertions: { tenant_id: TenantId; provider_id: string; assertion_id: string; good_until: Date }
 }

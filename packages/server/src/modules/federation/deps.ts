@@ -24,6 +24,6 @@ export type FederationDeps = {
   kek: Kek
   publicUrl: string
   outbound: Pick<Outbound, 'request' | 'refusalOf'>
-  tenancy: Pick<Tenancy, 'settings' | 'tenantByName' | 'enforcesSso'>
+  tenancy: Pick<Tenancy, 'settings' | 'tenantByName' | 'nameOf' | 'listTenantIds' | 'enforcesSso'>
   people: ByProvider
 }

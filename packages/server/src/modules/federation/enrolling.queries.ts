@@ -11,7 +11,11 @@ const enrolling = (tx: Tx, tenant: TenantId) =>
     .where('enrollment', '=', true)
 
 export const selectEnrollers = (tx: Tx, tenant: TenantId, most: number) =>
-  enrolling(tx, tenant).select(['provider_id', 'name', 'kind', 'oidc']).orderBy('name_key').limit(most).execute()
+  enrolling(tx, tenant)
+    .select(['provider_id', 'name', 'kind', 'oidc', 'saml', 'saml_found'])
+    .orderBy('name_key')
+    .limit(most)
+    .execute()
 
 /** Those of them that are there and turned on. Until commit they stay so; any number of others hold them at once. */
 export async function holdEnrollers(tx: Tx, tenant: TenantId, providerIds: readonly string[]): Promise<string[]> {

@@ -5,6 +5,7 @@ import { newUuid } from '../../kernel/ids.ts'
 import { minute, second } from '../../kernel/time.ts'
 import type { FederationDeps } from './deps.ts'
 import * as queries from './enrolling.queries.ts'
+import { issuerOf, oidcOf } from './kinds.ts'
 import type { Newcomer, Newcomers } from './newcomer.ts'
 import type { Oidc } from './oidc/oidc.ts'
 import { FederationError, type Proven } from './proven.ts'
@@ -21,7 +22,12 @@ export type EnrollmentGrant =
   | { code: string; verifier: string; redirectUri: string; clientId: string; iss: string | undefined }
 /** Why nobody was proved. */
 type NotProven = { refused: FederationError['reason'] | Unrecognised | 'unknown_provider' }
-export type Enroller = Awaited<ReturnType<typeof queries.selectEnrollers>>[number]
+/** What an application has to know of a provider; the last two are OpenID Connect's. */
+export type Enroller = Pick<ProviderRow, 'provider_id' | 'name' | 'kind'> & {
+  issuer: string
+  client_ids: string[]
+  scopes: string[]
+}
 
 /** Providers that say whose a device is. Enrollment asks them; it decides about the device alone. */
 export function createEnrolling({
@@ -31,8 +37,7 @@ export function createEnrolling({
 }: Pick<FederationDeps, 'db'> & { oidc: Pick<Oidc, 'finish' | 'verify'>; newcomer: Newcomers }) {
   /** The clients of mobile applications are public: no secret goes with their codes. */
   async function prove(provider: ProviderRow, grant: EnrollmentGrant, nonce: string): Promise<Proven> {
-    const { kind } = provider
-    const { issuer, mobile_client_ids: audiences, scopes } = provider.oidc
+    const { kind, issuer, mobile_client_ids: audiences, scopes } = oidcOf(provider)
     if ('idToken' in grant)
       return oidc.verify({ kind, issuer }, grant.idToken, { audiences, nonce, maxAgeSeconds: issuedWithinSeconds })
     const { code, verifier, redirectUri, clientId, iss } = grant
@@ -46,7 +51,21 @@ export function createEnrolling({
 
   return {
     enrollers: (tenant: TenantId): Promise<Enroller[]> =>
-      db.inTenant(tenant, (tx) => queries.selectEnrollers(tx, tenant, mostEnrollers)),
+      db.inTenant(tenant, async (tx) =>
+        (await queries.selectEnrollers(tx, tenant, mostEnrollers)).flatMap((row) => {
+          const { provider_id, name, kind, oidc } = row
+          const issuer = issuerOf(row)
+          if (issuer === undefined) return []
+          return {
+            provider_id,
+            name,
+            kind,
+            issuer,
+            client_ids: oidc?.mobile_client_ids ?? [],
+            scopes: oidc?.scopes ?? [],
+          }
+        }),
+      ),
 
     /** Which of these providers enroll devices; until commit it stays so. */
     holdEnrollers: async (tx: Tx, tenant: TenantId, providerIds: readonly string[]): Promise<ReadonlySet<string>> =>

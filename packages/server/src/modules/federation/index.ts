@@ -5,11 +5,18 @@ import { linkHandlers } from './links.handlers.ts'
 import { createLinks } from './links.ts'
 import { createNewcomers } from './newcomer.ts'
 import { createOidc } from './oidc/oidc.ts'
+import { createOpening } from './opening.ts'
 import { providerHandlers } from './providers.handlers.ts'
 import { createProviders } from './providers.ts'
+import { createSaml } from './saml/saml.ts'
+import { createSamlRefresh } from './saml-refresh.ts'
+import { pruneAssertions, pruneSamlRequests } from './saml-requests.queries.ts'
+import { createSamlSettings } from './saml-settings.ts'
+import { createSamlSignIn } from './saml-sign-in.ts'
 import { pruneRequests } from './sign-in.queries.ts'
 import { createSignIn } from './sign-in.ts'
-import { pathTo, signInPages } from './sign-in-pages.ts'
+import { signInPages } from './sign-in-pages.ts'
+import { pathTo, plainTenant } from './ways.ts'
 
 export type { Enroller, EnrollmentGrant } from './enrolling.ts'
 export type { Newcomer } from './newcomer.ts'
@@ -18,18 +25,24 @@ export type { Unrecognised } from './recognise.ts'
 export function createFederation(deps: FederationDeps) {
   const oidc = createOidc(deps)
   const lastWay = createLastWay(deps)
-  const providers = createProviders({ ...deps, oidc, lastWay })
+  const saml = createSaml(deps)
+  const settings = createSamlSettings({ ...deps, saml })
+  const metadata = createSamlRefresh({ ...deps, settings })
+  const providers = createProviders({ ...deps, oidc, saml: { ...settings, ...metadata }, lastWay })
   const newcomer = createNewcomers(deps)
-  const signIn = createSignIn({ ...deps, oidc, providers })
+  const opening = createOpening(deps)
+  const signIn = createSignIn({ ...deps, oidc, providers, opening })
   return {
     ...createEnrolling({ ...deps, oidc, newcomer }),
     requireSignIn: lastWay.requireOne,
-    prunes: [pruneRequests],
-    pages: signInPages({ ...deps, signIn }),
+    prunes: [pruneRequests, pruneSamlRequests, pruneAssertions],
+    jobs: [{ name: 'refresh_saml_metadata', cron: '25 * * * *', run: metadata.sweep }],
+    ...signInPages({ ...deps, signIn, saml: createSamlSignIn({ ...deps, saml, opening }) }),
     /** For the sign-in page, which is the tenant's that needs no name. */
-    offered: async () => (await signIn.offered('default')).map((o) => ({ path: pathTo(o, 'default'), name: o.name })),
+    offered: async () =>
+      (await signIn.offered(plainTenant)).map((o) => ({ path: pathTo(o, plainTenant), name: o.name })),
     handlers: {
-      ...providerHandlers({ ...deps, providers }),
+      ...providerHandlers({ ...deps, providers, tenantName: deps.tenancy.nameOf }),
       ...linkHandlers({ links: createLinks(deps) }),
     },
   }

@@ -4,6 +4,7 @@ import { fail, failField } from '../../kernel/app-error.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import { storable } from '../../kernel/text.ts'
 import type { FederationDeps } from './deps.ts'
+import { issuerOf } from './kinds.ts'
 import type { LinkRow } from './links.queries.ts'
 import * as queries from './links.queries.ts'
 import { holdProvider } from './providers.queries.ts'
@@ -48,7 +49,9 @@ export function createLinks({
       return db.inTenant(tenant, async (tx) => {
         const held = (await holdProvider(tx, tenant, provider)) ?? failField('provider_id', 'no such identity provider')
         const username = await people.requireLinkable(tx, actor, user)
-        const account = { provider_id: provider, issuer: held.oidc.issuer, subject }
+        const issuer =
+          issuerOf(held) ?? failField('provider_id', 'its metadata have not been read yet: enable or test it first')
+        const account = { provider_id: provider, issuer, subject }
         const before = await queries.findLink(tx, tenant, account)
         if (before?.user_id === user) return { link: before, changed: false }
         const isLeft = before && !(await people.isThere(tx, tenant, before.user_id))

@@ -1,20 +1,33 @@
 import type { Output } from '@holdfast/contract'
 import type { getIdentityProvider } from '@holdfast/contract/federation'
 import type { Handlers } from '../../http/handlers.ts'
+import type { TenantId } from '../../kernel/actor.ts'
 import { failField } from '../../kernel/app-error.ts'
 import { decodeId, encodeId, idOf } from '../../kernel/ids.ts'
 import { requireSame, versioned } from '../../kernel/version.ts'
 import { FederationError } from './proven.ts'
+import { fieldsOf, versionOf } from './provider-fields.ts'
 import type { GroupMapping, ProviderRow } from './providers.queries.ts'
-import { fieldsOf, type Providers, versionOf } from './providers.ts'
+import type { Providers } from './providers.ts'
+import { spOf, viewFound } from './saml-settings.ts'
 import { redirectUriOf } from './sign-in.ts'
+import { ofTenant } from './ways.ts'
 
 type View = Output<typeof getIdentityProvider>
 /** What a PUT can not set, and may send back as it is. */
 const fixed = ['provider_id', 'tenant_id', 'kind', 'created_at', 'updated_at'] as const
 const fixedOfOidc = ['client_secret_set', 'redirect_uri'] as const
+const fixedOfSaml = ['sp_entity_id', 'acs_url', 'sp_metadata_url'] as const
 
-export function providerHandlers({ providers, publicUrl }: { providers: Providers; publicUrl: string }) {
+export function providerHandlers({
+  providers,
+  publicUrl,
+  tenantName,
+}: {
+  providers: Providers
+  publicUrl: string
+  tenantName: (tenant: TenantId) => Promise<string | undefined>
+}) {
   const viewFixed = (p: ProviderRow) => ({
     provider_id: encodeId('identity_provider', p.provider_id),
     tenant_id: encodeId('tenant', p.tenant_id),
@@ -26,37 +39,57 @@ export function providerHandlers({ providers, publicUrl }: { providers: Provider
     client_secret_set: p.client_secret_jwe !== null,
     redirect_uri: redirectUriOf(publicUrl, p.provider_id),
   })
-  const view = (p: ProviderRow): View => ({
-    ...viewFixed(p),
-    ...fieldsOf(p),
-    group_mappings: p.group_mappings.map((m) => ({ value: m.value, group_id: encodeId('group', m.group_id) })),
-    oidc: { ...fieldsOf(p).oidc, ...viewFixedOidc(p) },
-    linked_users: p.linked_users,
-  })
+  const viewFixedSaml = (p: ProviderRow, tenant: string) => {
+    const { entityId, acsUrl } = spOf(publicUrl, p.provider_id)
+    return { sp_entity_id: entityId, acs_url: acsUrl, sp_metadata_url: entityId + ofTenant(tenant) }
+  }
+  async function view(p: ProviderRow): Promise<View> {
+    const { oidc, saml, ...fields } = fieldsOf(p)
+    const measured = {
+      found: viewFound(p),
+      problem: p.saml_problem,
+      checked_at: p.saml_checked_at?.toISOString() ?? null,
+    }
+    return {
+      ...viewFixed(p),
+      ...fields,
+      group_mappings: p.group_mappings.map((m) => ({ value: m.value, group_id: encodeId('group', m.group_id) })),
+      oidc: oidc && { ...oidc, ...viewFixedOidc(p) },
+      saml: saml && { ...saml, ...measured, ...viewFixedSaml(p, await nameOf(p.tenant_id)) },
+      linked_users: p.linked_users,
+    }
+  }
+  const nameOf = async (tenant: TenantId) => (await tenantName(tenant)) ?? ''
 
   return {
     listIdentityProviders: async ({ actor, query }) => {
       const found = await providers.list(actor.tenantId, query)
-      return { items: found.items.map(view), next_cursor: found.next_cursor }
+      return { items: await Promise.all(found.items.map(view)), next_cursor: found.next_cursor }
     },
     createIdentityProvider: async ({ actor, body: { group_mappings, oidc, ...rest } }) => {
-      const { client_secret, ...settings } = oidc
+      const { client_secret, ...settings } = oidc ?? {}
       const mappings = group_mappings && { group_mappings: decodeMappings(group_mappings) }
-      return view(await providers.create(actor, { ...rest, ...mappings, oidc: settings }, client_secret))
+      const given = { ...rest, ...mappings, ...(oidc && { oidc: settings as typeof oidc }) }
+      return view(await providers.create(actor, given, client_secret))
     },
     getIdentityProvider: async ({ actor, params }) => {
       const row = await providers.get(actor.tenantId, idOf('identity_provider', params.provider_id))
-      return versioned(versionOf(row), view(row))
+      return versioned(versionOf(row), await view(row))
     },
     updateIdentityProvider: async ({ actor, params, body, expected }) => {
       const id = idOf('identity_provider', params.provider_id)
-      const fields = fieldsOf({ ...body, group_mappings: decodeMappings(body.group_mappings) })
-      const secret = body.oidc.client_secret
+      const { oidc = null, saml = null, ...rest } = body
+      const { client_secret: secret, ...settings } = oidc ?? {}
+      const fields = fieldsOf({ ...rest, group_mappings: decodeMappings(body.group_mappings), oidc, saml })
+      const xml = saml?.metadata_xml === undefined ? {} : { metadata_xml: saml.metadata_xml }
+      const given = { ...fields, saml: fields.saml && { ...fields.saml, ...xml } }
+      const name = await nameOf(actor.tenantId)
       return view(
-        await providers.replace(actor, id, { fields, secret }, (before) => {
+        await providers.replace(actor, id, { given, secret }, (before) => {
           expected.require(versionOf(before))
           requireSame(viewFixed(before), body, fixed)
-          requireSame(viewFixedOidc(before), body.oidc, fixedOfOidc, 'oidc.')
+          requireSame(viewFixedOidc(before), settings, fixedOfOidc, 'oidc.')
+          requireSame(viewFixedSaml(before, name), saml ?? {}, fixedOfSaml, 'saml.')
         }),
       )
     },
@@ -66,9 +99,10 @@ export function providerHandlers({ providers, publicUrl }: { providers: Provider
     testIdentityProvider: async ({ actor, params }) => {
       const found = await providers.test(actor, idOf('identity_provider', params.provider_id))
       if (found instanceof FederationError)
-        return { ok: false, problem: { reason: found.reason, detail: found.message }, found: null }
-      const { issuer: _, groups_claim_hint: __, algorithms, ...rest } = found
-      return { ok: true, problem: null, found: { ...rest, algorithms: [...algorithms] } }
+        return { ok: false, problem: { reason: found.reason, detail: found.message }, found: null, saml: null }
+      if (!found.oidc) return { ok: true, problem: null, found: null, saml: found.saml }
+      const { issuer: _, groups_claim_hint: __, algorithms, ...rest } = found.oidc
+      return { ok: true, problem: null, found: { ...rest, algorithms: [...algorithms] }, saml: null }
     },
   } satisfies Partial<Handlers>
 }

@@ -5,6 +5,9 @@ import type { TenantId } from '../../kernel/actor.ts'
 
 export type GroupMapping = { value: string; group_id: string }
 type Stored = Omit<Selectable<Tables['identity_providers']>, 'name_key'>
+/** What the metadata of a provider of SAML said, and whether they could be read last. */
+const measured = ['saml_found', 'saml_checked_at', 'saml_problem'] as const
+export type Measured = Pick<Stored, (typeof measured)[number]>
 export type ProviderRow = Stored & { group_mappings: GroupMapping[]; linked_users: number }
 /** What of a provider is set, but its secret. */
 export type ProviderFields = Omit<
@@ -17,6 +20,7 @@ export type ProviderFields = Omit<
   | 'created_at'
   | 'updated_at'
   | 'deleted_at'
+  | keyof Measured
 >
 
 const columns = [
@@ -33,6 +37,8 @@ const columns = [
   'claims',
   'role_mappings',
   'oidc',
+  'saml',
+  ...measured,
   'client_secret_jwe',
   'created_at',
   'updated_at',
@@ -89,7 +95,7 @@ export const wasDeleted = async (tx: Tx, tenant: TenantId, providerId: string): 
     .where('provider_id', '=', providerId)
     .executeTakeFirst()) !== undefined
 
-type Made = { providerId: string; kind: Stored['kind']; secretJwe: string | null; at: Date }
+type Made = { providerId: string; kind: Stored['kind']; secretJwe: string | null; measured: Measured; at: Date }
 export async function insertProvider(tx: Tx, tenant: TenantId, f: ProviderFields, made: Made): Promise<void> {
   const { group_mappings: _, ...fields } = f
   await tx
@@ -101,6 +107,7 @@ export async function insertProvider(tx: Tx, tenant: TenantId, f: ProviderFields
       provider_id: made.providerId,
       kind: made.kind,
       client_secret_jwe: made.secretJwe,
+      ...measuredAsText(made.measured),
       created_at: made.at,
       updated_at: made.at,
       deleted_at: null,
@@ -114,12 +121,12 @@ export async function updateProvider(
   tenant: TenantId,
   providerId: string,
   f: ProviderFields,
-  { secretJwe, at }: { secretJwe: string | null; at: Date },
+  { secretJwe, measured, at }: { secretJwe: string | null; measured: Measured; at: Date },
 ): Promise<void> {
   const { group_mappings: _, ...fields } = f
   await tx
     .updateTable('identity_providers')
-    .set({ ...fields, ...asText(f), client_secret_jwe: secretJwe, updated_at: at })
+    .set({ ...fields, ...asText(f), ...measuredAsText(measured), client_secret_jwe: secretJwe, updated_at: at })
     .where('tenant_id', '=', tenant)
     .where('provider_id', '=', providerId)
     .execute()
@@ -129,8 +136,31 @@ export async function updateProvider(
 const asText = (f: ProviderFields) => ({
   claims: JSON.stringify(f.claims),
   role_mappings: JSON.stringify(f.role_mappings),
-  oidc: JSON.stringify(f.oidc),
+  oidc: f.oidc && JSON.stringify(f.oidc),
+  saml: f.saml && JSON.stringify(f.saml),
 })
+const measuredAsText = (m: Measured) => ({ ...m, saml_found: m.saml_found && JSON.stringify(m.saml_found) })
+
+/** What was read of a provider whose row is held. */
+export async function updateMeasured(tx: Tx, tenant: TenantId, providerId: string, m: Measured): Promise<void> {
+  await tx
+    .updateTable('identity_providers')
+    .set(measuredAsText(m))
+    .where('tenant_id', '=', tenant)
+    .where('provider_id', '=', providerId)
+    .execute()
+}
+
+/** Those whose metadata have not been looked at since then. */
+export const selectUnread = (tx: Tx, tenant: TenantId, since: Date, most: number): Promise<ProviderRow[]> =>
+  selectProviders(tx, tenant)
+    .where('kind', '=', 'saml')
+    .where('enabled', '=', true)
+    .where(sql<boolean>`saml ->> 'metadata_url' is not null`)
+    .where((where) => where.or([where('saml_checked_at', 'is', null), where('saml_checked_at', '<', since)]))
+    .orderBy('saml_checked_at', (order) => order.asc().nullsFirst())
+    .limit(most)
+    .execute()
 
 async function writeMappings(tx: Tx, tenant: TenantId, providerId: string, list: readonly GroupMapping[]) {
   await tx
@@ -147,7 +177,7 @@ async function writeMappings(tx: Tx, tenant: TenantId, providerId: string, list:
 
 /** What remains of it says that it was there, and of whom events speak. */
 export async function deleteProvider(tx: Tx, tenant: TenantId, providerId: string, at: Date): Promise<void> {
-  for (const table of ['sign_in_requests', 'user_identities', 'identity_provider_groups'] as const)
+  for (const table of ['sign_in_requests', 'user_identities', 'identity_provider_groups', 'saml_requests'] as const)
     await tx.deleteFrom(table).where('tenant_id', '=', tenant).where('provider_id', '=', providerId).execute()
   await tx
     .updateTable('identity_providers')

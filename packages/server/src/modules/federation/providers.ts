@@ -3,29 +3,36 @@ import { seal, unseal } from '@holdfast/crypto'
 import type { Tx } from '../../db/database.ts'
 import type { PageQuery } from '../../db/page.ts'
 import { refuseTaken } from '../../db/taken.ts'
-import { type Actor, permissionsOf, type TenantId } from '../../kernel/actor.ts'
-import { fail, failField } from '../../kernel/app-error.ts'
+import type { Actor, TenantId } from '../../kernel/actor.ts'
+import { failField } from '../../kernel/app-error.ts'
 import { differences } from '../../kernel/differences.ts'
-import { encodeId, missing, newUuid } from '../../kernel/ids.ts'
+import { missing, newUuid } from '../../kernel/ids.ts'
 import type { Expected } from '../../kernel/version.ts'
-import { mayHandle } from '../access/index.ts'
 import { knownGroups } from '../identity/index.ts'
 import type { FederationDeps } from './deps.ts'
+import { claimsOf, type GivenOidc, oidcOf, requireKind, withDefaults } from './kinds.ts'
 import type { LastWay } from './last-way.ts'
 import type { Oidc } from './oidc/oidc.ts'
-import { defaultScopes, issuerProblem } from './oidc/presets.ts'
+import { issuerProblem } from './oidc/presets.ts'
 import { FederationError } from './proven.ts'
-import type { ProviderFields, ProviderRow } from './providers.queries.ts'
+import { factsOf, measuredOf, refuseRoles, refuseTwice, targetOf, versionOf } from './provider-fields.ts'
+import type { Measured, ProviderFields, ProviderRow } from './providers.queries.ts'
 import * as queries from './providers.queries.ts'
+import type { SamlRefresh } from './saml-refresh.ts'
+import { type GivenSaml, nothingMeasured, type SamlSettings, viewFound } from './saml-settings.ts'
 
 /** Absent: as it was, which of a new provider is none; null: none. */
 type GivenSecret = string | null | undefined
-type NewProvider = Partial<Omit<ProviderFields, 'oidc'>> & {
+type NewProvider = Partial<Omit<ProviderFields, 'oidc' | 'saml' | 'claims'>> & {
   kind: IdentityProviderKind
   name: string
-  oidc: Partial<ProviderFields['oidc']> & Pick<ProviderFields['oidc'], 'issuer' | 'client_id'>
+  claims?: Partial<ProviderFields['claims']>
+  oidc?: GivenOidc
+  saml?: GivenSaml
 }
-type Found = Awaited<ReturnType<Oidc['inspect']>>
+type Replaced = Omit<ProviderFields, 'saml'> & { saml: GivenSaml | null }
+/** What a provider says of itself; one of SAML has nothing of the first. */
+type Found = { oidc: Awaited<ReturnType<Oidc['inspect']>> | null; saml: ReturnType<typeof viewFound> }
 
 const defaults = {
   enabled: true,
@@ -34,21 +41,15 @@ const defaults = {
   requires_approval: false,
   max_devices_per_user: null,
   provisioning: 'none',
-  claims: { username: 'preferred_username', email: 'email', display_name: 'name', groups: 'groups' },
   group_mappings: [],
   role_mappings: [],
 } satisfies Partial<ProviderFields>
 
 const noProvider = () => missing('identity_provider')
 const nameIndex = 'identity_provider_name_is_unique_in_its_tenant'
-const targetOf = ({ provider_id, name }: Pick<ProviderRow, 'provider_id' | 'name'>) => ({
-  type: 'identity_provider',
-  id: encodeId('identity_provider', provider_id),
-  name,
-})
 const sealContext = (providerId: string) => `identity_providers/${providerId}/client_secret_jwe`
 
-/** With whom the people of a tenant sign in. One that is enabled has been asked for its discovery first. */
+/** With whom the people of a tenant sign in. One that is enabled has been asked for its discovery or metadata first. */
 export function createProviders({
   db,
   audit,
@@ -58,23 +59,38 @@ export function createProviders({
   kek,
   people,
   oidc,
+  saml,
   lastWay,
 }: Pick<FederationDeps, 'db' | 'audit' | 'changes' | 'pager' | 'now' | 'kek' | 'people'> & {
   oidc: Pick<Oidc, 'inspect'>
+  saml: Pick<SamlSettings, 'settle' | 'measure'> & Pick<SamlRefresh, 'refresh'>
   lastWay: Pick<LastWay, 'hold' | 'refuseLast'>
 }) {
-  /** One that is not enabled may be prepared before it can be reached. */
-  async function check(kind: IdentityProviderKind, fields: ProviderFields, mustAnswer: boolean): Promise<void> {
-    const { issuer } = fields.oidc
+  /** One that is not enabled may be prepared before it can be reached. What was measured is undefined where it holds. */
+  async function check(
+    kind: IdentityProviderKind,
+    fields: ProviderFields,
+    known: ProviderRow | undefined,
+  ): Promise<Measured | undefined> {
+    const { enabled } = fields
+    const turnsOn = enabled && !known?.enabled
+    if (kind === 'saml') {
+      const url = fields.saml?.metadata_url ?? null
+      const isOther = known?.saml?.metadata_url !== url
+      if (url !== null && enabled && (turnsOn || isOther || !known?.saml_found)) return saml.measure(url)
+      return isOther ? nothingMeasured : undefined
+    }
+    const { issuer } = oidcOf({ kind, oidc: fields.oidc })
     const problem = issuerProblem(kind, issuer)
     if (problem) failField('oidc.issuer', problem)
-    if (!mustAnswer) return
+    if (!turnsOn && !(enabled && known?.oidc?.issuer !== issuer)) return undefined
     try {
       await oidc.inspect({ kind, issuer })
     } catch (e) {
       if (e instanceof FederationError) failField('oidc.issuer', e.message)
       throw e
     }
+    return undefined
   }
   const sealed = async (providerId: string, secret: string) => seal(kek, sealContext(providerId), Buffer.from(secret))
 
@@ -82,6 +98,15 @@ export function createProviders({
   async function settle(tx: Tx, actor: Actor, id: string, stillOpens: boolean): Promise<void> {
     const ended = stillOpens ? [] : await people.endSessionsOf(tx, actor, id, null)
     await changes.record(tx, actor.tenantId, [{ kind: 'identity_provider', subject: id }, ...ended])
+  }
+
+  async function look(actor: Actor, row: ProviderRow): Promise<Found> {
+    if (!row.saml) return { oidc: await oidc.inspect(oidcOf(row)), saml: null }
+    if (row.saml.metadata_url === null) return { oidc: null, saml: viewFound(row) }
+    // What is kept of it changes nothing that somebody set, so no claim of this request is settled with it.
+    const read = await saml.refresh({ ...actor, claim: null }, row)
+    if (read instanceof FederationError) throw read
+    return { oidc: null, saml: viewFound({ ...row, saml_found: read }) }
   }
 
   async function requireGroups(tx: Tx, tenant: TenantId, { group_mappings: list }: ProviderFields): Promise<void> {
@@ -111,21 +136,24 @@ export function createProviders({
 
     create: async (actor: Actor, given: NewProvider, secret: GivenSecret): Promise<ProviderRow> => {
       const { kind, ...rest } = given
+      const own = requireKind(kind, rest)
       const fields: ProviderFields = {
         ...defaults,
         ...rest,
-        oidc: { scopes: [...defaultScopes[kind]], mobile_client_ids: [], ...rest.oidc },
+        claims: { ...claimsOf(kind, rest.saml?.preset), ...rest.claims },
+        oidc: own.oidc && kind !== 'saml' ? withDefaults(kind, own.oidc) : null,
+        saml: own.saml && saml.settle(own.saml),
       }
       refuseRoles(actor, fields.role_mappings)
       refuseTwice(fields)
-      await check(kind, fields, fields.enabled)
+      const measured = (await check(kind, fields, undefined)) ?? nothingMeasured
       const tenant = actor.tenantId
       const providerId = newUuid()
       const secretJwe = secret ? await sealed(providerId, secret) : null
       return refuseTaken('name', nameIndex, () =>
         db.inTenant(tenant, async (tx) => {
           await requireGroups(tx, tenant, fields)
-          await queries.insertProvider(tx, tenant, fields, { providerId, kind, secretJwe, at: now() })
+          await queries.insertProvider(tx, tenant, fields, { providerId, kind, secretJwe, measured, at: now() })
           const made = (await queries.findProvider(tx, tenant, providerId)) ?? noProvider()
           const target = targetOf(made)
           await audit.record(tx, actor, 'identity_provider.created', { provider_id: target.id }, { target })
@@ -139,14 +167,15 @@ export function createProviders({
     replace: async (
       actor: Actor,
       id: string,
-      { fields, secret }: { fields: ProviderFields; secret: GivenSecret },
+      { given, secret }: { given: Replaced; secret: GivenSecret },
       allow: (before: ProviderRow) => void,
     ): Promise<ProviderRow> => {
       const tenant = actor.tenantId
-      refuseTwice(fields)
+      refuseTwice(given)
       const known = (await db.inTenant(tenant, (tx) => queries.findProvider(tx, tenant, id))) ?? noProvider()
-      const isOther = known.oidc.issuer !== fields.oidc.issuer || !known.enabled
-      await check(known.kind, fields, fields.enabled && isOther)
+      const own = requireKind(known.kind, given)
+      const fields: ProviderFields = { ...given, oidc: own.oidc, saml: own.saml && saml.settle(own.saml) }
+      const read = await check(known.kind, fields, known)
       const newJwe = secret ? await sealed(id, secret) : null
       return refuseTaken('name', nameIndex, () =>
         db.inTenant(tenant, async (tx) => {
@@ -161,7 +190,11 @@ export function createProviders({
           const isNewSecret = secretJwe !== before.client_secret_jwe
           if (Object.keys(changed).length === 0 && !isNewSecret) return before
           refuseRoles(actor, [...before.role_mappings, ...fields.role_mappings])
-          await queries.updateProvider(tx, tenant, id, fields, { secretJwe, at: now() })
+          await queries.updateProvider(tx, tenant, id, fields, {
+            secretJwe,
+            measured: read ?? measuredOf(before),
+            at: now(),
+          })
           const after = (await queries.findProvider(tx, tenant, id)) ?? noProvider()
           const target = targetOf(after)
           const provider_id = target.id
@@ -201,19 +234,15 @@ export function createProviders({
       })
     },
 
-    /** What its discovery says now, or why it can't be used. */
+    /** What its discovery or its metadata say now, or why it can't be used. What was read of metadata is kept. */
     test: async (actor: Actor, id: string): Promise<Found | FederationError> => {
       const tenant = actor.tenantId
-      const {
-        kind,
-        oidc: settings,
-        name,
-      } = (await db.inTenant(tenant, (tx) => queries.findProvider(tx, tenant, id))) ?? noProvider()
-      const found = await oidc.inspect({ kind, issuer: settings.issuer }).catch((e: unknown) => {
+      const row = (await db.inTenant(tenant, (tx) => queries.findProvider(tx, tenant, id))) ?? noProvider()
+      const found = await look(actor, row).catch((e: unknown) => {
         if (e instanceof FederationError) return e
         throw e
       })
-      const target = targetOf({ provider_id: id, name })
+      const target = targetOf(row)
       const problem = found instanceof FederationError ? found.reason : undefined
       const more = { target, ...(problem && { details: { reason: problem } }) }
       await db.inTenant(tenant, (tx) =>
@@ -227,55 +256,3 @@ export function createProviders({
   }
 }
 export type Providers = ReturnType<typeof createProviders>
-
-/** What of a provider is set; who has linked themselves since is not. */
-export const versionOf = ({ linked_users: _, ...set }: ProviderRow) => set
-
-/** What of a provider is set, its secret apart. */
-export const fieldsOf = (p: ProviderFields): ProviderFields => ({
-  name: p.name,
-  enabled: p.enabled,
-  sign_in: p.sign_in,
-  enrollment: p.enrollment,
-  requires_approval: p.requires_approval,
-  max_devices_per_user: p.max_devices_per_user,
-  provisioning: p.provisioning,
-  claims: p.claims,
-  group_mappings: p.group_mappings,
-  role_mappings: p.role_mappings,
-  oidc: {
-    issuer: p.oidc.issuer,
-    client_id: p.oidc.client_id,
-    scopes: p.oidc.scopes,
-    mobile_client_ids: p.oidc.mobile_client_ids,
-  },
-})
-
-/** What an event says of a provider, as on the wire; group mappings have no order. */
-const factsOf = (p: ProviderFields) => ({
-  ...fieldsOf(p),
-  group_mappings: p.group_mappings
-    .map(({ value, group_id }) => ({ value, group_id: encodeId('group', group_id) }))
-    .toSorted((a, b) => (`${a.group_id} ${a.value}` < `${b.group_id} ${b.value}` ? -1 : 1)),
-})
-
-function refuseTwice({ group_mappings: list }: ProviderFields): void {
-  const seen = new Set<string>()
-  for (const [i, m] of list.entries()) {
-    const key = JSON.stringify([m.value, m.group_id])
-    if (seen.has(key)) failField(`group_mappings[${i}]`, 'stands there twice')
-    seen.add(key)
-  }
-}
-
-/**
- * Whoever maps a role gives it to people, and so does whoever changes by whose word: that needs the right to, and no
- * more than one may do oneself.
- */
-function refuseRoles(actor: Actor, mappings: ProviderFields['role_mappings']): void {
-  if (mappings.length === 0) return
-  if (!permissionsOf(actor).has('rbac:write'))
-    fail('forbidden', 'a provider that maps roles needs the permission rbac:write')
-  const beyond = mappings.find((m) => !mayHandle(actor, m.role))
-  if (beyond) fail('forbidden', `the role ${beyond.role} allows more than you may do yourself`)
-}

@@ -2,13 +2,14 @@ import { RunAgain, type Tx } from '../../db/database.ts'
 import type { Source, TenantId } from '../../kernel/actor.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import type { FederationDeps } from './deps.ts'
+import { issuerOf } from './kinds.ts'
 import * as links from './links.queries.ts'
 import { groupsOf } from './oidc/claims.ts'
 import type { Proven } from './proven.ts'
 import { holdProvider, type ProviderRow } from './providers.queries.ts'
 
 /** Why somebody whom a provider proved is nobody here. */
-export type Unrecognised = 'turned_off' | 'not_linked' | 'no_username' | 'username_taken' | 'not_admitted'
+export type Unrecognised = 'turned_off' | 'not_linked' | 'no_username' | 'username_taken' | 'not_admitted' | 'replayed'
 type Evidence = { provider: ProviderRow; proven: Proven; said: ReturnType<typeof saidBy> }
 /** What somebody comes for: whether the provider may let them, and whether it is a sign-in. */
 type Purpose = { allows: (held: ProviderRow) => boolean; isSignIn: boolean }
@@ -27,7 +28,7 @@ export const createRecognise =
     await people.hold(tx, by, said.roles.decides)
     // As it was when the account was proved: what has been changed meanwhile holds for the next attempt.
     const held = await holdProvider(tx, tenant, provider.provider_id)
-    if (!held?.enabled || !allows(held) || held.oidc.issuer !== proven.issuer) refuseWith('turned_off')
+    if (!held?.enabled || !allows(held) || issuerOf(held) !== proven.issuer) refuseWith('turned_off')
     const at = now()
     const known = await links.findLink(tx, tenant, account)
     const { user_id: userId, provisioned } = known ?? (await provision(tx, source, people, { provider, proven }))

@@ -1,19 +1,29 @@
 import type { Page, Visit } from '../../http/page.ts'
-import { AppError } from '../../kernel/app-error.ts'
-import { decodeId, encodeId } from '../../kernel/ids.ts'
+import { AppError, unauthorized } from '../../kernel/app-error.ts'
+import { decodeId, missing } from '../../kernel/ids.ts'
 import { storable } from '../../kernel/text.ts'
+import { second } from '../../kernel/time.ts'
 import { createCookie, escapeHtml, pageHeaders, renderPage, safeNext } from '../identity/index.ts'
-import type { Offered, SignIn } from './sign-in.ts'
+import { type SignedIn, waitsForMs } from './opening.ts'
+import type { SamlSignIn } from './saml-sign-in.ts'
+import type { SignIn } from './sign-in.ts'
+import { type Offered, pathTo, plainTenant } from './ways.ts'
 
 /** A page that somebody never asked for says nothing of providers. */
 const failed = 'That sign-in did not work. Try again, or ask an administrator, who finds the reason in the audit log.'
 
+/** Long enough for whoever is sent away. */
+const life = `Max-Age=${waitsForMs / second}`
+
 /**
- * The way of a browser to an identity provider and back; no page here needs a script. The cookie of the way is Lax,
- * since the provider sends the browser back; the session's is Strict, so the last step starts from a page of this site.
+ * The way of a browser to an identity provider and back; no page here needs a script. The session's cookie is Strict,
+ * so the last step starts from a page of this site. The cookie of the way is Lax where the provider sends the browser
+ * back, and None where it lets it post (SAML): that no other site can make use of it is because it opens nothing but
+ * the one request that this browser began, to which nobody else has the answer.
  */
-export function signInPages({ signIn, publicUrl }: { signIn: SignIn; publicUrl: string }) {
-  const cookieName = publicUrl.startsWith('https:') ? '__Host-holdfast_signin' : 'holdfast_signin'
+export function signInPages({ signIn, saml, publicUrl }: { signIn: SignIn; saml: SamlSignIn; publicUrl: string }) {
+  const prefix = publicUrl.startsWith('https:') ? '__Host-' : ''
+  const ways = { oidc: [`${prefix}holdfast_signin`, 'Lax'], saml: [`${prefix}holdfast_saml`, 'None'] } as const
   const sessionCookie = createCookie(publicUrl)
 
   const problemPage = (e: AppError): Page => ({
@@ -30,8 +40,8 @@ export function signInPages({ signIn, publicUrl }: { signIn: SignIn; publicUrl: 
     ),
   })
   const orProblem =
-    (work: (visit: Visit) => Promise<Page>) =>
-    async (visit: Visit): Promise<Page> => {
+    <V extends Visit>(work: (visit: V) => Promise<Page>) =>
+    async (visit: V): Promise<Page> => {
       try {
         return await work(visit)
       } catch (e) {
@@ -40,48 +50,64 @@ export function signInPages({ signIn, publicUrl }: { signIn: SignIn; publicUrl: 
       }
     }
 
-  return {
-    '/admin/login/oidc': orProblem(async ({ query, cookies, caller }) => {
+  const begin = (way: keyof typeof ways, sender: Pick<SignIn | SamlSignIn, 'begin'>) =>
+    orProblem(async ({ query, cookies, caller }: Visit) => {
+      const [name, sameSite] = ways[way]
       const providerId = decodeId('identity_provider', query.get('provider') ?? '')
-      const tenantName = storable(query.get('tenant') ?? 'default', 128)
+      const tenantName = storable(query.get('tenant') ?? plainTenant, 128)
       const next = safeNext(query.get('next') ?? undefined)
       if (providerId === undefined) return choicePage(await signIn.offeredOf(tenantName, caller), tenantName, next)
-      const { url, browser } = await signIn.begin(
-        { tenantName, providerId, next, browser: cookies(cookieName) },
-        caller,
-      )
-      const cookie = `${cookieName}=${browser}; Path=/; HttpOnly; Secure; SameSite=Lax; Max-Age=600`
+      const { url, browser } = await sender.begin({ tenantName, providerId, next, browser: cookies(name) }, caller)
+      const cookie = `${name}=${browser}; Path=/; HttpOnly; Secure; SameSite=${sameSite}; ${life}`
       return { status: 303, headers: { location: url, 'set-cookie': cookie }, body: Buffer.alloc(0) }
-    }),
+    })
+  const signedIn = ({ token, next }: SignedIn): Page => {
+    const to = next ?? '/admin'
+    return {
+      status: 200,
+      headers: { ...pageHeaders, refresh: `0; url=${to}`, 'set-cookie': sessionCookie.set(token) },
+      body: renderPage(
+        'Signed in',
+        `<h1>Signed in</h1>\n<p><a href="${escapeHtml(to)}">Go on</a>, if this page does not by itself.</p>`,
+      ),
+    }
+  }
+  const providerIn = ({ params }: Visit) =>
+    decodeId('identity_provider', (params.provider_id ?? '').replace(/^idp-/, 'idp_'))
 
-    '/admin/login/oidc/callback/:provider_id': orProblem(async ({ params, query, cookies, caller }) => {
-      const providerId = decodeId('identity_provider', params.provider_id ?? '')
-      if (providerId === undefined) throw new AppError('unauthorized', failed)
-      const done = await signIn.finish({ providerId, answer: query, browser: cookies(cookieName) }, caller)
-      const to = done.next ?? '/admin'
-      return {
-        status: 200,
-        headers: {
-          ...pageHeaders,
-          refresh: `0; url=${to}`,
-          'set-cookie': sessionCookie.set(done.token),
-        },
-        body: renderPage(
-          'Signed in',
-          `<h1>Signed in</h1>\n<p><a href="${escapeHtml(to)}">Go on</a>, if this page does not by itself.</p>`,
-        ),
-      }
-    }),
+  return {
+    pages: {
+      '/admin/login/oidc': begin('oidc', signIn),
+      '/admin/login/oidc/callback/:provider_id': orProblem(async (visit: Visit) => {
+        const { query, cookies, caller } = visit
+        const providerId = providerIn(visit) ?? unauthorized()
+        return signedIn(await signIn.finish({ providerId, answer: query, browser: cookies(ways.oidc[0]) }, caller))
+      }),
+      '/admin/login/saml': begin('saml', saml),
+      '/admin/login/saml/metadata/:provider_id': orProblem(async (visit: Visit) => {
+        const { query, caller } = visit
+        const tenantName = storable(query.get('tenant') ?? plainTenant, 128)
+        const xml = await saml.metadata(tenantName, providerIn(visit) ?? missing('identity_provider'), caller)
+        const body = Buffer.from(xml ?? missing('identity_provider'))
+        return { headers: { 'content-type': 'application/samlmetadata+xml; charset=utf-8' }, body }
+      }),
+    },
+    forms: {
+      '/admin/login/saml/acs/:provider_id': orProblem(async (visit: Visit & { form: Posted }) => {
+        const { form, cookies, caller } = visit
+        const answer = {
+          providerId: providerIn(visit) ?? unauthorized(),
+          samlResponse: form.SAMLResponse,
+          relayState: form.RelayState,
+          browser: cookies(ways.saml[0]),
+        }
+        return signedIn(await saml.finish(answer, caller))
+      }),
+    },
   }
 }
+type Posted = Readonly<Record<string, string>>
 
-/** Where a sign-in with this provider begins. */
-export function pathTo({ provider_id }: Offered, tenantName: string, next?: string): string {
-  const query = new URLSearchParams({ provider: encodeId('identity_provider', provider_id) })
-  if (tenantName !== 'default') query.set('tenant', tenantName)
-  if (next !== undefined) query.set('next', next)
-  return `/admin/login/oidc?${query}`
-}
 const providerLinks = (offered: readonly Offered[], tenantName: string, next: string | undefined): string =>
   offered
     .map((o) => `<a class="choice" href="${escapeHtml(pathTo(o, tenantName, next))}">${escapeHtml(o.name)}</a>`)

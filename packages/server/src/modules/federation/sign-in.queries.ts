@@ -31,7 +31,7 @@ export const pruneRequests = deleting('sign_in_requests', sql`expires_at < now()
 export const selectOffered = (tx: Tx, tenant: TenantId, most: number) =>
   tx
     .selectFrom('identity_providers')
-    .select(['provider_id', 'name'])
+    .select(['provider_id', 'name', 'kind'])
     .where('tenant_id', '=', tenant)
     .where('deleted_at', 'is', null)
     .where('enabled', '=', true)

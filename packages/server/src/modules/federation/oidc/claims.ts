@@ -1,6 +1,10 @@
+import type { IdentityProviderKind } from '@holdfast/contract/vocabulary'
 import { storable } from '../../../kernel/text.ts'
 import { FederationError } from '../proven.ts'
 import { entraTenantOf, type OidcProvider } from './presets.ts'
+
+/** Of an assertion of Entra ID, which then holds no groups. */
+const groupsElsewhere = 'http://schemas.microsoft.com/claims/groups.link'
 
 type Claims = Readonly<Record<string, unknown>>
 const maxSubject = 255
@@ -30,13 +34,14 @@ export function subjectOf({ kind, issuer }: Pick<OidcProvider, 'kind' | 'issuer'
  * The groups in a claim; undefined where the token says nothing of them. What is too much, cut off or of another shape
  * is no statement to act on, since a group too few or too many may decide what somebody can reach.
  */
-export function groupsOf(kind: OidcProvider['kind'], claims: Claims, claimName: string): readonly string[] | undefined {
+export function groupsOf(kind: IdentityProviderKind, claims: Claims, claimName: string): readonly string[] | undefined {
   const refuse = (message: string): never => {
     throw new FederationError('groups', message)
   }
   const elsewhere = claimOf(claims, '_claim_names')
   const isOverage =
     (isRecord(elsewhere) && Object.hasOwn(elsewhere, claimName)) ||
+    (kind === 'saml' && Object.hasOwn(claims, groupsElsewhere)) ||
     (kind === 'entra_id' && claimName === 'groups' && (claimOf(claims, 'hasgroups') ?? false) !== false)
   if (isOverage) refuse('The person is in more groups than the token holds; let the provider send fewer of them.')
   const value = claimOf(claims, claimName) ?? undefined

@@ -38,7 +38,10 @@ test('the metadata of an identity provider say who it is, where to sign in, and 
     issuer: 'https://idp.example/saml',
     ssoUrl: 'https://idp.example/sso?a=1&b=2',
     certificates: [key, other].map(({ pem }) => ({ pem, notAfter: new Date('2035-01-01T00:00:00Z') })),
+    validUntil: new Date('2030-01-01T00:00:00Z'),
   })
+  const endless = metadata(keys.join('') + redirect).replace(/ validUntil="[^"]*"/, '')
+  assert.equal(saml.readMetadata(endless).validUntil, undefined)
   assert.equal(reasonOf(metadata(signingKey(key.pem, '') + redirect)), 'taken')
 })
 
@@ -79,6 +82,10 @@ test('our metadata say where to answer and how to name people', () => {
   assert.equal(entity.attributes.get('entityID'), odd.entityId)
   const role = onlyChild(entity, ns.metadata, 'SPSSODescriptor') ?? assert.fail()
   assert.equal(role.attributes.get('WantAssertionsSigned'), 'true')
+  assert.deepEqual(
+    [entity.attributes.get('validUntil'), entity.attributes.get('cacheDuration')],
+    ['2027-11-23T00:00:00.000Z', 'P1D'],
+  )
   const [answer] = childrenOf(role, ns.metadata, 'AssertionConsumerService')
   assert.equal(answer?.attributes.get('Location'), odd.acsUrl)
   const format = textOf(onlyChild(role, ns.metadata, 'NameIDFormat'))

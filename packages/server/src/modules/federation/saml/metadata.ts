@@ -6,7 +6,13 @@ import { bindings, nameIdFormats, ns } from './names.ts'
 import { isSsoUrl, type SamlProvider } from './provider.ts'
 import { readXml, type XmlElement } from './xml.ts'
 
-export type IdpMetadata = { issuer: string; ssoUrl: string; certificates: { pem: string; notAfter: Date }[] }
+export type IdpMetadata = {
+  issuer: string
+  ssoUrl: string
+  certificates: { pem: string; notAfter: Date }[]
+  /** From when on they must not be used. */
+  validUntil: Date | undefined
+}
 
 const maxLength = 256 * 1024
 const maxEntityId = 1024
@@ -27,11 +33,15 @@ export function readIdpMetadata(xml: string, now: Date): IdpMetadata {
     role.attributes.get('protocolSupportEnumeration')?.split(' ').includes(ns.protocol)
   const [idp, another] = childrenOf(entity, ns.metadata, 'IDPSSODescriptor').filter(isIdp)
   if (!idp || another) return refuse('The metadata are not those of one identity provider.')
-  for (const { attributes } of [entity, idp]) {
-    const until = instantOf(attributes.get('validUntil'))
-    if (until && until <= now) refuse('The metadata are no longer valid.')
-  }
-  return { issuer, ssoUrl: ssoUrlOf(idp), certificates: certificatesOf(idp) }
+  const ends = [entity, idp].flatMap(({ attributes }) => {
+    const text = attributes.get('validUntil')
+    return text === undefined
+      ? []
+      : (instantOf(text) ?? refuse('It can not be read until when the metadata are valid.'))
+  })
+  const [validUntil] = ends.toSorted((a, b) => a.getTime() - b.getTime())
+  if (validUntil && validUntil <= now) refuse('The metadata are no longer valid.')
+  return { issuer, ssoUrl: ssoUrlOf(idp), certificates: certificatesOf(idp), validUntil }
 }
 
 function ssoUrlOf(idp: XmlElement): string {
@@ -62,10 +72,14 @@ function certificatesOf(idp: XmlElement): IdpMetadata['certificates'] {
   return usable.map((certificate) => ({ pem: String(certificate), notAfter: new Date(certificate.validTo) }))
 }
 
-/** What an identity provider needs to know of us. */
-export function spMetadata({ entityId, acsUrl, nameIdFormat = 'persistent' }: SamlProvider): string {
-  return `<?xml version="1.0"?>
-<EntityDescriptor xmlns="${ns.metadata}" entityID="${escaped(entityId)}">
+/** What an identity provider needs to know of us. Whoever keeps a copy looks again now and then. */
+export function spMetadata(
+  { entityId, acsUrl, nameIdFormat = 'persistent' }: Pick<SamlProvider, 'entityId' | 'acsUrl' | 'nameIdFormat'>,
+  validUntil: Date,
+): string {
+  const life = `validUntil="${validUntil.toISOString()}" cacheDuration="P1D"`
+  return `<?xml version="1.0" encoding="UTF-8"?>
+<EntityDescriptor xmlns="${ns.metadata}" entityID="${escaped(entityId)}" ${life}>
   <SPSSODescriptor protocolSupportEnumeration="${ns.protocol}" AuthnRequestsSigned="false" WantAssertionsSigned="true">
     <NameIDFormat>${nameIdFormats[nameIdFormat]}</NameIDFormat>
     <AssertionConsumerService index="0" isDefault="true" Binding="${bindings.post}" Location="${escaped(acsUrl)}"/>

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { day } from '../../../kernel/time.ts'
 import { FederationError } from '../proven.ts'
 import type { Judged } from './assertion.ts'
 import { signingCertificates } from './certificates.ts'
@@ -12,7 +13,9 @@ import { signersOf } from './signers.ts'
 export function createSaml({ now }: { now: () => Date }) {
   return {
     readMetadata: (xml: string): IdpMetadata => readIdpMetadata(xml, now()),
-    metadata: spMetadata,
+    /** Ours; the same bytes for a day. They say what never changes by itself, so a copy is good for a year. */
+    metadata: (provider: Parameters<typeof spMetadata>[0]): string =>
+      spMetadata(provider, new Date((Math.floor(now().getTime() / day) + 366) * day)),
 
     /** Where to send the browser. The caller keeps `requestId` in a row that is good for one answer. */
     async begin(
@@ -46,3 +49,4 @@ export function createSaml({ now }: { now: () => Date }) {
     },
   }
 }
+export type Saml = ReturnType<typeof createSaml>

@@ -38,17 +38,44 @@ export const provider: SamlProvider = {
 }
 export const requestId = '_request1'
 
+type Said = {
+  to?: Pick<SamlProvider, 'issuer' | 'acsUrl' | 'entityId'>
+  requestId?: string
+  /** When it is said. */
+  now?: Date
+  id?: string
+  subject?: string
+  attributes?: Readonly<Record<string, string | readonly string[]>>
+}
+
 /** A response as it should be, not signed yet. */
-export const plainResponse = (): string =>
-  `<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="_response1" Version="2.0" IssueInstant="${at(0)}" Destination="${provider.acsUrl}" InResponseTo="${requestId}">` +
-  `<saml:Issuer>${provider.issuer}</saml:Issuer><samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></samlp:Status>` +
-  `<saml:Assertion ID="_assertion1" Version="2.0" IssueInstant="${at(0)}"><saml:Issuer>${provider.issuer}</saml:Issuer>` +
-  `<saml:Subject><saml:NameID Format="urn:oasis:names:tc:SAML:2.0:nameid-format:persistent">anna</saml:NameID>` +
-  `<saml:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:bearer"><saml:SubjectConfirmationData NotOnOrAfter="${at(300)}" Recipient="${provider.acsUrl}" InResponseTo="${requestId}"/></saml:SubjectConfirmation></saml:Subject>` +
-  `<saml:Conditions NotBefore="${at(-60)}" NotOnOrAfter="${at(300)}"><saml:AudienceRestriction><saml:Audience>${provider.entityId}</saml:Audience></saml:AudienceRestriction></saml:Conditions>` +
-  `<saml:AuthnStatement AuthnInstant="${at(-10)}" SessionIndex="_s1"><saml:AuthnContext><saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:Password</saml:AuthnContextClassRef></saml:AuthnContext></saml:AuthnStatement>` +
-  `<saml:AttributeStatement><saml:Attribute Name="groups"><saml:AttributeValue>staff</saml:AttributeValue><saml:AttributeValue>admins</saml:AttributeValue></saml:Attribute>` +
-  `<saml:Attribute Name="mail"><saml:AttributeValue>anna@example.com</saml:AttributeValue></saml:Attribute></saml:AttributeStatement></saml:Assertion></samlp:Response>`
+export function plainResponse({
+  to = provider,
+  requestId: answered = requestId,
+  now: said = now,
+  id = '1',
+  subject = 'anna',
+  attributes = { groups: ['staff', 'admins'], mail: 'anna@example.com' },
+}: Said = {}): string {
+  const when = (seconds: number) => new Date(said.getTime() + seconds * 1000).toISOString()
+  const stated = Object.entries(attributes).map(
+    ([name, values]) =>
+      `<saml:Attribute Name="${name}">${[values]
+        .flat()
+        .map((value) => `<saml:AttributeValue>${value}</saml:AttributeValue>`)
+        .join('')}</saml:Attribute>`,
+  )
+  return (
+    `<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="_response${id}" Version="2.0" IssueInstant="${when(0)}" Destination="${to.acsUrl}" InResponseTo="${answered}">` +
+    `<saml:Issuer>${to.issuer}</saml:Issuer><samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></samlp:Status>` +
+    `<saml:Assertion ID="_assertion${id}" Version="2.0" IssueInstant="${when(0)}"><saml:Issuer>${to.issuer}</saml:Issuer>` +
+    `<saml:Subject><saml:NameID Format="urn:oasis:names:tc:SAML:2.0:nameid-format:persistent">${subject}</saml:NameID>` +
+    `<saml:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:bearer"><saml:SubjectConfirmationData NotOnOrAfter="${when(300)}" Recipient="${to.acsUrl}" InResponseTo="${answered}"/></saml:SubjectConfirmation></saml:Subject>` +
+    `<saml:Conditions NotBefore="${when(-60)}" NotOnOrAfter="${when(300)}"><saml:AudienceRestriction><saml:Audience>${to.entityId}</saml:Audience></saml:AudienceRestriction></saml:Conditions>` +
+    `<saml:AuthnStatement AuthnInstant="${when(-10)}" SessionIndex="_s1"><saml:AuthnContext><saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:Password</saml:AuthnContextClassRef></saml:AuthnContext></saml:AuthnStatement>` +
+    `<saml:AttributeStatement>${stated.join('')}</saml:AttributeStatement></saml:Assertion></samlp:Response>`
+  )
+}
 
 type Signing = {
   key?: Key

@@ -1,0 +1,65 @@
+import { readFile } from 'node:fs/promises'
+import type { Contract, Input } from '@holdfast/contract'
+import { type IdentityProviderKind, nameIdFormats } from '@holdfast/contract/vocabulary'
+import type { Command } from 'commander'
+import { given } from '../cli.ts'
+import { UsageError } from '../exit.ts'
+import { choice } from '../options.ts'
+
+export type SamlOptions = {
+  metadataUrl?: string
+  metadataFile?: string
+  entityId?: string
+  ssoUrl?: string
+  certificate?: string[]
+  nameIdFormat?: (typeof nameIdFormats)[number]
+  signedResponse?: 'on' | 'off'
+}
+export const samlOptions = (command: Command): Command =>
+  command
+    .option('--metadata-url <url>', 'saml: where the provider publishes its metadata, which are read once an hour')
+    .option('--metadata-file <file>', 'saml: the metadata, where they are published nowhere')
+    .option('--entity-id <id>', 'saml: of the provider, with --sso-url and --certificate, where it has no metadata')
+    .option('--sso-url <url>', 'saml: where people are sent to sign in, by redirect')
+    .option('--certificate <file...>', 'saml: with which the provider signs, PEM')
+    .addOption(choice('--name-id-format <format>', 'saml: how the provider names people', nameIdFormats))
+    .addOption(choice('--signed-response <on|off>', 'saml: whether the whole response must be signed', ['on', 'off']))
+
+type Saml = NonNullable<Input<Contract['updateIdentityProvider']>['body']['saml']>
+/** One source of what the provider says of itself takes the place of another. */
+export async function samlOf(options: SamlOptions): Promise<Partial<Saml>> {
+  const { metadataUrl, metadataFile, entityId, ssoUrl, certificate } = options
+  const byHand = [entityId, ssoUrl, certificate]
+  const isByHand = byHand.some((value) => value !== undefined)
+  if ([metadataUrl, metadataFile, isByHand || undefined].filter((source) => source !== undefined).length > 1)
+    throw new UsageError('Either --metadata-url, or --metadata-file, or --entity-id, --sso-url and --certificate.')
+  if (isByHand && byHand.includes(undefined))
+    throw new UsageError('--entity-id, --sso-url and --certificate go together.')
+  const set = given({
+    name_id_format: options.nameIdFormat,
+    signed_response: options.signedResponse && options.signedResponse === 'on',
+  })
+  if (metadataUrl !== undefined) return { ...set, metadata_url: metadataUrl, idp: null }
+  if (metadataFile !== undefined)
+    return { ...set, metadata_url: null, idp: null, metadata_xml: await readText(metadataFile) }
+  if (entityId === undefined || ssoUrl === undefined || certificate === undefined) return set
+  const certificates = await Promise.all(certificate.map(readText))
+  return { ...set, metadata_url: null, idp: { entity_id: entityId, sso_url: ssoUrl, certificates } }
+}
+async function readText(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch {
+    throw new UsageError(`${path} can not be read.`)
+  }
+}
+
+/** What is said of a provider that speaks the other language. */
+export function refuseOther(kind: IdentityProviderKind, { oidc, saml }: { oidc: object; saml: object }): void {
+  if (kind === 'saml' && Object.keys(oidc).length > 0)
+    throw new UsageError(
+      '--issuer, --client-id, --client-secret, --scope and --mobile-client-id are not for kind saml.',
+    )
+  if (kind !== 'saml' && Object.keys(saml).length > 0)
+    throw new UsageError('Metadata, entity ids, certificates and presets are for kind saml.')
+}

@@ -1,0 +1,74 @@
+import { Type } from 'typebox'
+import { Closed, Nullable, OneOf, Time } from './schema.ts'
+import { nameIdFormats } from './vocabulary.ts'
+
+const EntityId = Type.String({ minLength: 1, maxLength: 1024 })
+const SsoUrl = Type.String({
+  minLength: 1,
+  maxLength: 2048,
+  description: 'Where people are sent to sign in (HTTP-Redirect binding): https, or http on this machine',
+})
+export const samlFields = {
+  metadata_url: Nullable(
+    Type.String({
+      minLength: 1,
+      maxLength: 2048,
+      description:
+        'Read and checked when it is set, and once an hour from then on, so that a new certificate arrives; never by a sign-in',
+    }),
+  ),
+  idp: Nullable(
+    Closed(
+      {
+        entity_id: EntityId,
+        sso_url: SsoUrl,
+        certificates: Type.Array(Type.String({ minLength: 1, maxLength: 16_384 }), {
+          minItems: 1,
+          maxItems: 10,
+          description: 'Of RSA keys that sign, PEM or DER in base64; several while the provider changes its key',
+        }),
+      },
+      { description: 'The identity provider by hand, where there is no metadata_url' },
+    ),
+  ),
+  name_id_format: OneOf(nameIdFormats, { description: 'How the provider names people; persistent unless said' }),
+  signed_response: Type.Boolean({
+    description:
+      'Whether the response itself must be signed; otherwise one signature is enough, on it or its assertion',
+  }),
+}
+export const metadataXml = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: 262_144,
+    writeOnly: true,
+    description: 'Metadata of the identity provider, from which idp is read; instead of idp and metadata_url',
+  }),
+)
+export const SamlFound = Closed(
+  {
+    entity_id: Type.String(),
+    sso_url: Type.String(),
+    certificates: Type.Array(
+      Closed({
+        subject: Type.String(),
+        not_after: Time,
+        fingerprint: Type.String({ description: 'SHA-256, in hex' }),
+      }),
+    ),
+    ends_at: Nullable(Time),
+    read_at: Nullable(Time),
+  },
+  { title: 'SamlIdentityProvider', description: 'What people are sent to, and whose signatures count' },
+)
+export const Saml = Closed({
+  ...samlFields,
+  found: Nullable(SamlFound),
+  problem: Nullable(
+    Type.String({ description: 'Why the metadata could not be read last; what was found before holds' }),
+  ),
+  checked_at: Nullable(Time),
+  sp_entity_id: Type.String({ description: 'Our entity id, to register with the provider' }),
+  acs_url: Type.String({ description: 'Where the provider posts its answers; to register with it' }),
+  sp_metadata_url: Type.String({ description: 'Where the provider reads both' }),
+})

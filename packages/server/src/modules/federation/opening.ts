@@ -1,0 +1,108 @@
+import { mintToken } from '@holdfast/crypto'
+import type { Tx } from '../../db/database.ts'
+import type { Caller, Source, TenantId } from '../../kernel/actor.ts'
+import { AppError, unauthorized } from '../../kernel/app-error.ts'
+import { sourceBlock } from '../../kernel/cidr.ts'
+import { createRateLimiter } from '../../kernel/rate-limit.ts'
+import { storable } from '../../kernel/text.ts'
+import { minute } from '../../kernel/time.ts'
+import type { FederationDeps } from './deps.ts'
+import { FederationError, type Proven } from './proven.ts'
+import type { ProviderRow } from './providers.queries.ts'
+import { createRecognise, partyOf, Refused, saidBy, type Unrecognised } from './recognise.ts'
+
+/** How long somebody may take at the provider. */
+export const waitsForMs = 10 * minute
+/** Of one address, on the way to a provider and back; each costs a transaction. */
+const stepsPerMinute = 1200
+
+const signIn = { allows: (held: ProviderRow) => held.sign_in, isSignIn: true }
+
+export type SignedIn = { token: string; expiresAt: Date; next: string | null }
+/** Who asks for what, as a page says it. `browser` is the value of its cookie, old or new. */
+export type Wanted = { tenantName: string; providerId: string; next: string | undefined; browser: string | undefined }
+
+/** What every way in by an identity provider has in common, whatever proves the person. */
+export function createOpening(
+  deps: Pick<FederationDeps, 'db' | 'audit' | 'changes' | 'now' | 'readToken' | 'pepper' | 'tenancy' | 'people'>,
+) {
+  const { db, audit, changes, readToken, pepper, tenancy, people } = deps
+  const recognise = createRecognise(deps)
+  const steps = createRateLimiter()
+
+  async function refuse(
+    by: Source,
+    provider: ProviderRow,
+    reason: FederationError['reason'] | Unrecognised,
+    subject = '',
+  ): Promise<never> {
+    const target = partyOf(provider)
+    const fields = { username: storable(subject, 256), failure_reason: `${provider.kind}:${reason}` }
+    await audit.note(by, 'login.failed', fields, { outcome: 'refused', target })
+    return unauthorized()
+  }
+
+  return {
+    refuse,
+
+    takeStep: ({ sourceIp }: Caller): void => {
+      const wait = steps.take(sourceBlock(sourceIp), stepsPerMinute, performance.now())
+      if (wait > 0)
+        throw new AppError('rate_limited', 'too many sign-ins begin at this address', { retryAfterSeconds: wait })
+    },
+
+    strangerAt: (tenantId: TenantId, caller: Caller): Source => ({
+      ...caller,
+      tenantId,
+      claim: null,
+      type: 'address',
+      id: null,
+      name: caller.sourceIp,
+    }),
+
+    /** The cookie of a browser: the one that it has, where that is of this tenant, so that several ways lead back. */
+    browserOf: (tenant: TenantId, shown: string | undefined) => {
+      const known = shown === undefined ? undefined : readToken(shown)
+      return known?.prefix === 'hfl' && known.tenant === tenant ? known : mintToken(pepper, 'hfl', tenant)
+    },
+
+    /** What goes wrong at a provider is put on record and is 401. */
+    refusing: async <T>(by: Source, provider: ProviderRow, work: () => Promise<T>): Promise<T> => {
+      try {
+        return await work()
+      } catch (e) {
+        if (e instanceof FederationError) return refuse(by, provider, e.reason)
+        throw e
+      }
+    },
+
+    /** One transaction: who it is, what they may do, that the proof counts, and their session. */
+    open: async (
+      by: Source,
+      provider: ProviderRow,
+      proven: Proven,
+      next: string | null,
+      spend: (tx: Tx) => Promise<void> = async () => {},
+    ): Promise<SignedIn> => {
+      const tenant = by.tenantId
+      const limits = (await tenancy.settings(tenant)).sessions
+      const said = saidBy(provider, proven)
+      const voucher = { id: provider.provider_id, name: provider.name }
+      const session = await db
+        .inTenant(tenant, async (tx) => {
+          const { isMoved, ...who } = await recognise(tx, by, { provider, proven, said }, signIn)
+          await spend(tx)
+          const opened = await people.openSession(tx, by, who, { by: voucher, authMethod: provider.kind, limits })
+          if (isMoved) await changes.record(tx, tenant, [{ kind: 'user', subject: who.userId }])
+          return opened
+        })
+        .catch((e: unknown) => {
+          if (e instanceof Refused) return e.reason
+          throw e
+        })
+      if (typeof session === 'string') return refuse(by, provider, session, proven.subject)
+      return { token: session.minted.token, expiresAt: session.expiresAt, next }
+    },
+  }
+}
+export type Opening = ReturnType<typeof createOpening>

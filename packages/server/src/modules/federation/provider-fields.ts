@@ -1,0 +1,77 @@
+import type { Actor } from '../../kernel/actor.ts'
+import { permissionsOf } from '../../kernel/actor.ts'
+import { fail, failField } from '../../kernel/app-error.ts'
+import { encodeId } from '../../kernel/ids.ts'
+import { mayHandle } from '../access/index.ts'
+import type { Measured, ProviderFields, ProviderRow } from './providers.queries.ts'
+import { factsOfIdp } from './saml-settings.ts'
+
+export const targetOf = ({ provider_id, name }: Pick<ProviderRow, 'provider_id' | 'name'>) => ({
+  type: 'identity_provider',
+  id: encodeId('identity_provider', provider_id),
+  name,
+})
+
+/** What of a provider is set; who has linked themselves since is not, nor is what its metadata say. */
+export const versionOf = ({ linked_users: _, saml_found, saml_checked_at, saml_problem, ...set }: ProviderRow) => set
+export const measuredOf = ({ saml_found, saml_checked_at, saml_problem }: ProviderRow): Measured => ({
+  saml_found,
+  saml_checked_at,
+  saml_problem,
+})
+
+/** What of a provider is set, its secret apart. */
+export const fieldsOf = (p: ProviderFields): ProviderFields => ({
+  name: p.name,
+  enabled: p.enabled,
+  sign_in: p.sign_in,
+  enrollment: p.enrollment,
+  requires_approval: p.requires_approval,
+  max_devices_per_user: p.max_devices_per_user,
+  provisioning: p.provisioning,
+  claims: p.claims,
+  group_mappings: p.group_mappings,
+  role_mappings: p.role_mappings,
+  oidc: p.oidc && {
+    issuer: p.oidc.issuer,
+    client_id: p.oidc.client_id,
+    scopes: p.oidc.scopes,
+    mobile_client_ids: p.oidc.mobile_client_ids,
+  },
+  saml: p.saml && {
+    metadata_url: p.saml.metadata_url,
+    idp: p.saml.idp,
+    name_id_format: p.saml.name_id_format,
+    signed_response: p.saml.signed_response,
+  },
+})
+
+/** What an event says of a provider, as on the wire; group mappings have no order. */
+export const factsOf = (p: ProviderFields) => ({
+  ...fieldsOf(p),
+  saml: p.saml && { ...p.saml, idp: factsOfIdp(p.saml.idp) },
+  group_mappings: p.group_mappings
+    .map(({ value, group_id }) => ({ value, group_id: encodeId('group', group_id) }))
+    .toSorted((a, b) => (`${a.group_id} ${a.value}` < `${b.group_id} ${b.value}` ? -1 : 1)),
+})
+
+export function refuseTwice({ group_mappings: list }: Pick<ProviderFields, 'group_mappings'>): void {
+  const seen = new Set<string>()
+  for (const [i, m] of list.entries()) {
+    const key = JSON.stringify([m.value, m.group_id])
+    if (seen.has(key)) failField(`group_mappings[${i}]`, 'stands there twice')
+    seen.add(key)
+  }
+}
+
+/**
+ * Whoever maps a role gives it to people, and so does whoever changes by whose word: that needs the right to, and no
+ * more than one may do oneself.
+ */
+export function refuseRoles(actor: Actor, mappings: ProviderFields['role_mappings']): void {
+  if (mappings.length === 0) return
+  if (!permissionsOf(actor).has('rbac:write'))
+    fail('forbidden', 'a provider that maps roles needs the permission rbac:write')
+  const beyond = mappings.find((m) => !mayHandle(actor, m.role))
+  if (beyond) fail('forbidden', `the role ${beyond.role} allows more than you may do yourself`)
+}

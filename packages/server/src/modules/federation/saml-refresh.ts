@@ -1,0 +1,90 @@
+import { background } from '../../db/database.ts'
+import { jobSource, type Source, type TenantId } from '../../kernel/actor.ts'
+import { differences } from '../../kernel/differences.ts'
+import { minute } from '../../kernel/time.ts'
+import type { FederationDeps } from './deps.ts'
+import { FederationError } from './proven.ts'
+import { targetOf } from './provider-fields.ts'
+import { lockProvider, type ProviderRow, selectUnread, updateMeasured } from './providers.queries.ts'
+import { factsOfIdp, type SamlFound, type SamlSettings } from './saml-settings.ts'
+
+/** The job comes once an hour. */
+const readAgainAfter = 50 * minute
+const mostOfTenant = 100
+const atOnce = 8
+
+/**
+ * Reads the metadata of providers anew, so that a certificate that a provider changes arrives before it signs with it.
+ * What can't be read leaves what was found before, until the end that it named itself; a sign-in never reads anything.
+ */
+export function createSamlRefresh({
+  db,
+  audit,
+  now,
+  tenancy,
+  settings,
+}: Pick<FederationDeps, 'db' | 'audit' | 'now' | 'tenancy'> & { settings: Pick<SamlSettings, 'readAt'> }) {
+  /** Another entity id is another provider, whose accounts would be others: somebody has to say that it is meant. */
+  async function read({ saml, saml_found: known }: ProviderRow): Promise<SamlFound | FederationError> {
+    try {
+      const found = await settings.readAt(saml?.metadata_url ?? '')
+      if (!known || known.entity_id === found.entity_id) return found
+      return new FederationError(
+        'issuer',
+        'The metadata name another entity id than before; turn the provider off and on again if that is meant.',
+      )
+    } catch (e) {
+      if (e instanceof FederationError) return e
+      throw e
+    }
+  }
+
+  /** For the provider as it is now, unless its address was changed meanwhile. */
+  const keep = (by: Source, row: ProviderRow, read: SamlFound | FederationError): Promise<void> =>
+    db.inTenant(
+      by.tenantId,
+      async (tx) => {
+        const before = await lockProvider(tx, by.tenantId, row.provider_id)
+        if (!before || before.deleted_at || before.saml?.metadata_url !== row.saml?.metadata_url) return
+        const failed = read instanceof FederationError ? read : undefined
+        const saml_found = read instanceof FederationError ? before.saml_found : read
+        const measured = { saml_found, saml_checked_at: now(), saml_problem: failed?.message ?? null }
+        await updateMeasured(tx, by.tenantId, row.provider_id, measured)
+        const target = targetOf(before)
+        const changes = differences({ found: factsOfIdp(before.saml_found) }, { found: factsOfIdp(saml_found) })
+        if (Object.keys(changes).length > 0)
+          await audit.record(tx, by, 'identity_provider.updated', { provider_id: target.id }, { target, changes })
+        if (failed && !before.saml_problem && by.type === 'job') {
+          const details = { reason: failed.reason }
+          const fields = { provider_id: target.id, ok: false }
+          await audit.record(tx, by, 'identity_provider.tested', fields, { target, details })
+        }
+      },
+      background,
+    )
+
+  async function refresh(by: Source, row: ProviderRow): Promise<SamlFound | FederationError> {
+    const found = await read(row)
+    await keep(by, row, found)
+    return found
+  }
+
+  return {
+    refresh,
+
+    /** Those of all tenants whose turn it is; how many were read. */
+    sweep: async (): Promise<number> => {
+      const since = new Date(now().getTime() - readAgainAfter)
+      let done = 0
+      for (const tenant of await tenancy.listTenantIds()) {
+        const due = await db.inTenant(tenant, (tx) => selectUnread(tx, tenant, since, mostOfTenant), background)
+        for (let i = 0; i < due.length; i += atOnce)
+          await Promise.all(due.slice(i, i + atOnce).map((row) => refresh(jobOf(tenant), row)))
+        done += due.length
+      }
+      return done
+    },
+  }
+}
+export type SamlRefresh = ReturnType<typeof createSamlRefresh>
+const jobOf = (tenant: TenantId) => jobSource(tenant, 'refresh_saml_metadata')

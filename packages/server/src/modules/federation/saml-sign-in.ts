@@ -1,0 +1,100 @@
+import { mintToken } from '@holdfast/crypto'
+import type { Caller } from '../../kernel/actor.ts'
+import { unauthorized } from '../../kernel/app-error.ts'
+import type { FederationDeps } from './deps.ts'
+import { type Opening, type SignedIn, type Wanted, waitsForMs } from './opening.ts'
+import { findProvider } from './providers.queries.ts'
+import { Refused } from './recognise.ts'
+import type { Saml } from './saml/saml.ts'
+import * as queries from './saml-requests.queries.ts'
+import { samlOf, spOf } from './saml-settings.ts'
+
+/** What a browser posts when the provider sends it back. */
+type SamlReturn = {
+  providerId: string
+  samlResponse: string | undefined
+  relayState: string | undefined
+  browser: string | undefined
+}
+
+/**
+ * Administrators sign in with a provider of SAML 2.0: one browser, one request, one response, one assertion. What the
+ * browser is sent away with (RelayState) is a token that says nothing but which request it is, so it leads nowhere.
+ */
+export function createSamlSignIn(
+  deps: Pick<FederationDeps, 'db' | 'now' | 'readToken' | 'pepper' | 'publicUrl' | 'tenancy'> & {
+    saml: Pick<Saml, 'begin' | 'finish' | 'metadata'>
+    opening: Opening
+  },
+) {
+  const { db, now, readToken, pepper, publicUrl, tenancy, saml, opening } = deps
+
+  return {
+    begin: async (wanted: Wanted, caller: Caller): Promise<{ url: string; browser: string }> => {
+      opening.takeStep(caller)
+      const tenant = (await tenancy.tenantByName(wanted.tenantName)) ?? unauthorized()
+      const provider =
+        (await db.inTenant(tenant, (tx) => findProvider(tx, tenant, wanted.providerId))) ?? unauthorized()
+      const by = opening.strangerAt(tenant, caller)
+      if (!provider.enabled || !provider.sign_in) return opening.refuse(by, provider, 'turned_off')
+      const state = mintToken(pepper, 'hfr', tenant)
+      const { url, requestId } = await opening.refusing(by, provider, async () =>
+        saml.begin(samlOf(publicUrl, provider, now()), { relayState: state.token }),
+      )
+      const browser = opening.browserOf(tenant, wanted.browser)
+      await db.inTenant(tenant, (tx) =>
+        queries.insertRequest(tx, {
+          tenant_id: tenant,
+          state_digest: state.digest,
+          provider_id: provider.provider_id,
+          authn_request_id: requestId,
+          browser_digest: browser.digest,
+          next_path: wanted.next ?? null,
+          challenge_digest: null,
+          jkt: null,
+          redirect_uri: null,
+          expires_at: new Date(now().getTime() + waitsForMs),
+        }),
+      )
+      return { url, browser: browser.token }
+    },
+
+    /** The browser is back. Throws `unauthorized` for everything that is not this browser's one response. */
+    finish: async (
+      { providerId, samlResponse, relayState, browser }: SamlReturn,
+      caller: Caller,
+    ): Promise<SignedIn> => {
+      const state = relayState === undefined ? undefined : readToken(relayState)
+      const shown = browser === undefined ? undefined : readToken(browser)
+      if (state?.prefix !== 'hfr' || shown?.prefix !== 'hfl' || samlResponse === undefined) return unauthorized()
+      opening.takeStep(caller)
+      const { tenant } = state
+      const by = opening.strangerAt(tenant, caller)
+      const key = { state_digest: state.digest, provider_id: providerId, browser_digest: shown.digest }
+      const { request, provider } = await db.inTenant(tenant, async (tx) => ({
+        request: await queries.takeRequest(tx, tenant, key, now()),
+        provider: await findProvider(tx, tenant, providerId),
+      }))
+      if (!request || !provider) return unauthorized()
+      return opening.refusing(by, provider, async () => {
+        const answer = { samlResponse, requestId: request.authn_request_id }
+        const { assertionId, goodUntil, ...proven } = await saml.finish(samlOf(publicUrl, provider, now()), answer)
+        const assertion = { provider_id: providerId, assertion_id: assertionId, good_until: goodUntil }
+        return opening.open(by, provider, proven, request.next_path, async (tx) => {
+          if ((await queries.spendAssertions(tx, tenant, [assertion])).length === 0) throw new Refused('replayed')
+        })
+      })
+    },
+
+    /** What a provider needs to know of us; undefined for what is no provider of SAML. Anybody may read it. */
+    metadata: async (tenantName: string, providerId: string, caller: Caller): Promise<string | undefined> => {
+      opening.takeStep(caller)
+      const tenant = await tenancy.tenantByName(tenantName)
+      if (tenant === undefined) return undefined
+      const provider = await db.inTenant(tenant, (tx) => findProvider(tx, tenant, providerId))
+      if (!provider?.saml) return undefined
+      return saml.metadata({ ...spOf(publicUrl, providerId), nameIdFormat: provider.saml.name_id_format })
+    },
+  }
+}
+export type SamlSignIn = ReturnType<typeof createSamlSignIn>

@@ -1,0 +1,300 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { rsaKey, signed } from '../../src/modules/federation/saml/test-idp.ts'
+import { openBrowser } from '../browser.ts'
+import { whoIs } from '../federation.ts'
+import { runJob, times } from '../kit.ts'
+import { makeUser, trySignIn } from '../people.ts'
+import { send } from '../raw-http.ts'
+import { requestIn, startSaml } from '../saml.ts'
+
+test('a person whose account is linked signs in by SAML, and the record says how', async (t) => {
+  const { kit, provider, params, signIn, acs } = await startSaml(t, { settings: { provisioning: 'none' } })
+  const user_id = await makeUser(kit, 'somebody', ['auditor'])
+  await kit.admin.linkUserIdentity({
+    params: { user_id },
+    body: { provider_id: provider.provider_id, subject: 'anna' },
+  })
+
+  const page = await openBrowser(kit).get('/admin/login?next=/admin/x')
+  assert.match(
+    page.text,
+    /<a class="choice" href="\/admin\/login\/saml\?provider=idp_\w+&amp;next=%2Fadmin%2Fx">Login</,
+  )
+  const sent = await openBrowser(kit).get(`/admin/login/saml?provider=${provider.provider_id}&next=//evil.example`)
+  // The provider's page posts the answer from another site: Lax and Strict cookies would stay at home.
+  assert.match(
+    String(sent.headers['set-cookie']),
+    /^holdfast_saml=hfl_\w+; Path=\/; HttpOnly; Secure; SameSite=None; Max-Age=600$/,
+  )
+  const asked = requestIn(String(sent.headers.location))
+  assert.match(asked.relayState, /^hfr_\w{76}$/, 'at most the 80 bytes that RelayState may have')
+  assert.deepEqual(
+    [asked.acsUrl, asked.acsUrl, asked.entityId],
+    [kit.publicUrl + acs, provider.saml?.acs_url, provider.saml?.sp_entity_id],
+  )
+
+  const { browser, answer } = await signIn({}, '&next=%2Fadmin%3Fa%3D1')
+  assert.deepEqual([answer.status, answer.headers.refresh], [200, '0; url=/admin?a=1'], answer.text)
+  assert.match(
+    String(answer.headers['set-cookie']),
+    /^holdfast_session=hfs_\w+; Path=\/; HttpOnly; Secure; SameSite=Strict$/,
+  )
+  assert.equal(await whoIs(kit, browser.cookies.get('holdfast_session')), 'somebody')
+  const [event] = (await kit.admin.listAuditEvents({ query: { kind: 'login.succeeded', limit: 1 } })).items
+  assert.ok(event && 'auth_method' in event && 'user_id' in event)
+  assert.deepEqual([event.auth_method, event.user_id], ['saml', user_id])
+  assert.equal((await kit.admin.getIdentityProvider({ params })).linked_users, 1)
+
+  const metadata = await send(kit.url, { path: new URL(String(provider.saml?.sp_metadata_url)).pathname })
+  assert.deepEqual(
+    [metadata.status, metadata.headers['content-type']],
+    [200, 'application/samlmetadata+xml; charset=utf-8'],
+  )
+  for (const said of [
+    `entityID="${provider.saml?.sp_entity_id}"`,
+    'validUntil="',
+    'cacheDuration="P1D"',
+    `HTTP-POST" Location="${provider.saml?.acs_url}"`,
+    'AuthnRequestsSigned="false"',
+    'nameid-format:persistent',
+  ])
+    assert.ok(metadata.text.includes(said), said)
+  for (const path of ['idp_nothing', `${provider.provider_id}?tenant=other`])
+    assert.equal((await send(kit.url, { path: `/admin/login/saml/metadata/${path}` })).status, 404)
+})
+
+const group = 'http://schemas.microsoft.com/ws/2008/06/identity/claims/groups'
+const entra = {
+  'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/name': 'Anna@example.com',
+  'http://schemas.microsoft.com/identity/claims/displayname': 'Anna',
+}
+
+test('attributes of Entra ID make a user in the groups that they name; groups that are elsewhere are refused', async (t) => {
+  const { kit, idp, set, signIn, reasons } = await startSaml(t)
+  const made = await kit.admin.createIdentityProvider({
+    body: { name: 'Entra', kind: 'saml', saml: { metadata_url: idp.url, preset: 'entra_id' } },
+  })
+  const { group: staff } = await kit.admin.changeGroup({ body: { operation: 'create', group: { name: 'staff' } } })
+  await set({
+    claims: made.claims,
+    group_mappings: [{ value: 'g1', group_id: staff.group_id }],
+    role_mappings: [{ value: 'g2', role: 'viewer' }],
+  })
+  const { answer } = await signIn({ attributes: { ...entra, [group]: ['g1', 'g2'] } })
+  assert.equal(answer.status, 200, answer.text)
+  const found = async () => (await kit.admin.listUsers({ query: { source: 'sso' } })).items
+  const [user] = await found()
+  assert.deepEqual(
+    [user?.username, user?.display_name, user?.group_ids, user?.roles],
+    ['anna@example.com', 'Anna', [staff.group_id], ['viewer']],
+  )
+  const link = {
+    'http://schemas.microsoft.com/claims/groups.link': 'https://graph.windows.net/x/users/y/getMemberObjects',
+  }
+  const beyond = await signIn({ attributes: { ...entra, ...link } })
+  assert.deepEqual([beyond.answer.status, await reasons()], [401, ['saml:groups']])
+  assert.deepEqual((await found())[0]?.group_ids, [staff.group_id], 'nothing was taken away either')
+  assert.equal((await trySignIn(kit, 'anna@example.com')).status, 401, 'no password opens it')
+
+  const other = await signIn({ subject: 'other', attributes: entra })
+  assert.deepEqual([other.answer.status, await reasons()], [401, ['saml:username_taken']])
+})
+
+const whole = (xml: string) => /<saml:Assertion .*<\/saml:Assertion>/.exec(xml)?.[0] ?? assert.fail(xml)
+const notSigned = (xml: string) => xml
+/** Puts a forged assertion where it is read, and the signed one where only its signature is looked for. */
+function wrapped(key: Parameters<typeof signed>[2]) {
+  return (xml: string) => {
+    const good = whole(signed(xml, 'Assertion', key))
+    const forged = whole(xml)
+      .replace(/ID="[^"]*"/, 'ID="_forged"')
+      .replace('>anna<', '>admin<')
+    return xml.replace(
+      whole(xml),
+      forged.replace('</saml:Issuer>', `</saml:Issuer><samlp:Extensions>${good}</samlp:Extensions>`),
+    )
+  }
+}
+
+test('whatever does not prove who it is, is one and the same page; why is in the audit event alone', async (t) => {
+  const world = await startSaml(t)
+  const { kit, idp, acs, away, answer, clock, reasons } = world
+  assert.match(acs, /^\/admin\/login\/saml\/acs\/idp-\w+$/)
+  const stranger = rsaKey()
+  const was = (from: string | RegExp, to: string) => (xml: string) => {
+    assert.notEqual(xml.replace(from, to), xml, String(from))
+    return xml.replace(from, to)
+  }
+  const at = (seconds: number) => new Date(clock.now().getTime() + seconds * 1000)
+  const algorithm = 'http://www.w3.org/2000/09/xmldsig#rsa-sha1'
+  const usual = (xml: string) => signed(xml, 'Assertion')
+  type Edit = ((xml: string) => string) | undefined
+  type Attack = [reason: string, change?: Edit, sign?: Edit, said?: { now: Date }]
+  const attacks: Record<string, Attack> = {
+    'nobody signed it': ['signature', undefined, notSigned],
+    'a stranger signed it': ['signature', undefined, (xml) => signed(xml, 'Assertion', { key: stranger })],
+    'a stranger signed it and shows our key': [
+      'signature',
+      undefined,
+      (xml) => signed(xml, 'Assertion', { key: stranger, keyInfo: idp.keys[0]!.pem }),
+    ],
+    'a forged assertion around a signed one': ['token', undefined, wrapped({})],
+    'a name changed after it was signed': ['signature', undefined, (xml) => usual(xml).replace('>anna<', '>admin<')],
+    'two assertions': [
+      'token',
+      (xml) => xml.replace(whole(xml), whole(xml) + whole(xml).replace('ID="_a', 'ID="_b')),
+      notSigned,
+    ],
+    'signed with SHA-1': ['algorithm', undefined, (xml) => signed(xml, 'Assertion', { algorithm })],
+    'a document type': ['token', undefined, (xml) => `<!DOCTYPE x [<!ENTITY e "anna">]>${usual(xml)}`],
+    'an encrypted assertion': [
+      'encrypted',
+      was(/<saml:Assertion .*<\/saml:Assertion>/, '<saml:EncryptedAssertion/>'),
+      notSigned,
+    ],
+    'for another address': ['destination', was(/Recipient="[^"]*"/, 'Recipient="https://evil.example/"')],
+    'for another application': ['audience', was(/<saml:Audience>[^<]*/, '<saml:Audience>https://other.example')],
+    'of another provider': ['issuer', (xml) => xml.replaceAll(idp.entityId, 'https://other.example')],
+    'to another request': ['state', (xml) => xml.replace(/InResponseTo="[^"]*"/g, 'InResponseTo="_other"')],
+    'to no request': ['state', (xml) => xml.replace(/ InResponseTo="[^"]*"/g, '')],
+    'that the provider refuses': ['denied', was('status:Success', 'status:Responder')],
+    'of ten minutes ago': ['time', undefined, undefined, { now: at(-600) }],
+    'of the future': ['time', undefined, undefined, { now: at(600) }],
+    'with a name for one session': ['subject', was('nameid-format:persistent', 'nameid-format:transient')],
+    'with a mail address as its name': [
+      'subject',
+      was('2.0:nameid-format:persistent', '1.1:nameid-format:emailAddress'),
+    ],
+  }
+  const pages = new Set<string>()
+  const refused = async (what: string, form: Record<string, string>, browser = openBrowser(kit), path = acs) => {
+    const got = await browser.post(path, form)
+    assert.equal(got.status, 401, `${what}: ${got.text}`)
+    assert.equal(got.headers.location, undefined)
+    assert.equal(browser.cookies.has('holdfast_session'), false, what)
+    pages.add(got.text)
+  }
+  for (const [what, [reason, change, sign, said = {}]] of Object.entries(attacks)) {
+    const browser = openBrowser(kit)
+    await refused(what, answer(await away(browser), said, change, sign), browser)
+    assert.deepEqual(await reasons(), [`saml:${reason}`], what)
+  }
+  for (const [what, SAMLResponse] of [
+    ['no base64', '%%%'],
+    ['nothing', ''],
+    ['a deflated one, as by redirect', 'fZJNT8MwDIb/'],
+  ] as const) {
+    const browser = openBrowser(kit)
+    await refused(what, { ...answer(await away(browser)), SAMLResponse }, browser)
+    assert.deepEqual(await reasons(), ['saml:token'], what)
+  }
+  const counted = (await reasons(200)).length
+
+  const browser = openBrowser(kit)
+  const form = answer(await away(browser))
+  const other = openBrowser(kit)
+  const elsewhere = await away(other)
+  const second = await kit.admin.createIdentityProvider({
+    body: { name: 'Second', kind: 'saml', saml: { metadata_url: idp.url } },
+  })
+  const ofSecond = new URL(String(second.saml?.acs_url)).pathname
+  await refused('another browser', form, other)
+  await refused('a browser without a cookie', form)
+  const { relayState: RelayState } = requestIn(elsewhere)
+  await refused('a response to the request of another browser', { ...form, RelayState }, other)
+  await refused('no RelayState', { SAMLResponse: form.SAMLResponse }, browser)
+  await refused('a RelayState that leads away', { ...form, RelayState: 'https://evil.example/' }, browser)
+  await refused('no response', { RelayState: form.RelayState }, browser)
+  await refused('the address of another provider', form, browser, ofSecond)
+  await refused('the address of no provider', form, browser, '/admin/login/saml/acs/idp_nothing')
+  assert.equal((await browser.get(acs)).status, 401, 'by redirect nothing is answered')
+  const large = await browser.post(acs, { ...form, SAMLResponse: 'A'.repeat(256 * 1024) })
+  assert.deepEqual([large.status, large.json?.error], [400, 'bad_request'])
+  const asJson = await send(kit.url, { method: 'POST', path: acs, json: form })
+  assert.equal(asJson.status, 400)
+
+  assert.equal((await browser.post(acs, form)).status, 200, 'and the one that was meant still counts')
+  browser.cookies.delete('holdfast_session')
+  await refused('the same once more', form, browser)
+  const late = openBrowser(kit)
+  const tooLate = await away(late)
+  clock.advance(11 * 60)
+  await refused('an answer after eleven minutes', answer(tooLate), late)
+  assert.ok(counted > 0)
+  assert.equal(pages.size, 1, [...pages].join('\n'))
+  assert.deepEqual(
+    (await kit.admin.listUsers({ query: { source: 'sso' } })).items.map((u) => u.username),
+    ['anna'],
+  )
+})
+
+test('of twenty who post the same response, on two replicas, one is signed in', async (t) => {
+  const { kit, acs, away, answer } = await startSaml(t, { replicas: 2 })
+  const browser = openBrowser(kit)
+  const form = answer(await away(browser))
+  const answers = await times(20, (i) => browser.post(acs, form, kit.replicas[i % 2]))
+  assert.deepEqual(answers.map((a) => a.status).sort(), [200, ...Array.from({ length: 19 }, () => 401)])
+  browser.cookies.delete('holdfast_session')
+  for (const replica of kit.replicas) assert.equal((await browser.post(acs, form, replica)).status, 401)
+
+  // One assertion that answers two requests, which only a provider that misbehaves can make, counts once.
+  const [one, two] = [openBrowser(kit), openBrowser(kit)]
+  const urls = [await away(one), await away(two, '', kit.replicas[1])]
+  const ids = urls.map((url) => requestIn(url).id)
+  const both = (first: number) => (xml: string) =>
+    xml.replace(/<saml:SubjectConfirmation .*?<\/saml:SubjectConfirmation>/, (confirmation) =>
+      [ids[first], ids[1 - first]]
+        .map((id) => confirmation.replace(/InResponseTo="[^"]*"/, `InResponseTo="${id}"`))
+        .join(''),
+    )
+  const id = 'twice'
+  const first = await one.post(acs, answer(urls[0]!, { id }, both(0)))
+  const again = await two.post(acs, answer(urls[1]!, { id }, both(1)), kit.replicas[1])
+  assert.deepEqual([first.status, again.status], [200, 401])
+  const [event] = (await kit.admin.listAuditEvents({ query: { kind: 'login.failed', limit: 1 } })).items
+  assert.equal(event && 'failure_reason' in event && event.failure_reason, 'saml:replayed')
+  assert.equal((await kit.admin.listUsers({ query: { source: 'sso' } })).items.length, 1)
+})
+
+test('a certificate that the provider changes arrives by itself, and no sign-in fetches anything', async (t) => {
+  const { kit, clock, idp, params, set, signIn, reasons } = await startSaml(t)
+  const { hits } = idp
+  const next = rsaKey()
+  idp.keys = [...idp.keys, next]
+  assert.equal((await signIn()).answer.status, 401)
+  assert.deepEqual([idp.hits, await reasons()], [hits, ['saml:signature']])
+  assert.equal(await runJob(kit.app, 'refresh_saml_metadata'), 0, 'not an hour has passed')
+  clock.advance(3600)
+  assert.equal(await runJob(kit.app, 'refresh_saml_metadata'), 1)
+  assert.equal((await signIn()).answer.status, 200)
+  const [event] = (await kit.admin.listAuditEvents({ query: { kind: 'identity_provider.updated', limit: 1 } })).items
+  assert.deepEqual([event?.actor?.type, Object.keys(event?.changes ?? {})], ['job', ['found']])
+  const saml = async () => (await kit.admin.getIdentityProvider({ params })).saml!
+  assert.equal((await saml()).found?.certificates.length, 2)
+
+  // What it says wrongly, or not at all, changes nothing that holds; an administrator sees it.
+  idp.entityId = 'https://other.example'
+  clock.advance(3600)
+  await runJob(kit.app, 'refresh_saml_metadata')
+  assert.match(String((await saml()).problem), /another entity id/)
+  idp.entityId = 'https://idp.example/saml'
+  idp.answer = (_, response) => response.writeHead(500).end()
+  clock.advance(3600)
+  await runJob(kit.app, 'refresh_saml_metadata')
+  assert.match(String((await saml()).problem), /answered 500/)
+  assert.equal((await signIn()).answer.status, 200)
+  idp.answer = undefined
+  idp.more = ` validUntil="${new Date(clock.now().getTime() + 7200_000).toISOString()}"`
+  assert.equal((await kit.admin.testIdentityProvider({ params })).ok, true)
+  assert.equal((await saml()).problem, null)
+  assert.equal((await signIn()).answer.status, 200)
+  clock.advance(7201)
+  const ended = await openBrowser(kit).get(`/admin/login/saml?provider=${params.provider_id}`)
+  assert.deepEqual([ended.status, await reasons()], [401, ['saml:discovery']], 'metadata that have ended are not used')
+  idp.more = ''
+  await kit.admin.testIdentityProvider({ params })
+  await set({ sign_in: false })
+  assert.equal((await openBrowser(kit).get(`/admin/login/saml?provider=${params.provider_id}`)).status, 401)
+  assert.deepEqual(await reasons(), ['saml:turned_off'])
+})
