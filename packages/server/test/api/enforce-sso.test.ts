@@ -191,10 +191,10 @@ test('of twenty at once, on two replicas, who take away what keeps the way open,
   assert.equal((await trySignIn(kit, rest[0]!.username)).status, 200)
 
   // The same of providers.
-  const { client_id } = provider.oidc
+  const { client_id } = provider.oidc!
   const shown = await kit.admin.getIdentityProvider({ params })
   const other = await kit.admin.createIdentityProvider({
-    body: { name: 'Other', kind: 'oidc', oidc: { issuer: shown.oidc.issuer, client_id } },
+    body: { name: 'Other', kind: 'oidc', oidc: { issuer: shown.oidc!.issuer, client_id } },
   })
   const ended = await times(20, (i) => {
     const path = { params: { provider_id: i % 2 ? other.provider_id : params.provider_id } }

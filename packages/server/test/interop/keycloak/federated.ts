@@ -32,7 +32,7 @@ export async function startFederated(
       },
     },
   })
-  const realm = await makeRealm(keycloak, name, { redirectUris: [made.oidc.redirect_uri] })
+  const realm = await makeRealm(keycloak, name, { redirectUris: [made.oidc!.redirect_uri] })
   const params = { provider_id: made.provider_id }
   const set = (fields: Parameters<typeof changeIdentityProvider>[2]) =>
     changeIdentityProvider(kit.admin, { params }, fields)
