@@ -3,6 +3,7 @@ import { endpoint } from './endpoint.ts'
 import {
   Closed,
   Count,
+  directoryName,
   expiresInSeconds,
   Id,
   List,
@@ -143,6 +144,7 @@ export const ApiKey = Closed(
     status: OneOf(['active', 'expired', 'revoked']),
     hint: Type.String({ description: 'The last four characters' }),
     allowed_cidrs: Type.Array(Type.String()),
+    directory: Nullable(Type.String({ description: 'The directory that it provisions by SCIM; it does nothing else' })),
     user_id: Nullable(Id('user')),
     created_by: Nullable(Type.String()),
     created_at: Time,
@@ -169,6 +171,12 @@ export const createApiKey = endpoint({
         maxLength: 64,
         description:
           'The service account that the key belongs to; the caller unless said. A key never does more than that user may do now, and stops with it',
+      }),
+    ),
+    directory: Type.Optional(
+      Type.String({
+        ...directoryName,
+        description: 'The directory that the key provisions by SCIM; such a key does nothing else',
       }),
     ),
     expires_in_seconds: expiresInSeconds(730, 'it does not end unless said'),

@@ -1,13 +1,11 @@
 import { type Static, Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Closed, Count, Id, List, ListQuery, Name, Nullable, OneOf, Reason, Time } from './schema.ts'
+import { Closed, Count, directoryName, Id, List, ListQuery, Name, Nullable, OneOf, Reason, Time } from './schema.ts'
 
 /** What a directory calls one of its entries, for good. */
 const ExternalId = Type.String({ minLength: 1, maxLength: 256 })
 const Provider = Type.String({
-  minLength: 1,
-  maxLength: 64,
-  pattern: '^\\S(.*\\S)?$',
+  ...directoryName,
   description: 'Name of the directory; its first snapshot makes it known',
 })
 
@@ -51,6 +49,8 @@ export type DirectorySnapshot = Static<typeof DirectorySnapshot>
 
 export const runStatuses = ['applied', 'held', 'unchanged', 'dry_run', 'superseded', 'failed'] as const
 export type RunStatus = (typeof runStatuses)[number]
+
+export const runSources = ['snapshot', 'scim'] as const
 
 /** What a run changed or, held or dry, would change. */
 const Counts = Closed({
@@ -112,6 +112,9 @@ const summary = {
   provider: Type.String(),
   snapshot_id: Type.String(),
   generated_at: Time,
+  source: OneOf(runSources, {
+    description: 'scim: one run holds what was pushed within an hour, another one what is held of it',
+  }),
   status: OneOf(runStatuses, {
     description: 'held: nothing was applied until somebody confirms it; superseded: it was held until a newer one came',
   }),
@@ -136,6 +139,7 @@ export const DirectoryRun = Closed(
 const Directory = Closed(
   {
     provider: Type.String(),
+    source: OneOf(runSources, { description: 'What it is kept by' }),
     generated_at: Nullable(Time),
     users: Closed({ active: Count, suspended: Count }),
     groups: Count,

@@ -21,12 +21,14 @@ type OperationRule = { permission: Permission; status?: 201 }
 type Common = {
   path: `/${string}`
   summary: string
+  /** Spoken in the media type and the errors of SCIM (RFC 7644); it stands under `scimBase`, and all there does. */
+  protocol?: 'scim'
   access: Access
   params?: TSchema
   query?: TSchema
   response: TSchema
-  /** The status of success; 200 unless said. */
-  status?: 200 | 201 | 202
+  /** The status of success; 200 unless said. 204 has no body. */
+  status?: 200 | 201 | 202 | 204
   errors?: readonly ErrorCode[]
   /** Request headers that only this endpoint reads. */
   headers?: readonly 'DPoP-New-Key'[]
@@ -70,7 +72,7 @@ export type Endpoint =
       })
   | (Common &
       NoRead & {
-        method: 'POST' | 'PUT' | 'DELETE'
+        method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'
         audit: AuditKind
         records?: 'refusals'
         body?: TSchema
@@ -106,7 +108,7 @@ export function operationRule({ operations }: Endpoint, body: unknown): Operatio
 }
 
 /** The statuses of success. */
-export const successStatuses = ({ status = 200, operations = {} }: Endpoint): readonly (200 | 201 | 202)[] => [
+export const successStatuses = ({ status = 200, operations = {} }: Endpoint): readonly (200 | 201 | 202 | 204)[] => [
   ...new Set([status, ...Object.values(operations).flatMap((o) => o.status ?? [])]),
 ]
 

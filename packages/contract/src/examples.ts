@@ -47,6 +47,39 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
   },
   confirmDirectoryRun: { reason: 'the branch was sold' },
   undoDirectoryRun: { reason: 'the export was cut short' },
+  createScimUser: {
+    schemas: ['urn:ietf:params:scim:schemas:core:2.0:User'],
+    externalId: '8f14e45f',
+    userName: 'jane@corp.example.com',
+    name: { givenName: 'Jane', familyName: 'Doe' },
+    emails: [{ value: 'jane@corp.example.com', type: 'work', primary: true }],
+    active: true,
+  },
+  replaceScimUser: {
+    schemas: ['urn:ietf:params:scim:schemas:core:2.0:User'],
+    userName: 'jane@corp.example.com',
+    displayName: 'Jane Doe',
+    active: true,
+  },
+  patchScimUser: {
+    schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'],
+    Operations: [{ op: 'replace', path: 'active', value: false }],
+  },
+  createScimGroup: {
+    schemas: ['urn:ietf:params:scim:schemas:core:2.0:Group'],
+    externalId: 'c20ad4d7',
+    displayName: 'corp sales',
+    members: [],
+  },
+  replaceScimGroup: {
+    schemas: ['urn:ietf:params:scim:schemas:core:2.0:Group'],
+    displayName: 'corp sales and marketing',
+    members: [],
+  },
+  patchScimGroup: {
+    schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'],
+    Operations: [{ op: 'add', path: 'members', value: [{ value: exampleId('user') }] }],
+  },
   updateSecuritySettings: {
     ...defaultSecuritySettings,
     sessions: { idle_seconds: 1234, absolute_seconds: 43_200 },

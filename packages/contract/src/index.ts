@@ -12,6 +12,7 @@ import * as health from './health.ts'
 import * as notifications from './notifications.ts'
 import * as policy from './policy.ts'
 import * as rbac from './rbac.ts'
+import * as scim from './scim.ts'
 import * as settings from './settings.ts'
 import * as trust from './trust.ts'
 import * as userCredentials from './user-credentials.ts'
@@ -33,6 +34,7 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Roles', about: 'What each role may do, and who holds it', module: rbac },
   { tag: 'Groups', about: 'Groups of users', module: groups },
   { tag: 'Directory sync', about: 'Users and groups as a directory has them', module: directory },
+  { tag: 'SCIM', about: 'What an identity provider provisions users and groups with', module: scim },
   { tag: 'Enrollment', about: 'Enrollment tokens, and how a device gets its credential', module: enrollment },
   { tag: 'Devices', about: 'The fleet, and what devices report', module: devices },
   { tag: 'Policy', about: 'Documents, published bundles, and what a device gets', module: policy },
@@ -61,6 +63,7 @@ export const contract = {
   ...endpointsOf(groups),
   ...endpointsOf(federation),
   ...endpointsOf(directory),
+  ...endpointsOf(scim),
   ...endpointsOf(enrollment),
   ...endpointsOf(devices),
   ...endpointsOf(policy),

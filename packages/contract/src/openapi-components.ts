@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox'
+import { ScimError, scimMediaType } from './scim-shapes.ts'
 import { type errorStatus, toldDeviceStatuses } from './vocabulary.ts'
 
 export type Json = Record<string, unknown>
@@ -39,7 +40,7 @@ const parameters: Record<string, Json> = {
   'If-None-Match': inHeader('If-None-Match', 'Tags that are known: 304 where one of them is current'),
   'If-Match': inHeader(
     'If-Match',
-    'The ETag of what is to be changed: 422 where its version, the part in front of the dot, is no longer current',
+    'The ETag of what is to be changed: 422 where its version, the part in front of the dot, is no longer current; 412 in SCIM',
   ),
   Prefer: inHeader('Prefer', '`wait=N`: hold the answer up to N seconds (at most 300) until there is something new'),
   'Idempotency-Key': inHeader('Idempotency-Key', 'Within 24 hours the same key gets the first answer again', {
@@ -69,8 +70,22 @@ const refusals: Record<number, [name: string, response: Json]> = {
   500: ['InternalError', refusal('Our fault, or the database is away; then with Retry-After', ['Retry-After'])],
   503: ['NotReady', refusal('The database does not answer, or the process starts or stops', ['Retry-After'])],
 }
+const scimRefusal = (description: string, more: readonly string[] = []): Json => ({
+  ...refusal(description, more),
+  content: { [scimMediaType]: { schema: ref('schemas', 'ScimError') } },
+})
+const scimRefusals: Record<number, [name: string, response: Json]> = {
+  400: ['ScimBadRequest', scimRefusal('Can not be read, or breaks the schema or a rule; `scimType` says which')],
+  401: ['ScimUnauthorized', scimRefusal('Missing or invalid credentials', ['WWW-Authenticate'])],
+  403: ['ScimForbidden', scimRefusal('A valid credential that may not do this, a protected user, or what is held')],
+  404: ['ScimNotFound', scimRefusal("No such entry of the API key's directory")],
+  409: ['ScimConflict', scimRefusal('Somebody else has the name, the mail address or the externalId')],
+  412: ['ScimPreconditionFailed', scimRefusal('If-Match names a version that is no longer current')],
+  429: ['ScimRateLimited', scimRefusal('Too many requests', ['Retry-After'])],
+  500: ['ScimInternalError', scimRefusal('Our fault, or the database is away; then with Retry-After', ['Retry-After'])],
+}
 const page: Json = { 'text/html': { schema: { type: 'string' } } }
-export type RefusalStatus = (typeof errorStatus)[keyof typeof errorStatus] | 503
+export type RefusalStatus = (typeof errorStatus)[keyof typeof errorStatus] | 412 | 503
 
 /**
  * Gathers what operations share: whatever schema has a title, and the headers, parameters and answers that are used.
@@ -118,8 +133,12 @@ export function createComponents(definitions: Readonly<Record<string, TSchema>>)
     parameter,
     headers: headersOf,
     /** `orPage`: who sent a form is shown a page. */
-    refusal: (status: RefusalStatus, { orPage }: { orPage: boolean }): Json => {
-      const [kind, response] = refusals[status]!
+    refusal: (
+      status: RefusalStatus,
+      { orPage, protocol }: { orPage: boolean; protocol?: 'scim' | undefined },
+    ): Json => {
+      const [kind, response] = (protocol === 'scim' ? scimRefusals : refusals)[status]!
+      if (protocol === 'scim') inner(ScimError)
       const name = orPage ? `${kind}Page` : kind
       headersOf(Object.keys(response.headers as Json))
       used.responses.set(name, orPage ? { ...response, content: { ...(response.content as Json), ...page } } : response)

@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox'
 import { type Endpoint, scopeParameters, successStatuses } from './endpoint.ts'
 import { examples } from './examples.ts'
 import type { Components, Json, RefusalStatus } from './openapi-components.ts'
+import { scimMediaType } from './scim-shapes.ts'
 import { aOrAn, type CredentialKind, errorStatus } from './vocabulary.ts'
 
 type ObjectSchema = { properties?: Record<string, TSchema>; required?: string[] }
@@ -61,6 +62,8 @@ function requestHeaders(e: Endpoint): string[] {
   ]
 }
 
+const mediaTypeOf = ({ protocol }: Endpoint) => (protocol === 'scim' ? scimMediaType : 'application/json')
+
 function requestBody(components: Components, operationId: string, e: Endpoint): Json {
   const schema = components.schema(e.body!)
   const example = (examples as Record<string, unknown>)[operationId]
@@ -68,7 +71,7 @@ function requestBody(components: Components, operationId: string, e: Endpoint): 
   return {
     required: required.length > 0,
     content: {
-      'application/json': { schema, ...(example !== undefined && { example }) },
+      [mediaTypeOf(e)]: { schema, ...(example !== undefined && { example }) },
       ...(e.form && { 'application/x-www-form-urlencoded': { schema } }),
     },
   }
@@ -86,16 +89,21 @@ function responses(components: Components, e: Endpoint): Json {
       ...(e.waits ? ['Preference-Applied'] : []),
       ...(e.method === 'POST' && e.access.by !== 'anyone' ? ['Idempotency-Replayed'] : []),
     ]),
-    content: { 'application/json': { schema: components.schema(e.response) } },
   }
+  const content = { [mediaTypeOf(e)]: { schema: components.schema(e.response) } }
   return {
-    ...Object.fromEntries(successStatuses(e).map((status) => [status, success])),
+    ...Object.fromEntries(
+      successStatuses(e).map((status) => [status, status === 204 ? success : { ...success, content }]),
+    ),
     ...(e.form && {
       303: { description: 'After a form: onward', headers: components.headers([...always, 'Location']) },
     }),
     ...(e.etag && { 304: { description: 'What If-None-Match names is current', headers: components.headers(always) } }),
     ...Object.fromEntries(
-      refusalStatuses(e).map((status) => [status, components.refusal(status, { orPage: showsPage(e, status) })]),
+      refusalStatuses(e).map((status) => [
+        status,
+        components.refusal(status, { orPage: showsPage(e, status), protocol: e.protocol }),
+      ]),
     ),
   }
 }
@@ -109,7 +117,9 @@ function refusalStatuses(e: Endpoint): RefusalStatus[] {
   const statuses = new Set<RefusalStatus>([400, 500, ...(e.errors ?? []).map((code) => errorStatus[code])])
   const guarded = e.access.by !== 'anyone'
   if (guarded) for (const status of [401, 403, 429] as const) statuses.add(status)
-  if (e.method !== 'GET') statuses.add(422)
+  if (e.protocol === 'scim') {
+    if (e.ifMatch) statuses.add(412)
+  } else if (e.method !== 'GET') statuses.add(422)
   if (e.params || scopeParameters(e).length > 0) statuses.add(404)
   if (e.unavailable) statuses.add(503)
   return [...statuses].sort((a, b) => a - b)

@@ -25,6 +25,8 @@ export const Shown = <const P extends TProperties>(object: TObject<P>) => {
   return marked as typeof properties
 }
 
+/** What an answer without a body gives. */
+export const Nothing = Type.Null()
 export const Nullable = <const S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()])
 
 export const OneOf = <const T extends readonly string[]>(
@@ -60,6 +62,8 @@ export const WireguardKey = Type.String({
   maxLength: 44,
   description: 'Curve25519 public key, base64; used by nobody else of the tenant',
 })
+/** What a directory is called. */
+export const directoryName = { minLength: 1, maxLength: 64, pattern: '^\\S(.*\\S)?$' } as const
 export const Text = Type.String({ maxLength: 1024 })
 export const Reason = Type.String({
   title: 'Reason',

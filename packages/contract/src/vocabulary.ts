@@ -48,6 +48,19 @@ export const errorStatus = {
 } as const
 export type ErrorCode = keyof typeof errorStatus
 
+/** What SCIM calls the kinds of a bad request (RFC 7644 §3.12). */
+export const scimTypes = [
+  'invalidFilter',
+  'tooMany',
+  'uniqueness',
+  'mutability',
+  'invalidSyntax',
+  'invalidPath',
+  'noTarget',
+  'invalidValue',
+] as const
+export type ScimType = (typeof scimTypes)[number]
+
 const areas = [
   'users',
   'credentials',
@@ -182,6 +195,7 @@ export type EnrollmentMethod = (typeof enrollmentMethods)[number]
 export const notificationKinds = [
   'account.locked',
   'break_glass.used',
+  'directory.held',
   'expiring',
   'gateway.down',
   'webhook.disabled',

@@ -1,5 +1,6 @@
 import { type Contract, contract, type Endpoint, type Operation, type Output } from '@holdfast/contract'
-import { deviceStatusHeader } from '@holdfast/contract/vocabulary'
+import { scimUrns } from '@holdfast/contract/scim-shapes'
+import { deviceStatusHeader, errorStatus } from '@holdfast/contract/vocabulary'
 import { type Dispatcher, request } from 'undici'
 import { ApiError, ConnectionError } from './errors.ts'
 
@@ -135,6 +136,7 @@ function requestHeaders(
 
 function readReply(base: string, status: number, headers: Reply<unknown>['headers'], text: string): Reply<unknown> {
   if (status === 304) return { status, headers, body: undefined }
+  if (status === 204) return { status, headers, body: null }
   if (status >= 300 && status < 400)
     throw new ConnectionError(
       `${base} answered with a redirect to ${String(headers.location)}, which is not followed: check the URL.`,
@@ -155,7 +157,7 @@ function parseJson(text: string): unknown {
 }
 
 function toApiError(status: number, headers: Reply<unknown>['headers'], body: unknown): ApiError {
-  const { error, detail, request_id, errors } = (body ?? {}) as Record<string, unknown>
+  const { error = codeInScim(status, body), detail, request_id, errors } = (body ?? {}) as Record<string, unknown>
   const requestId = request_id ?? headers['x-request-id']
   const retryAfter = Number(headers['retry-after'] ?? Number.NaN)
   const deviceStatus = headers[deviceStatusHeader]
@@ -168,6 +170,13 @@ function toApiError(status: number, headers: Reply<unknown>['headers'], body: un
     retryAfterSeconds: Number.isFinite(retryAfter) && retryAfter >= 0 ? retryAfter : undefined,
     deviceStatus: deviceStatus === 'suspended' || deviceStatus === 'revoked' ? deviceStatus : undefined,
   })
+}
+
+/** Errors of SCIM (RFC 7644 §3.12) name their kind, or their status says it. */
+const codeInScim = (status: number, body: unknown): unknown => {
+  const { schemas, scimType } = (body ?? {}) as Record<string, unknown>
+  if (!Array.isArray(schemas) || !schemas.includes(scimUrns.error)) return undefined
+  return scimType ?? Object.entries(errorStatus).find(([, its]) => its === status)?.[0] ?? 'stale'
 }
 
 const isFieldError = (value: unknown): value is { field: string; message: string } =>

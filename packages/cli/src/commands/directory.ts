@@ -15,6 +15,7 @@ type Snapshot = Input<Contract['ingestDirectorySnapshot']>['body']
 
 const directoryColumns: readonly Column<Directory>[] = [
   ['DIRECTORY', (d) => d.provider],
+  ['KEPT BY', (d) => d.source],
   ['ACTIVE', (d) => d.users.active],
   ['SUSPENDED', (d) => d.users.suspended],
   ['GROUPS', (d) => d.groups],
@@ -24,6 +25,7 @@ const directoryColumns: readonly Column<Directory>[] = [
 const runColumns: readonly Column<Summary>[] = [
   ['RUN', (r) => r.run_id],
   ['DIRECTORY', (r) => r.provider],
+  ['KEPT BY', (r) => r.source],
   ['STATUS', (r) => (r.undone_at ? 'undone' : r.status)],
   ['STARTED', (r) => r.started_at],
   ['USERS', ({ counts: { users: u } }) => `+${u.created} ~${u.updated + u.reactivated} -${u.suspended}`],

@@ -138,7 +138,10 @@ async function settlePerson(
     admission.recorded.catch(() => {})
   }
   if (endpoint)
-    admission.refusal = refusalOf(deps, endpoint, admission, principal) ?? (await scopeTenant(deps, request, actor))
+    admission.refusal =
+      refusalOf(deps, endpoint, admission, principal) ??
+      (await scopeTenant(deps, request, actor)) ??
+      offDirectory(endpoint, principal)
   return admission
 }
 
@@ -180,11 +183,22 @@ async function scopeTenant(deps: AdmitDeps, request: FastifyRequest, actor: Acto
   if (!('roles' in actor.principal)) return undefined
   const named = new URLSearchParams(request.url.split('?')[1] ?? '').get('tenant_id')
   if (named === null || named === encodeId('tenant', actor.tenantId)) return undefined
-  if (!actor.principal.roles.includes('platform_admin'))
+  const isOfDirectory = actor.principal.kind === 'api_key' && actor.principal.directory !== null
+  if (isOfDirectory || !actor.principal.roles.includes('platform_admin'))
     return new AppError('forbidden', 'tenant_id names another tenant')
   const tenant = decodeId('tenant', named) as TenantId | undefined
   if (!tenant || !(await deps.tenantExists(tenant))) return new AppError('not_found', 'no such tenant')
   actor.tenantId = tenant
+  return undefined
+}
+
+/** A key that provisions a directory does nothing else, and nobody else does that. */
+function offDirectory(endpoint: Endpoint, principal: Principal): AppError | undefined {
+  const directory = principal.kind === 'api_key' ? principal.directory : null
+  if (endpoint.protocol === 'scim' && directory === null)
+    return new AppError('forbidden', 'this API key provisions no directory: create one with `directory`')
+  if (endpoint.protocol !== 'scim' && directory !== null)
+    return new AppError('forbidden', 'this API key provisions a directory by SCIM and does nothing else')
   return undefined
 }
 

@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http'
-import { deviceStatusHeader, type ErrorCode, errorStatus } from '@holdfast/contract/vocabulary'
+import { deviceStatusHeader } from '@holdfast/contract/vocabulary'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isAway } from '../db/away.ts'
 import { AppError } from '../kernel/app-error.ts'
 import type { Log } from '../kernel/log.ts'
+import { refusalOf } from './protocol.ts'
 
 export const securityHeaders = {
   'cache-control': 'no-store',
@@ -49,16 +50,6 @@ export function sendError(
   if (e.code === 'unauthorized') reply.header('www-authenticate', challenge)
   if (e.deviceStatus !== undefined) reply.header(deviceStatusHeader, e.deviceStatus)
   if (isBodyAwaited(request.raw)) reply.header('connection', 'close')
-  return reply
-    .code(errorStatus[e.code])
-    .header('content-type', 'application/json; charset=utf-8')
-    .serializer(JSON.stringify)
-    .send(errorBody(e.code, e.message, request.id, e.errors))
+  const { status, contentType, body } = refusalOf(request.url, e, request.id)
+  return reply.code(status).header('content-type', contentType).serializer(JSON.stringify).send(body)
 }
-
-export const errorBody = (error: ErrorCode, detail: string, requestId: string, errors?: AppError['errors']) => ({
-  error,
-  detail,
-  request_id: requestId,
-  ...(errors && { errors }),
-})

@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http'
-import { deviceStatusHeader, errorStatus } from '@holdfast/contract/vocabulary'
+import { deviceStatusHeader } from '@holdfast/contract/vocabulary'
 import type { Log } from '../kernel/log.ts'
-import { challenge, errorBody, securityHeaders, toAppError } from './error-response.ts'
+import { challenge, securityHeaders, toAppError } from './error-response.ts'
+import { refusalOf } from './protocol.ts'
 
 const fixed = Object.entries(securityHeaders).flat()
 
@@ -9,10 +10,11 @@ const fixed = Object.entries(securityHeaders).flat()
 export function sendRefusal(response: ServerResponse, id: string, thrown: unknown, log: Pick<Log, 'error'>): void {
   const e = toAppError(thrown)
   if (e.code === 'internal_error') log.error({ err: e.cause ?? e, request_id: id }, e.message)
-  const bytes = Buffer.from(JSON.stringify(errorBody(e.code, e.message, id, e.errors)))
-  const lines = [...fixed, 'x-request-id', id, 'content-type', 'application/json; charset=utf-8']
+  const { status, contentType, body } = refusalOf(response.req.url ?? '', e, id)
+  const bytes = Buffer.from(JSON.stringify(body))
+  const lines = [...fixed, 'x-request-id', id, 'content-type', contentType]
   if (e.retryAfterSeconds !== undefined) lines.push('retry-after', String(e.retryAfterSeconds))
   if (e.code === 'unauthorized') lines.push('www-authenticate', challenge)
   if (e.deviceStatus !== undefined) lines.push(deviceStatusHeader, e.deviceStatus)
-  response.writeHead(errorStatus[e.code], [...lines, 'content-length', String(bytes.length)]).end(bytes)
+  response.writeHead(status, [...lines, 'content-length', String(bytes.length)]).end(bytes)
 }

@@ -7,6 +7,7 @@ import { readJson, readLong } from './read-json.ts'
 declare module 'fastify' {
   interface FastifyContextConfig {
     takesForm?: boolean
+    protocol?: 'scim' | undefined
     bodyNames?: number | undefined
   }
   interface FastifyRequest {
@@ -16,6 +17,7 @@ declare module 'fastify' {
 }
 
 const json = /^application\/json(?:; ?charset=utf-8)?$/i
+const scim = /^application\/scim\+json(?:; ?charset=utf-8)?$/i
 const form = /^application\/x-www-form-urlencoded(?:; ?charset=utf-8)?$/i
 
 export const isForm = (request: FastifyRequest) => form.test(request.headers['content-type'] ?? '')
@@ -23,7 +25,7 @@ export const isForm = (request: FastifyRequest) => form.test(request.headers['co
 /** Reading what is longer takes milliseconds: others have their turns meanwhile. */
 const atOnce = 128 * 1024
 
-/** Bodies are JSON; forms where the route says so; nothing else, and nothing compressed. */
+/** Bodies are JSON, also by the name that SCIM has for it; forms where the route says so; nothing else, and nothing compressed. */
 export function registerBodyReaders(http: FastifyInstance): void {
   http.removeAllContentTypeParsers()
   http.decorateRequest('longBody', null)
@@ -31,7 +33,8 @@ export function registerBodyReaders(http: FastifyInstance): void {
     const type = request.headers['content-type'] ?? ''
     if (request.headers['content-encoding'] !== undefined) fail('bad_request', 'send the body without Content-Encoding')
     if (form.test(type) && request.routeOptions.config.takesForm) return readForm(bytes)
-    if (!json.test(type)) fail('bad_request', 'send a body as application/json')
+    const takesScim = request.routeOptions.config.protocol === 'scim'
+    if (!json.test(type) && !(takesScim && scim.test(type))) fail('bad_request', 'send a body as application/json')
     if (bytes.length === 0) fail('bad_request', 'the body is empty')
     const { bodyNames } = request.routeOptions.config
     if (bytes.length <= atOnce) return readJson(bytes, bodyNames)

@@ -1,9 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Representation } from '../kernel/representation.ts'
 import { Answer } from './answer.ts'
+import { mediaTypeOf } from './protocol.ts'
 import { isKnown } from './representation.ts'
-
-const json = 'application/json; charset=utf-8'
 
 /**
  * Decides 304, and nothing else does. The status of success is set already. A HEAD is answered as its GET; Node leaves
@@ -14,14 +13,16 @@ export function send(request: FastifyRequest, reply: FastifyReply, result: unkno
     const { etag, content } = result
     if (etag !== undefined) void reply.header('etag', etag)
     if (isKnown(request.headers['if-none-match'], etag)) void reply.code(304).send()
-    else void reply.code(200).header('content-type', json).send(content)
+    else void reply.code(200).header('content-type', mediaTypeOf(request.url)).send(content)
     return
   }
   if (!(result instanceof Answer)) {
-    void reply.header('content-type', json).send(result)
+    if (reply.statusCode === 204) void reply.send()
+    else void reply.header('content-type', mediaTypeOf(request.url)).send(result)
     return
   }
   void reply.code(result.status ?? reply.statusCode)
-  if (result.body !== null && !('content-type' in result.headers)) void reply.header('content-type', json)
+  if (result.body !== null && !('content-type' in result.headers))
+    void reply.header('content-type', mediaTypeOf(request.url))
   void reply.headers(result.headers).send(result.body ?? undefined)
 }

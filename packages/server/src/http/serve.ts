@@ -46,9 +46,13 @@ export function createHttp(deps: HttpDeps): FastifyInstance {
     http.route({
       method: endpoint.method === 'GET' ? ['GET', 'HEAD'] : endpoint.method,
       url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-      schema: { response: Object.fromEntries(successStatuses(endpoint).map((s) => [s, endpoint.response])) },
+      schema: {
+        response: Object.fromEntries(
+          successStatuses(endpoint).flatMap((s) => (s === 204 ? [] : [[s, endpoint.response]])),
+        ),
+      },
       bodyLimit: bodyLimitOf(endpoint),
-      config: { takesForm: endpoint.form === true, bodyNames: endpoint.bodyNames },
+      config: { takesForm: endpoint.form === true, bodyNames: endpoint.bodyNames, protocol: endpoint.protocol },
       ...runEndpoint(deps, name, endpoint),
     })
   }

@@ -1,7 +1,8 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { newRequestId } from '../kernel/ids.ts'
-import { errorBody, securityHeaders } from './error-response.ts'
+import { securityHeaders } from './error-response.ts'
+import { errorBody } from './protocol.ts'
 
 const details: Record<string, string> = {
   HPE_HEADER_OVERFLOW: 'the request line and headers are larger than 16 KiB',

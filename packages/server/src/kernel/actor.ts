@@ -36,6 +36,8 @@ type AnyPrincipal =
       name: string
       roles: readonly Role[]
       permissions: ReadonlySet<Permission>
+      /** The directory that it provisions; it does nothing else. */
+      directory: string | null
     }
   | {
       kind: 'device'

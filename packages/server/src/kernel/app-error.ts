@@ -1,4 +1,4 @@
-import type { ErrorCode, ToldDeviceStatus } from '@holdfast/contract/vocabulary'
+import type { ErrorCode, ScimType, ToldDeviceStatus } from '@holdfast/contract/vocabulary'
 
 export type FieldError = { field: string; message: string }
 
@@ -8,6 +8,10 @@ export class AppError extends Error {
   readonly errors: readonly FieldError[] | undefined
   readonly retryAfterSeconds: number | undefined
   readonly deviceStatus: ToldDeviceStatus | undefined
+  /** What kind of wrong it is, for who speaks SCIM. */
+  readonly scimType: ScimType | undefined
+  /** The version that the writer named is not the current one. */
+  readonly isStale: boolean
   constructor(
     code: ErrorCode,
     detail: string,
@@ -15,6 +19,8 @@ export class AppError extends Error {
       errors?: readonly FieldError[]
       retryAfterSeconds?: number
       deviceStatus?: ToldDeviceStatus | undefined
+      scimType?: ScimType
+      isStale?: boolean
       cause?: unknown
     } = {},
   ) {
@@ -23,6 +29,8 @@ export class AppError extends Error {
     this.errors = more.errors
     this.retryAfterSeconds = more.retryAfterSeconds
     this.deviceStatus = more.deviceStatus
+    this.scimType = more.scimType
+    this.isStale = more.isStale ?? false
   }
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { failField } from './app-error.ts'
+import { AppError, failField } from './app-error.ts'
 import { Representation } from './representation.ts'
 
 const shortDigest = (value: unknown): string =>
@@ -26,7 +26,10 @@ export const expecting = (named: readonly string[] | '*' | undefined): Expected 
     const current = version === undefined ? undefined : shortDigest(version)
     if (named !== '*' && named.some((tag) => tag.split('.', 1)[0] === current)) return
     const message = current === undefined ? 'there is nothing to change' : `the current version is ${current}`
-    failField('If-Match', message)
+    throw new AppError('validation_error', `If-Match: ${message}`, {
+      errors: [{ field: 'If-Match', message }],
+      isStale: true,
+    })
   },
 })
 

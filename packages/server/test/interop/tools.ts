@@ -26,6 +26,12 @@ const tools = {
   'python3-argon2': module('argon2', 'from argon2 import PasswordHasher'),
   'python3-jwcrypto': module('jwcrypto', 'from jwcrypto import jwk, jws, jwt, jwe'),
   'python3-pysaml2': module('pysaml2', 'import saml2.server'),
+  // Of PyPI, not of Debian: `npm run test:interop` makes it a Python of its own.
+  'scim2-tester': {
+    package: '',
+    commands: [process.env.SCIM_TESTER_PYTHON ?? 'python3'],
+    probe: ['-B', '-c', 'import httpx2, scim2_tester'],
+  },
   'python3-jsonschema': module('jsonschema', 'from jsonschema import Draft202012Validator'),
 } satisfies Record<string, Tool>
 export type ToolName = keyof typeof tools
@@ -53,7 +59,9 @@ export const missingPackages = (): string[] =>
 
 /** For `skip` of a test: false, or the sentence that says what is missing. */
 export const without = (name: ToolName): string | false =>
-  findTool(name) ? false : `${name} is not installed (Debian package ${tools[name].package})`
+  findTool(name)
+    ? false
+    : `${name} is not installed (${tools[name].package ? `Debian package ${tools[name].package}` : `pip install ${name}`})`
 
 const keycloak = { version: '26.2.5', folder: join(tmpdir(), 'holdfast-interop-keycloak') }
 /** Where Keycloak is: in KEYCLOAK_HOME, or else where `fetchKeycloak` puts it. */

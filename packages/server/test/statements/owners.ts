@@ -51,6 +51,7 @@ export const owners: Readonly<Record<string, string>> = {
   directories: 'directory',
   directory_runs: 'directory',
   directory_run_contents: 'directory',
+  directory_windows: 'directory',
 }
 
 /** Counters of a tenant that are taken where they are used, in columns of their own. */

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { operations } from '@holdfast/contract'
 import { mintToken } from '@holdfast/crypto'
 import { adminPassword, type Kit, startKit } from '../kit.ts'
-import { bearer, call, createWorld, fill, operation } from '../world.ts'
+import { bearer, call, createWorld, fill, operation, speaking } from '../world.ts'
 import { createWrite } from './writes.ts'
 
 const eventsOf = async (kit: Kit, requestId: unknown) =>
@@ -43,7 +43,9 @@ test('every write that is refused leaves a refusal that names it, and no event o
     )
     const refusals = [
       ...(wrongKind ? [await call(kit, { method: e.method, path }, world.callers[wrongKind], {})] : []),
-      await call(kit, { method: e.method, path }, world.callers[e.access.by[0]], { no_such_field: 1 }),
+      await call(kit, { method: e.method, path }, speaking(e, world.own, world.callers[e.access.by[0]]), {
+        no_such_field: 1,
+      }),
     ]
     for (const answer of refusals) {
       if (answer.status < 400 || answer.status >= 500)

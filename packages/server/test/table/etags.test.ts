@@ -10,8 +10,9 @@ const tagged = reads.filter(([, e]) => e.etag)
 const pathOf = (e: Endpoint, { own }: World): string => fill(e.path, own.ids)
 const queryOf = (name: string, { own }: World) =>
   name === 'gatewayPolicyBundle' ? `?device_id=${own.ids.device_id}` : ''
-const callerOf = (e: Endpoint, { callers }: World): Caller | null => {
+const callerOf = (e: Endpoint, { callers, own }: World): Caller | null => {
   const { by } = e.access
+  if (e.protocol === 'scim') return own.provisioner
   const kind = (['api_key', 'device', 'gateway', 'session'] as const).find((k) => by !== 'anyone' && by.includes(k))
   return kind ? callers[kind] : null
 }
@@ -57,7 +58,8 @@ test('every read with an ETag × {none, exact, weak, list, *, other} × GET, HEA
             headers['x-request-id'] !== undefined &&
             headers['cache-control'] === (e.immutable ? 'private, max-age=86400, immutable' : 'no-store') &&
             (text !== '') === hasBody &&
-            (known || headers['content-type'] === 'application/json; charset=utf-8')
+            (known ||
+              headers['content-type'] === `application/${e.protocol === 'scim' ? 'scim+' : ''}json; charset=utf-8`)
           if (!fits) wrong.push(`${name} ${method} ${what}: ${status} ${JSON.stringify(headers)} ${text.slice(0, 80)}`)
         }
     return wrong

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { type Endpoint, type Operation, operations } from '@holdfast/contract'
 import { type Kit, startKit } from '../kit.ts'
-import { type Caller, createWorld, exampleBody, fill, type World } from '../world.ts'
+import { type Caller, createWorld, exampleBody, fill, speaking, type World } from '../world.ts'
 
 /** What one request may cost, in milliseconds of CPU: of the server and of the test, which run in one thread. */
 const mostCpuMs = 20
@@ -124,11 +124,12 @@ function triesOf(kit: Kit, world: World, name: Operation, e: Endpoint): Try[] {
   const kind = e.access.by === 'anyone' ? undefined : e.access.by[0]
   const example = exampleBody(name, world.own.ids)
   const limit = Math.min(e.bodyLimit ?? mib, mib) - 64 * 1024
+  const callerOf = (its: typeof kind & string) => speaking(e, world.own, world.callers[its])
   const tries: Try[] = []
   const add = (who: string, what: string, body: Buffer, more: { query?: string; isDripped?: true } = {}) =>
     tries.push({
       what: `${e.method} ${e.path} by ${who}: ${what}`,
-      head: () => headOf(e, path, kind && who === kind ? world.callers[kind] : null, kit, body, more.query),
+      head: () => headOf(e, path, kind && who === kind ? callerOf(kind) : null, kit, body, more.query),
       body,
       ...(more.isDripped && { isDripped: true }),
     })

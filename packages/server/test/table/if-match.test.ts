@@ -2,18 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contract, type Operation, operations } from '@holdfast/contract'
 import { type Kit, startKit, times } from '../kit.ts'
-import { bearer, call, fill, populate, type Raw, thingsIn } from '../world.ts'
+import { bearer, call, fill, operation as operationOf, populate, type Raw, speaking } from '../world.ts'
 
 type Ids = Record<string, string>
 /**
  * Where each write that takes If-Match finds its thing, and a body that changes it, whatever it was: `n` makes it
  * another one.
  */
-type Row = {
-  read: Operation
-  body?: (ids: Ids, n: number, shown: Record<string, unknown>) => unknown
-  before?: Operation
-}
+type Row = { read: Operation; body?: (ids: Ids, n: number, shown: Record<string, unknown>) => unknown; before?: string }
 const rows: Partial<Record<Operation, Row>> = {
   changeUser: {
     read: 'getUser',
@@ -39,6 +35,23 @@ const rows: Partial<Record<Operation, Row>> = {
   deleteGateway: { read: 'getGateway' },
   drainGateway: { read: 'getGateway', body: () => ({ draining: true }) },
   revokeToken: { read: 'getToken', body: () => ({}) },
+  replaceScimUser: { read: 'getScimUser', body: ({ scim_user_id }, n) => ({ userName: `${scim_user_id}-${n}` }) },
+  patchScimUser: {
+    read: 'getScimUser',
+    body: (_, n) => ({ Operations: [{ op: 'replace', path: 'displayName', value: `name ${n}` }] }),
+  },
+  deleteScimUser: { read: 'getScimUser' },
+  replaceScimGroup: {
+    read: 'getScimGroup',
+    body: ({ scim_group_id }, n) => ({ displayName: `${scim_group_id}-${n}` }),
+  },
+  patchScimGroup: {
+    read: 'getScimGroup',
+    body: ({ scim_group_id }, n) => ({
+      Operations: [{ op: 'replace', path: 'displayName', value: `${scim_group_id}:${n}` }],
+    }),
+  },
+  deleteScimGroup: { read: 'getScimGroup' },
   updateSecuritySettings: {
     read: 'getSecuritySettings',
     body: (_, n, shown) => ({ ...shown, passwords: { min_length: 16 + n } }),
@@ -56,8 +69,9 @@ const rowOf = (name: Operation): Row => rows[name] ?? assert.fail(`${name} takes
 
 async function prepare(kit: Kit, name: Operation) {
   const { read, body, before } = rowOf(name)
-  const spokenOf = [name, read, ...(before ? [before] : [])].flatMap(thingsIn)
-  const { ids } = await populate(kit, kit.admin, spokenOf)
+  const own = await populate(kit, kit.admin)
+  const { ids } = own
+  const callerOf = (operation: Operation) => speaking(contract[operation], own, bearer(kit.adminKey))
   const send = async (operation: Operation, n: number, more: Record<string, string>, replica = kit.replicas[0]!) => {
     const shown = operation === name && body?.length === 3 ? (await get()).json : {}
     const { method, path } = contract[operation]
@@ -65,18 +79,20 @@ async function prepare(kit: Kit, name: Operation) {
     return call(
       { ...kit, ...replica },
       { method, path: fill(path, ids) },
-      (m, url) => ({ ...bearer(kit.adminKey)(m, url), ...more }),
+      (m, url) => ({ ...callerOf(operation)(m, url), ...more }),
       make?.(ids, n, shown),
     )
   }
-  const get = () => call(kit, { method: 'GET', path: fill(contract[read].path, ids) }, bearer(kit.adminKey))
-  if (before) await send(before, 0, {})
+  const get = () => call(kit, { method: 'GET', path: fill(contract[read].path, ids) }, callerOf(read))
+  if (before) await send(before as Operation, 0, {})
   return { send, get, tag: async () => String((await get()).headers.etag) }
 }
-const isStale = (answer: Raw, current: string) =>
-  answer.status === 422 &&
-  JSON.stringify(answer.json.errors).includes('"field":"If-Match"') &&
+const isStale = (name: Operation, answer: Raw, current: string) =>
+  (operationOf(name).protocol === 'scim'
+    ? answer.status === 412
+    : answer.status === 422 && JSON.stringify(answer.json.errors).includes('"field":"If-Match"')) &&
   String(answer.json.detail).includes(current)
+const succeeds = (name: Operation, answer: Raw) => answer.status === (operationOf(name).status ?? 200)
 const versionIn = (tag: string) => tag.slice(1, tag.indexOf('.'))
 
 test('every write with If-Match × {none, current, current in a list, stale, weak, *, malformed}', async (t) => {
@@ -94,7 +110,7 @@ test('every write with If-Match × {none, current, current in a list, stale, wea
     }
     for (const stale of ['"stale"', '"stale.x", "other.y"', `W/${current}`]) {
       const answer = await send(name, 1, { 'if-match': stale })
-      check(stale, answer, isStale(answer, versionIn(current)))
+      check(stale, answer, isStale(name, answer, versionIn(current)))
     }
     if ((await tag()) !== current) wrong.push(`${name}: changed by what was refused`)
     for (const [what, more] of [
@@ -106,7 +122,7 @@ test('every write with If-Match × {none, current, current in a list, stale, wea
       const its = name.startsWith('delete') ? await prepare(kit, name) : { send, tag }
       const given = 'if-match' in more ? { 'if-match': more['if-match'].replace(current, await its.tag()) } : more
       const answer = await its.send(name, what.length, given)
-      check(what, answer, answer.status === 200)
+      check(what, answer, succeeds(name, answer))
     }
   }
   assert.equal(taking.length, Object.keys(rows).length)
@@ -121,10 +137,11 @@ test('of 20 who write what they saw at once, on two replicas, one does; the othe
     const { send, tag } = await prepare(kit, name)
     const current = await tag()
     const answers = await times(20, (i) => send(name, i, { 'if-match': current }, kit.replicas[i % 2]!))
-    const done = answers.filter((a) => a.status === 200)
-    const refused = answers.filter((a) => a.status === 422 && /If-Match/.test(a.text))
-    // A pool that was deleted is not there any more.
-    const gone = name === 'deleteGatewayPool' ? answers.filter((a) => a.status === 404) : []
+    const done = answers.filter((a) => succeeds(name, a))
+    const refused = answers.filter((a) => (a.status === 422 || a.status === 412) && /If-Match/.test(a.text))
+    // What was deleted is not there any more.
+    const gone =
+      name === 'deleteGatewayPool' || name.startsWith('deleteScim') ? answers.filter((a) => a.status === 404) : []
     if (done.length !== 1 || refused.length + gone.length !== 19)
       wrong.push(`${name}: ${answers.map((a) => a.status).join(' ')} ${answers.find((a) => a.status >= 500)?.text}`)
     if (name.startsWith('delete')) continue
@@ -138,9 +155,10 @@ test('what a GET shows can be sent back with a PUT; a field that only shows some
   const puts = operations.filter(([, e]) => e.method === 'PUT').map(([name]) => name)
   for (const name of puts) {
     const { read } = rowOf(name)
-    const { ids } = await populate(kit, kit.admin, [name, read].flatMap(thingsIn))
+    const own = await populate(kit, kit.admin)
+    const { ids } = own
     const path = fill(contract[name].path, ids)
-    const caller = bearer(kit.adminKey)
+    const caller = speaking(contract[name], own, bearer(kit.adminKey))
     const shown = await call(kit, { method: 'GET', path: fill(contract[read].path, ids) }, caller)
     const back = await call(kit, { method: 'PUT', path }, caller, shown.json)
     assert.equal(back.status, 200, `${name}: ${back.text}`)
@@ -155,7 +173,11 @@ test('what a GET shows can be sent back with a PUT; a field that only shows some
     const [first = ''] = Object.keys(rows[name]?.body?.(ids, 1, {}) as object)
     const { [first]: _, ...rest } = shown.json
     const partial = await call(kit, { method: 'PUT', path }, caller, rest)
-    assert.equal(partial.status, 422, `${name} without ${first}: ${partial.text}`)
+    assert.equal(
+      partial.status,
+      operationOf(name).protocol === 'scim' ? 400 : 422,
+      `${name} without ${first}: ${partial.text}`,
+    )
   }
   assert.ok(puts.length >= 4)
 })

@@ -33,6 +33,10 @@ const elsewhere: Record<string, readonly [file: string, words: string]> = {
     'api/directory-sync-safety.test.ts',
     'twenty snapshots at once on two replicas',
   ],
+  'what a directory takes away within an hour': [
+    'api/scim-safety.test.ts',
+    'of twenty removals at once on two replicas no more are made than may be',
+  ],
   'what a first start makes': [
     'faults/first-start.test.ts',
     'three first starts at once agree on one tenant and one administrator',
@@ -169,6 +173,9 @@ const schema: Record<string, string> = {
   directory_runs_pkey: 'id',
   snapshot_is_taken_once: 'a directory, its entries and its runs',
   directory_run_contents_pkey: 'id',
+  directory_windows_pkey: 'what a directory takes away within an hour',
+  'directory_windows.had': 'what a directory takes away within an hour',
+  'directory_windows.removed': 'what a directory takes away within an hour',
   'directory_runs.problem_count': 'own',
   external_id_is_unique_in_its_directory: 'a directory, its entries and its runs',
   group_external_id_is_unique_in_its_directory: 'a directory, its entries and its runs',

@@ -5,7 +5,7 @@ import { entryPermissions } from '@holdfast/contract/endpoint'
 import { credentialKinds, type Permission, type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { startKit } from '../kit.ts'
-import { type Caller, call, createWorld, exampleBody, fill } from '../world.ts'
+import { type Caller, call, createWorld, exampleBody, fill, refusalIn, speaking } from '../world.ts'
 
 const has = (role: Role, permission: Permission) => (roles[role] as readonly string[]).includes(permission)
 const guarded = operations.filter(([, e]) => e.access.by !== 'anyone')
@@ -30,11 +30,8 @@ test('every route against every wrong caller', async (t) => {
       e.method === 'GET' ? undefined : body,
       query,
     )
-    if (
-      answer.status !== status ||
-      answer.json.error !== error ||
-      answer.json.request_id !== answer.headers['x-request-id']
-    )
+    const said = refusalIn(answer)
+    if (answer.status !== status || said.error !== error || said.request_id !== answer.headers['x-request-id'])
       wrong.push(`${what}: ${e.method} ${e.path} -> ${answer.status} ${answer.text.slice(0, 200)}`)
   }
 
@@ -110,8 +107,10 @@ test('every route against every wrong caller', async (t) => {
 
   await t.test("another tenant's objects are not there: the same 404 as for an id that never was", async () => {
     const withIds = guarded.filter(([, e]) => e.params)
-    const callerOf = ({ access: { by } }: Endpoint) =>
-      world.callers[by === 'anyone' || by.includes('api_key') ? 'api_key' : by[0]]
+    const callerOf = (e: Endpoint) => {
+      const { by } = e.access
+      return speaking(e, world.own, world.callers[by === 'anyone' || by.includes('api_key') ? 'api_key' : by[0]])
+    }
     for (const [name, e] of withIds) {
       const body = exampleBody(name, world.own.ids)
       const answers = []
@@ -165,6 +164,8 @@ const inventedIds = () => ({
   notification_id: encodeId('notification', crypto.randomUUID()),
   provider_id: encodeId('identity_provider', crypto.randomUUID()),
   run_id: encodeId('directory_run', crypto.randomUUID()),
+  scim_user_id: encodeId('user', crypto.randomUUID()),
+  scim_group_id: encodeId('group', crypto.randomUUID()),
 })
 const brokenIds = () =>
   Object.fromEntries(Object.keys(inventedIds()).map((k) => [k, encodeId('tenant', crypto.randomUUID())]))

@@ -20,8 +20,6 @@ import {
   fill,
   operation,
   populate,
-  type Thing,
-  thingsIn,
   type World,
 } from '../world.ts'
 
@@ -121,6 +119,29 @@ const special: Partial<Record<Operation, Setup>> = {
     },
     body: examples.undoDirectoryRun,
   }),
+  createScimUser: (_, { own }) => ({
+    caller: own.provisioner,
+    body: { ...examples.createScimUser, userName: `new ${own.ids.scim_user_id}`.replace(' ', '-'), emails: [] },
+  }),
+  replaceScimUser: (_, { own }) => ({
+    caller: own.provisioner,
+    body: { ...examples.replaceScimUser, userName: `other-${own.ids.scim_user_id}` },
+  }),
+  patchScimUser: (_, { own }) => ({ caller: own.provisioner, body: examples.patchScimUser }),
+  deleteScimUser: (_, { own }) => ({ caller: own.provisioner }),
+  createScimGroup: (_, { own }) => ({
+    caller: own.provisioner,
+    body: { ...examples.createScimGroup, displayName: `new ${own.ids.scim_group_id}` },
+  }),
+  replaceScimGroup: (_, { own }) => ({
+    caller: own.provisioner,
+    body: { ...examples.replaceScimGroup, displayName: `other ${own.ids.scim_group_id}` },
+  }),
+  patchScimGroup: (_, { own }) => ({
+    caller: own.provisioner,
+    body: { Operations: [{ op: 'add', path: 'members', value: [{ value: own.ids.scim_user_id }] }] },
+  }),
+  deleteScimGroup: (_, { own }) => ({ caller: own.provisioner }),
   renewCredential: (_, world) => ({ caller: world.own.device.caller, body: {} }),
   identifyGateway: (_, world) => ({
     caller: world.callers.gateway,
@@ -177,15 +198,10 @@ async function heldRun({ admin }: Kit): Promise<string> {
   return run_id
 }
 
-/** What a write needs beside what it speaks of. */
-const needed: Partial<Record<Operation, readonly Thing[]>> = { terminateSessions: ['device_id', 'gateway_id'] }
-
 /** A write that succeeds, on objects of its own; it can be sent again as it is. */
-export async function createWrite(kit: Kit, world: World, name: Operation, more: readonly Thing[] = []) {
-  const wanted = [...thingsIn(name), ...(needed[name] ?? []), ...more]
-  const own: World = { ...world, own: await populate(kit, kit.admin, wanted), callers: { ...world.callers } }
-  if (wanted.includes('device_id')) own.callers.device = own.own.device.caller
-  if (wanted.includes('gateway_id')) own.callers.gateway = bearer(own.own.secret)
+export async function createWrite(kit: Kit, world: World, name: Operation) {
+  const own: World = { ...world, own: await populate(kit, kit.admin) }
+  own.callers = { ...world.callers, device: own.own.device.caller, gateway: bearer(own.own.secret) }
   const { caller, path, body, query } = await (special[name] ?? standard(name))(kit, own)
   const { ids } = own.own
   const { method, path: template } = operation(name)

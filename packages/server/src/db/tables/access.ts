@@ -17,6 +17,7 @@ export type AccessTables = {
     revoked_at: Date | null
     owner_tenant_id: TenantId | null
     owner_user_id: string | null
+    directory: string | null
   }
   api_key_activity: { tenant_id: TenantId; key_id: string; last_used_at: Date }
   enrollment_tokens: {

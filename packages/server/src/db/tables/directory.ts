@@ -11,6 +11,7 @@ export type DirectoryTables = {
     provider_key: Derived<string>
     generated_at: Date | null
     created_at: Date
+    source: Default<'snapshot' | 'scim'>
   }
   directory_runs: {
     tenant_id: TenantId
@@ -30,6 +31,17 @@ export type DirectoryTables = {
     finished_at: Date
     confirmed_at: Date | null
     undone_at: Date | null
+    source: Default<'snapshot' | 'scim'>
+  }
+  directory_windows: {
+    tenant_id: TenantId
+    directory_id: string
+    group_id: string
+    since: Date
+    had: number
+    removed: number
+    held_run_id: string | null
+    free_until: Date | null
   }
   directory_run_contents: { tenant_id: TenantId; run_id: string; content: string }
 }

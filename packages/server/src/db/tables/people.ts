@@ -30,6 +30,7 @@ export type PeopleTables = {
     suspended_by_directory: Default<boolean>
     absent_since: Date | null
     break_glass: Default<boolean>
+    directory_attributes: object | null
   }
   user_roles: {
     tenant_id: TenantId
@@ -60,6 +61,7 @@ export type PeopleTables = {
     name_key: Derived<string>
     directory_id: string | null
     external_id: string | null
+    absent_since: Date | null
   }
   deleted_groups: {
     tenant_id: TenantId

@@ -52,6 +52,7 @@ const view = (key: KeyRow, at: Date) => ({
   status: statusOf(key, at),
   hint: key.hint,
   allowed_cidrs: key.allowed_cidrs,
+  directory: key.directory,
   user_id: key.owner_user_id && encodeId('user', key.owner_user_id),
   created_by: key.created_by,
   created_at: key.created_at.toISOString(),

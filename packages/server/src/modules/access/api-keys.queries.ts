@@ -20,6 +20,7 @@ export const findByLookup = (tx: Tx, tenant: TenantId, lookup: string) =>
       'revoked_at',
       'owner_tenant_id',
       'owner_user_id',
+      'directory',
     ])
     .where('tenant_id', '=', tenant)
     .where('lookup', '=', lookup)
@@ -38,6 +39,7 @@ const columns = [
   'revoked_at',
   'owner_tenant_id',
   'owner_user_id',
+  'directory',
 ] as const
 
 export type KeyStatus = 'active' | 'expired' | 'revoked'

@@ -10,7 +10,7 @@ import { second } from '../../kernel/time.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
 import { endingKeys, findBounds, findKey, findOwner, insertKey, type KeyRow, markRevoked } from './api-keys.queries.ts'
-import { covers, isRole, mayHandle } from './roles.ts'
+import { covers, isRole, mayHandle, permissionsOfRoles } from './roles.ts'
 
 export type NewKey = {
   name: string
@@ -18,6 +18,8 @@ export type NewKey = {
   user_id?: string
   expires_in_seconds?: number
   allowed_cidrs?: string[]
+  /** The directory that it provisions; it does nothing else. */
+  directory?: string
 }
 /** Whose rights bound a key. */
 export type Owner = { tenantId: TenantId; userId: string }
@@ -50,6 +52,7 @@ export function createApiKeys({ db, audit, changes, now, pepper }: ApiKeysDeps) 
         expires_at: bounds.expiresAt,
         owner_tenant_id: whose?.tenantId ?? null,
         owner_user_id: whose?.userId ?? null,
+        directory: wanted.directory ?? null,
       }
       await insertKey(tx, { ...row, lookup, secret_digest: digest })
       const key_id = encodeId('api_key', row.key_id)
@@ -76,6 +79,8 @@ export function createApiKeys({ db, audit, changes, now, pepper }: ApiKeysDeps) 
         fail('forbidden', `the role ${wanted.role} allows more than you may do yourself`)
       for (const [i, cidr] of (wanted.allowed_cidrs ?? []).entries())
         if (!isCidr(cidr)) failField(`allowed_cidrs[${i}]`, 'must be an address or a CIDR such as 192.0.2.0/24')
+      if (wanted.directory !== undefined && !permissionsOfRoles([wanted.role]).has('directory:sync'))
+        failField('role', `does not give directory:sync, without which no directory can be provisioned`)
       const { principal } = actor
       const owner =
         wanted.user_id === undefined ? personOf(principal) : await accountOf(actor, wanted.user_id, wanted.role)

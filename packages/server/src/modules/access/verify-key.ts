@@ -58,6 +58,7 @@ export function createKeyVerifier(deps: {
         name: row.name,
         roles: rights?.roles ?? [],
         permissions: rights?.permissions ?? new Set(),
+        directory: row.directory,
       },
       owner,
       isOwnerGone: rights === undefined,

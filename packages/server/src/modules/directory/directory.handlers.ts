@@ -2,11 +2,13 @@ import type { DiffItem, HeldReason, Problem, RunCounts } from '@holdfast/contrac
 import type { Database } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
 import type { Handlers } from '../../http/handlers.ts'
+import type { Actor } from '../../kernel/actor.ts'
 import { encodeId, idOf, missing } from '../../kernel/ids.ts'
 import type { Owned } from '../identity/index.ts'
 import type { RunRow } from './runs.queries.ts'
 import * as queries from './runs.queries.ts'
 import type { Runs } from './runs.ts'
+import type { createConfirm } from './scim/confirm.ts'
 import type { createUndo } from './undo.ts'
 
 type HandlerDeps = {
@@ -15,9 +17,13 @@ type HandlerDeps = {
   runs: Runs
   undo: ReturnType<typeof createUndo>
   owned: Pick<Owned, 'countOf'>
+  confirmProvisioned: ReturnType<typeof createConfirm>
 }
 
-export function directoryHandlers({ db, pager, runs, undo, owned }: HandlerDeps) {
+export function directoryHandlers({ db, pager, runs, undo, owned, confirmProvisioned }: HandlerDeps) {
+  const confirm = async (actor: Actor, id: string, reason: string | undefined) =>
+    (await confirmProvisioned(actor, id, reason)) ?? runs.confirm(actor, id, reason)
+
   return {
     ingestDirectorySnapshot: async ({ actor, body }) => view(await runs.ingest(actor, body)),
 
@@ -35,7 +41,7 @@ export function directoryHandlers({ db, pager, runs, undo, owned }: HandlerDeps)
         const ids = found.items.map((d) => d.directory_id)
         const counted = new Map((await owned.countOf(tx, tenantId, ids)).map((c) => [c.directory_id, c]))
         const items = []
-        for (const { directory_id, provider, generated_at } of found.items) {
+        for (const { directory_id, provider, generated_at, source } of found.items) {
           const { active = 0, suspended = 0, groups = 0 } = counted.get(directory_id) ?? {}
           const newest = async (which: Parameters<typeof queries.newestRun>[3]) => {
             const run = await queries.newestRun(tx, tenantId, directory_id, which)
@@ -43,6 +49,7 @@ export function directoryHandlers({ db, pager, runs, undo, owned }: HandlerDeps)
           }
           items.push({
             provider,
+            source,
             generated_at: generated_at?.toISOString() ?? null,
             users: { active, suspended },
             groups,
@@ -74,7 +81,7 @@ export function directoryHandlers({ db, pager, runs, undo, owned }: HandlerDeps)
       }),
 
     confirmDirectoryRun: async ({ actor, params, body }) =>
-      view(await runs.confirm(actor, idOf('directory_run', params.run_id), body.reason)),
+      view(await confirm(actor, idOf('directory_run', params.run_id), body.reason)),
 
     undoDirectoryRun: async ({ actor, params, body }) => {
       const { run, ...rest } = await undo(actor, idOf('directory_run', params.run_id), body.reason)
@@ -86,6 +93,7 @@ export function directoryHandlers({ db, pager, runs, undo, owned }: HandlerDeps)
 const summary = (run: RunRow) => ({
   run_id: encodeId('directory_run', run.run_id),
   provider: run.provider,
+  source: run.source,
   snapshot_id: run.snapshot_id,
   generated_at: run.generated_at.toISOString(),
   status: run.status,

@@ -9,19 +9,23 @@ const shareOfUsers = 0.1
 const smallGroup = 5
 const listed = 20
 
+/** How many of so many active users may go, and how many of so many members a group may lose. */
+export const mostUsers = (active: number): number => Math.max(fewUsers, Math.floor(active * shareOfUsers))
+export const mostMembers = (had: number): number => (had > smallGroup ? Math.floor(had / 2) : Number.POSITIVE_INFINITY)
+
 /** Why a plan looks like a mistake of the directory and not like its will; empty where it does not. */
 export function heldReasons(said: Pick<Said, 'users'>, before: Before, { changes, moved }: Plan): HeldReason[] {
   const active = before.users.filter((u) => u.status === 'active').length
   const removed = changes.changedUsers.filter(
     (u) => u.before.status === 'active' && u.after.status === 'suspended',
   ).length
-  const most = Math.max(fewUsers, Math.floor(active * shareOfUsers))
+  const most = mostUsers(active)
   const reasons: HeldReason[] = []
   if (said.users.length === 0 && active > 0)
     reasons.push({ rule: 'empty_snapshot', removed, of: active, most: 0, group: null })
   if (removed > most) reasons.push({ rule: 'users_removed', removed, of: active, most, group: null })
   for (const { name, had, removed: left } of moved)
-    if (had > smallGroup && left > had / 2)
-      reasons.push({ rule: 'group_shrunk', removed: left, of: had, most: Math.floor(had / 2), group: name })
+    if (left > mostMembers(had))
+      reasons.push({ rule: 'group_shrunk', removed: left, of: had, most: mostMembers(had), group: name })
   return reasons.slice(0, listed)
 }

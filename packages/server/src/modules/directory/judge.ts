@@ -41,7 +41,7 @@ export const createJudge =
 type Judged = Awaited<ReturnType<ReturnType<typeof createJudge>>>
 
 /** Nobody touches who may do more than they. */
-const isStronger = (actor: Actor, user: OwnedUser): boolean =>
+export const isStronger = (actor: Actor, user: Pick<OwnedUser, 'roles'>): boolean =>
   user.roles !== null && rolesOf(user).some((role) => isRole(role) && !mayHandle(actor, role))
 
 /** What a run keeps of its judgement. */

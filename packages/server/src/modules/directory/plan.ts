@@ -68,7 +68,8 @@ export async function planOf(
   }
 }
 
-const madeRoom = (name: string, id: string) => `${name.slice(0, 110)}~${id.slice(-12)}`
+/** What an entry is called whose name another one has now. */
+export const madeRoom = (name: string, id: string) => `${name.slice(0, 110)}~${id.slice(-12)}`
 
 function planUsers(people: readonly Person[], taken: Taken, frozen: Frozen, problems: Problem[]) {
   const isFrozen = (p: Person) => frozen.has(p.id)

@@ -4,7 +4,7 @@ import { deleting } from '../../db/retention.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
-export type Directory = Pick<Selectable<Tables['directories']>, 'directory_id' | 'provider' | 'generated_at'>
+export type Directory = Pick<Selectable<Tables['directories']>, 'directory_id' | 'provider' | 'generated_at' | 'source'>
 export type RunRow = Omit<Selectable<Tables['directory_runs']>, 'provider_key'>
 
 const columns = [
@@ -24,11 +24,15 @@ const columns = [
   'finished_at',
   'confirmed_at',
   'undone_at',
+  'source',
 ] as const
 
 export const insertDirectory = (
   tx: Tx,
-  directory: Pick<Selectable<Tables['directories']>, 'tenant_id' | 'directory_id' | 'provider' | 'created_at'>,
+  directory: Pick<
+    Selectable<Tables['directories']>,
+    'tenant_id' | 'directory_id' | 'provider' | 'created_at' | 'source'
+  >,
 ) =>
   tx
     .insertInto('directories')
@@ -39,7 +43,7 @@ export const insertDirectory = (
 const selectDirectory = (tx: Tx, tenant: TenantId, provider: string) =>
   tx
     .selectFrom('directories')
-    .select(['directory_id', 'provider', 'generated_at'])
+    .select(['directory_id', 'provider', 'generated_at', 'source'])
     .where('tenant_id', '=', tenant)
     .where('provider_key', '=', sql<string>`lower(${provider})`)
 export const findDirectory = (tx: Tx, tenant: TenantId, provider: string): Promise<Directory | undefined> =>
@@ -49,7 +53,7 @@ export const findDirectory = (tx: Tx, tenant: TenantId, provider: string): Promi
 export const lockDirectory = (tx: Tx, tenant: TenantId, id: string): Promise<Directory | undefined> =>
   tx
     .selectFrom('directories')
-    .select(['directory_id', 'provider', 'generated_at'])
+    .select(['directory_id', 'provider', 'generated_at', 'source'])
     .where('tenant_id', '=', tenant)
     .where('directory_id', '=', id)
     .forNoKeyUpdate()
@@ -64,9 +68,17 @@ export const setGeneratedAt = (tx: Tx, tenant: TenantId, id: string, at: Date) =
     .execute()
 
 export const selectDirectories = (tx: Tx, tenant: TenantId) =>
-  tx.selectFrom('directories').select(['directory_id', 'provider', 'generated_at']).where('tenant_id', '=', tenant)
+  tx
+    .selectFrom('directories')
+    .select(['directory_id', 'provider', 'generated_at', 'source'])
+    .where('tenant_id', '=', tenant)
 
-type NewRun = Omit<RunRow, 'confirmed_at' | 'undone_at' | 'counts' | 'held_because' | 'diff' | 'problems'> & {
+type NewRun = Omit<
+  RunRow,
+  'confirmed_at' | 'undone_at' | 'counts' | 'held_because' | 'diff' | 'problems' | 'source'
+> & {
+  source?: RunRow['source']
+
   counts: object
   held_because: readonly object[]
   diff: readonly object[]

@@ -7,13 +7,16 @@ import { minute } from '../../kernel/time.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Owned } from '../identity/index.ts'
+import { noCounts } from './counts.ts'
 import { columnsOf, createJudge } from './judge.ts'
 import type { Plan } from './plan.ts'
 import type { Directory, RunRow } from './runs.queries.ts'
 import * as queries from './runs.queries.ts'
 import { readSnapshot, type Said } from './snapshot.ts'
+import { requireSource } from './source.ts'
 import { isNothing } from './summary.ts'
 import { contentOf } from './undo.ts'
+import { unlessTaken } from './unless-taken.ts'
 
 /** How far the clock of a directory may be ahead. */
 const aheadMs = 10 * minute
@@ -21,12 +24,6 @@ const aheadMs = 10 * minute
 export type RunDeps = { db: Database; audit: Audit; changes: Changes; now: () => Date; owned: Owned }
 /** What a run is of: a pushed snapshot, or whatever else reads a whole directory. */
 type Source = Pick<DirectorySnapshot, 'provider' | 'snapshot_id'> & { generatedAt: Date }
-
-const noCounts: RunCounts = {
-  users: { created: 0, updated: 0, suspended: 0, reactivated: 0, unchanged: 0 },
-  groups: { created: 0, updated: 0, emptied: 0, unchanged: 0 },
-  memberships: { added: 0, removed: 0 },
-}
 
 /** Brings what is held of a directory to what it says: judged under the directory's lock, applied in one transaction. */
 export function createRuns({ db, audit, changes, now, owned }: RunDeps) {
@@ -96,7 +93,10 @@ export function createRuns({ db, audit, changes, now, owned }: RunDeps) {
       tenant,
       async (tx) => {
         const directory = await queries.findDirectory(tx, tenant, source.provider)
-        if (directory) await requireNewer(tx, tenant, directory, source)
+        if (directory) {
+          requireSource(directory, 'snapshot')
+          await requireNewer(tx, tenant, directory, source)
+        }
         const judged = await judge(tx, actor, directory?.directory_id, said)
         const id = newUuid()
         await queries.insertRun(tx, {
@@ -125,9 +125,11 @@ export function createRuns({ db, audit, changes, now, owned }: RunDeps) {
           directory_id: newUuid(),
           provider: source.provider,
           created_at: started,
+          source: 'snapshot',
         })
         const found = (await queries.findDirectory(tx, tenant, source.provider)) ?? missing('directory_run')
         const directory = (await queries.lockDirectory(tx, tenant, found.directory_id)) ?? missing('directory_run')
+        requireSource(directory, 'snapshot')
         const earlier = await requireNewer(tx, tenant, directory, source)
         if (earlier) return earlier
         const judged = await judge(tx, actor, directory.directory_id, said)
@@ -268,13 +270,3 @@ const eventOf = (id: string, { provider }: Source, status: string) => ({
   provider,
   status,
 })
-
-/** A name that somebody took between the look and the write: the run begins again, and passes it over. */
-async function unlessTaken<T>(work: () => Promise<T>): Promise<T> {
-  for (let n = 1; ; n++)
-    try {
-      return await work()
-    } catch (e) {
-      if (n === 3 || (e as { code?: unknown }).code !== '23505') throw e
-    }
-}

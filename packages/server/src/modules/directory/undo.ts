@@ -72,6 +72,7 @@ export const createUndo =
         if (found.directory_id === null) return notApplied(found)
         const directory = (await queries.lockDirectory(tx, tenant, found.directory_id)) ?? missing('directory_run')
         const run = (await queries.findRun(tx, tenant, id)) ?? missing('directory_run')
+        if (run.source === 'scim') fail('validation_error', 'what was provisioned is undone at the identity provider')
         if (run.undone_at) return { run, changed: false, ...nothing }
         if (run.status !== 'applied') return notApplied(run)
         const newest = await queries.newestRun(tx, tenant, directory.directory_id, 'applied')

@@ -2,5 +2,7 @@
 export { canonicalEmail } from '../people/email.ts'
 export { canonicalUsername } from '../people/username.ts'
 export type { NewGroup, NewUser, Pair, UserAfter } from './apply.queries.ts'
+export { type GroupEntry, isOwnExternalId, ownExternalId, shownExternalId, type UserEntry } from './entries.queries.ts'
 export type { OwnedGroup, OwnedUser } from './owned.queries.ts'
 export { type Owned, type OwnedChanges, rolesOf } from './owned.ts'
+export { type Searched, type SearchedEntry, searchedGroups, searchedUsers } from './search.queries.ts'

@@ -12,6 +12,7 @@ import type { Sessions } from '../sessions/sessions.ts'
 import { createAbsence } from './absent.ts'
 import type { NewGroup, NewUser, Pair, UserAfter } from './apply.queries.ts'
 import * as writes from './apply.queries.ts'
+import * as entries from './entries.queries.ts'
 import type { OwnedGroup, OwnedUser } from './owned.queries.ts'
 import * as queries from './owned.queries.ts'
 
@@ -197,6 +198,8 @@ export function createOwned(deps: {
     membersOf: queries.membersOf,
     takenByOthers: queries.takenByOthers,
     countOf: queries.countOf,
+    /** Single entries of a directory, for who is told of them one by one. */
+    entries,
     apply,
     deleteAbsent: createAbsence(deps),
 

@@ -214,7 +214,7 @@ export const unlock = (tx: Tx, tenant: TenantId, id: string, at: Date) =>
 export const entomb = async (tx: Tx, tenant: TenantId, id: string, at: Date) => {
   const row = await tx
     .updateTable('users')
-    .set({ deleted_at: at, updated_at: at, password_phc: null, break_glass: false })
+    .set({ deleted_at: at, updated_at: at, password_phc: null, break_glass: false, directory_attributes: null })
     .where('tenant_id', '=', tenant)
     .where('user_id', '=', id)
     .where('deleted_at', 'is', null)

@@ -1,5 +1,6 @@
 import type { Role } from '@holdfast/contract/vocabulary'
 import { encodeId } from '../../../kernel/ids.ts'
+import { shownExternalId } from '../owned/entries.queries.ts'
 import type { GroupRow } from './groups.queries.ts'
 import type { UserRow } from './users.queries.ts'
 
@@ -18,7 +19,7 @@ export const viewUser = (user: UserRow, at: Date) => ({
   status: user.status,
   locked_until: user.locked_until && user.locked_until > at ? user.locked_until.toISOString() : null,
   source: user.source,
-  external_id: user.external_id,
+  external_id: shownExternalId(user.external_id),
   roles: user.roles as Role[],
   group_ids: user.group_ids.map((id) => encodeId('group', id)),
   mfa: viewFactor(user.mfa_enrolled_at),
@@ -35,7 +36,7 @@ export const viewGroup = (group: GroupRow) => ({
   name: group.name,
   description: group.description,
   source: group.source,
-  external_id: group.external_id,
+  external_id: shownExternalId(group.external_id),
   member_count: group.member_count,
   created_at: group.created_at.toISOString(),
   updated_at: group.updated_at.toISOString(),

@@ -1,0 +1,175 @@
+import { type Static, Type } from 'typebox'
+import { Closed, Id, Time } from './schema.ts'
+import { scimTypes } from './vocabulary.ts'
+
+/** Everything under it speaks SCIM 2.0 (RFC 7643, RFC 7644), refusals of unknown paths included. */
+export const scimBase = '/v1/scim/v2'
+export const scimMediaType = 'application/scim+json'
+
+export const scimUrns = {
+  user: 'urn:ietf:params:scim:schemas:core:2.0:User',
+  group: 'urn:ietf:params:scim:schemas:core:2.0:Group',
+  serviceProviderConfig: 'urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig',
+  resourceType: 'urn:ietf:params:scim:schemas:core:2.0:ResourceType',
+  schema: 'urn:ietf:params:scim:schemas:core:2.0:Schema',
+  list: 'urn:ietf:params:scim:api:messages:2.0:ListResponse',
+  patch: 'urn:ietf:params:scim:api:messages:2.0:PatchOp',
+  error: 'urn:ietf:params:scim:api:messages:2.0:Error',
+} as const
+
+/** Attributes of RFC 7643 that clients send of users and that are not kept. */
+export const ignoredOfUsers = [
+  ...['nickName', 'profileUrl', 'title', 'userType', 'preferredLanguage', 'locale', 'timezone', 'password'],
+  ...['phoneNumbers', 'ims', 'photos', 'addresses', 'entitlements', 'roles', 'x509Certificates'],
+] as const
+
+/** Up to how many members of groups one request names, and one answer lists. */
+export const mostMembers = { given: 20_000, shown: 100_000 } as const
+/** Up to how many entries a page has. */
+export const mostOfPage = 200
+
+export const ScimError = Closed(
+  {
+    schemas: Type.Array(Type.String()),
+    status: Type.String({ description: 'The HTTP status' }),
+    scimType: Type.Optional(Type.Unsafe<(typeof scimTypes)[number]>({ type: 'string', enum: [...scimTypes] })),
+    detail: Type.String({ description: 'One sentence for a person' }),
+  },
+  { title: 'ScimError' },
+)
+export type ScimError = Static<typeof ScimError>
+
+export const Schemas = Type.Array(Type.String())
+const Urns = Type.Array(Type.String({ maxLength: 256 }), { maxItems: 20 })
+const Meta = Closed(
+  {
+    resourceType: Type.String(),
+    created: Type.Optional(Time),
+    lastModified: Type.Optional(Time),
+    location: Type.String(),
+    version: Type.Optional(Type.String({ description: 'The ETag' })),
+  },
+  { title: 'ScimMeta' },
+)
+const text = (maxLength: number) => Type.Optional(Type.String({ maxLength }))
+const nameParts = {
+  formatted: text(256),
+  familyName: text(256),
+  givenName: text(256),
+  middleName: text(256),
+  honorificPrefix: text(256),
+  honorificSuffix: text(256),
+}
+const emailParts = {
+  value: Type.Optional(Type.String({ maxLength: 254 })),
+  type: text(64),
+  primary: Type.Optional(Type.Boolean()),
+  display: text(256),
+}
+/** As clients send it: names in any case, and more of them than are read. */
+const Open = <const P extends Parameters<typeof Type.Object>[0]>(properties: P, title: string, description: string) =>
+  Type.Object(properties, { additionalProperties: true, title, description })
+
+export const ScimUserInput = Open(
+  {
+    schemas: Type.Optional(Urns),
+    externalId: text(256),
+    userName: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Required' })),
+    displayName: Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength: 256 })),
+    name: Type.Optional(Type.Unknown({ description: `An object with ${Object.keys(nameParts).join(', ')}` })),
+    emails: Type.Optional(Type.Unknown({ description: `A list of ${Object.keys(emailParts).join(', ')}` })),
+    active: Type.Optional(Type.Unsafe<boolean | string>({ type: ['boolean', 'string'] })),
+  },
+  'ScimUserInput',
+  `Of RFC 7643 are read past: ${ignoredOfUsers.join(', ')}, and every extension; what only the server sets is read past too. Any other name is 400.`,
+)
+export type ScimUserInput = Static<typeof ScimUserInput>
+
+export const ScimUser = Closed(
+  {
+    schemas: Schemas,
+    id: Id('user'),
+    externalId: Type.Optional(Type.String()),
+    userName: Type.Optional(Type.String()),
+    name: Type.Optional(Closed(nameParts)),
+    displayName: Type.Optional(Type.String()),
+    emails: Type.Optional(Type.Array(Closed(emailParts))),
+    active: Type.Optional(
+      Type.Boolean({ description: 'False also of a user whom an administrator suspended, who stays so' }),
+    ),
+    groups: Type.Optional(
+      Type.Array(
+        Closed({ value: Id('group'), display: Type.Optional(Type.String()), type: Type.Optional(Type.String()) }),
+      ),
+    ),
+    meta: Type.Optional(Meta),
+  },
+  { title: 'ScimUser' },
+)
+export type ScimUser = Static<typeof ScimUser>
+
+const Member = Open(
+  { value: Type.Optional(Type.String({ maxLength: 64 })) },
+  'ScimMember',
+  'The id of a user of this directory; `type`, `display` and `$ref` are read past',
+)
+export const ScimGroupInput = Open(
+  {
+    schemas: Type.Optional(Urns),
+    externalId: text(256),
+    displayName: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Required' })),
+    members: Type.Optional(Type.Array(Member, { maxItems: mostMembers.given })),
+  },
+  'ScimGroupInput',
+  'Extensions, and what only the server sets, are read past. Any other name is 400.',
+)
+export type ScimGroupInput = Static<typeof ScimGroupInput>
+
+export const ScimGroup = Closed(
+  {
+    schemas: Schemas,
+    id: Id('group'),
+    externalId: Type.Optional(Type.String()),
+    displayName: Type.Optional(Type.String()),
+    members: Type.Optional(Type.Array(Closed({ value: Id('user'), type: Type.Optional(Type.String()) }))),
+    meta: Type.Optional(Meta),
+  },
+  { title: 'ScimGroup' },
+)
+export type ScimGroup = Static<typeof ScimGroup>
+
+export const ScimPatch = Open(
+  {
+    schemas: Type.Optional(Urns),
+    Operations: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            op: Type.Optional(Type.String({ maxLength: 16, description: 'add, replace or remove, in any case' })),
+            path: Type.Optional(Type.String({ maxLength: 1024 })),
+            value: Type.Optional(Type.Unknown()),
+          },
+          { additionalProperties: true },
+        ),
+        { maxItems: 1000, description: 'Required' },
+      ),
+    ),
+  },
+  'ScimPatch',
+  'RFC 7644 §3.5.2, and the shapes that Entra ID and Okta send',
+)
+export type ScimPatch = Static<typeof ScimPatch>
+
+export const Listed = <const S extends typeof ScimUser | typeof ScimGroup>(item: S, title: string) =>
+  Closed(
+    {
+      schemas: Schemas,
+      totalResults: Type.Integer(),
+      startIndex: Type.Integer(),
+      itemsPerPage: Type.Integer(),
+      Resources: Type.Array(item),
+    },
+    { title },
+  )
+
+export const speaksScim = { protocol: 'scim', access: { by: ['api_key'], permission: 'directory:sync' } } as const

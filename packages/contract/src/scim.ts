@@ -1,0 +1,161 @@
+import { Type } from 'typebox'
+import { endpoint } from './endpoint.ts'
+import { Closed, Id, Nothing } from './schema.ts'
+import {
+  Listed,
+  mostOfPage,
+  ScimGroup,
+  ScimGroupInput,
+  ScimPatch,
+  ScimUser,
+  ScimUserInput,
+  speaksScim,
+} from './scim-shapes.ts'
+
+export * from './scim-discovery.ts'
+
+const names = (description: string) => Type.Optional(Type.String({ maxLength: 2048, description }))
+const Projection = {
+  attributes: names('Only these, separated by commas'),
+  excludedAttributes: names('All but these, separated by commas'),
+}
+const OneQuery = Closed(Projection)
+const ManyQuery = Closed({
+  filter: Type.Optional(Type.String({ maxLength: 4096, description: 'RFC 7644 §3.4.2.2' })),
+  startIndex: Type.Optional(Type.Integer({ description: 'Counted from 1' })),
+  count: Type.Optional(Type.Integer({ description: `Entries a page, ${mostOfPage} at most; 100 unless said` })),
+  ...Projection,
+})
+
+const writesUsers = { ...speaksScim, audit: 'user.changed', patience: 60 } as const
+/** A group has as many members as one request may name. */
+const large = { bodyLimit: 4 * 1024 * 1024, bodyNames: 100_000, patience: 60 } as const
+const writesGroups = { ...speaksScim, ...large, audit: 'group.changed' } as const
+const userPath = Closed({ scim_user_id: Id('user') })
+const groupPath = Closed({ scim_group_id: Id('group') })
+
+export const listScimUsers = endpoint({
+  ...speaksScim,
+  method: 'GET',
+  path: '/v1/scim/v2/Users',
+  summary: "Users of the API key's directory",
+  query: ManyQuery,
+  response: Listed(ScimUser, 'ScimUserList'),
+})
+export const createScimUser = endpoint({
+  ...writesUsers,
+  method: 'POST',
+  path: '/v1/scim/v2/Users',
+  summary: 'Create a user, or bring back one who was deleted under the same externalId',
+  status: 201,
+  errors: ['entitlement_exceeded'],
+  body: ScimUserInput,
+  response: ScimUser,
+})
+export const getScimUser = endpoint({
+  ...speaksScim,
+  method: 'GET',
+  path: '/v1/scim/v2/Users/{scim_user_id}',
+  summary: 'One user',
+  etag: true,
+  params: userPath,
+  query: OneQuery,
+  response: ScimUser,
+})
+export const replaceScimUser = endpoint({
+  ...writesUsers,
+  method: 'PUT',
+  path: '/v1/scim/v2/Users/{scim_user_id}',
+  summary: 'Replace what is kept of a user; externalId and active stay where they are left out',
+  ifMatch: true,
+  errors: ['entitlement_exceeded'],
+  params: userPath,
+  body: ScimUserInput,
+  response: ScimUser,
+})
+export const patchScimUser = endpoint({
+  ...writesUsers,
+  method: 'PATCH',
+  path: '/v1/scim/v2/Users/{scim_user_id}',
+  summary: 'Change some of a user; active: false suspends, and ends sessions, devices and VPN sessions within a second',
+  ifMatch: true,
+  errors: ['entitlement_exceeded'],
+  params: userPath,
+  body: ScimPatch,
+  response: ScimUser,
+})
+export const deleteScimUser = endpoint({
+  ...writesUsers,
+  method: 'DELETE',
+  path: '/v1/scim/v2/Users/{scim_user_id}',
+  summary: 'Suspend a user, take them out of the groups, and delete them after 30 days',
+  status: 204,
+  ifMatch: true,
+  params: userPath,
+  response: Nothing,
+})
+
+export const listScimGroups = endpoint({
+  ...speaksScim,
+  method: 'GET',
+  path: '/v1/scim/v2/Groups',
+  summary: "Groups of the API key's directory",
+  costly: true,
+  query: ManyQuery,
+  response: Listed(ScimGroup, 'ScimGroupList'),
+})
+export const createScimGroup = endpoint({
+  ...writesGroups,
+  method: 'POST',
+  path: '/v1/scim/v2/Groups',
+  summary: 'Create a group, or bring back one that was deleted under the same externalId',
+  status: 201,
+  errors: ['entitlement_exceeded'],
+  body: ScimGroupInput,
+  response: ScimGroup,
+})
+export const getScimGroup = endpoint({
+  ...speaksScim,
+  method: 'GET',
+  path: '/v1/scim/v2/Groups/{scim_group_id}',
+  summary: 'One group, with all its members unless they are excluded',
+  costly: true,
+  etag: true,
+  params: groupPath,
+  query: OneQuery,
+  response: ScimGroup,
+})
+export const replaceScimGroup = endpoint({
+  ...writesGroups,
+  method: 'PUT',
+  path: '/v1/scim/v2/Groups/{scim_group_id}',
+  summary: 'Replace name and members of a group; externalId stays where it is left out',
+  ifMatch: true,
+  errors: ['entitlement_exceeded'],
+  params: groupPath,
+  body: ScimGroupInput,
+  response: ScimGroup,
+})
+export const patchScimGroup = endpoint({
+  ...writesGroups,
+  method: 'PATCH',
+  path: '/v1/scim/v2/Groups/{scim_group_id}',
+  summary: 'Change some of a group; costs what changes, not what the group has',
+  status: 204,
+  ifMatch: true,
+  errors: ['entitlement_exceeded'],
+  params: groupPath,
+  body: ScimPatch,
+  response: Nothing,
+})
+export const deleteScimGroup = endpoint({
+  ...speaksScim,
+  method: 'DELETE',
+  path: '/v1/scim/v2/Groups/{scim_group_id}',
+  summary: 'Empty a group; it stays for the policies that name it',
+  audit: 'group.changed',
+  status: 204,
+  ifMatch: true,
+  params: groupPath,
+  response: Nothing,
+})

@@ -1,0 +1,51 @@
+import { scimBase, scimMediaType, scimUrns } from '@holdfast/contract/scim-shapes'
+import { type ErrorCode, errorStatus, type ScimType } from '@holdfast/contract/vocabulary'
+import type { AppError } from '../kernel/app-error.ts'
+
+const json = 'application/json; charset=utf-8'
+const scim = `${scimMediaType}; charset=utf-8`
+const under = `${scimBase}/`
+
+/** Known by the path, since what is refused need not have reached an endpoint. */
+const speaksScim = (url: string): boolean => url.startsWith(under)
+
+export const mediaTypeOf = (url: string): string => (speaksScim(url) ? scim : json)
+
+type Refusal = { status: number; contentType: string; body: object }
+
+/** An error as the protocol of its path says it. */
+export function refusalOf(url: string, error: AppError, requestId: string): Refusal {
+  if (!speaksScim(url))
+    return {
+      status: errorStatus[error.code],
+      contentType: json,
+      body: errorBody(error.code, error.message, requestId, error.errors),
+    }
+  const status = scimStatusOf(error)
+  const scimType = status === 400 || status === 409 ? (error.scimType ?? usualType[error.code]) : undefined
+  const body = {
+    schemas: [scimUrns.error],
+    status: String(status),
+    ...(scimType && { scimType }),
+    detail: error.message,
+  }
+  return { status, contentType: scim, body }
+}
+
+/** RFC 7644 §3.12. */
+function scimStatusOf({ code, scimType, isStale }: AppError): number {
+  if (isStale) return 412
+  if (scimType === 'uniqueness') return 409
+  return code === 'validation_error' ? 400 : errorStatus[code]
+}
+const usualType: Partial<Record<ErrorCode, ScimType>> = {
+  bad_request: 'invalidSyntax',
+  validation_error: 'invalidValue',
+}
+
+export const errorBody = (error: ErrorCode, detail: string, requestId: string, errors?: AppError['errors']) => ({
+  error,
+  detail,
+  request_id: requestId,
+  ...(errors && { errors }),
+})

@@ -1,0 +1,92 @@
+import { ignoredOfUsers, scimUrns } from '@holdfast/contract/scim-shapes'
+import { failScim } from './errors.ts'
+import { type Filter, parseFilter } from './filter.ts'
+
+/** How a kind of entries names its attributes. */
+export type Kind = {
+  urn: string
+  /** What a client may set, and the sub-attributes that are kept of it. */
+  settable: Readonly<Record<string, readonly string[]>>
+  readOnly: readonly string[]
+  /** Sent by clients and not kept. */
+  ignored: readonly string[]
+}
+export const nameParts = [
+  'formatted',
+  'familyName',
+  'givenName',
+  'middleName',
+  'honorificPrefix',
+  'honorificSuffix',
+] as const
+export const emailParts = ['value', 'type', 'primary', 'display'] as const
+
+export const userKind: Kind = {
+  urn: scimUrns.user,
+  settable: { externalId: [], userName: [], displayName: [], active: [], name: nameParts, emails: emailParts },
+  readOnly: ['id', 'meta', 'groups'],
+  ignored: ['schemas', ...ignoredOfUsers],
+}
+export const groupKind: Kind = {
+  urn: scimUrns.group,
+  settable: { externalId: [], displayName: [], members: ['value', 'type', 'display', '$ref'] },
+  readOnly: ['id', 'meta'],
+  ignored: ['schemas'],
+}
+
+/** The one spelling of a name among these, which are told apart in no case (RFC 7643 §2.1). */
+export const spelled = (name: string, names: Iterable<string>): string | undefined => {
+  const wanted = name.toLowerCase()
+  for (const known of names) if (known.toLowerCase() === wanted) return known
+  return undefined
+}
+
+type Standing = 'settable' | 'readOnly' | 'ignored'
+/** What an attribute is to a kind; undefined where nobody knows it. Whatever is of another schema is read past. */
+export function standingOf(kind: Kind, written: string): { name: string; is: Standing } | undefined {
+  const name = withoutUrn(kind, written)
+  if (name === undefined) return { name: written, is: 'ignored' }
+  const settable = spelled(name, Object.keys(kind.settable))
+  if (settable) return { name: settable, is: 'settable' }
+  const readOnly = spelled(name, kind.readOnly)
+  if (readOnly) return { name: readOnly, is: 'readOnly' }
+  const ignored = spelled(name, kind.ignored)
+  return ignored ? { name: ignored, is: 'ignored' } : undefined
+}
+
+/** Without the URN of the kind's own schema; undefined for an attribute of another schema. */
+export function withoutUrn({ urn }: Kind, written: string): string | undefined {
+  if (!/^urn:/i.test(written)) return written
+  return written.toLowerCase().startsWith(`${urn.toLowerCase()}:`) ? written.slice(urn.length + 1) : undefined
+}
+
+/** Where an operation of PATCH changes something. */
+export type Target = { name: string; is: Standing; filter?: Filter; sub?: string }
+
+const plain = /^[A-Za-z$][\w$-]*$/
+const withSub = /^([A-Za-z$][\w$-]*)(?:\.([A-Za-z$][\w$-]*))?$/
+const withFilter = /^([A-Za-z$][\w$-]*)\[(.*)\](?:\.([A-Za-z$][\w$-]*))?$/s
+
+/** Reads a path (RFC 7644 §3.5.2): 400 `invalidPath` for what is none, or names nothing that is known. */
+export function readPath(kind: Kind, path: string): Target {
+  const written = path.trim()
+  const own = withoutUrn(kind, written)
+  if (own === undefined) return { name: written, is: 'ignored' }
+  const filtered = withFilter.exec(own)
+  const [, name = '', sub] = filtered ? [filtered[0], filtered[1], filtered[3]] : (withSub.exec(own) ?? [])
+  const standing = plain.test(name) ? standingOf(kind, name) : undefined
+  if (!standing)
+    return failScim('invalidPath', `path: "${written.slice(0, 128)}" names no attribute that is known here`)
+  if (standing.is !== 'settable') return standing
+  const parts = kind.settable[standing.name] ?? []
+  const isMany = standing.name === 'emails' || standing.name === 'members'
+  if (filtered && !isMany) failScim('invalidPath', `path: ${standing.name} has one value, which no filter chooses`)
+  const part = sub === undefined ? undefined : spelled(sub, parts)
+  if (sub !== undefined && part === undefined)
+    failScim('invalidPath', `path: "${standing.name}.${sub.slice(0, 64)}" names no attribute that is known here`)
+  return {
+    ...standing,
+    ...(filtered && { filter: parseFilter(filtered[2] ?? '') }),
+    ...(part !== undefined && { sub: part }),
+  }
+}

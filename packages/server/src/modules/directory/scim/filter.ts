@@ -1,0 +1,159 @@
+import { failScim } from './errors.ts'
+
+export const comparisons = ['eq', 'ne', 'co', 'sw', 'ew', 'gt', 'ge', 'lt', 'le'] as const
+export type Comparison = (typeof comparisons)[number]
+export type FilterValue = string | number | boolean | null
+
+/** A filter of RFC 7644 §3.4.2.2. Attributes stand as they were written; what they mean, its reader knows. */
+export type Filter =
+  | { kind: 'and' | 'or'; left: Filter; right: Filter }
+  | { kind: 'not'; of: Filter }
+  | { kind: 'compare'; path: string; op: Comparison; value: FilterValue }
+  | { kind: 'present'; path: string }
+  /** Of the values of an attribute one fits. */
+  | { kind: 'some'; path: string; of: Filter }
+
+/** What one filter may ask. */
+const most = { characters: 4096, conditions: 50, depth: 20 }
+
+type Token = { at: number } & (
+  | { is: 'word' | 'sub'; text: string }
+  | { is: 'string' | 'number'; value: string | number }
+  | { is: '(' | ')' | '[' | ']' | 'end' }
+)
+/** An attribute, with the URN of its schema and a sub-attribute where they are named; operators and constants too. */
+const word = /[A-Za-z$][\w$.:-]*/y
+const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
+const text = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y
+
+/** Behind the brackets of a value path. */
+const subAttribute = /\.[A-Za-z$][\w$-]*/y
+
+function matchAt(pattern: RegExp, source: string, at: number): string | undefined {
+  pattern.lastIndex = at
+  return pattern.exec(source)?.[0]
+}
+
+const wrong = (at: number, what: string): never => failScim('invalidFilter', `filter: ${what} at character ${at + 1}`)
+
+function* tokensOf(source: string): Generator<Token> {
+  let at = 0
+  while (at < source.length) {
+    const c = source[at]!
+    if (c === ' ') {
+      at++
+      continue
+    }
+    if (c === '(' || c === ')' || c === '[' || c === ']') {
+      yield { is: c, at }
+      at++
+      continue
+    }
+    const sub = c === '.' && source[at - 1] === ']' ? matchAt(subAttribute, source, at) : undefined
+    if (sub !== undefined) {
+      yield { is: 'sub', text: sub.slice(1), at }
+      at += sub.length
+      continue
+    }
+    const quoted = matchAt(text, source, at)
+    const digits = quoted ?? matchAt(number, source, at)
+    const name = digits ?? matchAt(word, source, at)
+    if (name === undefined) return wrong(at, 'what stands there can not be read')
+    if (quoted !== undefined) yield { is: 'string', value: storableText(quoted, at), at }
+    else if (digits !== undefined) yield { is: 'number', value: Number(digits), at }
+    else yield { is: 'word', text: name, at }
+    at += name.length
+  }
+  yield { is: 'end', at }
+}
+
+function storableText(quoted: string, at: number): string {
+  const value = JSON.parse(quoted) as string
+  if (value.includes('\0') || !value.isWellFormed()) wrong(at, 'a text has a character that can not be stored')
+  return value
+}
+
+const isComparison = (name: string): name is Comparison => (comparisons as readonly string[]).includes(name)
+/** Reads a filter, or refuses it with 400 `invalidFilter` and the place. `not` binds closest, then `and`, then `or`. */
+export function parseFilter(source: string): Filter {
+  if (source.length > most.characters) failScim('invalidFilter', `filter: is longer than ${most.characters} characters`)
+  const tokens = [...tokensOf(source)]
+  let next = 0
+  let conditions = 0
+  const peek = () => tokens[next]!
+  const take = () => tokens[next++]!
+  const isWord = (name: string) => {
+    const t = peek()
+    return t.is === 'word' && t.text.toLowerCase() === name
+  }
+  const expect = (is: ')' | ']') => {
+    const t = take()
+    if (t.is !== is) wrong(t.at, `expected ${is}`)
+  }
+  const requireShallow = (depth: number) => {
+    if (depth > most.depth) wrong(peek().at, `it is nested deeper than ${most.depth}`)
+  }
+
+  const either = (depth: number): Filter => {
+    let left = both(depth)
+    while (isWord('or')) {
+      take()
+      left = { kind: 'or', left, right: both(depth) }
+    }
+    return left
+  }
+  const both = (depth: number): Filter => {
+    let left = one(depth)
+    while (isWord('and')) {
+      take()
+      left = { kind: 'and', left, right: one(depth) }
+    }
+    return left
+  }
+  const one = (depth: number): Filter => {
+    requireShallow(depth)
+    const t = take()
+    if (t.is === '(') return closed(depth, ')')
+    if (t.is !== 'word') return wrong(t.at, 'expected an attribute')
+    if (t.text.toLowerCase() === 'not' && peek().is === '(') {
+      take()
+      return { kind: 'not', of: closed(depth, ')') }
+    }
+    if (peek().is === '[') return some(t.text, depth)
+    return condition(t.text)
+  }
+  const closed = (depth: number, end: ')' | ']'): Filter => {
+    const of = either(depth + 1)
+    expect(end)
+    return of
+  }
+  const some = (path: string, depth: number): Filter => {
+    take()
+    const of = closed(depth, ']')
+    const t = peek()
+    if (t.is !== 'sub') return { kind: 'some', path, of }
+    take()
+    // As Entra ID writes it: emails[type eq "work"].value eq "…" asks it of the value that fits.
+    return { kind: 'some', path, of: { kind: 'and', left: of, right: condition(t.text) } }
+  }
+  const condition = (path: string): Filter => {
+    if (++conditions > most.conditions) wrong(peek().at, `it has more than ${most.conditions} conditions`)
+    const t = take()
+    const op = t.is === 'word' ? t.text.toLowerCase() : ''
+    if (op === 'pr') return { kind: 'present', path }
+    if (!isComparison(op)) return wrong(t.at, `expected one of ${[...comparisons, 'pr'].join(', ')}`)
+    return { kind: 'compare', path, op, value: value() }
+  }
+  const constants: Record<string, boolean | null> = { true: true, false: false, null: null }
+  const value = (): FilterValue => {
+    const t = take()
+    if (t.is === 'string' || t.is === 'number') return t.value
+    const name = t.is === 'word' ? t.text.toLowerCase() : ''
+    if (Object.hasOwn(constants, name)) return constants[name]!
+    return wrong(t.at, 'expected a value: a text in double quotes, a number, true, false or null')
+  }
+
+  const found = either(0)
+  if (peek().is !== 'end') wrong(peek().at, 'expected and, or, or the end')
+  return found
+}

@@ -1,0 +1,219 @@
+import type { ScimPatch } from '@holdfast/contract/scim-shapes'
+import type { Database, Tx } from '../../../db/database.ts'
+import type { Actor } from '../../../kernel/actor.ts'
+import { differences } from '../../../kernel/differences.ts'
+import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
+import type { Expected } from '../../../kernel/version.ts'
+import type { Audit } from '../../audit/index.ts'
+import {
+  type GroupEntry,
+  isOwnExternalId,
+  type Owned,
+  type OwnedChanges,
+  ownExternalId,
+  shownExternalId,
+} from '../../identity/index.ts'
+import { madeRoom } from '../plan.ts'
+import { failScim } from './errors.ts'
+import { type GroupChange, patchGroup, readGroup } from './patch-group.ts'
+import type { Provisioning, Push } from './provisioning.ts'
+import { type Held, isHeld, refuseHeld, type Windows } from './windows.ts'
+
+type GroupsDeps = {
+  db: Database
+  audit: Audit
+  now: () => Date
+  owned: Owned
+  provisioning: Provisioning
+  windows: Windows
+}
+export type ShownGroup = { entry: GroupEntry; members: readonly string[] | undefined }
+const noUsers: Pick<OwnedChanges, 'createdUsers' | 'changedUsers'> = { createdUsers: [], changedUsers: [] }
+
+/** All of a group that is set; who is in it moves the time of its row. */
+export const versionOfGroup = ({ group_id, external_id, name, member_count, updated_at }: GroupEntry) => ({
+  group_id,
+  external_id,
+  name,
+  member_count,
+  updated_at,
+})
+
+/** Groups that an identity provider pushes one by one. A change costs what it changes, not what the group has. */
+export function createScimGroups({ db, audit, now, owned, provisioning, windows }: GroupsDeps) {
+  const { entries } = owned
+
+  const find = async (tx: Tx, actor: Actor, directory: string, id: string): Promise<GroupEntry> => {
+    const entry = await entries.groupEntry(tx, actor.tenantId, directory, { id })
+    return entry && !entry.absent ? entry : missing('group')
+  }
+
+  /** A group that was deleted gives up the name that another of the directory wants; any other keeps it. */
+  async function roomFor(tx: Tx, actor: Actor, push: Push, name: string, id: string) {
+    const holder = await entries.groupNamed(tx, actor.tenantId, push.directory_id, name)
+    if (!holder || holder.group_id === id) return []
+    if (!holder.is_own || !holder.absent) failScim('uniqueness', 'displayName: another group has it')
+    return [{ before: holder, name: madeRoom(holder.name, holder.group_id) }]
+  }
+
+  /** Who comes and who goes. 400 for a member who is no user of the directory; whoever is not in it goes unnoticed. */
+  async function moved(tx: Tx, actor: Actor, push: Push, group: string, wanted: GroupChange) {
+    const tenant = actor.tenantId
+    const { directory_id: directory } = push
+    const coming = [...(wanted.members ?? wanted.added)]
+    const there = await entries.usersThere(tx, tenant, directory, coming)
+    const stranger = coming.find((user) => !there.has(user))
+    if (stranger !== undefined)
+      failScim('invalidValue', `members: ${encodeId('user', stranger)} is no user of this directory`)
+    const among = wanted.members ? undefined : [...wanted.removed, ...wanted.added]
+    const inside = new Set(await entries.membersOfGroup(tx, tenant, { directory, group, ...(among && { among }) }))
+    const going = wanted.members ? [...inside].filter((user) => !wanted.members?.has(user)) : [...wanted.removed]
+    const pairs = (users: readonly string[]) => users.map((user_id) => ({ group_id: group, user_id }))
+    return {
+      added: pairs(coming.filter((user) => !inside.has(user))),
+      removed: pairs(going.filter((user) => inside.has(user))),
+    }
+  }
+
+  async function save(
+    tx: Tx,
+    actor: Actor,
+    push: Push,
+    before: GroupEntry | undefined,
+    wanted: GroupChange,
+  ): Promise<{ group_id: string } | Held> {
+    const tenant = actor.tenantId
+    const { directory_id: directory, details } = push
+    const group_id = before?.group_id ?? newUuid()
+    const name = wanted.displayName ?? before?.name ?? failScim('invalidValue', 'displayName: is required')
+    const named = 'externalId' in wanted ? wanted.externalId : undefined
+    const kept = 'externalId' in wanted && named === undefined ? undefined : before?.external_id
+    const external_id = named ?? kept ?? ownExternalId(group_id)
+    if (external_id !== before?.external_id) {
+      const other = await entries.groupEntry(tx, tenant, directory, { externalId: external_id })
+      if (other) failScim('uniqueness', 'externalId: another group of this directory has it')
+    }
+    const room = before?.name === name ? [] : await roomFor(tx, actor, push, name, group_id)
+    const { added, removed } = await moved(tx, actor, push, group_id, wanted)
+    const isRenamed = before !== undefined && before.name !== name
+    const isSame = before && !before.absent && before.external_id === external_id
+    if (isSame && !isRenamed && room.length + added.length + removed.length === 0) return { group_id }
+    const had = before?.member_count ?? 0
+    const held = await windows.take(tx, actor, push, {
+      group: { group_id, name },
+      removed: removed.length,
+      had,
+    })
+    if (held) return held
+    const cause = { source: actor, directory, details }
+    const made = await owned.apply(tx, cause, {
+      ...noUsers,
+      createdGroups: before ? [] : [{ group_id, external_id, name }],
+      renamedGroups: [...room, ...(isRenamed ? [{ before, name }] : [])],
+      added,
+      removed,
+    })
+    if (before && !isSame) {
+      await entries.setGroupEntry(tx, tenant, group_id, { external_id, absent: false, at: now() })
+      const wire = encodeId('group', group_id)
+      const target = { type: 'group', id: wire, name }
+      const changed = differences(
+        { external_id: shownExternalId(before.external_id) },
+        { external_id: shownExternalId(external_id) },
+      )
+      const more = { target, changes: changed, details }
+      await audit.record(tx, actor, 'group.changed', { operation: 'update', group_id: wire }, more)
+    }
+    const groups = before ? { updated: 1 } : { created: 1 }
+    push.done({ groups, memberships: { added: made.added, removed: made.removed } }, made.touched)
+    return { group_id }
+  }
+
+  /** A push whose answer is the group as it is then, with its members where they are asked for. */
+  const write = async (
+    actor: Actor,
+    withMembers: boolean,
+    work: (tx: Tx, push: Push) => Promise<{ group_id: string } | Held>,
+  ): Promise<ShownGroup> => {
+    const outcome = await provisioning.push(actor, async (tx, push) => {
+      const done = await work(tx, push)
+      return isHeld(done) ? done : shown(tx, actor, push.directory_id, done.group_id, withMembers)
+    })
+    return isHeld(outcome) ? refuseHeld(outcome) : outcome
+  }
+  const shown = async (tx: Tx, actor: Actor, directory: string, id: string, withMembers: boolean) => {
+    const entry = await find(tx, actor, directory, id)
+    const rows = withMembers ? await entries.membersOfGroups(tx, actor.tenantId, directory, [id]) : undefined
+    return { entry, members: rows?.map((row) => row.user_id) }
+  }
+
+  return {
+    get: (actor: Actor, id: string, withMembers: boolean): Promise<ShownGroup> =>
+      db.inTenant(actor.tenantId, async (tx) => shown(tx, actor, await provisioning.read(tx, actor), id, withMembers)),
+
+    create: (actor: Actor, body: object): Promise<ShownGroup> => {
+      const wanted = readGroup(body)
+      return write(actor, true, async (tx, push) => {
+        const { externalId } = wanted
+        const known =
+          externalId === undefined
+            ? undefined
+            : await entries.groupEntry(tx, actor.tenantId, push.directory_id, { externalId })
+        if (known && !known.absent) failScim('uniqueness', 'externalId: a group of this directory has it')
+        return save(tx, actor, push, known, wanted)
+      })
+    },
+
+    replace: (actor: Actor, id: string, body: object, expected: Expected): Promise<ShownGroup> => {
+      const { externalId, ...wanted } = readGroup(body)
+      return write(actor, true, async (tx, push) => {
+        const before = await find(tx, actor, push.directory_id, id)
+        expected.require(versionOfGroup(before))
+        return save(tx, actor, push, before, { ...wanted, ...(externalId !== undefined && { externalId }) })
+      })
+    },
+
+    patch: async (actor: Actor, id: string, patch: ScimPatch, expected: Expected): Promise<null> => {
+      const wanted = patchGroup(patch)
+      await write(actor, false, async (tx, push) => {
+        const before = await find(tx, actor, push.directory_id, id)
+        expected.require(versionOfGroup(before))
+        return save(tx, actor, push, before, wanted)
+      })
+      return null
+    },
+
+    /** Empties and hides it; it stays for the policies that name it. */
+    remove: async (actor: Actor, id: string, expected: Expected): Promise<null> => {
+      const tenant = actor.tenantId
+      const outcome = await provisioning.push(actor, async (tx, push) => {
+        const { directory_id: directory, details } = push
+        const before = await find(tx, actor, directory, id)
+        expected.require(versionOfGroup(before))
+        const { added, removed } = await moved(tx, actor, push, id, {
+          members: new Set(),
+          added: new Set(),
+          removed: new Set(),
+        })
+        const loss = { group: before, removed: removed.length, had: before.member_count }
+        const held = await windows.take(tx, actor, push, loss)
+        if (held) return held
+        const cause = { source: actor, directory, details }
+        const groups = { createdGroups: [], renamedGroups: [] }
+        const made = await owned.apply(tx, cause, { ...noUsers, ...groups, added, removed })
+        const { external_id, name } = before
+        await entries.setGroupEntry(tx, tenant, id, { external_id, absent: true, at: now() })
+        const group_id = encodeId('group', id)
+        const target = { type: 'group', id: group_id, name }
+        const more = { target, details: { ...details, deleted: true } }
+        await audit.record(tx, actor, 'group.changed', { operation: 'update', group_id }, more)
+        push.done({ groups: { emptied: 1 }, memberships: { removed: made.removed } }, made.touched)
+        return {}
+      })
+      return isHeld(outcome) ? refuseHeld(outcome) : null
+    },
+  }
+}
+export type ScimGroups = ReturnType<typeof createScimGroups>
+
+export const externalIdOf = (external_id: string) => (isOwnExternalId(external_id) ? {} : { externalId: external_id })

@@ -1,0 +1,89 @@
+import { failScim } from './errors.ts'
+import type { Comparison, Filter, FilterValue } from './filter.ts'
+
+type Element = Readonly<Record<string, unknown>>
+const cannot = (what: string): never => failScim('invalidFilter', `filter: ${what}`)
+
+const fold = (text: string) => text.toLowerCase()
+const order = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b))
+
+/** Text is compared in no case, in the order of its bytes. */
+export function compareText(op: Comparison, has: string, value: string): boolean {
+  const [a, b] = [fold(has), fold(value)]
+  switch (op) {
+    case 'eq':
+      return a === b
+    case 'ne':
+      return a !== b
+    case 'co':
+      return a.includes(b)
+    case 'sw':
+      return a.startsWith(b)
+    case 'ew':
+      return a.endsWith(b)
+    case 'gt':
+      return order(a, b) > 0
+    case 'ge':
+      return order(a, b) >= 0
+    case 'lt':
+      return order(a, b) < 0
+    case 'le':
+      return order(a, b) <= 0
+  }
+}
+
+/** `true` as a truth or, as Entra ID writes it, as the text "True"; undefined for anything else. */
+export const truthOf = (value: unknown): boolean | undefined => {
+  if (typeof value === 'boolean') return value
+  if (typeof value !== 'string') return undefined
+  return { true: true, false: false }[value.toLowerCase()]
+}
+
+function compare(op: Comparison, has: unknown, value: FilterValue): boolean {
+  // What is not there is equal to nothing but null, and other than anything.
+  if (value === null || has === undefined) {
+    const isSame = value === null && has === undefined
+    if (op !== 'eq' && op !== 'ne') return value === null ? cannot(`${op} compares with nothing`) : false
+    return op === 'eq' ? isSame : !isSame
+  }
+  if (typeof has === 'boolean') {
+    const truth = truthOf(value)
+    if (truth === undefined || (op !== 'eq' && op !== 'ne')) return cannot('a truth is compared by eq or ne with one')
+    return (has === truth) === (op === 'eq')
+  }
+  if (typeof value !== 'string') return cannot('a text is compared with a text')
+  return compareText(op, String(has), value)
+}
+
+/** Whether one value of an attribute, as of `emails[…]`, fits. `names` are its sub-attributes. */
+export function fitsElement(filter: Filter, element: Element, names: readonly string[]): boolean {
+  const of = (path: string) => {
+    const name = names.find((n) => n.toLowerCase() === path.toLowerCase())
+    return element[name ?? cannot(`"${path.slice(0, 64)}" is not known there`)]
+  }
+  switch (filter.kind) {
+    case 'and':
+      return fitsElement(filter.left, element, names) && fitsElement(filter.right, element, names)
+    case 'or':
+      return fitsElement(filter.left, element, names) || fitsElement(filter.right, element, names)
+    case 'not':
+      return !fitsElement(filter.of, element, names)
+    case 'present':
+      return of(filter.path) !== undefined
+    case 'compare':
+      return compare(filter.op, of(filter.path), filter.value)
+    case 'some':
+      return cannot('a value has no values of its own')
+  }
+}
+
+/** What a filter says that a value is: `type eq "work" and primary eq true`. Undefined where it says more or less. */
+export function valuesSaid(filter: Filter, names: readonly string[]): Record<string, FilterValue> | undefined {
+  if (filter.kind === 'and') {
+    const [left, right] = [valuesSaid(filter.left, names), valuesSaid(filter.right, names)]
+    return left && right && { ...left, ...right }
+  }
+  if (filter.kind !== 'compare' || filter.op !== 'eq') return undefined
+  const name = names.find((n) => n.toLowerCase() === filter.path.toLowerCase())
+  return name === undefined ? undefined : { [name]: filter.value }
+}

@@ -1,0 +1,105 @@
+import type { ScimPatch } from '@holdfast/contract/scim-shapes'
+import { decodeId } from '../../../kernel/ids.ts'
+import { groupKind, readPath, spelled, type Target } from './attributes.ts'
+import { failScim } from './errors.ts'
+import type { Filter } from './filter.ts'
+import { operationsOf } from './patch.ts'
+import { settableOf, textOf } from './user-attributes.ts'
+
+/** What is to become of a group. `members` is all of them; `added` and `removed` are differences to what holds. */
+export type GroupChange = {
+  displayName?: string
+  externalId?: string | undefined
+  members?: Set<string>
+  added: Set<string>
+  removed: Set<string>
+}
+const longest = { externalId: 256, displayName: 128 }
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const noChange = (): GroupChange => ({ added: new Set(), removed: new Set() })
+
+/** Users by their ids in the database. Groups in groups are refused; the id of nobody is told from a malformed one. */
+function membersOf(value: unknown): string[] {
+  if (value === null || value === undefined) return []
+  return (Array.isArray(value) ? value : [value]).map((item) => {
+    const name = isObject(item) ? spelled('value', Object.keys(item)) : undefined
+    const said = isObject(item) ? item[name ?? ''] : item
+    if (typeof said !== 'string') return failScim('invalidValue', 'members: each needs a value, the id of a user')
+    return userOf(said)
+  })
+}
+const userOf = (said: string): string =>
+  decodeId('user', said) ?? failScim('invalidValue', `members: "${said.slice(0, 64)}" is the id of no user`)
+
+function setName(change: GroupChange, name: string, value: unknown): void {
+  if (name === 'externalId') change.externalId = textOf(name, value, longest.externalId)
+  else if (name === 'displayName')
+    change.displayName =
+      textOf(name, value, longest.displayName) ?? failScim('invalidValue', 'displayName: is required')
+}
+
+export function readGroup(body: object): GroupChange & { displayName: string; members: Set<string> } {
+  const change: GroupChange = noChange()
+  for (const [name, value] of settableOf(groupKind, body))
+    if (name === 'members') change.members = new Set(membersOf(value))
+    else setName(change, name, value)
+  const { displayName = failScim('invalidValue', 'displayName: is required'), members = new Set() } = change
+  return { ...change, displayName, members }
+}
+
+/** What the operations of a PATCH come to, one after the other, without a look at who is in the group. */
+export function patchGroup(patch: ScimPatch): GroupChange {
+  const change = noChange()
+  const add = (users: readonly string[]) => {
+    for (const user of users) {
+      change.removed.delete(user)
+      if (change.members) change.members.add(user)
+      else change.added.add(user)
+    }
+  }
+  const take = (users: readonly string[]) => {
+    for (const user of users) {
+      change.added.delete(user)
+      if (change.members) change.members.delete(user)
+      else change.removed.add(user)
+    }
+  }
+  const setAll = (users: readonly string[]) => {
+    change.members = new Set(users)
+    change.added.clear()
+    change.removed.clear()
+  }
+  for (const { op, path, value } of operationsOf(groupKind, patch)) {
+    const target = readPath(groupKind, path)
+    if (target.is === 'ignored') continue
+    if (target.is === 'readOnly') failScim('mutability', `${target.name}: only the server sets it`)
+    if (target.name !== 'members') {
+      if (op === 'remove' && target.name === 'displayName') failScim('mutability', 'displayName: is required')
+      setName(change, target.name, op === 'remove' ? null : value)
+    } else if (op === 'remove') {
+      const named = target.filter ? chosenBy(target) : membersOf(value)
+      // Entra ID names whom it takes away in the value; without either, all of them go.
+      if (target.filter || (value !== undefined && value !== null)) take(named)
+      else setAll([])
+    } else if (target.filter || target.sub !== undefined)
+      failScim('invalidPath', 'path: members are added and removed, each has nothing to change')
+    else if (op === 'add') add(membersOf(value))
+    else setAll(membersOf(value))
+  }
+  return change
+}
+
+/** members[value eq "…"], also several with `or`. */
+function chosenBy({ filter, sub }: Target): string[] {
+  if (!filter || sub !== undefined) return failScim('invalidPath', 'path: a member is removed as a whole')
+  const walk = (f: Filter): string[] => {
+    if (f.kind === 'or') return [...walk(f.left), ...walk(f.right)]
+    if (f.kind !== 'compare' || f.op !== 'eq' || f.path.toLowerCase() !== 'value' || typeof f.value !== 'string')
+      return failScim('invalidFilter', 'path: members are chosen by value eq')
+    const user = decodeId('user', f.value)
+    return user === undefined ? [] : [user]
+  }
+  return walk(filter)
+}

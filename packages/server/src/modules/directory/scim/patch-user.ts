@@ -1,0 +1,92 @@
+import type { ScimPatch } from '@holdfast/contract/scim-shapes'
+import { emailParts, readPath, type Target, userKind } from './attributes.ts'
+import { failScim } from './errors.ts'
+import { fitsElement, valuesSaid } from './match.ts'
+import { operationsOf } from './patch.ts'
+import {
+  complete,
+  type Email,
+  emailOf,
+  emailsOf,
+  type PersonName,
+  setAttribute,
+  setPart,
+  type UserAttributes,
+} from './user-attributes.ts'
+
+type Draft = Partial<UserAttributes>
+
+/** The user as it is after these operations; what was given is not changed. */
+export function patchUser(before: UserAttributes, patch: ScimPatch): UserAttributes {
+  const draft: Draft = structuredClone(before)
+  for (const { op, path, value } of operationsOf(userKind, patch)) {
+    const target = readPath(userKind, path)
+    if (target.is === 'ignored') continue
+    if (target.is === 'readOnly') failScim('mutability', `${target.name}: only the server sets it`)
+    if (op === 'remove') remove(draft, target)
+    else set(draft, target, value, op)
+  }
+  return complete(draft)
+}
+
+function set(draft: Draft, target: Target, value: unknown, op: 'add' | 'replace'): void {
+  const { name, filter, sub } = target
+  if (name === 'name' && sub !== undefined) {
+    const parts: PersonName = { ...draft.name }
+    setPart(parts, sub, value)
+    setAttribute(draft, 'name', null)
+    setAttribute(draft, 'name', parts)
+  } else if (name === 'emails' && (filter || sub !== undefined)) setEmails(draft, target, value, op)
+  else if (name === 'emails' && op === 'add') {
+    const added = emailsOf(value)
+    keepEmails(draft, [...others(draft.emails ?? [], added), ...added], added)
+  } else setAttribute(draft, name, value)
+}
+
+const others = (emails: readonly Email[], added: readonly Email[]) =>
+  emails.filter((e) => !added.some((a) => a.value === e.value && a.type === e.type))
+
+/** Of several only one is primary: the one that was made so last (RFC 7644 §3.5.2). */
+function keepEmails(draft: Draft, emails: readonly Email[], touched: readonly Email[]): void {
+  const primary = touched.findLast((e) => e.primary)
+  const kept = primary ? emails.map((e) => (e !== primary && e.primary ? { ...e, primary: false } : e)) : emails
+  setAttribute(draft, 'emails', kept)
+}
+
+/** Those that a filter chooses, or all; where it chooses none and says what it would be, that one is made. */
+function setEmails(draft: Draft, { filter, sub }: Omit<Target, 'name' | 'is'>, value: unknown, op: 'add' | 'replace') {
+  const emails = draft.emails ?? []
+  const given = sub === undefined ? value : { [sub]: value }
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    failScim('invalidValue', 'emails: must be an object')
+  const chosen = new Set(emails.filter((e) => !filter || fitsElement(filter, e, emailParts)))
+  if (chosen.size === 0) {
+    const said = filter ? valuesSaid(filter, emailParts) : {}
+    const made = said && emailOf({ ...said, ...given })
+    if (!made && op === 'replace' && sub === undefined) failScim('noTarget', 'path: chooses none of emails')
+    if (made) keepEmails(draft, [...emails, made], [made])
+    return
+  }
+  const touched: Email[] = []
+  const after = emails.flatMap((e): Email[] => {
+    if (!chosen.has(e)) return [e]
+    const changed = emailOf(sub === undefined && op === 'replace' ? given : { ...e, ...given })
+    if (changed) touched.push(changed)
+    return changed ? [changed] : []
+  })
+  keepEmails(draft, after, touched)
+}
+
+function remove(draft: Draft, { name, filter, sub }: Target): void {
+  if (name === 'userName') failScim('mutability', 'userName: is required')
+  if (name === 'active') setAttribute(draft, name, true)
+  else if (name === 'name' && sub !== undefined) set(draft, { name, sub, is: 'settable' }, null, 'replace')
+  else if (name === 'emails' && (filter || sub !== undefined)) {
+    const fits = (e: Email) => !filter || fitsElement(filter, e, emailParts)
+    const after = (draft.emails ?? []).flatMap((e) => {
+      if (!fits(e)) return [e]
+      return sub === undefined || sub === 'value' ? [] : (emailOf({ ...e, [sub]: null }) ?? [])
+    })
+    setAttribute(draft, 'emails', after)
+  } else setAttribute(draft, name, null)
+}

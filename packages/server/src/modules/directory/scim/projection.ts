@@ -1,0 +1,51 @@
+import { fail } from '../../../kernel/app-error.ts'
+import { type Kind, withoutUrn } from './attributes.ts'
+
+export type Projection = {
+  /** Whether an attribute is shown at all; what is not need not be read. */
+  shows: (name: string) => boolean
+  of: <E extends object>(entry: E) => E
+}
+type Query = { attributes?: string; excludedAttributes?: string }
+
+/** Always returned (RFC 7643 §7). */
+const always = ['schemas', 'id']
+
+/** Names in small letters, without the URN of the kind's own schema. */
+const namesOf = (kind: Kind, list: string | undefined): string[] | undefined =>
+  list?.split(',').flatMap((written) => {
+    const name = withoutUrn(kind, written.trim())?.toLowerCase()
+    return name ? [name] : []
+  })
+
+/** `attributes` and `excludedAttributes` (RFC 7644 §3.9); names that nobody knows show and hide nothing. */
+export function projectionOf(kind: Kind, { attributes, excludedAttributes }: Query): Projection {
+  if (attributes !== undefined && excludedAttributes !== undefined)
+    fail('bad_request', 'attributes and excludedAttributes: only one of them can be given')
+  const wanted = namesOf(kind, attributes)
+  const unwanted = new Set(namesOf(kind, excludedAttributes))
+  const isUnder = (name: string, path: string) => path === name || path.startsWith(`${name}.`)
+  const shows = (name: string) => {
+    const own = name.toLowerCase()
+    if (always.includes(own)) return true
+    return wanted ? wanted.some((path) => isUnder(own, path)) : !unwanted.has(own)
+  }
+  const showsPart = (name: string, part: string) => {
+    const path = `${name}.${part}`.toLowerCase()
+    return wanted ? wanted.includes(name.toLowerCase()) || wanted.includes(path) : !unwanted.has(path)
+  }
+  const partsOf = (name: string, value: unknown): unknown => {
+    if (always.includes(name) || typeof value !== 'object' || value === null) return value
+    if (Array.isArray(value)) return value.map((item) => partsOf(name, item))
+    return Object.fromEntries(Object.entries(value).filter(([part]) => showsPart(name, part)))
+  }
+  const isWhole = !wanted && unwanted.size === 0
+  return {
+    shows,
+    of: <E extends object>(entry: E): E => {
+      if (isWhole) return entry
+      const kept = Object.entries(entry).filter(([name]) => shows(name))
+      return Object.fromEntries(kept.map(([name, value]) => [name, partsOf(name, value)])) as E
+    },
+  }
+}

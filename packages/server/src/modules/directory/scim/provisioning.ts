@@ -1,0 +1,125 @@
+import { background, type Database, type Tx } from '../../../db/database.ts'
+import type { Actor } from '../../../kernel/actor.ts'
+import { createGate } from '../../../kernel/gate.ts'
+import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
+import type { Change, Changes } from '../../../memory/changes.ts'
+import { noCounts, type Pushed, withPushed } from '../counts.ts'
+import * as runs from '../runs.queries.ts'
+import { requireSource } from '../source.ts'
+import { unlessTaken } from '../unless-taken.ts'
+import * as queries from './windows.queries.ts'
+import { type Held, isHeld, windowMs } from './windows.ts'
+
+/** One push to a directory that is held for it. What it changes belongs to the run of this hour. */
+export type Push = {
+  directory_id: string
+  provider: string
+  /** What its events say beside the change. */
+  details: { run_id: string; provider: string }
+  /** Notes what was done, and what replicas must look at again. */
+  done: (pushed: Pushed, touched: readonly Change[]) => void
+}
+
+/** Of a directory one push at a time: others would wait for its row, each with a connection that is needed elsewhere. */
+const turns = { perKey: 1, total: 4, waiting: 200 }
+const nowhere = '00000000-0000-0000-0000-000000000000'
+
+/** The directory of an API key: made known by what is pushed first, and held while something is. */
+export function createProvisioning({ db, changes, now }: { db: Database; changes: Changes; now: () => Date }) {
+  const inTurn = createGate(turns)
+  const nameOf = ({ principal }: Actor): string =>
+    (principal.kind === 'api_key' ? principal.directory : null) ?? missing('directory_run')
+
+  async function hold(tx: Tx, actor: Actor): Promise<runs.Directory> {
+    const tenant = actor.tenantId
+    const provider = nameOf(actor)
+    const known = await runs.findDirectory(tx, tenant, provider)
+    if (!known)
+      await runs.insertDirectory(tx, {
+        tenant_id: tenant,
+        directory_id: newUuid(),
+        provider,
+        created_at: now(),
+        source: 'scim',
+      })
+    const found = known ?? (await runs.findDirectory(tx, tenant, provider)) ?? missing('directory_run')
+    const directory = (await runs.lockDirectory(tx, tenant, found.directory_id)) ?? missing('directory_run')
+    requireSource(directory, 'scim')
+    return directory
+  }
+
+  /** What was done since the hour began is one run. */
+  async function writeRun(
+    tx: Tx,
+    actor: Actor,
+    { directory_id, provider }: runs.Directory,
+    open: { run_id: string; counts: runs.RunRow['counts'] | undefined; at: Date },
+    pushed: Pushed,
+  ): Promise<void> {
+    const { run_id, counts, at } = open
+    if (counts) {
+      await queries.setCounts(tx, actor.tenantId, run_id, withPushed(counts as typeof noCounts, pushed), now())
+      return
+    }
+    await runs.insertRun(tx, {
+      tenant_id: actor.tenantId,
+      run_id,
+      directory_id,
+      provider,
+      snapshot_id: `since ${at.toISOString()} ${run_id}`,
+      generated_at: at,
+      source: 'scim',
+      status: 'applied',
+      counts: withPushed(noCounts, pushed),
+      held_because: [],
+      diff: [],
+      problems: [],
+      problem_count: 0,
+      started_at: at,
+      finished_at: now(),
+    })
+  }
+
+  async function pushed<T extends object>(
+    tx: Tx,
+    actor: Actor,
+    work: (tx: Tx, push: Push) => Promise<T | Held>,
+  ): Promise<T | Held> {
+    const directory = await hold(tx, actor)
+    const { directory_id, provider } = directory
+    const at = now()
+    const open = await queries.openRun(tx, actor.tenantId, directory_id, new Date(at.getTime() - windowMs))
+    const run_id = open?.run_id ?? newUuid()
+    let all: Pushed | undefined
+    const touched: Change[] = []
+    const outcome = await work(tx, {
+      directory_id,
+      provider,
+      details: { run_id: encodeId('directory_run', run_id), provider },
+      done: (made, its) => {
+        all = { ...all, ...made }
+        touched.push(...its)
+      },
+    })
+    if (isHeld(outcome) || !all) return outcome
+    await writeRun(tx, actor, directory, { run_id, counts: open?.counts, at }, all)
+    if (touched.length > 0) await changes.record(tx, actor.tenantId, touched)
+    return outcome
+  }
+
+  return {
+    /** The id of the directory, or of none where nothing was pushed yet. */
+    read: async (tx: Tx, actor: Actor): Promise<string> => {
+      const known = await runs.findDirectory(tx, actor.tenantId, nameOf(actor))
+      if (known) requireSource(known, 'scim')
+      return known?.directory_id ?? nowhere
+    },
+
+    /** Nothing of a push is there when it is held or fails, but that it is held. */
+    push: <T extends object>(actor: Actor, work: (tx: Tx, push: Push) => Promise<T | Held>): Promise<T | Held> =>
+      inTurn(`${actor.tenantId} ${nameOf(actor).toLowerCase()}`, () =>
+        unlessTaken(() => db.inTenant(actor.tenantId, (tx) => pushed(tx, actor, work), background)),
+      ),
+  }
+}
+export type Provisioning = ReturnType<typeof createProvisioning>

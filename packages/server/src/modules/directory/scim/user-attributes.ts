@@ -1,0 +1,147 @@
+import { canonicalEmail, canonicalUsername } from '../../identity/index.ts'
+import { emailParts, type Kind, nameParts, spelled, standingOf, userKind } from './attributes.ts'
+import { failScim } from './errors.ts'
+import { truthOf } from './match.ts'
+
+export type Email = { value: string; type?: string; primary?: boolean; display?: string }
+export type PersonName = { [P in (typeof nameParts)[number]]?: string }
+/** What is kept of a user, in the spelling in which it came. */
+export type UserAttributes = {
+  externalId?: string
+  userName: string
+  displayName?: string
+  name?: PersonName
+  emails?: Email[]
+  active: boolean
+}
+type Draft = Partial<UserAttributes>
+
+const mostEmails = 20
+const longest = { externalId: 256, userName: 128, displayName: 256, part: 256, email: 254, type: 64 }
+
+const wrong = (name: string, what: string): never => failScim('invalidValue', `${name}: ${what}`)
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+/** Null and an empty text are no value (RFC 7643 §2.5). */
+const isNothing = (value: unknown): boolean => value === null || value === undefined || value === ''
+
+export function textOf(name: string, value: unknown, max: number): string | undefined {
+  if (isNothing(value)) return undefined
+  if (typeof value !== 'string') return wrong(name, 'must be a text')
+  return value.length <= max ? value : wrong(name, `must have at most ${max} characters`)
+}
+
+/** The entries of an object under the one spelling of their names; `read` says which are read. */
+function* partsOf(at: string, value: Record<string, unknown>, parts: readonly string[]): Generator<[string, unknown]> {
+  for (const [written, its] of Object.entries(value)) {
+    const part = spelled(written, parts)
+    if (part !== undefined) yield [part, its]
+    else if (written !== '$ref')
+      failScim('invalidSyntax', `${at}: "${written.slice(0, 64)}" is no sub-attribute that is known here`)
+  }
+}
+
+function nameOf(value: unknown, before: PersonName = {}): PersonName | undefined {
+  if (isNothing(value)) return undefined
+  if (!isObject(value)) return wrong('name', 'must be an object')
+  const name: PersonName = { ...before }
+  for (const [part, its] of partsOf('name', value, nameParts)) setPart(name, part, its)
+  return Object.keys(name).length > 0 ? name : undefined
+}
+export function setPart(name: PersonName, part: string, value: unknown): void {
+  const said = textOf(`name.${part}`, value, longest.part)
+  const known = nameParts.find((p) => p === part)
+  if (known === undefined) return
+  if (said === undefined) delete name[known]
+  else name[known] = said
+}
+
+/** Undefined for one without an address. */
+export function emailOf(value: unknown): Email | undefined {
+  if (!isObject(value)) return wrong('emails', 'must be a list of objects')
+  const said: Record<string, unknown> = {}
+  for (const [part, its] of partsOf('emails', value, emailParts)) if (!isNothing(its)) said[part] = its
+  const address = textOf('emails.value', said.value, longest.email)
+  if (address === undefined) return undefined
+  const type = textOf('emails.type', said.type, longest.type)
+  const display = textOf('emails.display', said.display, longest.part)
+  const primary = said.primary === undefined ? undefined : truthOf(said.primary)
+  if (said.primary !== undefined && primary === undefined) wrong('emails.primary', 'must be true or false')
+  return {
+    value: address,
+    ...(type !== undefined && { type }),
+    ...(primary !== undefined && { primary }),
+    ...(display !== undefined && { display }),
+  }
+}
+export function emailsOf(value: unknown): Email[] {
+  if (isNothing(value)) return []
+  const list = Array.isArray(value) ? value : [value]
+  if (list.length > mostEmails) wrong('emails', `are more than ${mostEmails}`)
+  return list.flatMap((item) => emailOf(item) ?? [])
+}
+
+/** Sets one attribute by its known name; nothing takes it away. What is complex and single keeps its other parts. */
+export function setAttribute(draft: Draft, name: string, value: unknown): void {
+  const put = <K extends keyof Draft>(key: K, its: Draft[K]) => {
+    if (its === undefined) delete draft[key]
+    else draft[key] = its
+  }
+  if (name === 'externalId') put('externalId', textOf(name, value, longest.externalId))
+  else if (name === 'userName') put('userName', textOf(name, value, longest.userName))
+  else if (name === 'displayName') put('displayName', textOf(name, value, longest.displayName))
+  else if (name === 'name') put('name', nameOf(value, draft.name))
+  else if (name === 'emails') {
+    const emails = emailsOf(value)
+    put('emails', emails.length > 0 ? emails : undefined)
+  } else if (name === 'active') {
+    const active = truthOf(value) ?? wrong('active', 'must be true or false')
+    put('active', active)
+  }
+}
+
+/** Reads the attributes of a body; 400 names what is not known here. */
+export function* settableOf(kind: Kind, body: object): Generator<[name: string, value: unknown]> {
+  const seen = new Set<string>()
+  for (const [written, value] of Object.entries(body)) {
+    const standing = standingOf(kind, written)
+    if (!standing)
+      failScim('invalidSyntax', `"${written.slice(0, 64)}" is no attribute that is known here, or read past`)
+    if (seen.has(standing.name)) failScim('invalidSyntax', `${standing.name.slice(0, 64)}: is given twice`)
+    seen.add(standing.name)
+    if (standing.is === 'settable') yield [standing.name, value]
+  }
+}
+
+export function readUser(
+  body: object,
+  otherwise: { externalId?: string | undefined; active: boolean },
+): UserAttributes {
+  const draft: Draft = {}
+  for (const [name, value] of settableOf(userKind, body))
+    if (name !== 'active' || value !== null) setAttribute(draft, name, value)
+  const externalId = draft.externalId ?? otherwise.externalId
+  return complete({ active: otherwise.active, ...draft, ...(externalId !== undefined && { externalId }) })
+}
+
+/** What every user has to have. */
+export function complete(draft: Draft): UserAttributes {
+  const { userName, active = true, ...rest } = draft
+  if (userName === undefined) return wrong('userName', 'is required')
+  if ((rest.emails ?? []).filter((e) => e.primary).length > 1) wrong('emails', 'only one can be primary')
+  return { ...rest, userName, active }
+}
+
+/** What the house makes of it. The address is the primary one, else the one of work, else the first. */
+export function factsOf({ userName, displayName, name = {}, emails = [] }: UserAttributes) {
+  const { name: username, problem } = canonicalUsername(userName)
+  if (username === undefined) return wrong('userName', problem)
+  const chosen = emails.find((e) => e.primary) ?? emails.find((e) => e.type?.toLowerCase() === 'work') ?? emails[0]
+  const email = chosen === undefined ? null : addressOf(chosen.value)
+  const spoken = [name.givenName, name.familyName].filter((part) => part !== undefined).join(' ')
+  return { username, email, display_name: (displayName ?? name.formatted ?? spoken).slice(0, longest.displayName) }
+}
+const addressOf = (text: string): string => {
+  const address = /^[^@\s]+@[^@\s]+$/.test(text) ? canonicalEmail(text) : undefined
+  return address ?? wrong('emails', `"${text.slice(0, 64)}" is no mail address`)
+}

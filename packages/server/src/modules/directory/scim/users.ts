@@ -1,0 +1,254 @@
+import type { ScimPatch } from '@holdfast/contract/scim-shapes'
+import type { Database, Tx } from '../../../db/database.ts'
+import type { Actor } from '../../../kernel/actor.ts'
+import { fail } from '../../../kernel/app-error.ts'
+import { differences } from '../../../kernel/differences.ts'
+import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
+import type { Expected } from '../../../kernel/version.ts'
+import type { Change } from '../../../memory/changes.ts'
+import type { Audit } from '../../audit/index.ts'
+import {
+  type Owned,
+  type OwnedChanges,
+  type OwnedUser,
+  ownExternalId,
+  shownExternalId,
+  type UserAfter,
+  type UserEntry,
+} from '../../identity/index.ts'
+import { isStronger } from '../judge.ts'
+import { madeRoom } from '../plan.ts'
+import { failScim } from './errors.ts'
+import { patchUser } from './patch-user.ts'
+import type { Provisioning, Push } from './provisioning.ts'
+import { factsOf, readUser, type UserAttributes } from './user-attributes.ts'
+import { afterOf, attributesOf, countOf, namesOfDifferences, newcomer, sameAs, versionOfUser } from './user-states.ts'
+import { type Held, isHeld, refuseHeld, type Windows } from './windows.ts'
+
+export type ShownUser = { entry: UserEntry; groups: { group_id: string; name: string }[] }
+type UsersDeps = {
+  db: Database
+  audit: Audit
+  now: () => Date
+  owned: Owned
+  provisioning: Provisioning
+  windows: Windows
+}
+const nothing: Omit<OwnedChanges, 'createdUsers' | 'changedUsers'> = {
+  createdGroups: [],
+  renamedGroups: [],
+  added: [],
+  removed: [],
+}
+
+/** Users that an identity provider pushes one by one, by the rules of a snapshot. */
+export function createScimUsers({ db, audit, now, owned, provisioning, windows }: UsersDeps) {
+  const { entries } = owned
+
+  /** Nobody is taken away without whom nobody could administer, nor changed who may do more than the caller. */
+  async function requireUnprotected(tx: Tx, actor: Actor, before: UserEntry, after: UserAfter): Promise<void> {
+    if (isStronger(actor, before))
+      fail('forbidden', `${before.username} may do more than this API key: it stays as it is`)
+    const isGoing = before.status === 'active' && after.status === 'suspended'
+    if (isGoing && (await owned.lastAdministrators(tx, actor.tenantId, [before])).size > 0)
+      fail('forbidden', `${before.username} stays active: nobody else could administer this tenant`)
+  }
+
+  /** Who was deleted gives up the names that somebody else of the directory wants; anyone else keeps theirs. */
+  async function roomFor(
+    tx: Tx,
+    actor: Actor,
+    push: Push,
+    facts: { username: string; email: string | null },
+    id?: string,
+  ) {
+    const room = new Map<string, { before: UserEntry; after: UserAfter }>()
+    for (const { of, is_own, ...before } of await entries.holdersOf(tx, actor.tenantId, push.directory_id, facts)) {
+      if (before.user_id === id) continue
+      if (!is_own || !before.absent)
+        failScim(
+          'uniqueness',
+          of === 'username' ? 'userName: somebody else has it' : 'emails: somebody else has the address',
+        )
+      const after = room.get(before.user_id)?.after ?? sameAs(before)
+      const given = of === 'username' ? { username: madeRoom(before.username, before.user_id) } : { email: null }
+      room.set(before.user_id, { before, after: { ...after, ...given } })
+    }
+    return [...room.values()]
+  }
+
+  /** Brings a user, or a new one, to what is said of it. */
+  async function save(
+    tx: Tx,
+    actor: Actor,
+    push: Push,
+    before: UserEntry | undefined,
+    said: UserAttributes,
+  ): Promise<{ user_id: string } | Held> {
+    const tenant = actor.tenantId
+    const { directory_id: directory, details } = push
+    const { externalId, active: _, ...attributes } = said
+    const facts = factsOf(said)
+    const user_id = before?.user_id ?? newUuid()
+    const external_id = externalId ?? ownExternalId(user_id)
+    if (external_id !== before?.external_id) {
+      const other = await entries.userEntry(tx, tenant, directory, { externalId: external_id })
+      if (other) failScim('uniqueness', 'externalId: another user of this directory has it')
+    }
+    const room = await roomFor(tx, actor, push, facts, before?.user_id)
+    const made: OwnedUser = before ?? { user_id, external_id, ...facts, ...newcomer }
+    const after = afterOf(made, said.active, facts)
+    const changed = Object.keys(differences(sameAs(made), after)).length > 0
+    const renamed = differences(
+      { external_id: shownExternalId(before?.external_id ?? null) },
+      { external_id: shownExternalId(external_id) },
+    )
+    const described = namesOfDifferences(before?.directory_attributes ?? {}, attributes)
+    const isSame = room.length === 0 && described.length === 0 && Object.keys(renamed).length === 0
+    if (before && !changed && isSame) return { user_id }
+    if (before) {
+      await requireUnprotected(tx, actor, before, after)
+      if (before.status === 'active' && after.status === 'suspended') {
+        const had = () => entries.countActive(tx, tenant, directory)
+        const held = await windows.take(tx, actor, push, { removed: 1, had })
+        if (held) return held
+      }
+    }
+    const cause = { source: actor, directory, details }
+    const touched: Change[] = []
+    if (!before || room.length > 0) {
+      const createdUsers = before ? [] : [{ user_id, external_id, ...facts }]
+      const first = await owned.apply(tx, cause, { ...nothing, createdUsers, changedUsers: room })
+      touched.push(...first.touched)
+    }
+    if (changed) {
+      const second = await owned.apply(tx, cause, {
+        ...nothing,
+        createdUsers: [],
+        changedUsers: [{ before: made, after }],
+      })
+      touched.push(...second.touched)
+    }
+    await entries.setUserEntry(tx, tenant, user_id, { external_id, attributes, at: now() })
+    if (before && !changed) {
+      const wire = encodeId('user', user_id)
+      const target = { type: 'user', id: wire, name: before.username }
+      const more = { target, changes: renamed, details: { ...details, attributes: described } }
+      await audit.record(tx, actor, 'user.changed', { operation: 'update', user_id: wire }, more)
+    }
+    push.done({ users: countOf(before, after) }, touched)
+    return { user_id }
+  }
+
+  const find = async (tx: Tx, actor: Actor, directory: string, id: string): Promise<UserEntry> => {
+    const entry = await entries.userEntry(tx, actor.tenantId, directory, { id })
+    return entry && !entry.absent ? entry : missing('user')
+  }
+  const show = async (
+    tx: Tx,
+    actor: Actor,
+    directory: string,
+    all: readonly UserEntry[],
+    withGroups = true,
+  ): Promise<ShownUser[]> => {
+    const ids = all.map((entry) => entry.user_id)
+    const rows = withGroups ? await entries.groupsOfUsers(tx, actor.tenantId, directory, ids) : []
+    const groups = Map.groupBy(rows, (row) => row.user_id)
+    return all.map((entry) => ({ entry, groups: groups.get(entry.user_id) ?? [] }))
+  }
+  const shown = async (tx: Tx, actor: Actor, directory: string, id: string): Promise<ShownUser> => {
+    const [user] = await show(tx, actor, directory, [await find(tx, actor, directory, id)])
+    return user ?? missing('user')
+  }
+  /** A push whose answer is the user as it is then. */
+  const write = async (
+    actor: Actor,
+    work: (tx: Tx, push: Push) => Promise<{ user_id: string } | Held>,
+  ): Promise<ShownUser> => {
+    const outcome = await provisioning.push(actor, async (tx, push) => {
+      const done = await work(tx, push)
+      return isHeld(done) ? done : shown(tx, actor, push.directory_id, done.user_id)
+    })
+    return isHeld(outcome) ? refuseHeld(outcome) : outcome
+  }
+  const change = (actor: Actor, id: string, expected: Expected, edit: (before: UserEntry) => UserAttributes) =>
+    write(actor, async (tx, push) => {
+      const before = await find(tx, actor, push.directory_id, id)
+      expected.require(versionOfUser(before))
+      return save(tx, actor, push, before, edit(before))
+    })
+
+  return {
+    show,
+    get: (actor: Actor, id: string): Promise<ShownUser> =>
+      db.inTenant(actor.tenantId, async (tx) => shown(tx, actor, await provisioning.read(tx, actor), id)),
+
+    create: (actor: Actor, body: object): Promise<ShownUser> => {
+      const said = readUser(body, { active: true })
+      return write(actor, async (tx, push) => {
+        const { externalId } = said
+        const known =
+          externalId === undefined
+            ? undefined
+            : await entries.userEntry(tx, actor.tenantId, push.directory_id, { externalId })
+        if (known && !known.absent) failScim('uniqueness', 'externalId: a user of this directory has it')
+        return save(tx, actor, push, known, said)
+      })
+    },
+
+    replace: (actor: Actor, id: string, body: object, expected: Expected): Promise<ShownUser> =>
+      change(actor, id, expected, (before) => {
+        const { externalId, active } = attributesOf(before)
+        return readUser(body, { externalId, active })
+      }),
+
+    patch: (actor: Actor, id: string, patch: ScimPatch, expected: Expected): Promise<ShownUser> =>
+      change(actor, id, expected, (before) => patchUser(attributesOf(before), patch)),
+
+    /** Suspends, takes out of the groups of the directory, and hides; it is deleted after 30 days. */
+    remove: async (actor: Actor, id: string, expected: Expected): Promise<null> => {
+      const tenant = actor.tenantId
+      const outcome = await provisioning.push(actor, async (tx, push) => {
+        const { directory_id: directory, details } = push
+        const before = await find(tx, actor, directory, id)
+        expected.require(versionOfUser(before))
+        const isGoing = before.status === 'active'
+        const by_directory = isGoing || before.suspended_by_directory
+        const after = {
+          ...sameAs(before),
+          status: 'suspended',
+          suspended_by_directory: by_directory,
+          absent: true,
+        } as const
+        await requireUnprotected(tx, actor, before, after)
+        const had = () => entries.countActive(tx, tenant, directory)
+        const held = await windows.take(tx, actor, push, { removed: isGoing ? 1 : 0, had })
+        if (held) return held
+        const groups = await entries.groupsOfUsers(tx, tenant, directory, [id])
+        const removed = groups.map(({ group_id }) => ({ group_id, user_id: id }))
+        const cause = { source: actor, directory, details: { ...details, deleted: true } }
+        const made = await owned.apply(tx, cause, {
+          ...nothing,
+          createdUsers: [],
+          changedUsers: [{ before, after }],
+          removed,
+        })
+        if (!isGoing) {
+          const user_id = encodeId('user', id)
+          const target = { type: 'user', id: user_id, name: before.username }
+          await audit.record(
+            tx,
+            actor,
+            'user.changed',
+            { operation: 'update', user_id },
+            { target, details: cause.details },
+          )
+        }
+        push.done({ users: { suspended: isGoing ? 1 : 0 }, memberships: { removed: made.removed } }, made.touched)
+        return {}
+      })
+      return isHeld(outcome) ? refuseHeld(outcome) : null
+    },
+  }
+}
+export type ScimUsers = ReturnType<typeof createScimUsers>

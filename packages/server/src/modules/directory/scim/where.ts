@@ -1,0 +1,130 @@
+import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import { decodeId } from '../../../kernel/ids.ts'
+import { canonicalUsername, isOwnExternalId, type Searched, type SearchedEntry } from '../../identity/index.ts'
+import { type Kind, spelled, withoutUrn } from './attributes.ts'
+import { failScim } from './errors.ts'
+import type { Comparison, Filter, FilterValue } from './filter.ts'
+import { truthOf } from './match.ts'
+
+type Condition = RawBuilder<SqlBool>
+const cannot = (what: string): never => failScim('invalidFilter', `filter: ${what}`)
+
+const never = sql<SqlBool>`false`
+const isThere = (column: RawBuilder<unknown>) => sql<SqlBool>`${column} is not null`
+/** What is not there compares as false, and so its contrary as true. */
+const known = (condition: RawBuilder<unknown>) => sql<SqlBool>`coalesce(${condition}, false)`
+const not = (condition: Condition) => sql<SqlBool>`not (${condition})`
+const orders: Partial<Record<Comparison, RawBuilder<unknown>>> = {
+  gt: sql`>`,
+  ge: sql`>=`,
+  lt: sql`<`,
+  le: sql`<=`,
+}
+
+/** A filter as a condition of SQL: what was given is bound, never written. */
+export function conditionOf(filter: Filter, kind: Kind, entry: SearchedEntry): Condition {
+  const find = (path: string): { searched: Searched; name: string } => {
+    const own = withoutUrn(kind, path) ?? ''
+    const name = spelled(own, Object.keys(entry))
+    if (name !== undefined) return { searched: entry[name]!, name }
+    const dot = own.lastIndexOf('.')
+    const many = spelled(own.slice(0, Math.max(dot, 0)), Object.keys(entry))
+    const searched = many === undefined ? undefined : entry[many]
+    if (many === undefined || searched?.kind !== 'many') return cannot(`"${path.slice(0, 64)}" is not searched`)
+    const part = spelled(own.slice(dot + 1), Object.keys(searched.parts))
+    const parts = part === undefined ? undefined : searched.parts[part]
+    if (!parts) return cannot(`"${path.slice(0, 64)}" is not searched`)
+    return { searched: { ...searched, parts: { value: parts } }, name: many }
+  }
+  const walk = (f: Filter): Condition => {
+    switch (f.kind) {
+      case 'and':
+        return sql`(${walk(f.left)} and ${walk(f.right)})`
+      case 'or':
+        return sql`(${walk(f.left)} or ${walk(f.right)})`
+      case 'not':
+        return not(walk(f.of))
+      case 'present': {
+        const { searched } = find(f.path)
+        if (searched.kind !== 'many') return isThere(searched.column)
+        return some(searched.rows, present(searched.parts.value))
+      }
+      case 'compare': {
+        const { searched, name } = find(f.path)
+        if (searched.kind !== 'many') return leaf(name, searched, f.op, f.value)
+        return some(searched.rows, leaf(name, searched.parts.value, f.op, f.value))
+      }
+      case 'some': {
+        const { searched } = find(f.path)
+        if (searched.kind !== 'many') return cannot(`"${f.path.slice(0, 64)}" has one value`)
+        return some(searched.rows, conditionOf(f.of, kind, searched.parts))
+      }
+    }
+  }
+  return walk(filter)
+}
+
+const present = (part: Searched | undefined): Condition =>
+  part && part.kind !== 'many' ? isThere(part.column) : cannot('a value is compared as a whole')
+const some = (rows: RawBuilder<unknown>, condition: Condition) =>
+  sql<SqlBool>`exists (select from ${rows} and ${condition})`
+
+function leaf(name: string, searched: Searched | undefined, op: Comparison, value: FilterValue): Condition {
+  if (!searched || searched.kind === 'many') return cannot('a value is compared as a whole')
+  const { column } = searched
+  if (value === null) {
+    if (op !== 'eq' && op !== 'ne') return cannot(`${op} compares with nothing`)
+    return op === 'ne' ? isThere(column) : not(isThere(column))
+  }
+  const either = (same: RawBuilder<unknown>): Condition => {
+    if (op === 'eq') return known(same)
+    return op === 'ne' ? not(known(same)) : cannot(`${name} is compared by eq, ne or pr`)
+  }
+  switch (searched.kind) {
+    case 'id': {
+      const id = typeof value === 'string' ? decodeId(searched.noun, value) : undefined
+      return either(id === undefined ? never : sql`${column} = ${id}::uuid`)
+    }
+    case 'truth': {
+      const truth = truthOf(value) ?? cannot(`${name} is compared with true or false`)
+      return either(sql`(${column}) = ${truth}`)
+    }
+    case 'time': {
+      const at = typeof value === 'string' ? Date.parse(value) : Number.NaN
+      if (Number.isNaN(at)) return cannot(`${name} is compared with a date-time`)
+      const time = sql`date_trunc('milliseconds', ${column})`
+      const order = orders[op]
+      return order ? known(sql`${time} ${order} ${new Date(at)}`) : either(sql`${time} = ${new Date(at)}`)
+    }
+    case 'exact': {
+      if (typeof value !== 'string') return cannot(`${name} is compared with a text`)
+      const isEqual = op === 'eq' && !isOwnExternalId(value)
+      return textLeaf(isEqual ? searched.indexed : column, op, sql`${value}::text`)
+    }
+    case 'text': {
+      if (typeof value !== 'string') return cannot(`${name} is compared with a text`)
+      return textLeaf(column, op, sql`lower(${spellingOf(name, value)}::text)`)
+    }
+  }
+}
+
+/** A userName has one spelling. */
+const spellingOf = (name: string, value: string): string =>
+  name === 'userName' ? (canonicalUsername(value).name ?? value) : value
+
+function textLeaf(column: RawBuilder<unknown>, op: Comparison, text: RawBuilder<unknown>): Condition {
+  switch (op) {
+    case 'eq':
+      return known(sql`${column} = ${text}`)
+    case 'ne':
+      return not(known(sql`${column} = ${text}`))
+    case 'co':
+      return known(sql`strpos(${column}, ${text}) > 0`)
+    case 'sw':
+      return known(sql`starts_with(${column}, ${text})`)
+    case 'ew':
+      return known(sql`right(${column}, length(${text})) = ${text}`)
+    default:
+      return known(sql`${column} collate "C" ${orders[op] ?? sql`>`} ${text} collate "C"`)
+  }
+}

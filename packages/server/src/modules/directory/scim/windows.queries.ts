@@ -1,0 +1,53 @@
+import { type Selectable, sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import type { Tables } from '../../../db/tables/index.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+import type { RunRow } from '../runs.queries.ts'
+
+type Window = Omit<Selectable<Tables['directory_windows']>, 'tenant_id' | 'directory_id'>
+
+export const findWindow = (tx: Tx, tenant: TenantId, directory: string, group: string): Promise<Window | undefined> =>
+  tx
+    .selectFrom('directory_windows')
+    .select(['group_id', 'since', 'had', 'removed', 'held_run_id', 'free_until'])
+    .where('tenant_id', '=', tenant)
+    .where('directory_id', '=', directory)
+    .where('group_id', '=', group)
+    .executeTakeFirst()
+
+/** The directory is held. */
+export const putWindow = (tx: Tx, tenant: TenantId, directory: string, { group_id, ...window }: Window) =>
+  tx
+    .insertInto('directory_windows')
+    .values({ tenant_id: tenant, directory_id: directory, group_id, ...window })
+    .onConflict((c) => c.columns(['tenant_id', 'directory_id', 'group_id']).doUpdateSet(window))
+    .execute()
+
+/** Lets go what a run holds. The directory is held. */
+export const freeWindow = (tx: Tx, tenant: TenantId, directory: string, run: string, until: Date) =>
+  sql`
+    with locked as (
+      select group_id from directory_windows
+      where tenant_id = ${tenant} and directory_id = ${directory} and held_run_id = ${run}
+      order by group_id for no key update)
+    update directory_windows w set held_run_id = null, free_until = ${until} from locked
+    where w.tenant_id = ${tenant} and w.directory_id = ${directory} and w.group_id = locked.group_id`.execute(tx)
+
+type Open = Pick<RunRow, 'run_id' | 'counts'>
+/** The run that holds what is provisioned now. */
+export const openRun = async (tx: Tx, tenant: TenantId, directory: string, since: Date): Promise<Open | undefined> => {
+  const { rows } = await sql<Open>`
+    select run_id, counts from directory_runs
+    where tenant_id = ${tenant} and directory_id = ${directory} and source = 'scim' and started_at > ${since}
+      and status = 'applied' and held_because = '[]'::jsonb
+    order by started_at desc, run_id desc limit 1`.execute(tx)
+  return rows[0]
+}
+
+export const setCounts = (tx: Tx, tenant: TenantId, run: string, counts: object, at: Date) =>
+  tx
+    .updateTable('directory_runs')
+    .set({ counts: JSON.stringify(counts), finished_at: at })
+    .where('tenant_id', '=', tenant)
+    .where('run_id', '=', run)
+    .execute()

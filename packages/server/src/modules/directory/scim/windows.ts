@@ -1,0 +1,104 @@
+import type { HeldReason } from '@holdfast/contract/directory'
+import type { Tx } from '../../../db/database.ts'
+import type { Actor } from '../../../kernel/actor.ts'
+import { fail } from '../../../kernel/app-error.ts'
+import { encodeId, newUuid } from '../../../kernel/ids.ts'
+import { hour } from '../../../kernel/time.ts'
+import type { Audit } from '../../audit/index.ts'
+import type { Notify } from '../../notifications/index.ts'
+import { noCounts } from '../counts.ts'
+import { mostMembers, mostUsers } from '../guard.ts'
+import * as runs from '../runs.queries.ts'
+import * as queries from './windows.queries.ts'
+
+/** Within it the bounds of one snapshot hold for all that is pushed one by one. */
+export const windowMs = hour
+/** Stands for the users of the directory, who are in no group. */
+const usersOfDirectory = '00000000-0000-0000-0000-000000000000'
+
+export type Held = { held: HeldReason & { run_id: string } }
+export const isHeld = (outcome: object): outcome is Held => 'held' in outcome
+type Directory = { directory_id: string; provider: string }
+type Loss = { removed: number } & (
+  | { group: { group_id: string; name: string }; had: number }
+  /** Of how many, where a window begins with it. */
+  | { group?: never; had: () => Promise<number> }
+)
+
+/** Whoever pushes one change after the other may take away no more within an hour than one snapshot may. */
+export function createWindows({ audit, now, notify }: { audit: Audit; now: () => Date; notify: Notify }) {
+  /** Puts on record, and tells administrators, that what is asked for is not done until somebody confirms it. */
+  async function hold(tx: Tx, actor: Actor, { directory_id, provider }: Directory, reason: HeldReason, at: Date) {
+    const run = newUuid()
+    const run_id = encodeId('directory_run', run)
+    await runs.insertRun(tx, {
+      tenant_id: actor.tenantId,
+      run_id: run,
+      directory_id,
+      provider,
+      snapshot_id: `held ${run}`,
+      generated_at: at,
+      source: 'scim',
+      status: 'held',
+      counts: noCounts,
+      held_because: [reason],
+      diff: [],
+      problems: [],
+      problem_count: 0,
+      started_at: at,
+      finished_at: at,
+    })
+    const target = { type: 'directory_run', id: run_id, name: provider }
+    await audit.record(tx, actor, 'directory.synced', { run_id, provider, status: 'held' }, { target })
+    await notify(tx, actor.tenantId, {
+      kind: 'directory.held',
+      severity: 'critical',
+      title: `What ${provider} takes away is held`,
+      detail: `${sentenceOf(reason)} Nothing more of it is taken away until somebody confirms ${run_id} (holdfast directory confirm ${run_id}). If it is a mistake, mend it at the identity provider first.`,
+      subject: target,
+      dedupe_key: `directory.held:${run_id}`,
+    })
+    return run
+  }
+
+  return {
+    /** Counts what is to be taken away; what is too much is held instead, and the caller must not do it. */
+    take: async (tx: Tx, actor: Actor, directory: Directory, loss: Loss): Promise<Held | undefined> => {
+      if (loss.removed === 0) return undefined
+      const tenant = actor.tenantId
+      const at = now()
+      const group_id = loss.group?.group_id ?? usersOfDirectory
+      const before = await queries.findWindow(tx, tenant, directory.directory_id, group_id)
+      const goesOn = before && (before.held_run_id !== null || before.since.getTime() > at.getTime() - windowMs)
+      const window = goesOn ? before : { since: at, had: loss.group ? loss.had : await loss.had(), removed: 0 }
+      // A group may have grown since.
+      const had = loss.group ? Math.max(window.had, loss.had) : window.had
+      const removed = window.removed + loss.removed
+      const most = loss.group ? mostMembers(had) : mostUsers(had)
+      const rule = loss.group ? 'group_shrunk' : 'users_removed'
+      const reason: HeldReason = { rule, removed, of: had, most, group: loss.group?.name ?? null }
+      const free_until = before?.free_until && before.free_until > at ? before.free_until : null
+      let held_run_id = before?.held_run_id ?? null
+      if (held_run_id === null && removed > most && !free_until) {
+        held_run_id = await hold(tx, actor, directory, reason, at)
+        await queries.putWindow(tx, tenant, directory.directory_id, {
+          ...{ group_id, since: window.since, had, removed: window.removed, held_run_id, free_until },
+        })
+      }
+      if (held_run_id !== null) return { held: { ...reason, run_id: encodeId('directory_run', held_run_id) } }
+      const after = { group_id, since: window.since, had, removed, held_run_id, free_until }
+      await queries.putWindow(tx, tenant, directory.directory_id, after)
+      return undefined
+    },
+  }
+}
+export type Windows = ReturnType<typeof createWindows>
+
+const sentenceOf = ({ rule, removed, of, most, group }: HeldReason): string =>
+  rule === 'users_removed'
+    ? `Within an hour ${removed} of ${of} active users would be suspended, and at most ${most} may be.`
+    : `Within an hour the group ${group} would lose ${removed} of ${of} members, and at most ${most} may go.`
+
+/** 403: it was not done, and who may do something about it has been told. */
+export const refuseHeld = ({ held }: Held): never =>
+  fail('forbidden', `held: ${sentenceOf(held)} An administrator has to confirm ${held.run_id} first.`)

@@ -1,0 +1,184 @@
+import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+import type { OwnedGroup, OwnedUser } from './owned.queries.ts'
+
+/** An entry whose directory gave it no id of its own has this one. */
+const ownId = 'scim:'
+export const ownExternalId = (id: string): string => ownId + id
+/** The id that its directory gave it. */
+export const shownExternalId = (external: string | null): string | null =>
+  external === null || isOwnExternalId(external) ? null : external
+export const isOwnExternalId = (external: string): boolean => external.startsWith(ownId)
+
+/** One user of a directory, as the directory is told again. */
+export type UserEntry = OwnedUser & { directory_attributes: object | null; created_at: Date; updated_at: Date }
+export type GroupEntry = OwnedGroup & { member_count: number; absent: boolean; created_at: Date; updated_at: Date }
+type Condition = RawBuilder<SqlBool>
+
+const selectUsers = async (
+  tx: Tx,
+  tenant: TenantId,
+  directory: string,
+  where: Condition,
+  page: RawBuilder<unknown>,
+) => {
+  const { rows } = await sql<UserEntry>`
+    select u.user_id, u.external_id, u.username, u.email, u.display_name, u.status, u.suspended_by_directory,
+      u.absent_since is not null as absent, u.directory_attributes, u.created_at, u.updated_at,
+      (select string_agg(r.role, ',' order by r.role) from user_roles r
+        where r.tenant_id = ${tenant} and r.user_id = u.user_id) as roles
+    from users u where u.tenant_id = ${tenant} and u.directory_id = ${directory} and u.deleted_at is null
+      and ${where} ${page}`.execute(tx)
+  return rows
+}
+const selectGroups = async (
+  tx: Tx,
+  tenant: TenantId,
+  directory: string,
+  where: Condition,
+  page: RawBuilder<unknown>,
+) => {
+  const { rows } = await sql<GroupEntry>`
+    select g.group_id, g.external_id, g.name, g.member_count, g.absent_since is not null as absent, g.created_at,
+      g.updated_at
+    from groups g where g.tenant_id = ${tenant} and g.directory_id = ${directory} and ${where} ${page}`.execute(tx)
+  return rows
+}
+const all = sql``
+
+type Known = { id: string } | { externalId: string }
+/** Also one that its directory has deleted. */
+export const userEntry = async (tx: Tx, tenant: TenantId, directory: string, known: Known) => {
+  const where =
+    'id' in known ? sql<SqlBool>`u.user_id = ${known.id}` : sql<SqlBool>`u.external_id = ${known.externalId}`
+  return (await selectUsers(tx, tenant, directory, where, all))[0]
+}
+export const groupEntry = async (tx: Tx, tenant: TenantId, directory: string, known: Known) => {
+  const where =
+    'id' in known ? sql<SqlBool>`g.group_id = ${known.id}` : sql<SqlBool>`g.external_id = ${known.externalId}`
+  return (await selectGroups(tx, tenant, directory, where, all))[0]
+}
+
+type Page = { where: Condition; limit: number; offset: number }
+/** In the order in which they came. */
+export const pageOfUsers = (tx: Tx, tenant: TenantId, directory: string, { where, limit, offset }: Page) => {
+  const there = sql<SqlBool>`u.absent_since is null and ${where}`
+  return selectUsers(tx, tenant, directory, there, sql`order by u.user_id limit ${limit} offset ${offset}`)
+}
+export const pageOfGroups = (tx: Tx, tenant: TenantId, directory: string, { where, limit, offset }: Page) => {
+  const there = sql<SqlBool>`g.absent_since is null and ${where}`
+  return selectGroups(tx, tenant, directory, there, sql`order by g.group_id limit ${limit} offset ${offset}`)
+}
+export const countUsers = async (tx: Tx, tenant: TenantId, directory: string, where: Condition): Promise<number> => {
+  const { rows } = await sql<{ n: number }>`
+    select count(*) as n from users u where u.tenant_id = ${tenant} and u.directory_id = ${directory}
+      and u.absent_since is null and u.deleted_at is null and ${where}`.execute(tx)
+  return rows[0]?.n ?? 0
+}
+export const countGroups = async (tx: Tx, tenant: TenantId, directory: string, where: Condition): Promise<number> => {
+  const { rows } = await sql<{ n: number }>`
+    select count(*) as n from groups g where g.tenant_id = ${tenant} and g.directory_id = ${directory}
+      and g.absent_since is null and ${where}`.execute(tx)
+  return rows[0]?.n ?? 0
+}
+export const countActive = (tx: Tx, tenant: TenantId, directory: string): Promise<number> =>
+  countUsers(tx, tenant, directory, sql<SqlBool>`u.status = 'active'`)
+
+type Holder = UserEntry & { of: 'username' | 'email'; is_own: boolean }
+/** Who has this name, and who this address, of whatever directory or none; who has both stands there twice. */
+export const holdersOf = async (
+  tx: Tx,
+  tenant: TenantId,
+  directory: string,
+  { username, email }: { username: string; email: string | null },
+): Promise<Holder[]> => {
+  const { rows } = await sql<Holder>`
+    select held.of, u.directory_id is not distinct from ${directory}::uuid as is_own, u.user_id, u.external_id,
+      u.username, u.email, u.display_name, u.status, u.suspended_by_directory, u.absent_since is not null as absent,
+      u.directory_attributes, u.created_at, u.updated_at,
+      (select string_agg(r.role, ',' order by r.role) from user_roles r
+        where r.tenant_id = ${tenant} and r.user_id = u.user_id) as roles
+    from (
+      select 'username' as of, n.user_id from users n where n.tenant_id = ${tenant} and n.deleted_at is null
+        and n.username_key = lower(${username})
+      union all
+      select 'email', e.user_id from users e where e.tenant_id = ${tenant} and e.deleted_at is null
+        and e.email_key = lower(${email}::text)) as held
+    join users u on u.tenant_id = ${tenant} and u.user_id = held.user_id`.execute(tx)
+  return rows
+}
+/** The group that has this name, of whatever directory or none. */
+export const groupNamed = async (tx: Tx, tenant: TenantId, directory: string, name: string) => {
+  const { rows } = await sql<GroupEntry & { is_own: boolean }>`
+    select g.directory_id is not distinct from ${directory}::uuid as is_own, g.group_id, g.external_id, g.name,
+      g.member_count, g.absent_since is not null as absent, g.created_at, g.updated_at
+    from groups g where g.tenant_id = ${tenant} and g.name_key = lower(${name})`.execute(tx)
+  return rows[0]
+}
+
+/** What else a directory says of a user whose row is held. */
+export const setUserEntry = (
+  tx: Tx,
+  tenant: TenantId,
+  id: string,
+  { external_id, attributes, at }: { external_id: string; attributes: object; at: Date },
+) =>
+  sql`
+    update users set external_id = ${external_id}, directory_attributes = ${JSON.stringify(attributes)}::jsonb,
+      updated_at = ${at}
+    where tenant_id = ${tenant} and user_id = ${id}`.execute(tx)
+
+/** The same of a group; no two of its versions are of the same moment. */
+export const setGroupEntry = (
+  tx: Tx,
+  tenant: TenantId,
+  id: string,
+  { external_id, absent, at }: { external_id: string; absent: boolean; at: Date },
+) =>
+  sql`
+    update groups set external_id = ${external_id},
+      absent_since = case when ${absent} then coalesce(absent_since, ${at}) end,
+      updated_at = greatest(${at}::timestamptz, updated_at + interval '1 millisecond')
+    where tenant_id = ${tenant} and group_id = ${id}`.execute(tx)
+
+/** Which of these users a directory has, and has not deleted. */
+export const usersThere = async (tx: Tx, tenant: TenantId, directory: string, ids: readonly string[]) => {
+  if (ids.length === 0) return new Set<string>()
+  const { rows } = await sql<{ user_id: string }>`
+    select user_id from users where tenant_id = ${tenant} and user_id = any(${ids}::uuid[])
+      and directory_id = ${directory} and absent_since is null and deleted_at is null`.execute(tx)
+  return new Set(rows.map((r) => r.user_id))
+}
+
+/** The users of a directory who are in one of its groups; of the named ones, where they are named. */
+export const membersOfGroup = async (
+  tx: Tx,
+  tenant: TenantId,
+  { directory, group, among }: { directory: string; group: string; among?: readonly string[] },
+): Promise<string[]> => {
+  const { rows } = await sql<{ user_id: string }>`
+    select m.user_id from group_members m join users u on u.tenant_id = ${tenant} and u.user_id = m.user_id
+    where m.tenant_id = ${tenant} and m.group_id = ${group} and u.directory_id = ${directory}
+      ${among ? sql`and m.user_id = any(${among}::uuid[])` : all} order by m.user_id`.execute(tx)
+  return rows.map((r) => r.user_id)
+}
+
+/** Who is in which of these groups, of those whom the directory has not deleted. */
+export const membersOfGroups = async (tx: Tx, tenant: TenantId, directory: string, groups: readonly string[]) => {
+  const { rows } = await sql<{ group_id: string; user_id: string }>`
+    select m.group_id, m.user_id from group_members m join users u on u.tenant_id = ${tenant} and u.user_id = m.user_id
+    where m.tenant_id = ${tenant} and m.group_id = any(${groups}::uuid[]) and u.directory_id = ${directory}
+      and u.absent_since is null order by m.group_id, m.user_id`.execute(tx)
+  return rows
+}
+
+/** The groups of a directory in which these users are. */
+export const groupsOfUsers = async (tx: Tx, tenant: TenantId, directory: string, users: readonly string[]) => {
+  const { rows } = await sql<{ user_id: string; group_id: string; name: string }>`
+    select m.user_id, g.group_id, g.name from group_members m
+      join groups g on g.tenant_id = ${tenant} and g.group_id = m.group_id
+    where m.tenant_id = ${tenant} and m.user_id = any(${users}::uuid[]) and g.directory_id = ${directory}
+      and g.absent_since is null order by m.user_id, g.group_id`.execute(tx)
+  return rows
+}

@@ -1,0 +1,64 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { TenantId } from '../../../kernel/actor.ts'
+import { ownExternalId } from './entries.queries.ts'
+
+/** How a search compares one thing of an entry. Text is in small letters already. */
+export type Searched =
+  | { kind: 'id'; noun: 'user' | 'group'; column: RawBuilder<unknown> }
+  /** `indexed` finds what is equal to a text that nobody has who has none. */
+  | { kind: 'exact'; column: RawBuilder<unknown>; indexed: RawBuilder<unknown> }
+  | { kind: 'text' | 'truth' | 'time'; column: RawBuilder<unknown> }
+  /** Several values: rows, and what of them is compared; `value` unless another is named. */
+  | { kind: 'many'; rows: RawBuilder<unknown>; parts: Readonly<Record<string, Searched>> }
+export type SearchedEntry = Readonly<Record<string, Searched>>
+
+const said = (...path: readonly string[]) => {
+  const steps = path.map((name, i) => sql`${sql.raw(i === path.length - 1 ? '->>' : '->')} ${sql.lit(name)}`)
+  return sql`lower(u.directory_attributes ${sql.join(steps, sql` `)})`
+}
+const nameParts = ['formatted', 'familyName', 'givenName', 'middleName', 'honorificPrefix', 'honorificSuffix']
+
+export const searchedUsers: SearchedEntry = {
+  id: { kind: 'id', noun: 'user', column: sql`u.user_id` },
+  externalId: {
+    kind: 'exact',
+    column: sql`nullif(u.external_id, ${ownExternalId('')}::text || u.user_id)`,
+    indexed: sql`u.external_id`,
+  },
+  userName: { kind: 'text', column: sql`u.username_key` },
+  displayName: { kind: 'text', column: said('displayName') },
+  active: { kind: 'truth', column: sql`u.status = 'active'` },
+  ...Object.fromEntries(
+    nameParts.map((part) => [`name.${part}`, { kind: 'text', column: said('name', part) } as const]),
+  ),
+  emails: {
+    kind: 'many',
+    rows: sql`jsonb_array_elements(coalesce(u.directory_attributes -> 'emails', '[]'::jsonb)) as each (said)
+      where true`,
+    parts: {
+      value: { kind: 'text', column: sql`lower(each.said ->> 'value')` },
+      type: { kind: 'text', column: sql`lower(each.said ->> 'type')` },
+      display: { kind: 'text', column: sql`lower(each.said ->> 'display')` },
+      primary: { kind: 'truth', column: sql`(each.said ->> 'primary')::boolean` },
+    },
+  },
+  'meta.created': { kind: 'time', column: sql`u.created_at` },
+  'meta.lastModified': { kind: 'time', column: sql`u.updated_at` },
+}
+
+export const searchedGroups = (tenant: TenantId): SearchedEntry => ({
+  id: { kind: 'id', noun: 'group', column: sql`g.group_id` },
+  externalId: {
+    kind: 'exact',
+    column: sql`nullif(g.external_id, ${ownExternalId('')}::text || g.group_id)`,
+    indexed: sql`g.external_id`,
+  },
+  displayName: { kind: 'text', column: sql`g.name_key` },
+  members: {
+    kind: 'many',
+    rows: sql`group_members m where m.tenant_id = ${tenant} and m.group_id = g.group_id`,
+    parts: { value: { kind: 'id', noun: 'user', column: sql`m.user_id` } },
+  },
+  'meta.created': { kind: 'time', column: sql`g.created_at` },
+  'meta.lastModified': { kind: 'time', column: sql`g.updated_at` },
+})

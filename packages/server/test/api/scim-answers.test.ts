@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { scimUrns } from '@holdfast/contract/scim-shapes'
+import { startKit } from '../kit.ts'
+import { provision, pushed, resources, says, scimUser } from '../scim.ts'
+import { bearer, call } from '../world.ts'
+
+test('what is shown is what is asked for', async (t) => {
+  const kit = await startKit(t)
+  const { scim, key } = await provision(kit)
+  const [id] = await pushed(scim, ['one'])
+  const keys = async (query: string) => Object.keys((await scim.get(`Users/${id}?${query}`)).json).sort()
+  assert.deepEqual(await keys('attributes=userName'), ['id', 'schemas', 'userName'])
+  assert.deepEqual(await keys(`attributes=${scimUrns.user}:USERNAME,emails.value`), [
+    'emails',
+    'id',
+    'schemas',
+    'userName',
+  ])
+  assert.deepEqual((await scim.get(`Users/${id}?attributes=emails.value`)).json.emails, [{ value: 'one@example.com' }])
+  assert.deepEqual(await keys('excludedAttributes=id,emails,groups,meta,nothing'), [
+    ...['active', 'displayName', 'externalId', 'id', 'schemas', 'userName'],
+  ])
+  const [first] = resources(await scim.get('Users?attributes=displayName'))
+  assert.deepEqual(first, { schemas: [scimUrns.user], id, displayName: 'The one' })
+  says(await scim.get(`Users/${id}?attributes=a&excludedAttributes=b`), 400, 'invalidSyntax')
+  const tagged = await scim.get(`Users/${id}`)
+  const known = await scim.get(`Users/${id}`, { headers: { 'if-none-match': String(tagged.headers.etag) } })
+  assert.deepEqual([known.status, known.text], [304, ''])
+
+  for (const path of [
+    'ServiceProviderConfig',
+    'ResourceTypes',
+    'ResourceTypes/User',
+    'Schemas',
+    `Schemas/${scimUrns.group}`,
+  ]) {
+    const answer = await scim.get(path)
+    assert.equal(answer.status, 200, answer.text)
+    assert.doesNotMatch(answer.text, /null/)
+  }
+  for (const path of ['ResourceTypes/Device', 'Schemas/urn:x', 'Bulk', 'Me', 'Users/']) says(await scim.get(path), 404)
+  const stranger = await call(kit, { method: 'GET', path: '/v1/scim/v2/Users' }, bearer(`${key.slice(0, -1)}x`))
+  says(stranger, 401)
+  says(await call(kit, { method: 'GET', path: '/v1/scim/v2/Users' }, null), 401)
+  says(await call(kit, { method: 'GET', path: '/v1/scim/v2/Users' }, bearer(kit.adminKey)), 403)
+  const elsewhere = await call(kit, { method: 'GET', path: '/v1/admin/users' }, bearer(key))
+  assert.deepEqual([elsewhere.status, elsewhere.json.error], [403, 'forbidden'])
+})
+
+test('what can not be taken is refused in the words of SCIM, and nothing of it is done', async (t) => {
+  const kit = await startKit(t)
+  const { scim } = await provision(kit)
+  const [id] = await pushed(scim, ['one'])
+  const before = (await scim.get(`Users/${id}`)).text
+  const user = (body: object) => scim.post('Users', { ...scimUser('two'), ...body })
+  says(await user({ userName: undefined }), 400, 'invalidValue')
+  says(await user({ userName: 'two words' }), 400, 'invalidValue')
+  says(await user({ emails: [{ value: 'no address' }] }), 400, 'invalidValue')
+  says(
+    await user({
+      emails: [
+        { value: 'a@b', primary: true },
+        { value: 'c@d', primary: true },
+      ],
+    }),
+    400,
+    'invalidValue',
+  )
+  says(await user({ active: 'perhaps' }), 400, 'invalidValue')
+  says(await user({ favouriteColour: 'red' }), 400, 'invalidSyntax')
+  says(await user({ USERNAME: 'twice' }), 400, 'invalidSyntax')
+  says(await user({ displayName: 'a\0b' }), 400, 'invalidValue')
+  says(await user({ userName: 'ONE' }), 409, 'uniqueness')
+  says(await user({ externalId: 'ext-one' }), 409, 'uniqueness')
+  says(await user({ emails: [{ value: 'ONE@example.com' }] }), 409, 'uniqueness')
+  const patch = (...operations: object[]) => scim.patch(`Users/${id}`, operations)
+  says(await patch(), 400, 'invalidSyntax')
+  says(await patch({ op: 'move', path: 'userName' }), 400, 'invalidSyntax')
+  says(await patch({ op: 'remove' }), 400, 'noTarget')
+  says(await patch({ op: 'replace', path: 'id', value: 'x' }), 400, 'mutability')
+  says(await patch({ op: 'remove', path: 'userName' }), 400, 'mutability')
+  says(await patch({ op: 'add', path: 'shoeSize', value: 1 }), 400, 'invalidPath')
+  says(await patch({ op: 'add', path: 'name.shoe', value: 'x' }), 400, 'invalidPath')
+  says(await patch({ op: 'add', path: 'userName[a eq 1]', value: 'x' }), 400, 'invalidPath')
+  says(await patch({ op: 'replace', path: 'emails[type is "x"].value', value: 'x' }), 400, 'invalidFilter')
+  says(await patch({ op: 'replace', path: 'emails[shoe eq "x"].value', value: 'x' }), 400, 'invalidFilter')
+  says(await patch({ op: 'replace', path: 'emails[type ne "work"]', value: { type: 'x' } }), 400, 'noTarget')
+  // The first of two operations is not done without the second.
+  says(
+    await patch({ op: 'replace', path: 'displayName', value: 'changed' }, { op: 'add', path: 'x', value: 1 }),
+    400,
+    'invalidPath',
+  )
+  for (const filter of [
+    'userName',
+    'shoeSize eq 1',
+    'active gt true',
+    'userName eq 5',
+    'meta.created gt "soon"',
+    'name[a pr]',
+    'id co "x"',
+  ])
+    says(await scim.filtered('Users', filter), 400, 'invalidFilter')
+  says(await scim.get('Users?sortBy=userName'), 400, 'invalidSyntax')
+  says(await scim.get('Users?count=many'), 400, 'invalidSyntax')
+  const typed = await scim.post('Users', scimUser('two'), { headers: { 'content-type': 'text/plain' } })
+  says(typed, 400, 'invalidSyntax')
+  says(await scim.put(`Users/${id}`, scimUser('one'), { headers: { 'if-match': '"old.old"' } }), 412)
+
+  const [gid] = [String((await scim.post('Groups', { displayName: 'g' })).json.id)]
+  const members = (value: unknown) => scim.patch(`Groups/${gid}`, [{ op: 'add', path: 'members', value }])
+  const local = (await kit.admin.listUsers()).items.find((u) => u.source === 'local')
+  says(await members([{ value: local?.user_id }]), 400, 'invalidValue')
+  says(await members([{ value: gid }]), 400, 'invalidValue')
+  says(await members([{ display: 'x' }]), 400, 'invalidValue')
+  says(await scim.post('Groups', { displayName: 'G' }), 409, 'uniqueness')
+  says(await scim.post('Groups', { displayName: '' }), 400, 'invalidValue')
+  assert.equal((await scim.get(`Users/${id}`)).text, before)
+  assert.equal((await scim.get('Users')).json.totalResults, 1)
+})

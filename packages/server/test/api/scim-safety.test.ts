@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { group, person, snapshotOf } from '../directories.ts'
+import { createClock, type Replica, startKit, times } from '../kit.ts'
+import { untilStatus } from '../people.ts'
+import { many, provision, pushed, type Scim, scimGroup, scimUser, scimWith } from '../scim.ts'
+import { call, enrollRaw, operation, type Raw } from '../world.ts'
+
+const off = [{ op: 'Replace', path: 'active', value: 'False' }]
+const suspend = (scim: Scim, id: string | undefined) => scim.patch(`Users/${id}`, off)
+const runIn = ({ json }: Raw) => /run_\w+/.exec(String(json.detail))?.[0] ?? ''
+
+test('of twenty who push the same user or group at once, on two replicas, one makes it', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const { key } = await provision(kit)
+  const [here, there] = kit.replicas.map((r) =>
+    scimWith({ publicUrl: kit.publicUrl, dispatcher: r.dispatcher }, key),
+  ) as [Scim, Scim]
+  for (const [path, body] of [
+    ['Users', scimUser('jane')],
+    ['Groups', scimGroup('sales')],
+  ] as const) {
+    const answers = await times(20, (i) => (i % 2 ? here : there).post(path, body))
+    const statuses = answers.map((a) => a.status).sort()
+    assert.deepEqual(statuses, [201, ...Array(19).fill(409)], answers.find((a) => a.status > 409)?.text)
+    assert.ok(answers.every((a) => a.status === 201 || a.json.scimType === 'uniqueness'))
+    assert.equal((await here.get(path)).json.totalResults, 1)
+  }
+  assert.equal((await kit.admin.getDirectorySyncStatus()).items.length, 1)
+  const names = await times(20, (i) => (i % 2 ? here : there).post('Users', scimUser(`user${i}`)))
+  assert.ok(names.every((a) => a.status === 201))
+  assert.equal((await kit.admin.listDirectoryRuns()).items[0]?.counts.users.created, 21, 'each is counted')
+})
+
+test('who is suspended is out on every replica within a second, and who comes back is let in', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const { scim } = await provision(kit)
+  await kit.admin.publishPolicy({ body: { channel: 'stable', policy: { schema: 'holdfast.policy/1', rules: [] } } })
+  const [, there] = kit.replicas as [Replica, Replica]
+  const [id = '', other = ''] = await pushed(scim, ['jane', 'joe'])
+  const onThere = { publicUrl: kit.publicUrl, dispatcher: there.dispatcher }
+  const enroll = async (user_id: string) => {
+    const { secret } = await kit.admin.generateToken({ body: { user_id } })
+    const device = await enrollRaw(onThere, secret)
+    return () => call(onThere, operation('policyDigest'), device.caller)
+  }
+  const [poll, others] = [await enroll(id), await enroll(other)]
+  assert.deepEqual([(await poll()).status, (await others()).status], [200, 200])
+  assert.equal((await suspend(scim, id)).json.active, false)
+  await untilStatus(poll, 401)
+  assert.equal((await scim.patch(`Users/${id}`, [{ op: 'replace', path: 'active', value: true }])).json.active, true)
+  await untilStatus(poll, 200)
+  assert.equal((await scim.delete(`Users/${other}`)).status, 204)
+  await untilStatus(others, 401)
+  // Under its externalId it is the same user, with what it had.
+  const back = await scim.post('Users', scimUser('joe'))
+  assert.deepEqual([back.status, back.json.id, back.json.active], [201, other, true])
+  await untilStatus(others, 200)
+})
+
+test('a directory takes away no local user, no last administrator, no stronger one, and no name that somebody has', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { now: clock.now })
+  const { admin } = kit
+  const { scim } = await provision(kit)
+  const { user: local } = await admin.changeUser({
+    body: { operation: 'create', user: { username: 'local', email: 'local@example.com' } },
+  })
+  await admin.changeGroup({ body: { operation: 'create', group: { name: 'local group' } } })
+  const taken = [
+    await scim.post('Users', scimUser('Local', { emails: [] })),
+    await scim.post('Users', scimUser('other', { emails: [{ value: 'LOCAL@example.com' }] })),
+    await scim.post('Groups', scimGroup('Local Group')),
+  ]
+  assert.deepEqual(
+    taken.map((a) => [a.status, a.json.scimType]),
+    Array(3).fill([409, 'uniqueness']),
+  )
+  for (const answer of [await scim.get(`Users/${local.user_id}`), await suspend(scim, local.user_id)])
+    assert.equal(answer.status, 404)
+  const [first, second, third] = (await pushed(scim, ['first', 'second', 'third'])) as [string, string, string]
+  // Another directory's entries are nobody's here.
+  const okta = await provision(kit, 'okta')
+  assert.equal((await okta.scim.get(`Users/${first}`)).status, 404)
+  assert.equal((await okta.scim.post('Users', scimUser('first'))).status, 409)
+  assert.equal((await okta.scim.get('Users')).json.totalResults, 0)
+
+  await admin.grantRole({ body: { user_id: first, role: 'tenant_admin' } })
+  await admin.grantRole({ body: { user_id: second, role: 'platform_admin' } })
+  for (const answer of [await suspend(scim, first), await scim.delete(`Users/${first}`)]) {
+    assert.equal(answer.status, 403, answer.text)
+    assert.match(answer.text, /nobody else could administer/)
+  }
+  for (const answer of [
+    await suspend(scim, second),
+    await scim.patch(`Users/${second}`, [{ op: 'replace', path: 'userName', value: 'taken.over' }]),
+  ])
+    assert.match(answer.text, /may do more than this API key/)
+  await admin.grantRole({ body: { user_id: third, role: 'tenant_admin' } })
+  assert.equal((await suspend(scim, first)).status, 200, 'another one is left')
+
+  // An administrator's suspension is theirs.
+  const [fourth = ''] = await pushed(scim, ['fourth'])
+  await admin.suspendUser({ body: { user_id: fourth } })
+  assert.equal((await scim.get(`Users/${fourth}`)).json.active, false)
+  const again = await scim.patch(`Users/${fourth}`, [{ op: 'replace', value: { active: true, displayName: 'F' } }])
+  assert.deepEqual([again.status, again.json.active, again.json.displayName], [200, false, 'F'])
+
+  // Who was deleted gives up the name to whoever has it now, and goes for good after 30 days.
+  const [gone = ''] = await pushed(scim, ['gone'])
+  assert.equal((await scim.delete(`Users/${gone}`)).status, 204)
+  const next = await scim.post('Users', scimUser('gone', { externalId: 'another' }))
+  assert.equal(next.status, 201, next.text)
+  assert.notEqual(next.json.id, gone)
+  assert.match((await admin.getUser({ params: { user_id: gone } })).username, /^gone~/)
+  clock.advance(31 * 86_400)
+  const deleted = await kit.app.identity.owned.deleteAbsent([kit.tenant])
+  assert.equal(deleted, 1)
+  await assert.rejects(admin.suspendUser({ body: { user_id: gone } }))
+})
+
+test('a directory has one source', async (t) => {
+  const kit = await startKit(t)
+  const { scim } = await provision(kit)
+  await pushed(scim, ['jane'])
+  const push = (provider: string) =>
+    kit.admin.ingestDirectorySnapshot({ body: snapshotOf([person(1)], [], { provider }) })
+  await assert.rejects(push('Entra'), { status: 422, message: /kept by an identity provider that provisions it/ })
+  await push('corp')
+  const corp = await provision(kit, 'corp')
+  for (const answer of [await corp.scim.get('Users'), await corp.scim.post('Users', scimUser('joe'))]) {
+    assert.equal(answer.status, 400)
+    assert.match(answer.text, /the directory corp is kept by snapshots/)
+  }
+  assert.equal((await kit.admin.listUsers({ query: { source: 'directory' } })).items.length, 2)
+  await kit.admin.ingestDirectorySnapshot({
+    body: snapshotOf([person(1)], [group('g', [person(1)])], { provider: 'corp' }),
+  })
+  const refused = kit.admin.createApiKey({ body: { name: 'x', role: 'viewer', directory: 'entra' } })
+  await assert.rejects(refused, { status: 422, message: /directory:sync/ })
+})
+
+test('of twenty removals at once on two replicas no more are made than may be, until somebody confirms', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { replicas: 2, now: clock.now })
+  const { key, scim } = await provision(kit)
+  const both = kit.replicas.map((r) => scimWith({ publicUrl: kit.publicUrl, dispatcher: r.dispatcher }, key))
+  const ids = await pushed(scim, many(60))
+  const active = async () => Number((await scim.filtered('Users', 'active eq true', '&count=0')).json.totalResults)
+  const twenty = await times(20, (i) => suspend(both[i % 2]!, ids[i]))
+  assert.equal(twenty.filter((a) => a.status === 200).length, 6, 'a tenth of 60')
+  const held = twenty.filter((a) => a.status === 403)
+  assert.equal(held.length, 14, twenty.map((a) => a.status).join())
+  const runs = new Set(held.map(runIn))
+  assert.deepEqual([runs.size, await active()], [1, 54])
+  const [run_id = ''] = runs
+  const run = await kit.admin.getDirectoryRun({ params: { run_id } })
+  assert.deepEqual(
+    [run.status, run.source, run.held_because],
+    ['held', 'scim', [{ rule: 'users_removed', removed: 7, of: 60, most: 6, group: null }]],
+  )
+  const notices = (await kit.admin.listNotifications()).items.filter((n) => n.kind === 'directory.held')
+  assert.deepEqual(
+    notices.map((n) => [n.severity, n.subject.id]),
+    [['critical', run_id]],
+  )
+  // What takes nothing away goes on, and time alone lifts nothing.
+  assert.equal((await scim.post('Users', scimUser('newcomer'))).status, 201)
+  clock.advance(3 * 3600)
+  assert.equal(runIn(await scim.delete(`Users/${ids[30]}`)), run_id)
+  const confirmed = await kit.admin.confirmDirectoryRun({ params: { run_id }, body: { reason: 'the branch was sold' } })
+  assert.ok(confirmed.confirmed_at)
+  const rest = await times(20, (i) => suspend(both[i % 2]!, ids[20 + i]))
+  assert.ok(rest.every((a) => a.status === 200))
+  clock.advance(2 * 3600)
+  const later = []
+  for (const id of ids.slice(40, 47)) later.push((await suspend(scim, id)).status)
+  assert.deepEqual(later, [200, 200, 200, 200, 200, 403, 403], 'an hour later the bounds hold again')
+  await assert.rejects(kit.admin.undoDirectoryRun({ params: { run_id }, body: {} }), { status: 422 })
+  const shown = (await kit.admin.getDirectorySyncStatus()).items[0]
+  assert.equal(shown?.held_run?.status, 'held')
+
+  // A group of ten keeps half of its members; what another one loses is not held for it.
+  const staying = ids.slice(47, 57)
+  const made = [
+    await scim.post('Groups', scimGroup('ten', staying)),
+    await scim.post('Groups', scimGroup('few', staying.slice(5))),
+  ]
+  const [ten, few] = made.map((a) => String(a.json.id)) as [string, string]
+  const take = (gid: string, from: number, to: number) =>
+    scim.patch(`Groups/${gid}`, [
+      { op: 'remove', path: 'members', value: staying.slice(from, to).map((value) => ({ value })) },
+    ])
+  assert.equal((await take(ten, 0, 5)).status, 204)
+  const half = await take(ten, 5, 6)
+  assert.equal(half.status, 403, half.text)
+  for (const answer of [await scim.put(`Groups/${ten}`, scimGroup('ten')), await scim.delete(`Groups/${ten}`)])
+    assert.equal(runIn(answer), runIn(half))
+  assert.equal((await take(few, 5, 10)).status, 204)
+  await kit.admin.confirmDirectoryRun({ params: { run_id: runIn(half) }, body: {} })
+  assert.equal((await scim.delete(`Groups/${ten}`)).status, 204)
+})

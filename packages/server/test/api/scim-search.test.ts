@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { type Comparison, type Filter, type FilterValue, parseFilter } from '../../src/modules/directory/scim/filter.ts'
+import { compareText } from '../../src/modules/directory/scim/match.ts'
+import { startKit } from '../kit.ts'
+import { provision, scimUser } from '../scim.ts'
+
+type Shown = { id: string } & Record<string, unknown>
+const elements = (value: unknown): unknown[] => {
+  if (value === undefined) return []
+  return Array.isArray(value) ? value : [value]
+}
+
+/** What RFC 7644 says of a filter, by what is shown of a user; another way than the server's. */
+function fits(f: Filter, of: Record<string, unknown>): boolean {
+  const plain = (path: string): unknown[] => {
+    const [name = '', part] = path.split('.')
+    const its = elements(of[name]) as Record<string, unknown>[]
+    const parts = its.map((v) => (typeof v === 'object' ? v[part ?? 'value'] : v))
+    // Of an attribute with several values each counts, also one without the part.
+    return name === 'emails' ? parts : parts.filter((v) => v !== undefined)
+  }
+  const one = (path: string, has: unknown, op: Comparison, value: FilterValue): boolean => {
+    if (path === 'externalId') return (has === value) === (op === 'eq')
+    if (typeof has === 'boolean' || typeof value === 'boolean') return (has === value) === (op === 'eq')
+    return compareText(op, String(has), String(value))
+  }
+  switch (f.kind) {
+    case 'and':
+      return fits(f.left, of) && fits(f.right, of)
+    case 'or':
+      return fits(f.left, of) || fits(f.right, of)
+    case 'not':
+      return !fits(f.of, of)
+    case 'present':
+      return plain(f.path).some((v) => v !== undefined)
+    case 'some':
+      return elements(of[f.path]).some((v) => fits(f.of, v as Record<string, unknown>))
+    case 'compare': {
+      const has = plain(f.path)
+      if (f.value === null) return (has.length === 0) === (f.op === 'eq')
+      // A single attribute that is not there is other than anything.
+      if (has.length === 0 && !f.path.startsWith('emails')) return f.op === 'ne'
+      return has.some((v) => (v === undefined ? f.op === 'ne' : one(f.path, v, f.op, f.value)))
+    }
+  }
+}
+
+const words = ['ann', 'Ann', 'bob', 'BOB', 'annabob', 'n', 'o', '%', '_', "o'b", '"', '\\', '']
+const text = fc.constantFrom(...words)
+const shown = (v: FilterValue) => JSON.stringify(v)
+const textual = [
+  'userName',
+  'displayName',
+  'externalId',
+  'name.givenName',
+  'name.familyName',
+  'emails.value',
+  'emails.type',
+]
+const condition = fc.oneof(
+  fc
+    .tuple(fc.constantFrom(...textual), fc.constantFrom('eq', 'ne', 'co', 'sw', 'ew', 'gt', 'ge', 'lt', 'le'), text)
+    .filter(([path]) => path !== 'externalId')
+    .map(([path, op, v]) => `${path} ${op} ${shown(v)}`),
+  fc.tuple(fc.constantFrom('eq', 'ne'), text).map(([op, v]) => `externalId ${op} ${shown(v)}`),
+  fc.constantFrom(...textual, 'active', 'emails').map((path) => `${path} pr`),
+  fc.tuple(fc.constantFrom('eq', 'ne'), fc.boolean()).map(([op, v]) => `active ${op} ${v}`),
+  fc.tuple(fc.constantFrom('work', 'home'), text).map(([type, v]) => `emails[type eq "${type}"].value co ${shown(v)}`),
+)
+const filters = fc.letrec<{ filter: string }>((tie) => ({
+  filter: fc.oneof(
+    { maxDepth: 3 },
+    condition,
+    fc.tuple(tie('filter'), fc.constantFrom('and', 'or'), tie('filter')).map(([a, op, b]) => `(${a}) ${op} ${b}`),
+    tie('filter').map((a) => `not (${a})`),
+  ),
+})).filter
+
+test('a filter finds on PostgreSQL whom RFC 7644 says, whatever it is', async (t) => {
+  const kit = await startKit(t)
+  const { scim } = await provision(kit)
+  const people = [
+    scimUser('ann', { displayName: 'Ann', name: { givenName: 'ann', familyName: 'Bob' } }),
+    scimUser('bob', { displayName: "o'b", externalId: 'BOB', active: false }),
+    scimUser('annabob', { displayName: undefined, emails: [{ value: 'ann@n.o', type: 'home' }, { value: 'bob@n.o' }] }),
+    scimUser('o_b', { displayName: '100%', externalId: undefined, emails: [] }),
+    scimUser('n', { displayName: 'N', name: { givenName: 'n' }, emails: [{ value: 'n@n', type: 'Work' }] }),
+  ]
+  for (const body of people) assert.equal((await scim.post('Users', body)).status, 201)
+  const all = (await scim.get('Users')).json.Resources as Shown[]
+  assert.equal(all.length, people.length)
+  const found = new Set<number>()
+  await fc.assert(
+    fc.asyncProperty(filters, async (filter) => {
+      const wanted = all.filter((user) => fits(parseFilter(filter), user)).map((u) => u.id)
+      found.add(wanted.length)
+      assert.deepEqual(await scim.idsOf('Users', filter), wanted, filter)
+    }),
+    { numRuns: 120 },
+  )
+  assert.ok(found.size > 3, 'some find few, some many')
+})
+
+test('groups and times are searched too', async (t) => {
+  const kit = await startKit(t)
+  const { scim } = await provision(kit)
+  const made = await scim.post('Groups', { displayName: 'Sales' })
+  const id = String(made.json.id)
+  const { created } = made.json.meta as { created: string }
+  for (const [filter, n] of [
+    ['displayName sw "SA" and not (members pr)', 1],
+    ['displayName eq "sale"', 0],
+    [`meta.created ge "${created}"`, 1],
+    [`meta.created gt "${created}"`, 0],
+    ['meta.lastModified lt "2000-01-01T00:00:00Z"', 0],
+    [`id eq "${id}" or externalId pr`, 1],
+    ['externalId eq null', 1],
+    ['id eq "nonsense"', 0],
+  ] as const)
+    assert.equal((await scim.idsOf('Groups', filter)).length, n, filter)
+})
