@@ -4,6 +4,7 @@ import { Value } from 'typebox/value'
 import { examples } from './examples.ts'
 import { operations } from './index.ts'
 import { openapi } from './openapi.ts'
+import { scimBase } from './scim-shapes.ts'
 
 test('an endpoint whose permission depends on the operation has a rule for each, and no other', () => {
   const wrong: string[] = []
@@ -99,4 +100,9 @@ test('every sentence has its article', () => {
 test('every path under /v1 wants a credential: what was never issued is refused there before its route is known', () => {
   const open = operations.filter(([, e]) => e.access.by === 'anyone' && e.path.startsWith('/v1/'))
   assert.deepEqual(open, [])
+})
+
+test('what speaks SCIM stands under its base, and all there does: refusals know it by the path', () => {
+  const wrong = operations.filter(([, e]) => (e.protocol === 'scim') !== e.path.startsWith(`${scimBase}/`))
+  assert.deepEqual(wrong, [])
 })

@@ -99,7 +99,12 @@ export const ScimUser = Closed(
     ),
     groups: Type.Optional(
       Type.Array(
-        Closed({ value: Id('group'), display: Type.Optional(Type.String()), type: Type.Optional(Type.String()) }),
+        Closed({
+          value: Id('group'),
+          $ref: Type.Optional(Type.String()),
+          display: Type.Optional(Type.String()),
+          type: Type.Optional(Type.String()),
+        }),
       ),
     ),
     meta: Type.Optional(Meta),
@@ -131,7 +136,9 @@ export const ScimGroup = Closed(
     id: Id('group'),
     externalId: Type.Optional(Type.String()),
     displayName: Type.Optional(Type.String()),
-    members: Type.Optional(Type.Array(Closed({ value: Id('user'), type: Type.Optional(Type.String()) }))),
+    members: Type.Optional(
+      Type.Array(Closed({ value: Id('user'), $ref: Type.Optional(Type.String()), type: Type.Optional(Type.String()) })),
+    ),
     meta: Type.Optional(Meta),
   },
   { title: 'ScimGroup' },

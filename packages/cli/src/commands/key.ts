@@ -6,7 +6,7 @@ import { choice, duration, examples, limit, reason } from '../options.ts'
 import { type Column, printItem, printList, printSecret } from '../output.ts'
 
 type Key = Output<Contract['listApiKeys']>['items'][number]
-type KeyOptions = { role: Key['role']; expiresIn?: number; cidr?: string[]; directory?: string }
+type KeyOptions = { role: Key['role']; expiresIn?: number; cidr?: string[]; user?: string; directory?: string }
 const columns: readonly Column<Key>[] = [
   ['KEY', (k) => k.key_id],
   ['NAME', (k) => k.name],
@@ -26,15 +26,20 @@ export function addKey(program: Command, cli: Cli): void {
       .addOption(choice('--role <role>', 'what it may do', roleNames).makeOptionMandatory())
       .option('--expires-in <duration>', 'never unless said; e.g. 90d', duration)
       .option('--cidr <network...>', 'networks it may be used from')
+      .option('--user <user>', 'the service account that it belongs to, and stops with; you unless said')
       .option('--directory <name>', 'the directory that it provisions by SCIM; it does nothing else then')
       .action(async (name: string, options: KeyOptions) => {
-        const { role, expiresIn, cidr, directory } = options
-        const body = { name, role, ...given({ expires_in_seconds: expiresIn, allowed_cidrs: cidr, directory }) }
+        const { role, expiresIn, cidr, user, directory } = options
+        const body = {
+          name,
+          role,
+          ...given({ expires_in_seconds: expiresIn, allowed_cidrs: cidr, user_id: user, directory }),
+        }
         const answer = await (await cli.client()).createApiKey({ body, query: cli.scope })
         printSecret(cli, answer.secret, answer, `API key ${answer.api_key.key_id} with role ${role}.`)
       }),
     'key create ci --role auditor --expires-in 90d > key.txt',
-    'key create entra --role tenant_admin --directory entra > key.txt',
+    'key create entra --role tenant_admin --user provisioning --directory entra > key.txt',
   )
   limit(examples(key.command('list'), 'key list --status active').description('list API keys'))
     .addOption(choice('--status <status>', 'only these', ['active', 'expired', 'revoked']))

@@ -1,20 +1,31 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startKit } from '../kit.ts'
-import { provision } from '../scim.ts'
+import { many, provision, pushed } from '../scim.ts'
 import { askPython, without } from './tools.ts'
 
 const skip = without('scim2-tester')
 type Result = { status: string; title: string; reason: string }
 
+/** An unknown method is 404 here as everywhere, and there is no `/.search`. */
+const isDecided = ({ title, reason }: Result) =>
+  / returned 404 instead of 405$/.test(reason) || (title === 'search_with_attributes' && reason === 'no such route')
+
 test('scim2-tester finds nothing that RFC 7643 and RFC 7644 would have otherwise', { skip }, async (t) => {
   const kit = await startKit(t)
-  const { key } = await provision(kit)
+  const { key, scim } = await provision(kit)
+  // It takes away more than may be: somebody has confirmed that.
+  const ids = await pushed(scim, many(7))
+  const off = { op: 'replace', path: 'active', value: false }
+  for (const id of ids) await scim.patch(`Users/${id}`, [off])
+  const { items } = await kit.admin.listDirectoryRuns()
+  const held = items.find((run) => run.status === 'held')
+  await kit.admin.confirmDirectoryRun({ params: { run_id: held?.run_id ?? '' }, body: {} })
   const results = await askPython<Result[]>('scim2-tester', 'check_scim.py', { url: `${kit.url}/v1/scim/v2`, key })
   const counts = Map.groupBy(results, (r) => r.status)
   t.diagnostic([...counts].map(([status, all]) => `${status} ${all.length}`).join(', '))
   assert.deepEqual(
-    results.filter((r) => r.status === 'ERROR' || r.status === 'CRITICAL'),
+    results.filter((r) => (r.status === 'ERROR' || r.status === 'CRITICAL') && !isDecided(r)),
     [],
   )
   assert.ok((counts.get('SUCCESS')?.length ?? 0) > 50)

@@ -70,12 +70,16 @@ const user: Omit<ScimSchema, 'meta' | 'schemas'> = {
       ],
       { multiValued: true },
     ),
-    truth('active', 'False suspends: sessions, devices and VPN sessions end within a second'),
+    {
+      ...truth('active', 'False suspends: sessions, devices and VPN sessions end within a second; true unless said'),
+      required: true,
+    },
     complex(
       'groups',
       'Groups of the directory that they are in',
       [
         text('value', 'The id of the group', { mutability: 'readOnly' }),
+        text('$ref', 'Where the group is', { type: 'reference', referenceTypes: ['Group'], mutability: 'readOnly' }),
         text('display', 'Its name', { mutability: 'readOnly' }),
         text('type', 'Always direct', { mutability: 'readOnly', canonicalValues: ['direct'] }),
       ],
@@ -95,6 +99,7 @@ const group: Omit<ScimSchema, 'meta' | 'schemas'> = {
       'Users of the directory who are in it',
       [
         text('value', 'The id of the user', { mutability: 'immutable' }),
+        text('$ref', 'Where the user is', { type: 'reference', referenceTypes: ['User'], mutability: 'immutable' }),
         text('type', 'Always User', { mutability: 'immutable', canonicalValues: ['User'] }),
       ],
       { multiValued: true },

@@ -34,7 +34,10 @@ export function viewUser({ entry, groups }: ShownUser, project: Projection, loca
     ...(displayName !== undefined && { displayName }),
     ...(emails && { emails }),
     active,
-    groups: groups.map((g) => ({ value: encodeId('group', g.group_id), display: g.name, type: 'direct' })),
+    groups: groups.map(({ group_id, name: display }) => {
+      const value = encodeId('group', group_id)
+      return { value, $ref: locate(`Groups/${value}`), display, type: 'direct' }
+    }),
     meta: {
       resourceType: 'User',
       created: entry.created_at.toISOString(),
@@ -44,6 +47,8 @@ export function viewUser({ entry, groups }: ShownUser, project: Projection, loca
   }
   return tagged(versionOfUser(entry), project.of(all))
 }
+
+const memberOf = (value: string, locate: Locate) => ({ value, $ref: locate(`Users/${value}`), type: 'User' })
 
 export function viewGroup(
   { entry, members }: ShownGroup,
@@ -56,7 +61,7 @@ export function viewGroup(
     id,
     ...externalIdOf(entry.external_id),
     displayName: entry.name,
-    ...(members && { members: members.map((user) => ({ value: encodeId('user', user), type: 'User' })) }),
+    ...(members && { members: members.map((user) => memberOf(encodeId('user', user), locate)) }),
     meta: {
       resourceType: 'Group',
       created: entry.created_at.toISOString(),
