@@ -23,9 +23,10 @@ export const createConfirm =
       const at = now()
       const { counts, provider } = run
       const settled = { status: 'applied', counts, diff: [], problems: [], problem_count: 0, finished_at: at } as const
+      // What is counted is locked before runs are, as in a push.
+      await queries.freeWindow(tx, tenant, directory, id, new Date(at.getTime() + windowMs))
       if (!(await runs.settleHeld(tx, tenant, id, settled)))
         fail('validation_error', `this run is ${run.status}: only one that is held can be confirmed`)
-      await queries.freeWindow(tx, tenant, directory, id, new Date(at.getTime() + windowMs))
       const run_id = encodeId('directory_run', id)
       const target = { type: 'directory_run', id: run_id, name: provider }
       const details = { confirmed: true, ...(reason !== undefined && { reason }) }
