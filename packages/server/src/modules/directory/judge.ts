@@ -1,5 +1,6 @@
 import type { Tx } from '../../db/database.ts'
 import type { Actor } from '../../kernel/actor.ts'
+import { createSlices, inSlices } from '../../kernel/time-slice.ts'
 import { isRole, mayHandle } from '../access/index.ts'
 import { type Owned, type OwnedUser, rolesOf } from '../identity/index.ts'
 import { heldReasons } from './guard.ts'
@@ -9,6 +10,8 @@ import { summaryOf } from './summary.ts'
 
 /** Of what was passed over, so many are kept with the run. */
 const problemsKept = 100
+/** Names of one statement. */
+const askedAtOnce = 5000
 
 /** What would change now, and whether it looks like a mistake. Whoever applies it holds the directory. */
 export const createJudge =
@@ -22,19 +25,20 @@ export const createJudge =
             groups: await owned.groupsOf(tx, tenant, directory),
             members: await owned.membersOf(tx, tenant, directory),
           }
-    const people = peopleOf(said, before)
+    const slices = createSlices()
+    const people = await inSlices(peopleOf(said, before), slices)
     const frozen = new Map<string, 'last_administrator' | 'stronger_user'>()
     for (const user of before.users) if (isStronger(actor, user)) frozen.set(user.user_id, 'stronger_user')
     const going = people.flatMap((p) => (p.before && isToGo(p) && !frozen.has(p.id) ? [p.before] : []))
     for (const id of await owned.lastAdministrators(tx, tenant, going)) frozen.set(id, 'last_administrator')
     const taken = { username: new Set<string>(), email: new Set<string>(), group: new Set<string>() }
-    for (const { kind, name } of await owned.takenByOthers(
-      tx,
-      tenant,
-      directory ?? null,
-      namesToAsk(people, said, before),
-    ))
-      taken[kind].add(name)
+    const { usernames, emails, groups } = namesToAsk(people, said, before)
+    for (let at = 0; at < Math.max(usernames.length, emails.length, groups.length); at += askedAtOnce) {
+      const part = <T>(names: T[]) => names.slice(at, at + askedAtOnce)
+      const names = { usernames: part(usernames), emails: part(emails), groups: part(groups) }
+      for (const { kind, name } of await owned.takenByOthers(tx, tenant, directory ?? null, names))
+        taken[kind].add(name)
+    }
     const plan = await planOf(said, before, people, { taken, frozen })
     return { plan, held: heldReasons(said, before, plan), ...summaryOf(plan, before) }
   }

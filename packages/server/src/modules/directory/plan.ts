@@ -1,6 +1,6 @@
 import type { Problem } from '@holdfast/contract/directory'
 import { newUuid } from '../../kernel/ids.ts'
-import { createSlices } from '../../kernel/time-slice.ts'
+import { createSlices, inSlices, type Steps } from '../../kernel/time-slice.ts'
 import type { NewGroup, NewUser, OwnedChanges, OwnedGroup, OwnedUser, Pair, UserAfter } from '../identity/index.ts'
 import { allotNames, type Claim } from './names.ts'
 import type { Said, SaidGroup, SaidUser } from './snapshot.ts'
@@ -22,14 +22,24 @@ type Group = { said: SaidGroup | undefined; before: OwnedGroup | undefined; id: 
 type MovedGroup = { group: Group; name: string; had: number; added: number; removed: number }
 export type Plan = { changes: OwnedChanges; problems: readonly Problem[]; moved: readonly MovedGroup[] }
 
-export const peopleOf = ({ users }: Pick<Said, 'users'>, before: Pick<Before, 'users'>): Person[] => {
-  const known = new Map(before.users.map((u) => [u.external_id, u]))
-  const named = users.map((said) => {
+/** So many are gone through at once. */
+const step = 1000
+
+export function* peopleOf({ users }: Pick<Said, 'users'>, before: Pick<Before, 'users'>): Steps<Person[]> {
+  const known = new Map<string, OwnedUser>()
+  for (const [i, user] of before.users.entries()) {
+    known.set(user.external_id, user)
+    if (i % step === 0) yield
+  }
+  const people: Person[] = []
+  for (const [i, said] of users.entries()) {
     const user = known.get(said.externalId)
     known.delete(said.externalId)
-    return { said, before: user, id: user?.user_id ?? newUuid() }
-  })
-  return [...named, ...[...known.values()].map((user) => ({ said: undefined, before: user, id: user.user_id }))]
+    people.push({ said, before: user, id: user?.user_id ?? newUuid() })
+    if (i % step === 0) yield
+  }
+  for (const user of known.values()) people.push({ said: undefined, before: user, id: user.user_id })
+  return people
 }
 /** Whether the directory no longer lets the user in. */
 export const isToGo = ({ said, before }: Person): boolean => before?.status === 'active' && said?.active !== true
@@ -58,7 +68,7 @@ export async function planOf(
   { taken, frozen }: { taken: Taken; frozen: Frozen },
 ): Promise<Plan> {
   const problems: Problem[] = [...said.problems]
-  const users = planUsers(people, taken, frozen, problems)
+  const users = await inSlices(planUsers(people, taken, frozen, problems), createSlices())
   const groups = planGroups(said, before, taken, problems)
   const members = await planMembers(people, groups.all, before, users.known)
   return {
@@ -71,7 +81,12 @@ export async function planOf(
 /** What an entry is called whose name another one has now. */
 export const madeRoom = (name: string, id: string) => `${name.slice(0, 110)}~${id.slice(-12)}`
 
-function planUsers(people: readonly Person[], taken: Taken, frozen: Frozen, problems: Problem[]) {
+function* planUsers(
+  people: readonly Person[],
+  taken: Taken,
+  frozen: Frozen,
+  problems: Problem[],
+): Steps<{ changes: Pick<OwnedChanges, 'createdUsers' | 'changedUsers'>; known: ReadonlySet<number> }> {
   const isFrozen = (p: Person) => frozen.has(p.id)
   // Who is new and may not come in takes no name.
   const comesIn = ({ said, before }: Person) =>
@@ -85,6 +100,7 @@ function planUsers(people: readonly Person[], taken: Taken, frozen: Frozen, prob
     }),
     taken.username,
   )
+  yield
   const emails = allotNames(
     people.map((p, i): Claim => {
       const has = p.before?.email ?? undefined
@@ -98,6 +114,7 @@ function planUsers(people: readonly Person[], taken: Taken, frozen: Frozen, prob
   const changed: { before: OwnedUser; after: UserAfter }[] = []
   const known = new Set<number>()
   for (const [i, person] of people.entries()) {
+    if (i % step === 0) yield
     const { said, before, id } = person
     const username = usernames.names[i]
     const external_id = said?.externalId ?? before?.external_id ?? ''
@@ -206,7 +223,11 @@ async function planMembers(
   known: ReadonlySet<number>,
 ) {
   const slices = createSlices()
-  const placeOf = new Map(people.map((p, i) => [p.id.replaceAll('-', ''), i]))
+  const placeOf = new Map<string, number>()
+  for (const [i, { id }] of people.entries()) {
+    placeOf.set(id.replaceAll('-', ''), i)
+    if (slices.isOver()) await slices.next()
+  }
   const membersOf = new Map(before.members.map((m) => [m.group_id, m.users]))
   const added: Pair[] = []
   const removed: Pair[] = []

@@ -2,6 +2,7 @@ import { type Database, RunAgain, type Tx } from '../../../db/database.ts'
 import type { Source, TenantId } from '../../../kernel/actor.ts'
 import { differences } from '../../../kernel/differences.ts'
 import { encodeId } from '../../../kernel/ids.ts'
+import { createSlices } from '../../../kernel/time-slice.ts'
 import { type Change, type Changes, everything } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { EndSessionsOf } from '../deps.ts'
@@ -55,12 +56,14 @@ export function createOwned(deps: {
     const moved = added.filter((p) => !made.has(p.user_id)).map((p) => p.user_id)
     const ids = [...new Set([...known.keys(), ...moved])].sort()
     const found = await queries.lockUsers(tx, tenant, directory, ids)
-    const isAsRead = (user: OwnedUser) => {
+    const changed = () => new RunAgain('a user was changed by somebody else meanwhile')
+    if (found.length !== ids.length) throw changed()
+    const slices = createSlices()
+    for (const user of found) {
       const before = known.get(user.user_id)
-      return !before || Object.keys(differences(before, user)).length === 0
+      if (before && Object.keys(differences(before, user)).length > 0) throw changed()
+      if (slices.isOver()) await slices.next()
     }
-    if (found.length !== ids.length || !found.every(isAsRead))
-      throw new RunAgain('a user was changed by somebody else meanwhile')
   }
 
   async function writeUsers(tx: Tx, tenant: TenantId, directory: string, all: OwnedChanges, at: Date) {
