@@ -60,7 +60,7 @@ test('who is suspended by a run is out on every replica within a second: session
   const user_id = await makeUser(kit, 'signed-in', ['viewer'])
   const session = await signInAs(kit, 'signed-in')
   await kit.db.inTenant(kit.tenant, (tx) =>
-    sql`update users set source = 'directory', external_id = 'u-signed-in',
+    sql`update users set source = 'directory', password_phc = null, external_id = 'u-signed-in',
       directory_id = (select directory_id from directories where tenant_id = ${kit.tenant})
       where tenant_id = ${kit.tenant} and user_id = ${decodeId('user', user_id)}`.execute(tx),
   )

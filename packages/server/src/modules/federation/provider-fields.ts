@@ -12,8 +12,8 @@ export const targetOf = ({ provider_id, name }: Pick<ProviderRow, 'provider_id' 
   name,
 })
 
-/** What of a provider is set; who has linked themselves since is not, nor is what its metadata say. */
-export const versionOf = ({ linked_users: _, saml_found, saml_checked_at, saml_problem, ...set }: ProviderRow) => set
+/** What of a provider is set; what its metadata say is not. */
+export const versionOf = ({ saml_found, saml_checked_at, saml_problem, ...set }: ProviderRow) => set
 export const measuredOf = ({ saml_found, saml_checked_at, saml_problem }: ProviderRow): Measured => ({
   saml_found,
   saml_checked_at,

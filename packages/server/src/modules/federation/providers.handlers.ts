@@ -43,7 +43,15 @@ export function providerHandlers({
     const { entityId, acsUrl } = spOf(publicUrl, p.provider_id)
     return { sp_entity_id: entityId, acs_url: acsUrl, sp_metadata_url: entityId + ofTenant(tenant) }
   }
-  async function view(p: ProviderRow): Promise<View> {
+  async function viewAll(rows: readonly ProviderRow[]): Promise<View[]> {
+    const [first] = rows
+    const ids = rows.map((p) => p.provider_id)
+    const linked = first && (await providers.linkedTo(first.tenant_id, ids))
+    return Promise.all(rows.map((p) => viewWith(p, linked?.get(p.provider_id) ?? 0)))
+  }
+  const view = async (p: ProviderRow): Promise<View> =>
+    viewWith(p, (await providers.linkedTo(p.tenant_id, [p.provider_id])).get(p.provider_id) ?? 0)
+  async function viewWith(p: ProviderRow, linked_users: number): Promise<View> {
     const { oidc, saml, ...fields } = fieldsOf(p)
     const measured = {
       found: viewFound(p),
@@ -56,7 +64,7 @@ export function providerHandlers({
       group_mappings: p.group_mappings.map((m) => ({ value: m.value, group_id: encodeId('group', m.group_id) })),
       oidc: oidc && { ...oidc, ...viewFixedOidc(p) },
       saml: saml && { ...saml, ...measured, ...viewFixedSaml(p, await nameOf(p.tenant_id)) },
-      linked_users: p.linked_users,
+      linked_users,
     }
   }
   const nameOf = async (tenant: TenantId) => (await tenantName(tenant)) ?? ''
@@ -64,7 +72,7 @@ export function providerHandlers({
   return {
     listIdentityProviders: async ({ actor, query }) => {
       const found = await providers.list(actor.tenantId, query)
-      return { items: await Promise.all(found.items.map(view)), next_cursor: found.next_cursor }
+      return { items: await viewAll(found.items), next_cursor: found.next_cursor }
     },
     createIdentityProvider: async ({ actor, body: { group_mappings, oidc, ...rest } }) => {
       const { client_secret, ...settings } = oidc ?? {}

@@ -8,7 +8,7 @@ type Stored = Omit<Selectable<Tables['identity_providers']>, 'name_key'>
 /** What the metadata of a provider of SAML said, and whether they could be read last. */
 const measured = ['saml_found', 'saml_checked_at', 'saml_problem'] as const
 export type Measured = Pick<Stored, (typeof measured)[number]>
-export type ProviderRow = Stored & { group_mappings: GroupMapping[]; linked_users: number }
+export type ProviderRow = Stored & { group_mappings: GroupMapping[] }
 /** What of a provider is set, but its secret. */
 export type ProviderFields = Omit<
   ProviderRow,
@@ -16,7 +16,6 @@ export type ProviderFields = Omit<
   | 'provider_id'
   | 'kind'
   | 'client_secret_jwe'
-  | 'linked_users'
   | 'created_at'
   | 'updated_at'
   | 'deleted_at'
@@ -48,20 +47,29 @@ const mappings = sql<GroupMapping[]>`coalesce((
   select jsonb_agg(jsonb_build_object('value', g.value, 'group_id', g.group_id) order by g.value, g.group_id)
   from identity_provider_groups g
   where g.tenant_id = identity_providers.tenant_id and g.provider_id = identity_providers.provider_id), '[]')`
-const linked = sql<number>`(select count(distinct i.user_id)::int from user_identities i
-  where i.tenant_id = identity_providers.tenant_id and i.provider_id = identity_providers.provider_id)`
-
 /** Those that are there. */
 export const selectProviders = (tx: Tx, tenant: TenantId) =>
   tx
     .selectFrom('identity_providers')
     .select(columns)
-    .select([mappings.as('group_mappings'), linked.as('linked_users')])
+    .select(mappings.as('group_mappings'))
     .where('tenant_id', '=', tenant)
     .where('deleted_at', 'is', null)
 
 export const findProvider = (tx: Tx, tenant: TenantId, providerId: string): Promise<ProviderRow | undefined> =>
   selectProviders(tx, tenant).where('provider_id', '=', providerId).executeTakeFirst()
+
+/** How many users have an account at each. */
+export async function countLinked(tx: Tx, tenant: TenantId, providerIds: readonly string[]) {
+  const rows = await tx
+    .selectFrom('user_identities')
+    .select(['provider_id', sql<number>`count(distinct user_id)::int`.as('users')])
+    .where('tenant_id', '=', tenant)
+    .where(sql<boolean>`provider_id = any(${providerIds}::uuid[])`)
+    .groupBy('provider_id')
+    .execute()
+  return new Map(rows.map((r) => [r.provider_id, r.users]))
+}
 
 /** Until commit nobody else changes the provider, deletes it, or links anybody to it. */
 export async function lockProvider(tx: Tx, tenant: TenantId, providerId: string): Promise<ProviderRow | undefined> {

@@ -131,6 +131,9 @@ export function createProviders({
         }),
       ),
 
+    linkedTo: (tenant: TenantId, ids: readonly string[]): Promise<ReadonlyMap<string, number>> =>
+      db.inTenant(tenant, (tx) => queries.countLinked(tx, tenant, ids)),
+
     get: async (tenant: TenantId, id: string): Promise<ProviderRow> =>
       (await db.inTenant(tenant, (tx) => queries.findProvider(tx, tenant, id))) ?? noProvider(),
 
@@ -225,9 +228,9 @@ export function createProviders({
         }
         expected.require(versionOf(before))
         await lastWay.refuseLast(tx, tenant, before)
+        const details = { linked_users: (await queries.countLinked(tx, tenant, [id])).get(id) ?? 0 }
         await queries.deleteProvider(tx, tenant, id, now())
         const target = targetOf(before)
-        const details = { linked_users: before.linked_users }
         await audit.record(tx, actor, 'identity_provider.deleted', { provider_id: target.id }, { target, details })
         await settle(tx, actor, id, false)
         return true
