@@ -6,6 +6,7 @@ export type Sent = {
   path: string
   json?: unknown
   form?: Record<string, string>
+  xml?: string
   headers?: Record<string, string | string[]>
   /** The loopback address to come from. */
   localAddress?: string
@@ -15,10 +16,10 @@ export type Got = { status: number; headers: IncomingHttpHeaders; text: string; 
 
 export function send(
   url: string,
-  { method = 'GET', path, json, form, headers = {}, localAddress }: Sent,
+  { method = 'GET', path, json, form, xml, headers = {}, localAddress }: Sent,
 ): Promise<Got> {
-  const body = json !== undefined ? JSON.stringify(json) : form && new URLSearchParams(form).toString()
-  const type = json !== undefined ? 'application/json' : 'application/x-www-form-urlencoded'
+  const body = json !== undefined ? JSON.stringify(json) : form ? new URLSearchParams(form).toString() : xml
+  const type = json !== undefined ? 'application/json' : form ? 'application/x-www-form-urlencoded' : 'application/xml'
   const { promise, resolve, reject } = Promise.withResolvers<Got>()
   const request = httpRequest(
     new URL(path, url),

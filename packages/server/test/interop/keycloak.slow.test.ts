@@ -1,6 +1,7 @@
 import { after, before, type TestContext, test } from 'node:test'
 import { byTokenAndCode } from './keycloak/enrollment.ts'
 import { newKeys, realmTurnedOff, stoppedAndStarted } from './keycloak/outage.ts'
+import { signInBySaml } from './keycloak/saml.ts'
 import { type Keycloak, startKeycloak } from './keycloak/server.ts'
 import { disabledAndRemoved, groupsAndRoles } from './keycloak/sign-in.ts'
 import { withoutKeycloak } from './tools.ts'
@@ -11,16 +12,17 @@ before(
   async () => {
     if (!skip) keycloak = await startKeycloak()
   },
-  { timeout: 300_000 },
+  { timeout: 450_000 },
 )
 after(() => keycloak?.end())
 
 const trial = (name: string, run: (t: TestContext, keycloak: Keycloak) => Promise<void>) =>
-  test(`Keycloak: ${name}`, { skip, timeout: 300_000 }, (t) => run(t, keycloak!))
+  test(`Keycloak: ${name}`, { skip, timeout: 900_000 }, (t) => run(t, keycloak!))
 
 trial('people sign in by OpenID Connect, in the groups and roles that it says', groupsAndRoles)
 trial('who is disabled or removed there does not come in, nor does who has their name', disabledAndRemoved)
 trial('people enroll by an ID token that is bound to the key, and by a code', byTokenAndCode)
+trial('people sign in by SAML at a client that Keycloak made of our metadata, and new keys arrive', signInBySaml)
 trial('a new key of the realm is found, and what an old one signed is refused', newKeys)
 trial('a realm that is turned off lets nobody in, and opens no other door', realmTurnedOff)
 trial('stopped, it is refused clearly and opens no other door; started again, people sign in', stoppedAndStarted)

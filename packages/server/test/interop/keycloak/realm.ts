@@ -12,6 +12,19 @@ const groups: Mapper = {
   config: { 'claim.name': 'groups', 'full.path': 'true', 'id.token.claim': 'true' },
 }
 
+const saml = (name: string, protocolMapper: string, config: Record<string, string>): Mapper => ({
+  name,
+  protocol: 'saml',
+  protocolMapper,
+  config: { 'attribute.name': name, 'attribute.nameformat': 'Basic', ...config },
+})
+/** As docs/identity-providers.md says. */
+const samlMappers = [
+  saml('username', 'saml-user-attribute-mapper', { 'user.attribute': 'username' }),
+  saml('email', 'saml-user-attribute-mapper', { 'user.attribute': 'email' }),
+  saml('groups', 'saml-group-membership-mapper', { single: 'true', 'full.path': 'true' }),
+]
+
 export const person = (username: string, more: Record<string, unknown> = {}) => ({
   username,
   email: `${username}@example.com`,
@@ -35,7 +48,7 @@ export async function makeRealm(
   name: string,
   { redirectUris, more = {} }: { redirectUris: readonly string[]; more?: Record<string, unknown> },
 ) {
-  await keycloak.admin('POST', '/realms', {
+  const representation = {
     realm: name,
     enabled: true,
     sslRequired: 'none',
@@ -68,9 +81,10 @@ export async function makeRealm(
       { clientId: 'directory', secret: clientSecret, serviceAccountsEnabled: true, standardFlowEnabled: false },
     ],
     ...more,
-  })
-  const admin = async (method: string, path: string, body?: unknown) =>
-    (await keycloak.admin(method, `/realms/${name}${path}`, body)).json
+  }
+  await keycloak.admin('POST', '/realms', { json: representation })
+  const admin = async (method: string, path: string, json?: unknown) =>
+    (await keycloak.admin(method, `/realms/${name}${path}`, { json })).json
   const userId = async (username: string) =>
     String((await admin('GET', `/users?exact=true&username=${username}`))[0]?.id)
   const groupId = async (path: string) => String((await admin('GET', `/group-by-path${path}`)).id)
@@ -84,6 +98,13 @@ export async function makeRealm(
     changeUser: async (username: string, fields: Record<string, unknown>) => {
       const path = `/users/${await userId(username)}`
       return admin('PUT', path, { ...(await admin('GET', path)), ...fields })
+    },
+    /** A client for whose metadata of SAML these are. */
+    addSamlClient: async (xml: string) => {
+      const { json } = await keycloak.admin('POST', `/realms/${name}/client-description-converter`, { xml })
+      // We sign no requests, which Keycloak asks for otherwise.
+      const attributes = { ...json.attributes, 'saml.client.signature': 'false' }
+      await admin('POST', '/clients', { ...json, attributes, protocolMappers: samlMappers })
     },
     /** Another key that signs from now on. */
     addKey: async () => {
