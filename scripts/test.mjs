@@ -15,9 +15,16 @@ const options = given.filter((argument) => argument.startsWith('-'))
 const everything = ['packages/*/src/**/*.test.ts', 'packages/*/test/**/*.test.ts', 'test/**/*.test.ts']
 const files = named.length > 0 ? named : globSync(everything, { cwd: root, exclude: ['**/*.slow.test.ts'] }).sort()
 
-/** Files of these folders end processes, measure memory, or replace what is global: each has a process of its own. */
-const apart = /^packages\/(server\/(test\/(faults|memory|interop)|src\/(embedded|kernel))|bench)\//
-const together = 8
+/**
+ * These files measure memory, look for all that their process has started, or send what is not to be judged: each has
+ * a process of its own.
+ */
+const alone = /^packages\/server\/(test\/(memory\/|faults\/jobs\.)|src\/embedded\/)/
+/** Files of these folders wait more than they compute. */
+const waiting = /^packages\/(sdk|server\/(test\/(faults|interop|memory)|src\/embedded))\//
+/** The others share processes by folder or package, so that what they import is loaded once for several of them. */
+const shared = /^packages\/server\/(src\/kernel|src|test\/[^/]+)|^packages\/[^/]+|^[^/]+/
+const together = 10
 
 const cluster = process.env.HOLDFAST_TEST_DATABASE_URL ? undefined : await startTestCluster()
 const scratch = mkdtempSync(join(tmpdir(), 'hft-run-'))
@@ -50,19 +57,25 @@ const run = (files) =>
     child.on('exit', (code, signal) => resolve(signal ? 128 + constants.signals[signal] : code))
   })
 
-/** Files of a folder share processes, so that what they import is loaded and compiled once for several of them. */
+/**
+ * A file for each process, of which the runner takes one after the other by name: those that wait are spread among
+ * those that compute, so that the cores are busy to the end.
+ */
 function grouped(files) {
-  const groups = Map.groupBy(files, (file) => (apart.test(file) ? file : dirname(file)))
-  return [...groups.values()].flatMap((group) => {
-    const count = Math.ceil(group.length / together)
-    return Array.from({ length: count }, (_, n) => {
-      const mine = group.filter((_, i) => i % count === n)
-      if (mine.length === 1) return mine[0]
-      const all = join(scratch, `${dirname(mine[0]).replaceAll('/', '-')}-${n + 1}.mjs`)
-      writeFileSync(all, mine.map((file) => `import ${JSON.stringify(pathToFileURL(join(root, file)))}\n`).join(''))
+  const families = Map.groupBy(files, (file) => (alone.test(file) ? file : shared.exec(file)[0]))
+  const groups = [...families.values()].flatMap((family) => {
+    const count = Math.ceil(family.length / together)
+    return Array.from({ length: count }, (_, n) => family.filter((_, i) => i % count === n))
+  })
+  const both = Map.groupBy(groups, ([file]) => waiting.test(file))
+  const spread = [...both.values()].flatMap((some) => some.map((group, i) => ({ group, at: (i + 0.5) / some.length })))
+  return spread
+    .sort((a, b) => a.at - b.at)
+    .map(({ group }, i) => {
+      const all = join(scratch, `${String(i).padStart(3, '0')}.mjs`)
+      writeFileSync(all, group.map((file) => `import ${JSON.stringify(pathToFileURL(join(root, file)))}\n`).join(''))
       return all
     })
-  })
 }
 
 let code = await run(named.length > 0 ? files : grouped(files))

@@ -31,7 +31,7 @@ import { createEnrollment } from './modules/enrollment/index.ts'
 import { createFederation } from './modules/federation/index.ts'
 import { createGateways, type SnapshotSize } from './modules/gateways/index.ts'
 import { createHealth } from './modules/health/index.ts'
-import { createIdentity } from './modules/identity/index.ts'
+import { createIdentity, type PasswordCost, usualPasswordCost } from './modules/identity/index.ts'
 import { createNotifications } from './modules/notifications/index.ts'
 import { createPolicy } from './modules/policy/index.ts'
 import { createTenancy } from './modules/tenancy/index.ts'
@@ -49,6 +49,8 @@ type AppDeps = {
   snapshotSize?: SnapshotSize
   /** After how long a tenant that nobody asks for leaves memory. */
   idleMs?: number
+  /** Less than in service in tests that sign in for other things. */
+  passwordCost?: PasswordCost
 }
 
 /** The composition root: every module is made once, by hand, in the order in which they may use each other. */
@@ -60,6 +62,7 @@ export function createApp({
   now: given,
   snapshotSize = { inlineUpTo: 5000, perChunk: 1000 },
   idleMs = idleAfterMs,
+  passwordCost = usualPasswordCost,
 }: AppDeps) {
   const onError = (e: unknown) => log.error({ err: e }, 'background work failed')
   const { publicUrl } = config
@@ -111,6 +114,7 @@ export function createApp({
     ...base,
     audit,
     tenancy,
+    passwordCost,
     rulesUsingGroup: policy.rulesUsingGroup,
     endSessionsOf,
     notify: async (tx, tenant, notice) => {

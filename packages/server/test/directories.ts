@@ -1,5 +1,7 @@
 import type { Input } from '@holdfast/contract'
 import type { ingestDirectorySnapshot } from '@holdfast/contract/directory'
+import type { Client } from '@holdfast/sdk'
+import type { Kit } from './kit.ts'
 
 type Snapshot = Input<typeof ingestDirectorySnapshot>['body']
 export type User = Snapshot['users'][number]
@@ -29,3 +31,8 @@ export const group = (name: string, members: readonly User[]): Group => ({
   displayName: name,
   members: members.map((u) => u.externalId),
 })
+
+export const push = (client: Client, body: Snapshot) => client.ingestDirectorySnapshot({ body })
+/** The user that an entry has become. */
+export const userOf = async (kit: Kit, { userName }: User) =>
+  (await kit.admin.listUsers({ query: { q: userName, limit: 200 } })).items.find((u) => u.username === userName)

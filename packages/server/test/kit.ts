@@ -1,7 +1,7 @@
-import { createSecretKey, randomBytes } from 'node:crypto'
+import { createHash, createSecretKey, randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import type { Role } from '@holdfast/contract/vocabulary'
-import { openKek } from '@holdfast/crypto'
+import { openKek, type PasswordParams } from '@holdfast/crypto'
 import { createClient } from '@holdfast/sdk'
 import { Agent, buildConnector } from 'undici'
 import { type App, createApp } from '../src/app.ts'
@@ -9,7 +9,7 @@ import { bootstrap } from '../src/bootstrap.ts'
 import type { Config } from '../src/config/config.ts'
 import type { Secrets } from '../src/config/secrets.ts'
 import { migrate } from '../src/db/migrate.ts'
-import { createTestDatabase } from '../src/embedded/test-database.ts'
+import { createTestDatabase, type Template } from '../src/embedded/test-database.ts'
 import type { TenantId } from '../src/kernel/actor.ts'
 import type { SnapshotSize } from '../src/modules/gateways/index.ts'
 import { watchLeaks } from './leaks.ts'
@@ -22,7 +22,63 @@ const unlimited = {
   requests_per_minute_per_device: 10_000_000,
   requests_per_minute_per_gateway: 10_000_000,
 }
-const template = { name: 'holdfast_template', prepare: async (url: string) => void (await migrate(url)) }
+/** Of most passwords only matters whether they are right. */
+const cheap: PasswordParams = { m: 64, t: 1, p: 1 }
+const publicUrl = 'http://holdfast.test'
+const keyNamed = (name: string) => createHash('sha256').update(`of the tests: ${name}`).digest()
+/** Those of every kit, in whichever process: one first start is made for all, and what it sealed is copied with it. */
+const secrets: Secrets = {
+  kek: openKek(keyNamed('kek')),
+  pepper: createSecretKey(keyNamed('pepper')),
+  cursorKey: createSecretKey(keyNamed('cursors')),
+  adminPassword,
+  breakGlassPassword: undefined,
+  gatewayServiceSecret: keyNamed('gateway service').toString('base64url'),
+}
+const configFor = (databaseUrl: string): Config => ({
+  host: '127.0.0.1',
+  port: 0,
+  publicUrl,
+  dataDir: '/nonexistent',
+  databaseUrl,
+  databaseConnections: 10,
+  trustedProxies: [],
+  maxConnections: 10_000,
+  authFailuresPerMinute: 10_000_000,
+  tls: undefined,
+  drainSeconds: 0,
+  logLevel: 'silent',
+  masterKeyFile: '/nonexistent',
+  smtpUrl: undefined,
+  keptDays: { vpn_sessions: 90, telemetry_events: 30, metering_reports: 400, revoked_devices: 90 },
+  gatewaysKnow: new Set(['countries', 'services']),
+  allowedPrivateCidrs: [],
+})
+
+/** An empty database of this version. */
+export const schema: Template = { name: 'holdfast_schema', prepare: async (url) => void (await migrate(url)) }
+/** A deployment after its first start, of which every kit has a copy. */
+const started: Template = {
+  name: 'holdfast_started',
+  from: schema,
+  prepare: async (url) => {
+    const ignore = () => {}
+    const log = { info: ignore, warn: ignore, error: ignore }
+    const app = createApp({ config: configFor(url), secrets, databaseUrl: url, log, passwordCost: cheap })
+    await app.start()
+    await bootstrap(app, secrets, ignore)
+    const tenant = (await app.tenancy.tenantByName('default'))!
+    // Tests are not to be slowed down by the rate that people are held to.
+    await app.db.inTenant(tenant, (tx) =>
+      tx
+        .updateTable('tenant_settings')
+        .set({ security: JSON.stringify({ api: unlimited }) })
+        .where('tenant_id', '=', tenant)
+        .execute(),
+    )
+    await app.stop()
+  },
+}
 
 /** A moment that tests move by hand; it runs on from there. */
 export function createClock(offset = 0) {
@@ -49,51 +105,26 @@ export async function startKit(
     snapshotSizes?: readonly SnapshotSize[]
     /** After how long a tenant that nobody asks for leaves memory. */
     idleMs?: number
+    /** Where it matters what a hash costs. */
+    passwordCost?: PasswordParams
   } = {},
 ) {
-  const database = await createTestDatabase(template)
+  const database = await createTestDatabase(started)
   const nothingIsLeft = watchLeaks()
-  const secrets: Secrets = {
-    kek: openKek(randomBytes(32)),
-    pepper: createSecretKey(randomBytes(32)),
-    cursorKey: createSecretKey(randomBytes(32)),
-    adminPassword,
-    breakGlassPassword: undefined,
-    gatewayServiceSecret: randomBytes(32).toString('base64url'),
-  }
   const logs: string[] = []
   const note = (o: object, message: string) => void logs.push(`${message} ${JSON.stringify(o, errors)}`)
   const log = { info: note, warn: note, error: note }
-  const publicUrl = 'http://holdfast.test'
   const replicas: Replica[] = []
   const startReplica = async (): Promise<Replica> => {
     const databaseUrl = (await options.route?.(database.url, replicas.length)) ?? database.url
-    const config: Config = {
-      host: '127.0.0.1',
-      port: 0,
-      publicUrl,
-      dataDir: '/nonexistent',
-      databaseUrl,
-      databaseConnections: 10,
-      trustedProxies: [],
-      maxConnections: 10_000,
-      authFailuresPerMinute: 10_000_000,
-      tls: undefined,
-      drainSeconds: 0,
-      logLevel: 'silent',
-      masterKeyFile: '/nonexistent',
-      smtpUrl: undefined,
-      keptDays: { vpn_sessions: 90, telemetry_events: 30, metering_reports: 400, revoked_devices: 90 },
-      gatewaysKnow: new Set(['countries', 'services']),
-      allowedPrivateCidrs: [],
-      ...options.config,
-    }
+    const config: Config = { ...configFor(databaseUrl), ...options.config }
     const snapshotSize = options.snapshotSizes?.[replicas.length]
     const app = createApp({
       config,
       secrets,
       databaseUrl,
       log,
+      passwordCost: options.passwordCost ?? cheap,
       ...(options.now && { now: options.now }),
       ...(snapshotSize && { snapshotSize }),
       ...(options.idleMs !== undefined && { idleMs: options.idleMs }),
@@ -121,14 +152,6 @@ export async function startKit(
   const tenant = (await first.app.tenancy.tenantByName('default'))!
   const keyFor = (role: Role, of: TenantId = tenant) =>
     first.app.access.createKeyFor(of, { name: `test ${role}`, role })
-  // Tests are not to be slowed down by the rate that people are held to.
-  await first.app.db.inTenant(tenant, (tx) =>
-    tx
-      .updateTable('tenant_settings')
-      .set({ security: JSON.stringify({ api: unlimited }) })
-      .where('tenant_id', '=', tenant)
-      .execute(),
-  )
   const adminKey = await keyFor('platform_admin')
   const clientFor = (credential: string, replica: Replica = first) =>
     createClient({ baseUrl: publicUrl, credential, dispatcher: replica.dispatcher })
@@ -159,11 +182,15 @@ export async function startKit(
   }
 }
 
-/** Clients speak to the public URL, as proofs and cookies want it, and reach the given replica. */
-export function dispatcherTo(url: string): Agent {
+/**
+ * Clients speak to the public URL, as proofs and cookies want it, and reach the given replica, from another loopback
+ * address where one is given.
+ */
+export function dispatcherTo(url: string, localAddress?: string): Agent {
   const { hostname, port } = new URL(url)
   const connect = buildConnector({})
-  return new Agent({ connect: (options, callback) => connect({ ...options, hostname, port }, callback) })
+  const there = { hostname, port, ...(localAddress && { localAddress }) }
+  return new Agent({ connect: (options, callback) => connect({ ...options, ...there }, callback) })
 }
 
 const errors = (_: string, value: unknown) =>

@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test'
 import { enrollmentNonce, generateKey, type PrivateJwk, thumbprint } from '@holdfast/crypto'
-import { changeSecuritySettings } from '@holdfast/sdk'
+import { type Client, changeSecuritySettings } from '@holdfast/sdk'
 import { createClock, startKit } from './kit.ts'
 import { startHostileProvider } from './providers/hostile-provider.ts'
 import { bearer, call, challengeFrom, deviceCaller, operation, type Raw, type Reached } from './world.ts'
@@ -66,7 +66,7 @@ export const challengeOf = ({ kit, token }: World) => challengeFrom(kit, bearer(
 export const fresh = async (w: World, more: Partial<Attempt> = {}) =>
   attempt(w, { challenge: await challengeOf(w), key: newKey(), ...more })
 /** Why the last was refused, as the audit trail says it. */
-export async function reasons({ kit }: World, answer: Raw): Promise<unknown[]> {
-  const { items } = await kit.admin.listAuditEvents({ query: { request_id: String(answer.headers['x-request-id']) } })
+export async function reasons(admin: Client, answer: Raw): Promise<unknown[]> {
+  const { items } = await admin.listAuditEvents({ query: { request_id: String(answer.headers['x-request-id']) } })
   return items.map((e) => ('reason' in e ? e.reason : e.kind))
 }

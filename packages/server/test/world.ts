@@ -3,180 +3,18 @@ import { scopeParameters } from '@holdfast/contract/endpoint'
 import { examples } from '@holdfast/contract/examples'
 import { scimUrns } from '@holdfast/contract/scim-shapes'
 import { type CredentialKind, errorStatus, type Role } from '@holdfast/contract/vocabulary'
-import { contentDigest, createProof, generateKey, type PrivateJwk } from '@holdfast/crypto'
-import { type Client, signIn } from '@holdfast/sdk'
-import { request } from 'undici'
-import type { TenantId } from '../src/kernel/actor.ts'
-import { decodeId, encodeId } from '../src/kernel/ids.ts'
-import { snapshotOf } from './directories.ts'
+import { contentDigest } from '@holdfast/crypto'
+import { signIn } from '@holdfast/sdk'
+import { bearer, type Caller, call, operation, type Raw, type Reached } from './calls.ts'
 import { adminPassword, type Kit } from './kit.ts'
+import { type Population, populate, type Thing, things } from './population.ts'
 
-export type Raw = {
-  status: number
-  headers: Record<string, string | string[] | undefined>
-  text: string
-  json: Record<string, unknown>
-}
-/** Makes the headers of one request: a credential, and where it needs one, a proof. */
-export type Caller = (method: string, url: string) => Record<string, string>
-
-export const bearer =
-  (token: string): Caller =>
-  () => ({ authorization: `Bearer ${token}` })
-
-/** What a request is sent to: the public URL, by way of one replica. */
-export type Reached = Pick<Kit, 'publicUrl' | 'dispatcher'>
-
-/** A request as given, to the public URL of a kit. */
-export async function send(
-  kit: Reached,
-  method: string,
-  path: string,
-  headers: Record<string, string>,
-  body?: string | Buffer,
-): Promise<Raw> {
-  const response = await request(kit.publicUrl + path, {
-    method: method as 'GET',
-    headers,
-    dispatcher: kit.dispatcher,
-    ...(body !== undefined && { body }),
-  })
-  const text = await response.body.text()
-  return {
-    status: response.statusCode,
-    headers: response.headers,
-    text,
-    json: text.startsWith('{') ? JSON.parse(text) : {},
-  }
-}
-
-export const call = (
-  kit: Reached,
-  e: { method: string; path: string },
-  caller: Caller | null,
-  body?: unknown,
-  query = '',
-): Promise<Raw> => {
-  const url = kit.publicUrl + e.path
-  const json = body === undefined ? {} : { 'content-type': 'application/json' }
-  return send(
-    kit,
-    e.method,
-    e.path + query,
-    { ...json, ...caller?.(e.method, url) },
-    body === undefined ? undefined : JSON.stringify(body),
-  )
-}
-
-export const operation = (name: Operation): Endpoint => contract[name]
-
-export type RawDevice = { id: string; credential: string; key: PrivateJwk; caller: Caller }
-export const deviceCaller =
-  (credential: string, key: PrivateJwk, now = () => new Date()): Caller =>
-  (method, url) => ({
-    authorization: `Bearer ${credential}`,
-    dpop: createProof(key, { method, url, accessToken: credential, now: now() }),
-  })
-
-/** Enrolls a device with a fresh key, without the SDK. */
-export async function enrollRaw(kit: Reached, token: string, name = 'laptop'): Promise<RawDevice> {
-  const { privateJwk } = generateKey('ES256')
-  const answer = await call(kit, contract.enroll, deviceCaller(token, privateJwk), {
-    device: { name, platform: 'linux' },
-  })
-  if (answer.status !== 201) throw new Error(`enrollment refused: ${answer.status} ${answer.text}`)
-  const credential = String(answer.json.credential)
-  return {
-    id: String(answer.json.device_id),
-    credential,
-    key: privateJwk,
-    caller: deviceCaller(credential, privateJwk),
-  }
-}
-
-/** One object of each kind in a tenant, by the name of its path parameter, made through the API. */
-export async function populate(kit: Kit, client: Client) {
-  const { user } = await client.changeUser({
-    body: { operation: 'create', user: { username: `user-${Math.random().toString(36).slice(2)}` } },
-  })
-  const { group } = await client.changeGroup({
-    body: {
-      operation: 'create',
-      group: { name: `group-${Math.random().toString(36).slice(2)}`, members: [user.user_id] },
-    },
-  })
-  const { secret: token, enrollment_token } = await client.generateToken({
-    body: { max_uses: 0, user_id: user.user_id },
-  })
-  const device = await enrollRaw(kit, token)
-  const pool = await client.createGatewayPool({
-    body: { name: `pool-${Math.random().toString(36).slice(2)}`, region: { code: 'eu' } },
-  })
-  const { gateway, secret } = await client.createGateway({
-    params: { pool_id: pool.pool_id },
-    body: { name: `gw-${Math.random().toString(36).slice(2)}` },
-  })
-  const { api_key } = await client.createApiKey({ body: { name: 'key', role: 'viewer' } })
-  const tenant = decodeId('tenant', (await client.me()).tenant_id) as TenantId
-  const notification = await kit.db.inTenant(tenant, (tx) =>
-    kit.app.notifications.notify(tx, tenant, {
-      kind: 'expiring',
-      severity: 'info',
-      title: 'An API key expires',
-      detail: 'Replace it.',
-      subject: { type: 'api_key', id: api_key.key_id, name: 'key' },
-    }),
-  )
-  // At an address of documentation (RFC 5737), which no request is ever sent to.
-  const { provider_id } = await client.createIdentityProvider({
-    body: {
-      name: `provider-${Math.random().toString(36).slice(2)}`,
-      kind: 'oidc',
-      enabled: false,
-      oidc: { issuer: 'https://192.0.2.1', client_id: 'holdfast' },
-    },
-  })
-  const { secret: provisioner } = await client.createApiKey({
-    body: { name: 'provisioner', role: 'tenant_admin', directory: `directory-${Math.random().toString(36).slice(2)}` },
-  })
-  const provisioned = await provisionedBy(kit, bearer(provisioner))
-  const bundle = await client.publishPolicy({
-    body: { channel: 'stable', policy: { schema: 'holdfast.policy/1', rules: [] } },
-  })
-  return {
-    device,
-    token,
-    secret,
-    provisioner: bearer(provisioner),
-    ids: {
-      ...provisioned,
-      user_id: user.user_id,
-      group_id: group.group_id,
-      token_id: enrollment_token.token_id,
-      device_id: device.id,
-      pool_id: pool.pool_id,
-      gateway_id: gateway.gateway_id,
-      key_id: api_key.key_id,
-      bundle_id: bundle.bundle_id,
-      run_id: await dryRunOf(client),
-      notification_id: encodeId('notification', notification!),
-      provider_id,
-      session_id: encodeId('vpn_session', crypto.randomUUID()),
-    },
-  }
-}
-
-/** A user and a group that an identity provider pushed. */
-async function provisionedBy(kit: Reached, caller: Caller) {
-  const name = Math.random().toString(36).slice(2)
-  const user = await call(kit, contract.createScimUser, caller, { userName: `user-${name}` })
-  const group = await call(kit, contract.createScimGroup, caller, { displayName: `group-${name}` })
-  return { scim_user_id: String(user.json.id), scim_group_id: String(group.json.id) }
-}
+export * from './calls.ts'
+export { populate, type Thing, things } from './population.ts'
 
 /** SCIM is spoken by the key of a directory alone. */
-export const speaking = ({ protocol }: Endpoint, { provisioner }: Population, otherwise: Caller): Caller =>
-  protocol === 'scim' ? provisioner : otherwise
+export const speaking = ({ protocol }: Endpoint, own: Population, otherwise: Caller): Caller =>
+  protocol === 'scim' ? own.provisioner : otherwise
 
 /** The word for a refusal and the request that it names, in whatever protocol. */
 export function refusalIn({ status, json, headers }: Raw): { error: unknown; request_id: unknown } {
@@ -185,20 +23,6 @@ export function refusalIn({ status, json, headers }: Raw): { error: unknown; req
   const [word] = Object.entries(errorStatus).find(([, its]) => String(its) === json.status) ?? [json.scimType]
   return { error: String(status) === json.status ? word : 'another status', request_id: headers['x-request-id'] }
 }
-
-const dryRuns = new WeakMap<Client, Promise<string>>()
-/** A run that changes nothing and that nothing changes: one for all populations of a caller. */
-function dryRunOf(client: Client): Promise<string> {
-  const made = async () => {
-    const run = await client.ingestDirectorySnapshot({ body: { ...snapshotOf([]), dry_run: true } })
-    return run.run_id
-  }
-  const known = dryRuns.get(client) ?? made()
-  dryRuns.set(client, known)
-  return known
-}
-
-export type Population = Awaited<ReturnType<typeof populate>>
 
 /** What an enrollment by an identity provider begins with. */
 export const challengeFrom = async (kit: Reached, caller: Caller): Promise<string> =>
@@ -252,7 +76,7 @@ export const chunkOf = async (kit: Kit, { callers }: World): Promise<string> => 
 export const fill = (path: string, ids: Record<string, string>): string =>
   path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? `missing_${name}`)
 
-const keyOfPrefix: Record<string, string> = {
+const thingOf: Readonly<Record<string, Thing>> = {
   usr: 'user_id',
   grp: 'group_id',
   dev: 'device_id',
@@ -265,14 +89,34 @@ const keyOfPrefix: Record<string, string> = {
   idp: 'provider_id',
   run: 'run_id',
 }
+const exampleId = /"([a-z]{3})_01jxz3c9dqf7vr2m8k4s6t0b5w"/g
+const exampleText = (name: Operation): string | undefined => JSON.stringify((examples as Record<string, unknown>)[name])
+
+const callersAre: Partial<Record<CredentialKind, Thing>> = {
+  device: 'device_id',
+  gateway: 'gateway_id',
+  enrollment_token: 'token_id',
+  enrollment_challenge: 'token_id',
+}
+/** What a request speaks of: in its path, in the example of its body, and as its caller. */
+export function thingsIn(name: Operation): Thing[] {
+  const { path, access, protocol } = operation(name)
+  const inPath = things.filter((thing) => path.includes(`{${thing}}`))
+  const inBody = [...(exampleText(name) ?? '').matchAll(exampleId)].map(([, prefix = '']) => thingOf[prefix])
+  const kinds = access.by === 'anyone' ? [] : access.by
+  const inScim = protocol === 'scim' ? (['scim_user_id', 'scim_group_id'] as const) : []
+  const asCaller = kinds.map((kind) => callersAre[kind])
+  return [...inPath, ...inBody, ...inScim, ...asCaller].filter((thing) => thing !== undefined)
+}
+
 /** The contract's example of a body, with the ids of a population; undefined where there is no body. */
 export const exampleBody = (name: Operation, ids: Record<string, string>): unknown => {
-  const text = JSON.stringify((examples as Record<string, unknown>)[name])
+  const text = exampleText(name)
   return (
     text &&
     JSON.parse(
-      text.replaceAll(/"([a-z]{3})_01jxz3c9dqf7vr2m8k4s6t0b5w"/g, (id, prefix: string) => {
-        const known = ids[keyOfPrefix[prefix] ?? '']
+      text.replaceAll(exampleId, (id, prefix: string) => {
+        const known = ids[thingOf[prefix] ?? '']
         return known ? JSON.stringify(known) : id
       }),
     )

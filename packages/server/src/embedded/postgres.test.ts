@@ -19,6 +19,14 @@ before(() => {
 })
 after(() => rmSync(scratch, { recursive: true, force: true }))
 
+/** A data directory as a first start and a stop leave it: where the making is not what is tried, it is copied. */
+function newDataDir(name: string): string {
+  const dataDir = join(scratch, name)
+  const copied = spawnSync('cp', ['-a', join(scratch, 'first'), dataDir], { encoding: 'utf8' })
+  assert.equal(copied.status, 0, copied.stderr)
+  return dataDir
+}
+
 /** Starts, works with one connection, stops. */
 async function withPostgres<T>(dataDir: string, work: (client: Client) => Promise<T>): Promise<T> {
   const postgres = await startEmbeddedPostgres({ dataDir, log: silent })
@@ -88,7 +96,6 @@ async function untilGone(pids: number[], withinMs: number): Promise<void> {
   }
 }
 
-/** At one moment, so that none of them can react to another's end. */
 /** All at once: what is stopped first can not act on the death of another. */
 function kill(...pids: number[]): void {
   for (const signal of ['-STOP', '-9']) spawnSync('/bin/kill', [signal, ...pids.map(String)])
@@ -119,13 +126,13 @@ describe('the embedded PostgreSQL', () => {
   })
 
   test('a restart keeps the data', async () => {
-    const dataDir = join(scratch, 'restart')
+    const dataDir = newDataDir('restart')
     await withPostgres(dataDir, writeRow)
     assert.equal(await withPostgres(dataDir, readRow), 'committed')
   })
 
   test('stop() leaves no process and settles exited as expected', async () => {
-    const postgres = await startEmbeddedPostgres({ dataDir: join(scratch, 'stop'), log: silent })
+    const postgres = await startEmbeddedPostgres({ dataDir: newDataDir('stop'), log: silent })
     const below = descendants(process.pid)
     assert.ok(below.length > 5)
     await postgres.stop()
@@ -135,7 +142,7 @@ describe('the embedded PostgreSQL', () => {
   })
 
   test('a second start on the same data directory is refused, naming the first', async () => {
-    const dataDir = join(scratch, 'twice')
+    const dataDir = newDataDir('twice')
     const { parent, below } = await startParent(dataDir)
     await assert.rejects(startEmbeddedPostgres({ dataDir, log: silent }), (error) => {
       assert.ok(error instanceof EmbeddedPostgresError)
@@ -150,7 +157,7 @@ describe('the embedded PostgreSQL', () => {
   })
 
   test('kill -9 of the parent alone leaves no process, and the committed row is there', async () => {
-    const dataDir = join(scratch, 'parent-killed')
+    const dataDir = newDataDir('parent-killed')
     const { parent, below } = await startParent(dataDir)
     kill(parent.pid!)
     await untilGone(below, 5_000)
@@ -158,14 +165,14 @@ describe('the embedded PostgreSQL', () => {
   })
 
   test('a start right after kill -9 of the parent waits for the old PostgreSQL', async () => {
-    const dataDir = join(scratch, 'at-once')
+    const dataDir = newDataDir('at-once')
     const { parent } = await startParent(dataDir)
     kill(parent.pid!)
     assert.equal(await withPostgres(dataDir, readRow), 'committed')
   })
 
   test('kill -9 of everything, PostgreSQL included, loses no committed row', async () => {
-    const dataDir = join(scratch, 'all-killed')
+    const dataDir = newDataDir('all-killed')
     const { parent, below } = await startParent(dataDir)
     kill(parent.pid!, ...below)
     assert.equal(await withPostgres(dataDir, readRow), 'committed')
@@ -173,7 +180,7 @@ describe('the embedded PostgreSQL', () => {
   })
 
   test('a PostgreSQL left alone by kill -9 of all around it is stopped by the next start', async () => {
-    const dataDir = join(scratch, 'orphan')
+    const dataDir = newDataDir('orphan')
     const { parent, below } = await startParent(dataDir)
     kill(...below.filter(isShell), parent.pid!)
     await sleep(300)
@@ -183,7 +190,7 @@ describe('the embedded PostgreSQL', () => {
   })
 
   test('a killed postmaster is brought back under the same address', async () => {
-    const dataDir = join(scratch, 'revived')
+    const dataDir = newDataDir('revived')
     const warnings: string[] = []
     const log = { info() {}, warn: (message: string) => warnings.push(message) }
     const postgres = await startEmbeddedPostgres({ dataDir, log })
@@ -200,7 +207,7 @@ describe('the embedded PostgreSQL', () => {
   })
 
   test('a pid file that names some other living process does not stop the start', async () => {
-    const dataDir = join(scratch, 'stale-pid')
+    const dataDir = newDataDir('stale-pid')
     await withPostgres(dataDir, writeRow)
     const cluster = join(dataDir, 'postgres', 'cluster')
     const { uid, gid } = statSync(cluster)

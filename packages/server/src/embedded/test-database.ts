@@ -11,6 +11,8 @@ import { startThrowawayPostgres } from './postgres.ts'
  */
 export interface Template {
   name: string
+  /** What it starts from itself, if not from nothing. */
+  from?: Template
   prepare(url: string): Promise<void>
 }
 
@@ -58,7 +60,7 @@ export async function createTestDatabase(template?: Template): Promise<TestDatab
   const name = `test_${randomBytes(8).toString('hex')}`
   await withClient(server, async (client) => {
     const source = template ? await ensureTemplate(client, server, template) : 'template1'
-    await client.query(`create database ${escapeIdentifier(name)} template ${escapeIdentifier(source)}`)
+    await client.query(copyOf(source, name))
   })
   return {
     url: urlOf(server, name),
@@ -69,8 +71,12 @@ export async function createTestDatabase(template?: Template): Promise<TestDatab
   }
 }
 
+/** Copying files takes half of what it takes to log every page of them. */
+const copyOf = (source: string, name: string) =>
+  `create database ${escapeIdentifier(name)} template ${escapeIdentifier(source)} strategy file_copy`
+
 /** Only a finished template is marked as one (`datistemplate`); what a killed run left half made is made again. */
-async function ensureTemplate(client: Client, server: string, { name, prepare }: Template): Promise<string> {
+async function ensureTemplate(client: Client, server: string, { name, from, prepare }: Template): Promise<string> {
   const database = `template_${name}`
   const identifier = escapeIdentifier(database)
   const isReady = async () => {
@@ -83,7 +89,8 @@ async function ensureTemplate(client: Client, server: string, { name, prepare }:
   try {
     if (await isReady()) return database
     await client.query(`drop database if exists ${identifier} with (force)`)
-    await client.query(`create database ${identifier}`)
+    const source = from ? await ensureTemplate(client, server, from) : 'template1'
+    await client.query(copyOf(source, database))
     await prepare(urlOf(server, database))
     await client.query(`alter database ${identifier} is_template true`)
     return database

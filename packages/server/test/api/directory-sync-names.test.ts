@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Client } from '@holdfast/sdk'
-import { group, people, person, snapshotOf, type User } from '../directories.ts'
+import { group, people, person, push, snapshotOf, type User, userOf } from '../directories.ts'
 import { type Kit, startKit } from '../kit.ts'
 import { bearer, call, operation } from '../world.ts'
 
-const push = (client: Client, body: ReturnType<typeof snapshotOf>) => client.ingestDirectorySnapshot({ body })
 const refusal = async (kit: Kit, body: unknown) => {
   const { status, json, text } = await call(kit, operation('ingestDirectorySnapshot'), bearer(kit.adminKey), body)
   assert.ok(status === 422 || status === 400, text)
   return json as { detail: string; errors?: { field: string }[] }
 }
 const fieldOf = async (kit: Kit, body: unknown) => (await refusal(kit, body)).errors?.[0]?.field
-const userOf = async (kit: Kit, { userName }: User) =>
-  (await kit.admin.listUsers({ query: { q: userName, limit: 200 } })).items.find((u) => u.username === userName)
+
 test('names move between entries, and who has left makes room', async (t) => {
   const kit = await startKit(t)
   const { admin } = kit

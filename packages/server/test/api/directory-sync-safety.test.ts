@@ -5,12 +5,11 @@ import { openGateway } from '@holdfast/sdk'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { decodeId, encodeId } from '../../src/kernel/ids.ts'
-import { group, people, person, snapshotOf } from '../directories.ts'
+import { group, people, person, push, snapshotOf } from '../directories.ts'
 import { type Kit, type Replica, startKit, times } from '../kit.ts'
 import { makeUser, signInAs, untilStatus } from '../people.ts'
 import { call, enrollRaw, operation } from '../world.ts'
 
-const push = (client: Client, body: ReturnType<typeof snapshotOf>) => client.ingestDirectorySnapshot({ body })
 const idsOf = async (kit: Kit) => {
   const { items } = await kit.admin.listUsers({ query: { source: 'directory', limit: 200 } })
   return new Map(items.map((u) => [u.external_id, u.user_id]))
@@ -51,7 +50,7 @@ test('twenty snapshots at once on two replicas: each is taken whole, in order of
   assert.equal((await kit.admin.listGroups()).items[0]?.member_count, 39)
 })
 
-test('who is suspended by a run is out on every replica within a second: session, device, connection', async (t) => {
+test('who is suspended by a run is out on every replica at once: session, device, connection', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const { admin, publicUrl: baseUrl } = kit
   const [here, there] = kit.replicas as [Replica, Replica]

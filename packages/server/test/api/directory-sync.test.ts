@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Client } from '@holdfast/sdk'
 import { sql } from 'kysely'
-import { group, people, person, snapshotOf, type User } from '../directories.ts'
+import { group, people, person, push, snapshotOf, type User, userOf } from '../directories.ts'
 import { createClock, type Kit, runJob, startKit } from '../kit.ts'
 import { makeUser } from '../people.ts'
 import { bearer, call, operation } from '../world.ts'
 
-const push = (client: Client, body: ReturnType<typeof snapshotOf>) => client.ingestDirectorySnapshot({ body })
-const userOf = async (kit: Kit, { userName }: User) =>
-  (await kit.admin.listUsers({ query: { q: userName, limit: 200 } })).items.find((u) => u.username === userName)
 /** Everything that a directory may change, as the database has it. */
 const tables = async ({ db, tenant }: Kit) => {
   const all: unknown[] = []

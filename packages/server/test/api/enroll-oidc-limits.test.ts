@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { enrollmentNonce, thumbprint } from '@holdfast/crypto'
 import { changeSecuritySettings } from '@holdfast/sdk'
-import { times } from '../kit.ts'
+import { dispatcherTo, times } from '../kit.ts'
 import { attempt, challengeOf, fresh, newKey, reasons, start, tokenFor } from '../oidc-enrollment.ts'
 
 test('a challenge enrolls one device, of twenty that come with it to two replicas; a lost answer is given again', async (t) => {
@@ -21,7 +21,7 @@ test('a challenge enrolls one device, of twenty that come with it to two replica
   )
   assert.equal((await w.kit.admin.listDevices()).items.length, 1)
   const spent = answers.find((a) => a.status === 401)!
-  assert.deepEqual(await reasons(w, spent), ['challenge_spent'])
+  assert.deepEqual(await reasons(w.kit.admin, spent), ['challenge_spent'])
 
   const another = { challenge: await challengeOf(w), key: newKey(), headers: { 'idempotency-key': 'once' } }
   const id_token = await tokenFor(w, { nonce: enrollmentNonce(another.challenge, thumbprint(another.key)) })
@@ -54,7 +54,7 @@ test('what the provider and the tenant say of devices holds: approval, how many,
     [first.json.device_id],
   )
   const taken = await fresh(w, { claims: { sub: 'another', preferred_username: 'ada' } })
-  assert.deepEqual([taken.status, await reasons(w, taken)], [401, ['username_taken']], 'a name links nobody')
+  assert.deepEqual([taken.status, await reasons(w.kit.admin, taken)], [401, ['username_taken']], 'a name links nobody')
 })
 
 test('who is refused leaves nothing: no user, no link, and the challenge is good for another try', async (t) => {
@@ -95,7 +95,7 @@ test('a provider that is down is a 401 at once, and nothing is half done', async
   const answers = await times(10, () => attempt(w, { challenge, key, body: { id_token }, on: { ...w.kit, ...second } }))
   assert.deepEqual(new Set(answers.map((a) => a.status)), new Set([401]))
   assert.ok(performance.now() - began < 6000, 'ten share one look')
-  assert.deepEqual(await reasons(w, answers[0]!), ['unreachable'])
+  assert.deepEqual(await reasons(w.kit.admin, answers[0]!), ['unreachable'])
   assert.deepEqual((await w.kit.admin.listDevices()).items, [])
   const other = await attempt(w, { challenge, key, body: { id_token } })
   assert.equal(other.status, 201, 'the replica that has its keys needs it no more, and the challenge was not spent')
@@ -121,6 +121,10 @@ test('failures of one address are counted on all replicas together, as the setti
   const told = await attempt(w, { challenge, key: newKey() })
   assert.equal(told.status, 429)
   assert.ok(Number(told.headers['retry-after']) > 800)
+  const elsewhere = dispatcherTo(kit.url, '127.0.0.2')
+  kit.after(() => elsewhere.destroy())
+  const from = { publicUrl: kit.publicUrl, dispatcher: elsewhere }
+  assert.equal((await attempt(w, { challenge, key: newKey(), on: from })).status, 201, 'from another address')
   w.clock.advance(901)
   assert.equal((await fresh(w)).status, 201)
   const [event] = (await w.kit.admin.listAuditEvents({ query: { kind: 'auth.throttled' } })).items

@@ -225,7 +225,7 @@ test('sessions end on every replica with the provider, its use for sign-in, the 
 })
 
 test('a provider that is gone opens no other door, and passwords go on for those who have one', async (t) => {
-  const { kit, params, set, signIn, start } = await startFederated(t, {
+  const { kit, params, set, signIn, start, reasons } = await startFederated(t, {
     people,
     settings: { provisioning: 'create' },
   })
@@ -239,6 +239,7 @@ test('a provider that is gone opens no other door, and passwords go on for those
     tx.updateTable('identity_providers').set({ enabled: true }).where('tenant_id', '=', kit.tenant).execute(),
   )
   assert.equal((await openBrowser(kit).get(start)).status, 401)
+  assert.deepEqual(await reasons(1), ['oidc:unreachable'])
   assert.equal((await trySignIn(kit, 'anna')).status, 401)
   assert.equal((await trySignIn(kit, 'admin', { password: adminPassword })).status, 200)
 })

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { createTestDatabase } from '../../src/embedded/test-database.ts'
+import { schema } from '../kit.ts'
 import { listening } from '../listening.ts'
 
 const main = join(import.meta.dirname, '../../src/main.ts')
@@ -12,7 +13,7 @@ export const password = 'processes that are only tried'
 
 /** A database and a folder that replicas share, each a process of its own. */
 export async function startDeployment(t: TestContext) {
-  const database = await createTestDatabase()
+  const database = await createTestDatabase(schema)
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-process-'))
   const ends: (() => Promise<unknown>)[] = []
   t.after(async () => {

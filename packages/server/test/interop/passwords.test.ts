@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import { defaultPasswordParams } from '@holdfast/crypto'
 import pg from 'pg'
 import { createClock, type Kit, startKit } from '../kit.ts'
 import { makeUser, passwordOf, signInAs, trySignIn } from '../people.ts'
@@ -21,7 +22,7 @@ const changePassword = (kit: Kit, username: string, phc: string) =>
 test('argon2-cffi verifies the stored hash of a password, and of no other', {
   skip: without('python3-argon2'),
 }, async (t) => {
-  const kit = await startKit(t)
+  const kit = await startKit(t, { passwordCost: defaultPasswordParams })
   await makeUser(kit, 'ana')
   await makeUser(kit, 'zoë')
   type Stored = { username: string; password_phc: string }

@@ -1,20 +1,17 @@
 import type { TestContext } from 'node:test'
 import pg from 'pg'
 import { connectDatabase } from '../../src/db/database.ts'
-import { migrate } from '../../src/db/migrate.ts'
 import { createTestDatabase } from '../../src/embedded/test-database.ts'
 import type { TenantId } from '../../src/kernel/actor.ts'
 import { newUuid } from '../../src/kernel/ids.ts'
 import { type Change, createChanges } from '../../src/memory/changes.ts'
 import { createClock } from '../../src/memory/clock.ts'
 import { createFeed } from '../../src/memory/feed.ts'
+import { schema } from '../kit.ts'
 
 /** Replicas that are nothing but a feed, on a database that the test may do anything to. */
 export async function startFeeds(t: TestContext, count = 2) {
-  const database = await createTestDatabase({
-    name: 'holdfast_template',
-    prepare: async (url) => void (await migrate(url)),
-  })
+  const database = await createTestDatabase(schema)
   const owner = new pg.Client({ connectionString: database.url })
   await owner.connect()
   const tenant = newUuid() as TenantId

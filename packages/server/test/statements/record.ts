@@ -36,7 +36,7 @@ if (directory) {
   const { compileQuery } = DefaultQueryExecutor.prototype
   DefaultQueryExecutor.prototype.compileQuery = function (...given) {
     const compiled = compileQuery.apply(this, given)
-    const origin = originOf(callers())
+    const origin = originOf(callers(nearby)) ?? originOf(callers())
     if (origin) origins.set(compiled.sql, (origins.get(compiled.sql) ?? new Set()).add(origin))
     return compiled
   }
@@ -68,10 +68,13 @@ if (directory) {
   } as typeof query
 }
 
+/** Most who make a statement are found among so many callers; each more costs. */
+const nearby = 12
+
 /** Who called, innermost first. Their text is not made, which costs more than the rest of a statement. */
-function callers(): NodeJS.CallSite[] {
+function callers(most = 40): NodeJS.CallSite[] {
   const { stackTraceLimit, prepareStackTrace } = Error
-  Error.stackTraceLimit = 40
+  Error.stackTraceLimit = most
   Error.prepareStackTrace = (_, sites) => sites
   const sites = new Error().stack as unknown as NodeJS.CallSite[]
   Object.assign(Error, { stackTraceLimit, prepareStackTrace })

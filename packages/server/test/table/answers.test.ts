@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { type Operation, operations } from '@holdfast/contract'
 import { type AuditEvent, wrongChanges } from '../changes.ts'
 import { type Kit, startKit } from '../kit.ts'
-import { createWorld, type Raw } from '../world.ts'
+import { createWorld, type Raw, things } from '../world.ts'
 import { createWrite } from './writes.ts'
 
 const writes = operations.filter(([, e]) => e.method !== 'GET')
@@ -62,15 +62,16 @@ test('what makes something answers 201, what holds already 200 and changed: fals
   }
   for (const [name, e] of writes)
     for (const operation of Object.keys(e.operations ?? {})) {
-      const { ids, send }: Write = await createWrite(kit, world, name)
       const isBatch = name === 'changeDevices'
       const noun = isBatch ? 'device' : name.slice('change'.length).toLowerCase()
-      const id = ids[`${noun}_id`]
+      const named = things.filter((thing) => thing === 'group_id' || thing === `${noun}_id`)
+      const { ids, send }: Write = await createWrite(kit, world, name, operation === 'create' ? [] : named)
       if (operation === 'create') {
         expect(`${name} create`, await send(), 201)
         expect(`${name} create again`, await send(), 422)
         continue
       }
+      const id = ids[`${noun}_id`]
       const which = isBatch ? { device_ids: [id] } : { [`${noun}_id`]: id }
       const patch = operation === 'update' && patches[noun] ? { [noun]: patches[noun](ids) } : {}
       const body = { operation, ...which, ...patch }

@@ -2,14 +2,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contract, type Operation, operations } from '@holdfast/contract'
 import { type Kit, startKit, times } from '../kit.ts'
-import { bearer, call, fill, operation as operationOf, populate, type Raw, speaking } from '../world.ts'
+import { bearer, call, fill, operation as operationOf, populate, type Raw, speaking, thingsIn } from '../world.ts'
 
 type Ids = Record<string, string>
 /**
  * Where each write that takes If-Match finds its thing, and a body that changes it, whatever it was: `n` makes it
  * another one.
  */
-type Row = { read: Operation; body?: (ids: Ids, n: number, shown: Record<string, unknown>) => unknown; before?: string }
+type Row = {
+  read: Operation
+  body?: (ids: Ids, n: number, shown: Record<string, unknown>) => unknown
+  before?: Operation
+}
 const rows: Partial<Record<Operation, Row>> = {
   changeUser: {
     read: 'getUser',
@@ -69,7 +73,8 @@ const rowOf = (name: Operation): Row => rows[name] ?? assert.fail(`${name} takes
 
 async function prepare(kit: Kit, name: Operation) {
   const { read, body, before } = rowOf(name)
-  const own = await populate(kit, kit.admin)
+  const spokenOf = [name, read, ...(before ? [before] : [])].flatMap(thingsIn)
+  const own = await populate(kit, kit.admin, spokenOf)
   const { ids } = own
   const callerOf = (operation: Operation) => speaking(contract[operation], own, bearer(kit.adminKey))
   const send = async (operation: Operation, n: number, more: Record<string, string>, replica = kit.replicas[0]!) => {
@@ -84,7 +89,7 @@ async function prepare(kit: Kit, name: Operation) {
     )
   }
   const get = () => call(kit, { method: 'GET', path: fill(contract[read].path, ids) }, callerOf(read))
-  if (before) await send(before as Operation, 0, {})
+  if (before) await send(before, 0, {})
   return { send, get, tag: async () => String((await get()).headers.etag) }
 }
 const isStale = (name: Operation, answer: Raw, current: string) =>
@@ -155,7 +160,7 @@ test('what a GET shows can be sent back with a PUT; a field that only shows some
   const puts = operations.filter(([, e]) => e.method === 'PUT').map(([name]) => name)
   for (const name of puts) {
     const { read } = rowOf(name)
-    const own = await populate(kit, kit.admin)
+    const own = await populate(kit, kit.admin, [name, read].flatMap(thingsIn))
     const { ids } = own
     const path = fill(contract[name].path, ids)
     const caller = speaking(contract[name], own, bearer(kit.adminKey))

@@ -20,6 +20,8 @@ import {
   fill,
   operation,
   populate,
+  type Thing,
+  thingsIn,
   type World,
 } from '../world.ts'
 
@@ -198,10 +200,15 @@ async function heldRun({ admin }: Kit): Promise<string> {
   return run_id
 }
 
+/** What a write needs beside what it speaks of. */
+const needed: Partial<Record<Operation, readonly Thing[]>> = { terminateSessions: ['device_id', 'gateway_id'] }
+
 /** A write that succeeds, on objects of its own; it can be sent again as it is. */
-export async function createWrite(kit: Kit, world: World, name: Operation) {
-  const own: World = { ...world, own: await populate(kit, kit.admin) }
-  own.callers = { ...world.callers, device: own.own.device.caller, gateway: bearer(own.own.secret) }
+export async function createWrite(kit: Kit, world: World, name: Operation, more: readonly Thing[] = []) {
+  const wanted = [...thingsIn(name), ...(needed[name] ?? []), ...more]
+  const own: World = { ...world, own: await populate(kit, kit.admin, wanted), callers: { ...world.callers } }
+  if (wanted.includes('device_id')) own.callers.device = own.own.device.caller
+  if (wanted.includes('gateway_id')) own.callers.gateway = bearer(own.own.secret)
   const { caller, path, body, query } = await (special[name] ?? standard(name))(kit, own)
   const { ids } = own.own
   const { method, path: template } = operation(name)

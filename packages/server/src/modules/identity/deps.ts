@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto'
-import type { Kek } from '@holdfast/crypto'
+import type { Kek, PasswordParams as PasswordCost } from '@holdfast/crypto'
 import type { Database, Tx } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
 import type { TenantId } from '../../kernel/actor.ts'
@@ -7,6 +7,8 @@ import type { Changes } from '../../memory/changes.ts'
 import type { Memory } from '../../memory/held.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Tenancy } from '../tenancy/index.ts'
+
+export { defaultPasswordParams as usualPasswordCost, type PasswordParams as PasswordCost } from '@holdfast/crypto'
 
 /** Ends users' VPN sessions in the transaction that stops them; how many there were. */
 export type EndSessionsOf = (
@@ -41,6 +43,8 @@ export type IdentityDeps = {
   pepper: KeyObject
   kek: Kek
   publicUrl: string
+  /** What a hash of a password costs. */
+  passwordCost: PasswordCost
   tenancy: Pick<Tenancy, 'settings' | 'nameOf' | 'tenantByName' | 'enforcesSso' | 'holdEnforcement'>
   /** Ids of the rules of the published policy that name this group. */
   rulesUsingGroup: (tx: Tx, tenant: TenantId, groupId: string) => Promise<readonly string[]>

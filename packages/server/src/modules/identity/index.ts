@@ -12,7 +12,7 @@ import { forgetFailures } from './signin/login.queries.ts'
 import { createPages } from './signin/pages.ts'
 import { createSourceFailures } from './signin/source-failures.ts'
 
-export type { IdentityDeps, Notify } from './deps.ts'
+export { type IdentityDeps, type Notify, type PasswordCost, usualPasswordCost } from './deps.ts'
 export * from './owned/door.ts'
 export { firstPasswordProblem } from './people/first-admin.ts'
 export { knownGroups, userExists } from './people/known.queries.ts'
@@ -20,7 +20,7 @@ export { requireNotStronger } from './people/standing-in.ts'
 export * from './signin/door.ts'
 
 export function createIdentity(given: IdentityDeps) {
-  const deps = { ...given, hasher: createPasswordHasher({ concurrency: 2, maxQueue: 200 }) }
+  const deps = { ...given, hasher: createPasswordHasher({ concurrency: 2, maxQueue: 200, params: given.passwordCost }) }
   const { db } = deps
   const rules = createRules(deps)
   const { sessions, login, stepUp, breakGlass } = rules

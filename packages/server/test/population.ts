@@ -1,0 +1,136 @@
+import { contract } from '@holdfast/contract'
+import type { Client } from '@holdfast/sdk'
+import type { TenantId } from '../src/kernel/actor.ts'
+import { decodeId, encodeId } from '../src/kernel/ids.ts'
+import { bearer, type Caller, call, enrollRaw, type RawDevice } from './calls.ts'
+import { snapshotOf } from './directories.ts'
+import type { Kit } from './kit.ts'
+
+/** What a population has one of, by the name of its path parameter, in the order in which it is made. */
+export const things = [
+  'user_id',
+  'group_id',
+  'token_id',
+  'device_id',
+  'pool_id',
+  'gateway_id',
+  'key_id',
+  'notification_id',
+  'provider_id',
+  'scim_user_id',
+  'scim_group_id',
+  'bundle_id',
+  'run_id',
+  'session_id',
+] as const
+export type Thing = (typeof things)[number]
+export type Ids = Record<Thing, string>
+export type Population = { ids: Ids; device: RawDevice; token: string; secret: string; provisioner: Caller }
+
+/** One object of each kind in a tenant, or of those that are wanted and what these need, made through the API. */
+export async function populate(kit: Kit, client: Client, wanted: readonly Thing[] = things): Promise<Population> {
+  const named = (noun: string) => `${noun}-${Math.random().toString(36).slice(2)}`
+  const made: Partial<Ids> = {}
+  const more: Partial<Omit<Population, 'ids'>> = {}
+  const idOf = async (thing: Thing): Promise<string> => {
+    made[thing] ??= await make[thing]()
+    return made[thing]
+  }
+  /** What an identity provider pushes with. */
+  const provisioner = async (): Promise<Caller> => {
+    const body = { name: 'provisioner', role: 'tenant_admin', directory: named('directory') } as const
+    more.provisioner ??= bearer((await client.createApiKey({ body })).secret)
+    return more.provisioner
+  }
+  const make: Record<Thing, () => Promise<string>> = {
+    user_id: async () => {
+      const { user } = await client.changeUser({ body: { operation: 'create', user: { username: named('user') } } })
+      return user.user_id
+    },
+    group_id: async () => {
+      const members = [await idOf('user_id')]
+      const { group } = await client.changeGroup({
+        body: { operation: 'create', group: { name: named('group'), members } },
+      })
+      return group.group_id
+    },
+    token_id: async () => {
+      const user_id = await idOf('user_id')
+      const { secret, enrollment_token } = await client.generateToken({ body: { max_uses: 0, user_id } })
+      more.token = secret
+      return enrollment_token.token_id
+    },
+    device_id: async () => {
+      await idOf('token_id')
+      more.device = await enrollRaw(kit, more.token!)
+      return more.device.id
+    },
+    pool_id: async () =>
+      (await client.createGatewayPool({ body: { name: named('pool'), region: { code: 'eu' } } })).pool_id,
+    gateway_id: async () => {
+      const params = { pool_id: await idOf('pool_id') }
+      const { gateway, secret } = await client.createGateway({ params, body: { name: named('gw') } })
+      more.secret = secret
+      return gateway.gateway_id
+    },
+    key_id: async () => (await client.createApiKey({ body: { name: 'key', role: 'viewer' } })).api_key.key_id,
+    notification_id: async () => {
+      const id = await idOf('key_id')
+      const tenant = decodeId('tenant', (await client.me()).tenant_id) as TenantId
+      const notification = await kit.db.inTenant(tenant, (tx) =>
+        kit.app.notifications.notify(tx, tenant, {
+          kind: 'expiring',
+          severity: 'info',
+          title: 'An API key expires',
+          detail: 'Replace it.',
+          subject: { type: 'api_key', id, name: 'key' },
+        }),
+      )
+      return encodeId('notification', notification!)
+    },
+    // At an address of documentation (RFC 5737), which no request is ever sent to.
+    provider_id: async () => {
+      const oidc = { issuer: 'https://192.0.2.1', client_id: 'holdfast' }
+      const body = { name: named('provider'), kind: 'oidc', enabled: false, oidc } as const
+      return (await client.createIdentityProvider({ body })).provider_id
+    },
+    scim_user_id: async () => {
+      const { json } = await call(kit, contract.createScimUser, await provisioner(), { userName: named('user') })
+      return String(json.id)
+    },
+    scim_group_id: async () => {
+      const { json } = await call(kit, contract.createScimGroup, await provisioner(), { displayName: named('group') })
+      return String(json.id)
+    },
+    bundle_id: async () => {
+      const policy = { schema: 'holdfast.policy/1', rules: [] } as const
+      return (await client.publishPolicy({ body: { channel: 'stable', policy } })).bundle_id
+    },
+    run_id: () => dryRunOf(client),
+    session_id: async () => encodeId('vpn_session', crypto.randomUUID()),
+  }
+  for (const thing of wanted) await idOf(thing)
+  return onlyWhatIsThere<Population>({ ids: onlyWhatIsThere<Ids>(made), ...more })
+}
+
+const canBeMade: readonly (string | symbol)[] = [...things, 'device', 'token', 'secret', 'provisioner']
+/** To ask for what was not made is a mistake of the test: it says so at once. */
+const onlyWhatIsThere = <T extends object>(made: Partial<T>): T =>
+  new Proxy(made as T, {
+    get: (object, name) => {
+      if (name in object || !canBeMade.includes(name)) return Reflect.get(object, name)
+      throw new Error(`no ${String(name)} was made here: name it where the population is made`)
+    },
+  })
+
+const dryRuns = new WeakMap<Client, Promise<string>>()
+/** A run that changes nothing and that nothing changes: one for all populations of a caller. */
+function dryRunOf(client: Client): Promise<string> {
+  const made = async () => {
+    const run = await client.ingestDirectorySnapshot({ body: { ...snapshotOf([]), dry_run: true } })
+    return run.run_id
+  }
+  const known = dryRuns.get(client) ?? made()
+  dryRuns.set(client, known)
+  return known
+}
