@@ -51,6 +51,8 @@ type AppDeps = {
   idleMs?: number
   /** Less than in service in tests that sign in for other things. */
   passwordCost?: PasswordCost
+  /** By how much longer than in service a transaction may take in tests that are not about it, on a busy machine. */
+  slowness?: number
 }
 
 /** The composition root: every module is made once, by hand, in the order in which they may use each other. */
@@ -63,13 +65,14 @@ export function createApp({
   snapshotSize = { inlineUpTo: 5000, perChunk: 1000 },
   idleMs = idleAfterMs,
   passwordCost = usualPasswordCost,
+  slowness = 1,
 }: AppDeps) {
   const onError = (e: unknown) => log.error({ err: e }, 'background work failed')
   const { publicUrl } = config
   const { revoked_devices: keptRevokedDays, ...keptMonths } = config.keptDays
   const { pepper, kek } = secrets
 
-  const db = connectDatabase(databaseUrl, { max: config.databaseConnections, onError })
+  const db = connectDatabase(databaseUrl, { max: config.databaseConnections, onError, slowness })
   const clock = createClock()
   const now = given ?? clock.now
   const changes = createChanges(db, now)

@@ -24,6 +24,8 @@ const unlimited = {
 }
 /** Of most passwords only matters whether they are right. */
 const cheap: PasswordParams = { m: 64, t: 1, p: 1 }
+/** Twenty at once on a machine that does much else beside take far longer than in service. */
+const busy = 5
 const publicUrl = 'http://holdfast.test'
 const keyNamed = (name: string) => createHash('sha256').update(`of the tests: ${name}`).digest()
 /** Those of every kit, in whichever process: one first start is made for all, and what it sealed is copied with it. */
@@ -64,7 +66,14 @@ const started: Template = {
   prepare: async (url) => {
     const ignore = () => {}
     const log = { info: ignore, warn: ignore, error: ignore }
-    const app = createApp({ config: configFor(url), secrets, databaseUrl: url, log, passwordCost: cheap })
+    const app = createApp({
+      config: configFor(url),
+      secrets,
+      databaseUrl: url,
+      log,
+      passwordCost: cheap,
+      slowness: busy,
+    })
     await app.start()
     await bootstrap(app, secrets, ignore)
     const tenant = (await app.tenancy.tenantByName('default'))!
@@ -107,6 +116,8 @@ export async function startKit(
     idleMs?: number
     /** Where it matters what a hash costs. */
     passwordCost?: PasswordParams
+    /** 1 where it matters how long the database is waited for, as it does behind a network that can be disturbed. */
+    slowness?: number
   } = {},
 ) {
   const database = await createTestDatabase(started)
@@ -125,6 +136,7 @@ export async function startKit(
       databaseUrl,
       log,
       passwordCost: options.passwordCost ?? cheap,
+      slowness: options.slowness ?? (options.route ? 1 : busy),
       ...(options.now && { now: options.now }),
       ...(snapshotSize && { snapshotSize }),
       ...(options.idleMs !== undefined && { idleMs: options.idleMs }),

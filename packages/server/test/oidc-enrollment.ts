@@ -1,7 +1,9 @@
 import type { TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { enrollmentNonce, generateKey, type PrivateJwk, thumbprint } from '@holdfast/crypto'
 import { type Client, changeSecuritySettings } from '@holdfast/sdk'
 import { createClock, startKit } from './kit.ts'
+import { promptly } from './promptly.ts'
 import { startHostileProvider } from './providers/hostile-provider.ts'
 import { bearer, call, challengeFrom, deviceCaller, operation, type Raw, type Reached } from './world.ts'
 
@@ -65,8 +67,11 @@ export async function attempt(
 export const challengeOf = ({ kit, token }: World) => challengeFrom(kit, bearer(token))
 export const fresh = async (w: World, more: Partial<Attempt> = {}) =>
   attempt(w, { challenge: await challengeOf(w), key: newKey(), ...more })
-/** Why the last was refused, as the audit trail says it. */
+/** Why the last was refused, as the audit trail says it, where it may be written after the answer. */
 export async function reasons(admin: Client, answer: Raw): Promise<unknown[]> {
-  const { items } = await admin.listAuditEvents({ query: { request_id: String(answer.headers['x-request-id']) } })
-  return items.map((e) => ('reason' in e ? e.reason : e.kind))
+  const query = { request_id: String(answer.headers['x-request-id']) }
+  for (const giveUp = performance.now() + promptly; ; await delay(20)) {
+    const { items } = await admin.listAuditEvents({ query })
+    if (items.length > 0 || performance.now() > giveUp) return items.map((e) => ('reason' in e ? e.reason : e.kind))
+  }
 }

@@ -12,6 +12,7 @@ import {
   type Patience,
   refusesForNow,
   runOnce,
+  stretch,
   type Tx,
 } from './transaction.ts'
 
@@ -55,7 +56,16 @@ const narrowForMs = 10_000
 
 export function connectDatabase(
   url: string,
-  { max = 20, onError }: { max?: number; onError: (e: Error) => void },
+  {
+    max = 20,
+    onError,
+    slowness = 1,
+  }: {
+    max?: number
+    onError: (e: Error) => void
+    /** By how much longer than in service everything may take. */
+    slowness?: number
+  },
 ): Database {
   let hasTotal = false
   const pool = new pg.Pool({
@@ -63,7 +73,7 @@ export function connectDatabase(
     max,
     types,
     options: connectionOptions,
-    connectionTimeoutMillis: foreground.connect,
+    connectionTimeoutMillis: foreground.connect * slowness,
     idleTimeoutMillis: 60_000,
     Client: Connection,
     onConnect: async (client) => {
@@ -140,7 +150,8 @@ export function connectDatabase(
     return done.result
   }
 
-  async function transact<T>(scope: string, work: (tx: Tx) => Promise<T>, patience: Patience): Promise<T> {
+  async function transact<T>(scope: string, work: (tx: Tx) => Promise<T>, usual: Patience): Promise<T> {
+    const patience = slowness === 1 ? usual : stretch(usual, slowness)
     const deadline = performance.now() + patience.total
     for (let n = 1; ; n++) {
       try {

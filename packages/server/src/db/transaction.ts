@@ -40,6 +40,14 @@ export const background: Patience = {
   lock: 4 * second,
   idle: 10 * second,
 }
+/** The same, `n` times as long. */
+export const stretch = ({ total, connect, statement, lock, idle }: Patience, n: number): Patience => ({
+  total: total * n,
+  connect: connect * n,
+  statement: statement * n,
+  lock: lock * n,
+  idle: idle * n,
+})
 /** The server gives up this much earlier than we do. */
 const earlier = 100
 

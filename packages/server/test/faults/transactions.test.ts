@@ -240,7 +240,7 @@ test('a server with fewer connections than are asked for makes requests wait, no
   })
   const url = new URL(kit.databaseUrl.replace('@/', '@socket/'))
   url.username = role
-  const db = connectDatabase(url.href.replace('@socket/', '@/'), { max: 20, onError: () => {} })
+  const db = connectDatabase(url.href.replace('@socket/', '@/'), { max: 20, onError: () => {}, slowness: 5 })
   const work = () => db.inTenant(kit.tenant, (tx) => sql`select pg_sleep(0.005)`.execute(tx))
   const settled = await Promise.allSettled(Array.from({ length: 100 }, work))
   await db.close()
@@ -250,7 +250,7 @@ test('a server with fewer connections than are asked for makes requests wait, no
 })
 
 test('an answer that has arrived by its time counts, however busy this process was', async (t) => {
-  const kit = await startKit(t)
+  const kit = await startKit(t, { slowness: 1 })
   const patience = { ...foreground, total: 400 }
   const busyUntil = (at: number) => {
     while (performance.now() < at);
