@@ -41,7 +41,7 @@ test('a replica that is asked to stop is not ready at once, serves on, answers w
 })
 
 test('a replica whose writes fail is soon not ready, and is again when they succeed', async (t) => {
-  const kit = await startKit(t)
+  const kit = await startKit(t, { slowness: 1 })
   const backends = await watchBackends(t, kit)
   const ready = async () => (await call(kit, operation('ready'), null)).status
   const until = async (status: number) => {
