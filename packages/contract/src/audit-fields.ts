@@ -7,6 +7,7 @@ type Typed = keyof Types | `${keyof Types}?`
  */
 const auditFields = {
   'login.succeeded': { user_id: 'string', auth_method: 'string', break_glass: 'boolean?' },
+  'login.challenged': { user_id: 'string' },
   'login.failed': { username: 'string', failure_reason: 'string' },
   'request.refused': { operation: 'string' },
   'auth.throttled': { credential: 'string', refused: 'integer' },

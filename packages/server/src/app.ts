@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Operation } from '@holdfast/contract'
 import type { Config } from './config/config.ts'
 import type { Secrets } from './config/secrets.ts'
 import { background, connectDatabase } from './db/database.ts'
@@ -17,6 +18,8 @@ import { createRefuse } from './http/refuse.ts'
 import { createHttp } from './http/serve.ts'
 import { createWarmReads } from './http/warm-reads.ts'
 import type { Job } from './jobs/runner.ts'
+import type { Actor } from './kernel/actor.ts'
+import type { AppError } from './kernel/app-error.ts'
 import { createGate } from './kernel/gate.ts'
 import type { Log } from './kernel/log.ts'
 import { createChanges, pruneChanges } from './memory/changes.ts'
@@ -123,7 +126,7 @@ export function createApp({
     notify: async (tx, tenant, notice) => {
       await notifications.notify(tx, tenant, notice)
     },
-    offeredProviders: () => federation.offered(),
+    waysIn: (tenantName, caller) => federation.waysIn(tenantName, caller),
   })
   const federation = createFederation({
     ...base,
@@ -203,6 +206,8 @@ export function createApp({
     createWarmReads({ reads: policy.reads, verifyDevice, refuse, trustedProxies, log }),
     createNeverIssued({ verifiers, refuse, trustedProxies, log }),
   ]
+  const recordRefusal = (actor: Actor, operation: Operation, error: AppError) =>
+    audit.refused(actor, operation, error.code, error.message)
   const draining = createDraining()
   const idempotency = createIdempotency({ db, kek, onError, provenKeyOf: enrollment.provenKeyOf })
   const http = createHttp({
@@ -215,13 +220,21 @@ export function createApp({
     idempotency,
     requireStepUp: identity.requireStepUp,
     refusedLate: refuse.late,
-    recordRefusal: (actor, operation, error) => audit.refused(actor, operation, error.code, error.message),
+    recordRefusal,
     log,
     ...(config.tls && { https: { cert: readFileSync(config.tls.certFile), key: readFileSync(config.tls.keyFile) } }),
   })
-  const { home } = identity
-  const pages = { ...identity.pages, ...federation.pages }
-  registerPages(http, { admit, trustedProxies, pages, forms: federation.forms, home })
+  registerPages(http, {
+    admit,
+    trustedProxies,
+    publicUrl,
+    log,
+    recordRefusal,
+    pages: { ...identity.pages, ...federation.pages },
+    forms: { ...identity.forms, ...federation.forms },
+    rooms: identity.rooms,
+    problem: identity.problem,
+  })
 
   const tenants = tenancy.listTenantIds
   const expiries = [access.keyExpiries, trust.certificateExpiries]

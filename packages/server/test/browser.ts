@@ -1,23 +1,41 @@
 import type { Replica } from './kit.ts'
 import { type Got, type Sent, send } from './raw-http.ts'
 
+const fromHere: Record<string, string> = { 'sec-fetch-site': 'same-origin' }
+
 /** Somebody's browser at this deployment: it keeps every cookie that it is given. */
 export function openBrowser(replica: Pick<Replica, 'url'>) {
   const cookies = new Map<string, string>()
-  const ask = async (sent: Sent, at: Pick<Replica, 'url'>): Promise<Got> => {
+  const request = async (sent: Sent, at: Pick<Replica, 'url'>): Promise<Got> => {
     const cookie = Array.from(cookies, (pair) => pair.join('=')).join('; ')
-    const got = await send(at.url, { ...sent, headers: cookie ? { cookie } : {} })
+    const got = await send(at.url, { ...sent, headers: { ...(cookie && { cookie }), ...sent.headers } })
     for (const line of [got.headers['set-cookie'] ?? []].flat()) {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
       cookies.set(name, value)
     }
     return got
   }
+  const get = (path: string, at = replica): Promise<Got> => request({ path }, at)
+  /** Sends the first form of a page, with what somebody typed over what stands in it. */
+  const submit = (page: Got, typed: Record<string, string> = {}, headers = fromHere, at = replica): Promise<Got> => {
+    const [, action = '', inside = ''] = /<form method="post" action="([^"]+)">([\s\S]*?)<\/form>/.exec(page.text) ?? []
+    const inputs = Array.from(inside.matchAll(/<input ([^>]*)>/g), ([, attributes = '']) => {
+      const its = (name: string) =>
+        new RegExp(`(?:^| )${name}="([^"]*)"`).exec(attributes)?.[1]?.replaceAll('&amp;', '&')
+      return [its('name') ?? '', its('value') ?? ''] as const
+    })
+    return request({ method: 'POST', path: action, form: { ...Object.fromEntries(inputs), ...typed }, headers }, at)
+  }
+  /** Where an answer leads, and from there on, until a page comes. */
+  const follow = async (got: Got): Promise<Got> =>
+    got.status === 303 ? follow(await get(String(got.headers.location))) : got
   return {
     cookies,
-    get: (path: string, at = replica) => ask({ path }, at),
+    get,
+    submit,
+    follow,
     /** A form, as a page of any site may send one. */
-    post: (path: string, form: Record<string, string>, at = replica) => ask({ method: 'POST', path, form }, at),
+    post: (path: string, form: Record<string, string>, at = replica) => request({ method: 'POST', path, form }, at),
   }
 }
 export type Browser = ReturnType<typeof openBrowser>

@@ -1,32 +1,37 @@
+import type { Operation } from '@holdfast/contract'
+import { errorStatus } from '@holdfast/contract/vocabulary'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Principal } from '../kernel/actor.ts'
-import { AppError, fail } from '../kernel/app-error.ts'
+import type { Actor } from '../kernel/actor.ts'
+import { type AppError, fail } from '../kernel/app-error.ts'
+import type { Log } from '../kernel/log.ts'
 import type { Admit } from './admit.ts'
-import { callerOf } from './caller.ts'
-import type { Forms, Page, Pages, Visit } from './page.ts'
+import { callerOf, isSameOrigin } from './caller.ts'
+import { challenge, toAppError } from './error-response.ts'
+import type { Forms, Page, Pages, ProblemPage, Rooms, Visit } from './page.ts'
 import { isForm } from './read-body.ts'
+import { registerRooms } from './rooms.ts'
 import { sourceOf } from './source-ip.ts'
 
 /** Of a form that anybody may post. */
 const longestForm = 256 * 1024
 
-/** The pages a browser needs to sign in; `home` is for who has. */
-export function registerPages(
-  http: FastifyInstance,
-  {
-    admit,
-    trustedProxies,
-    pages,
-    forms,
-    home,
-  }: {
-    admit: Admit
-    trustedProxies: readonly string[]
-    pages: Pages
-    forms: Forms
-    home: (session: Principal<'session'>) => Promise<Page>
-  },
-): void {
+type PagesDeps = {
+  admit: Admit
+  trustedProxies: readonly string[]
+  publicUrl: string
+  log: Pick<Log, 'error'>
+  /** Puts on record what a form of a page was refused, as the operation that it stands for. */
+  recordRefusal: (actor: Actor, operation: Operation, error: AppError) => Promise<void>
+  pages: Pages
+  forms: Forms
+  /** For who has signed in. */
+  rooms: Rooms
+  problem: ProblemPage
+}
+
+/** The pages a browser needs to sign in, and those that a sign-in owes. What fails is a page too. */
+export function registerPages(http: FastifyInstance, deps: PagesDeps): void {
+  const { trustedProxies, publicUrl, pages, forms, rooms, problem, log } = deps
   const send = (reply: FastifyReply, { status = 200, headers, body }: Page) =>
     reply.code(status).headers(headers).send(body)
 
@@ -36,27 +41,24 @@ export function registerPages(
     cookies: (name) => cookieOf(request.headers.cookie, name),
     caller: callerOf(request.headers, sourceOf(request.raw, trustedProxies), request.id),
   })
-  for (const [path, page] of Object.entries(pages))
-    http.get(path, async (request, reply) => send(reply, await page(visitOf(request))))
-
-  for (const [path, page] of Object.entries(forms))
-    http.post(path, { bodyLimit: longestForm, config: { takesForm: true } }, async (request, reply) => {
-      if (!isForm(request)) fail('bad_request', 'send a body as application/x-www-form-urlencoded')
-      const form = (request.body ?? {}) as Record<string, string>
-      return send(reply, await page({ ...visitOf(request), form }))
+  http.register(async (scope) => {
+    scope.setErrorHandler((thrown, request, reply) => {
+      const e = toAppError(thrown)
+      if (e.code === 'internal_error') log.error({ err: e.cause ?? e, request_id: request.id }, e.message)
+      if (e.retryAfterSeconds !== undefined) reply.header('retry-after', String(e.retryAfterSeconds))
+      if (e.code === 'unauthorized') reply.header('www-authenticate', challenge)
+      return send(reply, { status: errorStatus[e.code], ...problem(e, request.id) })
     })
-
-  http.get('/admin', async (request, reply) => {
-    const principal = await Promise.try(admit, undefined, request).then(
-      (admission) => admission.actor?.principal,
-      (e: unknown) => {
-        if (e instanceof AppError && e.code === 'unauthorized') return undefined
-        throw e
-      },
-    )
-    if (!principal) return reply.redirect('/admin/login', 303)
-    if (principal.kind !== 'session') throw new AppError('forbidden', 'this page is for a browser that has signed in')
-    return send(reply, await home(principal))
+    for (const [path, page] of Object.entries(pages))
+      scope.get(path, async (request, reply) => send(reply, await page(visitOf(request))))
+    for (const [path, page] of Object.entries(forms))
+      scope.post(path, { bodyLimit: longestForm, config: { takesForm: true } }, async (request, reply) => {
+        if (!isForm(request)) fail('bad_request', 'send a body as application/x-www-form-urlencoded')
+        const form = (request.body ?? {}) as Record<string, string>
+        const visit = { ...visitOf(request), form, isSameOrigin: isSameOrigin(request.headers, publicUrl) }
+        return send(reply, await page(visit))
+      })
+    registerRooms(scope, { ...deps, visitOf, send }, rooms)
   })
 }
 

@@ -1,3 +1,4 @@
+import type { Caller } from '../../kernel/actor.ts'
 import type { FederationDeps } from './deps.ts'
 import { createEnrolling } from './enrolling.ts'
 import { createLastWay } from './last-way.ts'
@@ -16,7 +17,7 @@ import { createSamlSignIn } from './saml-sign-in.ts'
 import { pruneRequests } from './sign-in.queries.ts'
 import { createSignIn } from './sign-in.ts'
 import { signInPages } from './sign-in-pages.ts'
-import { pathTo, plainTenant } from './ways.ts'
+import { pathTo } from './ways.ts'
 
 export type { Enroller, EnrollmentGrant } from './enrolling.ts'
 export type { Newcomer } from './newcomer.ts'
@@ -38,9 +39,11 @@ export function createFederation(deps: FederationDeps) {
     prunes: [pruneRequests, pruneSamlRequests, pruneAssertions],
     jobs: [{ name: 'refresh_saml_metadata', cron: '25 * * * *', run: metadata.sweep }],
     ...signInPages({ ...deps, signIn, saml: createSamlSignIn({ ...deps, saml, opening }) }),
-    /** For the sign-in page, which is the tenant's that needs no name. */
-    offered: async () =>
-      (await signIn.offered(plainTenant)).map((o) => ({ path: pathTo(o, plainTenant), name: o.name })),
+    /** For the sign-in page of a tenant. */
+    waysIn: async (tenantName: string, caller: Caller) => {
+      const { offered, isOnlyWay } = await signIn.waysIn(tenantName, caller)
+      return { offered: offered.map((o) => ({ path: pathTo(o, tenantName), name: o.name })), isOnlyWay }
+    },
     handlers: {
       ...providerHandlers({ ...deps, providers, tenantName: deps.tenancy.nameOf }),
       ...linkHandlers({ links: createLinks(deps) }),

@@ -50,9 +50,15 @@ export function createSignIn(
   }
 
   return {
-    /** Those that a sign-in page offers, of a tenant by its name. */
-    offered,
-    /** The same for a name that anybody may make up. */
+    /** What the sign-in page of a tenant offers, and whether that is all. A tenant that is not there offers nothing. */
+    waysIn: async (tenantName: string, caller: Caller) => {
+      if (tenantName !== 'default') takeStep(caller)
+      const tenant = await tenancy.tenantByName(tenantName)
+      if (tenant === undefined) return { offered: [], isOnlyWay: false }
+      const { enforce_sso: isOnlyWay } = (await tenancy.settings(tenant)).login
+      return { offered: await heldOffered.get(tenant), isOnlyWay }
+    },
+    /** Those that can be chosen, for a name that anybody may make up. */
     offeredOf: (tenantName: string, caller: Caller): Promise<readonly Offered[]> => {
       opening.takeStep(caller)
       return offered(tenantName)

@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import type { Kek, PasswordParams as PasswordCost } from '@holdfast/crypto'
 import type { Database, Tx } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
-import type { TenantId } from '../../kernel/actor.ts'
+import type { Caller, TenantId } from '../../kernel/actor.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Memory } from '../../memory/held.ts'
 import type { Audit } from '../audit/index.ts'
@@ -50,8 +50,11 @@ export type IdentityDeps = {
   rulesUsingGroup: (tx: Tx, tenant: TenantId, groupId: string) => Promise<readonly string[]>
   endSessionsOf: EndSessionsOf
   notify: Notify
-  /** Whom the sign-in page offers beside passwords, of the tenant that it is for. */
-  offeredProviders: () => Promise<readonly { path: string; name: string }[]>
+  /** Whom the sign-in page of a tenant offers, and whether nothing else opens it. Throws `rate_limited`. */
+  waysIn: (
+    tenantName: string,
+    caller: Caller,
+  ) => Promise<{ offered: readonly { path: string; name: string }[]; isOnlyWay: boolean }>
   /** Hears of "last seen" times that could not be written yet. */
   onError: (e: Error) => void
 }

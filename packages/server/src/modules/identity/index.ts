@@ -7,9 +7,9 @@ import { createFirstAdmins } from './people/first-admin.ts'
 import { createRecovery } from './people/recovery.ts'
 import { createRules } from './rules.ts'
 import { pruneSessions } from './sessions/sessions.queries.ts'
+import { createPages } from './signin/all-pages.ts'
 import { createByProvider } from './signin/by-provider.ts'
 import { forgetFailures } from './signin/login.queries.ts'
-import { createPages } from './signin/pages.ts'
 import { createSourceFailures } from './signin/source-failures.ts'
 
 export { type IdentityDeps, type Notify, type PasswordCost, usualPasswordCost } from './deps.ts'
@@ -46,7 +46,7 @@ export function createIdentity(given: IdentityDeps) {
     /** Sign-in by identity providers, in the transactions of those who decide it. */
     people: createByProvider({ ...deps, sessions }),
     failures: createSourceFailures(deps),
-    ...createPages(deps),
+    ...createPages({ ...deps, ...rules }),
     handlers: identityHandlers({ ...deps, ...rules }),
   }
 }

@@ -3,6 +3,7 @@ import type { IdentityDeps } from './deps.ts'
 import { createBreakGlass } from './people/break-glass.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { createAttempts } from './signin/attempts.ts'
+import { createCodeStep } from './signin/code-step.ts'
 import { createLogin } from './signin/login.ts'
 import { createOwnPassword } from './signin/own-password.ts'
 import { createPasswords } from './signin/passwords.ts'
@@ -23,7 +24,7 @@ export function createRules(deps: IdentityDeps & { hasher: PasswordHasher }) {
     sessions,
     breakGlass,
     stepUp: createStepUp({ ...deps, attempts, factor, sessions }),
-    login: createLogin({ ...deps, steps, factor }),
+    login: createLogin({ ...deps, steps, factor, codeStep: createCodeStep({ ...deps, factor }) }),
     passwords: createPasswords({ ...deps, ownPassword, sessions, breakGlass }),
     totp: createTotp({ ...deps, factor, attempts, ownPassword, sessions }),
   }

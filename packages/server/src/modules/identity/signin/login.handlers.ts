@@ -1,26 +1,30 @@
 import { Answer } from '../../../http/answer.ts'
 import type { Handlers } from '../../../http/handlers.ts'
-import { AppError } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import type { IdentityDeps } from '../deps.ts'
 import type { Cookie } from '../sessions/cookie.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Login } from './login.ts'
+import { failedPage } from './login-pages.ts'
 import type { Me } from './me.ts'
 import { safeNext } from './next-path.ts'
 import { pageHeaders } from './page-layout.ts'
-import { loginPage } from './pages.ts'
+import { codePage } from './pages.ts'
 
 /** In and out, and who is in. */
-type Deps = { cookie: Cookie; login: Login; me: Me; sessions: Sessions } & Pick<IdentityDeps, 'offeredProviders'>
-export function loginHandlers({ cookie, login, me, sessions, offeredProviders }: Deps) {
+type Deps = { cookie: Cookie; login: Login; me: Me; sessions: Sessions } & Pick<IdentityDeps, 'waysIn'>
+export function loginHandlers({ cookie, login, me, sessions, waysIn }: Deps) {
   return {
     login: async ({ body, request }) => {
       const next = safeNext(body.next)
       try {
         if (request.isSameOrigin === false) await login.refuseOtherSite(body.username, request.caller)
         const { username, password, totp = '', recovery_code: recoveryCode = '' } = body
-        const signedIn = await login.signIn({ username, password, totp, recoveryCode }, request.caller)
+        const signsAtOnce = !request.isForm || totp !== '' || recoveryCode !== ''
+        const signedIn = signsAtOnce
+          ? await login.signIn({ username, password, totp, recoveryCode }, request.caller)
+          : await login.begin({ username, password }, request.caller)
+        if ('challenge' in signedIn) return new Answer<never>(codePage({ ...signedIn, next }), { headers: pageHeaders })
         const headers = { 'set-cookie': cookie.set(signedIn.minted.token) }
         if (request.isForm)
           return new Answer<never>(null, { status: 303, headers: { ...headers, location: next ?? '/admin' } })
@@ -32,9 +36,9 @@ export function loginHandlers({ cookie, login, me, sessions, offeredProviders }:
         const required_action = (await sessions.verify(signedIn.minted))?.requiredAction ?? null
         return new Answer({ user, expires_at: signedIn.expiresAt.toISOString(), required_action }, { headers })
       } catch (e) {
-        if (request.isForm && e instanceof AppError)
-          return failedPage(e, { username: body.username, next, offered: await offeredProviders() })
-        throw e
+        if (!request.isForm) throw e
+        const { body: page, ...how } = await failedPage(waysIn, e, { username: body.username, next }, request.caller)
+        return new Answer<never>(page, how)
       }
     },
 
@@ -42,7 +46,7 @@ export function loginHandlers({ cookie, login, me, sessions, offeredProviders }:
       const changed = await sessions.logout(actor, actor.principal)
       const headers = { 'set-cookie': cookie.clear() }
       if (request.isForm)
-        return new Answer<never>(null, { status: 303, headers: { ...headers, location: '/admin/login' } })
+        return new Answer<never>(null, { status: 303, headers: { ...headers, location: '/admin/signed-out' } })
       return new Answer({ changed }, { headers })
     },
 
@@ -73,19 +77,4 @@ export function loginHandlers({ cookie, login, me, sessions, offeredProviders }:
       }
     },
   } satisfies Partial<Handlers>
-}
-
-/** What a browser shows after a failed sign-in: the form again, with one sentence. */
-function failedPage(error: AppError, form: Omit<Parameters<typeof loginPage>[0], 'message'>): Answer<never> {
-  const status = { unauthorized: 401, rate_limited: 429 }[error.code as string]
-  if (status === undefined) throw error
-  const wait = error.retryAfterSeconds ?? 1
-  const message =
-    status === 401
-      ? 'These do not open an account. Check the username, the password and the code, if you use one, and try again.'
-      : `Too many sign-ins have failed from this address. Try again in ${wait < 90 ? `${wait} s` : `${Math.ceil(wait / 60)} min`}.`
-  const headers: Record<string, string> = { ...pageHeaders }
-  if (status === 401) headers['www-authenticate'] = 'Bearer'
-  else headers['retry-after'] = String(wait)
-  return new Answer<never>(loginPage({ ...form, message }), { status, headers })
 }

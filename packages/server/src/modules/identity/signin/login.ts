@@ -1,5 +1,5 @@
 import { type PasswordHasher, QueueFullError } from '@holdfast/crypto'
-import type { Caller, Source } from '../../../kernel/actor.ts'
+import type { Caller, Source, TenantId } from '../../../kernel/actor.ts'
 import { AppError, fail } from '../../../kernel/app-error.ts'
 import { sourceBlock } from '../../../kernel/cidr.ts'
 import { createTurns } from '../../../kernel/in-turn.ts'
@@ -7,7 +7,8 @@ import { createTally } from '../../../kernel/tally.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { IdentityDeps } from '../deps.ts'
 import { canonicalUsername } from '../people/username.ts'
-import type { SecondFactor } from './second-factor.ts'
+import type { Asked, Challenge, CodeStep } from './code-step.ts'
+import type { GivenFactor, SecondFactor } from './second-factor.ts'
 import {
   type Attempt,
   type Checked,
@@ -37,10 +38,11 @@ export function createLogin(deps: {
   tenancy: Pick<IdentityDeps['tenancy'], 'settings' | 'tenantByName'>
   steps: Steps
   factor: Pick<SecondFactor, 'match'>
+  codeStep: CodeStep
   /** Hears of counts that could not be put on record. */
   onError: (e: Error) => void
 }) {
-  const { audit, now, hasher, tenancy, steps, factor, onError } = deps
+  const { audit, now, hasher, tenancy, steps, factor, codeStep, onError } = deps
   const { reserve, giveBack, refuse, open } = steps
   const inTurn = createTurns(waitingPerSource)
   const throttled = createTally<Source>({
@@ -71,16 +73,50 @@ export function createLogin(deps: {
     return proof ? { account, reservation, phc, proof } : 'wrong_second_factor'
   }
 
-  async function run(attempt: Attempt, tenantKnown: boolean): Promise<SignedIn> {
-    const limits = (await tenancy.settings(attempt.tenantId)).login
-    const checked = await reserve(tenantKnown ? attempt : { ...attempt, username: '' }, limits)
-    const passed = await check(checked, attempt, limits.enforce_sso).catch(async (e: unknown) => {
+  /** What was judged opens a session, or is refused; what could not be judged is given back. */
+  async function conclude(
+    attempt: Attempt,
+    checked: Checked,
+    judged: Promise<Passed | Reason>,
+    named?: Reason,
+  ): Promise<SignedIn> {
+    const passed = await judged.catch(async (e: unknown) => {
       await giveBack(attempt, checked)
       throw e
     })
     const outcome = typeof passed === 'string' ? passed : await open(attempt, passed)
     if (typeof outcome !== 'string') return outcome
-    return refuse(attempt, checked, tenantKnown ? outcome : 'unknown_tenant')
+    return refuse(attempt, checked, named ?? outcome)
+  }
+
+  async function run(attempt: Attempt, tenantKnown: boolean, mayAsk: boolean): Promise<SignedIn | Asked> {
+    const limits = (await tenancy.settings(attempt.tenantId)).login
+    const checked = await reserve(tenantKnown ? attempt : { ...attempt, username: '' }, limits)
+    const { account } = checked
+    let asks = false
+    const judge = async () => {
+      const found = await check(checked, attempt, limits.enforce_sso)
+      asks = mayAsk && found === 'missing_second_factor'
+      return found
+    }
+    const judged = judge()
+    await judged.catch(() => {})
+    if (!asks || !account?.password_phc)
+      return conclude(attempt, checked, judged, tenantKnown ? undefined : 'unknown_tenant')
+    await giveBack(attempt, checked)
+    return codeStep.ask(attempt, account, account.password_phc)
+  }
+
+  /** Attempts of one source take turns; what is turned away for their number is counted. */
+  async function taken<T>({ source, by }: Attempt, work: () => Promise<T>): Promise<T> {
+    try {
+      return (await inTurn(source, work)) ?? fail('rate_limited', busy)
+    } catch (e) {
+      if (e instanceof AppError && e.code === 'rate_limited') await throttled.count(by)
+      if (!(e instanceof QueueFullError)) throw e
+      await throttled.count(by)
+      throw new AppError('rate_limited', busy, { retryAfterSeconds: 2 })
+    }
   }
 
   /** Whose account a name may mean, and where the attempt comes from. */
@@ -90,12 +126,13 @@ export function createLogin(deps: {
     const named = slash < 0 ? undefined : await tenancy.tenantByName(name.slice(0, slash))
     const tenantId =
       named ?? (await tenancy.tenantByName(defaultTenant)) ?? fail('internal_error', 'there is no tenant yet')
-    const source = `${tenantId} ${sourceBlock(caller.sourceIp)}`
-    const by: Source = { ...caller, tenantId, claim: null, type: 'address', id: null, name: caller.sourceIp }
     const typed = named ? name.slice(slash + 1) : name
     // What is no username is looked for all the same, so that it takes as long.
     const username = canonicalUsername(typed).name ?? typed
-    return { attempt: { tenantId, source, username, given, by }, tenantKnown: slash < 0 || named !== undefined }
+    return {
+      attempt: { ...attemptAt(tenantId, caller), username, given },
+      tenantKnown: slash < 0 || named !== undefined,
+    }
   }
 
   return {
@@ -105,19 +142,30 @@ export function createLogin(deps: {
      */
     signIn: async (given: Credentials, caller: Caller): Promise<SignedIn> => {
       const { attempt, tenantKnown } = await attemptOf(given, caller)
-      try {
-        return (await inTurn(attempt.source, () => run(attempt, tenantKnown))) ?? fail('rate_limited', busy)
-      } catch (e) {
-        if (e instanceof AppError && e.code === 'rate_limited') await throttled.count(attempt.by)
-        if (!(e instanceof QueueFullError)) throw e
-        await throttled.count(attempt.by)
-        throw new AppError('rate_limited', busy, { retryAfterSeconds: 2 })
-      }
+      const signedIn = await taken(attempt, () => run(attempt, tenantKnown, false))
+      return 'challenge' in signedIn ? fail('internal_error', 'unexpected server error') : signedIn
+    },
+    /** The same without a code: where the account wants one, it is asked for. */
+    begin: async (given: Pick<Credentials, 'username' | 'password'>, caller: Caller): Promise<SignedIn | Asked> => {
+      const { attempt, tenantKnown } = await attemptOf({ ...given, ...noCode }, caller)
+      return taken(attempt, () => run(attempt, tenantKnown, true))
+    },
+    readChallenge: codeStep.read,
+    /** The code that was asked for. It counts like any other attempt. */
+    finish: async (shown: Challenge, code: GivenFactor, caller: Caller): Promise<SignedIn> => {
+      const { tenantId, username } = shown
+      const attempt = { ...attemptAt(tenantId, caller), username, given: { username, password: '', ...code } }
+      return taken(attempt, async () => {
+        const { login: limits } = await tenancy.settings(tenantId)
+        const checked = await reserve(attempt, limits)
+        const how = { shown, enforcesSso: limits.enforce_sso }
+        return conclude(attempt, checked, codeStep.check(checked, attempt, how))
+      })
     },
 
     /** A form of another site that signs somebody in here. */
     refuseOtherSite: async (username: string, caller: Caller): Promise<never> => {
-      const { attempt } = await attemptOf({ username, password: '', totp: '', recoveryCode: '' }, caller)
+      const { attempt } = await attemptOf({ username, password: '', ...noCode }, caller)
       const target = { type: 'user', id: null, name: attempt.username }
       const fields = { username: attempt.username, failure_reason: 'other_site' satisfies Reason }
       await audit.note(attempt.by, 'login.failed', fields, { outcome: 'refused', target })
@@ -130,6 +178,14 @@ export function createLogin(deps: {
 }
 export type Login = ReturnType<typeof createLogin>
 
+/** Where an attempt comes from. */
+const attemptAt = (tenantId: TenantId, caller: Caller): Pick<Attempt, 'tenantId' | 'source' | 'by'> => ({
+  tenantId,
+  source: `${tenantId} ${sourceBlock(caller.sourceIp)}`,
+  by: { ...caller, tenantId, claim: null, type: 'address', id: null, name: caller.sourceIp },
+})
+
+const noCode: GivenFactor = { totp: '', recoveryCode: '' }
 const busy = 'many people sign in right now; try again in a moment'
 
 /** Text that the database and a log line can hold. */

@@ -1,5 +1,6 @@
 import type { PasswordHasher } from '@holdfast/crypto'
 import type { Database } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { freshMs } from '../../../kernel/fresh.ts'
 import type { IdentityDeps } from '../deps.ts'
@@ -20,12 +21,18 @@ export function createOwnPassword(deps: {
 }) {
   const { db, now, hasher, attempts, tenancy } = deps
 
+  /** Null where there is none that opens the account. */
+  async function phcOf(tenant: TenantId, id: string): Promise<string | null> {
+    const { enforce_sso } = (await tenancy.settings(tenant)).login
+    const found = await db.inTenant(tenant, (tx) => findPassword(tx, tenant, id))
+    return found && (found.break_glass || !enforce_sso) ? found.password_phc : null
+  }
+
   return {
     /** The stored hash, once the password was given rightly; null where the account has none that opens it. */
     prove: async ({ source, tenant, id }: Subject, username: string, given: string | undefined) => {
-      const { enforce_sso } = (await tenancy.settings(tenant)).login
-      const { password_phc: phc, break_glass } = (await db.inTenant(tenant, (tx) => findPassword(tx, tenant, id))) ?? {}
-      if (!phc || (enforce_sso && !break_glass)) return null
+      const phc = await phcOf(tenant, id)
+      if (phc === null) return null
       if (given === undefined) failField('current_password', 'is required: what you sign in with changes')
       const right = await attempts.pass(source, { id, username }, async () =>
         (await hasher.verifyPassword(phc, given)) ? true : undefined,
@@ -33,6 +40,9 @@ export function createOwnPassword(deps: {
       if (!right) failField('current_password', 'is wrong')
       return phc
     },
+
+    /** Whether there is one to prove. */
+    isThere: ({ tenant, id }: Subject): Promise<boolean> => phcOf(tenant, id).then((phc) => phc !== null),
 
     /** 403 for a session that has neither shown a password now nor begun a moment ago. */
     requireFresh: ({ own }: Subject): void => {

@@ -1,99 +1,190 @@
-import type { RequiredAction } from '@holdfast/contract/vocabulary'
-import type { Page, Visit } from '../../../http/page.ts'
-import type { Principal } from '../../../kernel/actor.ts'
+import { isAway } from '../../../db/away.ts'
+import type { Page, Pages, ProblemPage, Room, Visit } from '../../../http/page.ts'
+import { storable } from '../../../kernel/text.ts'
 import type { IdentityDeps } from '../deps.ts'
 import { safeNext } from './next-path.ts'
-import { escapeHtml, pageHeaders, renderPage } from './page-layout.ts'
+import { alertOf, escapeHtml, field, pageHeaders, renderPage, seeOther, sentenceOf } from './page-layout.ts'
 
-/** The sign-in form. After a failure `message` says so and the name is filled in again. */
-export function loginPage({
-  username = '',
-  next,
-  message,
-  offered,
-}: {
+export const defaultTenant = 'default'
+/** Providers stand first; where they are the only way in, a password is asked for only of who says so. */
+type Passwords = 'shown' | 'hidden' | 'break_glass'
+type Form = {
+  tenantName: string
   username?: string
-  next?: string | undefined
+  next: string | undefined
   message?: string
   /** Paths of this site, where a sign-in with somebody else begins. */
   offered: readonly { path: string; name: string }[]
-}) {
-  const failed = message !== undefined
-  const alert = failed ? `<div class="alert" role="alert" id="problem">${escapeHtml(message)}</div>` : ''
-  const described = failed ? ' aria-describedby="problem"' : ''
-  const focus = (wanted: boolean) => (wanted ? ' autofocus' : '')
+  passwords: Passwords
+}
+const withQuery = (path: string, query: Readonly<Record<string, string | undefined>>) => {
+  const given = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined)
+  return given.length === 0 ? path : `${path}${path.includes('?') ? '&' : '?'}${new URLSearchParams(given)}`
+}
+
+/** Where a sign-in begins. After a failure `message` says so and the name is filled in again. */
+export function loginPage({ tenantName, username, next, message, offered, passwords }: Form): Buffer {
+  const isOther = tenantName !== defaultTenant
+  const name = username ?? (isOther ? `${tenantName}/` : '')
+  const wrong = message === undefined ? undefined : []
+  const query = { tenant: isOther ? tenantName : undefined, next }
+  const hidden = next === undefined ? '' : `<input type="hidden" name="next" value="${escapeHtml(next)}">\n`
+  const links = offered
+    .map((o) => `<a class="choice" href="${escapeHtml(withQuery(o.path, { next }))}">${escapeHtml(o.name)}</a>`)
+    .join('\n')
+  const form = `<form method="post" action="/admin/login">
+${field({ name: 'username', label: 'Username', type: 'text', autocomplete: 'username', maxlength: 128, value: name, wrong, focus: username === undefined })}
+${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', maxlength: 1024, wrong, focus: username !== undefined })}
+${hidden}<button type="submit">Sign in</button>
+</form>`
+  const about = {
+    shown: 'Administration of this control plane.',
+    hidden: offered.length > 0 ? 'Choose whom to sign in with.' : 'No identity provider can be used right now.',
+    break_glass:
+      'Only break-glass users come in with a password here. Each such sign-in is reported to the administrators.',
+  }[passwords]
   return renderPage(
-    failed ? 'Sign-in failed' : 'Sign in',
-    `<h1>Sign in</h1>
-<p>Administration of this control plane.</p>
-${alert}
-<form method="post" action="/admin/login">
-<label for="username">Username</label>
-<input id="username" name="username" type="text" autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="128" required value="${escapeHtml(username)}"${described}${focus(username === '')}>
-<label for="password">Password</label>
-<input id="password" name="password" type="password" autocomplete="current-password" maxlength="1024" required${described}${focus(username !== '')}>
-<label for="totp">One-time code <small>(if you have set up an authenticator app)</small></label>
-<input id="totp" name="totp" type="text" inputmode="numeric" autocomplete="one-time-code" maxlength="16">
+    message === undefined ? 'Sign in' : 'Sign-in failed',
+    `<h1>${passwords === 'break_glass' ? 'Break-glass sign-in' : 'Sign in'}</h1>
+<p>${isOther ? `Tenant <strong>${escapeHtml(tenantName)}</strong>. ` : ''}${about}</p>
+${alertOf(message)}
+${passwords === 'hidden' ? '' : form}
+${passwords === 'shown' && offered.length > 0 ? '<p class="or">or with</p>' : ''}
+${passwords === 'break_glass' ? '' : links}
+${passwords === 'hidden' ? `<p class="more"><a href="${escapeHtml(withQuery('/admin/login', { ...query, with: 'password' }))}">Break-glass sign-in</a></p>` : ''}
+${passwords === 'break_glass' ? `<p class="more"><a href="${escapeHtml(withQuery('/admin/login', query))}">Back</a></p>` : otherTenant(hidden)}`,
+  )
+}
+const otherTenant = (hidden: string) => `<details class="more">
+<summary>Sign in to another tenant</summary>
+<form method="get" action="/admin/login">
+${field({ name: 'tenant', label: 'Tenant', type: 'text', autocomplete: 'organization', maxlength: 128 })}
+${hidden}<button class="plain" type="submit">Go on</button>
+</form>
+</details>`
+
+/** After a password that was right, of an account with a second factor. */
+export const codePage = ({
+  username,
+  challenge,
+  next,
+  message,
+}: {
+  username: string
+  challenge: string
+  next: string | undefined
+  message?: string
+}): Buffer => {
+  const wrong = message === undefined ? undefined : []
+  return renderPage(
+    message === undefined ? 'One-time code' : 'Sign-in failed',
+    `<h1>One-time code</h1>
+<p>You sign in as <strong>${escapeHtml(username)}</strong>. Enter the code that your authenticator app shows.</p>
+${alertOf(message)}
+<form method="post" action="/admin/login/code">
+${field({ name: 'totp', label: 'Code from the app', type: 'text', inputmode: 'numeric', autocomplete: 'one-time-code', maxlength: 16, optional: true, wrong, focus: true })}
 <details>
 <summary>Use a recovery code instead</summary>
-<label for="recovery_code">Recovery code</label>
-<input id="recovery_code" name="recovery_code" type="text" autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="64">
+${field({ name: 'recovery_code', label: 'Recovery code', type: 'text', autocomplete: 'off', maxlength: 64, optional: true, wrong })}
 </details>
+<input type="hidden" name="challenge" value="${escapeHtml(challenge)}">
 ${next === undefined ? '' : `<input type="hidden" name="next" value="${escapeHtml(next)}">`}
 <button type="submit">Sign in</button>
 </form>
-${offered.length === 0 ? '' : `<p class="or">or with</p>`}
-${offered.map(({ path, name }) => `<a class="choice" href="${escapeHtml(withNext(path, next))}">${escapeHtml(name)}</a>`).join('\n')}`,
+<p class="more"><a href="${escapeHtml(withQuery('/admin/login', { next }))}">Start again</a></p>`,
   )
 }
-const withNext = (path: string, next: string | undefined) =>
-  next === undefined ? path : `${path}&${new URLSearchParams({ next })}`
 
-const owed: Record<RequiredAction, string> = {
-  change_password: 'Your password is a temporary one. Set your own before you do anything else.',
-  enroll_mfa: 'Your role requires an authenticator app. Set one up before you do anything else.',
-}
+const signedOutPage = renderPage(
+  'Signed out',
+  `<h1>You are signed out</h1>
+<p>Your session here has ended.</p>
+<a class="choice" href="/admin/login">Sign in again</a>`,
+)
 
-/** Who is signed in, and the way out. */
-const homePage = (who: {
-  username: string
-  tenant: string
-  roles: readonly string[]
-  expiresAt: Date
-  requiredAction: RequiredAction | null
-}) =>
-  renderPage(
-    'Signed in',
-    `<h1>Signed in</h1>
+/** Who is signed in, what they may do about it, and the way out. */
+export const homeRoom = ({ tenancy }: Pick<IdentityDeps, 'tenancy'>): Room => ({
+  get: async ({ actor: { principal } }) => {
+    if (principal.requiredAction === 'change_password') return seeOther('/admin/password')
+    if (principal.requiredAction === 'enroll_mfa') return seeOther('/admin/second-factor')
+    const until = principal.expiresAt.toISOString()
+    const links = [
+      ...(principal.authMethod.startsWith('password') ? ['<a href="/admin/password">Change the password</a>'] : []),
+      ...(principal.mfa ? [] : ['<a href="/admin/second-factor">Set up an authenticator app</a>']),
+    ]
+    return {
+      headers: pageHeaders,
+      body: renderPage(
+        'Signed in',
+        `<h1>Signed in</h1>
 <p>You are signed in to the control plane.</p>
-${who.requiredAction ? `<div class="alert" role="alert">${owed[who.requiredAction]}</div>` : ''}
 <dl>
-<dt>User</dt><dd>${escapeHtml(who.username)}</dd>
-<dt>Tenant</dt><dd>${escapeHtml(who.tenant)}</dd>
-<dt>Roles</dt><dd>${escapeHtml(who.roles.join(', ') || 'none')}</dd>
-<dt>Until</dt><dd><time datetime="${who.expiresAt.toISOString()}">${who.expiresAt.toISOString().slice(0, 16).replace('T', ' ')} UTC</time></dd>
+<dt>User</dt><dd>${escapeHtml(principal.name)}</dd>
+<dt>Tenant</dt><dd>${escapeHtml((await tenancy.nameOf(principal.tenantId)) ?? '')}</dd>
+<dt>Roles</dt><dd>${escapeHtml(principal.roles.join(', ') || 'none')}</dd>
+<dt>Until</dt><dd><time datetime="${until}">${until.slice(0, 16).replace('T', ' ')} UTC</time></dd>
 </dl>
+${links.length === 0 ? '' : `<div class="links">${links.join('')}</div>`}
 <form method="post" action="/admin/logout">
 <button type="submit">Sign out</button>
 </form>`,
-  )
+      ),
+    }
+  },
+})
+
+const awayText = 'The control plane can not reach its database right now, so nobody can sign in. Try again in a moment.'
+
+/** What of a failure a person is told: never its inside. */
+export const problemPage: ProblemPage = ({ code, message, retryAfterSeconds }, requestId) => {
+  const isOurs = code === 'internal_error'
+  const told = isOurs ? 'This did not work, and it is not your fault. Try again in a moment.' : sentenceOf(message)
+  return {
+    headers: pageHeaders,
+    body: renderPage(
+      'That did not work',
+      `<h1>That did not work</h1>
+${alertOf(isOurs && retryAfterSeconds !== undefined ? awayText : told)}
+<p><small>Request ${escapeHtml(requestId)}</small></p>
+<p class="more"><a href="/admin/login">To the sign-in page</a></p>`,
+    ),
+  }
+}
+
+/** How the tenant that a visitor names lets people in. A name that nobody has is like one without providers. */
+export async function formOf(
+  waysIn: IdentityDeps['waysIn'],
+  tenantName: string,
+  caller: Visit['caller'],
+  wantsPassword: boolean,
+): Promise<Pick<Form, 'tenantName' | 'offered' | 'passwords'>> {
+  const { offered, isOnlyWay } = await waysIn(tenantName, caller)
+  return { tenantName, offered, passwords: !isOnlyWay ? 'shown' : wantsPassword ? 'break_glass' : 'hidden' }
+}
 
 /** The pages of the login itself; they stand beside the contract. */
-export const createPages = ({ tenancy, offeredProviders }: Pick<IdentityDeps, 'tenancy' | 'offeredProviders'>) => ({
-  pages: {
-    '/admin/login': async ({ query }: Visit): Promise<Page> => ({
-      headers: pageHeaders,
-      body: loginPage({ next: safeNext(query.get('next') ?? undefined), offered: await offeredProviders() }),
-    }),
+export const loginPages = ({ waysIn }: Pick<IdentityDeps, 'waysIn'>): Pages => ({
+  '/admin/login': async ({ query, caller }): Promise<Page> => {
+    const tenantName = storable(query.get('tenant')?.trim() || defaultTenant, 128)
+    const next = safeNext(query.get('next') ?? undefined)
+    try {
+      const form = await formOf(waysIn, tenantName, caller, query.get('with') === 'password')
+      return { headers: pageHeaders, body: loginPage({ ...form, next }) }
+    } catch (e) {
+      if (!isAway(e)) throw e
+      return awayPage(next)
+    }
   },
-  home: async (session: Principal<'session'>): Promise<Page> => ({
-    headers: pageHeaders,
-    body: homePage({
-      username: session.name,
-      tenant: (await tenancy.nameOf(session.tenantId)) ?? '',
-      roles: session.roles,
-      expiresAt: session.expiresAt,
-      requiredAction: session.requiredAction,
-    }),
-  }),
+  '/admin/signed-out': () => ({ headers: pageHeaders, body: signedOutPage }),
+})
+
+export const awayPage = (next: string | undefined) => ({
+  status: 500,
+  headers: { ...pageHeaders, 'retry-after': '2' },
+  body: renderPage(
+    'Sign in',
+    `<h1>Sign in</h1>
+${alertOf(awayText)}
+<a class="choice" href="${escapeHtml(withQuery('/admin/login', { next }))}">Try again</a>`,
+  ),
 })

@@ -96,7 +96,11 @@ export function createSteps(deps: {
 
   async function open(attempt: Attempt, { account, reservation, phc, proof }: Passed): Promise<SignedIn | Reason> {
     const { tenantId } = attempt
-    const newPhc = hasher.needsRehash(phc) ? await hasher.hashPassword(attempt.given.password) : undefined
+    // With a code that comes for itself there is no password any more.
+    const newPhc =
+      attempt.given.password !== '' && hasher.needsRehash(phc)
+        ? await hasher.hashPassword(attempt.given.password)
+        : undefined
     const limits = (await tenancy.settings(tenantId)).sessions
     const user_id = encodeId('user', account.user_id)
     const by = { ...attempt.by, type: 'session' as const, id: user_id, name: account.username }

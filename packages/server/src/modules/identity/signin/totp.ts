@@ -70,6 +70,9 @@ export function createTotp(deps: TotpDeps) {
   }
 
   return {
+    /** Whether somebody who enrolls for themselves shows a password. */
+    asksPassword: (actor: Actor): Promise<boolean> => ownPassword.isThere(subjectOf(actor, undefined)),
+
     /** A seed that is nothing yet: a code must confirm it. Starting again replaces it. */
     enroll: async (actor: Actor, named: string | undefined, password: string | undefined) => {
       const subject = subjectOf(actor, named)

@@ -1,0 +1,67 @@
+import type { Operation } from '@holdfast/contract'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Actor } from '../kernel/actor.ts'
+import { AppError, fail } from '../kernel/app-error.ts'
+import type { Admit } from './admit.ts'
+import { isSameOrigin } from './caller.ts'
+import type { Inside, Page, Room, Rooms, Visit } from './page.ts'
+import { isForm } from './read-body.ts'
+
+/** Of a form of somebody who has signed in. */
+const longestForm = 8 * 1024
+
+type RoomDeps = {
+  admit: Admit
+  publicUrl: string
+  recordRefusal: (actor: Actor, operation: Operation, error: AppError) => Promise<void>
+  visitOf: (request: FastifyRequest) => Visit
+  send: (reply: FastifyReply, page: Page) => FastifyReply
+}
+
+/** Pages for who has signed in; everybody else is led to the sign-in page, and back from there. */
+export function registerRooms(http: FastifyInstance, deps: RoomDeps, rooms: Rooms): void {
+  const { admit, publicUrl, recordRefusal, visitOf, send } = deps
+
+  const enter = async (request: FastifyRequest): Promise<Inside | undefined> => {
+    const actor = await Promise.try(admit, undefined, request).then(
+      (admission) => admission.actor,
+      (e: unknown) => {
+        if (e instanceof AppError && e.code === 'unauthorized') return undefined
+        throw e
+      },
+    )
+    if (!actor) return undefined
+    if (!isOfSession(actor)) return fail('forbidden', 'this page is for a browser that has signed in')
+    return { ...visitOf(request), actor }
+  }
+  const toSignIn = (reply: FastifyReply, path: string) =>
+    reply.redirect(path === '/admin' ? '/admin/login' : `/admin/login?${new URLSearchParams({ next: path })}`, 303)
+
+  async function submit(request: FastifyRequest, form: NonNullable<Room['form']>, inside: Inside): Promise<Page> {
+    const fields = (request.body ?? {}) as Record<string, string>
+    const visit = { ...inside, form: fields }
+    try {
+      if (isSameOrigin(request.headers, publicUrl) !== true) fail('forbidden', 'this form must come from this site')
+      if (!isForm(request)) fail('bad_request', 'send a body as application/x-www-form-urlencoded')
+      return await form.take(visit)
+    } catch (e) {
+      if (!(e instanceof AppError) || e.code === 'internal_error') throw e
+      if (e.code !== 'unauthorized' && e.code !== 'rate_limited') await recordRefusal(inside.actor, form.operation, e)
+      return form.again(e, visit)
+    }
+  }
+
+  for (const [path, { get, form }] of Object.entries(rooms)) {
+    http.get(path, async (request, reply) => {
+      const inside = await enter(request)
+      return inside ? send(reply, await get(inside)) : toSignIn(reply, path)
+    })
+    if (form)
+      http.post(path, { bodyLimit: longestForm, config: { takesForm: true } }, async (request, reply) => {
+        const inside = await enter(request)
+        return inside ? send(reply, await submit(request, form, inside)) : toSignIn(reply, path)
+      })
+  }
+}
+
+const isOfSession = (actor: Actor): actor is Actor<'session'> => actor.principal.kind === 'session'

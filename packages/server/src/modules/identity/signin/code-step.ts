@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto'
+import { type Kek, seal, unseal } from '@holdfast/crypto'
+import type { TenantId } from '../../../kernel/actor.ts'
+import { encodeId } from '../../../kernel/ids.ts'
+import { minute } from '../../../kernel/time.ts'
+import type { Audit } from '../../audit/index.ts'
+import type { Account } from './login.queries.ts'
+import type { SecondFactor } from './second-factor.ts'
+import { type Attempt, type Checked, type Passed, type Reason, whyShut } from './sign-in-steps.ts'
+
+/** What stands for a password that was right, until its code comes or this is over. */
+export type Challenge = { tenantId: TenantId; userId: string; username: string; password: string; until: number }
+/** Instead of a session: the account wants a code first. */
+export type Asked = { username: string; challenge: string }
+
+const withinMs = 5 * minute
+const context = 'sign_in/code'
+/** Which password it was; another one makes the challenge worthless. */
+const digestOf = (phc: string): string => createHash('sha256').update(phc).digest('base64url')
+
+/**
+ * The second step of a sign-in in a browser: the code, after the password. It is stored nowhere, opens nothing without
+ * a code, and each code that is tried with it counts like any other attempt.
+ */
+export function createCodeStep(deps: { audit: Audit; now: () => Date; kek: Kek; factor: Pick<SecondFactor, 'match'> }) {
+  const { audit, now, kek, factor } = deps
+
+  return {
+    /** That a password was right and no code came with it is on record. */
+    ask: async ({ tenantId, by }: Attempt, account: Account, phc: string): Promise<Asked> => {
+      const { user_id: userId, username } = account
+      const user_id = encodeId('user', userId)
+      await audit.note(by, 'login.challenged', { user_id }, { target: { type: 'user', id: user_id, name: username } })
+      const until = now().getTime() + withinMs
+      const challenge: Challenge = { tenantId, userId, username, password: digestOf(phc), until }
+      return { username, challenge: await seal(kek, context, Buffer.from(JSON.stringify(challenge))) }
+    },
+
+    /** Undefined for whatever was not sealed here, or too long ago. */
+    read: async (text: string): Promise<Challenge | undefined> => {
+      const bytes = await unseal(kek, context, text).catch(() => undefined)
+      const shown = bytes && (JSON.parse(bytes.toString()) as Challenge)
+      return shown && shown.until > now().getTime() ? shown : undefined
+    },
+
+    check: async (
+      { account, reservation }: Checked,
+      { tenantId, given }: Attempt,
+      { shown, enforcesSso }: { shown: Challenge; enforcesSso: boolean },
+    ): Promise<Passed | Reason> => {
+      if (!account || account.user_id !== shown.userId) return 'unknown_user'
+      const shut = whyShut(account, enforcesSso)
+      if (shut) return shut
+      if (!reservation) return 'locked'
+      const { password_phc: phc, seed_jwe: seed } = account
+      if (!phc || digestOf(phc) !== shown.password) return 'wrong_password'
+      const proof = seed === null ? undefined : await factor.match(tenantId, account.user_id, seed, given)
+      return proof ? { account, reservation, phc, proof } : 'wrong_second_factor'
+    },
+  }
+}
+export type CodeStep = ReturnType<typeof createCodeStep>

@@ -1,0 +1,124 @@
+import type { Inside, Page, Room, Rooms } from '../../../http/page.ts'
+import { type AppError, fail } from '../../../kernel/app-error.ts'
+import type { Cookie } from '../sessions/cookie.ts'
+import { alertOf, escapeHtml, field, fieldNames, pageHeaders, problemOf, renderPage, seeOther } from './page-layout.ts'
+import { drawQr } from './qr.ts'
+import type { Totp } from './totp.ts'
+
+const labels = { current_password: 'Password', code: 'Code' }
+const statusOf = (refusal: AppError) => (refusal.code === 'forbidden' ? 403 : 422)
+/** What a page showed and gets back with the code. It is drawn again, and decides nothing. */
+const shownUri = /^otpauth:\/\/totp\/[\w%.~:@!'()*-]{1,2000}\?[\w%.~&=+-]{1,200}$/
+
+/** Where somebody enrolls an authenticator app: the password, then the code of the app, then the recovery codes. */
+export function factorRooms({ cookie, totp }: { cookie: Cookie; totp: Totp }): Rooms {
+  async function begin({ actor }: Inside, refusal?: AppError): Promise<Page> {
+    const { principal } = actor
+    if (principal.mfa)
+      return {
+        headers: pageHeaders,
+        body: renderPage(
+          'Authenticator app',
+          `<h1>Authenticator app</h1>
+<p>Your account has one. To change it, an administrator disables it, or you do with a code.</p>
+<p class="more"><a href="/admin">Back</a></p>`,
+        ),
+      }
+    const asks = await totp.asksPassword(actor)
+    const isOwed = principal.requiredAction === 'enroll_mfa'
+    return {
+      ...(refusal && { status: statusOf(refusal) }),
+      headers: pageHeaders,
+      body: renderPage(
+        'Authenticator app',
+        `<h1>Set up an authenticator app</h1>
+<p>${isOwed ? 'Your role requires one. ' : ''}From then on a sign-in with your password also asks for the code that the app shows.</p>
+${alertOf(refusal && problemOf(refusal, labels))}
+<form method="post" action="/admin/second-factor">
+${asks ? field({ name: 'current_password', label: 'Your password', type: 'password', autocomplete: 'current-password', maxlength: 1024, wrong: refusal && fieldNames(refusal), focus: true }) : ''}
+<button type="submit">Go on</button>
+</form>
+${isOwed ? '' : '<p class="more"><a href="/admin">Back</a></p>'}`,
+      ),
+    }
+  }
+
+  async function scan(uri: string, refusal?: AppError): Promise<Page> {
+    const secret = new URL(uri).searchParams.get('secret') ?? ''
+    return {
+      ...(refusal && { status: statusOf(refusal) }),
+      headers: pageHeaders,
+      body: renderPage(
+        'Authenticator app',
+        `<h1>Scan this with your app</h1>
+<p>Then enter the code that it shows.</p>
+${alertOf(refusal && problemOf(refusal, labels))}
+<div class="qr">${await drawQr(uri, 'QR code that your authenticator app scans')}</div>
+<details>
+<summary>It can not be scanned</summary>
+<p>Enter this key in the app, as time based:</p>
+<p><code class="key">${escapeHtml(secret.replaceAll(/.{4}(?=.)/g, '$& '))}</code></p>
+</details>
+<form method="post" action="/admin/second-factor/verify">
+${field({ name: 'code', label: 'Code from the app', type: 'text', inputmode: 'numeric', autocomplete: 'one-time-code', maxlength: 7, wrong: refusal && fieldNames(refusal), focus: true })}
+<input type="hidden" name="shown" value="${escapeHtml(uri)}">
+<button type="submit">Finish</button>
+</form>
+<p class="more"><a href="/admin/second-factor">Start again</a></p>`,
+      ),
+    }
+  }
+
+  const finished = (codes: readonly string[], setCookie: string | undefined): Page => ({
+    headers: { ...pageHeaders, ...(setCookie !== undefined && { 'set-cookie': setCookie }) },
+    body: renderPage(
+      'Recovery codes',
+      `<h1>Keep these recovery codes</h1>
+<p>The app is set up. Each of these codes stands in for it once, for the day on which you do not have it. They are shown only now.</p>
+<ol class="codes">
+${codes.map((code) => `<li><code>${escapeHtml(code)}</code></li>`).join('\n')}
+</ol>
+<a class="choice" href="/admin">I have kept them</a>`,
+    ),
+  })
+
+  const mayEnroll = ({ actor }: Inside): void => {
+    if (actor.principal.requiredAction === 'change_password') fail('forbidden', 'set your own password first')
+  }
+  const led = (work: Room['get']): Room['get'] => {
+    return (visit) =>
+      visit.actor.principal.requiredAction === 'change_password' ? seeOther('/admin/password') : work(visit)
+  }
+
+  return {
+    '/admin/second-factor': {
+      get: led(begin),
+      form: {
+        operation: 'enrollTotp',
+        take: async (visit) => {
+          mayEnroll(visit)
+          const { current_password } = visit.form
+          const { uri } = await totp.enroll(visit.actor, undefined, current_password || undefined)
+          return scan(uri)
+        },
+        again: (refusal, visit) => begin(visit, refusal),
+      },
+    },
+    '/admin/second-factor/verify': {
+      get: () => seeOther('/admin/second-factor'),
+      form: {
+        operation: 'verifyTotp',
+        take: async (visit) => {
+          mayEnroll(visit)
+          const code = (visit.form.code ?? '').replaceAll(/\s/g, '')
+          const { codes, renewed } = await totp.verify(visit.actor, undefined, code)
+          return finished(codes, renewed && cookie.set(renewed.secret))
+        },
+        again: (refusal, visit) => {
+          const { shown = '' } = visit.form
+          return shownUri.test(shown) ? scan(shown, refusal) : begin(visit, refusal)
+        },
+      },
+    },
+  }
+}

@@ -1,0 +1,73 @@
+import { isAway } from '../../../db/away.ts'
+import type { Forms, Page } from '../../../http/page.ts'
+import type { Caller } from '../../../kernel/actor.ts'
+import { AppError } from '../../../kernel/app-error.ts'
+import type { IdentityDeps } from '../deps.ts'
+import type { Cookie } from '../sessions/cookie.ts'
+import type { Login } from './login.ts'
+import { safeNext } from './next-path.ts'
+import { pageHeaders, seeOther } from './page-layout.ts'
+import { awayPage, codePage, defaultTenant, formOf, loginPage } from './pages.ts'
+
+const wrongPassword = 'These do not open an account. Check the username and the password, and try again.'
+const wrongCode = 'That code does not open the account. Wait until the app shows the next one, and try again.'
+const tookTooLong = 'That took too long. Sign in again.'
+const waitText = (seconds: number) =>
+  `Too many sign-ins have failed from this address. Try again in ${seconds < 90 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`}.`
+
+type Failed = { status: number; headers: Readonly<Record<string, string>>; body: Buffer }
+
+/** What a person is told of a sign-in that failed, and under which status; undefined for what is no such failure. */
+function told(
+  e: unknown,
+  wrong: string,
+): { message: string; status: number; headers: Record<string, string> } | undefined {
+  if (!(e instanceof AppError)) return undefined
+  if (e.code === 'unauthorized')
+    return { message: wrong, status: 401, headers: { ...pageHeaders, 'www-authenticate': 'Bearer' } }
+  const wait = e.retryAfterSeconds ?? 1
+  return e.code === 'rate_limited'
+    ? { message: waitText(wait), status: 429, headers: { ...pageHeaders, 'retry-after': String(wait) } }
+    : undefined
+}
+
+/** The sign-in page again after its form failed; whatever is no failed sign-in is thrown on. */
+export async function failedPage(
+  waysIn: IdentityDeps['waysIn'],
+  e: unknown,
+  { username, next }: { username: string; next: string | undefined },
+  caller: Caller,
+): Promise<Failed> {
+  if (isAway(e)) return awayPage(next)
+  const { message, ...answer } = told(e, wrongPassword) ?? fail(e)
+  const slash = username.indexOf('/')
+  const tenantName = slash < 0 ? defaultTenant : username.slice(0, slash)
+  // The page is shown all the same where its providers can not be named.
+  const form = await formOf(waysIn, tenantName, caller, true).catch(() => nothingKnown(tenantName))
+  return { ...answer, body: loginPage({ ...form, username, next, message }) }
+}
+const fail = (e: unknown): never => {
+  throw e
+}
+const nothingKnown = (tenantName: string) => ({ tenantName, offered: [], passwords: 'shown' as const })
+
+/** The second step of a sign-in. */
+export const codeForms = ({ login, cookie }: { login: Login; cookie: Cookie }): Forms => ({
+  '/admin/login/code': async ({ form, caller, isSameOrigin }): Promise<Page> => {
+    const { challenge = '', totp = '', recovery_code: recoveryCode = '' } = form
+    const next = safeNext(form.next)
+    const shown = await login.readChallenge(challenge)
+    if (isSameOrigin === false) await login.refuseOtherSite(shown?.username ?? '', caller)
+    if (!shown) {
+      const body = loginPage({ ...nothingKnown(defaultTenant), next, message: tookTooLong })
+      return { status: 401, headers: { ...pageHeaders, 'www-authenticate': 'Bearer' }, body }
+    }
+    try {
+      const { minted } = await login.finish(shown, { totp, recoveryCode }, caller)
+      return seeOther(next ?? '/admin', cookie.set(minted.token))
+    } catch (e) {
+      const { message, ...answer } = told(e, wrongCode) ?? fail(e)
+      return { ...answer, body: codePage({ username: shown.username, challenge, next, message }) }
+    }
+  },
+})

@@ -1,0 +1,57 @@
+import type { Page, Room } from '../../../http/page.ts'
+import type { AppError } from '../../../kernel/app-error.ts'
+import { failField } from '../../../kernel/app-error.ts'
+import type { IdentityDeps } from '../deps.ts'
+import type { Cookie } from '../sessions/cookie.ts'
+import { alertOf, field, fieldNames, pageHeaders, problemOf, renderPage, seeOther } from './page-layout.ts'
+import type { Passwords } from './passwords.ts'
+
+const labels = { current_password: 'Current password', new_password: 'New password', again: 'New password, again' }
+
+/** Where somebody sets the own password, above all who came in with a temporary one. */
+export function passwordRoom(deps: {
+  cookie: Cookie
+  passwords: Passwords
+  tenancy: Pick<IdentityDeps['tenancy'], 'settings'>
+}): Room {
+  const { cookie, passwords, tenancy } = deps
+
+  async function page({ actor }: Parameters<Room['get']>[0], refusal?: AppError): Promise<Page> {
+    const { principal } = actor
+    const { min_length } = (await tenancy.settings(principal.tenantId)).passwords
+    const least = principal.mfa ? Math.min(8, min_length) : min_length
+    const isOwed = principal.requiredAction === 'change_password'
+    const wrong = refusal && fieldNames(refusal)
+    return {
+      ...(refusal && { status: refusal.code === 'forbidden' ? 403 : 422 }),
+      headers: pageHeaders,
+      body: renderPage(
+        refusal ? 'The password was not changed' : 'Your password',
+        `<h1>${isOwed ? 'Set your own password' : 'Change your password'}</h1>
+<p>${isOwed ? 'The one you came in with is temporary, and does not open your account again.' : 'Your other sessions end.'}</p>
+${alertOf(refusal && problemOf(refusal, labels))}
+<form method="post" action="/admin/password">
+${field({ name: 'current_password', label: isOwed ? 'Temporary password' : labels.current_password, type: 'password', autocomplete: 'current-password', maxlength: 1024, wrong, focus: true })}
+${field({ name: 'new_password', label: labels.new_password, hint: `At least ${least} characters. Several words are easy to keep in mind and hard to guess.`, type: 'password', autocomplete: 'new-password', maxlength: 1024, wrong })}
+${field({ name: 'again', label: labels.again, type: 'password', autocomplete: 'new-password', maxlength: 1024, wrong })}
+<button type="submit">Set the password</button>
+</form>
+${isOwed ? '' : '<p class="more"><a href="/admin">Back</a></p>'}`,
+      ),
+    }
+  }
+
+  return {
+    get: (visit) => page(visit),
+    form: {
+      operation: 'changePassword',
+      take: async ({ actor, form }) => {
+        const { current_password = '', new_password = '', again = '' } = form
+        if (again !== new_password) failField('again', 'is not the same')
+        const { renewed } = await passwords.change(actor, { current_password, new_password })
+        return seeOther('/admin', renewed && cookie.set(renewed.secret))
+      },
+      again: (refusal, visit) => page(visit, refusal),
+    },
+  }
+}
