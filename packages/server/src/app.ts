@@ -224,17 +224,10 @@ export function createApp({
     log,
     ...(config.tls && { https: { cert: readFileSync(config.tls.certFile), key: readFileSync(config.tls.keyFile) } }),
   })
-  registerPages(http, {
-    admit,
-    trustedProxies,
-    publicUrl,
-    log,
-    recordRefusal,
-    pages: { ...identity.pages, ...federation.pages },
-    forms: { ...identity.forms, ...federation.forms },
-    rooms: identity.rooms,
-    problem: identity.problem,
-  })
+  const { browser } = identity
+  const pages = { ...browser.pages, ...federation.pages }
+  const forms = { ...browser.forms, ...federation.forms }
+  registerPages(http, { ...browser, admit, trustedProxies, publicUrl, log, recordRefusal, pages, forms })
 
   const tenants = tenancy.listTenantIds
   const expiries = [access.keyExpiries, trust.certificateExpiries]

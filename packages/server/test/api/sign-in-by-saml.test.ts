@@ -37,7 +37,7 @@ test('a person whose account is linked signs in by SAML, and the record says how
   const { browser, answer } = await signIn({}, '&next=%2Fadmin%3Fa%3D1')
   assert.deepEqual([answer.status, answer.headers.refresh], [200, '0; url=/admin?a=1'], answer.text)
   assert.match(
-    String(answer.headers['set-cookie']),
+    answer.headers['set-cookie']?.[0] ?? '',
     /^holdfast_session=hfs_\w+; Path=\/; HttpOnly; Secure; SameSite=Strict$/,
   )
   assert.equal(await whoIs(kit, browser.cookies.get('holdfast_session')), 'somebody')
@@ -210,7 +210,8 @@ test('whatever does not prove who it is, is one and the same page; why is in the
   await refused('the address of no provider', form, browser, '/admin/login/saml/acs/idp_nothing')
   assert.equal((await browser.get(acs)).status, 401, 'by redirect nothing is answered')
   const large = await browser.post(acs, { ...form, SAMLResponse: 'A'.repeat(256 * 1024) })
-  assert.deepEqual([large.status, large.json?.error], [400, 'bad_request'])
+  assert.equal(large.status, 400)
+  assert.match(large.text, /The body is larger than this route takes/)
   const asJson = await send(kit.url, { method: 'POST', path: acs, json: form })
   assert.equal(asJson.status, 400)
 

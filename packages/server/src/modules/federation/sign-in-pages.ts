@@ -61,11 +61,14 @@ export function signInPages({ signIn, saml, publicUrl }: { signIn: SignIn; saml:
       const cookie = `${name}=${browser}; Path=/; HttpOnly; Secure; SameSite=${sameSite}; ${life}`
       return { status: 303, headers: { location: url, 'set-cookie': cookie }, body: Buffer.alloc(0) }
     })
-  const signedIn = ({ token, next }: SignedIn): Page => {
+  const signedIn = (way: keyof typeof ways, { token, next }: SignedIn): Page => {
     const to = next ?? '/admin'
+    const [name, sameSite] = ways[way]
+    // The way is behind the browser; what named it is of no more use.
+    const over = `${name}=; Path=/; HttpOnly; Secure; SameSite=${sameSite}; Max-Age=0`
     return {
       status: 200,
-      headers: { ...pageHeaders, refresh: `0; url=${to}`, 'set-cookie': sessionCookie.set(token) },
+      headers: { ...pageHeaders, refresh: `0; url=${to}`, 'set-cookie': [sessionCookie.set(token), over] },
       body: renderPage(
         'Signed in',
         `<h1>Signed in</h1>\n<p><a href="${escapeHtml(to)}">Go on</a>, if this page does not by itself.</p>`,
@@ -81,7 +84,7 @@ export function signInPages({ signIn, saml, publicUrl }: { signIn: SignIn; saml:
       '/admin/login/oidc/callback/:provider_id': orProblem(async (visit: Visit) => {
         const { query, cookies, caller } = visit
         const providerId = providerIn(visit) ?? unauthorized()
-        return signedIn(await signIn.finish({ providerId, answer: query, browser: cookies(ways.oidc[0]) }, caller))
+        return signedIn('oidc', await signIn.finish({ providerId, answer: query, browser: cookies(ways.oidc[0]) }, caller))
       }),
       '/admin/login/saml': begin('saml', saml),
       '/admin/login/saml/metadata/:provider_id': orProblem(async (visit: Visit) => {
@@ -101,7 +104,7 @@ export function signInPages({ signIn, saml, publicUrl }: { signIn: SignIn; saml:
           relayState: form.RelayState,
           browser: cookies(ways.saml[0]),
         }
-        return signedIn(await saml.finish(answer, caller))
+        return signedIn('saml', await saml.finish(answer, caller))
       }),
     },
   }

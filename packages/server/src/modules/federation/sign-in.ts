@@ -11,7 +11,7 @@ import { type Opening, type SignedIn, type Wanted, waitsForMs } from './opening.
 import { findProvider, type ProviderRow } from './providers.queries.ts'
 import type { Providers } from './providers.ts'
 import * as queries from './sign-in.queries.ts'
-import type { Offered } from './ways.ts'
+import { type Offered, plainTenant } from './ways.ts'
 
 const mostOffered = 50
 
@@ -52,7 +52,7 @@ export function createSignIn(
   return {
     /** What the sign-in page of a tenant offers, and whether that is all. A tenant that is not there offers nothing. */
     waysIn: async (tenantName: string, caller: Caller) => {
-      if (tenantName !== 'default') takeStep(caller)
+      if (tenantName !== plainTenant) opening.takeStep(caller)
       const tenant = await tenancy.tenantByName(tenantName)
       if (tenant === undefined) return { offered: [], isOnlyWay: false }
       const { enforce_sso: isOnlyWay } = (await tenancy.settings(tenant)).login

@@ -46,7 +46,7 @@ export function createIdentity(given: IdentityDeps) {
     /** Sign-in by identity providers, in the transactions of those who decide it. */
     people: createByProvider({ ...deps, sessions }),
     failures: createSourceFailures(deps),
-    ...createPages({ ...deps, ...rules }),
+    browser: createPages({ ...deps, ...rules }),
     handlers: identityHandlers({ ...deps, ...rules }),
   }
 }
