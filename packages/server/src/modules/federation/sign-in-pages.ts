@@ -84,7 +84,10 @@ export function signInPages({ signIn, saml, publicUrl }: { signIn: SignIn; saml:
       '/admin/login/oidc/callback/:provider_id': orProblem(async (visit: Visit) => {
         const { query, cookies, caller } = visit
         const providerId = providerIn(visit) ?? unauthorized()
-        return signedIn('oidc', await signIn.finish({ providerId, answer: query, browser: cookies(ways.oidc[0]) }, caller))
+        return signedIn(
+          'oidc',
+          await signIn.finish({ providerId, answer: query, browser: cookies(ways.oidc[0]) }, caller),
+        )
       }),
       '/admin/login/saml': begin('saml', saml),
       '/admin/login/saml/metadata/:provider_id': orProblem(async (visit: Visit) => {
