@@ -1,4 +1,4 @@
-import { ApiError, ConnectionError, VerificationError } from '@holdfast/sdk'
+import { ApiError, ConnectionError, NotApprovedError, VerificationError } from '@holdfast/sdk'
 import { CommanderError } from 'commander'
 import { plain } from './text.ts'
 
@@ -30,7 +30,8 @@ export function explainError(error: unknown): { code: number; lines: string[] } 
   if (error instanceof ApiError) return { code: exitCodes.refused, lines: apiLines(error) }
   if (error instanceof VerificationError)
     return { code: exitCodes.refused, lines: [`Error: not accepted (${error.code}): ${plain(error.message)}`] }
-  if (error instanceof NotSignedIn) return { code: exitCodes.refused, lines: [`Error: ${plain(error.message)}`] }
+  if (error instanceof NotSignedIn || error instanceof NotApprovedError)
+    return { code: exitCodes.refused, lines: [`Error: ${plain(error.message)}`] }
   const message = error instanceof Error ? error.message : String(error)
   return { code: exitCodes.usage, lines: [`Error: ${plain(message)}`] }
 }

@@ -36,6 +36,7 @@ const auditFields = {
   'enrollment_challenge.refused': { challenge_id: 'string', reason: 'string', refused: 'integer' },
   'enrollment_token.refused': { token_id: 'string', reason: 'string', refused: 'integer' },
   'device.enrolled': { device_id: 'string', method: 'string', token_id: 'string?', provider_id: 'string?' },
+  'device_grant.created': { provider_id: 'string' },
   'device.enrollment_refused': { method: 'string', provider_id: 'string', reason: 'string' },
   'device.renewed': { device_id: 'string' },
   'device.refused': { device_id: 'string', reason: 'string', refused: 'integer' },

@@ -178,6 +178,9 @@ export const listEnrollmentProviders = endpoint({
           description: 'Of public clients (RFC 8252): the ID token is for one of them',
         }),
         scopes: Type.Array(Type.String()),
+        device_code: Type.Boolean({
+          description: 'Whether a machine without a browser may begin at /v1/enroll/device-code',
+        }),
       }),
     ),
     challenge: Type.String({ description: 'Good once and for 15 minutes' }),
@@ -185,6 +188,7 @@ export const listEnrollmentProviders = endpoint({
   }),
 })
 
+const challenge = Type.Optional(Type.String({ maxLength: 128, description: 'Where Authorization can not be sent' }))
 const ofCode = (description: string, maxLength: number) =>
   Type.Optional(Type.String({ minLength: 1, maxLength, description }))
 export const enrollByOidc = endpoint({
@@ -195,7 +199,7 @@ export const enrollByOidc = endpoint({
   audit: 'device.enrolled',
   status: 201,
   body: Closed({
-    challenge: Type.Optional(Type.String({ maxLength: 128, description: 'Where Authorization can not be sent' })),
+    challenge,
     provider_id: Id('identity_provider'),
     id_token: Type.Optional(
       Type.String({
@@ -213,6 +217,54 @@ export const enrollByOidc = endpoint({
     device: NewDevice,
     public_key: Type.Optional(PublicKey),
   }),
+  response: Closed(Credential),
+  errors: ['entitlement_exceeded'],
+})
+
+const Waits = {
+  interval_seconds: Type.Integer({ minimum: 1, description: 'How often it is of any use to ask; better, wait' }),
+  expires_at: Time,
+}
+export const beginDeviceCode = endpoint({
+  method: 'POST',
+  path: '/v1/enroll/device-code',
+  summary:
+    'Begin a device authorization grant (RFC 8628) for a machine without a browser, and prove its key (DPoP header); a person approves it at the identity provider',
+  access: { by: ['enrollment_challenge'], permission: 'own' },
+  audit: 'device_grant.created',
+  status: 201,
+  body: Closed({ challenge, provider_id: Id('identity_provider'), public_key: Type.Optional(PublicKey) }),
+  response: Closed({
+    user_code: Type.String({ description: 'What the person types at verification_uri' }),
+    verification_uri: Type.String(),
+    verification_uri_complete: Nullable(Type.String({ description: 'The same with the code in it' })),
+    ...Waits,
+  }),
+})
+export const deviceCodeStatus = endpoint({
+  method: 'GET',
+  path: '/v1/enroll/device-code',
+  summary:
+    'Whether somebody has approved the machine that began with this challenge and key; Prefer: wait=N with If-None-Match holds it until that changes',
+  access: { by: ['enrollment_challenge'], permission: 'own' },
+  etag: true,
+  waits: true,
+  response: Closed({
+    status: OneOf(['authorization_pending', 'authorized', 'access_denied', 'expired_token', 'failed'], {
+      description:
+        'authorized: finish. The next two are of RFC 8628. Why it failed stands in the audit event alone. After all but the first one begins again with a new challenge',
+    }),
+    ...Waits,
+  }),
+})
+export const enrollByDeviceCode = endpoint({
+  method: 'POST',
+  path: '/v1/enroll/device-code/finish',
+  summary: 'Enroll the machine for the person who has approved it, with the challenge and the key that it began with',
+  access: { by: ['enrollment_challenge'], permission: 'own' },
+  audit: 'device.enrolled',
+  status: 201,
+  body: Closed({ challenge, device: NewDevice, public_key: Type.Optional(PublicKey) }),
   response: Closed(Credential),
   errors: ['entitlement_exceeded'],
 })

@@ -87,6 +87,8 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
   generateToken: { name: 'laptops of engineering', max_uses: 10 },
   revokeToken: { reason: 'was posted in a chat' },
   enroll: { device: { name: "Jane's laptop", platform: 'linux' } },
+  beginDeviceCode: { provider_id: 'idp_01jxz3c9dqf7vr2m8k4s6t0b5w' },
+  enrollByDeviceCode: { device: { name: 'build-server', platform: 'linux' } },
   enrollByOidc: {
     provider_id: exampleId('identity_provider'),
     id_token: 'eyJhbGciOiJSUzI1NiJ9.e30.c2lnbmF0dXJl',
@@ -122,6 +124,7 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
       client_id: 'holdfast',
       scopes: ['openid', 'profile', 'email'],
       mobile_client_ids: [],
+      device_code: 'off',
     },
   },
   linkUserIdentity: { provider_id, subject: '248289761001', reason: 'the account of their department' },

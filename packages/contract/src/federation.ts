@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { metadataXml, Saml, SamlFound, samlFields } from './federation-saml.ts'
 import { Closed, Count, Id, List, ListQuery, Name, Nullable, OneOf, Partial, Reason, Shown, Time } from './schema.ts'
-import { identityProviderKinds, roleNames, samlPresets } from './vocabulary.ts'
+import { deviceCodeUses, identityProviderKinds, roleNames, samlPresets } from './vocabulary.ts'
 
 const ClientId = Type.String({ minLength: 1, maxLength: 256 })
 const ClaimName = Type.String({ minLength: 1, maxLength: 256 })
@@ -26,6 +26,10 @@ const oidcFields = {
     maxItems: 16,
     uniqueItems: true,
     description: 'Client ids of the applications whose ID tokens enroll devices',
+  }),
+  device_code: OneOf(deviceCodeUses, {
+    description:
+      'Whether machines without a browser enroll with it by the device authorization grant (RFC 8628): off unless said; approval: they wait for approval, whatever holds for others; on. Somebody may be talked into approving a machine that is not theirs',
   }),
 }
 const providerFields = {

@@ -175,6 +175,10 @@ export type SamlPreset = (typeof samlPresets)[number]
 /** How an identity provider of SAML names people; an e-mail address or a name for one session names nobody. */
 export const nameIdFormats = ['persistent', 'unspecified'] as const
 
+/** Whether machines without a browser enroll by a provider (RFC 8628), and whether they wait for approval. */
+export const deviceCodeUses = ['off', 'approval', 'on'] as const
+export type DeviceCodeUse = (typeof deviceCodeUses)[number]
+
 /** What a session owes before it may do anything else. */
 export const requiredActions = ['change_password', 'enroll_mfa'] as const
 export type RequiredAction = (typeof requiredActions)[number]

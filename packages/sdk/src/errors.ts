@@ -79,6 +79,22 @@ export class VerificationError extends Error {
   }
 }
 
+/** Nobody approved the machine: somebody refused, time ran out, or for a reason that the server's audit event says. */
+export class NotApprovedError extends Error {
+  override readonly name = 'NotApprovedError'
+  readonly code: 'access_denied' | 'expired_token' | 'failed'
+
+  constructor(code: NotApprovedError['code']) {
+    super(notApproved[code])
+    this.code = code
+  }
+}
+const notApproved = {
+  access_denied: 'The person did not approve this machine.',
+  expired_token: 'Nobody approved this machine in time; begin again.',
+  failed: 'The identity provider did not say who approved this machine; the reason is in the audit log of the server.',
+} as const
+
 /** Throws; typed `never` so that it can stand in an expression. */
 export function reject(code: VerificationCode, message: string): never {
   throw new VerificationError(code, message)

@@ -21,8 +21,20 @@ export {
   verifyGatewayDirectory,
 } from './directory-verifier.ts'
 export { type Enrollment, enrollDevice } from './enroll.ts'
+export {
+  beginDeviceCodeEnrollment,
+  type DeviceApproval,
+  type DeviceCodeEnrollment,
+} from './enroll-device-code.ts'
 export { beginOidcEnrollment, type OidcEnrollment } from './enroll-oidc.ts'
-export { ApiError, ConnectionError, type FieldError, type VerificationCode, VerificationError } from './errors.ts'
+export {
+  ApiError,
+  ConnectionError,
+  type FieldError,
+  NotApprovedError,
+  type VerificationCode,
+  VerificationError,
+} from './errors.ts'
 export { type Gateway, type GatewayOptions, openGateway } from './gateway.ts'
 export type { ApplyFailure } from './gateway-applier.ts'
 export type { AddressMove } from './gateway-keys.ts'

@@ -260,6 +260,7 @@ export function createApp({
       await delay(seconds * 1000)
       policy.stop()
       gateways.stop()
+      federation.deviceGrants.letGo()
       await draining.finish(http)
     })()
     return drained
@@ -297,6 +298,7 @@ export function createApp({
     stop: async (): Promise<void> => {
       await drain(0)
       const writing = [refuse.flush, notifications.stop, activity.flush, access.stop, identity.stop, enrollment.stop]
+      writing.push(federation.deviceGrants.stop)
       for (const written of await Promise.allSettled(writing.map((write) => write())))
         if (written.status === 'rejected') onError(written.reason)
       await feed.stop()

@@ -1,7 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { platforms } from '@holdfast/contract/enrollment'
-import { beginOidcEnrollment, type Device, type DevicePolicy, enrollDevice, fileStore, openDevice } from '@holdfast/sdk'
+import {
+  beginDeviceCodeEnrollment,
+  beginOidcEnrollment,
+  type Device,
+  type DeviceCodeEnrollment,
+  type DevicePolicy,
+  enrollDevice,
+  fileStore,
+  openDevice,
+} from '@holdfast/sdk'
 import type { Command } from 'commander'
 import { type Cli, warnOfPlainHttp } from '../cli.ts'
 import { readConfig } from '../config-file.ts'
@@ -45,17 +54,23 @@ export function addDeviceEnroll(device: Command, cli: Cli): void {
   examples(
     ofDevice(device.command('enroll').description('act as a device: enroll with a token, or as who you are'))
       .option('--oidc', 'sign in at an identity provider with your browser; the token asked for may be a bootstrap one')
+      .option('--device-code', 'for a machine without a browser: somebody approves it at the identity provider')
       .option('--provider <name>', 'which identity provider, by name or id, where there are several')
-      .action(({ oidc, provider, ...options }: Options & { oidc?: boolean; provider?: string }) => {
-        if (provider !== undefined && !oidc) throw new UsageError('--provider goes with --oidc.')
+      .action(({ oidc, deviceCode, provider, ...options }: Options & ByProvider) => {
+        if (oidc && deviceCode) throw new UsageError('Either --oidc or --device-code.')
+        if (provider !== undefined && !oidc && !deviceCode)
+          throw new UsageError('--provider goes with --oidc or --device-code.')
+        if (deviceCode) return enrollByDeviceCode(cli, options, provider)
         return oidc ? enrollByOidc(cli, options, provider) : enroll(cli, options)
       }),
     'device enroll --oidc --state device.json',
+    'device enroll --device-code --state device.json',
     'token create --kind bootstrap | holdfast device enroll --oidc --provider staff --state device.json',
   )
 }
 
 type Options = { state: string; name: string; platform: Platform }
+type ByProvider = { oidc?: boolean; deviceCode?: boolean; provider?: string }
 const ofDevice = (command: Command): Command =>
   command
     .requiredOption('--state <file>', 'where to save it; holds the private key, mode 0600')
@@ -85,18 +100,48 @@ async function enrollByOidc(cli: Cli, { state, name, platform }: Options, wanted
   const credential = await cli.prompt.secret('Enrollment or bootstrap token')
   const begun = await beginOidcEnrollment({ ...where, credential })
   const usable = begun.providers.filter((p) => p.client_ids.length > 0)
-  const chosen = usable.filter((p) => wanted === undefined || p.name === wanted || p.provider_id === wanted)
-  const [provider, other] = chosen
-  if (!provider || other) {
-    const names = usable.map((p) => plain(p.name)).join(', ')
-    throw new UsageError(names ? `Choose one with --provider: ${names}.` : 'No identity provider enrolls devices here.')
-  }
-  const { provider_id, issuer, scopes, client_ids } = provider
+  const { provider_id, issuer, scopes, client_ids } = chosen(usable, wanted)
   const asked = { issuer, scopes, clientId: client_ids[0] ?? '', nonce: begun.nonce }
   const signedIn = await signInByBrowser(asked, begun.expiresAt, (url) => {
     cli.note(`Open this address in a browser and sign in:\n${url}`)
   })
   say(cli, await begun.finish({ ...signedIn, provider_id, device: { name, platform } }))
+}
+
+async function enrollByDeviceCode(
+  cli: Cli,
+  { state, name, platform }: Options,
+  wanted: string | undefined,
+): Promise<void> {
+  const where = await prepare(cli, state)
+  const credential = await cli.prompt.secret('Enrollment or bootstrap token')
+  const begun = await beginDeviceCodeEnrollment({ ...where, credential })
+  const { provider_id } = chosen(
+    begun.providers.filter((p) => p.device_code),
+    wanted,
+  )
+  const { userCode, verificationUri, verificationUriComplete, expiresAt, finish } = await begun.begin(provider_id)
+  cli.note(
+    `Open this address on any machine, sign in and enter the code ${plain(userCode)}:\n${plain(verificationUri)}`,
+  )
+  if (verificationUriComplete !== null)
+    cli.note(`Or open this one, and compare the code:\n${plain(verificationUriComplete)}`)
+  cli.note('Approve it only if you began this yourself: whoever has this machine will act as you.')
+  const onWait = () => {
+    const minutes = Math.ceil((expiresAt.getTime() - Date.now()) / 60_000)
+    cli.note(`Waiting for approval, ${minutes} min at most…`)
+  }
+  say(cli, await finish({ device: { name, platform }, onWait }))
+}
+
+type Offered = DeviceCodeEnrollment['providers'][number]
+function chosen(usable: readonly Offered[], wanted: string | undefined): Offered {
+  const [provider, other] = usable.filter((p) => wanted === undefined || p.name === wanted || p.provider_id === wanted)
+  if (provider && !other) return provider
+  const names = usable.map((p) => plain(p.name)).join(', ')
+  throw new UsageError(
+    names ? `Choose one with --provider: ${names}.` : 'No identity provider enrolls devices so here.',
+  )
 }
 
 function say(cli: Cli, device: Device): void {

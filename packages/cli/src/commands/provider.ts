@@ -1,5 +1,11 @@
 import type { Contract, Output } from '@holdfast/contract'
-import { identityProviderKinds, roleNames, samlPresets } from '@holdfast/contract/vocabulary'
+import {
+  type DeviceCodeUse,
+  deviceCodeUses,
+  identityProviderKinds,
+  roleNames,
+  samlPresets,
+} from '@holdfast/contract/vocabulary'
 import { changeIdentityProvider } from '@holdfast/sdk'
 import { type Command, InvalidArgumentError } from 'commander'
 import { type Cli, given } from '../cli.ts'
@@ -25,6 +31,7 @@ const enrollerColumns: readonly Column<Enroller>[] = [
   ['NAME', (p) => p.name],
   ['ISSUER', (p) => p.issuer],
   ['CLIENTS', (p) => p.client_ids.join(' ')],
+  ['DEVICE-CODE', (p) => p.device_code],
 ]
 type Pair = { value: string; to: string }
 type Settings = SamlOptions & {
@@ -43,6 +50,7 @@ type Settings = SamlOptions & {
   signIn?: 'on' | 'off'
   enrollment?: 'on' | 'off'
   mobileClientId?: string[]
+  deviceCode?: DeviceCodeUse
   requiresApproval?: 'on' | 'off'
   maxDevicesPerUser?: number
   enable?: boolean
@@ -70,6 +78,7 @@ const settings = (command: Command): Command =>
     .addOption(choice('--sign-in <on|off>', 'whether administrators sign in with it', ['on', 'off']))
     .addOption(choice('--enrollment <on|off>', 'whether people enroll devices with it', ['on', 'off']))
     .option('--mobile-client-id <id...>', 'under which the provider knows the applications that enroll')
+    .addOption(choice('--device-code <use>', 'whether machines without a browser enroll with it', deviceCodeUses))
     .addOption(choice('--requires-approval <on|off>', 'whether such devices wait for approval', ['on', 'off']))
     .option('--max-devices-per-user <n>', 'how many devices somebody may have who enrolls one', integer(1, 10_000))
 
@@ -95,6 +104,7 @@ async function bodyOf(cli: Cli, options: Settings) {
       client_id: options.clientId,
       scopes: options.scope,
       mobile_client_ids: options.mobileClientId,
+      device_code: options.deviceCode,
       client_secret: options.clientSecret ? await cli.prompt.newSecret('Client secret') : undefined,
     }),
     saml: await samlOf(options),

@@ -14,7 +14,7 @@ type IdempotencyDeps = {
   kek: Kek
   onError: (e: unknown) => void
   /** Thumbprint of the key that proved itself beside what enrolls; null where none did. */
-  provenKeyOf: (principal: Principal<'enrollment_token' | 'enrollment_challenge'>) => string | null
+  provenKeyOf: (principal: Principal<'enrollment_token' | 'enrollment_challenge'>, endpoint: Endpoint) => string | null
 }
 
 const carriedOut =
@@ -49,7 +49,7 @@ export function createIdempotency({ db, kek, onError, provenKeyOf }: Idempotency
       fail('bad_request', 'Idempotency-Key: must be 1 to 128 visible ASCII characters')
     const { principal } = actor
     const enrolls = principal.kind === 'enrollment_token' || principal.kind === 'enrollment_challenge'
-    const provenKey = enrolls ? provenKeyOf(principal) : undefined
+    const provenKey = enrolls ? provenKeyOf(principal, endpoint) : undefined
     const fingerprint = createHash('sha256')
       .update(`${request.method} ${request.url}\n${provenKey ?? ''}\n`)
       .update(request.longBody?.digest ?? JSON.stringify(request.body ?? null))

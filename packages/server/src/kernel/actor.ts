@@ -67,7 +67,8 @@ type AnyPrincipal =
       /** Of this challenge alone; it stands nowhere else. */
       id: string
       name: string
-      presented: { token: string; proof: unknown }
+      /** As it was shown, the proof of a key that came with it, and the method that the proof has to name. */
+      presented: { token: string; proof: unknown; method: string }
       /** What is remembered of it once it has enrolled a device, and until when. */
       digest: Buffer
       expiresAt: Date

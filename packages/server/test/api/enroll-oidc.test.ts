@@ -21,6 +21,7 @@ test('a person who signs in at the identity provider enrolls a device of their o
       issuer: w.idp.issuer,
       client_ids: ['phone', 'laptop'],
       scopes: provider.oidc?.scopes,
+      device_code: false,
     },
   ])
   const challenge = String(listed.json.challenge)

@@ -5,6 +5,8 @@ import { type CompactJWSHeaderParameters, CompactSign, exportJWK, generateKeyPai
 
 export type Claims = Record<string, unknown>
 type Header = { [Name in keyof CompactJWSHeaderParameters]?: CompactJWSHeaderParameters[Name] | undefined }
+/** What becomes of a device code: an ID token, or a word of RFC 8628. */
+type Decision = { idToken: string } | { error: string }
 type Grant = { challenge: string | null; redirectUri: string | null; idToken: string }
 type Key = { kid: string; alg: string; privateKey: webcrypto.CryptoKey; jwk: JWK }
 
@@ -29,6 +31,9 @@ export async function startHostileProvider(t: { after: (end: () => void) => void
   const answers = new Map<string, RequestListener>()
   const published: JWK[] = [key.jwk]
   const changed: Claims = {}
+  const deviceCodes: string[] = []
+  const decisions = new Map<string, Decision>()
+  const deviceChanged: Claims = {}
 
   const server = createServer(async (request, response) => {
     const path = request.url?.split('?')[0] ?? ''
@@ -39,10 +44,21 @@ export async function startHostileProvider(t: { after: (end: () => void) => void
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
     if (path === '/.well-known/openid-configuration') return json(200, { ...metadata, ...changed })
     if (path === '/keys') return json(200, { keys: published })
+    if (path === '/device') {
+      deviceCodes.push(randomUUID())
+      const code = { device_code: deviceCodes.at(-1), user_code: 'WDJB-MJHT', verification_uri: `${issuer}/activate` }
+      return json(200, { ...code, expires_in: 600, interval: 5, ...deviceChanged })
+    }
     if (path !== '/token') return json(404, {})
     let body = ''
     for await (const chunk of request) body += chunk
     const form = new URLSearchParams(body)
+    if (form.get('grant_type')?.endsWith(':device_code')) {
+      const decided = decisions.get(form.get('device_code') ?? '') ?? { error: 'authorization_pending' }
+      if ('error' in decided) return json(400, decided)
+      decisions.set(form.get('device_code') ?? '', { error: 'invalid_grant' })
+      return json(200, { access_token: 'a', token_type: 'Bearer', id_token: decided.idToken })
+    }
     const code = form.get('code') ?? ''
     const grant = grants.get(code)
     grants.delete(code)
@@ -80,6 +96,13 @@ export async function startHostileProvider(t: { after: (end: () => void) => void
     published,
     /** Answers of a test's own, by path. */
     answers,
+    /** Set here what a device authorization shall say otherwise. */
+    deviceChanged,
+    /** Those given out, the newest last. */
+    deviceCodes,
+    /** What was decided of a device code. */
+    decisions,
+    deviceEndpoint: { device_authorization_endpoint: `${issuer}/device` },
     hitsOf: (path: string) => hits.get(path) ?? 0,
     /** A token that is right in all that `more` does not change. */
     claims,

@@ -37,7 +37,7 @@ export async function startRealProvider(
     cookies: { keys: ['a key for the cookies of a test'] },
     claims: { openid: ['sub'], email: ['email'], profile: ['name'], groups: ['groups'] },
     conformIdTokenClaims: false,
-    features: { devInteractions: { enabled: false } },
+    features: { devInteractions: { enabled: false }, deviceFlow: { enabled: true } },
     interactions: { url: (_: unknown, { uid }: { uid: string }) => `/sign-in/${uid}` },
     findAccount: (_: unknown, accountId: string) =>
       people[accountId] && { accountId, claims: () => ({ sub: accountId, ...people[accountId] }) },
@@ -59,15 +59,25 @@ export async function startRealProvider(
     const consent = { grantId: await grant.save() }
     return provider.interactionFinished(request, response, { login: { accountId }, consent })
   })
-  return { issuer, signIn }
+  return { issuer, signIn, approve }
 }
 
 /** A browser that is sent to `url`, fills in the page it finds and ends at a redirect URI: where it was sent. */
 async function signIn(url: string, login: string): Promise<URL> {
+  const { at, text, status } = await walk(url, login)
+  if (at.origin === new URL(url).origin) throw new Error(`the provider answered ${status}: ${text}`)
+  return at
+}
+
+/** A person who opens the address of a machine's code and approves it: what the last page says. */
+const approve = async (url: string, login: string): Promise<string> => (await walk(url, login)).text
+
+async function walk(url: string, login: string): Promise<{ at: URL; text: string; status: number }> {
   const cookies = new Map<string, string>()
   const { origin } = new URL(url)
   let at = new URL(url)
   let form: URLSearchParams | undefined
+  let last = { text: '', status: 0 }
   while (at.origin === origin) {
     const response = await fetch(at, {
       redirect: 'manual',
@@ -80,10 +90,17 @@ async function signIn(url: string, login: string): Promise<URL> {
       cookies.set(name, value)
     }
     const text = await response.text()
+    last = { text, status: response.status }
     const location = response.headers.get('location')
+    const action = /<form [^>]*action="([^"]*)"/.exec(text)?.[1]
     if (location) at = new URL(location, at)
     else if (text.includes('<form method="post">')) form = new URLSearchParams({ login })
-    else throw new Error(`the provider answered ${response.status}: ${text}`)
+    // A page that asks for a code again has refused the one that it was given.
+    else if (action !== undefined && !text.includes('op.deviceInputForm')) {
+      at = new URL(action.replaceAll('&amp;', '&'), at)
+      const fields = text.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)
+      form = new URLSearchParams(Array.from(fields, ([, name = '', value = '']): [string, string] => [name, value]))
+    } else break
   }
-  return at
+  return { at, ...last }
 }

@@ -25,6 +25,10 @@ const elsewhere: Record<string, readonly [file: string, words: string]> = {
     'api/sign-in-by-saml.test.ts',
     'of twenty who post the same response, on two replicas, one is signed in',
   ],
+  'a device grant, and who asks the provider about it': [
+    'api/enroll-device-code-limits.test.ts',
+    'of twenty who ask at once on two replicas one asks the provider, and of twenty who finish one enrolls',
+  ],
   'a telemetry event': [
     'api/telemetry.test.ts',
     'an event counts once, within a request and across requests, on every replica',
@@ -92,6 +96,8 @@ const schema: Record<string, string> = {
   sign_in_requests_pkey: 'the answer to a sign-in',
   saml_requests_pkey: 'a response of SAML',
   saml_assertions_pkey: 'a response of SAML',
+  device_grants_pkey: 'a device grant, and who asks the provider about it',
+  'device_grants.interval_seconds': 'a device grant, and who asks the provider about it',
   identity_provider_groups_pkey: 'id',
   idempotency_keys_pkey: 'a change under an Idempotency-Key',
   one_open_notification_of_a_cause: 'an open notification of one cause',

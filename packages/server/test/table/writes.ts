@@ -85,17 +85,7 @@ const special: Partial<Record<Operation, Setup>> = {
     return { caller: deviceCaller(world.own.token, privateJwk), body: { device: { name: 'phone', platform: 'ios' } } }
   },
   enrollByOidc: async (kit, world) => {
-    const idp = await startHostileProvider(kit)
-    const { provider_id } = await kit.admin.createIdentityProvider({
-      body: {
-        kind: 'oidc',
-        name: `provider-${randomBytes(6).toString('hex')}`,
-        enrollment: true,
-        provisioning: 'create',
-        claims: { username: 'sub', email: 'email', display_name: 'name', groups: 'groups' },
-        oidc: { issuer: idp.issuer, client_id: 'web', mobile_client_ids: ['app'] },
-      },
-    })
+    const { idp, provider_id } = await enroller(kit, { client_id: 'web', mobile_client_ids: ['app'] })
     const challenge = await challengeFrom(kit, bearer(world.own.token))
     const { privateJwk } = generateKey('ES256')
     const nonce = enrollmentNonce(challenge, thumbprint(privateJwk))
@@ -104,6 +94,25 @@ const special: Partial<Record<Operation, Setup>> = {
       caller: deviceCaller(challenge, privateJwk),
       body: { provider_id, id_token, device: { name: 'phone', platform: 'ios' } },
     }
+  },
+  beginDeviceCode: async (kit, world) => {
+    const { provider_id, caller } = await approvable(kit, world)
+    return { caller, body: { provider_id } }
+  },
+  enrollByDeviceCode: async (kit, world) => {
+    const { idp, provider_id, caller } = await approvable(kit, world)
+    const begun = await call(kit, operation('beginDeviceCode'), caller, { provider_id })
+    assert.equal(begun.status, 201, begun.text)
+    idp.decisions.set(idp.deviceCodes.at(-1)!, { idToken: await idp.idToken({ sub: randomBytes(6).toString('hex') }) })
+    await kit.db.inTenant(kit.tenant, (tx) =>
+      tx
+        .updateTable('device_grants')
+        .set({ next_poll_at: new Date(0) })
+        .where('tenant_id', '=', kit.tenant)
+        .execute(),
+    )
+    await call(kit, operation('deviceCodeStatus'), caller)
+    return { caller, body: examples.enrollByDeviceCode }
   },
   ingestDirectorySnapshot: (_, world) => ({
     caller: world.callers.api_key,
@@ -188,6 +197,30 @@ const special: Partial<Record<Operation, Setup>> = {
     assert.equal(metered.json.accepted, 1, metered.text)
     return { caller: world.callers.api_key, body: { operation: 'terminate', session_ids: [session_id] } }
   },
+}
+
+/** A provider by which people enroll devices, and who they are at it. */
+async function enroller(kit: Kit, oidc: { client_id: string; mobile_client_ids?: string[]; device_code?: 'on' }) {
+  const idp = await startHostileProvider(kit)
+  Object.assign(idp.changed, idp.deviceEndpoint)
+  const { provider_id } = await kit.admin.createIdentityProvider({
+    body: {
+      kind: 'oidc',
+      name: `provider-${randomBytes(6).toString('hex')}`,
+      enrollment: true,
+      provisioning: 'create',
+      claims: { username: 'sub', email: 'email', display_name: 'name', groups: 'groups' },
+      oidc: { issuer: idp.issuer, ...oidc },
+    },
+  })
+  return { idp, provider_id }
+}
+
+/** A machine without a browser that may be approved. */
+async function approvable(kit: Kit, world: World) {
+  const { idp, provider_id } = await enroller(kit, { client_id: 'holdfast', device_code: 'on' })
+  const challenge = await challengeFrom(kit, bearer(world.own.token))
+  return { idp, provider_id, caller: deviceCaller(challenge, generateKey('ES256').privateJwk) }
 }
 
 /** A run that would suspend everybody of a directory of its own. */

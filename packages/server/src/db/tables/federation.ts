@@ -1,12 +1,13 @@
-import type { IdentityProviderKind, nameIdFormats, Role } from '@holdfast/contract/vocabulary'
+import type { DeviceCodeUse, IdentityProviderKind, nameIdFormats, Role } from '@holdfast/contract/vocabulary'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Default, Derived, Json } from './columns.ts'
 
-type OidcSettings = {
+export type OidcSettings = {
   issuer: string
   client_id: string
   scopes: string[]
   mobile_client_ids: string[]
+  device_code: DeviceCodeUse
 }
 /** A provider of SAML: what its metadata say, or what is set by hand. Certificates are PEM. */
 type SamlIdp = { entity_id: string; sso_url: string; certificates: string[] }
@@ -83,4 +84,18 @@ export type FederationTables = {
     expires_at: Date
   }
   saml_assertions: { tenant_id: TenantId; provider_id: string; assertion_id: string; good_until: Date }
+  device_grants: {
+    tenant_id: TenantId
+    ticket: Buffer
+    jkt: string
+    provider_id: string
+    source: string
+    state: 'starting' | 'pending' | 'authorized' | 'ended'
+    end_reason: string | null
+    secret_jwe: string | null
+    interval_seconds: number
+    next_poll_at: Date
+    poller: string | null
+    expires_at: Date
+  }
 }

@@ -11,6 +11,7 @@ import type { TenancyTables } from './tenancy.ts'
 import type { TrustTables } from './trust.ts'
 
 export type { DeviceStatus, PostureVerdict } from './devices.ts'
+export type { OidcSettings } from './federation.ts'
 
 /**
  * Every table, by area. bigint columns are read as numbers: sequence numbers and byte counts stay below 2^53.

@@ -12,7 +12,7 @@ import { type Asks, allot, type By, type ProviderMethod, type Verdict } from './
 import * as queries from './batch.queries.ts'
 import { challengeLife } from './challenge.ts'
 
-export type Applicant = Asks & {
+type Applicant = Asks & {
   source: Source
   /** What the proof of the key is remembered by; null without a key. */
   proof: Buffer | null
@@ -25,7 +25,7 @@ export type Vouched = { method: ProviderMethod; providerId: string; ticket: Buff
 type HoldProviders = (tx: Tx, tenant: TenantId, providerIds: readonly string[]) => Promise<ReadonlySet<string>>
 /** The number of the device's overlay address, or why there is none. */
 export type Outcome = number | Refusal
-export type Refusal = Exclude<Verdict, 'granted'> | 'no_address_left' | 'wireguard_key_taken'
+type Refusal = Exclude<Verdict, 'granted'> | 'no_address_left' | 'wireguard_key_taken'
 /** `userId`: who was refused, where that is a user who was there before. */
 export type Undone = { refused: Refusal | Unrecognised; userId: string | undefined }
 
@@ -171,6 +171,8 @@ export function createBatches({
           const at = now()
           const once = [{ proof: applicant.proof, ticket: by.ticket }]
           const again = await begin(tx, tenant, { once, devices: [applicant.device] }, at)
+          const before = refusalOf(again)
+          if (before) throw new NotJoined({ refused: before, userId: undefined })
           const who = await recognise(tx)
           if (typeof who === 'string') throw new NotJoined({ refused: who, userId: undefined })
           const { userId, isNew, moved } = who
@@ -200,6 +202,10 @@ class NotJoined extends Error {
 type Once = { proof: Buffer | null; ticket: Buffer | null }
 /** Who brings what counts once for the second time, by their places in the batch. */
 type Again = { replayed: ReadonlySet<number>; spent: ReadonlySet<number> }
+
+/** Of one who comes alone: whether anything else is worth a look. */
+const refusalOf = ({ spent, replayed }: Again): Refusal | undefined =>
+  spent.size > 0 ? 'challenge_spent' : replayed.size > 0 ? 'proof_replayed' : undefined
 
 /** Remembers what counts once, proofs of a key and tickets, until it has expired. */
 async function spendProofs(tx: Tx, batch: readonly Once[], at: Date): Promise<Again> {

@@ -20,7 +20,7 @@ export function createChallenges({ pepper, now }: { pepper: KeyObject; now: () =
     },
 
     /** One that was used still says who asks, so that a device whose answer was lost gets it again. */
-    verify: (presented: PresentedToken, { dpop: proof }: Incoming): Verdict => {
+    verify: (presented: PresentedToken, { dpop: proof, method }: Incoming): Verdict => {
       const { tenant: tenantId, token, digest } = presented
       const expiresAt = challengeEnd(presented)
       const left = expiresAt.getTime() - now().getTime()
@@ -28,7 +28,7 @@ export function createChallenges({ pepper, now }: { pepper: KeyObject; now: () =
       if (left <= 0) return { ...it, kind: 'refused', of: 'enrollment_challenge', reason: 'expired' }
       // Nobody here gives out one that is good for longer.
       if (left > challengeLife + minute) return undefined
-      return { ...it, kind: 'enrollment_challenge', presented: { token, proof }, digest, expiresAt }
+      return { ...it, kind: 'enrollment_challenge', presented: { token, proof, method }, digest, expiresAt }
     },
   }
 }

@@ -3,6 +3,8 @@ import { createBatches } from './batch.ts'
 import { createChallenges } from './challenge.ts'
 import { createIssuer } from './credential.ts'
 import type { EnrollmentDeps } from './deps.ts'
+import { deviceCodeHandlers } from './device-code.handlers.ts'
+import { createDeviceCode } from './device-code.ts'
 import { createEnroll } from './enroll.ts'
 import { createEnrollByOidc } from './enroll-oidc.ts'
 import { createListEnrollers } from './enrollers.ts'
@@ -29,7 +31,11 @@ export function createEnrollment(deps: EnrollmentDeps) {
     renew: createRenew(common),
   }
   return {
-    handlers: { ...tokenHandlers({ ...deps, tokens }), ...enrollmentHandlers(enrolling) },
+    handlers: {
+      ...tokenHandlers({ ...deps, tokens }),
+      ...enrollmentHandlers(enrolling),
+      ...deviceCodeHandlers({ deviceCode: createDeviceCode({ ...common, vouching }) }),
+    },
     verifiers: { enrollment_token: tokens.verify, enrollment_challenge: challenges.verify },
     prunes: [pruneTokens],
     /** Writes what is still in memory; at stop. */

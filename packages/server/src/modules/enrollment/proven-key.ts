@@ -1,4 +1,4 @@
-import { contract, type Endpoint } from '@holdfast/contract'
+import type { Endpoint } from '@holdfast/contract'
 import { CryptoError, type PublicJwk, parsePublicJwk, proofKey, thumbprint, verifyProof } from '@holdfast/crypto'
 import type { Principal } from '../../kernel/actor.ts'
 import { failField, unauthorized } from '../../kernel/app-error.ts'
@@ -19,7 +19,7 @@ export const createKeyReader =
   ({ publicUrl, now }: { publicUrl: string; now: () => Date }) =>
   (
     { token, proof: header }: Presented,
-    { method, path }: Pick<Endpoint, 'method' | 'path'>,
+    { method, path }: { method: string; path: Endpoint['path'] },
     given?: { key: object | undefined; field: string },
   ): ProvenKey | null => {
     if (header === undefined) return null
@@ -46,5 +46,8 @@ export type ReadKey = ReturnType<typeof createKeyReader>
 /** The thumbprint of the key that a request with what enrolls proves; null where it brings no proof. */
 export const provenKeyBy =
   (readKey: ReadKey) =>
-  ({ kind, presented }: Principal<'enrollment_token' | 'enrollment_challenge'>): string | null =>
-    readKey(presented, kind === 'enrollment_token' ? contract.enroll : contract.enrollByOidc)?.jkt ?? null
+  (
+    { presented }: Principal<'enrollment_token' | 'enrollment_challenge'>,
+    endpoint: Pick<Endpoint, 'method' | 'path'>,
+  ): string | null =>
+    readKey(presented, endpoint)?.jkt ?? null

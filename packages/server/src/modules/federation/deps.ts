@@ -26,4 +26,6 @@ export type FederationDeps = {
   outbound: Pick<Outbound, 'request' | 'refusalOf'>
   tenancy: Pick<Tenancy, 'settings' | 'tenantByName' | 'nameOf' | 'listTenantIds' | 'enforcesSso'>
   people: ByProvider
+  /** Hears of what could not be written. */
+  onError: (e: Error) => void
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
+import { oidcSettings } from './providers.queries.ts'
 
 const enrolling = (tx: Tx, tenant: TenantId) =>
   tx
@@ -12,7 +13,8 @@ const enrolling = (tx: Tx, tenant: TenantId) =>
 
 export const selectEnrollers = (tx: Tx, tenant: TenantId, most: number) =>
   enrolling(tx, tenant)
-    .select(['provider_id', 'name', 'kind', 'oidc', 'saml', 'saml_found'])
+    .select(['provider_id', 'name', 'kind', 'saml', 'saml_found'])
+    .select(oidcSettings.as('oidc'))
     .orderBy('name_key')
     .limit(most)
     .execute()

@@ -21,12 +21,13 @@ export type EnrollmentGrant =
   | { idToken: string }
   | { code: string; verifier: string; redirectUri: string; clientId: string; iss: string | undefined }
 /** Why nobody was proved. */
-type NotProven = { refused: FederationError['reason'] | Unrecognised | 'unknown_provider' }
-/** What an application has to know of a provider; the last two are OpenID Connect's. */
+export type NotProven = { refused: FederationError['reason'] | Unrecognised | 'unknown_provider' }
+/** What an application has to know of a provider; the last three are OpenID Connect's. */
 export type Enroller = Pick<ProviderRow, 'provider_id' | 'name' | 'kind'> & {
   issuer: string
   client_ids: string[]
   scopes: string[]
+  device_code: boolean
 }
 
 /** Providers that say whose a device is. Enrollment asks them; it decides about the device alone. */
@@ -63,6 +64,7 @@ export function createEnrolling({
             issuer,
             client_ids: oidc?.mobile_client_ids ?? [],
             scopes: oidc?.scopes ?? [],
+            device_code: oidc !== null && oidc.device_code !== 'off',
           }
         }),
       ),

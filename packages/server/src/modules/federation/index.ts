@@ -1,5 +1,7 @@
 import type { Caller } from '../../kernel/actor.ts'
 import type { FederationDeps } from './deps.ts'
+import { pruneGrants } from './device-grants/grants.queries.ts'
+import { createDeviceGrants } from './device-grants/grants.ts'
 import { createEnrolling } from './enrolling.ts'
 import { createLastWay } from './last-way.ts'
 import { linkHandlers } from './links.handlers.ts'
@@ -33,10 +35,12 @@ export function createFederation(deps: FederationDeps) {
   const newcomer = createNewcomers(deps)
   const opening = createOpening(deps)
   const signIn = createSignIn({ ...deps, oidc, providers, opening })
+  const deviceGrants = createDeviceGrants({ ...deps, oidc, providers, newcomer })
   return {
+    deviceGrants,
     ...createEnrolling({ ...deps, oidc, newcomer }),
     requireSignIn: lastWay.requireOne,
-    prunes: [pruneRequests, pruneSamlRequests, pruneAssertions],
+    prunes: [pruneRequests, pruneSamlRequests, pruneAssertions, pruneGrants],
     jobs: [{ name: 'refresh_saml_metadata', cron: '25 * * * *', run: metadata.sweep }],
     ...signInPages({ ...deps, signIn, saml: createSamlSignIn({ ...deps, saml, opening }) }),
     /** For the sign-in page of a tenant. */

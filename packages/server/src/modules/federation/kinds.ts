@@ -58,6 +58,7 @@ export function oidcOf({ kind, oidc }: Pick<ProviderRow, 'kind' | 'oidc'>) {
 export const withDefaults = (kind: Exclude<IdentityProviderKind, 'saml'>, given: GivenOidc): Oidc => ({
   scopes: [...defaultScopes[kind]],
   mobile_client_ids: [],
+  device_code: 'off',
   ...given,
 })
 

@@ -13,6 +13,8 @@ type FederationReason =
   | 'keys'
   | 'client'
   | 'denied'
+  | 'expired'
+  | 'unsupported'
   | 'state'
   | 'code'
   | 'token'

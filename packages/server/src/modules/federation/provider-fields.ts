@@ -37,6 +37,7 @@ export const fieldsOf = (p: ProviderFields): ProviderFields => ({
     client_id: p.oidc.client_id,
     scopes: p.oidc.scopes,
     mobile_client_ids: p.oidc.mobile_client_ids,
+    device_code: p.oidc.device_code,
   },
   saml: p.saml && {
     metadata_url: p.saml.metadata_url,

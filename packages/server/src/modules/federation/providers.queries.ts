@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
-import type { Tables } from '../../db/tables/index.ts'
+import type { OidcSettings, Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
 export type GroupMapping = { value: string; group_id: string }
@@ -35,7 +35,6 @@ const columns = [
   'provisioning',
   'claims',
   'role_mappings',
-  'oidc',
   'saml',
   ...measured,
   'client_secret_jwe',
@@ -47,12 +46,16 @@ const mappings = sql<GroupMapping[]>`coalesce((
   select jsonb_agg(jsonb_build_object('value', g.value, 'group_id', g.group_id) order by g.value, g.group_id)
   from identity_provider_groups g
   where g.tenant_id = identity_providers.tenant_id and g.provider_id = identity_providers.provider_id), '[]')`
+
+/** A version that did not know `device_code` may have written the row. */
+export const oidcSettings = sql<OidcSettings>`'{"device_code": "off"}'::jsonb || identity_providers.oidc`
+
 /** Those that are there. */
 export const selectProviders = (tx: Tx, tenant: TenantId) =>
   tx
     .selectFrom('identity_providers')
     .select(columns)
-    .select(mappings.as('group_mappings'))
+    .select([oidcSettings.as('oidc'), mappings.as('group_mappings')])
     .where('tenant_id', '=', tenant)
     .where('deleted_at', 'is', null)
 
@@ -185,7 +188,10 @@ async function writeMappings(tx: Tx, tenant: TenantId, providerId: string, list:
 
 /** What remains of it says that it was there, and of whom events speak. */
 export async function deleteProvider(tx: Tx, tenant: TenantId, providerId: string, at: Date): Promise<void> {
-  for (const table of ['sign_in_requests', 'user_identities', 'identity_provider_groups', 'saml_requests'] as const)
+  const tables = [
+    ...(['sign_in_requests', 'user_identities', 'identity_provider_groups', 'saml_requests', 'device_grants'] as const),
+  ]
+  for (const table of tables)
     await tx.deleteFrom(table).where('tenant_id', '=', tenant).where('provider_id', '=', providerId).execute()
   await tx
     .updateTable('identity_providers')

@@ -13,7 +13,7 @@ import type { FederationDeps } from './deps.ts'
 import { claimsOf, type GivenOidc, oidcOf, requireKind, withDefaults } from './kinds.ts'
 import type { LastWay } from './last-way.ts'
 import type { Oidc } from './oidc/oidc.ts'
-import { issuerProblem } from './oidc/presets.ts'
+import { issuerProblem, type OidcProvider } from './oidc/presets.ts'
 import { FederationError } from './proven.ts'
 import { factsOf, measuredOf, refuseRoles, refuseTwice, targetOf, versionOf } from './provider-fields.ts'
 import type { Measured, ProviderFields, ProviderRow } from './providers.queries.ts'
@@ -80,16 +80,17 @@ export function createProviders({
       if (url !== null && enabled && (turnsOn || isOther || !known?.saml_found)) return saml.measure(url)
       return isOther ? nothingMeasured : undefined
     }
-    const { issuer } = oidcOf({ kind, oidc: fields.oidc })
+    const { issuer, device_code } = oidcOf({ kind, oidc: fields.oidc })
     const problem = issuerProblem(kind, issuer)
     if (problem) failField('oidc.issuer', problem)
-    if (!turnsOn && !(enabled && known?.oidc?.issuer !== issuer)) return undefined
-    try {
-      await oidc.inspect({ kind, issuer })
-    } catch (e) {
-      if (e instanceof FederationError) failField('oidc.issuer', e.message)
+    const wantsMore = device_code !== 'off' && known?.oidc?.device_code !== device_code
+    if (!turnsOn && !(enabled && (wantsMore || known?.oidc?.issuer !== issuer))) return undefined
+    const found = await oidc.inspect({ kind, issuer }).catch((e: unknown) => {
+      if (e instanceof FederationError) return failField('oidc.issuer', e.message)
       throw e
-    }
+    })
+    if (device_code !== 'off' && found.device_authorization_endpoint === null)
+      failField('oidc.device_code', 'the provider has no device authorization grant')
     return undefined
   }
   const sealed = async (providerId: string, secret: string) => seal(kek, sealContext(providerId), Buffer.from(secret))
@@ -254,8 +255,13 @@ export function createProviders({
       return found
     },
 
-    openSecret: async ({ provider_id, client_secret_jwe: jwe }: ProviderRow): Promise<string | undefined> =>
-      jwe === null ? undefined : (await unseal(kek, sealContext(provider_id), jwe)).toString(),
+    /** What a provider of OpenID Connect knows of us, its secret opened. */
+    clientOf: async (row: ProviderRow): Promise<OidcProvider> => {
+      const { kind, issuer, client_id: clientId, scopes } = oidcOf(row)
+      const { provider_id, client_secret_jwe: jwe } = row
+      const secret = jwe === null ? undefined : await unseal(kek, sealContext(provider_id), jwe)
+      return { kind, issuer, clientId, clientSecret: secret?.toString(), scopes }
+    },
   }
 }
 export type Providers = ReturnType<typeof createProviders>

@@ -5,10 +5,9 @@ import { unauthorized } from '../../kernel/app-error.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import { held } from '../../memory/held.ts'
 import type { FederationDeps } from './deps.ts'
-import { oidcOf } from './kinds.ts'
 import type { Oidc } from './oidc/oidc.ts'
 import { type Opening, type SignedIn, type Wanted, waitsForMs } from './opening.ts'
-import { findProvider, type ProviderRow } from './providers.queries.ts'
+import { findProvider } from './providers.queries.ts'
 import type { Providers } from './providers.ts'
 import * as queries from './sign-in.queries.ts'
 import { type Offered, plainTenant } from './ways.ts'
@@ -28,7 +27,7 @@ const sealContext = (stateDigest: Buffer) => `sign_in_requests/${stateDigest.toS
 export function createSignIn(
   deps: Pick<FederationDeps, 'db' | 'feed' | 'changes' | 'now' | 'readToken' | 'kek' | 'publicUrl' | 'tenancy'> & {
     oidc: Pick<Oidc, 'begin' | 'finish'>
-    providers: Pick<Providers, 'openSecret'>
+    providers: Pick<Providers, 'clientOf'>
     opening: Opening
   },
 ) {
@@ -43,11 +42,6 @@ export function createSignIn(
     return tenant === undefined ? [] : await heldOffered.get(tenant)
   }
   const redirectUri = (providerId: string) => redirectUriOf(deps.publicUrl, providerId)
-
-  async function clientOf(row: ProviderRow) {
-    const { kind, issuer, client_id: clientId, scopes } = oidcOf(row)
-    return { kind, issuer, clientId, clientSecret: await providers.openSecret(row), scopes }
-  }
 
   return {
     /** What the sign-in page of a tenant offers, and whether that is all. A tenant that is not there offers nothing. */
@@ -75,7 +69,7 @@ export function createSignIn(
       const by = opening.strangerAt(tenant, caller)
       if (!provider.enabled || !provider.sign_in) return opening.refuse(by, provider, 'turned_off')
       const { url, state, nonce, verifier } = await opening.refusing(by, provider, async () =>
-        oidc.begin(await clientOf(provider), { redirectUri: redirectUri(provider.provider_id) }),
+        oidc.begin(await providers.clientOf(provider), { redirectUri: redirectUri(provider.provider_id) }),
       )
       const browser = opening.browserOf(tenant, wanted.browser)
       const state_digest = digestOf(state)
@@ -112,7 +106,7 @@ export function createSignIn(
       const verifier = (await unseal(kek, sealContext(request.state_digest), request.verifier_jwe)).toString()
       const known = { redirectUri: redirectUri(providerId), state, nonce: request.nonce, verifier }
       return opening.refusing(by, provider, async () => {
-        const proven = await oidc.finish(await clientOf(provider), answer, known)
+        const proven = await oidc.finish(await providers.clientOf(provider), answer, known)
         return opening.open(by, provider, proven, request.next_path)
       })
     },

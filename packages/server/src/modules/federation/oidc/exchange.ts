@@ -31,7 +31,8 @@ function checkAnswer(answer: URLSearchParams, known: Known, metadata: Metadata):
   if (answer.getAll('code').length !== 1 || answer.get('code') === '')
     throw new FederationError('code', 'The answer holds no code.')
 }
-const safeWord = (text: unknown) => (typeof text === 'string' && /^[a-z_]{1,64}$/.test(text) ? ` (${text})` : '')
+/** A word of the provider's, where it is one that may be shown. */
+export const safeWord = (text: unknown) => (typeof text === 'string' && /^[a-z_]{1,64}$/.test(text) ? ` (${text})` : '')
 
 /** Exchanges the code of an answer for an ID token, which `judge` verifies. Throws FederationError. */
 export async function exchange<T>(
@@ -71,7 +72,8 @@ export async function exchange<T>(
   return verified.value
 }
 
-function idTokenIn(text: string): string | undefined {
+/** The ID token in the answer of a token endpoint. */
+export function idTokenIn(text: string): string | undefined {
   try {
     const { id_token: found } = JSON.parse(text) as { id_token?: unknown }
     return typeof found === 'string' && found !== '' ? found : undefined
@@ -80,7 +82,8 @@ function idTokenIn(text: string): string | undefined {
   }
 }
 
-function toFederationError(e: unknown, client: Awaited<ReturnType<typeof loadClient>>): FederationError {
+/** What the library made of an answer to a code. */
+export function toFederationError(e: unknown, client: Awaited<ReturnType<typeof loadClient>>): FederationError {
   const refused = outboundErrorIn(e)
   if (refused) return new FederationError('unreachable', `The code could not be exchanged: ${refused.message}`)
   if (!(e instanceof client.ResponseBodyError))

@@ -28,7 +28,16 @@ async function start(t: TestContext) {
     return oidc.finish(provider, await idp.answerTo(url, make), { redirectUri, maxAgeSeconds, ...begun })
   }
   const verify = (token: string) => oidc.verify(provider, token, expected)
-  return { idp, provider, oidc, expected, finish, verify }
+  Object.assign(idp.changed, idp.deviceEndpoint)
+  /** By a device authorization grant, which has no nonce. */
+  const redeem = async (make: (nonce: undefined) => Promise<string> | string) => {
+    await oidc.authorizeDevice(provider)
+    const code = idp.deviceCodes.at(-1) ?? ''
+    idp.decisions.set(code, { idToken: await make(undefined) })
+    const proven = await oidc.redeemDeviceCode(provider, code)
+    return typeof proven === 'string' ? assert.fail(proven) : proven
+  }
+  return { idp, provider, oidc, expected, finish, verify, redeem }
 }
 
 const hmac = (idp: Idp, claims: Claims, key: string | Buffer) => {
@@ -39,7 +48,7 @@ const pem = (idp: Idp) =>
   createPublicKey({ key: { ...idp.key.jwk }, format: 'jwk' }).export({ type: 'spki', format: 'pem' })
 
 /** What an attacker, or a provider that has gone wrong, sends in the place of a right token with this nonce. */
-const attacks: Record<string, [Reason, (idp: Idp, nonce: string) => Promise<string> | string]> = {
+const attacks: Record<string, [Reason, (idp: Idp, nonce: string | undefined) => Promise<string> | string]> = {
   'alg none': ['algorithm', (idp, nonce) => `${base64url({ alg: 'none' })}.${base64url(idp.claims({ nonce }))}.`],
   'alg None and a signature': [
     'algorithm',
@@ -119,7 +128,7 @@ const attacks: Record<string, [Reason, (idp: Idp, nonce: string) => Promise<stri
 }
 
 test('an ID token is refused for its reason, for a code and brought by a device alike', async (t) => {
-  const { idp, finish, verify } = await start(t)
+  const { idp, finish, verify, redeem } = await start(t)
   for (const [name, [reason, make]] of Object.entries(attacks))
     await t.test(`${name}: ${reason}`, async () => {
       await assert.rejects(async () => verify(await make(idp, 'n-1')), withReason(reason))
@@ -127,8 +136,18 @@ test('an ID token is refused for its reason, for a code and brought by a device 
         finish((nonce) => make(idp, nonce)),
         withReason(reason),
       )
+      if (name === 'no nonce') return
+      await assert.rejects(
+        redeem((nonce) => make(idp, nonce)),
+        withReason(reason),
+      )
     })
   assert.equal((await verify(await idp.idToken({ nonce: 'n-1' }))).subject, 'someone')
+  assert.equal((await redeem(() => idp.idToken())).subject, 'someone')
+  await assert.rejects(
+    redeem(() => idp.idToken({ nonce: 'of another sign-in' })),
+    withReason('nonce'),
+  )
 })
 
 test('algorithms are ours and the provider’s, never the header’s', async (t) => {

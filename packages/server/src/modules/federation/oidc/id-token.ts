@@ -11,7 +11,8 @@ const maxTokenLength = 256 * 1024
 type Expected = {
   /** Clients of ours that the token may be for. */
   audiences: readonly string[]
-  nonce: string
+  /** Null where none was asked for: then none may stand there, since such a token belongs to another sign-in. */
+  nonce: string | null
   /** How long ago the token may have been issued. */
   issuedWithinSeconds: number
   /** How long ago the person may have signed in, where that was asked for. */
@@ -47,7 +48,7 @@ export async function verifyIdToken(
   if (typ !== undefined && !/^(?:application\/)?jwt$/i.test(typ)) throw refused('token')
   checkTimes(payload, expected, source.now())
   checkParty(payload, expected.audiences)
-  if (expected.nonce === '' || payload.nonce !== expected.nonce) throw refused('nonce')
+  if (expected.nonce === '' || payload.nonce !== (expected.nonce ?? undefined)) throw refused('nonce')
   return { issuer: provider.issuer, subject: subjectOf(provider, payload), claims: payload }
 }
 

@@ -80,7 +80,7 @@ test('an inspection says what a provider shows of itself', async (t) => {
     issuer,
     authorization_endpoint: `${issuer}/auth`,
     token_endpoint: `${issuer}/token`,
-    device_authorization_endpoint: null,
+    device_authorization_endpoint: `${issuer}/device/auth`,
     jwks_uri: `${issuer}/jwks`,
     keys: 1,
     algorithms: ['RS256'],

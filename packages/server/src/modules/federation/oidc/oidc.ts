@@ -2,6 +2,7 @@ import type { Configuration } from 'openid-client'
 import { minute, second } from '../../../kernel/time.ts'
 import type { Outbound } from '../../../outbound/outbound.ts'
 import { FederationError, type Proven } from '../proven.ts'
+import { authorizeDevice, type DeviceAuthorization, type NotYet, redeemDeviceCode } from './device-grant.ts'
 import { exchange, type Known } from './exchange.ts'
 import { createFetched } from './fetched.ts'
 import { skewSeconds, verifyIdToken } from './id-token.ts'
@@ -143,6 +144,29 @@ export function createOidc({
     ): Promise<Proven> => {
       const found = await metadataOf(provider)
       return judge(provider, found, idToken, { audiences, nonce, issuedWithinSeconds: maxAgeSeconds })
+    },
+
+    /** Begins a device authorization grant (RFC 8628), of which we are the client, and the machine is not. */
+    authorizeDevice: async (provider: OidcProvider): Promise<DeviceAuthorization> => {
+      const found = await metadataOf(provider)
+      if (found.device_authorization_endpoint === undefined)
+        throw new FederationError('unsupported', 'The provider has no device authorization grant.')
+      return authorizeDevice(await configure(provider, found), fetch, provider)
+    },
+
+    /**
+     * Asks once whether somebody has approved it. There is no nonce (RFC 8628 has none): the ID token comes to us
+     * alone, for the code that we alone know, and is judged in everything else as any other.
+     */
+    redeemDeviceCode: async (provider: OidcProvider, deviceCode: string): Promise<Proven | NotYet> => {
+      const found = await metadataOf(provider).catch((e: unknown) => {
+        if (e instanceof FederationError && e.reason === 'unreachable') return undefined
+        throw e
+      })
+      if (!found) return 'away'
+      return redeemDeviceCode(await configure(provider, found), fetch, deviceCode, (idToken) =>
+        judge(provider, found, idToken, { audiences: [provider.clientId], nonce: null, issuedWithinSeconds }),
+      )
     },
   }
 }

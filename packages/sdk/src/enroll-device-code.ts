@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto'
+import type { Contract, Input, Output } from '@holdfast/contract'
+import { backoffSeconds, sleep } from './backoff.ts'
+import type { Device } from './device.ts'
+import type { DeviceOptions } from './device-options.ts'
+import { createEnrollment, persist } from './enroll.ts'
+import { ApiError, ConnectionError, NotApprovedError } from './errors.ts'
+import { etagOf, type Send } from './send.ts'
+
+type NewDevice = Input<Contract['enrollByDeviceCode']>['body']['device']
+type EnrollmentProvider = Output<Contract['listEnrollmentProviders']>['items'][number]
+
+/** What the person who approves a machine needs, on any screen of theirs. */
+export type DeviceApproval = {
+  userCode: string
+  verificationUri: string
+  /** The same with the code in it, where the provider gives one. */
+  verificationUriComplete: string | null
+  expiresAt: Date
+  /**
+   * Settles when somebody has approved the machine and it is enrolled. `onWait` is called each time that the server has
+   * nothing new to say. Throws `NotApprovedError`, `ApiError`, `ConnectionError`, `VerificationError`.
+   */
+  finish: (enrolled: { device: NewDevice; signal?: AbortSignal; onWait?: () => void }) => Promise<Device>
+}
+export type DeviceCodeEnrollment = {
+  /** The identity providers to choose from; only those with `device_code` will do. */
+  providers: EnrollmentProvider[]
+  begin: (providerId: string) => Promise<DeviceApproval>
+}
+
+const waitSeconds = 50
+
+/**
+ * Begins the enrollment of a machine without a browser (RFC 8628), with a credential that lists identity providers: an
+ * enrollment or bootstrap token, or an API key. The key is made here, or is `key`. The server asks the provider; the
+ * machine asks the server, which holds the question until there is an answer.
+ */
+export async function beginDeviceCodeEnrollment({
+  baseUrl,
+  credential,
+  ...options
+}: DeviceOptions & { baseUrl: string; credential: string }): Promise<DeviceCodeEnrollment> {
+  const { send, complete } = createEnrollment(baseUrl, options)
+  const { items: providers, challenge } = await persist(() => send(credential)('listEnrollmentProviders'))
+  const ask = send(challenge)
+  return {
+    providers,
+    begin: async (provider_id) => {
+      const once = { idempotencyKey: randomUUID() }
+      const begun = await persist(() => ask('beginDeviceCode', { body: { provider_id } }, once))
+      const expiresAt = new Date(begun.expires_at)
+      return {
+        userCode: begun.user_code,
+        verificationUri: begun.verification_uri,
+        verificationUriComplete: begun.verification_uri_complete,
+        expiresAt,
+        finish: async ({ device, signal, onWait = () => {} }) => {
+          await untilApproved(ask, { signal, onWait, pauseSeconds: begun.interval_seconds })
+          const idempotencyKey = randomUUID()
+          return complete(await persist(() => ask('enrollByDeviceCode', { body: { device } }, { idempotencyKey })))
+        },
+      }
+    },
+  }
+}
+
+/** What ends by itself is told by the server; what fails on the way is asked again until then. */
+async function untilApproved(
+  ask: Send,
+  { signal, onWait, pauseSeconds }: { signal: AbortSignal | undefined; onWait: () => void; pauseSeconds: number },
+): Promise<void> {
+  let known: string | null = null
+  for (let failures = 0; ; ) {
+    const asked = performance.now()
+    try {
+      const headers = known === null ? {} : { 'if-none-match': known }
+      const reply = await ask('deviceCodeStatus', {}, { headers, wait: waitSeconds, signal })
+      failures = 0
+      const status = reply.body?.status ?? 'authorization_pending'
+      if (status === 'authorized') return
+      if (status !== 'authorization_pending') throw new NotApprovedError(status)
+      known = etagOf(reply)
+      onWait()
+      // A server that holds nothing, or a proxy that lets it not.
+      if (reply.status === 304 && performance.now() - asked < 1000) await sleep(pauseSeconds, signal)
+    } catch (e) {
+      const passes = e instanceof ConnectionError || (e instanceof ApiError && (e.status >= 500 || e.status === 429))
+      if (!passes || signal?.aborted) throw e
+      await sleep(backoffSeconds(++failures, e, Math.random, 20), signal)
+    }
+  }
+}

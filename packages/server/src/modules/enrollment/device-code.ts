@@ -1,0 +1,79 @@
+import { contract, type Endpoint } from '@holdfast/contract'
+import type { Hold } from '../../http/representation.ts'
+import type { Actor } from '../../kernel/actor.ts'
+import { AppError, failField, unauthorized } from '../../kernel/app-error.ts'
+import { createRateLimiter } from '../../kernel/rate-limit.ts'
+import { minute } from '../../kernel/time.ts'
+import type { Federation } from '../federation/index.ts'
+import type { DeviceInput, Enrolled } from './admission.ts'
+import { noProof } from './enroll-oidc.ts'
+import type { ProvenKey, ReadKey } from './proven-key.ts'
+import type { Vouching } from './vouching.ts'
+
+/** So much earlier than its challenge a grant ends, so that the machine hears of it. */
+const earlier = minute
+/** Questions of one machine; the provider is asked at its own interval whatever they are. */
+const asksPerMinute = 300
+
+/**
+ * By a device authorization grant (RFC 8628), for a machine without a browser: a person approves it at the identity
+ * provider, on a screen of theirs. There is no nonce that could bind what comes of it to the machine's key. So the
+ * grant is ours: the machine has a challenge and proves its key with every request, and sees neither the provider's
+ * code nor its tokens.
+ */
+export function createDeviceCode({
+  federation: { deviceGrants },
+  readKey,
+  vouching,
+}: {
+  federation: Pick<Federation, 'deviceGrants'>
+  readKey: ReadKey
+  vouching: Vouching
+}) {
+  const asked = createRateLimiter()
+  const method = 'device_code'
+  type Machine = Actor<'enrollment_challenge'>
+
+  function keyOf(
+    { principal: { presented } }: Machine,
+    { path }: Pick<Endpoint, 'path'>,
+    public_key?: object,
+  ): ProvenKey {
+    const given = { key: public_key, field: 'public_key' }
+    // A HEAD is a GET, and its proof names HEAD.
+    return readKey(presented, { method: presented.method, path }, given) ?? failField('DPoP', noProof)
+  }
+  const grantOf = ({ principal }: Machine, { jkt }: ProvenKey) => ({ ticket: principal.digest, jkt })
+
+  return {
+    begin: async (actor: Machine, { providerId, public_key }: { providerId: string; public_key?: object }) => {
+      await vouching.requireFew(actor)
+      const key = keyOf(actor, contract.beginDeviceCode, public_key)
+      const until = new Date(actor.principal.expiresAt.getTime() - earlier)
+      const begun = await deviceGrants.begin(actor, grantOf(actor, key), { providerId, until })
+      return 'refused' in begun ? vouching.refusing(actor, { method, providerId })(begun.refused) : begun
+    },
+
+    status: async (actor: Machine, hold: Hold | undefined) => {
+      const key = keyOf(actor, contract.deviceCodeStatus)
+      const wait = asked.take(`${actor.tenantId} ${actor.id}`, asksPerMinute, performance.now())
+      if (wait > 0) throw new AppError('rate_limited', 'this machine asks too often', { retryAfterSeconds: wait })
+      return (await deviceGrants.statusOf(actor, grantOf(actor, key), hold)) ?? unauthorized()
+    },
+
+    finish: async (
+      actor: Machine,
+      { device, public_key }: { device: DeviceInput; public_key?: object },
+    ): Promise<Enrolled> => {
+      await vouching.requireFew(actor)
+      const key = keyOf(actor, contract.enrollByDeviceCode, public_key)
+      const newcomer = (await deviceGrants.approver(actor, grantOf(actor, key))) ?? unauthorized()
+      if ('status' in newcomer) return failField('challenge', `nobody has approved this machine: ${newcomer.status}`)
+      const by = { method, providerId: newcomer.providerId } as const
+      const refuse = vouching.refusing(actor, by)
+      if ('refused' in newcomer) return refuse(newcomer.refused)
+      return vouching.enroll(actor, by, { key, newcomer, device }, refuse)
+    },
+  }
+}
+export type DeviceCode = ReturnType<typeof createDeviceCode>
