@@ -35,6 +35,8 @@ export function registerBodyReaders(http: FastifyInstance): void {
     if (form.test(type) && request.routeOptions.config.takesForm) return readForm(bytes)
     const takesScim = request.routeOptions.config.protocol === 'scim'
     if (!json.test(type) && !(takesScim && scim.test(type))) fail('bad_request', 'send a body as application/json')
+    // Some clients name the type of a body that they do not send.
+    if (bytes.length === 0 && request.method === 'DELETE') return undefined
     if (bytes.length === 0) fail('bad_request', 'the body is empty')
     const { bodyNames } = request.routeOptions.config
     if (bytes.length <= atOnce) return readJson(bytes, bodyNames)

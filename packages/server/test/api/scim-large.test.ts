@@ -6,6 +6,7 @@ import { startKit } from '../kit.ts'
 import { provision, pushed } from '../scim.ts'
 
 const size = 50_000
+type Look = { text: string; values: unknown[] }
 
 test('a group of 50,000 is changed by a thousand in as many statements as one of none, and written nowhere as a whole', async (t) => {
   const kit = await startKit(t)
@@ -36,11 +37,13 @@ test('a group of 50,000 is changed by a thousand in as many statements as one of
     return rows[0]?.n ?? 0
   }
   const courses = new Map<pg.Client, string[]>()
+  const looked: Look[] = []
   const { query } = pg.Client.prototype
   t.mock.method(pg.Client.prototype, 'query', function (this: pg.Client, ...given: Parameters<typeof query>) {
     const text = String((given[0] as { text?: string }).text ?? given[0])
     if (/^begin/i.test(text)) courses.set(this, [])
     courses.get(this)?.push(text)
+    if (/from users u where|from groups g where/.test(text)) looked.push(given[0] as unknown as Look)
     return query.apply(this, given)
   })
   /** Of the transaction that held the directory. */
@@ -73,4 +76,22 @@ test('a group of 50,000 is changed by a thousand in as many statements as one of
   assert.equal(counted?.member_count, size - 2000)
   const shown = await scim.get(`Groups/${large}?excludedAttributes=members`)
   assert.ok(shown.text.length < 1000)
+
+  // What identity providers ask before each push is answered from an index.
+  for (const [kind, filter] of [
+    ['Users', 'userName eq "X77"'],
+    ['Users', 'externalId eq "x77"'],
+    ['Users', `id eq "${ids[77]}" and active eq true`],
+    ['Groups', 'displayName eq "LARGE"'],
+  ] as const) {
+    looked.length = 0
+    assert.equal((await scim.idsOf(kind, filter)).length, 1, filter)
+    assert.ok(looked.length >= 2)
+    for (const { text, values } of looked) {
+      const { rows } = await owner.query<Record<string, string>>(`explain ${text}`, values)
+      const plan = rows.map((r) => r['QUERY PLAN']).join('\n')
+      const [, read = ''] = /rows=(\d+)/.exec(plan) ?? []
+      assert.ok(!/Seq Scan on (users|groups)/.test(plan) && Number(read) < 100, `${filter}\n${plan}`)
+    }
+  }
 })

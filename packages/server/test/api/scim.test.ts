@@ -131,7 +131,7 @@ test('what Entra ID sends, from the test of its connection to a deleted group', 
   )
   assert.equal((await scim.delete(`Groups/${gid}`)).status, 204)
   says(await scim.get(`Groups/${gid}`), 404)
-  const gone = await scim.delete(`Users/${id}`)
+  const gone = await scim.delete(`Users/${id}`, { headers: { 'content-type': 'application/scim+json' } })
   assert.deepEqual([gone.status, gone.text], [204, ''])
   says(await scim.get(`Users/${id}`), 404)
   says(await scim.delete(`Users/${id}`), 404)

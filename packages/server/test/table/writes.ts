@@ -132,7 +132,7 @@ const special: Partial<Record<Operation, Setup>> = {
   }),
   createScimUser: (_, { own }) => ({
     caller: own.provisioner,
-    body: { ...examples.createScimUser, userName: `new ${own.ids.scim_user_id}`.replace(' ', '-'), emails: [] },
+    body: { ...examples.createScimUser, userName: `new-${own.ids.scim_user_id}`, emails: [] },
   }),
   replaceScimUser: (_, { own }) => ({
     caller: own.provisioner,

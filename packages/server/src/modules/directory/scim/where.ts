@@ -11,9 +11,8 @@ const cannot = (what: string): never => failScim('invalidFilter', `filter: ${wha
 
 const never = sql<SqlBool>`false`
 const isThere = (column: RawBuilder<unknown>) => sql<SqlBool>`${column} is not null`
-/** What is not there compares as false, and so its contrary as true. */
-const known = (condition: RawBuilder<unknown>) => sql<SqlBool>`coalesce(${condition}, false)`
-const not = (condition: Condition) => sql<SqlBool>`not (${condition})`
+/** What is not there compares as nothing, which is as good as false: only its contrary has to be true. */
+const not = (condition: RawBuilder<unknown>) => sql<SqlBool>`not coalesce(${condition}, false)`
 const orders: Partial<Record<Comparison, RawBuilder<unknown>>> = {
   gt: sql`>`,
   ge: sql`>=`,
@@ -77,8 +76,8 @@ function leaf(name: string, searched: Searched | undefined, op: Comparison, valu
     return op === 'ne' ? isThere(column) : not(isThere(column))
   }
   const either = (same: RawBuilder<unknown>): Condition => {
-    if (op === 'eq') return known(same)
-    return op === 'ne' ? not(known(same)) : cannot(`${name} is compared by eq, ne or pr`)
+    if (op === 'eq') return sql<SqlBool>`${same}`
+    return op === 'ne' ? not(same) : cannot(`${name} is compared by eq, ne or pr`)
   }
   switch (searched.kind) {
     case 'id': {
@@ -94,7 +93,7 @@ function leaf(name: string, searched: Searched | undefined, op: Comparison, valu
       if (Number.isNaN(at)) return cannot(`${name} is compared with a date-time`)
       const time = sql`date_trunc('milliseconds', ${column})`
       const order = orders[op]
-      return order ? known(sql`${time} ${order} ${new Date(at)}`) : either(sql`${time} = ${new Date(at)}`)
+      return order ? sql<SqlBool>`${time} ${order} ${new Date(at)}` : either(sql`${time} = ${new Date(at)}`)
     }
     case 'exact': {
       if (typeof value !== 'string') return cannot(`${name} is compared with a text`)
@@ -115,16 +114,16 @@ const spellingOf = (name: string, value: string): string =>
 function textLeaf(column: RawBuilder<unknown>, op: Comparison, text: RawBuilder<unknown>): Condition {
   switch (op) {
     case 'eq':
-      return known(sql`${column} = ${text}`)
+      return sql<SqlBool>`${column} = ${text}`
     case 'ne':
-      return not(known(sql`${column} = ${text}`))
+      return not(sql`${column} = ${text}`)
     case 'co':
-      return known(sql`strpos(${column}, ${text}) > 0`)
+      return sql<SqlBool>`strpos(${column}, ${text}) > 0`
     case 'sw':
-      return known(sql`starts_with(${column}, ${text})`)
+      return sql<SqlBool>`starts_with(${column}, ${text})`
     case 'ew':
-      return known(sql`right(${column}, length(${text})) = ${text}`)
+      return sql<SqlBool>`right(${column}, length(${text})) = ${text}`
     default:
-      return known(sql`${column} collate "C" ${orders[op] ?? sql`>`} ${text} collate "C"`)
+      return sql<SqlBool>`${column} collate "C" ${orders[op] ?? sql`>`} ${text} collate "C"`
   }
 }

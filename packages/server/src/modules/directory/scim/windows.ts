@@ -69,30 +69,36 @@ export function createWindows({ audit, now, notify }: { audit: Audit; now: () =>
       const at = now()
       const group_id = loss.group?.group_id ?? usersOfDirectory
       const before = await queries.findWindow(tx, tenant, directory.directory_id, group_id)
+      // What somebody confirmed counts for nothing: the window is over when that ends.
+      if (before?.free_until && before.free_until > at) return undefined
       const goesOn = before && (before.held_run_id !== null || before.since.getTime() > at.getTime() - windowMs)
       const window = goesOn ? before : { since: at, had: loss.group ? loss.had : await loss.had(), removed: 0 }
-      // A group may have grown since.
-      const had = loss.group ? Math.max(window.had, loss.had) : window.had
       const removed = window.removed + loss.removed
+      const had = Math.max(window.had, await grownTo(loss, window, removed))
       const most = loss.group ? mostMembers(had) : mostUsers(had)
       const rule = loss.group ? 'group_shrunk' : 'users_removed'
       const reason: HeldReason = { rule, removed, of: had, most, group: loss.group?.name ?? null }
-      const free_until = before?.free_until && before.free_until > at ? before.free_until : null
       let held_run_id = before?.held_run_id ?? null
-      if (held_run_id === null && removed > most && !free_until) {
+      if (held_run_id === null && removed > most) {
         held_run_id = await hold(tx, actor, directory, reason, at)
         await queries.putWindow(tx, tenant, directory.directory_id, {
-          ...{ group_id, since: window.since, had, removed: window.removed, held_run_id, free_until },
+          ...{ group_id, since: window.since, had, removed: window.removed, held_run_id, free_until: null },
         })
       }
       if (held_run_id !== null) return { held: { ...reason, run_id: encodeId('directory_run', held_run_id) } }
-      const after = { group_id, since: window.since, had, removed, held_run_id, free_until }
+      const after = { group_id, since: window.since, had, removed, held_run_id, free_until: null }
       await queries.putWindow(tx, tenant, directory.directory_id, after)
       return undefined
     },
   }
 }
 export type Windows = ReturnType<typeof createWindows>
+
+/** It may have grown since its window began, which is looked at where it matters. */
+const grownTo = async (loss: Loss, window: { had: number; removed: number }, removed: number): Promise<number> => {
+  if (loss.group) return loss.had
+  return removed > mostUsers(window.had) ? (await loss.had()) + window.removed : 0
+}
 
 const sentenceOf = ({ rule, removed, of, most, group }: HeldReason): string =>
   rule === 'users_removed'
