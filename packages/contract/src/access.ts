@@ -58,7 +58,12 @@ export const logout = endpoint({
   audit: 'session.expired',
   setsCookie: true,
   form: true,
-  response: Closed({ changed: Type.Boolean() }),
+  response: Closed({
+    changed: Type.Boolean(),
+    end_session_url: Nullable(
+      Type.String({ description: 'Where a browser ends the session with the identity provider that opened this one' }),
+    ),
+  }),
 })
 
 export const me = endpoint({

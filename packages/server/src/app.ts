@@ -123,10 +123,9 @@ export function createApp({
     passwordCost,
     rulesUsingGroup: policy.rulesUsingGroup,
     endSessionsOf,
-    notify: async (tx, tenant, notice) => {
-      await notifications.notify(tx, tenant, notice)
-    },
+    notify: notifications.notify,
     waysIn: (tenantName, caller) => federation.waysIn(tenantName, caller),
+    endSessionAt: (tenant, providerId) => federation.endSessionAt(tenant, providerId),
   })
   const federation = createFederation({
     ...base,

@@ -32,7 +32,12 @@ export async function startFederated(
     { after: (end) => void ends.push(end as () => unknown) },
     {
       clients: [
-        { client_id: 'holdfast', client_secret: clientSecret, redirect_uris: [String(made.oidc?.redirect_uri)] },
+        {
+          client_id: 'holdfast',
+          client_secret: clientSecret,
+          redirect_uris: [String(made.oidc?.redirect_uri)],
+          post_logout_redirect_uris: [`${kit.publicUrl}/admin/signed-out`],
+        },
       ],
       people,
     },

@@ -18,6 +18,8 @@ type AnyPrincipal =
       idleSeconds: number
       /** How the user signed in, as the audit trail says it. */
       authMethod: string
+      /** The identity provider that opened it. */
+      providerId: string | null
       /** Whether the user has a second factor. */
       mfa: boolean
       /** When this session last showed a one-time code. */

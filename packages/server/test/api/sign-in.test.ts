@@ -26,7 +26,7 @@ test('signing in gives a session that knows who it is, and signing out ends it',
   assert.equal(me.json.session.expires_at, signedIn.json.expires_at)
   assert.equal(me.json.tenant_name, 'default')
 
-  assert.deepEqual((await browser.post('/admin/logout')).json, { changed: true })
+  assert.deepEqual((await browser.post('/admin/logout')).json, { changed: true, end_session_url: null })
   assert.equal((await browser.get('/v1/admin/me')).status, 401)
 
   const [succeeded] = await eventsOf(kit, 'login.succeeded')

@@ -19,6 +19,7 @@ import { createSamlSignIn } from './saml-sign-in.ts'
 import { pruneRequests } from './sign-in.queries.ts'
 import { createSignIn } from './sign-in.ts'
 import { signInPages } from './sign-in-pages.ts'
+import { createSignOut } from './sign-out.ts'
 import { pathTo } from './ways.ts'
 
 export type { Enroller, EnrollmentGrant } from './enrolling.ts'
@@ -36,13 +37,17 @@ export function createFederation(deps: FederationDeps) {
   const opening = createOpening(deps)
   const signIn = createSignIn({ ...deps, oidc, providers, opening })
   const deviceGrants = createDeviceGrants({ ...deps, oidc, providers, newcomer })
+  const signInPaths = signInPages({ ...deps, signIn, saml: createSamlSignIn({ ...deps, saml, opening }) })
+  const signOut = createSignOut({ ...deps, oidc, opening })
   return {
     deviceGrants,
     ...createEnrolling({ ...deps, oidc, newcomer }),
     requireSignIn: lastWay.requireOne,
     prunes: [pruneRequests, pruneSamlRequests, pruneAssertions, pruneGrants],
     jobs: [{ name: 'refresh_saml_metadata', cron: '25 * * * *', run: metadata.sweep }],
-    ...signInPages({ ...deps, signIn, saml: createSamlSignIn({ ...deps, saml, opening }) }),
+    pages: { ...signInPaths.pages, ...signOut.pages },
+    forms: signInPaths.forms,
+    endSessionAt: signOut.endSessionAt,
     /** For the sign-in page of a tenant. */
     waysIn: async (tenantName: string, caller: Caller) => {
       const { offered, isOnlyWay } = await signIn.waysIn(tenantName, caller)

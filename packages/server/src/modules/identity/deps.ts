@@ -30,7 +30,7 @@ export type Notify = (
     /** While a notification of this cause is open, no second one is made. */
     dedupe_key?: string
   },
-) => Promise<void>
+) => Promise<unknown>
 
 /** What the rooms of this module share; each takes the part it needs. Nothing here may be left out. */
 export type IdentityDeps = {
@@ -55,6 +55,8 @@ export type IdentityDeps = {
     tenantName: string,
     caller: Caller,
   ) => Promise<{ offered: readonly { path: string; name: string }[]; isOnlyWay: boolean }>
+  /** Where a browser whose session has ended ends the one with its identity provider too; undefined if nowhere. */
+  endSessionAt: (tenant: TenantId, providerId: string) => Promise<string | undefined>
   /** Hears of "last seen" times that could not be written yet. */
   onError: (e: Error) => void
 }

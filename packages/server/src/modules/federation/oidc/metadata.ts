@@ -14,6 +14,7 @@ export type Metadata = {
   token_endpoint: string
   jwks_uri: string
   device_authorization_endpoint?: string
+  end_session_endpoint?: string
   /** Those of the provider that are taken here; never empty. */
   id_token_signing_alg_values_supported: string[]
   token_endpoint_auth_methods_supported?: string[]
@@ -38,6 +39,7 @@ export async function discover(outbound: Pick<Outbound, 'request'>, issuer: stri
     knownMethods.includes(method),
   )
   const device = found.device_authorization_endpoint ?? undefined
+  const end = found.end_session_endpoint
   return {
     issuer,
     authorization_endpoint: urlIn(found, 'authorization_endpoint', issuer),
@@ -46,6 +48,8 @@ export async function discover(outbound: Pick<Outbound, 'request'>, issuer: stri
     ...(device !== undefined && {
       device_authorization_endpoint: urlIn(found, 'device_authorization_endpoint', issuer),
     }),
+    // Nobody needs it to sign in: one that can't be used is as good as none.
+    ...(typeof end === 'string' && problemOfUrl(end, issuer) === undefined && { end_session_endpoint: end }),
     id_token_signing_alg_values_supported: taken,
     ...(methods && { token_endpoint_auth_methods_supported: methods }),
     authorization_response_iss_parameter_supported: found.authorization_response_iss_parameter_supported === true,
@@ -80,14 +84,16 @@ async function read(outbound: Pick<Outbound, 'request'>, issuer: string): Promis
 /** Plain http only where the issuer itself has it, which the guard allows in networks that the deployment opened. */
 function urlIn(found: Readonly<Record<string, unknown>>, name: string, issuer: string): string {
   const text = found[name]
-  if (typeof text !== 'string' || text.length > maxUrlLength || !URL.canParse(text))
-    throw unusable(`The metadata of the provider has no usable ${name}.`)
+  const problem = typeof text === 'string' ? problemOfUrl(text, issuer) : 'is not usable'
+  if (typeof text === 'string' && problem === undefined) return text
+  throw unusable(`The ${name} of the provider ${problem}.`)
+}
+function problemOfUrl(text: string, issuer: string): string | undefined {
+  if (text.length > maxUrlLength || !URL.canParse(text)) return 'is not usable'
   const url = new URL(text)
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && issuer.startsWith('http:')))
-    throw unusable(`The ${name} of the provider must begin with https://.`)
-  if (url.username || url.password || url.hash)
-    throw unusable(`The ${name} of the provider must hold no user name, password or fragment.`)
-  return text
+    return 'must begin with https://'
+  return url.username || url.password || url.hash ? 'must hold no user name, password or fragment' : undefined
 }
 
 /**

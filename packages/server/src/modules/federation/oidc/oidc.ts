@@ -120,6 +120,23 @@ export function createOidc({
       return { url: url.href, state, nonce, verifier }
     },
 
+    /**
+     * Where a browser ends its session with the provider, and is sent back from; undefined where it has no such place,
+     * or one on another host than a provider of its kind has.
+     */
+    endSession: async (
+      provider: Issuer,
+      { clientId, returnTo }: { clientId: string; returnTo: string },
+    ): Promise<string | undefined> => {
+      const { end_session_endpoint: end } = await metadataOf(provider)
+      if (end === undefined) return undefined
+      const url = new URL(end)
+      if (provider.kind !== 'oidc' && url.host !== new URL(provider.issuer).host) return undefined
+      url.searchParams.set('client_id', clientId)
+      url.searchParams.set('post_logout_redirect_uri', returnTo)
+      return url.href
+    },
+
     /** The answer of a provider as it came to the redirect URI: the code is exchanged and the ID token verified. */
     finish: async (provider: OidcProvider, answer: URLSearchParams, known: Known): Promise<Proven> => {
       const found = await metadataOf(provider)

@@ -71,6 +71,7 @@ export function createSessions(deps: SessionsDeps) {
       expiresAt: row.expires_at,
       idleSeconds: row.idle_seconds,
       authMethod: row.auth_method,
+      providerId: row.provider_id,
       mfa: row.mfa,
       steppedUpAt: row.stepped_up_at,
       requiredAction: null,

@@ -12,8 +12,11 @@ import { pageHeaders } from './page-layout.ts'
 import { codePage } from './pages.ts'
 
 /** In and out, and who is in. */
-type Deps = { cookie: Cookie; login: Login; me: Me; sessions: Sessions } & Pick<IdentityDeps, 'waysIn'>
-export function loginHandlers({ cookie, login, me, sessions, waysIn }: Deps) {
+type Deps = { cookie: Cookie; login: Login; me: Me; sessions: Sessions } & Pick<
+  IdentityDeps,
+  'waysIn' | 'endSessionAt' | 'tenancy'
+>
+export function loginHandlers({ cookie, login, me, sessions, waysIn, endSessionAt, tenancy }: Deps) {
   return {
     login: async ({ body, request }) => {
       const next = safeNext(body.next)
@@ -43,11 +46,19 @@ export function loginHandlers({ cookie, login, me, sessions, waysIn }: Deps) {
     },
 
     logout: async ({ actor, request }) => {
+      const { tenantId, providerId } = actor.principal
+      // Here it ends first, whatever the provider does.
       const changed = await sessions.logout(actor, actor.principal)
       const headers = { 'set-cookie': cookie.clear() }
-      if (request.isForm)
-        return new Answer<never>(null, { status: 303, headers: { ...headers, location: '/admin/signed-out' } })
-      return new Answer({ changed }, { headers })
+      if (request.isForm) {
+        const tenant = providerId === null ? undefined : await tenancy.nameOf(tenantId)
+        const from = providerId !== null && { provider: encodeId('identity_provider', providerId) }
+        const query = new URLSearchParams({ ...from, ...(tenant !== undefined && { tenant }) }).toString()
+        const location = `/admin/signed-out${query && `?${query}`}`
+        return new Answer<never>(null, { status: 303, headers: { ...headers, location } })
+      }
+      const url = providerId === null ? undefined : await endSessionAt(tenantId, providerId)
+      return new Answer({ changed, end_session_url: url ?? null }, { headers })
     },
 
     me: async ({ actor }) => {

@@ -95,13 +95,6 @@ ${next === undefined ? '' : `<input type="hidden" name="next" value="${escapeHtm
   )
 }
 
-const signedOutPage = renderPage(
-  'Signed out',
-  `<h1>You are signed out</h1>
-<p>Your session here has ended.</p>
-<a class="choice" href="/admin/login">Sign in again</a>`,
-)
-
 /** Who is signed in, what they may do about it, and the way out. */
 export const homeRoom = ({ tenancy }: Pick<IdentityDeps, 'tenancy'>): Room => ({
   get: async ({ actor: { principal } }) => {
@@ -175,7 +168,6 @@ export const loginPages = ({ waysIn }: Pick<IdentityDeps, 'waysIn'>): Pages => (
       return awayPage(next)
     }
   },
-  '/admin/signed-out': () => ({ headers: pageHeaders, body: signedOutPage }),
 })
 
 export const awayPage = (next: string | undefined) => ({

@@ -1,0 +1,64 @@
+import type { Page, Visit } from '../../http/page.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+import { decodeId } from '../../kernel/ids.ts'
+import { orAbort } from '../../kernel/or-abort.ts'
+import { storable } from '../../kernel/text.ts'
+import { second } from '../../kernel/time.ts'
+import { escapeHtml, pageHeaders, renderPage } from '../identity/index.ts'
+import type { FederationDeps } from './deps.ts'
+import { oidcOf } from './kinds.ts'
+import type { Oidc } from './oidc/oidc.ts'
+import type { Opening } from './opening.ts'
+import { findProvider } from './providers.queries.ts'
+import { plainTenant } from './ways.ts'
+
+/** Who signs out waits no longer for a provider that says nothing. */
+const withinMs = 2 * second
+
+/**
+ * The way to end the session at the provider too (OpenID Connect RP-Initiated Logout), for a browser whose session here
+ * has ended already. A provider that can't be asked, or has no such place, is left alone.
+ */
+export function createSignOut(
+  deps: Pick<FederationDeps, 'db' | 'tenancy' | 'publicUrl'> & {
+    oidc: Pick<Oidc, 'endSession'>
+    opening: Pick<Opening, 'takeStep'>
+  },
+) {
+  const { db, tenancy, publicUrl, oidc, opening } = deps
+
+  async function wayOut(tenant: TenantId, providerId: string): Promise<{ name: string; url: string } | undefined> {
+    const row = await db.inTenant(tenant, (tx) => findProvider(tx, tenant, providerId))
+    if (!row || row.kind === 'saml') return undefined
+    const { kind, issuer, client_id: clientId } = oidcOf(row)
+    const asked = oidc.endSession({ kind, issuer }, { clientId, returnTo: `${publicUrl}/admin/signed-out` })
+    const url = await orAbort(asked, AbortSignal.timeout(withinMs)).catch(() => undefined)
+    return url === undefined ? undefined : { name: row.name, url }
+  }
+
+  const page = (out: { name: string; url: string } | undefined): Page => ({
+    headers: pageHeaders,
+    body: renderPage(
+      'Signed out',
+      `<h1>You are signed out</h1>
+<p>Your session here has ended.${out ? ` You may still be signed in at ${escapeHtml(out.name)}.` : ''}</p>
+${out ? `<a class="choice" href="${escapeHtml(out.url)}">Sign out at ${escapeHtml(out.name)} too</a>\n` : ''}<a class="choice" href="/admin/login">Sign in again</a>`,
+    ),
+  })
+
+  return {
+    /** Where a browser ends its session with a provider; undefined where that is not known. */
+    endSessionAt: async (tenant: TenantId, providerId: string): Promise<string | undefined> =>
+      (await wayOut(tenant, providerId))?.url,
+
+    pages: {
+      '/admin/signed-out': async ({ query, caller }: Visit): Promise<Page> => {
+        const providerId = decodeId('identity_provider', query.get('provider') ?? '')
+        if (providerId === undefined) return page(undefined)
+        opening.takeStep(caller)
+        const tenant = await tenancy.tenantByName(storable(query.get('tenant') ?? plainTenant, 128))
+        return page(tenant && (await wayOut(tenant, providerId)))
+      },
+    },
+  }
+}
