@@ -116,6 +116,7 @@ export function createApp({
   const { gatewayServiceSecret: serviceSecret } = secrets
   const gateways = createGateways({ ...base, audit, serviceSecret, fleet, policy, trust, snapshotSize })
   const { endSessionsOf } = gateways
+  const { notify } = notifications
   const identity = createIdentity({
     ...base,
     audit,
@@ -123,25 +124,14 @@ export function createApp({
     passwordCost,
     rulesUsingGroup: policy.rulesUsingGroup,
     endSessionsOf,
-    notify: notifications.notify,
+    notify,
     waysIn: (tenantName, caller) => federation.waysIn(tenantName, caller),
     endSessionAt: (tenant, providerId) => federation.endSessionAt(tenant, providerId),
   })
-  const federation = createFederation({
-    ...base,
-    audit,
-    tenancy,
-    outbound,
-    readToken: access.readToken,
-    people: identity.people,
-  })
-  const directory = createDirectory({
-    ...base,
-    audit,
-    identity,
-    notify: notifications.notify,
-    tenants: tenancy.listTenantIds,
-  })
+  const { readToken } = access
+  const federation = createFederation({ ...base, audit, tenancy, outbound, readToken, people: identity.people })
+  const tenants = tenancy.listTenantIds
+  const directory = createDirectory({ ...base, audit, identity, notify, tenants })
   const activity = createActivity(base)
   const devices = createDevices({
     ...base,
@@ -183,7 +173,7 @@ export function createApp({
   })
   const { trustedProxies } = config
   const verifiers = {
-    readToken: access.readToken,
+    readToken,
     service: gateways.service,
     session: identity.verifySession,
     api_key: access.verifyApiKey,
@@ -228,7 +218,6 @@ export function createApp({
   const forms = { ...browser.forms, ...federation.forms }
   registerPages(http, { ...browser, admit, trustedProxies, publicUrl, log, recordRefusal, pages, forms })
 
-  const tenants = tenancy.listTenantIds
   const expiries = [access.keyExpiries, trust.certificateExpiries]
   // Tokens go after the devices that were enrolled with them.
   const prunes = [identity, federation, trust, policy, devices, enrollment, gateways, notifications, directory].flatMap(

@@ -1,4 +1,3 @@
-import type { Caller } from '../../kernel/actor.ts'
 import type { FederationDeps } from './deps.ts'
 import { pruneGrants } from './device-grants/grants.queries.ts'
 import { createDeviceGrants } from './device-grants/grants.ts'
@@ -20,7 +19,6 @@ import { pruneRequests } from './sign-in.queries.ts'
 import { createSignIn } from './sign-in.ts'
 import { signInPages } from './sign-in-pages.ts'
 import { createSignOut } from './sign-out.ts'
-import { pathTo } from './ways.ts'
 
 export type { Enroller, EnrollmentGrant } from './enrolling.ts'
 export type { Newcomer } from './newcomer.ts'
@@ -49,10 +47,7 @@ export function createFederation(deps: FederationDeps) {
     forms: signInPaths.forms,
     endSessionAt: signOut.endSessionAt,
     /** For the sign-in page of a tenant. */
-    waysIn: async (tenantName: string, caller: Caller) => {
-      const { offered, isOnlyWay } = await signIn.waysIn(tenantName, caller)
-      return { offered: offered.map((o) => ({ path: pathTo(o, tenantName), name: o.name })), isOnlyWay }
-    },
+    waysIn: signIn.waysIn,
     handlers: {
       ...providerHandlers({ ...deps, providers, tenantName: deps.tenancy.nameOf }),
       ...linkHandlers({ links: createLinks(deps) }),

@@ -10,7 +10,7 @@ import { type Opening, type SignedIn, type Wanted, waitsForMs } from './opening.
 import { findProvider } from './providers.queries.ts'
 import type { Providers } from './providers.ts'
 import * as queries from './sign-in.queries.ts'
-import { type Offered, plainTenant } from './ways.ts'
+import { type Offered, pathTo, plainTenant } from './ways.ts'
 
 const mostOffered = 50
 
@@ -50,7 +50,8 @@ export function createSignIn(
       const tenant = await tenancy.tenantByName(tenantName)
       if (tenant === undefined) return { offered: [], isOnlyWay: false }
       const { enforce_sso: isOnlyWay } = (await tenancy.settings(tenant)).login
-      return { offered: await heldOffered.get(tenant), isOnlyWay }
+      const offered = await heldOffered.get(tenant)
+      return { offered: offered.map((o) => ({ path: pathTo(o, tenantName), name: o.name })), isOnlyWay }
     },
     /** Those that can be chosen, for a name that anybody may make up. */
     offeredOf: (tenantName: string, caller: Caller): Promise<readonly Offered[]> => {
