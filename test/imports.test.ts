@@ -39,7 +39,7 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
     ),
   ],
   [
-    /^server\/src\/(app|bootstrap|main|terminal)\.ts$/,
+    /^server\/src\/(app|app-deps|bootstrap|main|terminal)\.ts$/,
     new RegExp(
       `^(contract/|server/src/(app|bootstrap|terminal)|server/src/(config|db|embedded|http|jobs|kernel|memory|outbound)/|${door})`,
     ),

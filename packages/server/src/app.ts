@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Operation } from '@holdfast/contract'
-import type { Config } from './config/config.ts'
-import type { Secrets } from './config/secrets.ts'
+import type { AppDeps } from './app-deps.ts'
 import { background, connectDatabase } from './db/database.ts'
 import { createPager } from './db/page.ts'
 import { dropPartitions, ensurePartitions } from './db/partitions.ts'
@@ -21,7 +20,6 @@ import type { Job } from './jobs/runner.ts'
 import type { Actor } from './kernel/actor.ts'
 import type { AppError } from './kernel/app-error.ts'
 import { createGate } from './kernel/gate.ts'
-import type { Log } from './kernel/log.ts'
 import { createChanges, pruneChanges } from './memory/changes.ts'
 import { createClock } from './memory/clock.ts'
 import { createFeed } from './memory/feed.ts'
@@ -32,31 +30,14 @@ import { createActivity, createDevices, createDeviceVerifier, createFleet } from
 import { createDirectory } from './modules/directory/index.ts'
 import { createEnrollment } from './modules/enrollment/index.ts'
 import { createFederation } from './modules/federation/index.ts'
-import { createGateways, type SnapshotSize } from './modules/gateways/index.ts'
+import { createGateways } from './modules/gateways/index.ts'
 import { createHealth } from './modules/health/index.ts'
-import { createIdentity, type PasswordCost, usualPasswordCost } from './modules/identity/index.ts'
+import { createIdentity, usualPasswordCost } from './modules/identity/index.ts'
 import { createNotifications } from './modules/notifications/index.ts'
 import { createPolicy } from './modules/policy/index.ts'
 import { createTenancy } from './modules/tenancy/index.ts'
 import { createTrust } from './modules/trust/index.ts'
 import { createOutbound } from './outbound/outbound.ts'
-
-type AppDeps = {
-  config: Config
-  secrets: Secrets
-  databaseUrl: string
-  log: Log
-  /** The database's time, unless a test moves it by hand. */
-  now?: () => Date
-  /** Up to how many peers a gateway's snapshot is one piece, and about how many a chunk holds beyond. */
-  snapshotSize?: SnapshotSize
-  /** After how long a tenant that nobody asks for leaves memory. */
-  idleMs?: number
-  /** Less than in service in tests that sign in for other things. */
-  passwordCost?: PasswordCost
-  /** By how much longer than in service a transaction may take in tests that are not about it, on a busy machine. */
-  slowness?: number
-}
 
 /** The composition root: every module is made once, by hand, in the order in which they may use each other. */
 export function createApp({

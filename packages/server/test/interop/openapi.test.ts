@@ -4,7 +4,7 @@ import { type Endpoint, operations } from '@holdfast/contract'
 import { encodeId, newUuid } from '../../src/kernel/ids.ts'
 import { people, snapshotOf } from '../directories.ts'
 import { type Kit, startKit } from '../kit.ts'
-import { bearer, call, chunkOf, createWorld, fill, operation, send, type World } from '../world.ts'
+import { bearer, call, chunkOf, createWorld, fill, operation, send, speaking, type World } from '../world.ts'
 import { askPython, without } from './tools.ts'
 
 type Sample = { name: string; method: string; path: string; status: number; answer: object }
@@ -51,7 +51,7 @@ async function createFullWorld(kit: Kit) {
 /** As the first kind of caller that may ask. */
 async function sample(
   kit: Kit,
-  { callers }: World,
+  { callers, own }: World,
   name: string,
   e: Endpoint,
   ids: Record<string, string>,
@@ -60,7 +60,8 @@ async function sample(
   const kind = (['api_key', 'device', 'gateway', 'session'] as const).find((k) => by !== 'anyone' && by.includes(k))
   const path = fill(e.path, ids)
   const query = name === 'gatewayPolicyBundle' ? `?device_id=${ids.device_id}` : ''
-  const got = await send(kit, e.method, path + query, kind ? callers[kind](e.method, kit.publicUrl + path) : {})
+  const caller = kind && speaking(e, own, callers[kind])
+  const got = await send(kit, e.method, path + query, caller?.(e.method, kit.publicUrl + path) ?? {})
   return { name, method: e.method.toLowerCase(), path: e.path, status: got.status, answer: got.json }
 }
 

@@ -1,0 +1,23 @@
+import type { Config } from './config/config.ts'
+import type { Secrets } from './config/secrets.ts'
+import type { Log } from './kernel/log.ts'
+import type { SnapshotSize } from './modules/gateways/index.ts'
+import type { PasswordCost } from './modules/identity/index.ts'
+
+/** What a deployment is made of, and what tests set otherwise. */
+export type AppDeps = {
+  config: Config
+  secrets: Secrets
+  databaseUrl: string
+  log: Log
+  /** The database's time, unless a test moves it by hand. */
+  now?: () => Date
+  /** Up to how many peers a gateway's snapshot is one piece, and about how many a chunk holds beyond. */
+  snapshotSize?: SnapshotSize
+  /** After how long a tenant that nobody asks for leaves memory. */
+  idleMs?: number
+  /** Less than in service in tests that sign in for other things. */
+  passwordCost?: PasswordCost
+  /** By how much longer than in service a transaction may take in tests that are not about it, on a busy machine. */
+  slowness?: number
+}
