@@ -25,6 +25,15 @@ export type Plan = { changes: OwnedChanges; problems: readonly Problem[]; moved:
 /** So many are gone through at once. */
 const step = 1000
 
+function* mapped<T, U>(list: readonly T[], make: (item: T, place: number) => U): Steps<U[]> {
+  const made: U[] = []
+  for (const [i, item] of list.entries()) {
+    made.push(make(item, i))
+    if (i % step === 0) yield
+  }
+  return made
+}
+
 export function* peopleOf({ users }: Pick<Said, 'users'>, before: Pick<Before, 'users'>): Steps<Person[]> {
   const known = new Map<string, OwnedUser>()
   for (const [i, user] of before.users.entries()) {
@@ -92,7 +101,7 @@ function* planUsers(
   const comesIn = ({ said, before }: Person) =>
     before !== undefined || (said?.active === true && said.username !== undefined)
   const usernames = allotNames(
-    people.map((p): Claim => {
+    yield* mapped(people, (p): Claim => {
       const has = p.before?.username
       if (isFrozen(p) || !comesIn(p)) return { has, wants: undefined }
       if (!p.said) return { has, wants: undefined, instead: madeRoom(has ?? '', p.id) }
@@ -102,7 +111,7 @@ function* planUsers(
   )
   yield
   const emails = allotNames(
-    people.map((p, i): Claim => {
+    yield* mapped(people, (p, i): Claim => {
       const has = p.before?.email ?? undefined
       if (isFrozen(p) || usernames.names[i] === undefined) return { has, wants: undefined }
       if (!p.said || p.said.email === null) return { has, wants: undefined, instead: null }

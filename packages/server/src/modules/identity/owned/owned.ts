@@ -30,7 +30,7 @@ export type OwnedChanges = {
 type Cause = { source: Source; directory: string; details: Record<string, unknown> }
 
 /** Rows of a statement: each is soon done, and other work has its turn between them. */
-const chunk = 5000
+const chunk = 2000
 /** Changes that are told one by one; of more it is told that every user may have changed. */
 const mostTold = 5000
 
