@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { platforms } from '@holdfast/contract/enrollment'
 import {
+  ApiError,
   beginDeviceCodeEnrollment,
   beginOidcEnrollment,
   type Device,
@@ -105,7 +106,7 @@ async function enrollByOidc(cli: Cli, { state, name, platform }: Options, wanted
   const signedIn = await signInByBrowser(asked, begun.expiresAt, (url) => {
     cli.note(`Open this address in a browser and sign in:\n${url}`)
   })
-  say(cli, await begun.finish({ ...signedIn, provider_id, device: { name, platform } }))
+  say(cli, await saidWhere(cli, begun.finish({ ...signedIn, provider_id, device: { name, platform } })))
 }
 
 async function enrollByDeviceCode(
@@ -120,7 +121,8 @@ async function enrollByDeviceCode(
     begun.providers.filter((p) => p.device_code),
     wanted,
   )
-  const { userCode, verificationUri, verificationUriComplete, expiresAt, finish } = await begun.begin(provider_id)
+  const approval = await saidWhere(cli, begun.begin(provider_id))
+  const { userCode, verificationUri, verificationUriComplete, expiresAt, finish } = approval
   cli.note(
     `Open this address on any machine, sign in and enter the code ${plain(userCode)}:\n${plain(verificationUri)}`,
   )
@@ -131,7 +133,18 @@ async function enrollByDeviceCode(
     const minutes = Math.ceil((expiresAt.getTime() - Date.now()) / 60_000)
     cli.note(`Waiting for approval, ${minutes} min at most…`)
   }
-  say(cli, await finish({ device: { name, platform }, onWait }))
+  say(cli, await saidWhere(cli, finish({ device: { name, platform }, onWait })))
+}
+
+/** Whatever an identity provider does not prove is one and the same 401: says where the reason stands. */
+async function saidWhere<T>(cli: Cli, work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (e) {
+    const isUnproved = e instanceof ApiError && e.status === 401
+    if (isUnproved) cli.note('Who administers finds why: holdfast audit list --kind device.enrollment_refused')
+    throw e
+  }
 }
 
 type Offered = DeviceCodeEnrollment['providers'][number]
@@ -140,7 +153,7 @@ function chosen(usable: readonly Offered[], wanted: string | undefined): Offered
   if (provider && !other) return provider
   const names = usable.map((p) => plain(p.name)).join(', ')
   throw new UsageError(
-    names ? `Choose one with --provider: ${names}.` : 'No identity provider enrolls devices so here.',
+    names ? `Choose one with --provider: ${names}.` : 'No identity provider enrolls devices this way.',
   )
 }
 
