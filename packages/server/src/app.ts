@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Operation } from '@holdfast/contract'
 import type { AppDeps } from './app-deps.ts'
 import { background, connectDatabase } from './db/database.ts'
@@ -9,6 +8,7 @@ import { createRetention } from './db/retention.ts'
 import { createAdmit } from './http/admit.ts'
 import { createDescription } from './http/description.ts'
 import { createDraining } from './http/draining.ts'
+import { createEnding } from './http/ending.ts'
 import type { Handlers } from './http/handlers.ts'
 import { createIdempotency } from './http/idempotency.ts'
 import { createNeverIssued } from './http/never-issued.ts'
@@ -220,20 +220,18 @@ export function createApp({
     ...health.jobs,
   ]
 
-  let drained: Promise<void> | undefined
-  /** Not ready at once; serves on for a while, then answers who waits and finishes what runs. */
-  const drain = (seconds: number): Promise<void> => {
-    drained ??= (async () => {
-      health.close()
-      draining.begin()
-      await delay(seconds * 1000)
-      policy.stop()
-      gateways.stop()
-      federation.deviceGrants.letGo()
-      await draining.finish(http)
-    })()
-    return drained
-  }
+  const end = createEnding({
+    health,
+    draining,
+    http,
+    letGo: [policy.stop, gateways.stop, federation.deviceGrants.letGo],
+    writes: [
+      ...[refuse.flush, notifications.stop, activity.flush, access.stop],
+      ...[identity.stop, enrollment.stop, federation.deviceGrants.stop],
+    ],
+    release: [feed.stop, db.close],
+    onError,
+  })
 
   return {
     http,
@@ -262,17 +260,7 @@ export function createApp({
       await fleet.all(only)
       await trust.versionOf(only)
     },
-    drain,
-    /** What waits in memory is written and the database is let go, after the last request. */
-    stop: async (): Promise<void> => {
-      await drain(0)
-      const writing = [refuse.flush, notifications.stop, activity.flush, access.stop, identity.stop, enrollment.stop]
-      writing.push(federation.deviceGrants.stop)
-      for (const written of await Promise.allSettled(writing.map((write) => write())))
-        if (written.status === 'rejected') onError(written.reason)
-      await feed.stop()
-      await db.close()
-    },
+    ...end,
   }
 }
 export type App = ReturnType<typeof createApp>
