@@ -110,7 +110,10 @@ test('a role that requires a second factor opens nothing but its enrollment', as
     user_id: (await kit.admin.listUsers({ query: { q: 'vic' } })).items[0]!.user_id,
   })
   assert.equal(others.status, 403)
-  assert.match((await again.get('/admin')).text, /authenticator app/)
+  for (const page of ['/admin', '/admin/password'])
+    assert.equal((await again.get(page)).headers.location, '/admin/second-factor')
+  const form = { current_password: passwordOf('ana'), new_password: 'seven crabs walk', again: 'seven crabs walk' }
+  assert.equal((await again.request({ method: 'POST', path: '/admin/password', form })).status, 403)
 
   const { person: enrolled } = await enrollFactor(kit, 'ana', clock.now)
   for (const replica of kit.replicas) await untilStatus(() => enrolled.get('/v1/admin/users', replica), 200)

@@ -1,6 +1,6 @@
 import type { Page, Room } from '../../../http/page.ts'
 import type { AppError } from '../../../kernel/app-error.ts'
-import { failField } from '../../../kernel/app-error.ts'
+import { fail, failField } from '../../../kernel/app-error.ts'
 import type { IdentityDeps } from '../deps.ts'
 import type { Cookie } from '../sessions/cookie.ts'
 import { alertOf, field, fieldNames, pageHeaders, problemOf, renderPage, seeOther } from './page-layout.ts'
@@ -42,10 +42,12 @@ ${isOwed ? '' : '<p class="more"><a href="/admin">Back</a></p>'}`,
   }
 
   return {
-    get: (visit) => page(visit),
+    get: (visit) =>
+      visit.actor.principal.requiredAction === 'enroll_mfa' ? seeOther('/admin/second-factor') : page(visit),
     form: {
       operation: 'changePassword',
       take: async ({ actor, form }) => {
+        if (actor.principal.requiredAction === 'enroll_mfa') fail('forbidden', 'set up an authenticator app first')
         const { current_password = '', new_password = '', again = '' } = form
         if (again !== new_password) failField('again', 'is not the same')
         const { renewed } = await passwords.change(actor, { current_password, new_password })
