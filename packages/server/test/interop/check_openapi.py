@@ -65,7 +65,8 @@ def validator_of(method, path, status):
     answer = answers[str(status)]
     if "$ref" in answer:
         _, answer = resolver.resolve(answer["$ref"])
-    schema = answer["content"]["application/json"]["schema"]
+    (content,) = answer["content"].values()
+    schema = content["schema"]
     return Draft202012Validator(schema, resolver=resolver, format_checker=formats)
 
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Endpoint, operations } from '@holdfast/contract'
+import { scimUrns } from '@holdfast/contract/scim-shapes'
 import { encodeId, newUuid } from '../../src/kernel/ids.ts'
 import { people, snapshotOf } from '../directories.ts'
 import { type Kit, startKit } from '../kit.ts'
@@ -45,7 +46,8 @@ async function createFullWorld(kit: Kit) {
       .where('tenant_id', '=', kit.tenant)
       .execute(),
   )
-  return { ...world, ids: { ...world.own.ids, session_id, digest: await chunkOf(kit, world) } }
+  const scim = { resource_type: 'User', schema_urn: scimUrns.user }
+  return { ...world, ids: { ...world.own.ids, ...scim, session_id, digest: await chunkOf(kit, world) } }
 }
 
 /** As the first kind of caller that may ask. */
@@ -73,7 +75,9 @@ test('python-jsonschema takes every schema of the API description as 2020-12, an
   const described = await send(kit, 'GET', '/v1/openapi.json', bearer(kit.adminKey)('GET', ''))
   assert.equal(described.json.openapi, '3.1.0')
 
-  const reads = operations.filter(([name, e]) => e.method === 'GET' && name !== 'openapiDocument')
+  // What a device asks between its sign-in and its enrollment is there for moments, and has tests of its own.
+  const others: readonly string[] = ['openapiDocument', 'deviceCodeStatus']
+  const reads = operations.filter(([name, e]) => e.method === 'GET' && !others.includes(name))
   const good: Sample[] = []
   for (const [name, e] of reads) good.push(await sample(kit, world, name, e, world.ids))
   for (const { name, status, answer } of good) {
@@ -100,7 +104,9 @@ test('python-jsonschema takes every schema of the API description as 2020-12, an
   for (const [i, { name }] of samples.entries()) {
     const { errors, spoiled, accepted } = report.samples[i]!
     assert.deepEqual([name, errors], [name, []])
-    assert.equal(accepted, tolerated[name] ?? 0, `${name}: one field more or less is told`)
+    // Of a SCIM resource most attributes may be left out.
+    const isScim = operations.some(([its, e]) => its === name && e.protocol === 'scim')
+    if (!isScim) assert.equal(accepted, tolerated[name] ?? 0, `${name}: one field more or less is told`)
     assert.ok(spoiled >= 2)
   }
 })
