@@ -20,6 +20,7 @@ const nounOfField: Record<string, Noun> = {
   gateway_id: 'gateway',
   bundle_id: 'policy_bundle',
   provider_id: 'identity_provider',
+  source_id: 'directory_source',
 }
 const opaque = new Set(['policy', 'facts', 'reason', 'note', 'users', 'groups'])
 const mostPages = 50
@@ -66,6 +67,11 @@ const searches: Partial<Record<Noun, Search>> = {
     walk(
       (page) => c.listIdentityProviders({ query: { ...page, ...scope } }),
       (p) => ({ id: p.provider_id, names: [p.name] }),
+    ),
+  directory_source: (c, _name, scope) =>
+    walk(
+      (page) => c.listDirectorySources({ query: { ...page, ...scope } }),
+      (s) => ({ id: s.source_id, names: [s.provider] }),
     ),
   policy_bundle: (c, _version, scope) =>
     walk(

@@ -47,8 +47,16 @@ export const DirectorySnapshot = Closed(
 )
 export type DirectorySnapshot = Static<typeof DirectorySnapshot>
 
-export const runStatuses = ['applied', 'held', 'unchanged', 'dry_run', 'superseded', 'failed'] as const
-export type RunStatus = (typeof runStatuses)[number]
+const runStatuses = [
+  'fetching',
+  'applied',
+  'held',
+  'unchanged',
+  'dry_run',
+  'superseded',
+  'failed',
+  'cancelled',
+] as const
 
 export const runSources = ['snapshot', 'scim'] as const
 
@@ -107,6 +115,19 @@ export type Problem = Static<typeof Problem>
 
 const Sample = (description: string) => ({ description })
 
+const Read = Closed({ read: Count, of: Nullable(Count) })
+const Progress = Closed(
+  {
+    phase: OneOf(['users', 'groups', 'members', 'changes', 'applying']),
+    users: Read,
+    groups: Read,
+    memberships: Count,
+    requests: Count,
+    retries: Count,
+  },
+  { description: 'How far a pull has come; `of` is null where the directory does not say' },
+)
+
 const summary = {
   run_id: Id('directory_run'),
   provider: Type.String(),
@@ -116,13 +137,17 @@ const summary = {
     description: 'scim: one run holds what was pushed within an hour, another one what is held of it',
   }),
   status: OneOf(runStatuses, {
-    description: 'held: nothing was applied until somebody confirms it; superseded: it was held until a newer one came',
+    description:
+      'fetching: a pull is on its way; held: nothing was applied until somebody confirms it; superseded: it was held until a newer one came',
   }),
   counts: Counts,
   held_because: Type.Array(HeldReason, { maxItems: 20 }),
   problem_count: Count,
+  source_id: Nullable(Id('directory_source')),
+  progress: Nullable(Progress),
+  failure: Nullable(Type.String({ description: 'Why it failed, as a sentence' })),
   started_at: Time,
-  finished_at: Time,
+  finished_at: Nullable(Time),
   confirmed_at: Nullable(Time),
   undone_at: Nullable(Time),
 }

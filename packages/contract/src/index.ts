@@ -2,6 +2,7 @@ import * as access from './access.ts'
 import * as audit from './audit.ts'
 import * as devices from './devices.ts'
 import * as directory from './directory.ts'
+import * as directorySources from './directory-sources.ts'
 import type { Endpoint } from './endpoint.ts'
 import * as enrollment from './enrollment.ts'
 import * as federation from './federation.ts'
@@ -35,6 +36,7 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Groups', about: 'Groups of users', module: groups },
   { tag: 'Directory sync', about: 'Users and groups as a directory has them', module: directory },
   { tag: 'SCIM', about: 'What an identity provider provisions users and groups with', module: scim },
+  { tag: 'Directory sources', about: 'Directories that are read from here, and when', module: directorySources },
   { tag: 'Enrollment', about: 'Enrollment tokens, and how a device gets its credential', module: enrollment },
   { tag: 'Devices', about: 'The fleet, and what devices report', module: devices },
   { tag: 'Policy', about: 'Documents, published bundles, and what a device gets', module: policy },
@@ -64,6 +66,7 @@ export const contract = {
   ...endpointsOf(federation),
   ...endpointsOf(directory),
   ...endpointsOf(scim),
+  ...endpointsOf(directorySources),
   ...endpointsOf(enrollment),
   ...endpointsOf(devices),
   ...endpointsOf(policy),

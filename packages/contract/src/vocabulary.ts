@@ -29,6 +29,7 @@ export const idPrefixes = {
   notification: 'ntf',
   identity_provider: 'idp',
   directory_run: 'run',
+  directory_source: 'dsr',
 } as const
 export type Noun = keyof typeof idPrefixes
 
@@ -179,6 +180,10 @@ export const nameIdFormats = ['persistent', 'unspecified'] as const
 export const deviceCodeUses = ['off', 'approval', 'on'] as const
 export type DeviceCodeUse = (typeof deviceCodeUses)[number]
 
+/** Directories that are read from here; whatever else reads one pushes snapshots. */
+export const directorySourceKinds = ['keycloak', 'entra_id', 'okta'] as const
+export type DirectorySourceKind = (typeof directorySourceKinds)[number]
+
 /** What a session owes before it may do anything else. */
 export const requiredActions = ['change_password', 'enroll_mfa'] as const
 export type RequiredAction = (typeof requiredActions)[number]
@@ -199,7 +204,9 @@ export type EnrollmentMethod = (typeof enrollmentMethods)[number]
 export const notificationKinds = [
   'account.locked',
   'break_glass.used',
+  'directory.failing',
   'directory.held',
+  'directory.recovered',
   'expiring',
   'gateway.down',
   'webhook.disabled',

@@ -53,6 +53,7 @@ export {
   verifyGatewayPolicy,
 } from './gateway-verifier.ts'
 export {
+  changeDirectorySource,
   changeGateway,
   changeGatewayPool,
   changeIdentityProvider,

@@ -8,6 +8,7 @@ type Changing =
   | 'updateGatewayPool'
   | 'updateGateway'
   | 'updateIdentityProvider'
+  | 'updateDirectorySource'
 type Body<K extends Changing> = Input<Contract[K]>['body']
 type Sections<T> = { readonly [K in keyof T]?: Readonly<Partial<T[K]>> }
 type Scope = Pick<CallInput<Contract['getSecuritySettings']>, 'query'>
@@ -80,6 +81,17 @@ export const changeIdentityProvider = (
       }
       return client.updateIdentityProvider({ ...of, body }, options)
     },
+  )
+
+/** Changes the fields named of a directory source; the others stay. */
+export const changeDirectorySource = (
+  client: Client,
+  of: CallInput<Contract['getDirectorySource']>,
+  named: Partial<Body<'updateDirectorySource'>>,
+) =>
+  change(
+    () => client.getDirectorySource(of),
+    (whole, options) => client.updateDirectorySource({ ...of, body: { ...whole, ...named } }, options),
   )
 
 /** Changes the fields named of a gateway; the others stay. */

@@ -3,6 +3,7 @@ import type { Secrets } from './config/secrets.ts'
 import type { Log } from './kernel/log.ts'
 import type { SnapshotSize } from './modules/gateways/index.ts'
 import type { PasswordCost } from './modules/identity/index.ts'
+import type { Outbound } from './outbound/outbound.ts'
 
 /** What a deployment is made of, and what tests set otherwise. */
 export type AppDeps = {
@@ -10,8 +11,9 @@ export type AppDeps = {
   secrets: Secrets
   databaseUrl: string
   log: Log
-  /** The database's time, unless a test moves it by hand. */
+  /** The database's time and the way to others, unless a test stands between. */
   now?: () => Date
+  outbound?: Outbound
   /** Up to how many peers a gateway's snapshot is one piece, and about how many a chunk holds beyond. */
   snapshotSize?: SnapshotSize
   /** After how long a tenant that nobody asks for leaves memory. */

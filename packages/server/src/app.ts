@@ -46,6 +46,7 @@ export function createApp({
   databaseUrl,
   log,
   now: given,
+  outbound = createOutbound(config),
   snapshotSize = { inlineUpTo: 5000, perChunk: 1000 },
   idleMs = idleAfterMs,
   passwordCost = usualPasswordCost,
@@ -79,7 +80,6 @@ export function createApp({
   })
   const { settings } = tenancy
   const access = createAccess({ ...base, audit, settings })
-  const outbound = createOutbound(config)
   const notifications = createNotifications({
     ...base,
     audit,
@@ -112,7 +112,7 @@ export function createApp({
   const { readToken } = access
   const federation = createFederation({ ...base, audit, tenancy, outbound, readToken, people: identity.people })
   const tenants = tenancy.listTenantIds
-  const directory = createDirectory({ ...base, audit, identity, notify, tenants })
+  const directory = createDirectory({ ...base, audit, identity, outbound, notifications, tenancy })
   const activity = createActivity(base)
   const devices = createDevices({
     ...base,
@@ -125,11 +125,9 @@ export function createApp({
   })
   const enrollment = createEnrollment({ ...base, audit, trust, settings, federation, failures: identity.failures })
   const verifyDevice = createDeviceVerifier({ ...base, trust, rates: access.rates, fleet, onSeen: activity.seen })
-
   const health = createHealth(base)
-  const description = createDescription()
   const handlers: Handlers = {
-    ...description.handlers,
+    ...createDescription().handlers,
     ...health.handlers,
     ...audit.handlers,
     ...tenancy.handlers,
@@ -227,7 +225,7 @@ export function createApp({
     letGo: [policy.stop, gateways.stop, federation.deviceGrants.letGo],
     writes: [
       ...[refuse.flush, notifications.stop, activity.flush, access.stop],
-      ...[identity.stop, enrollment.stop, federation.deviceGrants.stop],
+      ...[identity.stop, enrollment.stop, federation.deviceGrants.stop, directory.stop],
     ],
     release: [feed.stop, db.close],
     onError,

@@ -2,6 +2,7 @@ import type { Output } from '@holdfast/contract'
 import type { listAuditEvents } from '@holdfast/contract/audit'
 import { type AuditKind, auditKinds } from '@holdfast/contract/audit-fields'
 import { Device } from '@holdfast/contract/devices'
+import { DirectorySource } from '@holdfast/contract/directory-sources'
 import { IdentityProvider } from '@holdfast/contract/federation'
 import { Gateway, GatewayPool } from '@holdfast/contract/gateways'
 import { Group } from '@holdfast/contract/groups'
@@ -31,6 +32,7 @@ const nouns: Readonly<Record<string, TSchema>> = {
   gateway_pool: GatewayPool,
   gateway: Gateway,
   identity_provider: IdentityProvider,
+  directory_source: DirectorySource,
   policy: PolicyBundle,
   security_settings: SecuritySettings,
   notification_settings: updateNotificationSettings.body,

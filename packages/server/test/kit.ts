@@ -12,6 +12,7 @@ import { migrate } from '../src/db/migrate.ts'
 import { createTestDatabase, type Template } from '../src/embedded/test-database.ts'
 import type { TenantId } from '../src/kernel/actor.ts'
 import type { SnapshotSize } from '../src/modules/gateways/index.ts'
+import type { Outbound } from '../src/outbound/outbound.ts'
 import { watchLeaks } from './leaks.ts'
 import './statements/record.ts'
 
@@ -118,6 +119,8 @@ export async function startKit(
     passwordCost?: PasswordParams
     /** 1 where it matters how long the database is waited for, as it does behind a network that can be disturbed. */
     slowness?: number
+    /** What stands between the deployment and others. */
+    outbound?: Outbound
   } = {},
 ) {
   const database = await createTestDatabase(started)
@@ -138,6 +141,7 @@ export async function startKit(
       passwordCost: options.passwordCost ?? cheap,
       slowness: options.slowness ?? (options.route ? 1 : busy),
       ...(options.now && { now: options.now }),
+      ...(options.outbound && { outbound: options.outbound }),
       ...(snapshotSize && { snapshotSize }),
       ...(options.idleMs !== undefined && { idleMs: options.idleMs }),
     })

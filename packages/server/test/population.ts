@@ -1,4 +1,5 @@
 import { contract } from '@holdfast/contract'
+import { generateKey } from '@holdfast/crypto'
 import type { Client } from '@holdfast/sdk'
 import type { TenantId } from '../src/kernel/actor.ts'
 import { decodeId, encodeId } from '../src/kernel/ids.ts'
@@ -17,6 +18,7 @@ export const things = [
   'key_id',
   'notification_id',
   'provider_id',
+  'source_id',
   'scim_user_id',
   'scim_group_id',
   'bundle_id',
@@ -102,6 +104,11 @@ export async function populate(kit: Kit, client: Client, wanted: readonly Thing[
       const { json } = await call(kit, contract.createScimGroup, await provisioner(), { displayName: named('group') })
       return String(json.id)
     },
+    // No request leaves the machine.
+    source_id: async () => {
+      const body = { kind: 'okta', issuer: 'https://localhost', client_id: '0oa1', credential: nobodysKey } as const
+      return (await client.createDirectorySource({ body: { ...body, provider: named('directory') } })).source_id
+    },
     bundle_id: async () => {
       const policy = { schema: 'holdfast.policy/1', rules: [] } as const
       return (await client.publishPolicy({ body: { channel: 'stable', policy } })).bundle_id
@@ -113,6 +120,7 @@ export async function populate(kit: Kit, client: Client, wanted: readonly Thing[
   return onlyWhatIsThere<Population>({ ids: onlyWhatIsThere<Ids>(made), ...more })
 }
 
+const nobodysKey = JSON.stringify(generateKey('ES256').privateJwk)
 const canBeMade: readonly (string | symbol)[] = [...things, 'device', 'token', 'secret', 'provisioner']
 /** To ask for what was not made is a mistake of the test: it says so at once. */
 const onlyWhatIsThere = <T extends object>(made: Partial<T>): T =>

@@ -88,6 +88,7 @@ const thingOf: Readonly<Record<string, Thing>> = {
   vse: 'session_id',
   idp: 'provider_id',
   run: 'run_id',
+  dsr: 'source_id',
 }
 const exampleId = /"([a-z]{3})_01jxz3c9dqf7vr2m8k4s6t0b5w"/g
 const exampleText = (name: Operation): string | undefined => JSON.stringify((examples as Record<string, unknown>)[name])

@@ -7,9 +7,10 @@ import { examples, limit, reason } from '../options.ts'
 import { type Column, printItem, printList } from '../output.ts'
 import { readAll } from '../prompt.ts'
 import { plain } from '../text.ts'
+import { printRun } from './directory-run.ts'
+import { addPull, addSources } from './directory-source.ts'
 
 type Directory = Output<Contract['getDirectorySyncStatus']>['items'][number]
-type Run = Output<Contract['getDirectoryRun']>
 type Summary = Output<Contract['listDirectoryRuns']>['items'][number]
 type Snapshot = Input<Contract['ingestDirectorySnapshot']>['body']
 
@@ -19,7 +20,7 @@ const directoryColumns: readonly Column<Directory>[] = [
   ['ACTIVE', (d) => d.users.active],
   ['SUSPENDED', (d) => d.users.suspended],
   ['GROUPS', (d) => d.groups],
-  ['LAST RUN', (d) => d.last_run && `${d.last_run.status} ${d.last_run.finished_at}`],
+  ['LAST RUN', (d) => d.last_run && `${d.last_run.status} ${d.last_run.finished_at ?? d.last_run.started_at}`],
   ['HELD', (d) => d.held_run?.run_id],
 ]
 const runColumns: readonly Column<Summary>[] = [
@@ -44,6 +45,8 @@ export function addDirectory(program: Command, cli: Cli): void {
     'directory push corp.json --dry-run',
     'directory push corp.json',
   )
+  addPull(directory, cli)
+  addSources(directory, cli)
   limit(
     examples(directory.command('status'), 'directory status').description('each directory, and how its last run went'),
   ).action(async ({ limit: most }: { limit: number }) => {
@@ -111,41 +114,4 @@ async function push(cli: Cli, file: string, options: { dryRun?: boolean; confirm
   if (run.status !== 'held') return
   cli.note(`Nothing was applied. To apply it: holdfast directory confirm ${run.run_id}`)
   throw new Declined()
-}
-
-const signs: Record<Run['diff'][number]['change'], string> = {
-  user_created: '+ user',
-  user_updated: '~ user',
-  user_suspended: '- user',
-  user_reactivated: '+ user, back',
-  group_created: '+ group',
-  group_updated: '~ group',
-  group_emptied: '- group',
-  group_members_changed: '~ group',
-}
-
-function printRun(cli: Cli, run: Run): void {
-  if (cli.json) printItem(cli, run)
-  else printChanges(cli, run)
-}
-
-function printChanges(cli: Cli, run: Run): void {
-  const { users, groups, memberships } = run.counts
-  cli.say(cli.strong(plain(`${run.run_id}  ${run.provider}  ${run.undone_at ? 'undone' : run.status}`)))
-  cli.say(
-    `users: ${users.created} created, ${users.updated} updated, ${users.suspended} suspended, ${users.reactivated} reactivated, ${users.unchanged} unchanged`,
-  )
-  cli.say(
-    `groups: ${groups.created} created, ${groups.updated} updated, ${groups.emptied} emptied, ${groups.unchanged} unchanged`,
-  )
-  cli.say(`memberships: ${memberships.added} added, ${memberships.removed} removed`)
-  for (const { rule, removed, of, most, group } of run.held_because)
-    cli.say(
-      plain(`held: ${rule}${group === null ? '' : ` ${group}`}: ${removed} of ${of} would go, at most ${most} may`),
-    )
-  for (const { change, name, external_id, detail } of run.diff)
-    cli.say(plain(`  ${signs[change]} ${name} (${external_id})${detail === null ? '' : `: ${detail}`}`))
-  for (const { problem, external_id, detail } of run.problems)
-    cli.say(plain(`  ! ${problem} ${external_id}: ${detail}`))
-  if (run.problem_count > run.problems.length) cli.note(`${run.problem_count} entries were passed over in all.`)
 }

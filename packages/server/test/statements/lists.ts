@@ -22,6 +22,8 @@ export const acrossTenants: Readonly<Record<string, string>> = {
   'gateways/reports/activity.queries.ts#silentSince': 'gateways that are down, for the watch over all tenants',
   'notifications/deliveries.queries.ts#tenantsDue': 'whose deliveries are due, who waited longest first',
   'notifications/notifications.queries.ts#tenantsWithOpen': 'whose notices a sweep may close',
+  'directory/pull/sources.queries.ts#dueSources': 'whose directories are to be read now',
+  'directory/pull/pulls.queries.ts#freePulls': 'pulls that a replica left',
   'policy/policy.queries.ts#tenantsWithUnfinishedImpacts': 'whose publishes a replica left unmeasured',
   'identity/sessions/sessions.queries.ts#tenantsWithSessions': 'whose sessions a sweep must look at',
 }
@@ -44,6 +46,8 @@ export const inNoOrder: Readonly<Record<string, string>> = {
   'identity/people/users.queries.ts#entomb': 'roles of a user whose row is held',
   'federation/providers.queries.ts#deleteProvider': 'of a provider whose row is held',
   'federation/providers.queries.ts#writeMappings': 'of a provider whose row is held',
+  'directory/pull/pulls.queries.ts#deletePages': 'of a source, or its pull, that is held',
+  'directory/pull/sources.queries.ts#forgetPages': 'of a source that is held',
   'federation/links.queries.ts#deleteLink': 'of a user whose row is held',
   'gateways/registry/secrets.queries.ts#endReplaced': 'secrets of a gateway whose row is held',
   'gateways/registry/secrets.queries.ts#endExpired': 'secrets of a gateway whose row is held',

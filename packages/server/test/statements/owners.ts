@@ -53,6 +53,9 @@ export const owners: Readonly<Record<string, string>> = {
   directory_runs: 'directory',
   directory_run_contents: 'directory',
   directory_windows: 'directory',
+  directory_sources: 'directory',
+  directory_pulls: 'directory',
+  directory_pages: 'directory',
 }
 
 /** Counters of a tenant that are taken where they are used, in columns of their own. */

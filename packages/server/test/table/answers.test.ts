@@ -90,6 +90,7 @@ test('what makes something answers 201, what holds already 200 and changed: fals
     [...new Set(events.flatMap((event) => (event.changes ? [event.kind] : [])))].sort(),
     [
       'device.changed',
+      'directory_source.updated',
       'gateway.approved',
       'gateway.identified',
       'gateway.updated',

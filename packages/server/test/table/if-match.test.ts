@@ -35,6 +35,11 @@ const rows: Partial<Record<Operation, Row>> = {
   deleteGatewayPool: { read: 'getGatewayPool', before: 'deleteGateway' },
   updateIdentityProvider: { read: 'getIdentityProvider', body: (_, n, shown) => ({ ...shown, name: `provider ${n}` }) },
   deleteIdentityProvider: { read: 'getIdentityProvider' },
+  updateDirectorySource: {
+    read: 'getDirectorySource',
+    body: (_, n, shown) => ({ ...shown, interval_minutes: 15 + n }),
+  },
+  deleteDirectorySource: { read: 'getDirectorySource' },
   updateGateway: { read: 'getGateway', body: (_, n, shown) => ({ ...shown, weight: n }) },
   deleteGateway: { read: 'getGateway' },
   drainGateway: { read: 'getGateway', body: () => ({ draining: true }) },

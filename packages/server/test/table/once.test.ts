@@ -41,6 +41,10 @@ const elsewhere: Record<string, readonly [file: string, words: string]> = {
     'api/scim-safety.test.ts',
     'of twenty removals at once on two replicas no more are made than may be',
   ],
+  'a source of a directory, and its pull': [
+    'api/directory-pull.test.ts',
+    'twenty who ask at once, on two replicas, get one run',
+  ],
   'what a first start makes': [
     'faults/first-start.test.ts',
     'three first starts at once agree on one tenant and one administrator',
@@ -185,6 +189,14 @@ const schema: Record<string, string> = {
   'directory_runs.problem_count': 'own',
   external_id_is_unique_in_its_directory: 'a directory, its entries and its runs',
   group_external_id_is_unique_in_its_directory: 'a directory, its entries and its runs',
+  directory_sources_pkey: 'id',
+  directory_has_one_source: 'a source of a directory, and its pull',
+  directory_pulls_pkey: 'a source of a directory, and its pull',
+  directory_pages_pkey: 'own',
+  'directory_pages.page': 'own',
+  'directory_pulls.pages': 'own',
+  'directory_sources.interval_minutes': 'setting',
+  'directory_sources.failures': 'own',
   vpn_session_is_there_once: 'id',
 }
 

@@ -166,6 +166,7 @@ const inventedIds = () => ({
   run_id: encodeId('directory_run', crypto.randomUUID()),
   scim_user_id: encodeId('user', crypto.randomUUID()),
   scim_group_id: encodeId('group', crypto.randomUUID()),
+  source_id: encodeId('directory_source', crypto.randomUUID()),
 })
 const brokenIds = () =>
   Object.fromEntries(Object.keys(inventedIds()).map((k) => [k, encodeId('tenant', crypto.randomUUID())]))

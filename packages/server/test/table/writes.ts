@@ -9,6 +9,7 @@ import { person, snapshotOf } from '../directories.ts'
 import { newWireguardKey } from '../gateways.ts'
 import { adminPassword, type Kit } from '../kit.ts'
 import { createAuthenticator, enrollFactor, makeUser, signInAs, trySignIn } from '../people.ts'
+import { startDirectoryServer } from '../providers/directory-server.ts'
 import { startHostileProvider } from '../providers/hostile-provider.ts'
 import {
   bearer,
@@ -153,6 +154,24 @@ const special: Partial<Record<Operation, Setup>> = {
     body: { Operations: [{ op: 'add', path: 'members', value: [{ value: own.ids.scim_user_id }] }] },
   }),
   deleteScimGroup: (_, { own }) => ({ caller: own.provisioner }),
+  createDirectorySource: (_, world) => ({
+    caller: world.callers.api_key,
+    body: { ...examples.createDirectorySource, provider: `corp-${randomBytes(6).toString('hex')}` },
+  }),
+  updateDirectorySource: async (kit, world) => {
+    const { source_id } = world.own.ids as { source_id: string }
+    const shown = await kit.admin.getDirectorySource({ params: { source_id } })
+    return { caller: world.callers.api_key, body: { ...shown, interval_minutes: 30 } }
+  },
+  runKeycloakSync: onlyKeycloak,
+  runIdpSync: onlyKeycloak,
+  cancelDirectoryRun: async (kit, world) => {
+    const silent = await startDirectoryServer(kit, () => ({}))
+    silent.meddle(() => 'hang')
+    const { source_id } = await keycloakAt(kit, `${silent.origin}/realms/people`)
+    const { run } = await kit.admin.runDirectorySource({ params: { source_id }, body: {} })
+    return { caller: world.callers.api_key, path: { run_id: run.run_id }, body: {} }
+  },
   renewCredential: (_, world) => ({ caller: world.own.device.caller, body: {} }),
   identifyGateway: (_, world) => ({
     caller: world.callers.gateway,
@@ -221,6 +240,19 @@ async function approvable(kit: Kit, world: World) {
   const { idp, provider_id } = await enroller(kit, { client_id: 'holdfast', device_code: 'on' })
   const challenge = await challengeFrom(kit, bearer(world.own.token))
   return { idp, provider_id, caller: deviceCaller(challenge, generateKey('ES256').privateJwk) }
+}
+
+const keycloakAt = (kit: Kit, issuer: string) =>
+  kit.admin.createDirectorySource({
+    body: { ...examples.createDirectorySource, provider: `corp-${randomBytes(6).toString('hex')}`, issuer },
+  })
+
+/** Where there is one Keycloak that is read. */
+async function onlyKeycloak(kit: Kit, world: World): Promise<Example> {
+  for (const { kind, source_id } of (await kit.admin.listDirectorySources({ query: { limit: 200 } })).items)
+    if (kind === 'keycloak') await kit.admin.deleteDirectorySource({ params: { source_id } })
+  await keycloakAt(kit, 'https://localhost/realms/people')
+  return { caller: world.callers.api_key, body: { dry_run: true } }
 }
 
 /** A run that would suspend everybody of a directory of its own. */

@@ -1,5 +1,20 @@
+import type { DirectorySourceKind } from '@holdfast/contract/vocabulary'
+import type { ColumnType } from 'kysely'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Default, Derived, Json } from './columns.ts'
+
+/** How far a pull has come. */
+export type PullProgress = {
+  phase: 'users' | 'groups' | 'members' | 'changes' | 'applying'
+  users: { read: number; of: number | null }
+  groups: { read: number; of: number | null }
+  memberships: number
+  requests: number
+  retries: number
+}
+/** What a reading of changes goes on from. */
+export type KeptReading = { links: { users: string; groups: string }; readAt: string; pages: number }
+export type Requester = { type: string; id: string | null; name: string | null }
 
 type Measured = Record<string, Record<string, number>>
 
@@ -21,17 +36,20 @@ export type DirectoryTables = {
     provider_key: Derived<string>
     snapshot_id: string
     generated_at: Date
-    status: 'applied' | 'held' | 'unchanged' | 'dry_run' | 'superseded' | 'failed'
+    status: 'fetching' | 'applied' | 'held' | 'unchanged' | 'dry_run' | 'superseded' | 'failed' | 'cancelled'
     counts: Json<Measured>
     held_because: Json<object[]>
     diff: Json<object[]>
     problems: Json<object[]>
     problem_count: Default<number>
     started_at: Date
-    finished_at: Date
+    finished_at: Date | null
     confirmed_at: Date | null
     undone_at: Date | null
     source: Default<'snapshot' | 'scim'>
+    source_id: string | null
+    progress: ColumnType<PullProgress | null, string | null, string | null>
+    failure: string | null
   }
   directory_windows: {
     tenant_id: TenantId
@@ -44,4 +62,38 @@ export type DirectoryTables = {
     free_until: Date | null
   }
   directory_run_contents: { tenant_id: TenantId; run_id: string; content: string }
+  directory_sources: {
+    tenant_id: TenantId
+    source_id: string
+    directory_id: string
+    kind: DirectorySourceKind
+    enabled: boolean
+    issuer: string
+    client_id: string
+    credential_jwe: string | null
+    interval_minutes: number
+    take_users: 'all' | 'in_groups'
+    take_groups: 'all' | 'none' | 'listed'
+    group_names: Json<string[]>
+    next_run_at: Date | null
+    failures: Default<number>
+    failing_since: Date | null
+    kept: ColumnType<KeptReading | null, string | null, string | null>
+    created_at: Date
+    updated_at: Date
+    deleted_at: Date | null
+  }
+  directory_pulls: {
+    tenant_id: TenantId
+    source_id: string
+    run_id: string
+    dry_run: boolean
+    confirmed: boolean
+    requested_by: ColumnType<Requester | null, string | null, string | null>
+    cursor: Json<object>
+    pages: number
+    claimed_by: string | null
+    claimed_until: Date
+  }
+  directory_pages: { tenant_id: TenantId; source_id: string; page: number; content: string }
 }

@@ -10,7 +10,7 @@ import { createRates } from './rates.ts'
 import { createKeyVerifier } from './verify-key.ts'
 
 export type { Rates } from './rates.ts'
-export { isRole, mayHandle, permissionsOfRoles } from './roles.ts'
+export { covers, isRole, mayHandle, permissionsOfRoles } from './roles.ts'
 
 type AccessDeps = ApiKeysDeps & {
   feed: Memory['feed']

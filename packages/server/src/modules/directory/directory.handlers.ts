@@ -100,9 +100,16 @@ const summary = (run: RunRow) => ({
   counts: run.counts as RunCounts,
   held_because: run.held_because as HeldReason[],
   problem_count: run.problem_count,
+  source_id: run.source_id === null ? null : encodeId('directory_source', run.source_id),
+  progress: run.progress,
+  failure: run.failure,
   started_at: run.started_at.toISOString(),
-  finished_at: run.finished_at.toISOString(),
+  finished_at: run.finished_at?.toISOString() ?? null,
   confirmed_at: run.confirmed_at?.toISOString() ?? null,
   undone_at: run.undone_at?.toISOString() ?? null,
 })
-const view = (run: RunRow) => ({ ...summary(run), diff: run.diff as DiffItem[], problems: run.problems as Problem[] })
+export const view = (run: RunRow) => ({
+  ...summary(run),
+  diff: run.diff as DiffItem[],
+  problems: run.problems as Problem[],
+})

@@ -1,14 +1,21 @@
+import type { Kek } from '@holdfast/crypto'
 import type { Database } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
-import type { TenantId } from '../../kernel/actor.ts'
 import type { Changes } from '../../memory/changes.ts'
+import type { Outbound } from '../../outbound/outbound.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Identity } from '../identity/index.ts'
 import type { Notify } from '../notifications/index.ts'
+import type { Tenancy } from '../tenancy/index.ts'
 import { directoryHandlers } from './directory.handlers.ts'
+import { pullJob } from './pull/begin.ts'
+import { createPulls } from './pull/pulls.ts'
+import { sourceHandlers } from './pull/sources.handlers.ts'
+import { createSources } from './pull/sources.ts'
 import { pruneRuns } from './runs.queries.ts'
 import { createRuns } from './runs.ts'
 import { createScim } from './scim/scim.ts'
+import { createTaking } from './taking.ts'
 import { createUndo } from './undo.ts'
 
 type DirectoryDeps = {
@@ -18,29 +25,36 @@ type DirectoryDeps = {
   pager: Pager
   now: () => Date
   publicUrl: string
+  /** Seals what directories are asked with. */
+  kek: Kek
+  outbound: Pick<Outbound, 'request' | 'refusalOf'>
   identity: Pick<Identity, 'owned'>
-  notify: Notify
-  tenants: () => Promise<readonly TenantId[]>
+  notifications: { notify: Notify }
+  tenancy: Pick<Tenancy, 'listTenantIds'>
+  onError: (e: unknown) => void
 }
 
 /** Keeps users and groups as the directories of a tenant say. */
 export function createDirectory(deps: DirectoryDeps) {
-  const { identity, tenants } = deps
-  const parts = { ...deps, owned: identity.owned }
+  const { identity, notifications, tenancy } = deps
+  const parts = { ...deps, owned: identity.owned, notify: notifications.notify }
+  const taking = createTaking(parts)
+  const pulls = createPulls({ ...parts, taking, openCredential: (source) => sources.openCredential(source) })
+  const sources = createSources({ ...parts, begin: pulls })
   const scim = createScim(parts)
-  const runs = createRuns(parts)
+  const shared = { ...parts, runs: createRuns({ ...parts, taking }), undo: createUndo(parts) }
+  const deleteAbsent = async () => identity.owned.deleteAbsent(await tenancy.listTenantIds())
   return {
     handlers: {
-      ...directoryHandlers({ ...parts, runs, undo: createUndo(parts), confirmProvisioned: scim.confirm }),
+      ...directoryHandlers({ ...shared, confirmProvisioned: scim.confirm }),
+      ...sourceHandlers({ sources, pulls }),
       ...scim.handlers,
     },
     jobs: [
-      {
-        name: 'delete_absent_users',
-        cron: '40 * * * *',
-        run: async () => identity.owned.deleteAbsent(await tenants()),
-      },
+      { name: pullJob, cron: '* * * * *', run: pulls.run },
+      { name: 'delete_absent_users', cron: '40 * * * *', run: deleteAbsent },
     ],
     prunes: [pruneRuns],
+    stop: pulls.stop,
   }
 }

@@ -1,8 +1,8 @@
 import type { Tx } from '../../db/database.ts'
-import type { Actor } from '../../kernel/actor.ts'
 import { createSlices, inSlices } from '../../kernel/time-slice.ts'
-import { isRole, mayHandle } from '../access/index.ts'
+import { isRole } from '../access/index.ts'
 import { type Owned, type OwnedUser, rolesOf } from '../identity/index.ts'
+import type { Behalf } from './behalf.ts'
 import { heldReasons } from './guard.ts'
 import { isToGo, namesToAsk, peopleOf, planOf } from './plan.ts'
 import type { Said } from './snapshot.ts'
@@ -15,8 +15,8 @@ const askedAtOnce = 5000
 
 /** What would change now, and whether it looks like a mistake. Whoever applies it holds the directory. */
 export const createJudge =
-  (owned: Owned) => async (tx: Tx, actor: Actor, directory: string | undefined, said: Said) => {
-    const tenant = actor.tenantId
+  (owned: Owned) => async (tx: Tx, behalf: Behalf, directory: string | undefined, said: Said) => {
+    const tenant = behalf.source.tenantId
     const before =
       directory === undefined
         ? { users: [], groups: [], members: [] }
@@ -28,7 +28,7 @@ export const createJudge =
     const slices = createSlices()
     const people = await inSlices(peopleOf(said, before), slices)
     const frozen = new Map<string, 'last_administrator' | 'stronger_user'>()
-    for (const user of before.users) if (isStronger(actor, user)) frozen.set(user.user_id, 'stronger_user')
+    for (const user of before.users) if (isStronger(behalf, user)) frozen.set(user.user_id, 'stronger_user')
     const going = people.flatMap((p) => (p.before && isToGo(p) && !frozen.has(p.id) ? [p.before] : []))
     for (const id of await owned.lastAdministrators(tx, tenant, going)) frozen.set(id, 'last_administrator')
     const taken = { username: new Set<string>(), email: new Set<string>(), group: new Set<string>() }
@@ -45,8 +45,8 @@ export const createJudge =
 type Judged = Awaited<ReturnType<ReturnType<typeof createJudge>>>
 
 /** Nobody touches who may do more than they. */
-export const isStronger = (actor: Actor, user: Pick<OwnedUser, 'roles'>): boolean =>
-  user.roles !== null && rolesOf(user).some((role) => isRole(role) && !mayHandle(actor, role))
+export const isStronger = ({ mayHandle }: Pick<Behalf, 'mayHandle'>, user: Pick<OwnedUser, 'roles'>): boolean =>
+  user.roles !== null && rolesOf(user).some((role) => isRole(role) && !mayHandle(role))
 
 /** What a run keeps of its judgement. */
 export const columnsOf = ({ counts, diff, plan }: Judged) => ({

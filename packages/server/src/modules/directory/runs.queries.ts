@@ -25,6 +25,9 @@ const columns = [
   'confirmed_at',
   'undone_at',
   'source',
+  'source_id',
+  'progress',
+  'failure',
 ] as const
 
 export const insertDirectory = (
@@ -73,12 +76,10 @@ export const selectDirectories = (tx: Tx, tenant: TenantId) =>
     .select(['directory_id', 'provider', 'generated_at', 'source'])
     .where('tenant_id', '=', tenant)
 
-type NewRun = Omit<
-  RunRow,
-  'confirmed_at' | 'undone_at' | 'counts' | 'held_because' | 'diff' | 'problems' | 'source'
-> & {
+type Measured = 'counts' | 'held_because' | 'diff' | 'problems'
+type Later = 'confirmed_at' | 'undone_at' | 'source_id' | 'progress' | 'failure'
+export type NewRun = Omit<RunRow, Measured | Later | 'source'> & {
   source?: RunRow['source']
-
   counts: object
   held_because: readonly object[]
   diff: readonly object[]
@@ -125,11 +126,12 @@ export const settleHeld = async (
   return row !== undefined
 }
 
-/** A newer snapshot has come; what was held is confirmed by nobody any more. The directory is held. */
-export const supersedeHeld = async (tx: Tx, tenant: TenantId, directory: string): Promise<void> => {
+/** Another run has come; what was held is confirmed by nobody any more. The directory is held. */
+export const supersedeHeld = async (tx: Tx, tenant: TenantId, directory: string, by: string): Promise<void> => {
   const { rows } = await sql<{ run_id: string }>`
     with locked as (
       select run_id from directory_runs where tenant_id = ${tenant} and directory_id = ${directory} and status = 'held'
+        and run_id <> ${by}
       order by run_id for no key update)
     update directory_runs r set status = 'superseded' from locked
     where r.tenant_id = ${tenant} and r.run_id = locked.run_id returning r.run_id`.execute(tx)

@@ -1,5 +1,5 @@
 import type { RunCounts } from '@holdfast/contract/directory'
-import { background, type Database } from '../../db/database.ts'
+import { background } from '../../db/database.ts'
 import type { Actor } from '../../kernel/actor.ts'
 import { fail } from '../../kernel/app-error.ts'
 import { encodeId, missing } from '../../kernel/ids.ts'
@@ -7,7 +7,7 @@ import type { OwnedUser, Pair, UserAfter } from '../identity/index.ts'
 import type { Plan } from './plan.ts'
 import type { RunRow } from './runs.queries.ts'
 import * as queries from './runs.queries.ts'
-import type { RunDeps } from './runs.ts'
+import type { RunDeps } from './taking.ts'
 
 /** Users by group. */
 type Members = Record<string, string[]>
@@ -62,7 +62,7 @@ const nothing: Pick<Undone, 'undone' | 'left'> = {
 
 /** Puts back what the newest applied run of a directory took away, where nobody has touched it since. */
 export const createUndo =
-  ({ db, audit, changes, now, owned }: RunDeps & { db: Database }) =>
+  ({ db, audit, changes, now, owned }: RunDeps) =>
   (actor: Actor, id: string, reason: string | undefined): Promise<Undone> => {
     const tenant = actor.tenantId
     return db.inTenant(

@@ -22,6 +22,7 @@ import { createSignOut } from './sign-out.ts'
 
 export type { Enroller, EnrollmentGrant } from './enrolling.ts'
 export type { Newcomer } from './newcomer.ts'
+export { entraTenantOf, issuerProblem } from './oidc/presets.ts'
 export type { Unrecognised } from './recognise.ts'
 
 export function createFederation(deps: FederationDeps) {

@@ -16,6 +16,7 @@ import {
   type UserAfter,
   type UserEntry,
 } from '../../identity/index.ts'
+import { behalfOf } from '../behalf.ts'
 import { isStronger } from '../judge.ts'
 import { madeRoom } from '../plan.ts'
 import { failScim } from './errors.ts'
@@ -47,7 +48,7 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
 
   /** Nobody is taken away without whom nobody could administer, nor changed who may do more than the caller. */
   async function requireUnprotected(tx: Tx, actor: Actor, before: UserEntry, after: UserAfter): Promise<void> {
-    if (isStronger(actor, before))
+    if (isStronger(behalfOf(actor), before))
       fail('forbidden', `${before.username} may do more than this API key: it stays as it is`)
     const isGoing = before.status === 'active' && after.status === 'suspended'
     if (isGoing && (await owned.lastAdministrators(tx, actor.tenantId, [before])).size > 0)

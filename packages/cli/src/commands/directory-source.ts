@@ -1,0 +1,201 @@
+import { readFile } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Contract, Output } from '@holdfast/contract'
+import { directorySourceKinds } from '@holdfast/contract/vocabulary'
+import { changeDirectorySource } from '@holdfast/sdk'
+import type { Command } from 'commander'
+import { type Cli, given } from '../cli.ts'
+import { Declined, UsageError } from '../exit.ts'
+import { choice, examples, integer, limit, reason } from '../options.ts'
+import { type Column, printItem, printList } from '../output.ts'
+import { readAll } from '../prompt.ts'
+import { printRun, progressOf } from './directory-run.ts'
+
+type Source = Output<Contract['getDirectorySource']>
+const columns: readonly Column<Source>[] = [
+  ['SOURCE', (s) => s.source_id],
+  ['DIRECTORY', (s) => s.provider],
+  ['KIND', (s) => s.kind],
+  ['ISSUER', (s) => s.issuer],
+  ['ENABLED', (s) => s.enabled],
+  ['NEXT', (s) => s.next_run_at],
+  ['FAILING SINCE', (s) => s.failing_since],
+]
+type Settings = {
+  issuer?: string
+  clientId?: string
+  credential?: boolean
+  credentialFile?: string
+  every?: number
+  users?: Source['users']
+  groups?: string[]
+  enable?: boolean
+  disable?: boolean
+}
+
+const settings = (command: Command): Command =>
+  command
+    .option('--credential', 'the secret of the client, asked for or read from a line of stdin')
+    .option('--credential-file <file>', 'a file that holds it whole, as a private key; - is stdin')
+    .option('--every <minutes>', 'from one pull to the next; 60 unless said', integer(15, 1440))
+    .addOption(choice('--users <which>', 'everybody, or who is in a group that is taken', ['all', 'in_groups']))
+    .option('--groups <name...>', 'only these, * at the end for any rest; all or none: those words')
+
+async function bodyOf(cli: Cli, options: Settings) {
+  const { enable, disable, groups } = options
+  if (enable && disable) throw new UsageError('Either --enable or --disable.')
+  const [one, ...more] = groups ?? []
+  const take: Source['groups']['take'] = more.length === 0 && (one === 'all' || one === 'none') ? one : 'listed'
+  return given({
+    issuer: options.issuer,
+    client_id: options.clientId,
+    credential: await credentialOf(cli, options),
+    interval_minutes: options.every,
+    users: options.users,
+    groups: groups && { take, names: take === 'listed' ? groups : [] },
+    enabled: enable ? true : disable ? false : undefined,
+  })
+}
+async function credentialOf(cli: Cli, { credential, credentialFile: file }: Settings): Promise<string | undefined> {
+  if (file === undefined) return credential ? cli.prompt.newSecret('Credential') : undefined
+  try {
+    return (file === '-' ? await readAll(cli.input) : await readFile(file, 'utf8')).trim()
+  } catch (e) {
+    throw new UsageError(`${file} can't be read: ${e instanceof Error ? e.message : String(e)}`)
+  }
+}
+
+/** Under `holdfast directory`. */
+export function addSources(directory: Command, cli: Cli): void {
+  const source = directory.command('source').description('directories that are read from here, and when')
+  limit(examples(source.command('list'), 'directory source list').description('list them')).action(
+    async ({ limit: most }: { limit: number }) => {
+      const client = await cli.client()
+      await printList(cli, most, columns, (page) => client.listDirectorySources({ query: { ...page, ...cli.scope } }))
+    },
+  )
+  examples(
+    settings(source.command('create <directory>'))
+      .description('read a directory from here; look at it with test and pull --dry-run before it is enabled')
+      .addOption(choice('--kind <kind>', 'of which make', directorySourceKinds).makeOptionMandatory())
+      .requiredOption('--issuer <url>', 'the realm of Keycloak, the issuer of Entra ID, the organisation of Okta')
+      .requiredOption('--client-id <id>', 'as whom it is asked')
+      .option('--enable', 'read it on its schedule')
+      .action(
+        async (
+          provider: string,
+          options: Settings & Required<Pick<Settings, 'issuer' | 'clientId'>> & { kind: Source['kind'] },
+        ) => {
+          const { kind, issuer, clientId: client_id } = options
+          const body = { ...(await bodyOf(cli, options)), provider, kind, issuer, client_id }
+          printItem(cli, await (await cli.client()).createDirectorySource({ body, query: cli.scope }))
+        },
+      ),
+    'directory source create corp --kind keycloak --issuer https://login.example/realms/people --client-id sync --credential < secret.txt',
+    'directory source create corp --kind okta --issuer https://acme.okta.com --client-id 0oa1 --credential-file key.pem',
+  )
+  examples(source.command('show <directory>'), 'directory source show corp')
+    .description('one of them')
+    .action(async (source_id: string) =>
+      printItem(cli, await (await cli.client()).getDirectorySource({ params: { source_id }, query: cli.scope })),
+    )
+  examples(
+    settings(source.command('update <directory>'))
+      .description('change it; what is not named stays')
+      .option('--issuer <url>')
+      .option('--client-id <id>')
+      .option('--enable', 'read it on its schedule')
+      .option('--disable', 'read it only when somebody asks')
+      .action(async (source_id: string, options: Settings) => {
+        const named = await bodyOf(cli, options)
+        if (Object.keys(named).length === 0)
+          throw new UsageError('Nothing to change; see: holdfast directory source update --help')
+        const of = { params: { source_id }, query: cli.scope }
+        printItem(cli, await changeDirectorySource(await cli.client(), of, named))
+      }),
+    'directory source update corp --enable --every 30',
+    'directory source update corp --groups "/engineering/*" /sales --users in_groups',
+  )
+  examples(source.command('test <directory>'), 'directory source test corp')
+    .description('sign in there and read a few entries; keeps nothing')
+    .action(async (source_id: string) => {
+      const found = await (await cli.client()).testDirectorySource({ params: { source_id }, query: cli.scope })
+      printItem(cli, found)
+      if (!found.ok) throw new Declined()
+    })
+  examples(
+    source
+      .command('delete <directory>')
+      .description('read it no more; its users and groups stay as they are')
+      .option('--yes', 'do not ask')
+      .action(async (source_id: string, { yes }: { yes?: boolean }) => {
+        await cli.sure(yes, `Delete the source ${source_id}?`)
+        const client = await cli.client()
+        const { changed } = await client.deleteDirectorySource({ params: { source_id }, query: cli.scope })
+        if (cli.json) printItem(cli, { source_id, changed })
+        else cli.say(`${source_id}  deleted${changed ? '' : '  (as before)'}`)
+      }),
+    'directory source delete corp --yes',
+  )
+}
+
+type PullOptions = { dryRun?: boolean; confirm?: boolean; wait?: boolean; keycloak?: boolean }
+/** Under `holdfast directory`. */
+export function addPull(directory: Command, cli: Cli): void {
+  examples(
+    directory
+      .command('pull [directory]')
+      .description('read a directory now; without a name the only Keycloak. Exit code 1: it is held, or failed')
+      .option('--keycloak', 'the only Keycloak')
+      .option('--dry-run', 'say what would change, and change nothing')
+      .option('--confirm', 'apply it also when it changes very much')
+      .option('--no-wait', 'only begin')
+      .action(async (source_id: string | undefined, { dryRun, confirm, wait, keycloak }: PullOptions) => {
+        const client = await cli.client()
+        const body = given({ dry_run: dryRun, confirm_mass_change: confirm })
+        const all = { body, query: cli.scope }
+        const { run, begun } = source_id
+          ? await client.runDirectorySource({ params: { source_id }, ...all })
+          : keycloak
+            ? await client.runKeycloakSync(all)
+            : await client.runIdpSync(all)
+        if (!begun) cli.note('It is being read already.')
+        if (wait === false) return printRun(cli, run)
+        await follow(cli, run.run_id)
+      }),
+    'directory pull corp --dry-run',
+    'directory pull corp',
+  )
+  examples(
+    reason(directory.command('cancel <run>').description('end a pull that is on its way; nothing of it is applied')),
+    'directory cancel run_01jxz3c9dqf7vr2m8k4s6t0b5w',
+  ).action(async (run_id: string, options: { reason?: string }) => {
+    const body = given({ reason: options.reason })
+    const { run, changed } = await (await cli.client()).cancelDirectoryRun({
+      params: { run_id },
+      body,
+      query: cli.scope,
+    })
+    if (!changed) cli.note('It was cancelled before.')
+    printRun(cli, run)
+  })
+}
+
+/** Until the run has come to something. */
+async function follow(cli: Cli, run_id: string): Promise<void> {
+  const client = await cli.client()
+  let last = ''
+  for (;;) {
+    const run = await client.getDirectoryRun({ params: { run_id }, query: cli.scope })
+    if (run.status !== 'fetching') {
+      printRun(cli, run)
+      if (run.status === 'held') cli.note(`Nothing was applied. To apply it: holdfast directory confirm ${run.run_id}`)
+      if (['held', 'failed', 'cancelled'].includes(run.status)) throw new Declined()
+      return
+    }
+    const line = run.progress ? progressOf(run.progress) : ''
+    if (line !== last) cli.note(line)
+    last = line
+    await delay(1000)
+  }
+}

@@ -1,0 +1,8 @@
+import type { Role } from '@holdfast/contract/vocabulary'
+import type { Actor, Source } from '../../kernel/actor.ts'
+import { mayHandle } from '../access/index.ts'
+
+/** On whose behalf a run changes users: where it comes from, and whom it may touch. */
+export type Behalf = { source: Source; mayHandle: (role: Role) => boolean }
+
+export const behalfOf = (actor: Actor): Behalf => ({ source: actor, mayHandle: (role) => mayHandle(actor, role) })

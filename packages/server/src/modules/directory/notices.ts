@@ -1,0 +1,58 @@
+import type { HeldReason, RunCounts } from '@holdfast/contract/directory'
+import { encodeId } from '../../kernel/ids.ts'
+import type { Notice } from '../notifications/index.ts'
+import type { Directory } from './runs.queries.ts'
+
+type Named = Pick<Directory, 'directory_id' | 'provider'>
+
+/** While it is open, no second one is made of the directory: each newer snapshot supersedes what was held. */
+export function heldNotice(
+  runId: string,
+  { directory_id, provider }: Named,
+  { held, counts }: { held: readonly HeldReason[]; counts: RunCounts },
+): Notice {
+  const run = encodeId('directory_run', runId)
+  const because = held.map(({ rule, removed, of, group }) =>
+    rule === 'group_shrunk'
+      ? `the group ${group} would lose ${removed} of ${of} members`
+      : rule === 'empty_snapshot'
+        ? `it names nobody, and ${of} are active`
+        : `${removed} of ${of} active users would be suspended`,
+  )
+  return {
+    kind: 'directory.held',
+    severity: 'warning',
+    title: `A run of the directory ${provider} is held`,
+    detail: `Nothing of it was applied: ${because.join('; ')}. In all it would suspend ${counts.users.suspended} users and take ${counts.memberships.removed} memberships. Look at it and confirm it (holdfast directory show ${run}, holdfast directory confirm ${run}), or mend the directory and run it again.`,
+    subject: { type: 'directory_run', id: run, name: provider },
+    dedupe_key: `directory.held:${directory_id}`,
+  }
+}
+
+type Failing = Named & { kind: string }
+
+/** Once, until it works again. */
+export const failingNotice = (runId: string, { directory_id, provider, kind }: Failing, failure: string): Notice => ({
+  kind: 'directory.failing',
+  severity: 'warning',
+  title: `The directory ${provider} can not be read`,
+  detail: `${failure} Nothing was changed; users and groups stay as they were. It is tried again by itself, after longer and longer times. To look at it: holdfast directory source test ${provider}.`,
+  subject: { type: 'directory_run', id: encodeId('directory_run', runId), name: provider },
+  dedupe_key: `directory.failing:${directory_id}:${kind}`,
+})
+
+export const recoveredNotice = ({
+  provider,
+  source_id,
+  failing_since,
+}: {
+  provider: string
+  source_id: string
+  failing_since: Date | null
+}): Notice => ({
+  kind: 'directory.recovered',
+  severity: 'info',
+  title: `The directory ${provider} is read again`,
+  detail: `It could not be read since ${failing_since?.toISOString() ?? 'a while'}.`,
+  subject: { type: 'directory_source', id: encodeId('directory_source', source_id), name: provider },
+})

@@ -1,0 +1,168 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { minute, second } from '../../../kernel/time.ts'
+import type { Outbound } from '../../../outbound/outbound.ts'
+import { OutboundError } from '../../../outbound/outbound-error.ts'
+import { PullError } from './pull-error.ts'
+
+type Answer = { json: unknown; headers: Readonly<Record<string, unknown>> }
+/** Asks the directory with a token. `what` is what is read, for the sentence of a failure. */
+export type Ask = (url: string, what: string, headers?: Record<string, string>) => Promise<Answer>
+/** How a token is asked for: where, and the fields of the form. */
+export type TokenRequest = { url: string; form: Record<string, string> }
+type Patience = {
+  /** Of one request, whole. */
+  timeoutMs: number
+  /** Before each further try. */
+  waits: readonly number[]
+}
+type AskingDeps = {
+  outbound: Pick<Outbound, 'request'>
+  /** Where the directory is: scheme, host and port of everything that is asked with the token. */
+  origin: string
+  token: () => TokenRequest | Promise<TokenRequest>
+  signal: AbortSignal
+  patience?: Patience
+  /** Called for each request, and before each wait for another try. */
+  onRequest?: () => void
+  onWait?: (ms: number) => Promise<void>
+}
+type Sent = Awaited<ReturnType<Outbound['request']>>
+
+const usual: Patience = { timeoutMs: 20 * second, waits: [250, second, 4 * second] }
+const maxPageBytes = 8 * 1024 * 1024
+const maxTokenBytes = 64 * 1024
+/** How often "too many requests" is borne with, and for how long at once. */
+const mostThrottled = 10
+const longestWait = 2 * minute
+/** A token is not used for so long before its end. */
+const earlier = 30 * second
+
+/** Requests to one directory: one token, held here alone, tries within bounds, and no other host. */
+export function createAsking(deps: AskingDeps): Ask {
+  const { outbound, origin, signal, patience = usual, onRequest = () => {}, onWait = async () => {} } = deps
+  let token: { text: string; until: number } | undefined
+
+  /** Tries again where that may help: too many requests, faults of the other side, no answer. */
+  async function send(what: string, url: string, options: Parameters<Outbound['request']>[1]): Promise<Sent> {
+    let throttled = 0
+    for (let tried = 0; ; ) {
+      onRequest()
+      const outcome = await outbound
+        .request(url, { ...options, timeoutMs: patience.timeoutMs, signal })
+        .catch((e: unknown) => (e instanceof OutboundError ? e : Promise.reject(e)))
+      signal.throwIfAborted()
+      if (!(outcome instanceof OutboundError) && outcome.status !== 429 && outcome.status < 500) return outcome
+      const isThrottled = !(outcome instanceof OutboundError) && outcome.status === 429
+      const wait = isThrottled ? patience.waits[Math.min(throttled, patience.waits.length - 1)] : patience.waits[tried]
+      if (isThrottled ? ++throttled > mostThrottled : wait === undefined || !mayPass(outcome))
+        throw failureOf(what, outcome)
+      if (!isThrottled) tried++
+      const asked = outcome instanceof OutboundError ? 0 : askedToWait(outcome)
+      if (asked > longestWait)
+        throw new PullError(
+          'unreachable',
+          `${what} could not be read: the directory asks to wait for ${Math.ceil(asked / second)} seconds.`,
+        )
+      const ms = Math.max((wait ?? 0) * (0.75 + Math.random() / 2), asked)
+      await onWait(ms)
+      await delay(ms, undefined, { signal, ref: false })
+    }
+  }
+
+  async function freshToken(): Promise<string> {
+    const { url, form } = await deps.token()
+    const answer = await send('A token', url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
+      body: new URLSearchParams(form).toString(),
+      maxResponseBytes: maxTokenBytes,
+    })
+    const said = fieldsOf(jsonOf(answer.body))
+    if (answer.status !== 200) {
+      const word = typeof said.error === 'string' && /^[a-z_]{1,64}$/.test(said.error) ? said.error : answer.status
+      throw new PullError('credential', `The directory gave no token for the client id and its credential (${word}).`)
+    }
+    const { access_token: text, expires_in: seconds } = said
+    if (typeof text !== 'string' || text === '' || /[^\x21-\x7e]/.test(text))
+      throw new PullError('answer', 'The directory answered with no usable token.')
+    const lives = typeof seconds === 'number' && seconds > 0 ? seconds * second : minute
+    token = { text, until: performance.now() + Math.max(lives - earlier, lives / 2) }
+    return text
+  }
+  const heldToken = () => (token && performance.now() < token.until ? token.text : freshToken())
+
+  return async (url, what, headers = {}) => {
+    if (!URL.canParse(url) || new URL(url).origin !== origin)
+      throw new PullError('elsewhere', `${what} lie on another host than the directory, which was not asked.`)
+    const get = async () =>
+      send(what, url, {
+        headers: { ...headers, accept: 'application/json', authorization: `Bearer ${await heldToken()}` },
+        maxResponseBytes: maxPageBytes,
+      })
+    let answer = await get()
+    if (answer.status === 401) {
+      token = undefined
+      answer = await get()
+    }
+    if (answer.status !== 200) throw refusalOf(what, answer)
+    const json = jsonOf(answer.body)
+    if (json === undefined) throw new PullError('answer', `What the directory answered is not JSON (${what}).`)
+    return { json, headers: answer.headers }
+  }
+}
+
+/** Faults of the other side and of the way to it pass; what was refused here, or is too large, stays so. */
+const mayPass = (outcome: Sent | OutboundError): boolean =>
+  outcome instanceof OutboundError ? !['refused', 'too_large'].includes(outcome.code) : outcome.status >= 500
+
+const failureOf = (what: string, outcome: Sent | OutboundError): PullError => {
+  if (!(outcome instanceof OutboundError))
+    return new PullError('unreachable', `${what} could not be read: the directory answered ${outcome.status}.`)
+  const code = outcome.code === 'too_large' ? 'too_large' : 'unreachable'
+  return new PullError(code, `${what} could not be read: ${outcome.message}`, outcome)
+}
+function refusalOf(what: string, { status, body }: Sent): PullError {
+  const code = fieldsOf(fieldsOf(jsonOf(body)).error).code
+  // Microsoft Graph: what a delta link stood for is not kept any more.
+  if (status === 410 || (status === 400 && typeof code === 'string' && /^syncState(NotFound|Invalid)$/i.test(code)))
+    return new PullError('gone', `${what}: the directory no longer knows what was read before.`)
+  if (status === 401) return new PullError('credential', `The directory does not take its own token (${what}).`)
+  if (status === 403) return new PullError('forbidden', `The client may not read this at the directory: ${what}.`)
+  return new PullError('answer', `${what} could not be read: the directory answered ${status}.`)
+}
+
+/** Milliseconds: `Retry-After` in seconds or as a date, or when Okta counts anew. */
+function askedToWait({ status, headers }: Sent): number {
+  const after = headers['retry-after']
+  if (typeof after === 'string') {
+    if (/^\d{1,6}$/.test(after)) return Number(after) * second
+    const at = Date.parse(after)
+    return Number.isNaN(at) ? 0 : Math.max(0, at - Date.parse(String(headers.date ?? '')) || 0)
+  }
+  const reset = Number(headers['x-rate-limit-reset'])
+  const said = Date.parse(String(headers.date ?? ''))
+  return status === 429 && reset > 0 && !Number.isNaN(said) ? Math.max(0, reset * second - said) : 0
+}
+
+function jsonOf(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+/** The fields of what was answered; none where it is no object. */
+export const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
+export const listOf = (value: unknown, what: string): readonly unknown[] => {
+  if (Array.isArray(value)) return value
+  throw new PullError('answer', `What the directory answered is no list (${what}).`)
+}
+/** An id is a directory's own name of an entry: without one nothing can be said of it. */
+export const idIn = (entry: Readonly<Record<string, unknown>>, what: string): string => {
+  const { id } = entry
+  if (typeof id === 'string' && /^[\x21-\x7e]{1,256}$/.test(id)) return id
+  throw new PullError('answer', `What the directory answered has an entry without an id (${what}).`)
+}
+export const wordsIn = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)

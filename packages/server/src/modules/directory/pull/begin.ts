@@ -1,0 +1,152 @@
+import type { Database, Tx } from '../../../db/database.ts'
+import { type Actor, jobSource, type Source, type TenantId } from '../../../kernel/actor.ts'
+import { fail, failField } from '../../../kernel/app-error.ts'
+import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
+import { day } from '../../../kernel/time.ts'
+import type { Audit } from '../../audit/index.ts'
+import { noCounts } from '../counts.ts'
+import { findRun, type RunRow } from '../runs.queries.ts'
+import * as queries from './pulls.queries.ts'
+import { beginning, noProgress } from './reading.ts'
+import { nextRun } from './schedule.ts'
+import type { SourceRow } from './sources.queries.ts'
+import * as sources from './sources.queries.ts'
+
+/** The links of Entra ID are good for seven days; and what was read since the last whole reading stays small. */
+const keptForMs = 6 * day
+const mostKeptPages = 500
+
+type PullOptions = { dry_run?: boolean | undefined; confirm_mass_change?: boolean | undefined }
+type Begun = { run: RunRow; begun: boolean }
+export const pullJob = 'pull_directories'
+
+/** How a pull begins and is called off; there is one of a source at a time, under the source's lock. */
+export function createBegin({
+  db,
+  audit,
+  now,
+  started,
+  ended,
+}: {
+  db: Database
+  audit: Audit
+  now: () => Date
+  /** Called after the commit of what is to be read, and of what is to be read no more. */
+  started: (tenant: TenantId, source: string) => void
+  ended: (run: string) => void
+}) {
+  const noRun = () => missing('directory_run')
+
+  async function begin(tx: Tx, by: Source, source: SourceRow, options: PullOptions): Promise<Begun> {
+    const { tenantId: tenant } = by
+    const { source_id, directory_id, provider } = source
+    const underWay = await queries.findPull(tx, tenant, source_id)
+    if (underWay) return { run: (await findRun(tx, tenant, underWay.run_id)) ?? noRun(), begun: false }
+    const at = now()
+    const kept = source.kept && isGood(source.kept, at) ? source.kept : null
+    const run_id = newUuid()
+    const id = encodeId('directory_run', run_id)
+    await sources.setState(tx, tenant, source_id, {
+      next_run_at: nextRun(source, at, source.failures),
+      ...(kept === null && { kept }),
+    })
+    await queries.insertPull(tx, tenant, noCounts, {
+      run_id,
+      source_id,
+      directory_id,
+      provider,
+      snapshot_id: id,
+      at,
+      progress: noProgress(),
+      dry_run: options.dry_run ?? false,
+      confirmed: options.confirm_mass_change ?? false,
+      requested_by: by.type === 'job' ? null : { type: by.type, id: by.id, name: by.name },
+      cursor: beginning({ ...source, kept }),
+      pages: kept?.pages ?? 0,
+    })
+    await queries.deletePages(tx, tenant, source_id, kept?.pages ?? 0)
+    const target = { type: 'directory_run', id, name: provider }
+    const said = Object.fromEntries(Object.entries(options).filter(([, wanted]) => wanted))
+    await audit.record(tx, by, 'directory.pull_started', { run_id: id, provider }, { target, details: said })
+    db.afterCommit(tx, () => started(tenant, source_id))
+    return { run: (await findRun(tx, tenant, run_id)) ?? noRun(), begun: true }
+  }
+
+  /** The source is held. False: the pull was over, or is another one. */
+  async function callOff(
+    tx: Tx,
+    by: Source,
+    run: { run_id: string; source_id: string; provider: string },
+    why: string,
+  ) {
+    const tenant = by.tenantId
+    if (!(await queries.endPull(tx, tenant, run))) return false
+    await queries.endRun(tx, tenant, run.run_id, { status: 'cancelled', failure: why, at: now() })
+    const id = encodeId('directory_run', run.run_id)
+    const target = { type: 'directory_run', id, name: run.provider }
+    const fields = { run_id: id, provider: run.provider }
+    await audit.record(tx, by, 'directory.pull_cancelled', fields, { target, details: { reason: why } })
+    db.afterCommit(tx, () => ended(run.run_id))
+    return true
+  }
+
+  return {
+    begin: (actor: Actor, sourceId: string, options: PullOptions): Promise<Begun> =>
+      db.inTenant(actor.tenantId, async (tx) => {
+        const source = (await sources.lockSource(tx, actor.tenantId, sourceId)) ?? missing('directory_source')
+        if (source.credential_jwe === null) failField('source_id', 'has no credential to sign in with')
+        return begin(tx, actor, source, options)
+      }),
+
+    /** For the one vendor that has a path of its own. */
+    beginOnly: async (actor: Actor, options: PullOptions): Promise<Begun> => {
+      const tenant = actor.tenantId
+      return db.inTenant(tenant, async (tx) => {
+        const found = await sources.selectSources(tx, tenant).where('kind', '=', 'keycloak').limit(2).execute()
+        const [only, another] = found
+        if (!only) return fail('not_found', 'there is no Keycloak among the directory sources')
+        if (another)
+          fail(
+            'validation_error',
+            'there is more than one Keycloak among the directory sources: run one of them by its id',
+          )
+        const source = (await sources.lockSource(tx, tenant, only.source_id)) ?? missing('directory_source')
+        if (source.credential_jwe === null) failField('source_id', 'has no credential to sign in with')
+        return begin(tx, actor, source, options)
+      })
+    },
+
+    /** Where its time has come and nobody was faster. */
+    beginDue: (tenant: TenantId, sourceId: string): Promise<void> =>
+      db.inTenant(tenant, async (tx) => {
+        const source = await sources.lockSource(tx, tenant, sourceId)
+        if (!source?.next_run_at || source.next_run_at > now() || source.credential_jwe === null) return
+        await begin(tx, jobSource(tenant, pullJob), source, {})
+      }),
+
+    cancel: (actor: Actor, id: string, reason: string | undefined): Promise<{ run: RunRow; changed: boolean }> =>
+      db.inTenant(actor.tenantId, async (tx) => {
+        const tenant = actor.tenantId
+        const found = (await findRun(tx, tenant, id)) ?? noRun()
+        if (found.source_id === null) return fail('validation_error', 'only a pull that is on its way can be cancelled')
+        await sources.lockSource(tx, tenant, found.source_id)
+        const run = { run_id: id, source_id: found.source_id, provider: found.provider }
+        const why = reason ?? 'It was cancelled.'
+        const changed = await callOff(tx, actor, run, why)
+        const current = (await findRun(tx, tenant, id)) ?? noRun()
+        if (!changed && current.status !== 'cancelled')
+          fail('validation_error', `this run is ${current.status}: only a pull that is on its way can be cancelled`)
+        return { run: current, changed }
+      }),
+
+    /** Whoever changes the source holds it. */
+    callOffOf: async (tx: Tx, actor: Actor, source: SourceRow, why: string): Promise<void> => {
+      const pull = await queries.findPull(tx, actor.tenantId, source.source_id)
+      if (pull) await callOff(tx, actor, { ...pull, provider: source.provider }, why)
+    },
+  }
+}
+export type Begin = ReturnType<typeof createBegin>
+
+const isGood = ({ readAt, pages }: NonNullable<SourceRow['kept']>, at: Date): boolean =>
+  at.getTime() - Date.parse(readAt) < keptForMs && pages < mostKeptPages

@@ -1,0 +1,122 @@
+import { entraTenantOf } from '../../federation/index.ts'
+import { type Ask, fieldsOf, idIn, listOf, wordsIn } from './asking.ts'
+import { type Page, type PulledUser, textOf } from './pages.ts'
+import { PullError } from './pull-error.ts'
+import type { At, Place, Step, Vendor } from './vendor.ts'
+
+/** `url` is where the next page lies; `users`: the delta link of the users, once they are read. */
+type Cursor = { what: 'users' | 'groups'; url: string; users: string | null; after: string; changes: boolean }
+
+/** Of each cloud: who signs in, and who answers of directories. */
+const graphOf: Readonly<Record<string, string>> = {
+  'login.microsoftonline.com': 'https://graph.microsoft.com',
+  'login.microsoftonline.us': 'https://graph.microsoft.us',
+  'login.partner.microsoftonline.cn': 'https://microsoftgraph.chinacloudapi.cn',
+}
+const graphAt = (issuer: string): string => graphOf[new URL(issuer).host] ?? ''
+const userFields = 'id,userPrincipalName,displayName,mail,accountEnabled,userType'
+const named = { users: 'Users', groups: 'Groups' } as const
+
+/**
+ * Delta queries of Microsoft Graph: all pages once, and from then on what changed. Members of a group that are groups
+ * are taken with all of theirs, as the groups claim of Entra ID has it.
+ */
+export function createEntra(problemOf: Vendor['problemOf']): Vendor {
+  async function step(ask: Ask, _place: Pick<Place, 'issuer'>, { cursor: at, take, progress }: At): Promise<Step> {
+    const cursor = at as Cursor
+    const what = named[cursor.what]
+    const { json } = await ask(cursor.url, what, { prefer: 'odata.maxpagesize=999' })
+    const answer = fieldsOf(json)
+    const entries = listOf(answer.value, what).map(fieldsOf)
+    const page = cursor.what === 'users' ? pageOfUsers(entries) : pageOfGroups(entries)
+    progress.phase = cursor.changes ? 'changes' : cursor.what
+    const [next, delta] = [wordsIn(answer['@odata.nextLink']), wordsIn(answer['@odata.deltaLink'])]
+    if (next !== undefined) return { page, cursor: { ...cursor, url: next } }
+    if (delta === undefined) throw new PullError('answer', `${what} end without a link to what comes after them.`)
+    if (cursor.what === 'groups') return { page, cursor: null, links: { users: cursor.users ?? '', groups: delta } }
+    if (take.take_groups === 'none') return { page, cursor: null, links: { users: delta, groups: cursor.after } }
+    return { page, cursor: { ...cursor, what: 'groups', url: cursor.after, users: delta } }
+  }
+
+  return {
+    problemOf,
+    originOf: graphAt,
+    tokenOf: ({ issuer, clientId, credential }) => ({
+      url: `${new URL(issuer).origin}/${entraTenantOf(issuer) ?? ''}/oauth2/v2.0/token`,
+      form: {
+        grant_type: 'client_credentials',
+        client_id: clientId,
+        client_secret: credential,
+        scope: `${graphAt(issuer)}/.default`,
+      },
+    }),
+    begin: ({ issuer }, links): Cursor => ({
+      what: 'users',
+      url: links?.users ?? `${graphAt(issuer)}/v1.0/users/delta?$select=${userFields}`,
+      after: links?.groups ?? `${graphAt(issuer)}/v1.0/groups/delta?$select=id,displayName,members`,
+      users: null,
+      changes: links !== undefined,
+    }),
+    step,
+    look: async (ask, { issuer }) => {
+      const count = async (path: string, what: string) =>
+        fieldsOf(
+          (await ask(`${graphAt(issuer)}/v1.0/${path}&$count=true`, what, { consistencylevel: 'eventual' })).json,
+        )
+      const users = await count('users?$top=5&$select=id,userPrincipalName', 'Users')
+      const groups = await count('groups?$top=1&$select=id', 'Groups')
+      const of = ({ '@odata.count': n }: Readonly<Record<string, unknown>>) => (typeof n === 'number' ? n : null)
+      const some = listOf(users.value, 'Users').map((u) => wordsIn(fieldsOf(u).userPrincipalName) ?? '')
+      return { users: of(users), groups: of(groups), some_users: some }
+    },
+  }
+}
+
+/** Guests are of another directory, and none of this one's. */
+function pageOfUsers(entries: readonly Readonly<Record<string, unknown>>[]): Page {
+  const users: (Partial<PulledUser> & { id: string })[] = []
+  const goneUsers: string[] = []
+  for (const entry of entries) {
+    const id = idIn(entry, 'Users')
+    if (entry['@removed'] !== undefined || entry.userType === 'Guest') goneUsers.push(id)
+    else users.push(userOf(id, entry))
+  }
+  return { users, goneUsers }
+}
+
+/** A change names at least what changed; what it does not name stays. */
+function userOf(id: string, entry: Readonly<Record<string, unknown>>): Partial<PulledUser> & { id: string } {
+  const { userPrincipalName, displayName, mail, accountEnabled } = entry
+  return {
+    id,
+    ...(typeof userPrincipalName === 'string' && { userName: textOf(userPrincipalName, 128) }),
+    ...(displayName !== undefined && { displayName: textOf(wordsIn(displayName) ?? '', 256) }),
+    ...(mail !== undefined && { email: typeof mail === 'string' && mail !== '' ? textOf(mail, 254) : null }),
+    ...(accountEnabled !== undefined && { active: accountEnabled === true }),
+  }
+}
+
+function pageOfGroups(entries: readonly Readonly<Record<string, unknown>>[]): Page {
+  const groups: { id: string; name: string | null }[] = []
+  const goneGroups: string[] = []
+  const members: NonNullable<Page['members']> = []
+  for (const entry of entries) {
+    const id = idIn(entry, 'Groups')
+    if (entry['@removed'] !== undefined) {
+      goneGroups.push(id)
+      continue
+    }
+    const name = wordsIn(entry.displayName)
+    groups.push({ id, name: name === undefined ? null : textOf(name, 256) })
+    const moves = { group: id, add: [], remove: [], nest: [], unnest: [] } as Required<(typeof members)[number]>
+    for (const member of listOf(entry['members@delta'] ?? [], 'Members of groups').map(fieldsOf)) {
+      const type = member['@odata.type']
+      const isGone = member['@removed'] !== undefined
+      const whom = idIn(member, 'Members of groups')
+      if (type === '#microsoft.graph.group') (isGone ? moves.unnest : moves.nest).push(whom)
+      else if (type === '#microsoft.graph.user' || type === undefined) (isGone ? moves.remove : moves.add).push(whom)
+    }
+    if (moves.add.length + moves.remove.length + moves.nest.length + moves.unnest.length > 0) members.push(moves)
+  }
+  return { groups, goneGroups, members }
+}

@@ -1,0 +1,207 @@
+import { type Selectable, sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import { happened } from '../../../db/happened.ts'
+import type { PullProgress, Requester } from '../../../db/tables/directory.ts'
+import type { Tables } from '../../../db/tables/index.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+import type { NewRun } from '../runs.queries.ts'
+
+export type Pull = Selectable<Tables['directory_pulls']>
+
+export const findPull = (tx: Tx, tenant: TenantId, source: string): Promise<Pull | undefined> =>
+  tx
+    .selectFrom('directory_pulls')
+    .selectAll()
+    .where('tenant_id', '=', tenant)
+    .where('source_id', '=', source)
+    .executeTakeFirst()
+
+type Begun = {
+  run_id: string
+  source_id: string
+  directory_id: string
+  provider: string
+  snapshot_id: string
+  at: Date
+  progress: PullProgress
+  dry_run: boolean
+  confirmed: boolean
+  requested_by: Requester | null
+  cursor: object
+  /** Pages of earlier readings that this one goes on from. */
+  pages: number
+}
+/** The source is held, and has no pull. */
+export async function insertPull(tx: Tx, tenant: TenantId, counts: object, p: Begun): Promise<void> {
+  await tx
+    .insertInto('directory_runs')
+    .values({
+      tenant_id: tenant,
+      run_id: p.run_id,
+      directory_id: p.dry_run ? null : p.directory_id,
+      source_id: p.source_id,
+      provider: p.provider,
+      snapshot_id: p.snapshot_id,
+      generated_at: p.at,
+      started_at: p.at,
+      status: 'fetching',
+      counts: JSON.stringify(counts),
+      held_because: '[]',
+      diff: '[]',
+      problems: '[]',
+      progress: JSON.stringify(p.progress),
+    })
+    .execute()
+  await tx
+    .insertInto('directory_pulls')
+    .values({
+      tenant_id: tenant,
+      source_id: p.source_id,
+      run_id: p.run_id,
+      dry_run: p.dry_run,
+      confirmed: p.confirmed,
+      requested_by: p.requested_by && JSON.stringify(p.requested_by),
+      cursor: JSON.stringify(p.cursor),
+      pages: p.pages,
+      claimed_until: p.at,
+    })
+    .execute()
+}
+
+/** Of any number of replicas one gets it, until `until`. */
+export const claimPull = (
+  tx: Tx,
+  tenant: TenantId,
+  source: string,
+  { by, at, until }: { by: string; at: Date; until: Date },
+): Promise<Pull | undefined> =>
+  tx
+    .updateTable('directory_pulls')
+    .set({ claimed_by: by, claimed_until: until })
+    .where('tenant_id', '=', tenant)
+    .where('source_id', '=', source)
+    .where('claimed_until', '<=', at)
+    .returningAll()
+    .executeTakeFirst()
+
+type Held = { source_id: string; run_id: string; by: string }
+const held = (tx: Tx, tenant: TenantId, { source_id, run_id, by }: Held) =>
+  tx
+    .updateTable('directory_pulls')
+    .where('tenant_id', '=', tenant)
+    .where('source_id', '=', source_id)
+    .where('run_id', '=', run_id)
+    .where('claimed_by', '=', by)
+
+/** False: the pull was ended, or another replica has it. */
+export const keepClaim = (tx: Tx, tenant: TenantId, pull: Held, until: Date): Promise<boolean> =>
+  happened(held(tx, tenant, pull).set({ claimed_until: until }).returning('run_id'))
+
+export const savePull = (
+  tx: Tx,
+  tenant: TenantId,
+  pull: Held,
+  { cursor, pages, until }: { cursor: object; pages: number; until: Date },
+): Promise<boolean> =>
+  happened(
+    held(tx, tenant, pull)
+      .set({ cursor: JSON.stringify(cursor), pages, claimed_until: until })
+      .returning('run_id'),
+  )
+
+export const saveProgress = (tx: Tx, tenant: TenantId, run: string, progress: PullProgress) =>
+  tx
+    .updateTable('directory_runs')
+    .set({ progress: JSON.stringify(progress) })
+    .where('tenant_id', '=', tenant)
+    .where('run_id', '=', run)
+    .where('status', '=', 'fetching')
+    .execute()
+
+/** True for the one who ends it; `by`: whoever reads it, otherwise anybody. */
+export const endPull = (tx: Tx, tenant: TenantId, { source_id, run_id, by }: Omit<Held, 'by'> & { by?: string }) => {
+  const q = tx
+    .deleteFrom('directory_pulls')
+    .where('tenant_id', '=', tenant)
+    .where('source_id', '=', source_id)
+    .where('run_id', '=', run_id)
+  return happened((by === undefined ? q : q.where('claimed_by', '=', by)).returning('run_id'))
+}
+
+/** What a pull has come to. */
+export const settleRun = (
+  tx: Tx,
+  { tenant_id, run_id, counts, held_because, diff, problems, ...run }: NewRun,
+  more: { progress: PullProgress; failure?: string },
+): Promise<boolean> =>
+  happened(
+    tx
+      .updateTable('directory_runs')
+      .set({
+        ...run,
+        counts: JSON.stringify(counts),
+        held_because: JSON.stringify(held_because),
+        diff: JSON.stringify(diff),
+        problems: JSON.stringify(problems),
+        progress: JSON.stringify(more.progress),
+        failure: more.failure ?? null,
+      })
+      .where('tenant_id', '=', tenant_id)
+      .where('run_id', '=', run_id)
+      .where('status', '=', 'fetching')
+      .returning('run_id'),
+  )
+
+export const endRun = (
+  tx: Tx,
+  tenant: TenantId,
+  run: string,
+  { status, failure, at }: { status: 'failed' | 'cancelled'; failure: string; at: Date },
+): Promise<boolean> =>
+  happened(
+    tx
+      .updateTable('directory_runs')
+      .set({ status, failure, finished_at: at })
+      .where('tenant_id', '=', tenant)
+      .where('run_id', '=', run)
+      .where('status', '=', 'fetching')
+      .returning('run_id'),
+  )
+
+export const insertPage = (tx: Tx, tenant: TenantId, source_id: string, page: number, content: string) =>
+  tx.insertInto('directory_pages').values({ tenant_id: tenant, source_id, page, content }).execute()
+
+/** Pages from number `from` on, of about 4 MB together; one at least, if there is one. */
+export const somePages = async (tx: Tx, tenant: TenantId, source: string, from: number) => {
+  const { rows } = await sql<{ page: number; content: string }>`
+    select page, content from (
+      select page, content, sum(length(content)) over (order by page) - length(content) as before
+      from (select page, content from directory_pages
+        where tenant_id = ${tenant} and source_id = ${source} and page >= ${from} order by page limit 200) as next
+    ) as summed where before < 4000000 order by page`.execute(tx)
+  return rows
+}
+
+export const bytesOfPages = async (tx: Tx, tenant: TenantId, source: string): Promise<number> => {
+  const { rows } = await sql<{ bytes: number }>`
+    select coalesce(sum(octet_length(content)), 0) as bytes from directory_pages
+    where tenant_id = ${tenant} and source_id = ${source}`.execute(tx)
+  return rows[0]?.bytes ?? 0
+}
+
+/** Those from number `from` on go. The source, or its pull, is held. */
+export const deletePages = (tx: Tx, tenant: TenantId, source: string, from: number) =>
+  tx
+    .deleteFrom('directory_pages')
+    .where('tenant_id', '=', tenant)
+    .where('source_id', '=', source)
+    .where('page', '>=', from)
+    .execute()
+
+/** Passes the tenant wall: pulls that nobody reads, in the order in which they were left. */
+export const freePulls = async (tx: Tx, at: Date, limit: number) => {
+  const { rows } = await sql<{ tenant_id: TenantId; source_id: string }>`
+    select tenant_id, source_id from directory_pulls where claimed_until <= ${at}
+    order by claimed_until limit ${limit}`.execute(tx)
+  return rows
+}

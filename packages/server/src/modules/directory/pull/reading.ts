@@ -1,0 +1,201 @@
+import type { Database, Tx } from '../../../db/database.ts'
+import { background } from '../../../db/database.ts'
+import type { KeptReading, PullProgress } from '../../../db/tables/directory.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+import { minute, second } from '../../../kernel/time.ts'
+import type { Outbound } from '../../../outbound/outbound.ts'
+import type { Content } from '../taking.ts'
+import { createAsking } from './asking.ts'
+import { createFold, mostBytes, type Page } from './pages.ts'
+import { PullError } from './pull-error.ts'
+import * as queries from './pulls.queries.ts'
+import type { SourceRow } from './sources.queries.ts'
+import { setState } from './sources.queries.ts'
+import type { Place, Seen } from './vendor.ts'
+import { vendors } from './vendors.ts'
+
+/** Longer than a request and its tries take: who has not said a word for so long has ended. */
+export const claimMs = 2 * minute
+/** What was read is kept when it is so much, or so old. */
+const keptEntries = 2000
+const keptAfterMs = second
+
+/** The pull was ended, or another replica reads it. */
+export class LostClaim extends Error {}
+
+/** What stands in a pull's cursor: where its vendor's reading is, or that it is whole. */
+type Cursor = { at: object } | { whole: true; links: KeptReading['links'] | null }
+/** A pull as a replica holds it. */
+export type Holding = {
+  tenant: TenantId
+  source: SourceRow
+  place: Place
+  pull: queries.Pull
+  by: string
+  /** When the reading began. */
+  startedAt: Date
+  progress: PullProgress
+  signal: AbortSignal
+}
+export const beginning = ({ kind, issuer, kept }: Pick<SourceRow, 'kind' | 'issuer' | 'kept'>): Cursor => ({
+  at: vendors[kind].begin({ issuer }, kept?.links),
+})
+export const noProgress = (): PullProgress => ({
+  phase: 'users',
+  users: { read: 0, of: null },
+  groups: { read: 0, of: null },
+  memberships: 0,
+  requests: 0,
+  retries: 0,
+})
+
+/** Reads a directory page by page; what was read is kept, so that any replica goes on from it. */
+export function createReading({
+  db,
+  now,
+  outbound,
+}: {
+  db: Database
+  now: () => Date
+  outbound: Pick<Outbound, 'request'>
+}) {
+  const until = (more = 0) => new Date(now().getTime() + claimMs + more)
+
+  /** `work` is false where the pull is not this replica's any more. */
+  async function guarded(h: Holding, work: (tx: Tx) => Promise<boolean>): Promise<void> {
+    await db.inTenant(h.tenant, async (tx) => {
+      if (!(await work(tx))) throw new LostClaim('the pull was ended')
+    })
+  }
+
+  /** What was read of it before, maybe by another replica. */
+  async function seenSince(h: Holding, from: number): Promise<Seen> {
+    const seen: Seen = { users: new Set(), groups: [], groupIds: new Set() }
+    await eachPage(h, from, (page) => note(seen, page))
+    return seen
+  }
+  async function eachPage({ tenant, source }: Holding, from: number, work: (page: Page) => unknown): Promise<void> {
+    for (let next = from; ; ) {
+      const rows = await db.inTenant(tenant, (tx) => queries.somePages(tx, tenant, source.source_id, next), background)
+      if (rows.length === 0) return
+      for (const { content } of rows) for (const page of JSON.parse(content) as Page[]) await work(page)
+      next = (rows.at(-1)?.page ?? next) + 1
+    }
+  }
+
+  /** To its end; what a next reading of changes goes on from. */
+  async function read(h: Holding): Promise<KeptReading | null> {
+    const { tenant, source, place, progress, signal, by } = h
+    const { source_id, run_id } = h.pull
+    const held = { source_id, run_id, by }
+    const vendor = vendors[source.kind]
+    let kept = source.kept
+    let pages = h.pull.pages
+    let cursor = h.pull.cursor as Cursor
+    let seen = await seenSince(h, kept?.pages ?? 0)
+    let bytes = await db.inTenant(tenant, (tx) => queries.bytesOfPages(tx, tenant, source_id))
+    let buffer: Page[] = []
+    let bufferedAt = performance.now()
+    const ask = createAsking({
+      outbound,
+      origin: vendor.originOf(source.issuer),
+      token: () => vendor.tokenOf(place),
+      signal,
+      onRequest: () => void progress.requests++,
+      onWait: async (ms) => {
+        progress.retries++
+        await guarded(h, (tx) => queries.keepClaim(tx, tenant, held, until(ms)))
+      },
+    })
+
+    async function save(): Promise<void> {
+      const said = buffer.filter((page) => Object.values(page).some((list) => list.length > 0))
+      const content = said.length > 0 ? JSON.stringify(said) : undefined
+      bytes += content ? Buffer.byteLength(content) : 0
+      if (bytes > mostBytes) throw new PullError('too_large', 'The directory is too large to be kept while it is read.')
+      const number = pages
+      await guarded(h, async (tx) => {
+        const next = content === undefined ? number : number + 1
+        if (!(await queries.savePull(tx, tenant, held, { cursor, pages: next, until: until() }))) return false
+        await queries.saveProgress(tx, tenant, run_id, progress)
+        if (content !== undefined) await queries.insertPage(tx, tenant, source_id, number, content)
+        return true
+      })
+      if (content !== undefined) pages++
+      buffer = []
+      bufferedAt = performance.now()
+    }
+    /** From the first page on; what earlier readings left goes too where it can't be gone on from. */
+    async function beginAnew(next: object, withoutKept: boolean): Promise<void> {
+      if (withoutKept) kept = null
+      pages = kept?.pages ?? 0
+      cursor = { at: next }
+      Object.assign(progress, { ...noProgress(), requests: progress.requests, retries: progress.retries + 1 })
+      await guarded(h, async (tx) => {
+        if (withoutKept) await setState(tx, tenant, source_id, { kept: null })
+        if (!(await queries.savePull(tx, tenant, held, { cursor, pages, until: until() }))) return false
+        await queries.saveProgress(tx, tenant, run_id, progress)
+        await queries.deletePages(tx, tenant, source_id, pages)
+        return true
+      })
+      seen = { users: new Set(), groups: [], groupIds: new Set() }
+      buffer = []
+      bytes = await db.inTenant(tenant, (tx) => queries.bytesOfPages(tx, tenant, source_id))
+    }
+
+    let wasGone = false
+    while ('at' in cursor) {
+      const take = { ...source }
+      const step = await vendor
+        .step(ask, place, { cursor: cursor.at, take, seen, progress })
+        .catch((e: unknown) => (e instanceof PullError && e.code === 'gone' && !wasGone ? e : Promise.reject(e)))
+      if (step instanceof PullError) {
+        wasGone = true
+        await beginAnew(vendor.begin(place, undefined), true)
+      } else if (step.again !== undefined) await beginAnew(step.cursor ?? {}, false)
+      else {
+        note(seen, step.page)
+        count(progress, step.page)
+        buffer.push(step.page)
+        cursor = step.cursor === null ? { whole: true, links: step.links ?? null } : { at: step.cursor }
+        const entries = buffer.reduce((n, page) => n + sizeOf(page), 0)
+        if ('whole' in cursor || entries >= keptEntries || performance.now() - bufferedAt > keptAfterMs) await save()
+      }
+    }
+    return cursor.links && { links: cursor.links, readAt: h.startedAt.toISOString(), pages }
+  }
+
+  return {
+    read,
+    /** All that was read, as a snapshot has it. */
+    contentOf: async (h: Holding): Promise<Content> => {
+      h.progress.phase = 'applying'
+      const { source_id, run_id } = h.pull
+      await guarded(h, async (tx) => {
+        if (!(await queries.keepClaim(tx, h.tenant, { source_id, run_id, by: h.by }, until(5 * minute)))) return false
+        await queries.saveProgress(tx, h.tenant, run_id, h.progress)
+        return true
+      })
+      const fold = createFold()
+      await eachPage(h, 0, fold.add)
+      return fold.content(h.source)
+    },
+  }
+}
+
+function note(seen: Seen, page: Page): void {
+  for (const { id } of page.users ?? []) seen.users.add(id)
+  for (const group of page.groups ?? []) {
+    if (!seen.groupIds.has(group.id)) seen.groups.push(group)
+    seen.groupIds.add(group.id)
+  }
+}
+function count(progress: PullProgress, page: Page): void {
+  progress.users.read += page.users?.length ?? 0
+  progress.groups.read += page.groups?.length ?? 0
+  for (const { add, nest = [] } of page.members ?? []) progress.memberships += add.length + nest.length
+}
+const sizeOf = (page: Page): number =>
+  (page.users?.length ?? 0) +
+  (page.groups?.length ?? 0) +
+  (page.members?.reduce((n, { add }) => n + 1 + add.length / 4, 0) ?? 0)

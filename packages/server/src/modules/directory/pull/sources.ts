@@ -1,0 +1,241 @@
+import type { DirectorySourceKind } from '@holdfast/contract/vocabulary'
+import { type Kek, seal, unseal } from '@holdfast/crypto'
+import type { Database } from '../../../db/database.ts'
+import type { PageQuery, Pager } from '../../../db/page.ts'
+import { refuseTaken } from '../../../db/taken.ts'
+import type { Actor, TenantId } from '../../../kernel/actor.ts'
+import { failField } from '../../../kernel/app-error.ts'
+import { differences } from '../../../kernel/differences.ts'
+import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
+import type { Expected } from '../../../kernel/version.ts'
+import type { Outbound } from '../../../outbound/outbound.ts'
+import type { Audit } from '../../audit/index.ts'
+import { findDirectory, insertDirectory } from '../runs.queries.ts'
+import { requireSource } from '../source.ts'
+import { createAsking } from './asking.ts'
+import type { Begin } from './begin.ts'
+import { clientKeyOf } from './okta.ts'
+import { PullError } from './pull-error.ts'
+import { firstRun } from './schedule.ts'
+import type { SourceFields, SourceRow } from './sources.queries.ts'
+import * as queries from './sources.queries.ts'
+import { vendors } from './vendors.ts'
+
+/** Absent: as it was, which of a new source is none; null: none. */
+type GivenCredential = string | null | undefined
+type NewSource = Partial<SourceFields> &
+  Pick<SourceFields, 'issuer' | 'client_id'> & { kind: DirectorySourceKind; provider: string }
+type Look = Awaited<ReturnType<(typeof vendors)[DirectorySourceKind]['look']>>
+
+const defaults = {
+  enabled: false,
+  interval_minutes: 60,
+  take_users: 'all',
+  take_groups: 'all',
+  group_names: [],
+} as const
+/** A test is waited for by a person. */
+const testMs = 20_000
+
+const noSource = () => missing('directory_source')
+const targetOf = ({ source_id, provider }: Pick<SourceRow, 'source_id' | 'provider'>) => ({
+  type: 'directory_source',
+  id: encodeId('directory_source', source_id),
+  name: provider,
+})
+const sealContext = (sourceId: string) => `directory_sources/${sourceId}/credential_jwe`
+
+type SourceDeps = {
+  db: Database
+  audit: Audit
+  pager: Pager
+  now: () => Date
+  kek: Kek
+  outbound: Pick<Outbound, 'request' | 'refusalOf'>
+  begin: Pick<Begin, 'callOffOf'>
+}
+
+/** Directories that are read from here: where each is, as whom it is asked, when, and what of it is taken. */
+export function createSources({ db, audit, pager, now, kek, outbound, begin }: SourceDeps) {
+  function check(kind: DirectorySourceKind, fields: SourceFields, credential: GivenCredential): void {
+    const problem = vendors[kind].problemOf(fields.issuer) ?? outbound.refusalOf(fields.issuer)
+    if (problem) failField('issuer', problem)
+    if (kind === 'okta' && credential && !clientKeyOf(credential))
+      failField('credential', 'must be a private key, as a JWK or PEM: RSA, or EC of the curve P-256')
+    if (fields.take_groups === 'listed' && fields.group_names.length === 0)
+      failField('groups.names', 'must name the groups that are taken')
+    if (fields.take_users === 'in_groups' && fields.take_groups === 'none')
+      failField('users', 'can not be those in groups where no group is taken')
+  }
+  const sealed = (id: string, credential: string) => seal(kek, sealContext(id), Buffer.from(credential))
+  const requireCredential = ({ enabled }: SourceFields, isSet: boolean) =>
+    enabled && !isSet ? failField('credential', 'is needed before it can be enabled') : undefined
+
+  async function openCredential({ source_id, credential_jwe: jwe }: SourceRow): Promise<string> {
+    if (jwe === null) throw new PullError('credential', 'The source has no credential.')
+    return (await unseal(kek, sealContext(source_id), jwe)).toString()
+  }
+
+  async function look(source: SourceRow): Promise<Look | PullError> {
+    const { kind, issuer, client_id: clientId } = source
+    const vendor = vendors[kind]
+    const signal = AbortSignal.timeout(testMs)
+    try {
+      const place = { issuer, clientId, credential: await openCredential(source) }
+      const token = () => vendor.tokenOf(place)
+      const patience = { timeoutMs: testMs, waits: [] }
+      return await vendor.look(
+        createAsking({ outbound, origin: vendor.originOf(issuer), token, signal, patience }),
+        place,
+      )
+    } catch (e) {
+      if (e instanceof PullError) return e
+      if (signal.aborted) return new PullError('unreachable', 'The directory did not answer in time.')
+      throw e
+    }
+  }
+
+  return {
+    openCredential,
+
+    list: (tenant: TenantId, query: PageQuery) =>
+      db.inTenant(tenant, (tx) =>
+        pager.list(queries.selectSources(tx, tenant), {
+          operation: 'listDirectorySources',
+          tenant,
+          query,
+          orders: { created_at: { column: 'created_at', kind: 'time' } },
+          otherwise: 'created_at',
+          tie: 'source_id',
+        }),
+      ),
+
+    get: async (tenant: TenantId, id: string): Promise<SourceRow> =>
+      (await db.inTenant(tenant, (tx) => queries.findSource(tx, tenant, id))) ?? noSource(),
+
+    create: async (actor: Actor, given: NewSource, credential: GivenCredential): Promise<SourceRow> => {
+      const { kind, provider, ...rest } = given
+      const fields: SourceFields = { ...defaults, group_names: [], ...rest }
+      check(kind, fields, credential)
+      requireCredential(fields, Boolean(credential))
+      const tenant = actor.tenantId
+      const source_id = newUuid()
+      const credential_jwe = credential ? await sealed(source_id, credential) : null
+      const work = () =>
+        db.inTenant(tenant, async (tx) => {
+          const at = now()
+          const new_id = { tenant_id: tenant, directory_id: newUuid() }
+          await insertDirectory(tx, { ...new_id, provider, created_at: at, source: 'snapshot' })
+          const directory = (await findDirectory(tx, tenant, provider)) ?? noSource()
+          requireSource(directory, 'snapshot')
+          const { directory_id } = directory
+          const next_run_at = firstRun(fields, at)
+          await queries.insertSource(tx, tenant, fields, {
+            source_id,
+            directory_id,
+            kind,
+            credential_jwe,
+            next_run_at,
+            at,
+          })
+          const made = (await queries.findSource(tx, tenant, source_id)) ?? noSource()
+          const target = targetOf(made)
+          await audit.record(tx, actor, 'directory_source.created', { source_id: target.id }, { target })
+          return made
+        })
+      return refuseTaken('provider', 'directory_has_one_source', work, 'has a source already')
+    },
+
+    /** `allow` refuses by what is there, under the row's lock. A change that changes nothing leaves no trace. */
+    replace: async (
+      actor: Actor,
+      id: string,
+      { fields, credential }: { fields: SourceFields; credential: GivenCredential },
+      allow: (before: SourceRow) => void,
+    ): Promise<SourceRow> => {
+      const tenant = actor.tenantId
+      const known = (await db.inTenant(tenant, (tx) => queries.findSource(tx, tenant, id))) ?? noSource()
+      check(known.kind, fields, credential)
+      const newJwe = credential ? await sealed(id, credential) : null
+      return db.inTenant(tenant, async (tx) => {
+        const before = (await queries.lockSource(tx, tenant, id)) ?? noSource()
+        allow(before)
+        const credential_jwe = credential === undefined ? before.credential_jwe : newJwe
+        requireCredential(fields, credential_jwe !== null)
+        const changed = differences(factsOf(before), factsOf(fields))
+        const isNewCredential = credential_jwe !== before.credential_jwe
+        if (Object.keys(changed).length === 0 && !isNewCredential) return before
+        const at = now()
+        const isScheduledAnew = 'enabled' in changed || 'interval_minutes' in changed
+        const next_run_at = isScheduledAnew ? firstRun(fields, at) : before.next_run_at
+        // What is read is read as it was set when that began.
+        const isSameReading = Object.keys(changed).every((name) => name === 'interval_minutes' || name === 'enabled')
+        const kept = isSameReading ? before.kept : null
+        await queries.updateSource(tx, tenant, id, fields, { credential_jwe, next_run_at, kept, at })
+        if (!isSameReading || (before.enabled && !fields.enabled))
+          await begin.callOffOf(tx, actor, before, 'The settings of its source were changed.')
+        const after = (await queries.findSource(tx, tenant, id)) ?? noSource()
+        const target = targetOf(after)
+        const details = isNewCredential && {
+          details: { credential: credential_jwe === null ? 'removed' : 'replaced' },
+        }
+        await audit.record(
+          tx,
+          actor,
+          'directory_source.updated',
+          { source_id: target.id },
+          { target, changes: changed, ...details },
+        )
+        return after
+      })
+    },
+
+    /** False when it was deleted before. Users and groups stay as they are. */
+    remove: (actor: Actor, id: string, expected: Expected): Promise<boolean> => {
+      const tenant = actor.tenantId
+      return db.inTenant(tenant, async (tx) => {
+        const before = await queries.lockSource(tx, tenant, id)
+        if (!before) {
+          if (!(await queries.wasDeleted(tx, tenant, id))) return noSource()
+          expected.require(undefined)
+          return false
+        }
+        expected.require(versionOf(before))
+        await queries.markDeleted(tx, tenant, id, now())
+        await begin.callOffOf(tx, actor, before, 'Its source was deleted.')
+        await queries.forgetPages(tx, tenant, id)
+        const target = targetOf(before)
+        await audit.record(tx, actor, 'directory_source.deleted', { source_id: target.id }, { target })
+        return true
+      })
+    },
+
+    /** Who is there, or why it can't be read. */
+    test: async (actor: Actor, id: string): Promise<Look | PullError> => {
+      const tenant = actor.tenantId
+      const source = (await db.inTenant(tenant, (tx) => queries.findSource(tx, tenant, id))) ?? noSource()
+      const found = await look(source)
+      const target = targetOf(source)
+      const isProblem = found instanceof PullError
+      const more = { target, ...(isProblem && { details: { reason: found.message } }) }
+      await db.inTenant(tenant, (tx) =>
+        audit.record(tx, actor, 'directory_source.tested', { source_id: target.id, ok: !isProblem }, more),
+      )
+      return found
+    },
+  }
+}
+export type Sources = ReturnType<typeof createSources>
+
+/** What of a source is set; how its pulls went is not. */
+export const versionOf = ({ next_run_at: _, failures: __, failing_since: ___, kept: ____, ...set }: SourceRow) => set
+
+/** As on the wire. */
+const factsOf = (s: SourceFields) => ({
+  enabled: s.enabled,
+  issuer: s.issuer,
+  client_id: s.client_id,
+  interval_minutes: s.interval_minutes,
+  users: s.take_users,
+  groups: { take: s.take_groups, names: s.group_names },
+})

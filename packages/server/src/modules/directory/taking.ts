@@ -1,0 +1,200 @@
+import type { DirectorySnapshot, RunCounts } from '@holdfast/contract/directory'
+import { background, type Database, type Tx } from '../../db/database.ts'
+import type { Source, TenantId } from '../../kernel/actor.ts'
+import { failField } from '../../kernel/app-error.ts'
+import { encodeId, missing, newUuid } from '../../kernel/ids.ts'
+import type { Changes } from '../../memory/changes.ts'
+import type { Audit } from '../audit/index.ts'
+import type { Owned } from '../identity/index.ts'
+import type { Notify } from '../notifications/index.ts'
+import type { Behalf } from './behalf.ts'
+import { columnsOf, createJudge } from './judge.ts'
+import { heldNotice } from './notices.ts'
+import type { Plan } from './plan.ts'
+import type { Directory, NewRun, RunRow } from './runs.queries.ts'
+import * as queries from './runs.queries.ts'
+import type { Said } from './snapshot.ts'
+import { requireSource } from './source.ts'
+import { isNothing } from './summary.ts'
+import { contentOf } from './undo.ts'
+import { unlessTaken } from './unless-taken.ts'
+
+export type RunDeps = {
+  db: Database
+  audit: Audit
+  changes: Changes
+  now: () => Date
+  owned: Owned
+  notify: Notify
+}
+/** What a run is of: a pushed snapshot, or a directory that was read. */
+export type Origin = Pick<DirectorySnapshot, 'provider' | 'snapshot_id'> & { generatedAt: Date }
+export type Content = Pick<DirectorySnapshot, 'users' | 'groups'>
+/** A whole directory, checked against itself, that is to become a run. */
+type Reading = {
+  runId: string
+  origin: Origin
+  said: Said
+  content: Content
+  startedAt: Date
+  confirmed: boolean
+  /** Writes the row of the run, before anything else of runs is touched. */
+  write: (tx: Tx, run: NewRun) => Promise<unknown>
+}
+type ApplyWith = {
+  runId: string
+  plan: Plan
+  counts: RunCounts
+  reason?: string | undefined
+  /** Writes the row of the run, once it is known what has become of it. */
+  write: (status: 'applied' | 'unchanged') => Promise<void>
+}
+
+/** Brings what is held of a directory to what it says: judged under the directory's lock, applied in one transaction. */
+export function createTaking({ db, audit, changes, now, owned, notify }: RunDeps) {
+  const judge = createJudge(owned)
+
+  /** Makes the changes, keeps what it takes to undo them, and records the run; the last of its transaction. */
+  async function apply(
+    tx: Tx,
+    { source }: Behalf,
+    directory: Directory,
+    { runId, plan, counts, reason, write }: ApplyWith,
+  ): Promise<void> {
+    const tenant = source.tenantId
+    const run_id = encodeId('directory_run', runId)
+    const { provider, directory_id } = directory
+    const status = isNothing(counts) ? 'unchanged' : 'applied'
+    const earlier = status === 'applied' ? await queries.newestRun(tx, tenant, directory_id, 'applied') : undefined
+    const details = { run_id, provider }
+    const { touched } = await owned.apply(tx, { source, directory: directory_id, details }, plan.changes)
+    await write(status)
+    if (status === 'applied') {
+      if (earlier) await queries.deleteContent(tx, tenant, earlier.run_id)
+      await queries.deleteContent(tx, tenant, runId)
+      await queries.insertContent(tx, tenant, runId, contentOf(plan, counts))
+    }
+    await record(tx, source, { run_id, provider, status }, counts, reason)
+    if (touched.length > 0) await changes.record(tx, tenant, touched)
+  }
+  const record = (
+    tx: Tx,
+    source: Source,
+    fields: { run_id: string; provider: string; status: string },
+    counts: RunCounts,
+    reason?: string,
+  ) => {
+    const target = { type: 'directory_run', id: fields.run_id, name: fields.provider }
+    return audit.record(tx, source, 'directory.synced', fields, {
+      target,
+      details: { ...counts, ...(reason !== undefined && { reason }) },
+    })
+  }
+
+  /** Refuses what is not newer than what was taken; a snapshot that was taken has its run already. */
+  async function requireNewer(
+    tx: Tx,
+    tenant: TenantId,
+    directory: Directory,
+    origin: Origin,
+  ): Promise<RunRow | undefined> {
+    const earlier = await queries.runOfSnapshot(tx, tenant, directory.directory_id, origin.snapshot_id)
+    if (earlier && earlier.generated_at.getTime() !== origin.generatedAt.getTime())
+      failField('snapshot_id', `was that of the snapshot of ${earlier.generated_at.toISOString()}`)
+    if (earlier) return earlier
+    const known = directory.generated_at
+    if (known && origin.generatedAt <= known)
+      failField(
+        'generated_at',
+        `must be later than ${known.toISOString()}, that of the newest snapshot which was taken`,
+      )
+    return undefined
+  }
+
+  /** Says what would change, and changes nothing. */
+  function dryRun(behalf: Behalf, { runId, origin, said, startedAt, write }: Reading): Promise<RunRow> {
+    const tenant = behalf.source.tenantId
+    return db.inTenant(
+      tenant,
+      async (tx) => {
+        const directory = await queries.findDirectory(tx, tenant, origin.provider)
+        if (directory) {
+          requireSource(directory, 'snapshot')
+          await requireNewer(tx, tenant, directory, origin)
+        }
+        const judged = await judge(tx, behalf, directory?.directory_id, said)
+        await write(tx, {
+          ...newRun(tenant, runId, origin, startedAt),
+          directory_id: null,
+          status: 'dry_run',
+          ...columnsOf(judged),
+          held_because: judged.held,
+          finished_at: now(),
+        })
+        await record(tx, behalf.source, eventOf(runId, origin, 'dry_run'), judged.counts)
+        return (await queries.findRun(tx, tenant, runId)) ?? missing('directory_run')
+      },
+      background,
+    )
+  }
+
+  function take(behalf: Behalf, reading: Reading): Promise<RunRow> {
+    const { runId, origin, said, content, startedAt, confirmed } = reading
+    const tenant = behalf.source.tenantId
+    return db.inTenant(
+      tenant,
+      async (tx) => {
+        await queries.insertDirectory(tx, {
+          tenant_id: tenant,
+          directory_id: newUuid(),
+          provider: origin.provider,
+          created_at: startedAt,
+          source: 'snapshot',
+        })
+        const found = (await queries.findDirectory(tx, tenant, origin.provider)) ?? missing('directory_run')
+        const directory = (await queries.lockDirectory(tx, tenant, found.directory_id)) ?? missing('directory_run')
+        requireSource(directory, 'snapshot')
+        const earlier = await requireNewer(tx, tenant, directory, origin)
+        if (earlier) return earlier
+        const judged = await judge(tx, behalf, directory.directory_id, said)
+        const write = async (status: RunRow['status']) => {
+          await reading.write(tx, {
+            ...newRun(tenant, runId, origin, startedAt),
+            directory_id: directory.directory_id,
+            provider: directory.provider,
+            status,
+            ...columnsOf(judged),
+            held_because: judged.held,
+            finished_at: now(),
+          })
+          await queries.supersedeHeld(tx, tenant, directory.directory_id, runId)
+          await queries.setGeneratedAt(tx, tenant, directory.directory_id, origin.generatedAt)
+        }
+        if (judged.held.length > 0 && !confirmed) {
+          await write('held')
+          await queries.insertContent(tx, tenant, runId, JSON.stringify(content))
+          await record(tx, behalf.source, eventOf(runId, origin, 'held'), judged.counts)
+          await notify(tx, tenant, heldNotice(runId, directory, judged))
+        } else await apply(tx, behalf, directory, { runId, ...judged, write })
+        return (await queries.findRun(tx, tenant, runId)) ?? missing('directory_run')
+      },
+      background,
+    )
+  }
+
+  return { judge, apply, dryRun, take: (behalf: Behalf, reading: Reading) => unlessTaken(() => take(behalf, reading)) }
+}
+export type Taking = ReturnType<typeof createTaking>
+
+export const newRun = (
+  tenant_id: TenantId,
+  run_id: string,
+  { provider, snapshot_id, generatedAt }: Origin,
+  started_at: Date,
+) => ({ tenant_id, run_id, provider, snapshot_id, generated_at: generatedAt, started_at })
+
+const eventOf = (id: string, { provider }: Origin, status: string) => ({
+  run_id: encodeId('directory_run', id),
+  provider,
+  status,
+})

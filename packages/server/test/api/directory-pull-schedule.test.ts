@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { changeDirectorySource } from '@holdfast/sdk'
+import { createClock, runJob, startKit } from '../kit.ts'
+import { inbox } from '../notices.ts'
+import { makeUser } from '../people.ts'
+import { config, heldOf, populateKeycloak, pull, settled, sourceOf, startKeycloak } from '../pulls.ts'
+import { bearer, call, operation } from '../world.ts'
+
+test('a run that is cancelled, or whose source is changed, applies nothing', async (t) => {
+  const kit = await startKit(t, { config })
+  const { admin } = kit
+  const keycloak = await startKeycloak(kit)
+  populateKeycloak(keycloak)
+  const { source_id } = await sourceOf(admin, keycloak)
+  const params = { source_id }
+  keycloak.meddle(({ url }) => (url.pathname.endsWith('/groups') ? 'hang' : undefined))
+  const { run } = await admin.runDirectorySource({ params, body: {} })
+  const cancel = { params: { run_id: run.run_id }, body: { reason: 'not now' } }
+  const cancelled = await admin.cancelDirectoryRun(cancel)
+  assert.deepEqual(
+    [cancelled.changed, cancelled.run.status, cancelled.run.failure, (await admin.cancelDirectoryRun(cancel)).changed],
+    [true, 'cancelled', 'not now', false],
+  )
+  const second = await admin.runDirectorySource({ params, body: {} })
+  await changeDirectorySource(admin, { params }, { users: 'in_groups' })
+  assert.equal((await settled(admin, second.run.run_id)).status, 'cancelled')
+  const third = await admin.runDirectorySource({ params, body: {} })
+  assert.equal((await admin.deleteDirectorySource({ params })).changed, true)
+  assert.equal((await settled(admin, third.run.run_id)).status, 'cancelled')
+  assert.equal((await admin.deleteDirectorySource({ params })).changed, false)
+  assert.deepEqual(await heldOf(kit), { users: [], groups: {} })
+  const late = await call(
+    kit,
+    { ...operation('cancelDirectoryRun'), path: `/v1/admin/directory-sync/runs/${third.run.run_id}/cancel` },
+    bearer(kit.adminKey),
+    {},
+  )
+  assert.equal(late.status, 200)
+  keycloak.meddle()
+  const anew = await sourceOf(admin, keycloak)
+  assert.equal((await pull(admin, anew.source_id)).status, 'applied')
+  const done = await admin.listDirectoryRuns()
+  const over = await call(
+    kit,
+    { ...operation('cancelDirectoryRun'), path: `/v1/admin/directory-sync/runs/${done.items[0]!.run_id}/cancel` },
+    bearer(kit.adminKey),
+    {},
+  )
+  assert.deepEqual([over.status, /this run is applied/.test(over.text)], [422, true])
+})
+
+test('on its schedule: spread, later and later while it fails, one word when it begins and one when it ends', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { config, now: clock.now })
+  const { admin } = kit
+  const keycloak = await startKeycloak(kit)
+  populateKeycloak(keycloak)
+  await makeUser(kit, 'local')
+  const { source_id, next_run_at } = await sourceOf(admin, keycloak, { enabled: true })
+  const params = { source_id }
+  const minutesTo = (time: string | null | undefined) => (Date.parse(time ?? '') - clock.now().getTime()) / 60_000
+  assert.ok(minutesTo(next_run_at) <= 60 && minutesTo(next_run_at) > -1)
+  const newest = async () => (await admin.listDirectoryRuns()).items[0]!
+  /** Until its time, and then what came of it. */
+  const nextOne = async () => {
+    clock.advance(Math.max(0, minutesTo((await admin.getDirectorySource({ params })).next_run_at)) * 60 + 1)
+    await runJob(kit.app, 'pull_directories')
+    return settled(admin, (await newest()).run_id)
+  }
+  const first = await nextOne()
+  assert.equal(first.status, 'applied', JSON.stringify(first))
+  await runJob(kit.app, 'pull_directories')
+  assert.equal((await newest()).run_id, first.run_id, 'not before its time')
+  const [event] = (await admin.listAuditEvents({ query: { kind: 'directory.synced' } })).items
+  assert.deepEqual([event?.actor.type, event?.actor.id], ['job', 'pull_directories'])
+
+  keycloak.meddle(({ url }) =>
+    url.pathname.endsWith('/token') ? { status: 401, json: { error: 'invalid_client' } } : undefined,
+  )
+  const waits: number[] = []
+  for (let n = 0; n < 3; n++) {
+    const failed = await nextOne()
+    assert.deepEqual(
+      [failed.status, failed.failure],
+      ['failed', 'The directory gave no token for the client id and its credential (invalid_client).'],
+    )
+    waits.push(minutesTo((await admin.getDirectorySource({ params })).next_run_at))
+  }
+  for (const [n, wait] of waits.entries()) {
+    const about = 60 * 2 ** (n + 1)
+    assert.ok(wait > about * 0.89 && wait < about * 1.11, `${wait} minutes after ${n + 1} failures`)
+  }
+  assert.equal((await admin.getDirectorySource({ params })).failures, 3)
+  assert.deepEqual(
+    (await inbox(kit)).map((n) => [n.kind, n.subject.name]),
+    [['directory.failing', 'corp']],
+  )
+  assert.deepEqual((await heldOf(kit)).users, ['ada', 'ben', 'cleo', 'eva'])
+
+  keycloak.meddle()
+  assert.equal((await nextOne()).status, 'unchanged')
+  const source = await admin.getDirectorySource({ params })
+  assert.deepEqual([source.failures, source.failing_since], [0, null])
+  assert.deepEqual((await inbox(kit)).map((n) => n.kind).sort(), ['directory.failing', 'directory.recovered'])
+
+  // What is held is told once, too, however often the schedule comes to it.
+  keycloak.addUsers(20)
+  await nextOne()
+  keycloak.users.clear()
+  for (let n = 0; n < 2; n++) assert.equal((await nextOne()).status, 'held')
+  const held = (await inbox(kit)).filter((n) => n.kind === 'directory.held')
+  assert.equal(held.length, 1)
+  assert.match(held[0]!.detail, /24 of 24 active users would be suspended/)
+  await changeDirectorySource(admin, { params }, { enabled: false })
+  assert.equal((await admin.getDirectorySource({ params })).next_run_at, null)
+  clock.advance(86_400)
+  const { run_id } = await newest()
+  await runJob(kit.app, 'pull_directories')
+  assert.equal((await newest()).run_id, run_id)
+})
