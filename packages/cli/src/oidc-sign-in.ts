@@ -1,9 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { setTimeout as delay } from 'node:timers/promises'
 import { ConnectionError } from '@holdfast/sdk'
 import { NotSignedIn } from './exit.ts'
+import { withLoopback } from './loopback.ts'
 
 /** What is asked for at an identity provider. */
 type Wanted = { issuer: string; clientId: string; scopes: readonly string[]; nonce: string }
@@ -22,9 +20,8 @@ export async function signInByBrowser(wanted: Wanted, until: Date, show: (url: s
   const endpoint = await authorizationEndpoint(issuer)
   const state = randomBytes(24).toString('base64url')
   const code_verifier = randomBytes(32).toString('base64url')
-  const listener = await listen(state)
-  try {
-    const redirect_uri = `http://127.0.0.1:${listener.port}/callback`
+  const read = (_: unknown, { searchParams }: URL) => (searchParams.get('state') === state ? searchParams : undefined)
+  return withLoopback(read, async (redirect_uri, answerUntil) => {
     const url = new URL(endpoint)
     const asked = {
       response_type: 'code',
@@ -38,7 +35,7 @@ export async function signInByBrowser(wanted: Wanted, until: Date, show: (url: s
     }
     for (const [name, value] of Object.entries(asked)) url.searchParams.set(name, value)
     show(url.href)
-    const answer = await Promise.race([listener.answer, tooLate(until, listener.closed)])
+    const answer = await answerUntil(until)
     const iss = answer.get('iss') ?? undefined
     if (iss !== undefined && iss !== issuer) throw new NotSignedIn('The answer came from another identity provider.')
     const error = answer.get('error')
@@ -46,9 +43,7 @@ export async function signInByBrowser(wanted: Wanted, until: Date, show: (url: s
     const code = answer.get('code')
     if (!code) throw new NotSignedIn('The identity provider sent no code.')
     return { code, code_verifier, redirect_uri, client_id: clientId, ...(iss !== undefined && { iss }) }
-  } finally {
-    listener.close()
-  }
+  })
 }
 
 /** From the discovery document, which must be that of this issuer (OpenID Connect Discovery 1.0, 4.3). */
@@ -66,46 +61,4 @@ async function authorizationEndpoint(issuer: string): Promise<string> {
     if (e === unusable) throw e
     throw new ConnectionError(`${url} can't be read: ${e instanceof Error ? e.message : String(e)}.`)
   }
-}
-
-const page = (text: string) =>
-  `<!doctype html><meta charset="utf-8"><title>Holdfast</title><p>${text} You can close this window.</p>`
-const pageHeaders = {
-  'content-type': 'text/html; charset=utf-8',
-  'content-security-policy': "default-src 'none'",
-  connection: 'close',
-}
-
-/** Takes the one answer that shows the state; whatever else asks on this port is told nothing. */
-async function listen(state: string) {
-  const closed = new AbortController()
-  let settle: (answer: URLSearchParams) => void = () => {}
-  const answer = new Promise<URLSearchParams>((resolve) => {
-    settle = resolve
-  })
-  const server = createServer((request, response) => {
-    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://127.0.0.1')
-    if (pathname !== '/callback' || searchParams.get('state') !== state)
-      return void response.writeHead(404, pageHeaders).end(page('This is not the answer that is waited for.'))
-    response.writeHead(200, pageHeaders).end(page('Your answer has arrived.'), () => settle(searchParams))
-  })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  return {
-    port: (server.address() as AddressInfo).port,
-    answer,
-    closed: closed.signal,
-    close: () => {
-      closed.abort()
-      server.close()
-      server.closeAllConnections()
-    },
-  }
-}
-
-async function tooLate(until: Date, signal: AbortSignal): Promise<never> {
-  await delay(Math.max(0, until.getTime() - Date.now()), undefined, { signal })
-  throw new NotSignedIn('Nobody signed in in time. Begin again.')
 }

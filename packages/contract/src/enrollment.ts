@@ -269,6 +269,50 @@ export const enrollByDeviceCode = endpoint({
   errors: ['entitlement_exceeded'],
 })
 
+export const beginEnrollmentBySaml = endpoint({
+  method: 'POST',
+  path: '/v1/enroll/saml/begin',
+  summary: 'Begin an enrollment by SAML: where to send the person, for the key that is proved (DPoP header)',
+  access: { by: ['enrollment_challenge'], permission: 'own' },
+  audit: 'saml_request.created',
+  status: 201,
+  body: Closed({
+    challenge,
+    provider_id: Id('identity_provider'),
+    redirect_uri: Type.String({
+      pattern: '^http://127\\.0\\.0\\.1:[1-9][0-9]{3,4}/[A-Za-z0-9/_-]{0,128}$',
+      maxLength: 160,
+      examples: ['http://127.0.0.1:49152/callback'],
+      description:
+        'Where the application listens on the machine of the person (RFC 8252, 7.3): the response is posted there as SAMLResponse, with the request_id as RelayState',
+    }),
+    public_key: Type.Optional(PublicKey),
+  }),
+  response: Closed({
+    request_id: Type.String({ description: 'Good once, for this challenge and this key' }),
+    redirect_url: Type.String({ description: 'For the browser of the person' }),
+    expires_at: Time,
+  }),
+})
+export const enrollBySaml = endpoint({
+  method: 'POST',
+  path: '/v1/enroll/saml',
+  summary: 'Enroll a device for the person who signed in by SAML, and prove its key (DPoP header)',
+  access: { by: ['enrollment_challenge'], permission: 'own' },
+  audit: 'device.enrolled',
+  status: 201,
+  bodyLimit: 288 * 1024,
+  body: Closed({
+    challenge,
+    request_id: Type.String({ minLength: 1, maxLength: 128 }),
+    saml_response: Type.String({ minLength: 1, maxLength: 262_144, description: 'As it was posted, in base64' }),
+    device: NewDevice,
+    public_key: Type.Optional(PublicKey),
+  }),
+  response: Closed(Credential),
+  errors: ['entitlement_exceeded'],
+})
+
 export const renewCredential = endpoint({
   method: 'POST',
   path: '/v1/enroll/renew',

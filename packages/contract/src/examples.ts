@@ -114,6 +114,15 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
     id_token: 'eyJhbGciOiJSUzI1NiJ9.e30.c2lnbmF0dXJl',
     device: { name: "Jane's phone", platform: 'ios' },
   },
+  beginEnrollmentBySaml: {
+    provider_id: exampleId('identity_provider'),
+    redirect_uri: 'http://127.0.0.1:49152/callback',
+  },
+  enrollBySaml: {
+    request_id: 'hfr_…',
+    saml_response: 'PHNhbWxwOlJlc3BvbnNlIOKApg==',
+    device: { name: "Jane's laptop", platform: 'linux' },
+  },
   renewCredential: { os_version: '24.04' },
   changeDevice: { operation: 'suspend', device_id, reason: 'lost' },
   changeDevices: { operation: 'suspend', device_ids: [device_id], reason: 'lost' },

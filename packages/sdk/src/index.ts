@@ -27,6 +27,7 @@ export {
   type DeviceCodeEnrollment,
 } from './enroll-device-code.ts'
 export { beginOidcEnrollment, type OidcEnrollment } from './enroll-oidc.ts'
+export { beginSamlEnrollment, type SamlEnrollment, type SamlRequest } from './enroll-saml.ts'
 export {
   ApiError,
   ConnectionError,

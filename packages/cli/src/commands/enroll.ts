@@ -5,8 +5,8 @@ import {
   ApiError,
   beginDeviceCodeEnrollment,
   beginOidcEnrollment,
+  beginSamlEnrollment,
   type Device,
-  type DeviceCodeEnrollment,
   type DevicePolicy,
   enrollDevice,
   fileStore,
@@ -19,6 +19,7 @@ import { UsageError } from '../exit.ts'
 import { signInByBrowser } from '../oidc-sign-in.ts'
 import { choice, examples } from '../options.ts'
 import { printItem } from '../output.ts'
+import { signInBySaml } from '../saml-sign-in.ts'
 import { jsonText, plain } from '../text.ts'
 
 type Platform = (typeof platforms)[number]
@@ -55,23 +56,27 @@ export function addDeviceEnroll(device: Command, cli: Cli): void {
   examples(
     ofDevice(device.command('enroll').description('act as a device: enroll with a token, or as who you are'))
       .option('--oidc', 'sign in at an identity provider with your browser; the token asked for may be a bootstrap one')
+      .option('--saml', 'the same with a provider of SAML')
       .option('--device-code', 'for a machine without a browser: somebody approves it at the identity provider')
       .option('--provider <name>', 'which identity provider, by name or id, where there are several')
-      .action(({ oidc, deviceCode, provider, ...options }: Options & ByProvider) => {
-        if (oidc && deviceCode) throw new UsageError('Either --oidc or --device-code.')
-        if (provider !== undefined && !oidc && !deviceCode)
-          throw new UsageError('--provider goes with --oidc or --device-code.')
+      .action(({ oidc, saml, deviceCode, provider, ...options }: Options & ByProvider) => {
+        const ways = [oidc, saml, deviceCode].filter(Boolean).length
+        if (ways > 1) throw new UsageError('Either --oidc, --saml or --device-code.')
+        if (provider !== undefined && ways === 0)
+          throw new UsageError('--provider goes with --oidc, --saml or --device-code.')
+        if (saml) return enrollBySaml(cli, options, provider)
         if (deviceCode) return enrollByDeviceCode(cli, options, provider)
         return oidc ? enrollByOidc(cli, options, provider) : enroll(cli, options)
       }),
     'device enroll --oidc --state device.json',
     'device enroll --device-code --state device.json',
     'token create --kind bootstrap | holdfast device enroll --oidc --provider staff --state device.json',
+    'device enroll --saml --state device.json',
   )
 }
 
 type Options = { state: string; name: string; platform: Platform }
-type ByProvider = { oidc?: boolean; deviceCode?: boolean; provider?: string }
+type ByProvider = { oidc?: boolean; saml?: boolean; deviceCode?: boolean; provider?: string }
 const ofDevice = (command: Command): Command =>
   command
     .requiredOption('--state <file>', 'where to save it; holds the private key, mode 0600')
@@ -147,9 +152,21 @@ async function saidWhere<T>(cli: Cli, work: Promise<T>): Promise<T> {
   }
 }
 
-type Offered = DeviceCodeEnrollment['providers'][number]
-function chosen(usable: readonly Offered[], wanted: string | undefined): Offered {
-  const [provider, other] = usable.filter((p) => wanted === undefined || p.name === wanted || p.provider_id === wanted)
+async function enrollBySaml(cli: Cli, { state, name, platform }: Options, wanted: string | undefined): Promise<void> {
+  const where = await prepare(cli, state)
+  const credential = await cli.prompt.secret('Enrollment or bootstrap token')
+  const { providers, begin } = await beginSamlEnrollment({ ...where, credential })
+  const { provider_id } = chosen(providers, wanted)
+  const { response, finish } = await signInBySaml(
+    (redirectUri) => begin({ provider_id, redirectUri }),
+    (url) => cli.note(`Open this address in a browser and sign in:\n${url}`),
+  )
+  say(cli, await saidWhere(cli, finish({ saml_response: response, device: { name, platform } })))
+}
+
+type Enroller = { provider_id: string; name: string }
+function chosen<P extends Enroller>(usable: readonly P[], wanted: string | undefined): P {
+  const [provider, other] = usable.filter((p) => [undefined, p.name, p.provider_id].includes(wanted))
   if (provider && !other) return provider
   const names = usable.map((p) => plain(p.name)).join(', ')
   throw new UsageError(

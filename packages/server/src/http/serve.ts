@@ -68,11 +68,11 @@ const schemaCompilers = {
 const longestBody = 1024 * 1024
 /** Of a body that may be read before anyone knows whose it is. */
 const longestStrangersBody = 8 * 1024
-/** The same where an ID token stands in it. */
+/** The same where an ID token stands in it; a response of SAML is longer, and says so. */
 const longestClaimsBody = 32 * 1024
-function bodyLimitOf({ access: { by }, bodyLimit = longestBody }: Endpoint): number {
-  if (by !== 'anyone' && by.includes('enrollment_challenge') && by.length === 1) return longestClaimsBody
-  return by === 'anyone' || by.includes('enrollment_token') ? longestStrangersBody : bodyLimit
+function bodyLimitOf({ access: { by }, bodyLimit }: Endpoint): number {
+  if (by !== 'anyone' && by.includes('enrollment_challenge') && by.length === 1) return bodyLimit ?? longestClaimsBody
+  return by === 'anyone' || by.includes('enrollment_token') ? longestStrangersBody : (bodyLimit ?? longestBody)
 }
 
 /** Without a valid credential every path is 401, known or not. */

@@ -22,7 +22,7 @@ const pathsOf: Record<CredentialKind, readonly string[]> = {
   device: ['/v1/policy/digest', '/v1/trust/anchors'],
   gateway: ['/v1/gateway/runtime/unified-policy'],
   enrollment_token: ['/v1/enroll', '/v1/mobile/auth/oidc/providers'],
-  enrollment_challenge: ['/v1/enroll/oidc', '/v1/enroll/device-code'],
+  enrollment_challenge: ['/v1/enroll/oidc', '/v1/enroll/saml', '/v1/enroll/saml/begin', '/v1/enroll/device-code'],
 }
 const flip = (c: string) => (c === c.toLowerCase() ? c.toUpperCase() : c.toLowerCase())
 const flipAt = (text: string, at: number) => text.slice(0, at) + flip(text[at] ?? '') + text.slice(at + 1)

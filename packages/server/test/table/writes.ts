@@ -5,12 +5,14 @@ import { examples } from '@holdfast/contract/examples'
 import { enrollmentNonce, generateKey, thumbprint } from '@holdfast/crypto'
 import { changeGatewayPool, changeSecuritySettings } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
+import { key } from '../../src/modules/federation/saml/test-idp.ts'
 import { person, snapshotOf } from '../directories.ts'
 import { newWireguardKey } from '../gateways.ts'
 import { adminPassword, type Kit } from '../kit.ts'
 import { createAuthenticator, enrollFactor, makeUser, signInAs, trySignIn } from '../people.ts'
 import { startDirectoryServer } from '../providers/directory-server.ts'
 import { startHostileProvider } from '../providers/hostile-provider.ts'
+import { answerTo, metadataOf } from '../saml.ts'
 import {
   bearer,
   type Caller,
@@ -114,6 +116,26 @@ const special: Partial<Record<Operation, Setup>> = {
     )
     await call(kit, operation('deviceCodeStatus'), caller)
     return { caller, body: examples.enrollByDeviceCode }
+  },
+  beginEnrollmentBySaml: async (kit, world) => {
+    const { challenge, key, provider_id } = await samlMachine(kit, world)
+    return { caller: deviceCaller(challenge, key), body: { ...examples.beginEnrollmentBySaml, provider_id } }
+  },
+  enrollBySaml: async (kit, world) => {
+    const { challenge, key, provider_id, idp } = await samlMachine(kit, world)
+    const caller = deviceCaller(challenge, key)
+    const body = { ...examples.beginEnrollmentBySaml, provider_id }
+    const begun = (await call(kit, operation('beginEnrollmentBySaml'), caller, body)).json as Record<string, string>
+    const attributes = { username: randomBytes(6).toString('hex') }
+    const form = answerTo(idp, String(begun.redirect_url), { subject: attributes.username, attributes })
+    return {
+      caller,
+      body: {
+        request_id: begun.request_id,
+        saml_response: form.SAMLResponse,
+        device: { name: 'phone', platform: 'ios' },
+      },
+    }
   },
   ingestDirectorySnapshot: (_, world) => ({
     caller: world.callers.api_key,
@@ -279,4 +301,20 @@ export async function createWrite(kit: Kit, world: World, name: Operation, more:
   const { method, path: template } = operation(name)
   const at = { method, path: fill(template, { ...ids, ...path }) }
   return { ids, send: (given: unknown = body) => call(kit, at, caller, given, query) }
+}
+
+/** A machine that enrolls by a provider of SAML which is there for it alone. */
+async function samlMachine(kit: Kit, world: World) {
+  const idp = { entityId: 'https://idp.example/saml', keys: [key] }
+  const { provider_id } = await kit.admin.createIdentityProvider({
+    body: {
+      kind: 'saml',
+      name: `provider-${randomBytes(6).toString('hex')}`,
+      enrollment: true,
+      provisioning: 'create',
+      saml: { metadata_xml: metadataOf(idp.entityId, 'https://idp.example/sso', idp.keys) },
+    },
+  })
+  const challenge = await challengeFrom(kit, bearer(world.own.token))
+  return { idp, provider_id, challenge, key: generateKey('ES256').privateJwk }
 }

@@ -4,6 +4,7 @@ import { decodeId, encodeId } from '../../kernel/ids.ts'
 import type { Challenges } from './challenge.ts'
 import type { Enroll } from './enroll.ts'
 import type { EnrollByOidc } from './enroll-oidc.ts'
+import type { EnrollBySaml } from './enroll-saml.ts'
 import type { ListEnrollers } from './enrollers.ts'
 import type { Renew } from './renew.ts'
 import { viewEnrolled } from './view.ts'
@@ -11,12 +12,14 @@ import { viewEnrolled } from './view.ts'
 export function enrollmentHandlers({
   enroll,
   enrollByOidc,
+  enrollBySaml,
   listEnrollers,
   challenges,
   renew,
 }: {
   enroll: Enroll
   enrollByOidc: EnrollByOidc
+  enrollBySaml: EnrollBySaml
   listEnrollers: ListEnrollers
   challenges: Pick<Challenges, 'mint'>
   renew: Renew
@@ -46,6 +49,16 @@ export function enrollmentHandlers({
       const providerId = decodeId('identity_provider', provider_id) ?? unauthorized()
       return viewEnrolled(actor.tenantId, await enrollByOidc(actor, { ...input, providerId }))
     },
+    beginEnrollmentBySaml: async ({ actor, body: { challenge: _, provider_id, redirect_uri, ...key } }) => {
+      const providerId = decodeId('identity_provider', provider_id) ?? unauthorized()
+      const begun = await enrollBySaml.begin(actor, { ...key, providerId, redirectUri: redirect_uri })
+      return { request_id: begun.requestId, redirect_url: begun.url, expires_at: begun.expiresAt.toISOString() }
+    },
+    enrollBySaml: async ({ actor, body: { challenge: _, request_id, saml_response, ...input } }) =>
+      answer(
+        actor.tenantId,
+        await enrollBySaml.finish(actor, { ...input, requestId: request_id, samlResponse: saml_response }),
+      ),
     renewCredential: async ({ actor, body, request }) =>
       viewEnrolled(actor.tenantId, await renew(actor, request.newKeyProof, body)),
   } satisfies Partial<Handlers>

@@ -7,6 +7,7 @@ import { deviceCodeHandlers } from './device-code.handlers.ts'
 import { createDeviceCode } from './device-code.ts'
 import { createEnroll } from './enroll.ts'
 import { createEnrollByOidc } from './enroll-oidc.ts'
+import { createEnrollBySaml } from './enroll-saml.ts'
 import { createListEnrollers } from './enrollers.ts'
 import { enrollmentHandlers } from './enrollment.handlers.ts'
 import { createKeyReader, provenKeyBy } from './proven-key.ts'
@@ -27,6 +28,7 @@ export function createEnrollment(deps: EnrollmentDeps) {
     challenges,
     enroll: createEnroll({ ...common, admit }),
     enrollByOidc: createEnrollByOidc({ ...common, vouching }),
+    enrollBySaml: createEnrollBySaml({ ...common, vouching }),
     listEnrollers: createListEnrollers(deps),
     renew: createRenew(common),
   }

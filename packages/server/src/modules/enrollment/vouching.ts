@@ -11,7 +11,9 @@ import { type Admission, type DeviceInput, type Enrolled, refuseOpenly } from '.
 import type { ProviderMethod } from './allot.ts'
 import type { ProvenKey } from './proven-key.ts'
 
-type By = { method: ProviderMethod; providerId: string }
+/** Of which provider, where that is known. */
+type Attempt = { method: ProviderMethod; providerId: string | undefined }
+type By = Attempt & { providerId: string }
 type Refused = (reason: string, userId?: string) => Promise<never>
 
 /**
@@ -51,11 +53,12 @@ export function createVouching({
     },
 
     refusing:
-      (actor: Actor, { method, providerId }: By): Refused =>
+      (actor: Actor, { method, providerId }: Attempt): Refused =>
       async (reason, userId) => {
         const { login } = await settings(actor.tenantId)
         await failures.count(actor.tenantId, sourceOf(actor), login)
-        const fields = { method, provider_id: encodeId('identity_provider', providerId), reason }
+        const provider = providerId && { provider_id: encodeId('identity_provider', providerId) }
+        const fields = { method, ...provider, reason }
         const target = userId && { target: { type: 'user', id: encodeId('user', userId), name: null } }
         await audit.note(actor, 'device.enrollment_refused', fields, { outcome: 'refused', ...target })
         return unauthorized()

@@ -11,6 +11,7 @@ import { createOpening } from './opening.ts'
 import { providerHandlers } from './providers.handlers.ts'
 import { createProviders } from './providers.ts'
 import { createSaml } from './saml/saml.ts'
+import { createSamlEnrolling } from './saml-enrolling.ts'
 import { createSamlRefresh } from './saml-refresh.ts'
 import { pruneAssertions, pruneSamlRequests } from './saml-requests.queries.ts'
 import { createSamlSettings } from './saml-settings.ts'
@@ -42,6 +43,7 @@ export function createFederation(deps: FederationDeps) {
     deviceGrants,
     ...createEnrolling({ ...deps, oidc, newcomer }),
     requireSignIn: lastWay.requireOne,
+    samlEnrolling: createSamlEnrolling({ ...deps, saml, newcomer }),
     prunes: [pruneRequests, pruneSamlRequests, pruneAssertions, pruneGrants],
     jobs: [{ name: 'refresh_saml_metadata', cron: '25 * * * *', run: metadata.sweep }],
     pages: { ...signInPaths.pages, ...signOut.pages },

@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
+import { happened } from '../../db/happened.ts'
 import { deleting } from '../../db/retention.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
@@ -25,6 +26,50 @@ export const takeRequest = (
     .where('expires_at', '>', at)
     .returningAll()
     .executeTakeFirst()
+
+type OfDevice = { state_digest: Buffer; challenge_digest: Buffer; jkt: string }
+
+/** A request of a device, for whoever shows its state; to whom the response is handed. */
+export const findHandOver = (
+  tx: Tx,
+  tenant: TenantId,
+  key: { state_digest: Buffer; provider_id: string },
+  at: Date,
+): Promise<Pick<Request, 'redirect_uri'> | undefined> =>
+  tx
+    .selectFrom('saml_requests')
+    .select('redirect_uri')
+    .where('tenant_id', '=', tenant)
+    .where('state_digest', '=', key.state_digest)
+    .where('provider_id', '=', key.provider_id)
+    .where('jkt', 'is not', null)
+    .where('expires_at', '>', at)
+    .executeTakeFirst()
+
+/** The same for the device itself: its challenge and its key are those that the request was begun with. */
+export const findRequestOfDevice = (tx: Tx, tenant: TenantId, key: OfDevice, at: Date): Promise<Request | undefined> =>
+  tx
+    .selectFrom('saml_requests')
+    .selectAll()
+    .where('tenant_id', '=', tenant)
+    .where('state_digest', '=', key.state_digest)
+    .where('challenge_digest', '=', key.challenge_digest)
+    .where('jkt', '=', key.jkt)
+    .where('expires_at', '>', at)
+    .executeTakeFirst()
+
+/** True for the one enrollment that uses it up. */
+export const takeRequestOfDevice = (tx: Tx, tenant: TenantId, key: OfDevice, at: Date): Promise<boolean> =>
+  happened(
+    tx
+      .deleteFrom('saml_requests')
+      .where('tenant_id', '=', tenant)
+      .where('state_digest', '=', key.state_digest)
+      .where('challenge_digest', '=', key.challenge_digest)
+      .where('jkt', '=', key.jkt)
+      .where('expires_at', '>', at)
+      .returning('state_digest'),
+  )
 
 /** Those of these assertions that nobody brought before; from now on they have been brought. */
 export async function spendAssertions(

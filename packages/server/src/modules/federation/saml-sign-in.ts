@@ -9,6 +9,8 @@ import type { Saml } from './saml/saml.ts'
 import * as queries from './saml-requests.queries.ts'
 import { samlOf, spOf } from './saml-settings.ts'
 
+/** A response for a device, whose application listens on the machine of the browser. */
+export type HandOver = { handTo: string; providerName: string; samlResponse: string; relayState: string }
 /** What a browser posts when the provider sends it back. */
 type SamlReturn = {
   providerId: string
@@ -59,22 +61,31 @@ export function createSamlSignIn(
       return { url, browser: browser.token }
     },
 
-    /** The browser is back. Throws `unauthorized` for everything that is not this browser's one response. */
+    /**
+     * A browser is back: of somebody who signs in, or who enrolls a device, to which their response is handed unread.
+     * Throws `unauthorized` for everything that is not the one response to a request.
+     */
     finish: async (
       { providerId, samlResponse, relayState, browser }: SamlReturn,
       caller: Caller,
-    ): Promise<SignedIn> => {
+    ): Promise<SignedIn | HandOver> => {
       const state = relayState === undefined ? undefined : readToken(relayState)
       const shown = browser === undefined ? undefined : readToken(browser)
-      if (state?.prefix !== 'hfr' || shown?.prefix !== 'hfl' || samlResponse === undefined) return unauthorized()
+      if (state?.prefix !== 'hfr' || samlResponse === undefined) return unauthorized()
       opening.takeStep(caller)
       const { tenant } = state
       const by = opening.strangerAt(tenant, caller)
-      const key = { state_digest: state.digest, provider_id: providerId, browser_digest: shown.digest }
-      const { request, provider } = await db.inTenant(tenant, async (tx) => ({
-        request: await queries.takeRequest(tx, tenant, key, now()),
+      const key = { state_digest: state.digest, provider_id: providerId }
+      const { device, request, provider } = await db.inTenant(tenant, async (tx) => ({
+        device: await queries.findHandOver(tx, tenant, key, now()),
+        request:
+          shown?.prefix === 'hfl'
+            ? await queries.takeRequest(tx, tenant, { ...key, browser_digest: shown.digest }, now())
+            : undefined,
         provider: await findProvider(tx, tenant, providerId),
       }))
+      if (device?.redirect_uri && provider)
+        return { handTo: device.redirect_uri, providerName: provider.name, samlResponse, relayState: state.token }
       if (!request || !provider) return unauthorized()
       return opening.refusing(by, provider, async () => {
         const answer = { samlResponse, requestId: request.authn_request_id }

@@ -5,7 +5,7 @@ import { storable } from '../../kernel/text.ts'
 import { second } from '../../kernel/time.ts'
 import { createCookie, escapeHtml, pageHeaders, renderPage, safeNext } from '../identity/index.ts'
 import { type SignedIn, waitsForMs } from './opening.ts'
-import type { SamlSignIn } from './saml-sign-in.ts'
+import type { HandOver, SamlSignIn } from './saml-sign-in.ts'
 import type { SignIn } from './sign-in.ts'
 import { type Offered, pathTo, plainTenant } from './ways.ts'
 
@@ -107,12 +107,37 @@ export function signInPages({ signIn, saml, publicUrl }: { signIn: SignIn; saml:
           relayState: form.RelayState,
           browser: cookies(ways.saml[0]),
         }
-        return signedIn('saml', await saml.finish(answer, caller))
+        const done = await saml.finish(answer, caller)
+        return 'handTo' in done ? handOverPage(done) : signedIn('saml', done)
       }),
     },
   }
 }
 type Posted = Readonly<Record<string, string>>
+
+/**
+ * The response goes on to a port of the person's own machine, by their click: whoever was talked into somebody else's
+ * enrollment sees what it is, and their machine has nobody who listens.
+ */
+const handOverPage = ({ handTo, providerName, samlResponse, relayState }: HandOver): Page => ({
+  headers: {
+    ...pageHeaders,
+    'content-security-policy': pageHeaders['content-security-policy'].replace(
+      "form-action 'self'",
+      `form-action ${new URL(handTo).origin}`,
+    ),
+  },
+  body: renderPage(
+    'Enroll this device',
+    `<h1>Enroll this device</h1>
+<p>You have signed in with ${escapeHtml(providerName)}. Go on if you are enrolling the machine in front of you, which waits for it at ${escapeHtml(new URL(handTo).host)}; close this window if you are not.</p>
+<form method="post" action="${escapeHtml(handTo)}">
+<input type="hidden" name="SAMLResponse" value="${escapeHtml(samlResponse)}">
+<input type="hidden" name="RelayState" value="${escapeHtml(relayState)}">
+<button type="submit">Go on</button>
+</form>`,
+  ),
+})
 
 const providerLinks = (offered: readonly Offered[], tenantName: string, next: string | undefined): string =>
   offered

@@ -1,0 +1,66 @@
+import { contract, type Endpoint } from '@holdfast/contract'
+import type { Actor } from '../../kernel/actor.ts'
+import { failField } from '../../kernel/app-error.ts'
+import type { Federation } from '../federation/index.ts'
+import type { DeviceInput, Enrolled } from './admission.ts'
+import { noProof } from './enroll-oidc.ts'
+import type { ProvenKey, ReadKey } from './proven-key.ts'
+import type { Vouching } from './vouching.ts'
+
+type Machine = Actor<'enrollment_challenge'>
+
+/**
+ * By a provider of SAML: the person is sent to it with a request that stands for the challenge and the key of their
+ * device, and the response to it enrolls that key alone.
+ */
+export function createEnrollBySaml({
+  federation: { samlEnrolling },
+  readKey,
+  vouching,
+}: {
+  federation: Pick<Federation, 'samlEnrolling'>
+  readKey: ReadKey
+  vouching: Vouching
+}) {
+  const method = 'saml'
+  function keyOf({ principal }: Machine, e: Pick<Endpoint, 'method' | 'path'>, public_key?: object): ProvenKey {
+    return readKey(principal.presented, e, { key: public_key, field: 'public_key' }) ?? failField('DPoP', noProof)
+  }
+  const machineOf = ({ principal }: Machine, { jkt }: ProvenKey) => ({ ticket: principal.digest, jkt })
+
+  return {
+    begin: async (actor: Machine, wanted: { providerId: string; redirectUri: string; public_key?: object }) => {
+      await vouching.requireFew(actor)
+      const { public_key, ...asked } = wanted
+      const key = keyOf(actor, contract.beginEnrollmentBySaml, public_key)
+      const until = actor.principal.expiresAt
+      const begun = await samlEnrolling.begin(actor, machineOf(actor, key), { ...asked, until })
+      return 'refused' in begun
+        ? vouching.refusing(actor, { method, providerId: asked.providerId })(begun.refused)
+        : begun
+    },
+
+    finish: async (
+      actor: Machine,
+      {
+        device,
+        public_key,
+        ...answer
+      }: {
+        requestId: string
+        samlResponse: string
+        device: DeviceInput
+        public_key?: object
+      },
+    ): Promise<Enrolled> => {
+      await vouching.requireFew(actor)
+      const key = keyOf(actor, contract.enrollBySaml, public_key)
+      const newcomer = await samlEnrolling.identify(actor, machineOf(actor, key), answer)
+      const { providerId } = newcomer
+      const refuse = vouching.refusing(actor, { method, providerId })
+      if ('refused' in newcomer) return refuse(newcomer.refused)
+      return vouching.enroll(actor, { method, providerId: newcomer.providerId }, { key, newcomer, device }, refuse)
+    },
+  }
+}
+export type EnrollBySaml = ReturnType<typeof createEnrollBySaml>
