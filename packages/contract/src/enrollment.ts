@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
+import { Credential, challenge, ofCode, PublicKey, Waits } from './enrollment-fields.ts'
 import {
   Closed,
   Count,
@@ -110,15 +111,6 @@ export const revokeToken = endpoint({
   ifMatch: true,
 })
 
-const PublicKey = Closed(
-  {
-    kty: OneOf(['EC', 'OKP']),
-    crv: OneOf(['P-256', 'Ed25519']),
-    x: Type.String({ maxLength: 64 }),
-    y: Type.Optional(Type.String({ maxLength: 64 })),
-  },
-  { description: 'JWK (RFC 7517) of the device key; the key of the DPoP proof unless given' },
-)
 const NewDevice = Closed({
   name: Name,
   platform: Platform,
@@ -127,22 +119,6 @@ const NewDevice = Closed({
   serial: Type.Optional(Type.String({ maxLength: 128 })),
   wireguard_public_key: Type.Optional(WireguardKey),
 })
-const Credential = {
-  device_id: Id('device'),
-  tenant_id: Id('tenant'),
-  user_id: Nullable(Id('user')),
-  status: OneOf(['pending', 'active']),
-  credential: Type.String({ description: 'The device credential, shown once' }),
-  token_type: OneOf(['Bearer']),
-  binding: OneOf(['dpop', 'none']),
-  expires_at: Time,
-  renew_after: Time,
-  addresses: Closed(
-    { ipv4: Type.String(), ipv6: Type.String() },
-    { description: 'Of the device in the overlay; also a claim of the credential' },
-  ),
-  trust_anchor_version: Type.Integer(),
-}
 
 export const enroll = endpoint({
   method: 'POST',
@@ -188,9 +164,6 @@ export const listEnrollmentProviders = endpoint({
   }),
 })
 
-const challenge = Type.Optional(Type.String({ maxLength: 128, description: 'Where Authorization can not be sent' }))
-const ofCode = (description: string, maxLength: number) =>
-  Type.Optional(Type.String({ minLength: 1, maxLength, description }))
 export const enrollByOidc = endpoint({
   method: 'POST',
   path: '/v1/enroll/oidc',
@@ -221,10 +194,6 @@ export const enrollByOidc = endpoint({
   errors: ['entitlement_exceeded'],
 })
 
-const Waits = {
-  interval_seconds: Type.Integer({ minimum: 1, description: 'How often it is of any use to ask; better, wait' }),
-  expires_at: Time,
-}
 export const beginDeviceCode = endpoint({
   method: 'POST',
   path: '/v1/enroll/device-code',

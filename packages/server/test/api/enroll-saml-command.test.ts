@@ -71,5 +71,8 @@ test('holdfast device enroll --saml: a person signs in, our page hands it on, an
 
   const unknown = await run(['--saml', '--state', join(home, 'other.json'), '--provider', 'guests'])
   assert.match(unknown.err, /Choose one with --provider: Login/)
-  assert.match((await run(['--saml', '--oidc', '--state', join(home, 'other.json')])).err, /Either --oidc or --saml/)
+  assert.match(
+    (await run(['--saml', '--oidc', '--state', join(home, 'other.json')])).err,
+    /Either --oidc, --saml or --device-code/,
+  )
 })

@@ -52,6 +52,7 @@ test('a person who signs in by SAML enrolls a device of their own', async (t) =>
       issuer: w.idp.entityId,
       client_ids: [],
       scopes: [],
+      device_code: false,
     },
   ])
   const mine = await machine()

@@ -55,7 +55,7 @@ export function enrollmentHandlers({
       return { request_id: begun.requestId, redirect_url: begun.url, expires_at: begun.expiresAt.toISOString() }
     },
     enrollBySaml: async ({ actor, body: { challenge: _, request_id, saml_response, ...input } }) =>
-      answer(
+      viewEnrolled(
         actor.tenantId,
         await enrollBySaml.finish(actor, { ...input, requestId: request_id, samlResponse: saml_response }),
       ),
