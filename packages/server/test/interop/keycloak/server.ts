@@ -9,6 +9,8 @@ import { type Got, send } from '../../raw-http.ts'
 import { keycloakHome } from '../tools.ts'
 
 const administrator = { username: 'admin', password: 'the first administrator of a test' }
+/** Whoever ends the tests ends it too: it is in a group of processes of its own. */
+const ends = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 /** Two Java programs take a minute of a core; a busy machine takes as long as it takes. */
 const startsWithinMs = 400_000
 
@@ -32,6 +34,10 @@ export async function startKeycloak() {
     } catch {}
   }
   const kill = () => signal('SIGKILL')
+  const killAndEnd = () => {
+    kill()
+    process.exit(1)
+  }
   async function start(): Promise<void> {
     const output = openSync(log, 'a')
     const started = spawn(
@@ -53,6 +59,7 @@ export async function startKeycloak() {
       isRunning = false
     })
     process.once('exit', kill)
+    for (const name of ends) process.once(name, killAndEnd)
     const giveUp = performance.now() + startsWithinMs
     while (!(await answers(url))) {
       if (!isRunning || performance.now() > giveUp)
@@ -68,6 +75,7 @@ export async function startKeycloak() {
     // What its launcher may have left.
     kill()
     process.off('exit', kill)
+    for (const name of ends) process.off(name, killAndEnd)
     server = undefined
   }
 
