@@ -5,14 +5,13 @@ import { examples } from '@holdfast/contract/examples'
 import { enrollmentNonce, generateKey, thumbprint } from '@holdfast/crypto'
 import { changeGatewayPool, changeSecuritySettings } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { key } from '../../src/modules/federation/saml/test-idp.ts'
 import { person, snapshotOf } from '../directories.ts'
 import { newWireguardKey } from '../gateways.ts'
 import { adminPassword, type Kit } from '../kit.ts'
 import { createAuthenticator, enrollFactor, makeUser, signInAs, trySignIn } from '../people.ts'
 import { startDirectoryServer } from '../providers/directory-server.ts'
 import { startHostileProvider } from '../providers/hostile-provider.ts'
-import { answerTo, metadataOf } from '../saml.ts'
+import { answerTo } from '../saml.ts'
 import {
   bearer,
   type Caller,
@@ -27,6 +26,7 @@ import {
   thingsIn,
   type World,
 } from '../world.ts'
+import { samlMachine } from './saml-machine.ts'
 
 type Example = { caller: Caller; path?: Record<string, string>; body?: unknown; query?: string }
 type Setup = (kit: Kit, world: World) => Promise<Example> | Example
@@ -301,20 +301,4 @@ export async function createWrite(kit: Kit, world: World, name: Operation, more:
   const { method, path: template } = operation(name)
   const at = { method, path: fill(template, { ...ids, ...path }) }
   return { ids, send: (given: unknown = body) => call(kit, at, caller, given, query) }
-}
-
-/** A machine that enrolls by a provider of SAML which is there for it alone. */
-async function samlMachine(kit: Kit, world: World) {
-  const idp = { entityId: 'https://idp.example/saml', keys: [key] }
-  const { provider_id } = await kit.admin.createIdentityProvider({
-    body: {
-      kind: 'saml',
-      name: `provider-${randomBytes(6).toString('hex')}`,
-      enrollment: true,
-      provisioning: 'create',
-      saml: { metadata_xml: metadataOf(idp.entityId, 'https://idp.example/sso', idp.keys) },
-    },
-  })
-  const challenge = await challengeFrom(kit, bearer(world.own.token))
-  return { idp, provider_id, challenge, key: generateKey('ES256').privateJwk }
 }
