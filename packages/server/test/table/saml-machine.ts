@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
+import { examples } from '@holdfast/contract/examples'
 import { generateKey } from '@holdfast/crypto'
 import { key } from '../../src/modules/federation/saml/test-idp.ts'
 import type { Kit } from '../kit.ts'
-import { metadataOf } from '../saml.ts'
-import { bearer, challengeFrom, type World } from '../world.ts'
+import { answerTo, metadataOf } from '../saml.ts'
+import { bearer, call, challengeFrom, deviceCaller, operation, type World } from '../world.ts'
 
 /** A machine that enrolls by a provider of SAML which is there for it alone. */
 export async function samlMachine(kit: Kit, world: World) {
@@ -19,4 +20,16 @@ export async function samlMachine(kit: Kit, world: World) {
   })
   const challenge = await challengeFrom(kit, bearer(world.own.token))
   return { idp, provider_id, challenge, key: generateKey('ES256').privateJwk }
+}
+
+/** What such a machine enrolls with, once its person has signed in. */
+export async function answeredMachine(kit: Kit, world: World) {
+  const { challenge, key, provider_id, idp } = await samlMachine(kit, world)
+  const caller = deviceCaller(challenge, key)
+  const body = { ...examples.beginEnrollmentBySaml, provider_id }
+  const begun = (await call(kit, operation('beginEnrollmentBySaml'), caller, body)).json as Record<string, string>
+  const attributes = { username: randomBytes(6).toString('hex') }
+  const form = answerTo(idp, String(begun.redirect_url), { subject: attributes.username, attributes })
+  const device = { name: 'phone', platform: 'ios' }
+  return { caller, body: { request_id: begun.request_id, saml_response: form.SAMLResponse, device } }
 }

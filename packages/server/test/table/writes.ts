@@ -11,7 +11,6 @@ import { adminPassword, type Kit } from '../kit.ts'
 import { createAuthenticator, enrollFactor, makeUser, signInAs, trySignIn } from '../people.ts'
 import { startDirectoryServer } from '../providers/directory-server.ts'
 import { startHostileProvider } from '../providers/hostile-provider.ts'
-import { answerTo } from '../saml.ts'
 import {
   bearer,
   type Caller,
@@ -26,7 +25,7 @@ import {
   thingsIn,
   type World,
 } from '../world.ts'
-import { samlMachine } from './saml-machine.ts'
+import { answeredMachine, samlMachine } from './saml-machine.ts'
 
 type Example = { caller: Caller; path?: Record<string, string>; body?: unknown; query?: string }
 type Setup = (kit: Kit, world: World) => Promise<Example> | Example
@@ -121,22 +120,7 @@ const special: Partial<Record<Operation, Setup>> = {
     const { challenge, key, provider_id } = await samlMachine(kit, world)
     return { caller: deviceCaller(challenge, key), body: { ...examples.beginEnrollmentBySaml, provider_id } }
   },
-  enrollBySaml: async (kit, world) => {
-    const { challenge, key, provider_id, idp } = await samlMachine(kit, world)
-    const caller = deviceCaller(challenge, key)
-    const body = { ...examples.beginEnrollmentBySaml, provider_id }
-    const begun = (await call(kit, operation('beginEnrollmentBySaml'), caller, body)).json as Record<string, string>
-    const attributes = { username: randomBytes(6).toString('hex') }
-    const form = answerTo(idp, String(begun.redirect_url), { subject: attributes.username, attributes })
-    return {
-      caller,
-      body: {
-        request_id: begun.request_id,
-        saml_response: form.SAMLResponse,
-        device: { name: 'phone', platform: 'ios' },
-      },
-    }
-  },
+  enrollBySaml: answeredMachine,
   ingestDirectorySnapshot: (_, world) => ({
     caller: world.callers.api_key,
     body: { ...examples.ingestDirectorySnapshot, ...snapshotOf([]) },
