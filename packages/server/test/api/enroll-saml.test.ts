@@ -137,11 +137,7 @@ test('a response enrolls the one device that it was asked for with, once, on any
   assert.deepEqual([atDoor.status, browser.cookies.has('holdfast_session')], [200, false], 'it is handed over only')
 
   const answers = await times(20, (i) => finishWith({ ...mine, on: kit.replicas[i % 2]! }, body))
-  // Verifying twenty at once, some may be told to come again.
-  assert.deepEqual(
-    answers.map((a) => a.status).filter((status) => status !== 401 && status !== 500),
-    [201],
-  )
+  assert.deepEqual(answers.map((a) => a.status).sort(), [201, ...Array(19).fill(401)])
   assert.equal((await kit.admin.listDevices()).items.length, 1)
   for (const on of kit.replicas) assert.equal((await finishWith({ ...mine, on }, body)).status, 401)
   const late = await machine()
