@@ -32,15 +32,17 @@ export async function startFederated(
       },
     },
   })
-  const realm = await makeRealm(keycloak, name, { redirectUris: [made.oidc!.redirect_uri] })
+  const addresses = { redirectUris: [made.oidc!.redirect_uri], signedOut: `${kit.publicUrl}/admin/signed-out` }
+  const realm = await makeRealm(keycloak, name, addresses)
   const params = { provider_id: made.provider_id }
   const set = (fields: Parameters<typeof changeIdentityProvider>[2]) =>
     changeIdentityProvider(kit.admin, { params }, fields)
   await set({ enabled: true, ...settings })
 
+  const start = `/admin/login/oidc?provider=${made.provider_id}`
   /** To Keycloak with a browser, where somebody signs in: where Keycloak sent it, or the page on which it stayed. */
   async function away(username: string, browser: Browser = openBrowser(kit)) {
-    const sent = await browser.get(`/admin/login/oidc?provider=${made.provider_id}`)
+    const sent = await browser.get(start)
     assert.equal(sent.status, 303, sent.text)
     const login = { username, password: passwordOf(username) }
     const { at, text } = await openKeycloakBrowser()(String(sent.headers.location), login)
@@ -58,6 +60,7 @@ export async function startFederated(
     provider: made,
     params,
     set,
+    start,
     away,
     signIn,
     /** Why sign-ins were refused, newest first. */

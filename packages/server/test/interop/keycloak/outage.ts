@@ -53,7 +53,7 @@ export async function realmTurnedOff(t: TestContext, keycloak: Keycloak) {
 
 export async function stoppedAndStarted(t: TestContext, keycloak: Keycloak) {
   const federated = await startFederated(t, keycloak)
-  const { kit, params, provider, away, signIn, reasons } = federated
+  const { kit, params, start, away, signIn, reasons } = federated
   assert.equal((await signIn('anna')).who, 'anna')
   const back = await away('anna')
   await keycloak.stop()
@@ -65,8 +65,7 @@ export async function stoppedAndStarted(t: TestContext, keycloak: Keycloak) {
   assert.deepEqual([tested.ok, tested.problem?.reason], [false, 'unreachable'])
   // A replica that has never seen it can lead nobody there.
   const stranger = await kit.startReplica()
-  const path = `/admin/login/oidc?provider=${provider.provider_id}`
-  assert.equal((await openBrowser(stranger).get(path)).status, 401)
+  assert.equal((await openBrowser(stranger).get(start)).status, 401)
   await passwordsAreAsBefore(federated)
   await keycloak.start()
   await untilSignsIn(signIn)

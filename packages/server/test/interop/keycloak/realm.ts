@@ -41,21 +41,27 @@ export const newRealmName = () => `people-${++realms}`
 
 /**
  * A realm with a client for sign-in, a public one for laptops and one that reads the directory; anna is one of
- * /staff/admins, ben of /staff.
+ * /staff/admins, ben of /staff, as are those of `staff`, who have no password; `teams` are groups within it.
  */
 export async function makeRealm(
   keycloak: Keycloak,
   name: string,
-  { redirectUris, more = {} }: { redirectUris: readonly string[]; more?: Record<string, unknown> },
+  {
+    redirectUris = [],
+    signedOut = '',
+    staff = [],
+    teams = [],
+  }: { redirectUris?: readonly string[]; signedOut?: string; staff?: readonly string[]; teams?: readonly string[] },
 ) {
   const representation = {
     realm: name,
     enabled: true,
     sslRequired: 'none',
-    groups: [{ name: 'staff', subGroups: [{ name: 'admins' }] }],
+    groups: [{ name: 'staff', subGroups: ['admins', ...teams].map((of) => ({ name: of })) }],
     users: [
       person('anna', { groups: ['/staff/admins'] }),
       person('ben', { groups: ['/staff'] }),
+      ...staff.map((username) => person(username, { groups: ['/staff'], credentials: [] })),
       {
         username: 'service-account-directory',
         enabled: true,
@@ -68,7 +74,11 @@ export async function makeRealm(
         clientId: 'holdfast',
         secret: clientSecret,
         redirectUris,
-        attributes: { 'pkce.code.challenge.method': 'S256' },
+        attributes: {
+          'pkce.code.challenge.method': 'S256',
+          'oauth2.device.authorization.grant.enabled': 'true',
+          'post.logout.redirect.uris': signedOut,
+        },
         protocolMappers: [groups],
       },
       {
@@ -80,7 +90,6 @@ export async function makeRealm(
       },
       { clientId: 'directory', secret: clientSecret, serviceAccountsEnabled: true, standardFlowEnabled: false },
     ],
-    ...more,
   }
   await keycloak.admin('POST', '/realms', { json: representation })
   const admin = async (method: string, path: string, json?: unknown) =>

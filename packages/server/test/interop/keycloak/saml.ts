@@ -13,7 +13,8 @@ import type { Keycloak } from './server.ts'
 
 const pathOf = (url: string) => new URL(url).pathname
 
-export async function signInBySaml(t: TestContext, keycloak: Keycloak) {
+/** A deployment with a realm of its own that has made a client of our metadata. */
+export async function startFederatedBySaml(t: TestContext, keycloak: Keycloak) {
   const kit = await startKit(t, { config: opened })
   const name = newRealmName()
   const metadata_url = `${keycloak.url}/realms/${name}/protocol/saml/descriptor`
@@ -22,26 +23,32 @@ export async function signInBySaml(t: TestContext, keycloak: Keycloak) {
       name: 'Keycloak',
       kind: 'saml',
       enabled: false,
+      enrollment: true,
       provisioning: 'create',
       saml: { preset: 'keycloak', metadata_url, signed_response: true },
     },
   })
   assert.ok(made.saml)
-  const { acs_url, sp_entity_id, sp_metadata_url } = made.saml
-  const realm = await makeRealm(keycloak, name, { redirectUris: [] })
-  // Keycloak makes a client of our metadata.
+  const { sp_entity_id, sp_metadata_url } = made.saml
+  const realm = await makeRealm(keycloak, name, {})
   await realm.addSamlClient((await send(kit.url, { path: pathOf(sp_metadata_url) })).text)
-  const [client] = await realm.admin('GET', `/clients?clientId=${encodeURIComponent(sp_entity_id)}`)
-  assert.deepEqual([client.protocol, client.redirectUris], ['saml', [acs_url]])
   const params = { provider_id: made.provider_id }
-  const { group } = await kit.admin.changeGroup({ body: { operation: 'create', group: { name: 'staff' } } })
   const set = (fields: Parameters<typeof changeIdentityProvider>[2]) =>
     changeIdentityProvider(kit.admin, { params }, fields)
-  await set({ enabled: true, group_mappings: [{ value: '/staff/admins', group_id: group.group_id }] })
+  await set({ enabled: true })
+  return { kit, realm, provider: made, acs_url: made.saml.acs_url, sp_entity_id, params, set }
+}
+
+export async function signInBySaml(t: TestContext, keycloak: Keycloak) {
+  const { kit, realm, provider, acs_url, sp_entity_id, params, set } = await startFederatedBySaml(t, keycloak)
+  const [client] = await realm.admin('GET', `/clients?clientId=${encodeURIComponent(sp_entity_id)}`)
+  assert.deepEqual([client.protocol, client.redirectUris], ['saml', [acs_url]])
+  const { group } = await kit.admin.changeGroup({ body: { operation: 'create', group: { name: 'staff' } } })
+  await set({ group_mappings: [{ value: '/staff/admins', group_id: group.group_id }] })
 
   async function away(username: string) {
     const browser = openBrowser(kit)
-    const sent = await browser.get(`/admin/login/saml?provider=${made.provider_id}`)
+    const sent = await browser.get(`/admin/login/saml?provider=${provider.provider_id}`)
     assert.equal(sent.status, 303, sent.text)
     const login = { username, password: passwordOf(username) }
     const { at, form, text } = await openKeycloakBrowser()(String(sent.headers.location), login)

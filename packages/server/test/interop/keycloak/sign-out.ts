@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { openBrowser } from '../../browser.ts'
+import { cookieOf, send } from '../../raw-http.ts'
+import { startFederated, textOf } from './federated.ts'
+import { openKeycloakBrowser } from './person.ts'
+import { passwordOf } from './realm.ts'
+import type { Keycloak } from './server.ts'
+
+export async function endsBothSessions(t: TestContext, keycloak: Keycloak) {
+  const { kit, start } = await startFederated(t, keycloak)
+  const visit = openKeycloakBrowser()
+  /** Where somebody's browser comes to who types this, or nothing. */
+  async function arrive(typed: Record<string, string> = {}) {
+    const browser = openBrowser(kit)
+    const sent = await browser.get(start)
+    return { browser, ...(await visit(String(sent.headers.location), typed)) }
+  }
+  async function signIn(typed: Record<string, string> = {}) {
+    const { browser, at, text } = await arrive(typed)
+    assert.equal(at.origin, kit.publicUrl, `Keycloak asks: ${textOf(text)}`)
+    const answer = await browser.get(at.pathname + at.search)
+    assert.equal(answer.status, 200, answer.text)
+    return cookieOf(answer)
+  }
+  await signIn({ username: 'anna', password: passwordOf('anna') })
+  const cookie = await signIn()
+
+  const headers = { cookie, origin: kit.publicUrl }
+  const left = await send(kit.url, { method: 'POST', path: '/admin/logout', json: {}, headers })
+  assert.equal(left.status, 200, left.text)
+  assert.equal((await send(kit.url, { path: '/v1/admin/me', headers: { cookie } })).status, 401)
+  await signIn()
+
+  const asked = await visit(String(left.json.end_session_url), {})
+  assert.match(textOf(asked.text), /Do you want to log out\?/)
+  const out = await visit(String(left.json.end_session_url), { confirmLogout: 'Logout' })
+  assert.equal(out.at.href, `${kit.publicUrl}/admin/signed-out`, textOf(out.text))
+  assert.equal((await openBrowser(kit).get(out.at.pathname)).status, 200)
+  const next = await arrive()
+  assert.equal(next.at.origin, keycloak.url, 'it asks for the password again')
+  assert.match(next.text, /name="password"/)
+}
