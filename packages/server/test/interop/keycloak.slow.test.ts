@@ -1,5 +1,6 @@
 import { after, before, type TestContext, test } from 'node:test'
 import { approvedAndRefused } from './keycloak/device-code.ts'
+import { followed } from './keycloak/directory.ts'
 import { byTokenAndCode } from './keycloak/enrollment.ts'
 import { newKeys, realmTurnedOff, stoppedAndStarted } from './keycloak/outage.ts'
 import { signInBySaml } from './keycloak/saml.ts'
@@ -29,6 +30,7 @@ trial('people enroll by an ID token that is bound to the key, and by a code', by
 trial('a machine without a browser enrolls once somebody has approved it', approvedAndRefused)
 trial('people sign in by SAML at a client that Keycloak made of our metadata, and new keys arrive', signInBySaml)
 trial('people enroll by a SAML response that answers the request of their device alone', enrollBySaml)
+trial('its directory is followed: pages, who is disabled and gone, what is held, and a realm that is off', followed)
 trial('a new key of the realm is found, and what an old one signed is refused', newKeys)
 trial('a realm that is turned off lets nobody in, and opens no other door', realmTurnedOff)
 trial('stopped, it is refused clearly and opens no other door; started again, people sign in', stoppedAndStarted)

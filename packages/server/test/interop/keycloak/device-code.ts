@@ -32,10 +32,9 @@ export async function approvedAndRefused(t: TestContext, keycloak: Keycloak) {
       const user = await kit.admin.getUser({ params: { user_id: String(shown.user_id) } })
       return { state, shown, user }
     }
-    // The page without the code in its address refuses its own form in this version of Keycloak.
-    const visit = (username: string, answer: Record<string, string>) => {
-      const login = { username, password: passwordOf(username) }
-      return openKeycloakBrowser()(String(approval.verificationUriComplete), { ...login, ...answer })
+    const visit = (url: string | null, username: string, answer: Record<string, string>) => {
+      const login = { username, password: passwordOf(username), device_user_code: approval.userCode }
+      return openKeycloakBrowser()(String(url), { ...login, ...answer })
     }
     return { approval, finish, visit }
   }
@@ -44,7 +43,7 @@ export async function approvedAndRefused(t: TestContext, keycloak: Keycloak) {
   assert.match(approved.approval.userCode, /^[A-Z]{4}-[A-Z]{4}$/)
   const [{ state, shown, user }, page] = await Promise.all([
     approved.finish(),
-    approved.visit('anna', { accept: 'Yes' }),
+    approved.visit(approved.approval.verificationUri, 'anna', { accept: 'Yes' }),
   ])
   assert.match(textOf(page.text), /Device Login Successful/)
   assert.deepEqual([user.username, user.source, shown.name], ['anna', 'sso', 'rack-7'])
@@ -53,7 +52,7 @@ export async function approvedAndRefused(t: TestContext, keycloak: Keycloak) {
 
   const refused = await begin()
   const outcome = refused.finish().catch((e: unknown) => e)
-  await refused.visit('ben', { cancel: 'No' })
+  await refused.visit(refused.approval.verificationUriComplete, 'ben', { cancel: 'No' })
   const e = await outcome
   assert.ok(e instanceof NotApprovedError, String(e))
   assert.equal(e.code, 'access_denied')

@@ -19,7 +19,8 @@ export function openKeycloakBrowser() {
       const cookie = Array.from(cookies, (pair) => pair.join('=')).join('; ')
       const got = await send(origin, {
         path: at.pathname + at.search,
-        headers: cookie ? { cookie } : {},
+        // By which it tells a person who types a code from a program that asks for one.
+        headers: { accept: 'text/html', ...(cookie && { cookie }) },
         ...(form && { method: 'POST', form }),
       })
       form = undefined

@@ -66,7 +66,7 @@ export async function makeRealm(
         username: 'service-account-directory',
         enabled: true,
         serviceAccountClientId: 'directory',
-        clientRoles: { 'realm-management': ['view-users', 'query-groups'] },
+        clientRoles: { 'realm-management': ['view-users'] },
       },
     ],
     clients: [
