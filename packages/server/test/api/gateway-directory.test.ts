@@ -193,7 +193,7 @@ test('a directory is signed for the device, and says what it reaches through whi
     })
     for (let i = 0; i < 20; i++) await device.fetchDirectory()
     // When gateways were last heard of is read anew every few seconds, whoever asks; so is written when devices were.
-    assert.ok(scopes <= 2, `${scopes} transactions`)
+    assert.ok(scopes <= 5, `${scopes} transactions in 20 reads`)
   })
   await t.test('a suspended device hears nothing, and its held read ends', async () => {
     const held = device.fetchDirectory({ wait: 20 })
