@@ -65,12 +65,16 @@ export async function beginDeviceCodeEnrollment({
   }
 }
 
-/** What ends by itself is told by the server; what fails on the way is asked again until then. */
+/** A challenge lives for 15 minutes: with what is asked later nothing can be enrolled, whatever the answer. */
+const challengeMs = 15 * 60_000
+
+/** What ends by itself is told by the server; what fails on the way is asked again for as long as a challenge lives. */
 async function untilApproved(
   ask: Send,
   { signal, onWait, pauseSeconds }: { signal: AbortSignal | undefined; onWait: () => void; pauseSeconds: number },
 ): Promise<void> {
   let known: string | null = null
+  const until = performance.now() + challengeMs
   for (let failures = 0; ; ) {
     const asked = performance.now()
     try {
@@ -86,7 +90,7 @@ async function untilApproved(
       if (reply.status === 304 && performance.now() - asked < 1000) await sleep(pauseSeconds, signal)
     } catch (e) {
       const passes = e instanceof ConnectionError || (e instanceof ApiError && (e.status >= 500 || e.status === 429))
-      if (!passes || signal?.aborted) throw e
+      if (!passes || signal?.aborted || performance.now() > until) throw e
       await sleep(backoffSeconds(++failures, e, Math.random, 20), signal)
     }
   }
