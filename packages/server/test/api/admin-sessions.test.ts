@@ -44,9 +44,11 @@ test('a session that is used all the time ends at its absolute limit, and an aba
   await signIn(kit.url)
   clock.advance(45)
   assert.equal((await used.get('/v1/admin/me')).status, 200)
+  const sweep = () => Promise.all(kit.replicas.map((r) => runJob(r.app, 'end_idle_sessions')))
+  assert.deepEqual(await sweep(), [0, 0], 'and each has written when it saw whom')
   clock.advance(45)
   assert.equal((await used.get('/v1/admin/me')).status, 200)
-  const swept = await Promise.all(kit.replicas.map((r) => runJob(r.app, 'end_idle_sessions')))
+  const swept = await sweep()
   assert.equal(
     swept.reduce((a, b) => a + b),
     1,
