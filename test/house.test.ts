@@ -34,6 +34,18 @@ test('a text becomes the id of a tenant in few places, once in each', () => {
   assert.deepEqual(made, makers)
 })
 
+test('whoever looks at the connections of a cluster looks at those of its own database', () => {
+  const statements = sources
+    .filter((file) => file.startsWith('packages/server/'))
+    .flatMap((file) => Array.from(read(file).matchAll(/(['"`])(?:(?!\1)[\s\S])*?\1/g), ([text]) => ({ file, text })))
+    .filter(({ text }) => /\bfrom (?:pg_stat_activity|pg_locks)\b/.test(text))
+  assert.ok(statements.length > 5)
+  assert.deepEqual(
+    statements.filter(({ text }) => !text.includes('datname = ')),
+    [],
+  )
+})
+
 test('every version of a dependency is exact', () => {
   const loose = globSync(['package.json', 'packages/*/package.json'], { cwd: root }).flatMap((file) => {
     const parsed = JSON.parse(read(file)) as Record<string, Record<string, string> | undefined>

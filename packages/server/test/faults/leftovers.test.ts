@@ -69,7 +69,10 @@ test('small things that were wrong once', async (t) => {
   })
 
   await t.test('a feed whose LISTEN fails leaves no connection', async () => {
-    const feeds = () => one<string>(`select count(*) from pg_stat_activity where application_name = 'holdfast feed'`)
+    const feeds = () =>
+      one<string>(
+        `select count(*) from pg_stat_activity where datname = current_database() and application_name = 'holdfast feed'`,
+      )
     const before = await feeds()
     const { query } = pg.Client.prototype
     pg.Client.prototype.query = function (this: pg.Client, ...given: Parameters<typeof query>) {

@@ -160,7 +160,8 @@ async function isJobWaiting(url: string): Promise<boolean> {
   const client = await connect(url)
   await client.query(`select pg_notify('jobs:insert', '{"count": 9}')`)
   const { rows } = await client.query(
-    `select from pg_locks where not granted and relation = 'graphile_worker._private_jobs'::regclass`,
+    `select from pg_locks join pg_stat_activity using (pid)
+     where datname = current_database() and not granted and relation = 'graphile_worker._private_jobs'::regclass`,
   )
   await client.end()
   return rows.length > 0

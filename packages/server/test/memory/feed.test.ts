@@ -99,7 +99,9 @@ test('a feed tells what others commit, forgets what it cannot follow and proves 
   })
 
   await t.test('a feed that is cut listens again', async () => {
-    await owner.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'holdfast feed'")
+    await owner.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'holdfast feed'",
+    )
     const next = device()
     await a.record([next])
     await until(() => b.told.some((c) => c.subject === next.subject), 1500)
