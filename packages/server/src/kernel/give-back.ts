@@ -7,7 +7,7 @@ const idleShare = 0.1
 /** Less is not worth the collection. */
 const worthBytes = 16 * 2 ** 20
 /** Of a larger heap a collection takes longer than somebody who comes just then should wait. */
-const smallBytes = 64 * 2 ** 20
+const smallBytes = 48 * 2 ** 20
 const atMostEveryMs = minute
 
 /**
