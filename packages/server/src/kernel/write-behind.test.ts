@@ -58,6 +58,25 @@ test('what could not be written goes with the next batch, unless something newer
   assert.deepEqual(o.batches, [{ a: 1, b: 5 }])
 })
 
+test('what could not be written is tried again by itself until it is', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const settled = () => new Promise((resolve) => setImmediate(resolve))
+  const o = observe()
+  o.break(true)
+  o.touch('a', new Date(1), 500)
+  for (const ms of [500, 5000, 5000]) {
+    t.mock.timers.tick(ms)
+    await settled()
+  }
+  assert.deepEqual([o.errors.length, o.batches.length], [3, 0])
+  o.break(false)
+  t.mock.timers.tick(5000)
+  await settled()
+  t.mock.timers.tick(60_000)
+  await settled()
+  assert.deepEqual(o.batches, [{ a: 1 }])
+})
+
 test('what is refused for its data is dropped, and keeps nothing else from being written', async () => {
   const o = observe()
   for (const key of ['a', 'poison', 'b']) o.touch(key, new Date(1), 60_000)

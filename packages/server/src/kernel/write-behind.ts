@@ -1,9 +1,12 @@
 import { isOfData, writeInHalves } from './in-halves.ts'
+import { second } from './time.ts'
+
+const retryMs = 5 * second
 
 /**
  * Remembers the newest moment per key and writes all of them in one batch, at the latest `withinMs` after the first one
- * that waits. For what may lag and must not cost a request a statement: "last seen". What can't be written now stays
- * and goes with the next batch; what is refused for its data is dropped alone.
+ * that waits. For what may lag and must not cost a request a statement: "last seen". What can't be written now stays,
+ * and is tried again soon; what is refused for its data is dropped alone.
  */
 export function createWriteBehind(deps: {
   write: (batch: ReadonlyMap<string, Date>) => Promise<void>
@@ -23,7 +26,12 @@ export function createWriteBehind(deps: {
     if (due >= dueAt) return
     clearTimeout(timer)
     dueAt = due
-    timer = setTimeout(() => void flush(), withinMs).unref()
+    timer = setTimeout(() => void flushAndRetry(), withinMs).unref()
+  }
+  /** By the timer alone: whoever flushes by hand does so again, or for the last time. */
+  async function flushAndRetry(): Promise<void> {
+    await flush()
+    if (pending.size > 0) schedule(retryMs)
   }
   async function writeAll(): Promise<void> {
     clearTimeout(timer)

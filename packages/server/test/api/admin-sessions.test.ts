@@ -36,6 +36,26 @@ test('an idle session ends, use keeps it alive, and its end is recorded once', a
   )
 })
 
+test('a session that one replica has seen is swept by no other, though its time was nearly over', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { replicas: 2, now: clock.now })
+  await changeSecuritySettings(kit.admin, { sessions: { idle_seconds: 600, absolute_seconds: 3600 } })
+  const cookie = cookieOf(await signIn(kit.url))
+  const [here, there] = kit.replicas.map((r) => createBrowser(r.url, kit.publicUrl, cookie))
+  const sweepThere = () => runJob(kit.replicas[1]!.app, 'end_idle_sessions')
+  assert.equal((await there!.get('/v1/admin/me')).status, 200)
+  for (let i = 0; i < 2; i++) {
+    clock.advance(580)
+    assert.equal((await here!.get('/v1/admin/me')).status, 200)
+    clock.advance(15)
+    assert.equal(await sweepThere(), 0)
+  }
+  assert.equal((await there!.get('/v1/admin/me')).status, 200, 'nor does one that looks for itself end it')
+  clock.advance(601)
+  assert.equal((await there!.get('/v1/admin/me')).status, 401)
+  assert.equal((await here!.get('/v1/admin/me')).status, 401)
+})
+
 test('a session that is used all the time ends at its absolute limit, and an abandoned one is swept once', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { replicas: 2, now: clock.now })

@@ -14,6 +14,7 @@ import {
 import { fail, unauthorized } from '../../../kernel/app-error.ts'
 import { BoundedMap } from '../../../kernel/bounded-map.ts'
 import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
+import { second } from '../../../kernel/time.ts'
 import { createWriteBehind } from '../../../kernel/write-behind.ts'
 import type { Change, Changes } from '../../../memory/changes.ts'
 import { createCredentialCache } from '../../../memory/credential-cache.ts'
@@ -48,8 +49,9 @@ type SessionsDeps = {
 
 /**
  * Sessions of administrators. A session keeps the limits it started with; limits that are lowered later bind it too.
- * When it was last seen is kept in memory and written in batches, so another replica may know a slightly older time:
- * before a session is called idle the database is asked.
+ * When it was last seen is kept in memory and written in batches, within a quarter of its idle time; whoever comes back
+ * after more than half of it is written down at once. So what another replica has not written is never so much that the
+ * database, which is asked before a session is called idle, would say so of one that is not.
  */
 export function createSessions(deps: SessionsDeps) {
   const { db, audit, changes, feed, now, pepper, tenancy } = deps
@@ -101,7 +103,10 @@ export function createSessions(deps: SessionsDeps) {
   /** The session as today's settings bind it. */
   const bounded = (known: Known, { sessions: limits, mfa }: SecuritySettings): Principal<'session'> => {
     const { principal } = known
-    const end = Math.min(principal.expiresAt.getTime(), principal.startedAt.getTime() + limits.absolute_seconds * 1000)
+    const end = Math.min(
+      principal.expiresAt.getTime(),
+      principal.startedAt.getTime() + limits.absolute_seconds * second,
+    )
     return {
       ...principal,
       idleSeconds: Math.min(principal.idleSeconds, limits.idle_seconds),
@@ -110,7 +115,7 @@ export function createSessions(deps: SessionsDeps) {
     }
   }
   const isOver = (session: Principal<'session'>, lastSeenMs: number, atMs: number) =>
-    session.expiresAt.getTime() <= atMs || lastSeenMs + session.idleSeconds * 1000 <= atMs
+    session.expiresAt.getTime() <= atMs || lastSeenMs + session.idleSeconds * second <= atMs
 
   /** Ends sessions and records each; returns what replicas must forget. */
   async function record(
@@ -155,13 +160,16 @@ export function createSessions(deps: SessionsDeps) {
       if (known.isOfPassword && settings.login.enforce_sso) return undefined
       const session = bounded(known, settings)
       const at = now()
-      if (isOver(session, Math.max(seen.get(id) ?? 0, known.lastSeenAt.getTime()), at.getTime())) {
+      const idleMs = session.idleSeconds * second
+      const before = Math.max(seen.get(id) ?? 0, known.lastSeenAt.getTime())
+      if (isOver(session, before, at.getTime())) {
         await endOverdue(tenantId, id)
         const elsewhere = await db.inTenant(tenantId, (tx) => queries.findLastSeen(tx, tenantId, id))
         if (!elsewhere || isOver(session, elsewhere.getTime(), at.getTime())) return undefined
       }
       seen.set(id, at.getTime())
-      lastSeen.touch(`${tenantId}/${id}`, at, Math.min(20_000, session.idleSeconds * 250))
+      lastSeen.touch(`${tenantId}/${id}`, at, Math.min(20 * second, idleMs / 4))
+      if (at.getTime() - before > idleMs / 2) await lastSeen.flush()
       return session
     },
 
@@ -176,7 +184,7 @@ export function createSessions(deps: SessionsDeps) {
       const minted = mintToken(pepper, 'hfs', source.tenantId)
       const at = now()
       const id = newUuid()
-      const expiresAt = new Date(at.getTime() + limits.absolute_seconds * 1000)
+      const expiresAt = new Date(at.getTime() + limits.absolute_seconds * second)
       await queries.insertSession(tx, {
         tenant_id: source.tenantId,
         session_id: id,
