@@ -211,12 +211,13 @@ test('who runs the server comes in when nobody else can', async (t) => {
   await mark(kit, safe)
   await enforce(kit)
   const found = 'found again in a drawer'
-  const recover = (breakGlassPassword: string) =>
-    bootstrap(kit.app, { adminPassword, breakGlassPassword }, () => assert.fail('there is an administrator'))
+  const recover = (breakGlassPassword: string, app = kit.app) =>
+    bootstrap(app, { adminPassword, breakGlassPassword }, () => assert.fail('there is an administrator'))
   const come = (more = {}, replica = kit.replicas[1]!) => trySignIn(kit, 'break-glass', more, { replica })
   assert.equal((await come({ password: found })).status, 401)
   await assert.rejects(recover('short'), /HOLDFAST_BREAK_GLASS_PASSWORD must have at least 15 characters/)
-  await recover(found)
+  // By three replicas that start at once: one makes the account, and it is told once.
+  await times(3, (i) => recover(found, kit.replicas[i % 2]!.app))
   const person = await signInAs(kit, 'break-glass', { password: found })
   assert.deepEqual((await person.get('/v1/admin/me')).json.roles, ['platform_admin'])
   const events = async () => (await kit.admin.listAuditEvents({ query: { actor_id: 'break_glass', limit: 50 } })).items
@@ -236,7 +237,7 @@ test('who runs the server comes in when nobody else can', async (t) => {
   await kit.admin.suspendUser({ body: { user_id } })
   await mark(kit, user_id, false)
   await kit.admin.revokeRole({ body: { user_id, role: 'platform_admin' } })
-  await recover(`${found}!`)
+  await times(3, (i) => recover(`${found}!`, kit.replicas[i % 2]!.app))
   assert.equal((await come({ password: `${found}!` })).status, 200)
   const back = await kit.admin.getUser({ params: { user_id } })
   assert.deepEqual([back.status, back.break_glass, back.roles], ['active', true, ['platform_admin']])

@@ -18,6 +18,8 @@ import * as queries from './users.queries.ts'
 /** A break-glass user as whoever runs the server wants them. */
 type Wanted = { username: string; password: string; role: Role }
 
+const tries = 5
+
 /**
  * The way back in when no identity provider answers and no break-glass password is known: a user who has this password,
  * this role, and nothing that keeps them out. What is so already is left alone; the second factor goes with a password
@@ -70,15 +72,20 @@ export function createRecovery(deps: {
     return isChanged ? [{ kind: 'user', subject: id }, ...ended] : []
   }
 
-  /** Whether anything changed; undefined where the name is of an account that can have no password. */
-  return async (tenant: TenantId, { username: named, password, role }: Wanted): Promise<boolean | undefined> => {
-    const username = canonicalUsername(named).name ?? fail('internal_error', `${named} is no username`)
-    const known = await db.inTenant(tenant, async (tx) => {
-      const id = await queries.findIdByUsername(tx, tenant, username)
-      return id === undefined ? undefined : await findPassword(tx, tenant, id)
-    })
-    const isCurrent = known?.password_phc ? await hasher.verifyPassword(known.password_phc, password) : false
-    const phc = isCurrent ? undefined : await hasher.hashPassword(password)
+  const storedOf = async (tx: Tx, tenant: TenantId, id: string | undefined): Promise<string | null> =>
+    (id !== undefined && (await findPassword(tx, tenant, id))?.password_phc) || null
+
+  /** The hash that is there, and the one to be stored: none where the password is the wanted one already. */
+  async function judge(tenant: TenantId, username: string, password: string) {
+    const stored = await db.inTenant(tenant, async (tx) =>
+      storedOf(tx, tenant, await queries.findIdByUsername(tx, tenant, username)),
+    )
+    const isCurrent = stored !== null && (await hasher.verifyPassword(stored, password))
+    return { stored, phc: isCurrent ? undefined : await hasher.hashPassword(password) }
+  }
+
+  async function recover(tenant: TenantId, username: string, { password, role }: Omit<Wanted, 'username'>) {
+    const { stored, phc } = await judge(tenant, username, password)
     const source = jobSource(tenant, 'break_glass')
     return db.inTenant(tenant, async (tx) => {
       const at = now()
@@ -88,6 +95,7 @@ export function createRecovery(deps: {
       const found = isNew ? id : await queries.findIdByUsername(tx, tenant, username)
       const user = found === undefined ? undefined : await queries.lockUser(tx, tenant, found)
       if (user?.source !== 'local' || user.kind !== 'person') return undefined
+      if ((await storedOf(tx, tenant, user.user_id)) !== stored) throw new Overtaken()
       const target = { type: 'user', id: encodeId('user', user.user_id), name: user.username } as const
       if (isNew) await audit.record(tx, source, 'user.changed', { operation: 'create', user_id: target.id }, { target })
       const touched = await restore(tx, source, user, { phc, role })
@@ -103,4 +111,19 @@ export function createRecovery(deps: {
       return true
     })
   }
+
+  /** Whether anything changed; undefined where the name is of an account that can have no password. */
+  return async (tenant: TenantId, { username: named, ...wanted }: Wanted): Promise<boolean | undefined> => {
+    const username = canonicalUsername(named).name ?? fail('internal_error', `${named} is no username`)
+    // Of several starts at once the first sets the password; the others look again, and find it.
+    for (let n = 1; ; n++)
+      try {
+        return await recover(tenant, username, wanted)
+      } catch (e) {
+        if (!(e instanceof Overtaken) || n === tries) throw e
+      }
+  }
 }
+
+/** Another password was set since the stored one was judged. */
+class Overtaken extends Error {}
