@@ -60,6 +60,16 @@ test('a browser is asked for the code after the password; a code, once, opens th
   await kit.admin.changePassword({ body: { user_id: ana?.user_id ?? '', new_password: good } })
   assert.equal((await again.submit(stale, { recovery_code: codes[1]! })).status, 401)
 
+  // What another site tried is on record where the account is.
+  const acme = await kit.newTenant('acme')
+  const name = 'acme/bob'
+  await kit.app.identity.createUser(acme, { username: 'bob', password: passwordOf(name), roles: [] })
+  await enrollFactor(kit, name, clock.now)
+  const bobs = await browser.submit(await browser.get('/admin/login'), { username: name, password: passwordOf(name) })
+  assert.equal((await again.submit(bobs, { totp: '000000' }, { 'sec-fetch-site': 'cross-site' })).status, 403)
+  const [tried] = await eventsOf({ admin: await kit.as('auditor', acme) }, 'login.failed')
+  assert.deepEqual([tried?.username, tried?.failure_reason], ['bob', 'other_site'])
+
   // A right password counts for nothing, each wrong code counts: three lock the account.
   await changeSecuritySettings(kit.admin, { login: { lockout_threshold: 3 } })
   for (let i = 0; i < 4; i++) assert.equal((await first(good)).status, 200)

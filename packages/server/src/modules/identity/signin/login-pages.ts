@@ -57,7 +57,7 @@ export const codeForms = ({ login, cookie }: { login: Login; cookie: Cookie }): 
     const { challenge = '', totp = '', recovery_code: recoveryCode = '' } = form
     const next = safeNext(form.next)
     const shown = await login.readChallenge(challenge)
-    if (isSameOrigin === false) await login.refuseOtherSite(shown?.username ?? '', caller)
+    if (isSameOrigin === false) await login.refuseOtherSite(shown ?? '', caller)
     if (!shown) {
       const body = loginPage({ ...nothingKnown(defaultTenant), next, message: tookTooLong })
       return { status: 401, headers: { ...pageHeaders, 'www-authenticate': 'Bearer' }, body }

@@ -163,12 +163,15 @@ export function createLogin(deps: {
       })
     },
 
-    /** A form of another site that signs somebody in here. */
-    refuseOtherSite: async (username: string, caller: Caller): Promise<never> => {
-      const { attempt } = await attemptOf({ username, password: '', ...noCode }, caller)
-      const target = { type: 'user', id: null, name: attempt.username }
-      const fields = { username: attempt.username, failure_reason: 'other_site' satisfies Reason }
-      await audit.note(attempt.by, 'login.failed', fields, { outcome: 'refused', target })
+    /** A form of another site that signs somebody in here: by a name as it was typed, or at the second step. */
+    refuseOtherSite: async (named: string | Challenge, caller: Caller): Promise<never> => {
+      const { by, username } =
+        typeof named === 'string'
+          ? (await attemptOf({ username: named, password: '', ...noCode }, caller)).attempt
+          : { ...attemptAt(named.tenantId, caller), username: named.username }
+      const target = { type: 'user', id: null, name: username }
+      const fields = { username, failure_reason: 'other_site' satisfies Reason }
+      await audit.note(by, 'login.failed', fields, { outcome: 'refused', target })
       return fail('forbidden', 'a sign-in must come from this site')
     },
 
