@@ -180,6 +180,7 @@ test('a provider enrolls machines so only where that was turned on, it has the g
     { interval: -1 },
     { interval: '5' },
     { interval: 600 },
+    { interval: 1e300, expires_in: 1e301 },
     { expires_in: 0 },
     { expires_in: 'soon' },
     { user_code: 'A\u001b[2J' },
@@ -198,6 +199,11 @@ test('a provider enrolls machines so only where that was turned on, it has the g
     assert.equal(json.detail, 'missing or invalid credentials')
     for (const name of Object.keys(wrong)) delete idp.deviceChanged[name]
   }
+  idp.deviceChanged.expires_in = 1e300
+  const endless = await g.begin(await g.newMachine())
+  const minutes = (Date.parse(String(endless.json.expires_at)) - clock.now().getTime()) / 60_000
+  assert.ok(endless.status === 201 && minutes <= 14, `${endless.text}: no grant outlives its challenge`)
+  delete idp.deviceChanged.expires_in
   idp.answers.set('/device', (_, response) => void response.writeHead(200).end(Buffer.alloc(10_000_000, 'x')))
   await refused('unreachable', 'ten megabytes')
   idp.answers.set(

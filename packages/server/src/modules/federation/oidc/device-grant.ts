@@ -1,4 +1,5 @@
 import type { Configuration, CustomFetch } from 'openid-client'
+import { day, second } from '../../../kernel/time.ts'
 import { FederationError } from '../proven.ts'
 import { idTokenIn, safeWord, toFederationError } from './exchange.ts'
 import { loadClient, outboundErrorIn } from './library.ts'
@@ -18,6 +19,8 @@ export type NotYet = 'pending' | 'slow_down' | 'away'
 const grantType = 'urn:ietf:params:oauth:grant-type:device_code'
 /** Where the provider says nothing (§3.5). */
 const usualInterval = 5
+/** Nobody waits longer; a provider may say any number. */
+const longestSeconds = day / second
 const longestCode = 4096
 const longestUri = 2048
 /** What a person reads off a screen and types. */
@@ -37,7 +40,7 @@ export async function authorizeDevice(
   })
   const { device_code: deviceCode, user_code: userCode, verification_uri_complete: complete } = answer
   const intervalSeconds = Math.ceil(answer.interval ?? usualInterval)
-  const expiresInSeconds = Math.floor(answer.expires_in)
+  const expiresInSeconds = Math.min(Math.floor(answer.expires_in), longestSeconds)
   if (deviceCode.length > longestCode || !readable.test(userCode)) throw unusable('user_code')
   if (!(intervalSeconds >= 1 && intervalSeconds < expiresInSeconds)) throw unusable('interval')
   return {
