@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { contract } from '@holdfast/contract'
 import { createProof, enrollmentNonce, mintChallenge, peekDeviceCredential, thumbprint } from '@holdfast/crypto'
+import { changeIdentityProvider } from '@holdfast/sdk'
 import { type Attempt, attempt, challengeOf, fresh, newKey, reasons, start, tokenFor } from '../oidc-enrollment.ts'
 import { bearer, call, deviceCaller, operation, type Raw } from '../world.ts'
 
@@ -84,6 +85,25 @@ test('a code of a public client enrolls as an ID token does', async (t) => {
     { id_token: undefined },
   ])
     assert.equal((await attempt(w, { challenge: next, key: newKey(), body })).status, 422)
+})
+
+test('what is changed of a provider while it is asked holds for who is on the way', async (t) => {
+  const w = await start(t)
+  const { kit, idp, provider } = w
+  const challenge = await challengeOf(w)
+  const key = newKey()
+  const nonce = enrollmentNonce(challenge, thumbprint(key))
+  idp.answers.set('/token', async (_, response) => {
+    const params = { provider_id: provider.provider_id }
+    await changeIdentityProvider(kit.admin, { params }, { requires_approval: true })
+    const id_token = await tokenFor(w, { aud: 'laptop', nonce })
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ access_token: 'a', token_type: 'Bearer', id_token }))
+  })
+  const grant = { client_id: 'laptop', redirect_uri: 'http://127.0.0.1:3/callback', code_verifier: 'v'.repeat(43) }
+  const answer = await attempt(w, { challenge, key, body: { code: 'x', iss: idp.issuer, ...grant } })
+  assert.deepEqual([answer.status, await reasons(kit.admin, answer)], [401, ['provider_changed']])
+  assert.equal((await fresh(w)).json.status, 'pending')
 })
 
 test('whatever does not prove who it is and for which key is the same 401; why is in the audit event alone', async (t) => {

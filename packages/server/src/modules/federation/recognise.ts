@@ -9,7 +9,14 @@ import type { Proven } from './proven.ts'
 import { holdProvider, type ProviderRow } from './providers.queries.ts'
 
 /** Why somebody whom a provider proved is nobody here. */
-export type Unrecognised = 'turned_off' | 'not_linked' | 'no_username' | 'username_taken' | 'not_admitted' | 'replayed'
+export type Unrecognised =
+  | 'turned_off'
+  | 'provider_changed'
+  | 'not_linked'
+  | 'no_username'
+  | 'username_taken'
+  | 'not_admitted'
+  | 'replayed'
 type Evidence = { provider: ProviderRow; proven: Proven; said: ReturnType<typeof saidBy> }
 /** What somebody comes for: whether the provider may let them, and whether it is a sign-in. */
 type Purpose = { allows: (held: ProviderRow) => boolean; isSignIn: boolean }
@@ -26,9 +33,10 @@ export const createRecognise =
     const source = { ...by, ...partyOf(provider) }
     const account = accountOf(provider, proven)
     await people.hold(tx, by, said.roles.decides)
-    // As it was when the account was proved: what has been changed meanwhile holds for the next attempt.
-    const held = await holdProvider(tx, tenant, provider.provider_id)
-    if (!held?.enabled || !allows(held) || issuerOf(held) !== proven.issuer) refuseWith('turned_off')
+    const held = (await holdProvider(tx, tenant, provider.provider_id)) ?? refuseWith('turned_off')
+    if (!held.enabled || !allows(held) || issuerOf(held) !== proven.issuer) refuseWith('turned_off')
+    // Groups, roles and terms are those of before the provider was asked; whoever changed one of them meanwhile meant it.
+    if (held.updated_at.getTime() !== provider.updated_at.getTime()) refuseWith('provider_changed')
     const at = now()
     const known = await links.findLink(tx, tenant, account)
     const { user_id: userId, provisioned } = known ?? (await provision(tx, source, people, { provider, proven }))
