@@ -95,6 +95,10 @@ export function createProviders({
   }
   const sealed = async (providerId: string, secret: string) => seal(kek, sealContext(providerId), Buffer.from(secret))
 
+  /** What was read at an address says nothing of another one, which may have been set while this one was looked at. */
+  const stillMeasured = (before: ProviderRow, { saml: set }: ProviderFields): Measured =>
+    before.saml?.metadata_url === set?.metadata_url ? measuredOf(before) : nothingMeasured
+
   /** Last in its transaction. With a provider that opens no session any more, those that it opened end. */
   async function settle(tx: Tx, actor: Actor, id: string, stillOpens: boolean): Promise<void> {
     const ended = stillOpens ? [] : await people.endSessionsOf(tx, actor, id, null)
@@ -196,7 +200,7 @@ export function createProviders({
           refuseRoles(actor, [...before.role_mappings, ...fields.role_mappings])
           await queries.updateProvider(tx, tenant, id, fields, {
             secretJwe,
-            measured: read ?? measuredOf(before),
+            measured: read ?? stillMeasured(before, fields),
             at: now(),
           })
           const after = (await queries.findProvider(tx, tenant, id)) ?? noProvider()
