@@ -101,6 +101,34 @@ test('of two who change a provider at once, nobody is sent where the other addre
   assert.deepEqual([found?.entity_id, found?.certificates], [served.entityId, provider.saml?.found?.certificates])
 })
 
+test('metadata of one tenant are not waited for by another', async (t) => {
+  const { kit, clock, idp, params } = await startSaml(t)
+  const theirs = await kit.as('tenant_admin', await kit.newTenant())
+  const other = await startSamlIdp(t)
+  const { provider_id } = await theirs.createIdentityProvider({
+    body: { name: 'Theirs', kind: 'saml', saml: { metadata_url: other.url } },
+  })
+  // Whoever is asked first answers when the other one is asked too.
+  const both = new Set<typeof idp>()
+  const { promise: whole, resolve } = Promise.withResolvers<void>()
+  for (const one of [idp, other])
+    one.answer = async (_, response) => {
+      if (both.add(one).size === 2) resolve()
+      await whole
+      response.writeHead(200).end(metadataOf(one.entityId, one.ssoUrl, one.keys))
+    }
+  clock.advance(3600)
+  assert.equal(await runJob(kit.app, 'refresh_saml_metadata'), 2)
+  const shown = [
+    await kit.admin.getIdentityProvider({ params }),
+    await theirs.getIdentityProvider({ params: { provider_id } }),
+  ]
+  assert.deepEqual(
+    shown.map(({ saml }) => saml?.problem),
+    [null, null],
+  )
+})
+
 test('what people could be led astray by, or nothing can be verified with, is refused where it is set', async (t) => {
   const { kit, idp: served } = await startSaml(t)
   const create = (saml: object | undefined, more: object = {}) =>

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { rsaKey, signed } from '../../src/modules/federation/saml/test-idp.ts'
 import { openBrowser } from '../browser.ts'
@@ -6,7 +7,7 @@ import { whoIs } from '../federation.ts'
 import { runJob, times } from '../kit.ts'
 import { makeUser, trySignIn } from '../people.ts'
 import { send } from '../raw-http.ts'
-import { requestIn, startSaml } from '../saml.ts'
+import { metadataOf, requestIn, startSaml } from '../saml.ts'
 
 test('a person whose account is linked signs in by SAML, and the record says how', async (t) => {
   const { kit, provider, params, signIn, acs } = await startSaml(t, { settings: { provisioning: 'none' } })
@@ -272,6 +273,20 @@ test('a certificate that the provider changes arrives by itself, and no sign-in 
   assert.deepEqual([event?.actor?.type, Object.keys(event?.changes ?? {})], ['job', ['found']])
   const saml = async () => (await kit.admin.getIdentityProvider({ params })).saml!
   assert.equal((await saml()).found?.certificates.length, 2)
+
+  // What was read later stays, also where an earlier answer comes after it.
+  const asked = new Promise<ServerResponse>((held) => {
+    idp.answer = (_, response) => held(response)
+  })
+  clock.advance(3600)
+  const job = runJob(kit.app, 'refresh_saml_metadata')
+  const earlier = await asked
+  idp.answer = undefined
+  idp.keys = [...idp.keys, rsaKey()]
+  await kit.admin.testIdentityProvider({ params })
+  earlier.writeHead(200).end(metadataOf(idp.entityId, idp.ssoUrl, idp.keys.slice(0, 1)))
+  await job
+  assert.equal((await saml()).found?.certificates.length, 3)
 
   // What it says wrongly, or not at all, changes nothing that holds; an administrator sees it.
   idp.entityId = 'https://other.example'

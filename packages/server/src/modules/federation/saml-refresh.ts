@@ -11,7 +11,8 @@ import { factsOfIdp, type SamlFound, type SamlSettings } from './saml-settings.t
 /** The job comes once an hour. */
 const readAgainAfter = 50 * minute
 const mostOfTenant = 100
-const atOnce = 8
+/** A provider that is slow takes seconds, and keeps those of its own tenant waiting alone. */
+const tenantsAtOnce = 8
 
 /**
  * Reads the metadata of providers anew, so that a certificate that a provider changes arrives before it signs with it.
@@ -22,8 +23,9 @@ export function createSamlRefresh({
   audit,
   now,
   tenancy,
+  onError,
   settings,
-}: Pick<FederationDeps, 'db' | 'audit' | 'now' | 'tenancy'> & { settings: Pick<SamlSettings, 'readAt'> }) {
+}: Pick<FederationDeps, 'db' | 'audit' | 'now' | 'tenancy' | 'onError'> & { settings: Pick<SamlSettings, 'readAt'> }) {
   /** Another entity id is another provider, whose accounts would be others: somebody has to say that it is meant. */
   async function read({ saml, saml_found: known }: ProviderRow): Promise<SamlFound | FederationError> {
     try {
@@ -39,13 +41,14 @@ export function createSamlRefresh({
     }
   }
 
-  /** For the provider as it is now, unless its address was changed meanwhile. */
+  /** For the provider as it is now, unless its address was changed, or read by somebody else, meanwhile. */
   const keep = (by: Source, row: ProviderRow, read: SamlFound | FederationError): Promise<void> =>
     db.inTenant(
       by.tenantId,
       async (tx) => {
         const before = await lockProvider(tx, by.tenantId, row.provider_id)
-        if (!before || before.deleted_at || before.saml?.metadata_url !== row.saml?.metadata_url) return
+        if (!before || before.saml?.metadata_url !== row.saml?.metadata_url) return
+        if (before.saml_found?.read_at !== row.saml_found?.read_at) return
         const failed = read instanceof FederationError ? read : undefined
         const saml_found = read instanceof FederationError ? before.saml_found : read
         const measured = { saml_found, saml_checked_at: now(), saml_problem: failed?.message ?? null }
@@ -76,12 +79,16 @@ export function createSamlRefresh({
     sweep: async (): Promise<number> => {
       const since = new Date(now().getTime() - readAgainAfter)
       let done = 0
-      for (const tenant of await tenancy.listTenantIds()) {
-        const due = await db.inTenant(tenant, (tx) => selectUnread(tx, tenant, since, mostOfTenant), background)
-        for (let i = 0; i < due.length; i += atOnce)
-          await Promise.all(due.slice(i, i + atOnce).map((row) => refresh(jobOf(tenant), row)))
-        done += due.length
+      const tenants = (await tenancy.listTenantIds()).values()
+      const takeTenants = async () => {
+        for (const tenant of tenants) {
+          const due = await db.inTenant(tenant, (tx) => selectUnread(tx, tenant, since, mostOfTenant), background)
+          for (const row of due) await refresh(jobOf(tenant), row).catch(onError)
+          done += due.length
+        }
       }
+      const ended = await Promise.allSettled(Array.from({ length: tenantsAtOnce }, takeTenants))
+      for (const end of ended) if (end.status === 'rejected') throw end.reason
       return done
     },
   }
