@@ -8,7 +8,7 @@ import { storable } from '../../kernel/text.ts'
 import { minute } from '../../kernel/time.ts'
 import type { FederationDeps } from './deps.ts'
 import { FederationError, type Proven } from './proven.ts'
-import type { ProviderRow } from './providers.queries.ts'
+import { findProvider, type ProviderRow } from './providers.queries.ts'
 import { createRecognise, partyOf, Refused, saidBy, type Unrecognised } from './recognise.ts'
 
 /** How long somebody may take at the provider. */
@@ -42,23 +42,38 @@ export function createOpening(
     return unauthorized()
   }
 
+  function takeStep({ sourceIp }: Pick<Caller, 'sourceIp'>): void {
+    const wait = steps.take(sourceBlock(sourceIp), stepsPerMinute, performance.now())
+    if (wait > 0)
+      throw new AppError('rate_limited', 'too many sign-ins begin at this address', { retryAfterSeconds: wait })
+  }
+
+  const strangerAt = (tenantId: TenantId, caller: Caller): Source => ({
+    ...caller,
+    tenantId,
+    claim: null,
+    type: 'address',
+    id: null,
+    name: caller.sourceIp,
+  })
+
   return {
-    refuse,
+    takeStep,
 
-    takeStep: ({ sourceIp }: Caller): void => {
-      const wait = steps.take(sourceBlock(sourceIp), stepsPerMinute, performance.now())
-      if (wait > 0)
-        throw new AppError('rate_limited', 'too many sign-ins begin at this address', { retryAfterSeconds: wait })
+    strangerAt,
+
+    /** The provider that somebody wants to sign in with. Throws `unauthorized` where nobody can, and `rate_limited`. */
+    wanted: async (
+      { tenantName, providerId }: Wanted,
+      caller: Caller,
+    ): Promise<{ tenant: TenantId; by: Source; provider: ProviderRow }> => {
+      takeStep(caller)
+      const tenant = (await tenancy.tenantByName(tenantName)) ?? unauthorized()
+      const provider = (await db.inTenant(tenant, (tx) => findProvider(tx, tenant, providerId))) ?? unauthorized()
+      const by = strangerAt(tenant, caller)
+      if (!provider.enabled || !provider.sign_in) return refuse(by, provider, 'turned_off')
+      return { tenant, by, provider }
     },
-
-    strangerAt: (tenantId: TenantId, caller: Caller): Source => ({
-      ...caller,
-      tenantId,
-      claim: null,
-      type: 'address',
-      id: null,
-      name: caller.sourceIp,
-    }),
 
     /** The cookie of a browser: the one that it has, where that is of this tenant, so that several ways lead back. */
     browserOf: (tenant: TenantId, shown: string | undefined) => {

@@ -33,12 +33,7 @@ export function createSamlSignIn(
 
   return {
     begin: async (wanted: Wanted, caller: Caller): Promise<{ url: string; browser: string }> => {
-      opening.takeStep(caller)
-      const tenant = (await tenancy.tenantByName(wanted.tenantName)) ?? unauthorized()
-      const provider =
-        (await db.inTenant(tenant, (tx) => findProvider(tx, tenant, wanted.providerId))) ?? unauthorized()
-      const by = opening.strangerAt(tenant, caller)
-      if (!provider.enabled || !provider.sign_in) return opening.refuse(by, provider, 'turned_off')
+      const { tenant, by, provider } = await opening.wanted(wanted, caller)
       const state = mintToken(pepper, 'hfr', tenant)
       const { url, requestId } = await opening.refusing(by, provider, async () =>
         saml.begin(samlOf(publicUrl, provider, now()), { relayState: state.token }),

@@ -63,12 +63,7 @@ export function createSignIn(
      * Sends a browser to a provider. Throws `unauthorized` for whatever can't be signed in with, and `rate_limited`.
      */
     begin: async (wanted: Wanted, caller: Caller): Promise<{ url: string; browser: string }> => {
-      opening.takeStep(caller)
-      const tenant = (await tenancy.tenantByName(wanted.tenantName)) ?? unauthorized()
-      const provider =
-        (await db.inTenant(tenant, (tx) => findProvider(tx, tenant, wanted.providerId))) ?? unauthorized()
-      const by = opening.strangerAt(tenant, caller)
-      if (!provider.enabled || !provider.sign_in) return opening.refuse(by, provider, 'turned_off')
+      const { tenant, by, provider } = await opening.wanted(wanted, caller)
       const { url, state, nonce, verifier } = await opening.refusing(by, provider, async () =>
         oidc.begin(await providers.clientOf(provider), { redirectUri: redirectUri(provider.provider_id) }),
       )
