@@ -7,6 +7,7 @@ import { rsaKey, signed } from '../../src/modules/federation/saml/test-idp.ts'
 import { openBrowser } from '../browser.ts'
 import { type Replica, times } from '../kit.ts'
 import { newKey } from '../oidc-enrollment.ts'
+import { send } from '../raw-http.ts'
 import { requestIn, type SamlWorld, startSaml } from '../saml.ts'
 import { bearer, call, challengeFrom, deviceCaller, operation, type Raw } from '../world.ts'
 
@@ -186,4 +187,8 @@ test('approval, the limit of devices and the provider hold as for others; where 
     (await call(kit, begin, bearer(mine.challenge), { provider_id: w.provider.provider_id, redirect_uri })).status,
     422,
   )
+  const path = `/admin/signed-out?${new URLSearchParams({ provider: w.provider.provider_id, tenant: 'none' })}`
+  const asked = await times(300, (i) => (i % 10 > 0 ? send(kit.url, { path }) : beginWith(mine)))
+  const begun = new Set(asked.filter((_, i) => i % 10 === 0).map(({ status }) => status))
+  assert.deepEqual([...begun].sort(), [401, 429], 'of one address as many begin as of people who sign in')
 })

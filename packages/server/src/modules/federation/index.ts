@@ -43,7 +43,7 @@ export function createFederation(deps: FederationDeps) {
     deviceGrants,
     ...createEnrolling({ ...deps, oidc, newcomer }),
     requireSignIn: lastWay.requireOne,
-    samlEnrolling: createSamlEnrolling({ ...deps, saml, newcomer }),
+    samlEnrolling: createSamlEnrolling({ ...deps, saml, newcomer, opening }),
     prunes: [pruneRequests, pruneSamlRequests, pruneAssertions, pruneGrants],
     jobs: [{ name: 'refresh_saml_metadata', cron: '25 * * * *', run: metadata.sweep }],
     pages: { ...signInPaths.pages, ...signOut.pages },

@@ -1,9 +1,9 @@
 import { mintToken } from '@holdfast/crypto'
-import type { Source } from '../../kernel/actor.ts'
+import type { Actor, Source } from '../../kernel/actor.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import type { FederationDeps } from './deps.ts'
 import type { Newcomer, Newcomers } from './newcomer.ts'
-import { waitsForMs } from './opening.ts'
+import { type Opening, waitsForMs } from './opening.ts'
 import { FederationError } from './proven.ts'
 import { findProvider, type ProviderRow } from './providers.queries.ts'
 import type { Unrecognised } from './recognise.ts'
@@ -28,17 +28,20 @@ export function createSamlEnrolling(
   deps: Pick<FederationDeps, 'db' | 'audit' | 'now' | 'readToken' | 'pepper' | 'publicUrl'> & {
     saml: Pick<Saml, 'begin' | 'finish'>
     newcomer: Newcomers
+    opening: Pick<Opening, 'takeStep'>
   },
 ) {
-  const { db, audit, now, readToken, pepper, publicUrl, saml, newcomer } = deps
+  const { db, audit, now, readToken, pepper, publicUrl, saml, newcomer, opening } = deps
   const isOpen = ({ enabled, enrollment }: ProviderRow) => enabled && enrollment
 
   return {
+    /** Each is kept and put on record, so of one address as many begin as of people who sign in. */
     begin: async (
-      by: Source,
+      by: Actor,
       { ticket, jkt }: Machine,
       { providerId, redirectUri, until }: { providerId: string; redirectUri: string; until: Date },
     ): Promise<Begun | NotProven> => {
+      opening.takeStep(by)
       const tenant = by.tenantId
       const refuse = (refused: NotProven['refused']): NotProven => ({ refused, providerId })
       const provider = await db.inTenant(tenant, (tx) => findProvider(tx, tenant, providerId))
