@@ -164,13 +164,19 @@ export const listEnrollmentProviders = endpoint({
   }),
 })
 
-export const enrollByOidc = endpoint({
-  method: 'POST',
-  path: '/v1/enroll/oidc',
-  summary: 'Enroll a device for the person who signs in at an identity provider, and prove its key (DPoP header)',
+/** What every enrollment by an identity provider is. */
+const enrolls = {
   access: { by: ['enrollment_challenge'], permission: 'own' },
   audit: 'device.enrolled',
   status: 201,
+  response: Closed(Credential),
+  errors: ['entitlement_exceeded'],
+} as const
+export const enrollByOidc = endpoint({
+  ...enrolls,
+  method: 'POST',
+  path: '/v1/enroll/oidc',
+  summary: 'Enroll a device for the person who signs in at an identity provider, and prove its key (DPoP header)',
   body: Closed({
     challenge,
     provider_id: Id('identity_provider'),
@@ -190,8 +196,6 @@ export const enrollByOidc = endpoint({
     device: NewDevice,
     public_key: Type.Optional(PublicKey),
   }),
-  response: Closed(Credential),
-  errors: ['entitlement_exceeded'],
 })
 
 export const beginDeviceCode = endpoint({
@@ -227,15 +231,11 @@ export const deviceCodeStatus = endpoint({
   }),
 })
 export const enrollByDeviceCode = endpoint({
+  ...enrolls,
   method: 'POST',
   path: '/v1/enroll/device-code/finish',
   summary: 'Enroll the machine for the person who has approved it, with the challenge and the key that it began with',
-  access: { by: ['enrollment_challenge'], permission: 'own' },
-  audit: 'device.enrolled',
-  status: 201,
   body: Closed({ challenge, device: NewDevice, public_key: Type.Optional(PublicKey) }),
-  response: Closed(Credential),
-  errors: ['entitlement_exceeded'],
 })
 
 export const beginEnrollmentBySaml = endpoint({
@@ -264,12 +264,10 @@ export const beginEnrollmentBySaml = endpoint({
   }),
 })
 export const enrollBySaml = endpoint({
+  ...enrolls,
   method: 'POST',
   path: '/v1/enroll/saml',
   summary: 'Enroll a device for the person who signed in by SAML, and prove its key (DPoP header)',
-  access: { by: ['enrollment_challenge'], permission: 'own' },
-  audit: 'device.enrolled',
-  status: 201,
   bodyLimit: 288 * 1024,
   body: Closed({
     challenge,
@@ -278,8 +276,6 @@ export const enrollBySaml = endpoint({
     device: NewDevice,
     public_key: Type.Optional(PublicKey),
   }),
-  response: Closed(Credential),
-  errors: ['entitlement_exceeded'],
 })
 
 export const renewCredential = endpoint({
