@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { describeFields, parseAssignments } from './assignments.ts'
 import { parseMoment } from './commands/audit.ts'
 import { parseEndpoint } from './commands/gateway.ts'
-import { cellText, tableLines } from './output.ts'
+import { cellText, printItem, tableLines } from './output.ts'
 import { parseDuration, plain } from './text.ts'
 
 test('columns start at the same place in every row, and no line ends in blanks', () => {
@@ -41,6 +41,19 @@ test('cells', () => {
   assert.equal(cellText(['a', 'b']), 'a, b')
   assert.equal(cellText(false), 'false')
   assert.equal(cellText([{ host: 'x' }]), '[{"host":"x"}]')
+})
+
+test('certificates are shown as files have them, and nothing else has lines of its own', () => {
+  const certificate = '-----BEGIN CERTIFICATE-----\nMIIB\nAA==\n-----END CERTIFICATE-----\n'
+  const shown: string[] = []
+  const item = { name: 'x', idp: { certificates: [certificate, certificate] }, note: `${certificate}\u001b[2J` }
+  printItem({ json: false, strong: (text) => text, say: (line) => shown.push(line) }, item)
+  const lines = certificate.trim().split('\n')
+  assert.deepEqual(
+    shown.slice(1, -1),
+    [...lines, ...lines].map((line, i) => `${(i === 0 ? 'idp.certificates' : '').padEnd(18)}${line}`),
+  )
+  assert.equal(shown.at(-1), `note              ${plain(item.note)}`)
 })
 
 test('no text keeps a control character', () => {

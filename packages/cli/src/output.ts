@@ -51,8 +51,8 @@ export function tableLines(rows: readonly (readonly string[])[]): string[] {
 }
 
 /** One thing: its fields, one a line; with --json as JSON. */
-export function printItem(cli: Cli, item: object): void {
-  const fields = () => tableLines(fieldsOf(item).map(([name, text]) => [cli.strong(name), text]))
+export function printItem(cli: Pick<Cli, 'json' | 'say' | 'strong'>, item: object): void {
+  const fields = () => tableLines(fieldsOf(item).map(([name, text]) => [name && cli.strong(name), text]))
   for (const line of cli.json ? [jsonText(item, 2)] : fields()) cli.say(line)
 }
 
@@ -60,9 +60,19 @@ export function printItem(cli: Cli, item: object): void {
 function fieldsOf(item: object, path = ''): [string, string][] {
   return Object.entries(item).flatMap(([name, value]): [string, string][] => {
     const isNested = typeof value === 'object' && value !== null && !Array.isArray(value)
-    return isNested ? fieldsOf(value, `${path}${name}.`) : [[plain(path + name), cellText(value)]]
+    if (isNested) return fieldsOf(value, `${path}${name}.`)
+    const [first = '', ...more] = pemLines(value) ?? [cellText(value)]
+    return [[plain(path + name), first], ...more.map((line): [string, string] => ['', line])]
   })
 }
+
+/** Certificates, line by line as a file of them has them; undefined for what is anything else. */
+function pemLines(value: unknown): string[] | undefined {
+  const texts = Array.isArray(value) ? value : [value]
+  const isPem = texts.length > 0 && texts.every((text) => typeof text === 'string' && pem.test(text))
+  return isPem ? texts.flatMap((text: string) => text.trimEnd().split('\n')) : undefined
+}
+const pem = /^-----BEGIN CERTIFICATE-----\n(?:[A-Za-z0-9+/=]{1,76}\n)+-----END CERTIFICATE-----\n?$/
 
 export function cellText(value: unknown): string {
   if (value === null || value === undefined || value === '') return '-'
