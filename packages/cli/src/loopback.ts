@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { finished } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { NotSignedIn } from './exit.ts'
 
@@ -27,7 +28,10 @@ export async function withLoopback<T, R>(
       url.pathname === '/callback' ? await Promise.try(read, request, url).catch(() => undefined) : undefined
     if (found === undefined)
       return void response.writeHead(404, pageHeaders).end(page('This is not the answer that is waited for.'))
-    response.writeHead(200, pageHeaders).end(page('Your answer has arrived.'), () => settle(found))
+    response.writeHead(200, pageHeaders).end(page('Your answer has arrived.'))
+    // A browser that is gone before it has read that has brought its answer all the same.
+    await finished(response).catch(() => {})
+    settle(found)
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
