@@ -1,14 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { PassThrough, Writable } from 'node:stream'
 import { test } from 'node:test'
-import { runCli } from '@holdfast/cli/program'
-import { peekDeviceCredential } from '@holdfast/crypto'
 import { beginOidcEnrollment } from '@holdfast/sdk'
-import { Agent, buildConnector, getGlobalDispatcher, setGlobalDispatcher } from 'undici'
+import { startEnrollCommand } from '../enroll-command.ts'
 import { startKit } from '../kit.ts'
 import { startRealProvider } from '../providers/real-provider.ts'
 
@@ -19,19 +13,6 @@ test('holdfast device enroll --oidc: a person signs in at oidc-provider, and the
     people: { anna: { name: 'Anna' }, ben: {} },
   })
   const kit = await startKit(t, { config: { allowedPrivateCidrs: ['127.0.0.0/8'] } })
-  const usual = getGlobalDispatcher()
-  const { hostname, port } = new URL(kit.url)
-  const plain = buildConnector({})
-  const both = new Agent({
-    connect: (to, callback) => plain(to.hostname === 'holdfast.test' ? { ...to, hostname, port } : to, callback),
-  })
-  setGlobalDispatcher(both)
-  const home = await mkdtemp(join(tmpdir(), 'holdfast-enroll-'))
-  t.after(async () => {
-    setGlobalDispatcher(usual)
-    await both.destroy()
-    await rm(home, { recursive: true, force: true })
-  })
   const provider = await kit.admin.createIdentityProvider({
     body: {
       kind: 'oidc',
@@ -47,47 +28,25 @@ test('holdfast device enroll --oidc: a person signs in at oidc-provider, and the
       },
     },
   })
-  const { secret: token } = await kit.admin.generateToken({ body: { kind: 'bootstrap' } })
-
-  const run = async (args: string[], login: string) => {
-    const said = { out: '', err: '' }
-    let browser: Promise<unknown> | undefined
-    const collect = (name: 'out' | 'err') =>
-      new Writable({
-        write: (chunk, _encoding, done) => {
-          said[name] += String(chunk)
-          const [url] = /http:\/\/127\.0\.0\.1:\d+\/auth\S+/.exec(said.err) ?? []
-          if (url && !browser) browser = idp.signIn(url, login).then((back) => fetch(back))
-          done()
-        },
-      })
-    const input = new PassThrough()
-    input.end(`${token}\n`)
-    const streams = {
-      input,
-      output: collect('out'),
-      errors: collect('err'),
-      env: { HOME: home, HOLDFAST_URL: kit.publicUrl },
-    }
-    const code = await runCli(['device', 'enroll', '--oidc', ...args], streams)
-    await browser
-    return { code, ...said }
-  }
-  const state = join(home, 'device.json')
+  const command = await startEnrollCommand(t, kit)
+  const { token, file } = command
+  const run = (args: string[], login: string) =>
+    command.run(['--oidc', ...args], {
+      shown: /http:\/\/127\.0\.0\.1:\d+\/auth\S+/,
+      does: async (url) => fetch(await idp.signIn(url, login)),
+    })
+  const state = file('device.json')
   const enrolled = await run(['--state', state, '--name', 'lap', '--platform', 'linux'], 'anna')
   assert.equal(enrolled.code, 0, enrolled.err)
-  const saved = JSON.parse(await readFile(state, 'utf8'))
-  const device = await kit.admin.getDevice({ params: { device_id: saved.deviceId } })
+  const { device, user, claims } = await command.saved(state)
   assert.deepEqual(device.enrolled_by, { method: 'oidc', token_id: null, provider_id: provider.provider_id })
-  const user = await kit.admin.getUser({ params: { user_id: String(device.user_id) } })
-  assert.deepEqual([user.username, user.source, device.name], ['anna', 'sso', 'lap'])
-  assert.equal(peekDeviceCredential(saved.credential).claims.enr, 'oidc')
+  assert.deepEqual([user.username, user.source, device.name, claims.enr], ['anna', 'sso', 'lap', 'oidc'])
   assert.equal((await kit.admin.listTokens()).items[0]?.uses, 0, 'a bootstrap token only begins')
 
-  const denied = await run(['--state', join(home, 'other.json')], 'nobody')
+  const denied = await run(['--state', file('other.json')], 'nobody')
   assert.equal(denied.code, 1)
   assert.match(denied.err, /did not sign you in: access_denied/)
-  const unknown = await run(['--state', join(home, 'other.json'), '--provider', 'guests'], 'anna')
+  const unknown = await run(['--state', file('other.json'), '--provider', 'guests'], 'anna')
   assert.equal(unknown.code, 2)
   assert.match(unknown.err, /Choose one with --provider: staff/)
 
