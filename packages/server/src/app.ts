@@ -11,6 +11,7 @@ import { createDraining } from './http/draining.ts'
 import { createEnding } from './http/ending.ts'
 import type { Handlers } from './http/handlers.ts'
 import { createIdempotency } from './http/idempotency.ts'
+import { createLargeBodies } from './http/large-bodies.ts'
 import { createNeverIssued } from './http/never-issued.ts'
 import { registerPages } from './http/pages.ts'
 import { createRefuse } from './http/refuse.ts'
@@ -181,6 +182,7 @@ export function createApp({
   const http = createHttp({
     maxConnections: config.maxConnections,
     costly: createGate({ perKey: 3, total: 8, waiting: 64 }),
+    takeLargeBody: createLargeBodies(),
     handlers,
     inFront,
     admit,

@@ -3,11 +3,12 @@ import { operationRule } from '@holdfast/contract/endpoint'
 import { deviceStatusHeader, type Permission } from '@holdfast/contract/vocabulary'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Actor } from '../kernel/actor.ts'
-import { fail } from '../kernel/app-error.ts'
+import { AppError, fail } from '../kernel/app-error.ts'
 import type { Admission, Admit } from './admit.ts'
 import { answerRefusal, type RefusalDeps } from './answer-refusal.ts'
 import type { Call, Handlers, RequestFacts } from './handlers.ts'
 import type { Idempotency } from './idempotency.ts'
+import type { LargeBodies } from './large-bodies.ts'
 import { hasBody, isForm, unexpectedBody } from './read-body.ts'
 import { createQueryReader, requireReadableQuery } from './read-query.ts'
 import { expectedOf, type Granted, goneSignal, holdOf, preferenceApplied } from './representation.ts'
@@ -28,6 +29,7 @@ export type EndpointDeps = RefusalDeps & {
   requireStepUp: (actor: Actor) => Promise<void>
   /** Few at a time, of each tenant and of all. */
   costly: <T>(tenant: string, work: () => T | Promise<T>) => Promise<T>
+  takeLargeBody: LargeBodies
 }
 type AnyHandler = (call: Call) => unknown
 
@@ -43,6 +45,7 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
   const validateLongBody = endpoint.body && createLongValidator(endpoint.body)
   const readQuery = createQueryReader(endpoint.query)
   const isRead = endpoint.method === 'GET'
+  const takesLarge = endpoint.bodyLimit !== undefined && !isRead
 
   const callOf = (request: FastifyRequest, reply: FastifyReply, admission: Admission): Call => {
     validateParams?.(request.params)
@@ -55,6 +58,11 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
     const hold = endpoint.waits ? holdOf(request.raw, reply.raw) : undefined
     const expected = endpoint.ifMatch ? expectedOf(request.headers['if-match']) : undefined
     return { actor, params: request.params, query, body, request: factsOf(request, reply, admission), hold, expected }
+  }
+  function tooManyLarge({ actor }: Admission, request: FastifyRequest, reply: FastifyReply): AppError | undefined {
+    if (!actor || !('permissions' in actor.principal)) return undefined
+    if (deps.takeLargeBody(actor.tenantId, endpoint.bodyLimit ?? 0, request.raw, reply.raw)) return undefined
+    return new AppError('rate_limited', 'many large bodies are being read; try again shortly', { retryAfterSeconds: 2 })
   }
   async function change(request: FastifyRequest, reply: FastifyReply, admission: Admission): Promise<unknown> {
     if (admission.authenticateBody) await admission.authenticateBody(request)
@@ -87,10 +95,10 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
   }
 
   return {
-    onRequest: (request: FastifyRequest, _reply: FastifyReply, done: (e?: Error) => void) => {
+    onRequest: (request: FastifyRequest, reply: FastifyReply, done: (e?: Error) => void) => {
       const settle = (admission: Admission) => {
         request.admission = admission
-        done(admission.refusal)
+        done(admission.refusal ?? (takesLarge ? tooManyLarge(admission, request, reply) : undefined))
       }
       try {
         const admission = deps.admit(endpoint, request)

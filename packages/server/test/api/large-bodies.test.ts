@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Kit, startKit } from '../kit.ts'
+
+const mib = 1024 * 1024
+const path = '/v1/admin/directory-sync/snapshot'
+
+/** A request whose body has begun and does not end; what was answered meanwhile, and the end of it. */
+async function begin(kit: Kit, key: string, length: number | 'chunked') {
+  const { hostname, port } = new URL(kit.url)
+  const socket = connect({ host: hostname, port: Number(port) })
+  let answer = ''
+  socket.on('data', (chunk: Buffer) => (answer += chunk.toString('latin1')))
+  socket.on('error', () => {})
+  const size = length === 'chunked' ? 'transfer-encoding: chunked' : `content-length: ${length}`
+  const chunk = `{"provider":"corp",`
+  const body = length === 'chunked' ? `${chunk.length.toString(16)}\r\n${chunk}\r\n` : chunk
+  socket.write(
+    `POST ${path} HTTP/1.1\r\nhost: holdfast.test\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\n${size}\r\n\r\n${body}`,
+  )
+  for (let n = 0; n < 25 && answer === ''; n++) await delay(10)
+  return { status: Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1] ?? 0), answer, end: () => socket.destroy() }
+}
+
+test('large bodies are counted before they are read: of a tenant 64 MiB at once, of all 128', async (t) => {
+  const kit = await startKit(t)
+  const [one, two, three] = [
+    await kit.keyFor('tenant_admin'),
+    await kit.keyFor('tenant_admin', await kit.newTenant()),
+    await kit.keyFor('tenant_admin', await kit.newTenant()),
+  ] as const
+  const first = await begin(kit, one, 40 * mib)
+  const second = await begin(kit, one, 20 * mib)
+  assert.deepEqual([first.status, second.status], [0, 0], 'both are read')
+  const third = await begin(kit, one, 5 * mib)
+  assert.equal(third.status, 429)
+  assert.match(third.answer, /retry-after: 2\r\n/i)
+  assert.match(third.answer, /connection: close\r\n/i)
+  const small = await begin(kit, one, 100_000)
+  const chunked = await begin(kit, one, 'chunked')
+  assert.deepEqual([small.status, chunked.status], [0, 429], 'who does not say how long it is may send the longest')
+  const theirs = await begin(kit, two, 64 * mib)
+  const more = await begin(kit, three, 5 * mib)
+  assert.deepEqual([theirs.status, more.status], [0, 429])
+  const beyond = await begin(kit, three, 65 * mib)
+  assert.equal(beyond.status, 400)
+
+  // Whoever goes makes room.
+  for (const { end } of [first, second, theirs]) end()
+  for (let n = 0; ; n++) {
+    const again = await begin(kit, one, 64 * mib)
+    if (again.status === 0) {
+      again.end()
+      break
+    }
+    assert.ok(n < 50)
+  }
+  small.end()
+})
