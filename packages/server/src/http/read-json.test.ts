@@ -84,7 +84,8 @@ function long(inner: string): string {
   return `\t {"a": ${list(900)},"small":{"b":[1,{"c":[]}]} ,"deep":${deep}}\n`
 }
 
-test('a long body is read as a short one is, and refused in the same words', async () => {
+/** A long body is read, or refused in the same words, as a short one is. */
+async function same(text: string | Buffer): Promise<string> {
   const outcome = async (read: () => unknown) => {
     try {
       return JSON.stringify(await read())
@@ -92,12 +93,13 @@ test('a long body is read as a short one is, and refused in the same words', asy
       return e instanceof AppError ? `${e.code}: ${e.message}` : assert.fail(`threw ${e}`)
     }
   }
-  const same = async (text: string | Buffer) => {
-    const bytes = Buffer.from(text)
-    const seen = await outcome(() => readLong(bytes))
-    assert.equal(seen, await outcome(() => readJson(bytes)), text.toString().replaceAll(/x{4,}/g, 'x'))
-    return seen
-  }
+  const bytes = Buffer.from(text)
+  const seen = await outcome(() => readLong(bytes))
+  assert.equal(seen, await outcome(() => readJson(bytes)), text.toString().replaceAll(/(.)\1{3,}/g, '$1'))
+  return seen
+}
+
+test('a long body is read as a short one is, and refused in the same words', async () => {
   const space = ' '.repeat(70_000)
   for (const fine of [
     '1',
@@ -143,6 +145,43 @@ test('a long body is read as a short one is, and refused in the same words', asy
     ['', '}'],
   ])
     await same(before + text + after)
+})
+
+test('whatever a long body is made of, and whatever is exchanged in it, it is read as a short one is', async () => {
+  // Texts and blanks that make some of what is around them longer than a step, in any place.
+  const leaf = fc.oneof(
+    fc.constantFrom('1', '-0.5e3', 'true', 'null', '""', '"}{][,:\\\\\\""', '[]', '{}'),
+    fc.integer({ min: 1, max: 4 }).map((n) => `"${'x'.repeat(n * 8000)}"`),
+    fc.integer({ min: 1, max: 3 }).map((n) => `[${'7, '.repeat(n * 4000)}7]`),
+  )
+  const blank = fc.oneof({ weight: 9, arbitrary: fc.constantFrom('', ' ', '\n\t') }, fc.constant(' '.repeat(70_000)))
+  const { value } = fc.letrec<{ value: string; inner: string }>((tie) => ({
+    inner: fc.oneof({ depthSize: 'small', withCrossShrink: true }, leaf, tie('value')),
+    value: fc.oneof(
+      fc
+        .array(fc.tuple(blank, tie('inner'), blank), { maxLength: 6 })
+        .map((of) => `[${of.map((part) => part.join('')).join(',')}]`),
+      fc
+        .array(fc.tuple(fc.constantFrom('"a"', '"b"', '"\\u0062"', '"toString"'), blank, tie('inner'), blank), {
+          maxLength: 4,
+        })
+        .map((of) => `{${of.map(([name, before, inner, after]) => `${name}:${before}${inner}${after}`).join(',')}}`),
+    ),
+  }))
+  const instead = fc.constantFrom('', ',', ':', '[', ']', '{', '}', '"', '\\', '1', ' ', ',,', '[]', '"":1')
+  const change = fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), instead)
+  await fc.assert(
+    fc.asyncProperty(value, fc.array(change, { maxLength: 2 }), async (text, changes) => {
+      // Among the marks of the text, where everything is decided.
+      const marks = Array.from(text.matchAll(/[^7x, ]|,(?! 7)/g), (m) => m.index)
+      const changed = changes.reduce((t, [where, by]) => {
+        const at = marks[Math.floor(where * (marks.length - 1))] ?? 0
+        return t.slice(0, at) + by + t.slice(at + 1)
+      }, text)
+      await same(changed)
+    }),
+    { numRuns: 40 },
+  )
 })
 
 test('while a long body is read others have their turns', async () => {
