@@ -1,7 +1,20 @@
 import { type Static, Type } from 'typebox'
 import { DirectoryRun } from './directory.ts'
 import { endpoint } from './endpoint.ts'
-import { Closed, Count, Id, List, ListQuery, Nullable, OneOf, Partial, Reason, Shown, Time } from './schema.ts'
+import {
+  Closed,
+  Count,
+  Id,
+  List,
+  ListQuery,
+  Nullable,
+  OneOf,
+  Partial,
+  Reason,
+  SecretToKeep,
+  Shown,
+  Time,
+} from './schema.ts'
 import { directorySourceKinds } from './vocabulary.ts'
 
 const fields = {
@@ -45,16 +58,9 @@ export const DirectorySource = Closed(
 )
 export type DirectorySource = Static<typeof DirectorySource>
 
-const credential = Type.Optional(
-  Nullable(
-    Type.String({
-      minLength: 1,
-      maxLength: 16_384,
-      writeOnly: true,
-      description:
-        'keycloak, entra_id: the secret of the client; okta: its private key, a JWK or PEM. Stored encrypted and never shown; absent: as it was; null: none',
-    }),
-  ),
+const credential = SecretToKeep(
+  16_384,
+  'keycloak, entra_id: the secret of the client; okta: its private key, a JWK or PEM. Stored encrypted and never shown; absent: as it was, which another issuer refuses; null: none',
 )
 const { issuer, client_id, ...optional } = fields
 const reads = { by: ['session', 'api_key'], permission: 'directory:read' } as const

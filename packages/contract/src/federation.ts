@@ -1,7 +1,21 @@
 import { type Static, Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { metadataXml, Saml, SamlFound, samlFields } from './federation-saml.ts'
-import { Closed, Count, Id, List, ListQuery, Name, Nullable, OneOf, Partial, Reason, Shown, Time } from './schema.ts'
+import {
+  Closed,
+  Count,
+  Id,
+  List,
+  ListQuery,
+  Name,
+  Nullable,
+  OneOf,
+  Partial,
+  Reason,
+  SecretToKeep,
+  Shown,
+  Time,
+} from './schema.ts'
 import { deviceCodeUses, identityProviderKinds, roleNames, samlPresets } from './vocabulary.ts'
 
 const ClientId = Type.String({ minLength: 1, maxLength: 256 })
@@ -82,16 +96,7 @@ export const IdentityProvider = Closed(
 )
 export type IdentityProvider = Static<typeof IdentityProvider>
 
-const clientSecret = Type.Optional(
-  Nullable(
-    Type.String({
-      minLength: 1,
-      maxLength: 1024,
-      writeOnly: true,
-      description: 'Stored encrypted and never shown; absent: as it was; null: a public client',
-    }),
-  ),
-)
+const clientSecret = SecretToKeep(1024, 'Stored encrypted and never shown; absent: as it was; null: a public client')
 const { issuer, client_id, ...optionalOidc } = oidcFields
 const { claims, ...otherFields } = providerFields
 const settings = { read: 'settings:read', write: 'settings:write' } as const

@@ -71,6 +71,9 @@ export const Reason = Type.String({
   maxLength: 512,
   description: 'Why; goes into the audit event',
 })
+/** A secret that others gave and that is used against them: absent it stays as it was, null takes it away. */
+export const SecretToKeep = (maxLength: number, description: string) =>
+  Type.Optional(Nullable(Type.String({ minLength: 1, maxLength, writeOnly: true, description })))
 /** What opens something: in the answer that makes it, as `secret`, and nowhere else. */
 export const Secret = Type.String({ title: 'Secret', description: 'Shown only in this answer' })
 /** How long what is made is good for; `unless` says what holds where it is absent. */
