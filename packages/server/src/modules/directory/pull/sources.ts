@@ -160,6 +160,9 @@ export function createSources({ db, audit, pager, now, kek, outbound, begin }: S
       return db.inTenant(tenant, async (tx) => {
         const before = (await queries.lockSource(tx, tenant, id)) ?? noSource()
         allow(before)
+        // Whoever may change a source may not be shown its credential, which goes to where it is.
+        if (credential === undefined && before.credential_jwe !== null && fields.issuer !== before.issuer)
+          failField('credential', 'must be given again with another issuer, where it is sent from now on')
         const credential_jwe = credential === undefined ? before.credential_jwe : newJwe
         requireCredential(fields, credential_jwe !== null)
         const changed = differences(factsOf(before), factsOf(fields))
