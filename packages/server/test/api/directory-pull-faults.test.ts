@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Kit, startKit } from '../kit.ts'
-import { config, keycloakClient, settled, sourceOf, startKeycloak } from '../pulls.ts'
+import { config, keycloakClient, pull, settled, sourceOf, startKeycloak } from '../pulls.ts'
 import { bearer, call, operation } from '../world.ts'
 
 type Keycloak = Awaited<ReturnType<typeof startKeycloak>>
@@ -32,6 +32,11 @@ const faults: Record<string, { does: (keycloak: Keycloak) => Meddle; becomes: Re
   'the third page is a 500': {
     does: () => always(third, { status: 500, json: { error: 'unknown_error' } }),
     becomes: /^Users could not be read: the directory answered 500\.$/,
+    retries: 3,
+  },
+  'the connection ends instead of an answer': {
+    does: () => always(third, 'cut'),
+    becomes: /^Users could not be read: The connection failed/,
     retries: 3,
   },
   'the third page is a 500 once': { does: () => once(third, { status: 503 }), becomes: 250, retries: 1 },
@@ -185,23 +190,24 @@ test('where a source may not be, and what is refused of its settings', async (t)
   await assert.rejects(theirs.runDirectorySource({ params: { source_id }, body: {} }), { status: 404 })
 })
 
-test('a directory that does not answer keeps no other tenant waiting', async (t) => {
+test('directories that do not answer keep no other tenant waiting', async (t) => {
   const kit: Kit = await startKit(t, { config })
   const silent = await startKeycloak(kit)
   silent.meddle(() => 'hang')
-  const runs: string[] = []
-  for (const provider of ['a', 'b', 'c']) {
-    const { source_id } = await sourceOf(kit.admin, silent, { provider })
-    const { run } = await kit.admin.runDirectorySource({ params: { source_id }, body: {} })
-    runs.push(run.run_id)
+  const runs: { client: Kit['admin']; run_id: string }[] = []
+  for (let tenants = 0; tenants < 3; tenants++) {
+    const client = await kit.as('tenant_admin', await kit.newTenant())
+    for (const provider of ['a', 'b', 'c']) {
+      const { source_id } = await sourceOf(client, silent, { provider })
+      const { run } = await client.runDirectorySource({ params: { source_id }, body: {} })
+      runs.push({ client, run_id: run.run_id })
+    }
   }
-  const theirs = await kit.as('tenant_admin', await kit.newTenant())
   const keycloak = await startKeycloak(kit)
   keycloak.addUsers(3)
-  const { source_id } = await sourceOf(theirs, keycloak)
-  const { run } = await theirs.runDirectorySource({ params: { source_id }, body: {} })
-  assert.equal((await settled(theirs, run.run_id)).status, 'applied')
+  const { source_id } = await sourceOf(kit.admin, keycloak)
+  assert.equal((await pull(kit.admin, source_id)).status, 'applied')
   await delay(50)
-  for (const run_id of runs) await kit.admin.cancelDirectoryRun({ params: { run_id }, body: {} })
-  for (const run_id of runs) assert.equal((await settled(kit.admin, run_id)).status, 'cancelled')
+  for (const { client, run_id } of runs) await client.cancelDirectoryRun({ params: { run_id }, body: {} })
+  for (const { client, run_id } of runs) assert.equal((await settled(client, run_id)).status, 'cancelled')
 })

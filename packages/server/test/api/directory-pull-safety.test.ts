@@ -1,8 +1,40 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { changeDirectorySource } from '@holdfast/sdk'
-import { startKit } from '../kit.ts'
-import { config, sourceOf, startKeycloak } from '../pulls.ts'
+import { sql } from 'kysely'
+import pg from 'pg'
+import { decodeId } from '../../src/kernel/ids.ts'
+import { dueSources } from '../../src/modules/directory/pull/sources.queries.ts'
+import { people, push, snapshotOf } from '../directories.ts'
+import { createClock, type Kit, type Replica, runJob, startKit } from '../kit.ts'
+import { startOkta } from '../providers/okta.ts'
+import { config, keycloakClient, pull, settled, sourceOf, startKeycloak } from '../pulls.ts'
+
+/** Waits until it is so, within what a test has. */
+async function until(what: () => boolean | Promise<boolean>): Promise<void> {
+  for (const end = performance.now() + 20_000; !(await what()); await delay(10))
+    assert.ok(performance.now() < end, String(what))
+}
+const pagesOf = async (kit: Kit, source_id: string): Promise<number> => {
+  const { rows } = await kit.db.inTenant(kit.tenant, (tx) =>
+    sql<{ n: number }>`select count(*) as n from directory_pages
+      where tenant_id = ${kit.tenant} and source_id = ${decodeId('directory_source', source_id)}`.execute(tx),
+  )
+  return rows[0]!.n
+}
+/** A transaction beside the deployment that holds rows until it is let go. */
+async function holding(kit: Kit, statement: string) {
+  const client = new pg.Client({ connectionString: kit.databaseUrl })
+  await client.connect()
+  await client.query('begin')
+  const { rowCount } = await client.query(statement)
+  assert.ok(rowCount, statement)
+  return async () => {
+    await client.query('rollback')
+    await client.end()
+  }
+}
 
 test('a credential goes to no other place than the one it was given for', async (t) => {
   const kit = await startKit(t, { config })
@@ -23,4 +55,199 @@ test('a credential goes to no other place than the one it was given for', async 
   assert.deepEqual([moved.credential_set, moved.issuer], [false, keycloak.issuer])
   const back = await changeDirectorySource(admin, { params }, { issuer })
   assert.deepEqual([back.credential_set, back.issuer], [false, issuer])
+})
+
+test('a reading that has no end, or no credential any more, ends; a long one takes turns', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { config, replicas: 2, now: clock.now })
+  const { admin } = kit
+  const [, other] = kit.replicas as [Replica, Replica]
+
+  // Its turn is over after the second page, and it goes on after that.
+  const keycloak = await startKeycloak(kit)
+  keycloak.addUsers(250)
+  const slow = await sourceOf(admin, keycloak, { provider: 'slow', groups: { take: 'none', names: [] } })
+  let isFirst = true
+  keycloak.meddle(({ url }) => {
+    if (isFirst && url.searchParams.get('first') === '99') {
+      isFirst = false
+      clock.advance(121)
+    }
+    return undefined
+  })
+  const done = await pull(admin, slow.source_id)
+  assert.deepEqual([done.status, done.counts.users.created], ['applied', 250])
+  const lists = keycloak.asked.filter((line) => line.includes('/users?'))
+  assert.equal(lists.length, new Set(lists).size, 'nothing is read twice')
+  assert.equal(keycloak.asked.filter((line) => line.startsWith('POST')).length, 2)
+  assert.equal(await pagesOf(kit, slow.source_id), 0)
+
+  // What it has kept goes with a run that is cancelled.
+  const cancel = async (hangs: RegExp) => {
+    isFirst = true
+    keycloak.meddle(({ url }) => {
+      if (isFirst && url.searchParams.get('first') === '99') clock.advance(121)
+      if (url.searchParams.get('first') === '99') isFirst = false
+      return hangs.test(url.search) ? 'hang' : undefined
+    })
+    const { run } = await admin.runDirectorySource({ params: { source_id: slow.source_id }, body: {} })
+    await until(async () => (await pagesOf(kit, slow.source_id)) > 0)
+    return run.run_id
+  }
+  const params = { source_id: slow.source_id }
+  const first = await cancel(/first=199/)
+  await admin.cancelDirectoryRun({ params: { run_id: first }, body: {} })
+  assert.equal(await pagesOf(kit, slow.source_id), 0)
+  const second = await cancel(/first=199/)
+  await changeDirectorySource(admin, { params }, { groups: { take: 'listed', names: ['/a'] } })
+  assert.deepEqual([(await settled(admin, second)).status, await pagesOf(kit, slow.source_id)], ['cancelled', 0])
+
+  // Its credential is taken away, and the replica that knows it dies.
+  const third = await cancel(/first=199/)
+  await changeDirectorySource(admin, { params }, { credential: null })
+  clock.advance(121)
+  await runJob(other.app, 'pull_directories')
+  const without = await settled(admin, third)
+  assert.deepEqual([without.status, without.failure], ['failed', 'The source has no credential.'])
+  keycloak.meddle()
+
+  const okta = await startOkta(kit)
+  const { source_id } = await admin.createDirectorySource({
+    body: { provider: 'endless', kind: 'okta', issuer: okta.origin, client_id: okta.clientId, credential: okta.jwk },
+  })
+  let n = 0
+  okta.meddle(({ url }) => {
+    if (url.pathname !== '/api/v1/users') return undefined
+    if (n++ === 5) clock.advance(6 * 3600)
+    return { json: [], headers: { link: `<${okta.origin}/api/v1/users?after=${n}>; rel="next"` } }
+  })
+  const endless = await pull(admin, source_id)
+  assert.deepEqual([endless.status, endless.failure], ['failed', 'It was not at its end after six hours.'])
+  const logged = kit.logs.filter((line) => line.includes('background work failed'))
+  assert.deepEqual(logged, [])
+})
+
+test('what comes late applies nothing: after a cancellation, after another replica, after a snapshot', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { config, replicas: 2, now: clock.now })
+  const { admin } = kit
+  const [here, other] = kit.replicas as [Replica, Replica]
+  const client = kit.clientFor(kit.adminKey, here)
+  const keycloak = await startKeycloak(kit)
+  keycloak.addUsers(10)
+  const { source_id } = await sourceOf(admin, keycloak)
+  const params = { source_id }
+  assert.equal((await pull(client, source_id)).status, 'applied')
+  const events = async () => (await admin.listAuditEvents({ query: { kind: 'directory.synced' } })).items.length
+  const usersOf = async () => (await admin.listUsers({ query: { source: 'directory', limit: 200 } })).items
+  const applying = async (run_id: string) => {
+    const { progress } = await admin.getDirectoryRun({ params: { run_id } })
+    return progress?.phase === 'applying'
+  }
+
+  // Cancelled while it waits for a user in the middle of its writes.
+  for (const user of keycloak.users.values()) user.firstName = 'Late'
+  const [one] = await usersOf()
+  const free = await holding(
+    kit,
+    `select from users where user_id = '${decodeId('user', one!.user_id)}' for no key update`,
+  )
+  const cancelled = await client.runDirectorySource({ params, body: {} })
+  await until(() => applying(cancelled.run.run_id))
+  await delay(100)
+  const { changed } = await admin.cancelDirectoryRun({ params: { run_id: cancelled.run.run_id }, body: {} })
+  await free()
+  assert.equal(changed, true)
+  await delay(200)
+  assert.equal((await settled(admin, cancelled.run.run_id)).status, 'cancelled')
+  assert.deepEqual([await events(), (await usersOf()).some((u) => /Late/.test(u.display_name))], [1, false])
+
+  // Taken over by another replica while it waits for the source, with everything written but its end.
+  let release = Promise.withResolvers<void>()
+  keycloak.meddle(async ({ url }) => {
+    if (url.pathname.endsWith('/groups/count')) await release.promise
+    return undefined
+  })
+  const late = await client.runDirectorySource({ params, body: {} })
+  await until(() => keycloak.asked.at(-1)?.includes('/groups/count') ?? false)
+  const letGo = await holding(
+    kit,
+    `select from directory_sources where source_id = '${decodeId('directory_source', source_id)}' for no key update`,
+  )
+  release.resolve()
+  await until(() => applying(late.run.run_id))
+  await delay(100)
+  const claimed = async () => {
+    const { rows } = await kit.db.inTenant(kit.tenant, (tx) =>
+      sql<{ claimed_by: string }>`select claimed_by from directory_pulls where tenant_id = ${kit.tenant}`.execute(tx),
+    )
+    return rows[0]?.claimed_by
+  }
+  const before = await claimed()
+  clock.advance(8 * 60)
+  await runJob(other.app, 'pull_directories')
+  await until(async () => (await claimed()) !== before)
+  await letGo()
+  const taken = await settled(admin, late.run.run_id, 60_000)
+  assert.deepEqual([taken.status, taken.counts.users.updated, await events()], ['applied', 10, 2])
+  assert.ok((await usersOf()).every((u) => /Late/.test(u.display_name)))
+
+  // Somebody sends a snapshot under the id of the run: that run has nothing to show.
+  release = Promise.withResolvers<void>()
+  const robbed = await client.runDirectorySource({ params, body: {} })
+  await until(() => keycloak.asked.at(-1)?.includes('/groups/count') ?? false)
+  const { run_id, started_at } = robbed.run
+  const taking = await push(
+    admin,
+    snapshotOf(people(3), [], { snapshot_id: run_id, generated_at: started_at, confirm_mass_change: true }),
+  )
+  assert.equal(taking.status, 'applied')
+  release.resolve()
+  const failed = await settled(admin, run_id)
+  assert.deepEqual(
+    [failed.status, failed.failure],
+    ['failed', 'A snapshot was taken meanwhile under the id of this run.'],
+  )
+})
+
+test('what is due is not what is on its way, and what a tenant keeps is bounded', async (t) => {
+  const kit = await startKit(t, { config })
+  const { admin, tenant } = kit
+  const keycloak = await startKeycloak(kit)
+  keycloak.addUsers(1)
+  const [one, two] = [
+    await sourceOf(admin, keycloak, { provider: 'one', enabled: true }),
+    await sourceOf(admin, keycloak, { provider: 'two', enabled: true }),
+  ]
+  keycloak.meddle(() => 'hang')
+  const { run } = await admin.runDirectorySource({ params: { source_id: one.source_id }, body: {} })
+  const id = (source: typeof one) => decodeId('directory_source', source.source_id)
+  const due = await kit.db.acrossTenants(async (tx) => {
+    await sql`update directory_sources set next_run_at = now() - case when source_id = ${id(one)} then interval '2 days'
+      else interval '1 day' end where tenant_id = ${tenant}`.execute(tx)
+    return dueSources(tx, new Date(), 1)
+  })
+  assert.deepEqual(
+    due.map((d) => d.source_id),
+    [id(two)],
+  )
+  await admin.cancelDirectoryRun({ params: { run_id: run.run_id }, body: {} })
+  const { next_run_at } = await admin.getDirectorySource({ params: { source_id: one.source_id } })
+  assert.ok(Date.parse(next_run_at ?? '') > Date.now(), 'whoever cancels it does not want it at once')
+
+  keycloak.meddle()
+  await kit.db.inTenant(tenant, (tx) =>
+    sql`insert into directory_pages (tenant_id, source_id, page, content)
+      select ${tenant}, ${id(one)}, n, repeat('x', 64 * 1024 * 1024) from generate_series(1, 4) as n`.execute(tx),
+  )
+  const full = await pull(admin, two.source_id)
+  assert.deepEqual(
+    [full.status, full.failure],
+    ['failed', 'The directories are too large together to be kept while they are read.'],
+  )
+  await kit.db.inTenant(tenant, (tx) =>
+    sql`delete from directory_pages where tenant_id = ${tenant} and source_id = ${id(one)}`.execute(tx),
+  )
+  assert.equal((await pull(admin, two.source_id)).status, 'applied')
+  assert.ok(!JSON.stringify(kit.logs).includes(keycloakClient.secret))
 })

@@ -8,7 +8,9 @@ export type Asked = {
   form: URLSearchParams
 }
 export type Reply = { status?: number; json?: unknown; raw?: string | Buffer; headers?: Record<string, string> }
-type Meddle = (asked: Asked, n: number) => Reply | 'hang' | undefined | Promise<Reply | 'hang' | undefined>
+/** 'hang': no answer; 'cut': the end of the connection instead of one. */
+type Special = Reply | 'hang' | 'cut' | undefined
+type Meddle = (asked: Asked, n: number) => Special | Promise<Special>
 
 /** A server on loopback that answers as a directory does, until a test meddles with one of its answers. */
 export async function startDirectoryServer(
@@ -25,6 +27,7 @@ export async function startDirectoryServer(
     asked.push(`${one.method} ${url.pathname}${decodeURIComponent(url.search)}`)
     const special = await meddle(one, asked.length)
     if (special === 'hang') return
+    if (special === 'cut') return void request.socket.destroy()
     const { status = 200, json, raw, headers = {} } = special ?? (await answer(one))
     response
       .writeHead(status, { 'content-type': 'application/json', ...headers })

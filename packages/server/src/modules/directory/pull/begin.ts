@@ -72,21 +72,23 @@ export function createBegin({
     return { run: (await findRun(tx, tenant, run_id)) ?? noRun(), begun: true }
   }
 
-  /** The source is held. False: the pull was over, or is another one. */
-  async function callOff(
-    tx: Tx,
-    by: Source,
-    run: { run_id: string; source_id: string; provider: string },
-    why: string,
-  ) {
-    const tenant = by.tenantId
-    if (!(await queries.endPull(tx, tenant, run))) return false
-    await queries.endRun(tx, tenant, run.run_id, { status: 'cancelled', failure: why, at: now() })
-    const id = encodeId('directory_run', run.run_id)
-    const target = { type: 'directory_run', id, name: run.provider }
-    const fields = { run_id: id, provider: run.provider }
-    await audit.record(tx, by, 'directory.pull_cancelled', fields, { target, details: { reason: why } })
-    db.afterCommit(tx, () => ended(run.run_id))
+  /** The source is held. False: the pull was over, or is another one. What it has read goes with it. */
+  async function callOff(tx: Tx, by: Source, source: SourceRow, run_id: string, why: string): Promise<boolean> {
+    const { tenantId: tenant } = by
+    const { source_id, provider, kept } = source
+    if (!(await queries.endPull(tx, tenant, { source_id, run_id }))) return false
+    await queries.endRun(tx, tenant, run_id, { status: 'cancelled', failure: why, at: now() })
+    await queries.deletePages(tx, tenant, source_id, kept?.pages ?? 0)
+    const id = encodeId('directory_run', run_id)
+    const target = { type: 'directory_run', id, name: provider }
+    await audit.record(
+      tx,
+      by,
+      'directory.pull_cancelled',
+      { run_id: id, provider },
+      { target, details: { reason: why } },
+    )
+    db.afterCommit(tx, () => ended(run_id))
     return true
   }
 
@@ -129,10 +131,11 @@ export function createBegin({
         const tenant = actor.tenantId
         const found = (await findRun(tx, tenant, id)) ?? noRun()
         if (found.source_id === null) return fail('validation_error', 'only a pull that is on its way can be cancelled')
-        await sources.lockSource(tx, tenant, found.source_id)
-        const run = { run_id: id, source_id: found.source_id, provider: found.provider }
-        const why = reason ?? 'It was cancelled.'
-        const changed = await callOff(tx, actor, run, why)
+        const source = await sources.lockSource(tx, tenant, found.source_id)
+        const changed = source !== undefined && (await callOff(tx, actor, source, id, reason ?? 'It was cancelled.'))
+        // It took longer than from one pull to the next: whoever ends it does not want another one at once.
+        if (changed && source.next_run_at && source.next_run_at <= now())
+          await sources.setState(tx, tenant, source.source_id, { next_run_at: nextRun(source, now(), source.failures) })
         const current = (await findRun(tx, tenant, id)) ?? noRun()
         if (!changed && current.status !== 'cancelled')
           fail('validation_error', `this run is ${current.status}: only a pull that is on its way can be cancelled`)
@@ -142,7 +145,7 @@ export function createBegin({
     /** Whoever changes the source holds it. */
     callOffOf: async (tx: Tx, actor: Actor, source: SourceRow, why: string): Promise<void> => {
       const pull = await queries.findPull(tx, actor.tenantId, source.source_id)
-      if (pull) await callOff(tx, actor, { ...pull, provider: source.provider }, why)
+      if (pull) await callOff(tx, actor, source, pull.run_id, why)
     },
   }
 }

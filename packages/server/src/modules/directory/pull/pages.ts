@@ -25,8 +25,6 @@ export type Take = {
 
 /** As the contract bounds a snapshot. */
 const most = { users: 100_000, groups: 20_000, memberships: 1_000_000 }
-/** Of all pages of a reading together. */
-export const mostBytes = 64 * 1024 * 1024
 
 const tooMany = (what: keyof typeof most): never => {
   throw new PullError('too_large', `The directory has more than ${most[what].toLocaleString('en')} ${what}.`)

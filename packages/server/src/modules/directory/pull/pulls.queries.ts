@@ -182,11 +182,13 @@ export const somePages = async (tx: Tx, tenant: TenantId, source: string, from: 
   return rows
 }
 
-export const bytesOfPages = async (tx: Tx, tenant: TenantId, source: string): Promise<number> => {
-  const { rows } = await sql<{ bytes: number }>`
-    select coalesce(sum(octet_length(content)), 0) as bytes from directory_pages
-    where tenant_id = ${tenant} and source_id = ${source}`.execute(tx)
-  return rows[0]?.bytes ?? 0
+/** Of a source, and of all of the tenant together. */
+export const bytesOfPages = async (tx: Tx, tenant: TenantId, source: string): Promise<{ own: number; all: number }> => {
+  const { rows } = await sql<{ own: number; all: number }>`
+    select coalesce(sum(octet_length(content)) filter (where source_id = ${source}), 0) as own,
+      coalesce(sum(octet_length(content)), 0) as all
+    from directory_pages where tenant_id = ${tenant}`.execute(tx)
+  return rows[0] ?? { own: 0, all: 0 }
 }
 
 /** Those from number `from` on go. The source, or its pull, is held. */

@@ -6,7 +6,7 @@ import { jobSource, type Source, type TenantId } from '../../../kernel/actor.ts'
 import { AppError } from '../../../kernel/app-error.ts'
 import { createGate } from '../../../kernel/gate.ts'
 import { encodeId, newUuid } from '../../../kernel/ids.ts'
-import { hour } from '../../../kernel/time.ts'
+import { minute } from '../../../kernel/time.ts'
 import type { Outbound } from '../../../outbound/outbound.ts'
 import { covers } from '../../access/index.ts'
 import type { Behalf } from '../behalf.ts'
@@ -18,15 +18,18 @@ import type { RunDeps, Taking } from '../taking.ts'
 import { type Begin, createBegin, pullJob } from './begin.ts'
 import { PullError } from './pull-error.ts'
 import * as queries from './pulls.queries.ts'
-import { claimMs, createReading, type Holding, LostClaim, noProgress } from './reading.ts'
+import { claimMs, createReading, type Holding, LostClaim, noProgress, TurnOver } from './reading.ts'
 import { nextRun } from './schedule.ts'
 import type { SourceRow } from './sources.queries.ts'
 import * as sources from './sources.queries.ts'
 
-/** A reading that is not at its end by then does not come to it. */
-const longestMs = 6 * hour
-/** Looked at in one round of the job. */
-const perRound = 100
+/** Slow directories wait for their answers together, and take turns; what was read is folded and applied by few. */
+const readers = { perKey: 2, total: 16, waiting: 64 }
+const appliers = { perKey: 1, total: 2, waiting: readers.total }
+const turnMs = 2 * minute
+/** Looked at at once by the job, and how often in one round of it. */
+const perLook = 100
+const looks = 10
 /** Nobody sets up a source who may do less. */
 const weakest: Role = 'tenant_admin'
 
@@ -41,7 +44,8 @@ type PullDeps = RunDeps & {
 export function createPulls(deps: PullDeps) {
   const { db, now, taking, audit, notify, openCredential, onError } = deps
   const reading = createReading(deps)
-  const gate = createGate({ perKey: 2, total: 4, waiting: 64 })
+  const toRead = createGate(readers)
+  const toApply = createGate(appliers)
   const running = new Map<string, AbortController>()
   const works = new Map<string, Promise<void>>()
   let isStopping = false
@@ -67,13 +71,13 @@ export function createPulls(deps: PullDeps) {
     const { pull, source, run } = got
     const abort = new AbortController()
     running.set(pull.run_id, abort)
-    const { issuer, client_id: clientId } = source
-    const place = { issuer, clientId, credential: await openCredential(source) }
     const progress = run.progress ?? noProgress()
-    return { tenant, source, place, pull, by, startedAt: run.started_at, progress, signal: abort.signal }
+    const turnEnds = new Date(at.getTime() + turnMs)
+    return { tenant, source, pull, by, startedAt: run.started_at, turnEnds, progress, signal: abort.signal }
   }
 
   async function finish(h: Holding, kept: KeptReading | null): Promise<void> {
+    h.signal.throwIfAborted()
     const { pull, source, tenant, startedAt } = h
     const content = await reading.contentOf(h)
     const said = await readSnapshot(content)
@@ -94,8 +98,9 @@ export function createPulls(deps: PullDeps) {
     }
     const { run_id: runId, confirmed } = pull
     const whole = { runId, origin, said, content, startedAt, confirmed, write }
-    if (pull.dry_run) await taking.dryRun(behalfOf(h), whole)
-    else await taking.take(behalfOf(h), whole)
+    const run = pull.dry_run ? await taking.dryRun(behalfOf(h), whole) : await taking.take(behalfOf(h), whole)
+    if (run.run_id !== runId)
+      throw new PullError('unstable', 'A snapshot was taken meanwhile under the id of this run.')
   }
 
   /** Nothing was applied: the run says why, the source is tried again later, and administrators hear of it once. */
@@ -124,33 +129,43 @@ export function createPulls(deps: PullDeps) {
   const letGo = (h: Holding) =>
     db.inTenant(h.tenant, (tx) => queries.keepClaim(tx, h.tenant, { ...h.pull, by: h.by }, now()))
 
-  async function pullOne(tenant: TenantId, sourceId: string): Promise<void> {
-    const h = await claim(tenant, sourceId)
-    if (!h) return
+  /** True: its turn was over before it was at its end. */
+  async function pullOne(tenant: TenantId, sourceId: string): Promise<boolean> {
+    const h = isStopping ? undefined : await claim(tenant, sourceId)
+    if (!h) return false
     try {
-      if (isStopping) return void (await letGo(h))
-      if (now().getTime() - h.startedAt.getTime() > longestMs)
-        throw new PullError('unstable', 'It was not at its end after six hours.')
-      await finish(h, await reading.read(h))
+      if (isStopping) throw stopping()
+      const { issuer, client_id: clientId } = h.source
+      const kept = await reading.read(h, { issuer, clientId, credential: await openCredential(h.source) })
+      await toApply(tenant, () => finish(h, kept))
     } catch (e) {
-      if (e instanceof LostClaim || h.signal.reason instanceof LostClaim) return
+      if (e instanceof LostClaim || h.signal.reason instanceof LostClaim) return false
+      const isOurs = !(e instanceof PullError || (e instanceof AppError && e.code !== 'internal_error'))
       // Whoever comes next goes on from what is kept.
-      if (isStopping || isAway(e)) await letGo(h)
+      if (isStopping || e instanceof TurnOver || (isOurs && isAway(e))) await letGo(h)
       else await fail(h, e)
-      if (!isStopping && !(e instanceof PullError || (e instanceof AppError && e.code !== 'internal_error'))) onError(e)
+      if (!isStopping && e instanceof TurnOver) return true
+      if (!isStopping && isOurs) onError(e)
     } finally {
       running.delete(h.pull.run_id)
     }
+    return false
   }
 
   /** At once, or when others are done; a pull that somebody else reads stays theirs. */
   function start(tenant: TenantId, source: string): void {
     const key = `${tenant} ${source}`
     if (isStopping || works.has(key)) return
-    const work = gate(tenant, () => pullOne(tenant, source))
+    const work = toRead(tenant, () => pullOne(tenant, source))
       // When too many wait, the job comes to it later.
-      .catch((e) => (e instanceof AppError && e.code === 'rate_limited' ? undefined : onError(e)))
-      .finally(() => works.delete(key))
+      .catch((e) => {
+        if (!(e instanceof AppError && e.code === 'rate_limited')) onError(e)
+        return false
+      })
+      .then((goesOn) => {
+        works.delete(key)
+        if (goesOn) start(tenant, source)
+      })
     works.set(key, work)
   }
   const begin: Begin = createBegin({
@@ -164,20 +179,25 @@ export function createPulls(deps: PullDeps) {
     /** Begins what is due and goes on with what nobody reads; returns when that is on its way. */
     run: async (): Promise<void> => {
       const at = now()
-      for (const { tenant_id, source_id } of await db.acrossTenants((tx) => sources.dueSources(tx, at, perRound)))
-        await begin.beginDue(tenant_id, source_id).catch(onError)
-      for (const { tenant_id, source_id } of await db.acrossTenants((tx) => queries.freePulls(tx, at, perRound)))
+      for (let n = 0; n < looks; n++) {
+        const due = await db.acrossTenants((tx) => sources.dueSources(tx, at, perLook))
+        for (const { tenant_id, source_id } of due) await begin.beginDue(tenant_id, source_id).catch(onError)
+        if (due.length < perLook) break
+      }
+      for (const { tenant_id, source_id } of await db.acrossTenants((tx) => queries.freePulls(tx, at, perLook)))
         start(tenant_id, source_id)
     },
     /** What is read here is let go; another replica goes on with it. */
     stop: async (): Promise<void> => {
       isStopping = true
-      for (const abort of running.values()) abort.abort(new Error('this replica stops'))
+      for (const abort of running.values()) abort.abort(stopping())
       await Promise.all(works.values())
     },
   }
 }
 export type Pulls = ReturnType<typeof createPulls>
+
+const stopping = () => new Error('this replica stops')
 
 function sentenceOf(e: unknown): string {
   if (e instanceof PullError) return e.message

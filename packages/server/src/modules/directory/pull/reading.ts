@@ -2,11 +2,11 @@ import type { Database, Tx } from '../../../db/database.ts'
 import { background } from '../../../db/database.ts'
 import type { KeptReading, PullProgress } from '../../../db/tables/directory.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import { minute, second } from '../../../kernel/time.ts'
+import { hour, minute, second } from '../../../kernel/time.ts'
 import type { Outbound } from '../../../outbound/outbound.ts'
 import type { Content } from '../taking.ts'
 import { createAsking } from './asking.ts'
-import { createFold, mostBytes, type Page } from './pages.ts'
+import { createFold, type Page } from './pages.ts'
 import { PullError } from './pull-error.ts'
 import * as queries from './pulls.queries.ts'
 import type { SourceRow } from './sources.queries.ts'
@@ -19,9 +19,16 @@ export const claimMs = 2 * minute
 /** What was read is kept when it is so much, or so old. */
 const keptEntries = 2000
 const keptAfterMs = second
+/** Of all pages of a reading together, and of all that is kept for a tenant. */
+const mostBytes = 64 * 1024 * 1024
+const mostBytesOfTenant = 4 * mostBytes
+/** A reading that is not at its end by then does not come to it. */
+const longestMs = 6 * hour
 
 /** The pull was ended, or another replica reads it. */
 export class LostClaim extends Error {}
+/** What was read is kept, and others are read before it goes on. */
+export class TurnOver extends Error {}
 
 /** What stands in a pull's cursor: where its vendor's reading is, or that it is whole. */
 type Cursor = { at: object } | { whole: true; links: KeptReading['links'] | null }
@@ -29,11 +36,11 @@ type Cursor = { at: object } | { whole: true; links: KeptReading['links'] | null
 export type Holding = {
   tenant: TenantId
   source: SourceRow
-  place: Place
   pull: queries.Pull
   by: string
-  /** When the reading began. */
+  /** When the reading began, and when this replica's turn of it ends. */
   startedAt: Date
+  turnEnds: Date
   progress: PullProgress
   signal: AbortSignal
 }
@@ -84,8 +91,8 @@ export function createReading({
   }
 
   /** To its end; what a next reading of changes goes on from. */
-  async function read(h: Holding): Promise<KeptReading | null> {
-    const { tenant, source, place, progress, signal, by } = h
+  async function read(h: Holding, place: Place): Promise<KeptReading | null> {
+    const { tenant, source, progress, signal, by } = h
     const { source_id, run_id } = h.pull
     const held = { source_id, run_id, by }
     const vendor = vendors[source.kind]
@@ -111,8 +118,12 @@ export function createReading({
     async function save(): Promise<void> {
       const said = buffer.filter((page) => Object.values(page).some((list) => list.length > 0))
       const content = said.length > 0 ? JSON.stringify(said) : undefined
-      bytes += content ? Buffer.byteLength(content) : 0
-      if (bytes > mostBytes) throw new PullError('too_large', 'The directory is too large to be kept while it is read.')
+      const more = content ? Buffer.byteLength(content) : 0
+      bytes = { own: bytes.own + more, all: bytes.all + more }
+      if (bytes.own > mostBytes)
+        throw new PullError('too_large', 'The directory is too large to be kept while it is read.')
+      if (bytes.all > mostBytesOfTenant)
+        throw new PullError('too_large', 'The directories are too large together to be kept while they are read.')
       const number = pages
       await guarded(h, async (tx) => {
         const next = content === undefined ? number : number + 1
@@ -145,6 +156,8 @@ export function createReading({
 
     let wasGone = false
     while ('at' in cursor) {
+      if (now().getTime() - h.startedAt.getTime() > longestMs)
+        throw new PullError('unstable', 'It was not at its end after six hours.')
       const take = { ...source }
       const step = await vendor
         .step(ask, place, { cursor: cursor.at, take, seen, progress })
@@ -159,7 +172,10 @@ export function createReading({
         buffer.push(step.page)
         cursor = step.cursor === null ? { whole: true, links: step.links ?? null } : { at: step.cursor }
         const entries = buffer.reduce((n, page) => n + sizeOf(page), 0)
-        if ('whole' in cursor || entries >= keptEntries || performance.now() - bufferedAt > keptAfterMs) await save()
+        const isTurnOver = now() > h.turnEnds
+        if ('whole' in cursor || isTurnOver || entries >= keptEntries || performance.now() - bufferedAt > keptAfterMs)
+          await save()
+        if ('at' in cursor && isTurnOver) throw new TurnOver('others are read first')
       }
     }
     return cursor.links && { links: cursor.links, readAt: h.startedAt.toISOString(), pages }

@@ -99,12 +99,13 @@ export const setState = (tx: Tx, tenant: TenantId, id: string, { kept, ...state 
     .where('source_id', '=', id)
     .execute()
 
-/** Passes the tenant wall: sources whose time has come. */
+/** Passes the tenant wall: sources whose time has come and that have no pull on its way. */
 export const dueSources = async (tx: Tx, at: Date, limit: number) => {
   const { rows } = await sql<{ tenant_id: TenantId; source_id: string }>`
-    select tenant_id, source_id from directory_sources
-    where next_run_at <= ${at} and next_run_at is not null and deleted_at is null
-    order by next_run_at limit ${limit}`.execute(tx)
+    select s.tenant_id, s.source_id from directory_sources s
+    where s.next_run_at <= ${at} and s.next_run_at is not null and s.deleted_at is null and not exists (
+      select from directory_pulls p where p.tenant_id = s.tenant_id and p.source_id = s.source_id)
+    order by s.next_run_at limit ${limit}`.execute(tx)
   return rows
 }
 

@@ -173,10 +173,13 @@ export function createSources({ db, audit, pager, now, kek, outbound, begin }: S
         const next_run_at = isScheduledAnew ? firstRun(fields, at) : before.next_run_at
         // What is read is read as it was set when that began.
         const isSameReading = Object.keys(changed).every((name) => name === 'interval_minutes' || name === 'enabled')
-        const kept = isSameReading ? before.kept : null
+        const isOver = !isSameReading || (before.enabled && !fields.enabled)
+        const kept = isOver ? null : before.kept
         await queries.updateSource(tx, tenant, id, fields, { credential_jwe, next_run_at, kept, at })
-        if (!isSameReading || (before.enabled && !fields.enabled))
+        if (isOver) {
           await begin.callOffOf(tx, actor, before, 'The settings of its source were changed.')
+          await queries.forgetPages(tx, tenant, id)
+        }
         const after = (await queries.findSource(tx, tenant, id)) ?? noSource()
         const target = targetOf(after)
         const details = isNewCredential && {
