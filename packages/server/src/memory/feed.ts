@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { TenantId } from '../kernel/actor.ts'
 import { AppError } from '../kernel/app-error.ts'
 import { untilTick } from '../kernel/ticks.ts'
@@ -217,13 +218,18 @@ export function createFeed(deps: {
     /** Whether what this replica remembers was compared with the database within the last second. */
     isFresh: () => performance.now() - provenAt <= freshMs,
     /**
-     * Compares with the database now, for a caller whose memory is not proven fresh or not new enough. Throws while the
-     * database does not answer, so that nothing unproven is served.
+     * Compares with the database now, for a caller whose memory is not proven fresh or not new enough. A connection that
+     * was lost is made anew once meanwhile. Throws while the database does not answer, so that nothing unproven is
+     * served.
      */
     catchUp: async () => {
       const asked = performance.now()
-      await comparison()
-      if (provenAt < asked) await comparison()
+      // The first may have begun before it was asked for, the second may lose its connection.
+      for (let n = 0; n < 3 && provenAt < asked; n++) {
+        await comparison()
+        if (provenAt < asked && failures === 1 && performance.now() - asked < freshMs)
+          await delay(Math.max(0, retryAt - performance.now()) + 1)
+      }
       if (provenAt < asked) throw new AppError('internal_error', 'unexpected server error', { retryAfterSeconds: 2 })
     },
     /** Where the tenant stands whose changes were all applied here. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { newUuid } from '../../src/kernel/ids.ts'
 import { startFeeds, until } from './feeds.ts'
 
@@ -98,10 +99,25 @@ test('a feed tells what others commit, forgets what it cannot follow and proves 
     await until(() => b.feed.isFresh(), 3000)
   })
 
-  await t.test('a feed that is cut listens again', async () => {
-    await owner.query(
+  const cutAll = () =>
+    owner.query(
       "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'holdfast feed'",
     )
+  await t.test('nobody who waits for a comparison is refused because the connection was cut under it', async () => {
+    for (let i = 0; i < 3; i++) {
+      let isOver = false
+      const cut = cutAll()
+        .then(() => delay(20))
+        .then(() => {
+          isOver = true
+        })
+      while (!isOver) await b.feed.catchUp()
+      await cut
+    }
+  })
+
+  await t.test('a feed that is cut listens again', async () => {
+    await cutAll()
     const next = device()
     await a.record([next])
     await until(() => b.told.some((c) => c.subject === next.subject), 1500)
