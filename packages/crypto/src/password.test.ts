@@ -96,8 +96,8 @@ test('an unknown user costs what a known one costs', async () => {
     unknown.push(await timed(() => verifyDummy('wrong')))
   }
   assert.equal(await verifyDummy('x'), false)
-  const median = (values: number[]) => values.toSorted((a, b) => a - b)[4]!
-  const ratio = median(unknown) / median(known)
+  // The least of each is what it costs where nothing else is in the way.
+  const ratio = Math.min(...unknown) / Math.min(...known)
   assert.ok(ratio > 0.5 && ratio < 2, `ratio ${ratio}`)
 })
 

@@ -87,7 +87,7 @@ function isAlive(pid: number): boolean {
   return state !== '' && !state.startsWith('Z')
 }
 
-async function untilGone(pids: number[], withinMs: number): Promise<void> {
+async function untilGone(pids: number[], withinMs = 30_000): Promise<void> {
   const deadline = performance.now() + withinMs
   for (let left = pids; ; left = left.filter(isAlive)) {
     if (left.length === 0) return
@@ -138,7 +138,7 @@ describe('the embedded PostgreSQL', () => {
     await postgres.stop()
     await postgres.stop()
     assert.deepEqual(await postgres.exited, { expected: true, reason: 'stopped' })
-    await untilGone(below, 1_000)
+    await untilGone(below)
   })
 
   test('a second start on the same data directory is refused, naming the first', async () => {
@@ -153,14 +153,14 @@ describe('the embedded PostgreSQL', () => {
       return true
     })
     kill(parent.pid!)
-    await untilGone(below, 5_000)
+    await untilGone(below)
   })
 
   test('kill -9 of the parent alone leaves no process, and the committed row is there', async () => {
     const dataDir = newDataDir('parent-killed')
     const { parent, below } = await startParent(dataDir)
     kill(parent.pid!)
-    await untilGone(below, 5_000)
+    await untilGone(below)
     assert.equal(await withPostgres(dataDir, readRow), 'committed')
   })
 
@@ -176,7 +176,7 @@ describe('the embedded PostgreSQL', () => {
     const { parent, below } = await startParent(dataDir)
     kill(parent.pid!, ...below)
     assert.equal(await withPostgres(dataDir, readRow), 'committed')
-    await untilGone(below, 1_000)
+    await untilGone(below)
   })
 
   test('a PostgreSQL left alone by kill -9 of all around it is stopped by the next start', async () => {
@@ -186,7 +186,7 @@ describe('the embedded PostgreSQL', () => {
     await sleep(300)
     assert.ok(below.some(isAlive), 'the orphan lives')
     assert.equal(await withPostgres(dataDir, readRow), 'committed')
-    await untilGone(below, 1_000)
+    await untilGone(below)
   })
 
   test('a killed postmaster is brought back under the same address', async () => {
@@ -196,10 +196,10 @@ describe('the embedded PostgreSQL', () => {
     const postgres = await startEmbeddedPostgres({ dataDir, log })
     await withClient(postgres.connectionString, writeRow)
     kill(Number.parseInt(readFileSync(join(dataDir, 'postgres', 'cluster', 'postmaster.pid'), 'utf8'), 10))
-    const deadline = performance.now() + 10_000
+    const deadline = performance.now() + 30_000
     const again = () => withClient(postgres.connectionString, readRow).catch(() => undefined)
     while (warnings.length === 0 || (await again()) !== 'committed') {
-      assert.ok(performance.now() < deadline, 'writes are back within 10 s')
+      assert.ok(performance.now() < deadline, 'writes are back within 30 s')
       await sleep(50)
     }
     await postgres.stop()

@@ -6,12 +6,12 @@ import { createWaiters, type Ticket } from './waiters.ts'
 
 const tenant = 'a' as TenantId
 
-const kit = (max = 10) => {
+const kit = ({ max = 10, gatherMs = 1 } = {}) => {
   let tell: Listener['changed'] = () => {}
   const listen = (_: string, listener: Listener) => {
     tell = listener.changed
   }
-  const waiters = createWaiters({ changes: { listen }, max, gatherMs: 1 })
+  const waiters = createWaiters({ changes: { listen }, max, gatherMs })
   const change = (kind: ChangeKind, subject = 'x', where: TenantId = tenant) => tell(where, [{ kind, subject }])
   const enter = (gateway = 'g'): Ticket => {
     const ticket = waiters.enter(tenant, gateway)
@@ -58,7 +58,7 @@ test('a change that comes between two waits is not missed', async () => {
 })
 
 test('no more than the bound are held, and who leaves makes room', () => {
-  const { waiters, enter } = kit(2)
+  const { waiters, enter } = kit({ max: 2 })
   const first = enter()
   enter()
   assert.equal(waiters.enter(tenant, 'g'), undefined)
@@ -83,7 +83,7 @@ test('a client that goes, and a shutdown, end the wait', async () => {
 })
 
 test('who comes while others have just been woken is woken with them next time', async () => {
-  const { waiters, change, enter } = kit()
+  const { waiters, change, enter } = kit({ gatherMs: 200 })
   const [first, second] = [enter('g'), enter('h')]
   const both = Promise.all([first.next(5000), second.next(5000)])
   assert.equal(waiters.joinRound(tenant), false, 'at rest: whoever comes is answered')
@@ -99,12 +99,12 @@ test('who comes while others have just been woken is woken with them next time',
   await new Promise(setImmediate)
   assert.equal(isWoken, false, 'the others rest')
   assert.deepEqual(await Promise.all([next, second.next(5000)]), ['woken', 'woken'])
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  await new Promise((resolve) => setTimeout(resolve, 250))
   assert.equal(waiters.joinRound(tenant), false, 'nothing came meanwhile')
 })
 
 test('a change of the gateway itself does not wait for a round', async () => {
-  const { waiters, change, enter } = kit()
+  const { waiters, change, enter } = kit({ gatherMs: 200 })
   const ticket = enter('g')
   const woken = ticket.next(5000)
   change('device')
