@@ -177,6 +177,8 @@ export async function startKit(
     startReplica,
     /** What a test needs beside the deployment ends before it. */
     after: (end: () => unknown) => void ends.push(end),
+    /** Until every replica has heard of what was committed so far. */
+    heard: async () => void (await Promise.all(replicas.map(({ app }) => app.feed.catchUp()))),
     databaseUrl: database.url,
     db: first.app.db,
     secrets,

@@ -43,7 +43,7 @@ export function watchLeaks(): () => Promise<void> {
   const before = held()
   const left = () => [...held()].filter(([kind, count]) => count > (before.get(kind) ?? 0)).map(([kind]) => kind)
   return async () => {
-    const until = performance.now() + 5000
+    const until = performance.now() + 20_000
     // What was closed a moment ago takes a turn or two of the loop to be gone. The sleep holds the loop: where nothing
     // does, the test runner sets a timer that stays.
     while (left().length > 0 && performance.now() < until) await sleep(20)

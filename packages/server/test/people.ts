@@ -3,7 +3,7 @@ import type { Role } from '@holdfast/contract/vocabulary'
 import { totpCode, totpStep } from '@holdfast/crypto'
 import { encodeId } from '../src/kernel/ids.ts'
 import type { Kit, Replica } from './kit.ts'
-import { promptly } from './promptly.ts'
+import { until } from './promptly.ts'
 import { cookieOf, type Got, type Sent, send } from './raw-http.ts'
 
 export const passwordOf = (username: string) => `password of ${username}`
@@ -88,11 +88,5 @@ export async function enrollFactor(kit: Kit, username: string, now?: () => Date)
 
 /** Asks until the answer has this status. */
 export async function untilStatus(ask: () => Promise<{ status: number }>, status: number): Promise<void> {
-  const deadline = Date.now() + promptly
-  for (;;) {
-    const got = await ask()
-    if (got.status === status) return
-    assert.ok(Date.now() < deadline, `still ${got.status}, not ${status}, after ${promptly} ms`)
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
+  await until(async () => (await ask()).status === status, `status ${status}`)
 }

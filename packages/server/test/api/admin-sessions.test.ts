@@ -6,7 +6,7 @@ import { encodeId } from '../../src/kernel/ids.ts'
 import { eventsOf } from '../events.ts'
 import { createClock, type Replica, runJob, startKit, times } from '../kit.ts'
 import { makeUser, signInAs, untilStatus } from '../people.ts'
-import { promptly } from '../promptly.ts'
+import { until } from '../promptly.ts'
 import { cookieOf, createBrowser } from '../raw-http.ts'
 import { accountOf, refusedWith, signIn, statuses } from '../sign-in.ts'
 
@@ -152,8 +152,7 @@ test('a suspended user is out on every replica at once', async (t) => {
   for (const b of browsers) assert.equal((await b.get('/v1/admin/me')).status, 200)
   await kit.admin.changeUser({ body: { operation: 'suspend', user_id } })
   assert.equal((await browsers[0]!.get('/v1/admin/me')).status, 401)
-  const deadline = Date.now() + promptly
-  while ((await browsers[1]!.get('/v1/admin/me')).status !== 401) assert.ok(Date.now() < deadline)
+  await untilStatus(() => browsers[1]!.get('/v1/admin/me'), 401)
   await kit.admin.changeUser({ body: { operation: 'reactivate', user_id } })
   assert.equal((await browsers[0]!.get('/v1/admin/me')).status, 401)
   assert.equal((await signIn(kit.url, accountOf('leaver'))).status, 200)
@@ -178,13 +177,10 @@ test('every limit of sign-in and session follows the settings on the other repli
   await makeUser(kit, 'ana', ['viewer'])
   assert.equal((await signIn(there.url, accountOf('ana'))).json.required_action, null)
   await changeSecuritySettings(kit.clientFor(kit.adminKey, here), wanted)
-  const deadline = Date.now() + promptly
-  for (;;) {
+  await until(async () => {
     const { login, sessions, passwords, mfa } = await other.getSecuritySettings()
-    const found = { login, sessions, passwords, mfa }
-    if (isDeepStrictEqual(found, wanted)) break
-    if (Date.now() > deadline) assert.deepEqual(found, wanted)
-  }
+    return isDeepStrictEqual({ login, sessions, passwords, mfa }, wanted)
+  })
   const signedIn = await signIn(there.url, accountOf('ana'))
   assert.equal(signedIn.json.required_action, 'enroll_mfa')
   const left = new Date(signedIn.json.expires_at).getTime() - Date.now()

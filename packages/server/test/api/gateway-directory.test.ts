@@ -4,7 +4,7 @@ import { changeGateway, changeGatewayPool, enrollDevice, type GatewayDirectory }
 import pg from 'pg'
 import { changeSomethingElse, enroll, newWireguardKey, publish, refused, rule, withGateway } from '../gateways.ts'
 import { createClock, startKit } from '../kit.ts'
-import { promptly } from '../promptly.ts'
+import { promptly, until } from '../promptly.ts'
 
 test('the directory of a device', async (t: TestContext) => {
   const clock = createClock()
@@ -156,13 +156,11 @@ test('a directory is signed for the device, and says what it reaches through whi
         for (const change of changes) {
           const before = await waiting.fetchDirectory()
           const held = waiting.fetchDirectory({ wait: 20 })
-          await new Promise((resolve) => setTimeout(resolve, 150))
+          const isWaiting = () => kit.replicas.reduce((n, r) => n + r.app.gateways.devicesWaiting(), 0) === 1
+          await until(isWaiting, 'a held read')
           await changeSomethingElse(kit)
-          await new Promise((resolve) => setTimeout(resolve, 100))
-          assert.equal(
-            kit.replicas.reduce((n, r) => n + r.app.gateways.devicesWaiting(), 0),
-            1,
-          )
+          await kit.heard()
+          await until(isWaiting, 'a read that is held on')
           const from = performance.now()
           await change()
           assert.notDeepEqual((await held).pools, before.pools)
@@ -171,7 +169,7 @@ test('a directory is signed for the device, and says what it reaches through whi
       }
       await device.fetchDirectory()
       const held = device.fetchDirectory({ wait: 20 })
-      await new Promise((resolve) => setTimeout(resolve, 150))
+      await until(() => kit.app.gateways.devicesWaiting() === 1)
       await kit.clientFor(a.secret).heartbeat({ body: { boot_id: 'b', active_sessions: 0 } })
       assert.equal((await held).pools.find((p) => p.name === 'A')?.gateways[0]?.status, 'healthy')
     },
@@ -198,7 +196,7 @@ test('a directory is signed for the device, and says what it reaches through whi
   await t.test('a suspended device hears nothing, and its held read ends', async () => {
     const held = device.fetchDirectory({ wait: 20 })
     held.catch(() => {})
-    await new Promise((resolve) => setTimeout(resolve, 150))
+    await until(() => kit.app.gateways.devicesWaiting() === 1)
     await admin.changeDevice({ body: { operation: 'suspend', device_id: device.id } })
     await held.then(
       (directory) => assert.deepEqual(directory.pools, []),
@@ -222,7 +220,7 @@ test('who waits hears of a gateway that falls silent, and comes back, also by wa
   const statusOf = ({ pools }: GatewayDirectory) => pools[0]?.gateways.map(({ status }) => status)
   const waited = async (meanwhile: () => Promise<unknown> | undefined, wait = 20) => {
     const held = device.fetchDirectory({ wait })
-    while (kit.replicas[1]!.app.gateways.devicesWaiting() === 0) await new Promise((resolve) => setTimeout(resolve, 10))
+    await until(() => kit.replicas[1]!.app.gateways.devicesWaiting() > 0)
     await meanwhile()
     return statusOf(await held)
   }
@@ -237,7 +235,7 @@ test('who waits hears of a gateway that falls silent, and comes back, also by wa
     clock.advance(6)
   }
   assert.deepEqual(await waited(comesBack), ['healthy'])
-  assert.ok(performance.now() - from < 10_000, 'none of them waited for its end')
+  assert.ok(performance.now() - from < 20_000, 'none of them waited for its end')
   const goesOnElsewhere = async () => {
     clock.advance(20)
     await beat()

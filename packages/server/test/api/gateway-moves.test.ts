@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
 import { newUuid } from '../../src/kernel/ids.ts'
-import { enroll, open, seqOf, withGateway } from '../gateways.ts'
+import { enroll, open, withGateway } from '../gateways.ts'
 import { startKit, times } from '../kit.ts'
 
 const count = 1000
@@ -45,8 +45,7 @@ test('a publish that moves whole variants says so once', async (t: TestContext) 
   }
   /** One pull, once the replica has heard of everything. */
   const pull = async (gateway: (typeof gateways)[number]) => {
-    const seq = await seqOf(kit)
-    while (replica.app.feed.seqOf(kit.tenant) < seq) await new Promise((resolve) => setTimeout(resolve, 10))
+    await kit.heard()
     return gateway.pull()
   }
   const sizes: number[] = []

@@ -37,6 +37,7 @@ test('a snapshot in chunks', async (t: TestContext) => {
   const devices = await times(20, (i) => enroll(kit, `device ${i}`, { tags: ['all'] }))
   await publish(kit, [rule('all', { tags: ['all'] }, ['A'])])
   const chunksOf = async (replica: Replica) => {
+    await kit.heard()
     const { policy } = await kit.clientFor(made.secret, replica).unifiedPolicy({})
     return payloadOf(policy).chunks as { digest: string; bytes: number }[]
   }
@@ -161,7 +162,7 @@ test('whatever happens, deltas, chunks and inline snapshots say the same', async
   for (let round = 0; round < 40; round++) {
     for (let n = next(4); n >= 0; n--) await steps[next(steps.length)]!(next(made.length))
     // What one replica took the other may hear of a moment later.
-    for (const { app } of replicas) await app.feed.catchUp()
+    await kit.heard()
     for (const puller of pullers) {
       const change = await puller.pull()
       if (change) kinds[change.kind]++

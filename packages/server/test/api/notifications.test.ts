@@ -4,6 +4,7 @@ import { changeNotificationSettings, changeSecuritySettings } from '@holdfast/sd
 import { eventsOf } from '../events.ts'
 import { createClock, startKit, times } from '../kit.ts'
 import { enableWebhook, inbox, notice, opened, raise, refusedWith, startReceiver } from '../notices.ts'
+import { until } from '../promptly.ts'
 import { send } from '../raw-http.ts'
 
 test('a notification exists if and only if the change that causes it does', async (t) => {
@@ -84,7 +85,7 @@ test('of two replicas only one sends', async (t) => {
   await times(10, (i) => raise(kit, { title: `${i}` }))
   await Promise.all(kit.replicas.map((r) => r.app.notifications.deliver()))
   const settled = async () => (await inbox(kit)).every((n) => n.deliveries.every((d) => d.state === 'delivered'))
-  for (let i = 0; i < 100 && !(await settled()); i++) await new Promise((resolve) => setTimeout(resolve, 20))
+  await until(settled, 'the end of every delivery')
   assert.deepEqual(new Set(receiver.posted.map((p) => p.headers['webhook-id'])).size, 10)
   assert.equal(receiver.posted.length, 10)
 })

@@ -3,17 +3,7 @@ import { test } from 'node:test'
 import { enrollDevice, openGateway } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { startKit } from '../kit.ts'
-import { promptly } from '../promptly.ts'
-
-/** Waits for a condition that events bring about. */
-async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<number> {
-  const start = performance.now()
-  while (!(await holds())) {
-    if (performance.now() - start > promptly) assert.fail(`${what}: not within ${promptly} ms`)
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
-  return performance.now() - start
-}
+import { promptly, until } from '../promptly.ts'
 
 test('the whole story through the SDK: enroll, publish, apply, connect, meter, revoke, and all of it on record', async (t) => {
   const kit = await startKit(t)
@@ -72,8 +62,8 @@ test('the whole story through the SDK: enroll, publish, apply, connect, meter, r
   })
   const current = async () => (await admin.getDevice({ params: { device_id: device.id } })).policy.digest
   const wanted = await current()
-  await until('the device applies its bundle', () => applied === wanted)
-  await until('the gateway has its peer', () => gateway.state?.peers.get(device.id)?.variant === wanted)
+  await until(() => applied === wanted, 'the device applies its bundle')
+  await until(() => gateway.state?.peers.get(device.id)?.variant === wanted, 'the gateway has its peer')
   assert.deepEqual(gateway.state!.peers.get(device.id)!.wireguard_keys, [
     { key: wireguard_public_key, not_after: null },
   ])
@@ -114,7 +104,7 @@ test('the whole story through the SDK: enroll, publish, apply, connect, meter, r
   const revokedAt = performance.now()
   await admin.changeDevice({ body: { operation: 'revoke', device_id: device.id, reason: 'lost' } })
   await assert.rejects(device.pollDigest(), /missing or invalid credentials/)
-  await until('the gateway drops the peer', () => gateway.state?.peers.has(device.id) === false)
+  await until(() => gateway.state?.peers.has(device.id) === false, 'the gateway drops the peer')
   assert.ok(gateway.state!.revokedDevices.has(device.id))
   assert.ok(performance.now() - revokedAt < promptly, 'at once')
   await polling
@@ -147,7 +137,7 @@ test('at a stop held requests are answered and running ones finish', async (t) =
   })
   await device.fetchBundle()
   const held = device.pollDigest({ wait: 30 })
-  await until('the request is held', () => kit.app.policy.waiting() === 1)
+  await until(() => kit.app.policy.waiting() === 1, 'the request is held')
   const start = performance.now()
   const replica = kit.replicas.pop()!
   await replica.app.stop()

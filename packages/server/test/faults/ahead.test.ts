@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { enroll, open, publish, rule, seqOf, withGateway } from '../gateways.ts'
 import { startKit } from '../kit.ts'
+import { promptly } from '../promptly.ts'
 import { createNetwork, type Network } from './proxy.ts'
 
 test('what was read from the database before it was heard of is told under no older number', async (t) => {
@@ -45,7 +46,7 @@ test('what was read from the database before it was heard of is told under no ol
     await publishPort(2)
     const client = open(kit, gateway)
     await client.pull()
-    const deadline = performance.now() + 5000
+    const deadline = performance.now() + promptly
     while ((there.state?.seq ?? 0) < (client.state?.seq ?? 0) && performance.now() < deadline)
       await there.pull().catch(() => delay(100))
     assert.deepEqual(portsAt(there), [['tcp/2']], `round ${round}`)

@@ -23,7 +23,7 @@ test('a replica that is asked to stop is not ready at once, serves on, answers w
   })
   await delay(300)
   assert.equal((await call(kit, operation('ready'), null)).status, 200)
-  const drained = kit.app.drain(1)
+  const drained = kit.app.drain(3)
   const ready = await call(kit, operation('ready'), null)
   assert.deepEqual([ready.status, ready.headers.connection], [503, 'close'], 'not ready at once')
   let served = 0

@@ -48,13 +48,3 @@ export async function startFeeds(t: TestContext, count = 2) {
   })
   return { owner, tenant, replicas, url: database.url }
 }
-
-/** Waits until something holds; how long it took, in milliseconds. */
-export async function until(holds: () => boolean | Promise<boolean>, withinMs = 5000, what = 'it'): Promise<number> {
-  const start = performance.now()
-  while (!(await holds())) {
-    if (performance.now() - start > withinMs) throw new Error(`${what} did not come to hold within ${withinMs} ms`)
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
-  return performance.now() - start
-}

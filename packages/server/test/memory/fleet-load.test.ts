@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
 import { startKit } from '../kit.ts'
+import { until } from '../promptly.ts'
 import { enrollRaw } from '../world.ts'
-import { until } from './feeds.ts'
 
 /** Three pages. */
 const devices = 12_000
@@ -51,7 +51,7 @@ test('a start reads each device and each report once, however many pages they ar
   await replica.dispatcher.destroy()
   await replica.app.stop()
   kit.replicas.pop()
-  await until(async () => (await backends()).isSubsetOf(others), 5000, 'the end of its connections')
+  await until(async () => (await backends()).isSubsetOf(others), 'the end of its connections')
   const read = (await entriesRead()) - before
   await owner.end()
   assert.ok(read >= 2 * devices, `${read} entries read`)

@@ -3,8 +3,8 @@ import { type TestContext, test } from 'node:test'
 import pg from 'pg'
 import type { TenantId } from '../../src/kernel/actor.ts'
 import { startKit, times } from '../kit.ts'
+import { until } from '../promptly.ts'
 import { call, enrollRaw, operation } from '../world.ts'
-import { until } from './feeds.ts'
 
 const tenantCount = 200
 
@@ -62,13 +62,13 @@ test('tenants are read when first asked for, once, and leave memory when nobody 
   const first = await call(onIt, path, device.caller)
   assert.equal(first.status, 200)
   const tag = String(first.headers.etag)
-  const held = call(onIt, path, (m, u) => ({ ...device.caller(m, u), 'if-none-match': tag, prefer: 'wait=3' }))
+  const held = call(onIt, path, (m, u) => ({ ...device.caller(m, u), 'if-none-match': tag, prefer: 'wait=5' }))
   await until(() => app.policy.isAwaited(kit.tenant))
-  const left = await until(() => app.fleet.held() === 1, 20 * idleMs, 'tenants that nobody asks for')
+  const left = await until(() => app.fleet.held() === 1, 'tenants that nobody asks for')
   const before = loads.get(kit.tenant)
   assert.equal((await held).status, 304)
   assert.equal(loads.get(kit.tenant), before, 'who waits keeps its tenant')
-  await until(() => app.fleet.held() === 0, 20 * idleMs, 'the tenant that nobody waits for any more')
+  await until(() => app.fleet.held() === 0, 'the tenant that nobody waits for any more')
   t.diagnostic(
     `${tenantCount} tenants; read at the start: 0; all but the awaited one left after ${Math.round(left)} ms`,
   )
