@@ -173,15 +173,18 @@ const frozenBecause = {
 
 function afterOf(before: OwnedUser, said: SaidUser | undefined, username: string, email: string | null): UserAfter {
   const common = { user_id: before.user_id, username, email, absent: said === undefined }
-  const display_name = said?.displayName ?? before.display_name
-  const { status, suspended_by_directory } = before
-  if (!said?.active) {
-    if (status === 'suspended') return { ...common, display_name, status, suspended_by_directory }
-    return { ...common, display_name, status: 'suspended', suspended_by_directory: true }
-  }
-  const isBack = status === 'suspended' && suspended_by_directory
-  return { ...common, display_name, status: isBack ? 'active' : status, suspended_by_directory: false }
+  return { ...common, display_name: said?.displayName ?? before.display_name, ...letIn(before, said?.active === true) }
 }
+/** A suspension by the directory is lifted when the directory lets the user in again; an administrator's is not. */
+export function letIn({ status, suspended_by_directory }: Standing, active: boolean): Standing {
+  if (active) return { status: suspended_by_directory ? 'active' : status, suspended_by_directory: false }
+  return status === 'suspended'
+    ? { status, suspended_by_directory }
+    : { status: 'suspended', suspended_by_directory: true }
+}
+type Standing = Pick<UserAfter, 'status' | 'suspended_by_directory'>
+/** To be changed. */
+export const sameAs = ({ roles: _, external_id: __, ...user }: OwnedUser): UserAfter => user
 const isOther = (before: OwnedUser, after: UserAfter): boolean =>
   before.username !== after.username ||
   before.email !== after.email ||

@@ -4,7 +4,7 @@ import type { Actor } from '../../kernel/actor.ts'
 import { fail } from '../../kernel/app-error.ts'
 import { encodeId, missing } from '../../kernel/ids.ts'
 import type { OwnedUser, Pair, UserAfter } from '../identity/index.ts'
-import type { Plan } from './plan.ts'
+import { letIn, type Plan, sameAs } from './plan.ts'
 import type { RunRow } from './runs.queries.ts'
 import * as queries from './runs.queries.ts'
 import type { RunDeps } from './taking.ts'
@@ -133,8 +133,4 @@ export const createUndo =
 const notApplied = ({ status }: RunRow): never =>
   fail('validation_error', `this run is ${status}: only one that was applied can be undone`)
 
-const backIn = ({ roles: _, external_id: __, ...user }: OwnedUser): UserAfter => ({
-  ...user,
-  status: 'active',
-  suspended_by_directory: false,
-})
+const backIn = (user: OwnedUser): UserAfter => ({ ...sameAs(user), ...letIn(user, true) })

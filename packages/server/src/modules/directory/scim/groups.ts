@@ -1,5 +1,5 @@
 import type { ScimPatch } from '@holdfast/contract/scim-shapes'
-import type { Database, Tx } from '../../../db/database.ts'
+import type { Database } from '../../../db/database.ts'
 import type { Actor } from '../../../kernel/actor.ts'
 import { differences } from '../../../kernel/differences.ts'
 import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
@@ -16,8 +16,9 @@ import {
 import { madeRoom } from '../plan.ts'
 import { failScim } from './errors.ts'
 import { type GroupChange, patchGroup, readGroup } from './patch-group.ts'
-import type { Provisioning, Push } from './provisioning.ts'
-import { type Held, isHeld, refuseHeld, type Windows } from './windows.ts'
+import type { Provisioning } from './provisioning.ts'
+import type { Place, Push } from './push.ts'
+import { type Held, isHeld, type Windows } from './windows.ts'
 
 type GroupsDeps = {
   db: Database
@@ -43,23 +44,21 @@ export const versionOfGroup = ({ group_id, external_id, name, member_count, upda
 export function createScimGroups({ db, audit, now, owned, provisioning, windows }: GroupsDeps) {
   const { entries } = owned
 
-  const find = async (tx: Tx, actor: Actor, directory: string, id: string): Promise<GroupEntry> => {
-    const entry = await entries.groupEntry(tx, actor.tenantId, directory, { id })
+  const find = async ({ tx, tenant, directory }: Place, id: string): Promise<GroupEntry> => {
+    const entry = await entries.groupEntry(tx, tenant, directory, { id })
     return entry && !entry.absent ? entry : missing('group')
   }
 
   /** A group that was deleted gives up the name that another of the directory wants; any other keeps it. */
-  async function roomFor(tx: Tx, actor: Actor, push: Push, name: string, id: string) {
-    const holder = await entries.groupNamed(tx, actor.tenantId, push.directory_id, name)
+  async function roomFor({ tx, tenant, directory }: Push, name: string, id: string) {
+    const holder = await entries.groupNamed(tx, tenant, directory, name)
     if (!holder || holder.group_id === id) return []
     if (!holder.is_own || !holder.absent) failScim('uniqueness', 'displayName: another group has it')
     return [{ before: holder, name: madeRoom(holder.name, holder.group_id) }]
   }
 
   /** Who comes and who goes. 400 for a member who is no user of the directory; whoever is not in it goes unnoticed. */
-  async function moved(tx: Tx, actor: Actor, push: Push, group: string, wanted: GroupChange) {
-    const tenant = actor.tenantId
-    const { directory_id: directory } = push
+  async function moved({ tx, tenant, directory }: Push, group: string, wanted: GroupChange) {
     const coming = [...(wanted.members ?? wanted.added)]
     const there = await entries.usersThere(tx, tenant, directory, coming)
     const stranger = coming.find((user) => !there.has(user))
@@ -76,14 +75,11 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
   }
 
   async function save(
-    tx: Tx,
-    actor: Actor,
     push: Push,
     before: GroupEntry | undefined,
     wanted: GroupChange,
   ): Promise<{ group_id: string } | Held> {
-    const tenant = actor.tenantId
-    const { directory_id: directory, details } = push
+    const { tx, actor, tenant, directory, details } = push
     const group_id = before?.group_id ?? newUuid()
     const name = wanted.displayName ?? before?.name ?? failScim('invalidValue', 'displayName: is required')
     const named = 'externalId' in wanted ? wanted.externalId : undefined
@@ -93,17 +89,13 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
       const other = await entries.groupEntry(tx, tenant, directory, { externalId: external_id })
       if (other) failScim('uniqueness', 'externalId: another group of this directory has it')
     }
-    const room = before?.name === name ? [] : await roomFor(tx, actor, push, name, group_id)
-    const { added, removed } = await moved(tx, actor, push, group_id, wanted)
+    const room = before?.name === name ? [] : await roomFor(push, name, group_id)
+    const { added, removed } = await moved(push, group_id, wanted)
     const isRenamed = before !== undefined && before.name !== name
     const isSame = before && !before.absent && before.external_id === external_id
     if (isSame && !isRenamed && room.length + added.length + removed.length === 0) return { group_id }
     const had = before?.member_count ?? 0
-    const held = await windows.take(tx, actor, push, {
-      group: { group_id, name },
-      removed: removed.length,
-      had,
-    })
+    const held = await windows.take(push, { group: { group_id, name }, removed: removed.length, had })
     if (held) return held
     const cause = { source: actor, directory, details }
     const made = await owned.apply(tx, cause, {
@@ -130,73 +122,66 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
   }
 
   /** A push whose answer is the group as it is then, with its members where they are asked for. */
-  const write = async (
+  const write = (
     actor: Actor,
     withMembers: boolean,
-    work: (tx: Tx, push: Push) => Promise<{ group_id: string } | Held>,
-  ): Promise<ShownGroup> => {
-    const outcome = await provisioning.push(actor, async (tx, push) => {
-      const done = await work(tx, push)
-      return isHeld(done) ? done : shown(tx, actor, push.directory_id, done.group_id, withMembers)
+    work: (push: Push) => Promise<{ group_id: string } | Held>,
+  ): Promise<ShownGroup> =>
+    provisioning.push(actor, async (push) => {
+      const done = await work(push)
+      return isHeld(done) ? done : shown(push, done.group_id, withMembers)
     })
-    return isHeld(outcome) ? refuseHeld(outcome) : outcome
-  }
-  const shown = async (tx: Tx, actor: Actor, directory: string, id: string, withMembers: boolean) => {
-    const entry = await find(tx, actor, directory, id)
-    const rows = withMembers ? await entries.membersOfGroups(tx, actor.tenantId, directory, [id]) : undefined
+  const shown = async (place: Place, id: string, withMembers: boolean) => {
+    const entry = await find(place, id)
+    const { tx, tenant, directory } = place
+    const rows = withMembers ? await entries.membersOfGroups(tx, tenant, directory, [id]) : undefined
     return { entry, members: rows?.map((row) => row.user_id) }
   }
 
   return {
     get: (actor: Actor, id: string, withMembers: boolean): Promise<ShownGroup> =>
-      db.inTenant(actor.tenantId, async (tx) => shown(tx, actor, await provisioning.read(tx, actor), id, withMembers)),
+      db.inTenant(actor.tenantId, async (tx) => shown(await provisioning.read(tx, actor), id, withMembers)),
 
     create: (actor: Actor, body: object): Promise<ShownGroup> => {
       const wanted = readGroup(body)
-      return write(actor, true, async (tx, push) => {
+      return write(actor, true, async (push) => {
         const { externalId } = wanted
         const known =
           externalId === undefined
             ? undefined
-            : await entries.groupEntry(tx, actor.tenantId, push.directory_id, { externalId })
+            : await entries.groupEntry(push.tx, push.tenant, push.directory, { externalId })
         if (known && !known.absent) failScim('uniqueness', 'externalId: a group of this directory has it')
-        return save(tx, actor, push, known, wanted)
+        return save(push, known, wanted)
       })
     },
 
     replace: (actor: Actor, id: string, body: object, expected: Expected): Promise<ShownGroup> => {
       const { externalId, ...wanted } = readGroup(body)
-      return write(actor, true, async (tx, push) => {
-        const before = await find(tx, actor, push.directory_id, id)
+      return write(actor, true, async (push) => {
+        const before = await find(push, id)
         expected.require(versionOfGroup(before))
-        return save(tx, actor, push, before, { ...wanted, ...(externalId !== undefined && { externalId }) })
+        return save(push, before, { ...wanted, ...(externalId !== undefined && { externalId }) })
       })
     },
 
     patch: async (actor: Actor, id: string, patch: ScimPatch, expected: Expected): Promise<null> => {
       const wanted = patchGroup(patch)
-      await write(actor, false, async (tx, push) => {
-        const before = await find(tx, actor, push.directory_id, id)
+      await write(actor, false, async (push) => {
+        const before = await find(push, id)
         expected.require(versionOfGroup(before))
-        return save(tx, actor, push, before, wanted)
+        return save(push, before, wanted)
       })
       return null
     },
 
     /** Empties and hides it; it stays for the policies that name it. */
     remove: async (actor: Actor, id: string, expected: Expected): Promise<null> => {
-      const tenant = actor.tenantId
-      const outcome = await provisioning.push(actor, async (tx, push) => {
-        const { directory_id: directory, details } = push
-        const before = await find(tx, actor, directory, id)
+      await provisioning.push(actor, async (push) => {
+        const { tx, tenant, directory, details } = push
+        const before = await find(push, id)
         expected.require(versionOfGroup(before))
-        const { added, removed } = await moved(tx, actor, push, id, {
-          members: new Set(),
-          added: new Set(),
-          removed: new Set(),
-        })
-        const loss = { group: before, removed: removed.length, had: before.member_count }
-        const held = await windows.take(tx, actor, push, loss)
+        const { added, removed } = await moved(push, id, { members: new Set(), added: new Set(), removed: new Set() })
+        const held = await windows.take(push, { group: before, removed: removed.length, had: before.member_count })
         if (held) return held
         const cause = { source: actor, directory, details }
         const groups = { createdGroups: [], renamedGroups: [] }
@@ -210,7 +195,7 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
         push.done({ groups: { emptied: 1 }, memberships: { removed: made.removed } }, made.touched)
         return {}
       })
-      return isHeld(outcome) ? refuseHeld(outcome) : null
+      return null
     },
   }
 }

@@ -7,18 +7,9 @@ import { noCounts, type Pushed, withPushed } from '../counts.ts'
 import * as runs from '../runs.queries.ts'
 import { requireSource } from '../source.ts'
 import { unlessTaken } from '../unless-taken.ts'
+import type { Place, Push } from './push.ts'
 import * as queries from './windows.queries.ts'
-import { type Held, isHeld, windowMs } from './windows.ts'
-
-/** One push to a directory that is held for it. What it changes belongs to the run of this hour. */
-export type Push = {
-  directory_id: string
-  provider: string
-  /** What its events say beside the change. */
-  details: { run_id: string; provider: string }
-  /** Notes what was done, and what replicas must look at again. */
-  done: (pushed: Pushed, touched: readonly Change[]) => void
-}
+import { type Held, isHeld, refuseHeld, windowMs } from './windows.ts'
 
 /** Of a directory one push at a time: others would wait for its row, each with a connection that is needed elsewhere. */
 const turns = { perKey: 1, total: 4, waiting: 200 }
@@ -83,7 +74,7 @@ export function createProvisioning({ db, changes, now }: { db: Database; changes
   async function pushed<T extends object>(
     tx: Tx,
     actor: Actor,
-    work: (tx: Tx, push: Push) => Promise<T | Held>,
+    work: (push: Push) => Promise<T | Held>,
   ): Promise<T | Held> {
     const directory = await hold(tx, actor)
     const { directory_id, provider } = directory
@@ -92,8 +83,11 @@ export function createProvisioning({ db, changes, now }: { db: Database; changes
     const run_id = open?.run_id ?? newUuid()
     let all: Pushed | undefined
     const touched: Change[] = []
-    const outcome = await work(tx, {
-      directory_id,
+    const outcome = await work({
+      tx,
+      actor,
+      tenant: actor.tenantId,
+      directory: directory_id,
       provider,
       details: { run_id: encodeId('directory_run', run_id), provider },
       done: (made, its) => {
@@ -108,18 +102,21 @@ export function createProvisioning({ db, changes, now }: { db: Database; changes
   }
 
   return {
-    /** The id of the directory, or of none where nothing was pushed yet. */
-    read: async (tx: Tx, actor: Actor): Promise<string> => {
-      const known = await runs.findDirectory(tx, actor.tenantId, nameOf(actor))
+    /** One in which nobody is where nothing was pushed yet. */
+    read: async (tx: Tx, actor: Actor): Promise<Place> => {
+      const tenant = actor.tenantId
+      const known = await runs.findDirectory(tx, tenant, nameOf(actor))
       if (known) requireSource(known, 'scim')
-      return known?.directory_id ?? nowhere
+      return { tx, tenant, directory: known?.directory_id ?? nowhere }
     },
 
-    /** Nothing of a push is there when it is held or fails, but that it is held. */
-    push: <T extends object>(actor: Actor, work: (tx: Tx, push: Push) => Promise<T | Held>): Promise<T | Held> =>
-      inTurn(`${actor.tenantId} ${nameOf(actor).toLowerCase()}`, () =>
+    /** Nothing of a push is there when it is held or fails, but that it is held; either is refused. */
+    push: async <T extends object>(actor: Actor, work: (push: Push) => Promise<T | Held>): Promise<T> => {
+      const outcome = await inTurn(`${actor.tenantId} ${nameOf(actor).toLowerCase()}`, () =>
         unlessTaken(() => db.inTenant(actor.tenantId, (tx) => pushed(tx, actor, work), background)),
-      ),
+      )
+      return isHeld(outcome) ? refuseHeld(outcome) : outcome
+    },
   }
 }
 export type Provisioning = ReturnType<typeof createProvisioning>

@@ -35,14 +35,14 @@ export function scimHandlers({ db, owned: { entries }, provisioning, users, grou
   return {
     listScimUsers: ({ actor, query }) =>
       db.inTenant(actor.tenantId, async (tx) => {
-        const tenant = actor.tenantId
         const project = projectionOf(userKind, query)
-        const directory = await provisioning.read(tx, actor)
+        const place = await provisioning.read(tx, actor)
+        const { tenant, directory } = place
         const { where, startIndex, count } = pageOf(query, userKind, searchedUsers)
         const totalResults = await entries.countUsers(tx, tenant, directory, where)
         const page = { where, limit: count, offset: startIndex - 1 }
         const found = count === 0 ? [] : await entries.pageOfUsers(tx, tenant, directory, page)
-        const shown = await users.show(tx, actor, directory, found, project.shows('groups'))
+        const shown = await users.show(place, found, project.shows('groups'))
         return listOf(
           totalResults,
           startIndex,
@@ -60,9 +60,8 @@ export function scimHandlers({ db, owned: { entries }, provisioning, users, grou
 
     listScimGroups: ({ actor, query }) =>
       db.inTenant(actor.tenantId, async (tx) => {
-        const tenant = actor.tenantId
         const project = projectionOf(groupKind, query)
-        const directory = await provisioning.read(tx, actor)
+        const { tenant, directory } = await provisioning.read(tx, actor)
         const { where, startIndex, count } = pageOf(query, groupKind, searchedGroups(tenant))
         const totalResults = await entries.countGroups(tx, tenant, directory, where)
         const page = { where, limit: count, offset: startIndex - 1 }

@@ -1,6 +1,7 @@
 import { differences } from '../../../kernel/differences.ts'
 import { isOwnExternalId, type OwnedUser, type UserAfter, type UserEntry } from '../../identity/index.ts'
 import type { Pushed } from '../counts.ts'
+import { letIn, sameAs } from '../plan.ts'
 import type { UserAttributes } from './user-attributes.ts'
 
 /** What a client set, and is shown again. */
@@ -17,37 +18,11 @@ export const attributesOf = (entry: UserEntry): UserAttributes => {
 /** All of a user that is set. */
 export const versionOfUser = (entry: UserEntry) => ({ id: entry.user_id, ...attributesOf(entry) })
 
-export const sameAs = ({
-  user_id,
-  username,
-  email,
-  display_name,
-  status,
-  suspended_by_directory,
-  absent,
-}: OwnedUser): UserAfter => ({
-  user_id,
-  username,
-  email,
-  display_name,
-  status,
-  suspended_by_directory,
-  absent,
-})
-
-/** Its suspension by the directory is lifted when the directory lets it in again; an administrator's is not. */
-export function afterOf(
+export const afterOf = (
   before: OwnedUser,
   active: boolean,
   facts: { username: string; email: string | null; display_name: string },
-): UserAfter {
-  const common = { ...sameAs(before), ...facts, absent: false }
-  if (active) {
-    const isBack = before.suspended_by_directory
-    return { ...common, status: isBack ? 'active' : before.status, suspended_by_directory: false }
-  }
-  return before.status === 'suspended' ? common : { ...common, status: 'suspended', suspended_by_directory: true }
-}
+): UserAfter => ({ ...sameAs(before), ...facts, absent: false, ...letIn(before, active) })
 
 /** As it is written first: active, whatever comes after. */
 export const newcomer = { status: 'active', suspended_by_directory: false, absent: false, roles: null } as const

@@ -1,5 +1,5 @@
 import type { ScimPatch } from '@holdfast/contract/scim-shapes'
-import type { Database, Tx } from '../../../db/database.ts'
+import type { Database } from '../../../db/database.ts'
 import type { Actor } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { differences } from '../../../kernel/differences.ts'
@@ -18,13 +18,14 @@ import {
 } from '../../identity/index.ts'
 import { behalfOf } from '../behalf.ts'
 import { isStronger } from '../judge.ts'
-import { madeRoom } from '../plan.ts'
+import { letIn, madeRoom, sameAs } from '../plan.ts'
 import { failScim } from './errors.ts'
 import { patchUser } from './patch-user.ts'
-import type { Provisioning, Push } from './provisioning.ts'
+import type { Provisioning } from './provisioning.ts'
+import type { Place, Push } from './push.ts'
 import { factsOf, readUser, type UserAttributes } from './user-attributes.ts'
-import { afterOf, attributesOf, countOf, namesOfDifferences, newcomer, sameAs, versionOfUser } from './user-states.ts'
-import { type Held, isHeld, refuseHeld, type Windows } from './windows.ts'
+import { afterOf, attributesOf, countOf, namesOfDifferences, newcomer, versionOfUser } from './user-states.ts'
+import { type Held, isHeld, type Windows } from './windows.ts'
 
 export type ShownUser = { entry: UserEntry; groups: { group_id: string; name: string }[] }
 type UsersDeps = {
@@ -47,24 +48,22 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
   const { entries } = owned
 
   /** Nobody is taken away without whom nobody could administer, nor changed who may do more than the caller. */
-  async function requireUnprotected(tx: Tx, actor: Actor, before: UserEntry, after: UserAfter): Promise<void> {
+  async function requireUnprotected({ tx, actor, tenant }: Push, before: UserEntry, after: UserAfter): Promise<void> {
     if (isStronger(behalfOf(actor), before))
       fail('forbidden', `${before.username} may do more than this API key: it stays as it is`)
     const isGoing = before.status === 'active' && after.status === 'suspended'
-    if (isGoing && (await owned.lastAdministrators(tx, actor.tenantId, [before])).size > 0)
+    if (isGoing && (await owned.lastAdministrators(tx, tenant, [before])).size > 0)
       fail('forbidden', `${before.username} stays active: nobody else could administer this tenant`)
   }
 
   /** Who was deleted gives up the names that somebody else of the directory wants; anyone else keeps theirs. */
   async function roomFor(
-    tx: Tx,
-    actor: Actor,
-    push: Push,
+    { tx, tenant, directory }: Push,
     facts: { username: string; email: string | null },
     id?: string,
   ) {
     const room = new Map<string, { before: UserEntry; after: UserAfter }>()
-    for (const { of, is_own, ...before } of await entries.holdersOf(tx, actor.tenantId, push.directory_id, facts)) {
+    for (const { of, is_own, ...before } of await entries.holdersOf(tx, tenant, directory, facts)) {
       if (before.user_id === id) continue
       if (!is_own || !before.absent)
         failScim(
@@ -80,14 +79,11 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
 
   /** Brings a user, or a new one, to what is said of it. */
   async function save(
-    tx: Tx,
-    actor: Actor,
     push: Push,
     before: UserEntry | undefined,
     said: UserAttributes,
   ): Promise<{ user_id: string } | Held> {
-    const tenant = actor.tenantId
-    const { directory_id: directory, details } = push
+    const { tx, actor, tenant, directory, details } = push
     const { externalId, active: _, ...attributes } = said
     const facts = factsOf(said)
     const user_id = before?.user_id ?? newUuid()
@@ -96,7 +92,7 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
       const other = await entries.userEntry(tx, tenant, directory, { externalId: external_id })
       if (other) failScim('uniqueness', 'externalId: another user of this directory has it')
     }
-    const room = await roomFor(tx, actor, push, facts, before?.user_id)
+    const room = await roomFor(push, facts, before?.user_id)
     const made: OwnedUser = before ?? { user_id, external_id, ...facts, ...newcomer }
     const after = afterOf(made, said.active, facts)
     const changed = Object.keys(differences(sameAs(made), after)).length > 0
@@ -108,10 +104,10 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
     const isSame = room.length === 0 && described.length === 0 && Object.keys(renamed).length === 0
     if (before && !changed && isSame) return { user_id }
     if (before) {
-      await requireUnprotected(tx, actor, before, after)
+      await requireUnprotected(push, before, after)
       if (before.status === 'active' && after.status === 'suspended') {
         const had = () => entries.countActive(tx, tenant, directory)
-        const held = await windows.take(tx, actor, push, { removed: 1, had })
+        const held = await windows.take(push, { removed: 1, had })
         if (held) return held
       }
     }
@@ -141,59 +137,52 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
     return { user_id }
   }
 
-  const find = async (tx: Tx, actor: Actor, directory: string, id: string): Promise<UserEntry> => {
-    const entry = await entries.userEntry(tx, actor.tenantId, directory, { id })
+  const find = async ({ tx, tenant, directory }: Place, id: string): Promise<UserEntry> => {
+    const entry = await entries.userEntry(tx, tenant, directory, { id })
     return entry && !entry.absent ? entry : missing('user')
   }
   const show = async (
-    tx: Tx,
-    actor: Actor,
-    directory: string,
+    { tx, tenant, directory }: Place,
     all: readonly UserEntry[],
     withGroups = true,
   ): Promise<ShownUser[]> => {
     const ids = all.map((entry) => entry.user_id)
-    const rows = withGroups ? await entries.groupsOfUsers(tx, actor.tenantId, directory, ids) : []
+    const rows = withGroups ? await entries.groupsOfUsers(tx, tenant, directory, ids) : []
     const groups = Map.groupBy(rows, (row) => row.user_id)
     return all.map((entry) => ({ entry, groups: groups.get(entry.user_id) ?? [] }))
   }
-  const shown = async (tx: Tx, actor: Actor, directory: string, id: string): Promise<ShownUser> => {
-    const [user] = await show(tx, actor, directory, [await find(tx, actor, directory, id)])
+  const shown = async (place: Place, id: string): Promise<ShownUser> => {
+    const [user] = await show(place, [await find(place, id)])
     return user ?? missing('user')
   }
   /** A push whose answer is the user as it is then. */
-  const write = async (
-    actor: Actor,
-    work: (tx: Tx, push: Push) => Promise<{ user_id: string } | Held>,
-  ): Promise<ShownUser> => {
-    const outcome = await provisioning.push(actor, async (tx, push) => {
-      const done = await work(tx, push)
-      return isHeld(done) ? done : shown(tx, actor, push.directory_id, done.user_id)
+  const write = (actor: Actor, work: (push: Push) => Promise<{ user_id: string } | Held>): Promise<ShownUser> =>
+    provisioning.push(actor, async (push) => {
+      const done = await work(push)
+      return isHeld(done) ? done : shown(push, done.user_id)
     })
-    return isHeld(outcome) ? refuseHeld(outcome) : outcome
-  }
   const change = (actor: Actor, id: string, expected: Expected, edit: (before: UserEntry) => UserAttributes) =>
-    write(actor, async (tx, push) => {
-      const before = await find(tx, actor, push.directory_id, id)
+    write(actor, async (push) => {
+      const before = await find(push, id)
       expected.require(versionOfUser(before))
-      return save(tx, actor, push, before, edit(before))
+      return save(push, before, edit(before))
     })
 
   return {
     show,
     get: (actor: Actor, id: string): Promise<ShownUser> =>
-      db.inTenant(actor.tenantId, async (tx) => shown(tx, actor, await provisioning.read(tx, actor), id)),
+      db.inTenant(actor.tenantId, async (tx) => shown(await provisioning.read(tx, actor), id)),
 
     create: (actor: Actor, body: object): Promise<ShownUser> => {
       const said = readUser(body, { active: true })
-      return write(actor, async (tx, push) => {
+      return write(actor, async (push) => {
         const { externalId } = said
         const known =
           externalId === undefined
             ? undefined
-            : await entries.userEntry(tx, actor.tenantId, push.directory_id, { externalId })
+            : await entries.userEntry(push.tx, push.tenant, push.directory, { externalId })
         if (known && !known.absent) failScim('uniqueness', 'externalId: a user of this directory has it')
-        return save(tx, actor, push, known, said)
+        return save(push, known, said)
       })
     },
 
@@ -208,22 +197,15 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
 
     /** Suspends, takes out of the groups of the directory, and hides; it is deleted after 30 days. */
     remove: async (actor: Actor, id: string, expected: Expected): Promise<null> => {
-      const tenant = actor.tenantId
-      const outcome = await provisioning.push(actor, async (tx, push) => {
-        const { directory_id: directory, details } = push
-        const before = await find(tx, actor, directory, id)
+      await provisioning.push(actor, async (push) => {
+        const { tx, tenant, directory, details } = push
+        const before = await find(push, id)
         expected.require(versionOfUser(before))
         const isGoing = before.status === 'active'
-        const by_directory = isGoing || before.suspended_by_directory
-        const after = {
-          ...sameAs(before),
-          status: 'suspended',
-          suspended_by_directory: by_directory,
-          absent: true,
-        } as const
-        await requireUnprotected(tx, actor, before, after)
+        const after = { ...sameAs(before), ...letIn(before, false), absent: true }
+        await requireUnprotected(push, before, after)
         const had = () => entries.countActive(tx, tenant, directory)
-        const held = await windows.take(tx, actor, push, { removed: isGoing ? 1 : 0, had })
+        const held = await windows.take(push, { removed: isGoing ? 1 : 0, had })
         if (held) return held
         const groups = await entries.groupsOfUsers(tx, tenant, directory, [id])
         const removed = groups.map(({ group_id }) => ({ group_id, user_id: id }))
@@ -248,7 +230,7 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
         push.done({ users: { suspended: isGoing ? 1 : 0 }, memberships: { removed: made.removed } }, made.touched)
         return {}
       })
-      return isHeld(outcome) ? refuseHeld(outcome) : null
+      return null
     },
   }
 }

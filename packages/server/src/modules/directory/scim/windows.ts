@@ -1,6 +1,4 @@
 import type { HeldReason } from '@holdfast/contract/directory'
-import type { Tx } from '../../../db/database.ts'
-import type { Actor } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { encodeId, newUuid } from '../../../kernel/ids.ts'
 import { hour } from '../../../kernel/time.ts'
@@ -9,6 +7,7 @@ import type { Notify } from '../../notifications/index.ts'
 import { noCounts } from '../counts.ts'
 import { mostMembers, mostUsers } from '../guard.ts'
 import * as runs from '../runs.queries.ts'
+import type { Push } from './push.ts'
 import * as queries from './windows.queries.ts'
 
 /** Within it the bounds of one snapshot hold for all that is pushed one by one. */
@@ -18,7 +17,6 @@ const usersOfDirectory = '00000000-0000-0000-0000-000000000000'
 
 export type Held = { held: HeldReason & { run_id: string } }
 export const isHeld = (outcome: object): outcome is Held => 'held' in outcome
-type Directory = { directory_id: string; provider: string }
 type Loss = { removed: number } & (
   | { group: { group_id: string; name: string }; had: number }
   /** Of how many, where a window begins with it. */
@@ -28,13 +26,13 @@ type Loss = { removed: number } & (
 /** Whoever pushes one change after the other may take away no more within an hour than one snapshot may. */
 export function createWindows({ audit, now, notify }: { audit: Audit; now: () => Date; notify: Notify }) {
   /** Puts on record, and tells administrators, that what is asked for is not done until somebody confirms it. */
-  async function hold(tx: Tx, actor: Actor, { directory_id, provider }: Directory, reason: HeldReason, at: Date) {
+  async function hold({ tx, actor, tenant, directory, provider }: Push, reason: HeldReason, at: Date) {
     const run = newUuid()
     const run_id = encodeId('directory_run', run)
     await runs.insertRun(tx, {
-      tenant_id: actor.tenantId,
+      tenant_id: tenant,
       run_id: run,
-      directory_id,
+      directory_id: directory,
       provider,
       snapshot_id: `held ${run}`,
       generated_at: at,
@@ -50,7 +48,7 @@ export function createWindows({ audit, now, notify }: { audit: Audit; now: () =>
     })
     const target = { type: 'directory_run', id: run_id, name: provider }
     await audit.record(tx, actor, 'directory.synced', { run_id, provider, status: 'held' }, { target })
-    await notify(tx, actor.tenantId, {
+    await notify(tx, tenant, {
       kind: 'directory.held',
       severity: 'critical',
       title: `What ${provider} takes away is held`,
@@ -63,12 +61,12 @@ export function createWindows({ audit, now, notify }: { audit: Audit; now: () =>
 
   return {
     /** Counts what is to be taken away; what is too much is held instead, and the caller must not do it. */
-    take: async (tx: Tx, actor: Actor, directory: Directory, loss: Loss): Promise<Held | undefined> => {
+    take: async (push: Push, loss: Loss): Promise<Held | undefined> => {
       if (loss.removed === 0) return undefined
-      const tenant = actor.tenantId
+      const { tx, tenant, directory } = push
       const at = now()
       const group_id = loss.group?.group_id ?? usersOfDirectory
-      const before = await queries.findWindow(tx, tenant, directory.directory_id, group_id)
+      const before = await queries.findWindow(tx, tenant, directory, group_id)
       // What somebody confirmed counts for nothing: the window is over when that ends.
       if (before?.free_until && before.free_until > at) return undefined
       const goesOn = before && (before.held_run_id !== null || before.since.getTime() > at.getTime() - windowMs)
@@ -80,14 +78,14 @@ export function createWindows({ audit, now, notify }: { audit: Audit; now: () =>
       const reason: HeldReason = { rule, removed, of: had, most, group: loss.group?.name ?? null }
       let held_run_id = before?.held_run_id ?? null
       if (held_run_id === null && removed > most) {
-        held_run_id = await hold(tx, actor, directory, reason, at)
-        await queries.putWindow(tx, tenant, directory.directory_id, {
+        held_run_id = await hold(push, reason, at)
+        await queries.putWindow(tx, tenant, directory, {
           ...{ group_id, since: window.since, had, removed: window.removed, held_run_id, free_until: null },
         })
       }
       if (held_run_id !== null) return { held: { ...reason, run_id: encodeId('directory_run', held_run_id) } }
       const after = { group_id, since: window.since, had, removed, held_run_id, free_until: null }
-      await queries.putWindow(tx, tenant, directory.directory_id, after)
+      await queries.putWindow(tx, tenant, directory, after)
       return undefined
     },
   }

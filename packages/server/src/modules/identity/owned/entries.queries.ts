@@ -1,7 +1,7 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import type { OwnedGroup, OwnedUser } from './owned.queries.ts'
+import { type OwnedGroup, type OwnedUser, userColumns } from './owned.queries.ts'
 
 /** An entry whose directory gave it no id of its own has this one. */
 const ownId = 'scim:'
@@ -16,59 +16,44 @@ export type UserEntry = OwnedUser & { directory_attributes: object | null; creat
 export type GroupEntry = OwnedGroup & { member_count: number; absent: boolean; created_at: Date; updated_at: Date }
 type Condition = RawBuilder<SqlBool>
 
-const selectUsers = async (
-  tx: Tx,
-  tenant: TenantId,
-  directory: string,
-  where: Condition,
-  page: RawBuilder<unknown>,
-) => {
-  const { rows } = await sql<UserEntry>`
-    select u.user_id, u.external_id, u.username, u.email, u.display_name, u.status, u.suspended_by_directory,
-      u.absent_since is not null as absent, u.directory_attributes, u.created_at, u.updated_at,
-      (select string_agg(r.role, ',' order by r.role) from user_roles r
-        where r.tenant_id = ${tenant} and r.user_id = u.user_id) as roles
-    from users u where u.tenant_id = ${tenant} and u.directory_id = ${directory} and u.deleted_at is null
-      and ${where} ${page}`.execute(tx)
-  return rows
-}
-const selectGroups = async (
-  tx: Tx,
-  tenant: TenantId,
-  directory: string,
-  where: Condition,
-  page: RawBuilder<unknown>,
-) => {
-  const { rows } = await sql<GroupEntry>`
-    select g.group_id, g.external_id, g.name, g.member_count, g.absent_since is not null as absent, g.created_at,
-      g.updated_at
-    from groups g where g.tenant_id = ${tenant} and g.directory_id = ${directory} and ${where} ${page}`.execute(tx)
-  return rows
-}
-const all = sql``
+const userEntryColumns = (tenant: TenantId) => sql`
+    ${userColumns(tenant)}, u.directory_attributes, u.created_at, u.updated_at`
+const groupEntryColumns = sql`
+    g.group_id, g.external_id, g.name, g.member_count, g.absent_since is not null as absent, g.created_at, g.updated_at`
+
+const selectUsers = (tx: Tx, tenant: TenantId, directory: string, rest: RawBuilder<unknown>) =>
+  sql<UserEntry>`
+    select ${userEntryColumns(tenant)} from users u
+    where u.tenant_id = ${tenant} and u.directory_id = ${directory} and u.deleted_at is null and ${rest}`
+    .execute(tx)
+    .then((r) => r.rows)
+const selectGroups = (tx: Tx, tenant: TenantId, directory: string, rest: RawBuilder<unknown>) =>
+  sql<GroupEntry>`
+    select ${groupEntryColumns} from groups g
+    where g.tenant_id = ${tenant} and g.directory_id = ${directory} and ${rest}`
+    .execute(tx)
+    .then((r) => r.rows)
 
 type Known = { id: string } | { externalId: string }
 /** Also one that its directory has deleted. */
 export const userEntry = async (tx: Tx, tenant: TenantId, directory: string, known: Known) => {
-  const where =
-    'id' in known ? sql<SqlBool>`u.user_id = ${known.id}` : sql<SqlBool>`u.external_id = ${known.externalId}`
-  return (await selectUsers(tx, tenant, directory, where, all))[0]
+  const where = 'id' in known ? sql`u.user_id = ${known.id}` : sql`u.external_id = ${known.externalId}`
+  return (await selectUsers(tx, tenant, directory, where))[0]
 }
 export const groupEntry = async (tx: Tx, tenant: TenantId, directory: string, known: Known) => {
-  const where =
-    'id' in known ? sql<SqlBool>`g.group_id = ${known.id}` : sql<SqlBool>`g.external_id = ${known.externalId}`
-  return (await selectGroups(tx, tenant, directory, where, all))[0]
+  const where = 'id' in known ? sql`g.group_id = ${known.id}` : sql`g.external_id = ${known.externalId}`
+  return (await selectGroups(tx, tenant, directory, where))[0]
 }
 
 type Page = { where: Condition; limit: number; offset: number }
 /** In the order in which they came. */
 export const pageOfUsers = (tx: Tx, tenant: TenantId, directory: string, { where, limit, offset }: Page) => {
-  const there = sql<SqlBool>`u.absent_since is null and ${where}`
-  return selectUsers(tx, tenant, directory, there, sql`order by u.user_id limit ${limit} offset ${offset}`)
+  const page = sql`u.absent_since is null and ${where} order by u.user_id limit ${limit} offset ${offset}`
+  return selectUsers(tx, tenant, directory, page)
 }
 export const pageOfGroups = (tx: Tx, tenant: TenantId, directory: string, { where, limit, offset }: Page) => {
-  const there = sql<SqlBool>`g.absent_since is null and ${where}`
-  return selectGroups(tx, tenant, directory, there, sql`order by g.group_id limit ${limit} offset ${offset}`)
+  const page = sql`g.absent_since is null and ${where} order by g.group_id limit ${limit} offset ${offset}`
+  return selectGroups(tx, tenant, directory, page)
 }
 export const countUsers = async (tx: Tx, tenant: TenantId, directory: string, where: Condition): Promise<number> => {
   const { rows } = await sql<{ n: number }>`
@@ -94,11 +79,7 @@ export const holdersOf = async (
   { username, email }: { username: string; email: string | null },
 ): Promise<Holder[]> => {
   const { rows } = await sql<Holder>`
-    select held.of, u.directory_id is not distinct from ${directory}::uuid as is_own, u.user_id, u.external_id,
-      u.username, u.email, u.display_name, u.status, u.suspended_by_directory, u.absent_since is not null as absent,
-      u.directory_attributes, u.created_at, u.updated_at,
-      (select string_agg(r.role, ',' order by r.role) from user_roles r
-        where r.tenant_id = ${tenant} and r.user_id = u.user_id) as roles
+    select held.of, u.directory_id is not distinct from ${directory}::uuid as is_own, ${userEntryColumns(tenant)}
     from (
       select 'username' as of, n.user_id from users n where n.tenant_id = ${tenant} and n.deleted_at is null
         and n.username_key = lower(${username})
@@ -111,8 +92,7 @@ export const holdersOf = async (
 /** The group that has this name, of whatever directory or none. */
 export const groupNamed = async (tx: Tx, tenant: TenantId, directory: string, name: string) => {
   const { rows } = await sql<GroupEntry & { is_own: boolean }>`
-    select g.directory_id is not distinct from ${directory}::uuid as is_own, g.group_id, g.external_id, g.name,
-      g.member_count, g.absent_since is not null as absent, g.created_at, g.updated_at
+    select g.directory_id is not distinct from ${directory}::uuid as is_own, ${groupEntryColumns}
     from groups g where g.tenant_id = ${tenant} and g.name_key = lower(${name})`.execute(tx)
   return rows[0]
 }
@@ -160,7 +140,7 @@ export const membersOfGroup = async (
   const { rows } = await sql<{ user_id: string }>`
     select m.user_id from group_members m join users u on u.tenant_id = ${tenant} and u.user_id = m.user_id
     where m.tenant_id = ${tenant} and m.group_id = ${group} and u.directory_id = ${directory}
-      ${among ? sql`and m.user_id = any(${among}::uuid[])` : all} order by m.user_id`.execute(tx)
+      ${among ? sql`and m.user_id = any(${among}::uuid[])` : sql``} order by m.user_id`.execute(tx)
   return rows.map((r) => r.user_id)
 }
 

@@ -18,12 +18,16 @@ export type OwnedUser = {
 }
 export type OwnedGroup = { group_id: string; external_id: string; name: string }
 
-const usersWhere = async (tx: Tx, tenant: TenantId, where: ReturnType<typeof sql>): Promise<OwnedUser[]> => {
-  const { rows } = await sql<OwnedUser>`
-    select u.user_id, u.external_id, u.username, u.email, u.display_name, u.status, u.suspended_by_directory,
+/** Of `users u`. */
+export const userColumns = (tenant: TenantId) => sql`
+    u.user_id, u.external_id, u.username, u.email, u.display_name, u.status, u.suspended_by_directory,
       u.absent_since is not null as absent,
       (select string_agg(r.role, ',' order by r.role) from user_roles r
-        where r.tenant_id = ${tenant} and r.user_id = u.user_id) as roles
+        where r.tenant_id = ${tenant} and r.user_id = u.user_id) as roles`
+
+const usersWhere = async (tx: Tx, tenant: TenantId, where: ReturnType<typeof sql>): Promise<OwnedUser[]> => {
+  const { rows } = await sql<OwnedUser>`
+    select ${userColumns(tenant)}
     from users u where u.tenant_id = ${tenant} and u.deleted_at is null and ${where}`.execute(tx)
   return rows
 }
