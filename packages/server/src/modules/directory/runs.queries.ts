@@ -203,5 +203,5 @@ export const findContent = async (tx: Tx, tenant: TenantId, run: string): Promis
 export const deleteContent = (tx: Tx, tenant: TenantId, run: string) =>
   tx.deleteFrom('directory_run_contents').where('tenant_id', '=', tenant).where('run_id', '=', run).execute()
 
-/** What a run took with it goes with it; nothing rests on a run of so long ago. */
-export const pruneRuns = deleting('directory_runs', sql`started_at < now() - interval '400 days'`)
+/** What a run took with it goes with it. What is held waits for as long as nobody confirms it. */
+export const pruneRuns = deleting('directory_runs', sql`started_at < now() - interval '400 days' and status <> 'held'`)
