@@ -139,7 +139,7 @@ export function createOwned(deps: {
       audit.recordAll(
         tx,
         users.flatMap(({ before, after }) => {
-          const found = differences(factsOf(before), factsOf(after))
+          const found = recordedChanges(before, after)
           return Object.keys(found).length > 0 ? [userEvent(operationOf(before, after), after, found)] : []
         }),
       ),
@@ -236,6 +236,8 @@ function touchedBy({ changedUsers, createdUsers, added, removed }: OwnedChanges,
   return [...[...users].map((subject) => ({ kind: 'user', subject }) as const), ...ended]
 }
 
+/** What the event of a user that changed names. */
+export const recordedChanges = (before: OwnedUser, after: UserAfter) => differences(factsOf(before), factsOf(after))
 const factsOf = ({ username, email, display_name, status }: Omit<UserAfter, 'user_id'>) => ({
   username,
   email,
