@@ -49,6 +49,7 @@ export function sendError(
   if (e.retryAfterSeconds !== undefined) reply.header('retry-after', String(e.retryAfterSeconds))
   if (e.code === 'unauthorized') reply.header('www-authenticate', challenge)
   if (e.deviceStatus !== undefined) reply.header(deviceStatusHeader, e.deviceStatus)
+  if (e.allow) reply.header('allow', e.allow.join(', '))
   if (isBodyAwaited(request.raw)) reply.header('connection', 'close')
   const { status, contentType, body } = refusalOf(request.url, e, request.id)
   return reply.code(status).header('content-type', contentType).serializer(JSON.stringify).send(body)

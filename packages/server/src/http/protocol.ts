@@ -33,8 +33,9 @@ export function refusalOf(url: string, error: AppError, requestId: string): Refu
 }
 
 /** RFC 7644 §3.12. */
-function scimStatusOf({ code, scimType, isStale }: AppError): number {
+function scimStatusOf({ code, scimType, isStale, allow }: AppError): number {
   if (isStale) return 412
+  if (allow) return 405
   if (scimType === 'uniqueness') return 409
   return code === 'validation_error' ? 400 : errorStatus[code]
 }

@@ -44,8 +44,8 @@ export function createHttp(deps: HttpDeps): FastifyInstance {
   registerBodyReaders(http)
   for (const [name, endpoint] of operations) {
     http.route({
-      method: endpoint.method === 'GET' ? ['GET', 'HEAD'] : endpoint.method,
-      url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+      method: methodsOf(endpoint),
+      url: urlOf(endpoint),
       schema: {
         response: Object.fromEntries(
           successStatuses(endpoint).flatMap((s) => (s === 204 ? [] : [[s, endpoint.response]])),
@@ -56,7 +56,28 @@ export function createHttp(deps: HttpDeps): FastifyInstance {
       ...runEndpoint(deps, name, endpoint),
     })
   }
+  refuseOtherMethods(deps, http)
   return http
+}
+
+const urlOf = ({ path }: Endpoint) => path.replaceAll(/\{(\w+)\}/g, ':$1')
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
+const methodsOf = ({ method }: Endpoint) => (method === 'GET' ? ['GET', 'HEAD'] : [method])
+
+/** Who speaks SCIM is told which methods a path takes; elsewhere a method that it does not take is an unknown route. */
+function refuseOtherMethods(deps: HttpDeps, http: FastifyInstance): void {
+  const spoken = operations.flatMap(([, e]) => (e.protocol === 'scim' ? [e] : []))
+  for (const [url, endpoints] of Map.groupBy(spoken, urlOf)) {
+    const { taken: allow = [], other: method = [] } = Object.groupBy(methods, (m) =>
+      endpoints.some((e) => methodsOf(e).includes(m)) ? 'taken' : 'other',
+    )
+    http.route({
+      method,
+      url,
+      onRequest: (request, _reply, done) => void unknownRoute(deps, request, allow).then(done, done),
+      handler: () => fail('internal_error', 'unexpected server error'),
+    })
+  }
 }
 
 /** What comes in is judged by our own validators. */
@@ -76,11 +97,11 @@ function bodyLimitOf({ access: { by }, bodyLimit }: Endpoint): number {
 }
 
 /** Without a valid credential every path is 401, known or not. */
-async function unknownRoute(deps: HttpDeps, request: FastifyRequest): Promise<AppError> {
+async function unknownRoute(deps: HttpDeps, request: FastifyRequest, allow?: readonly string[]): Promise<AppError> {
   try {
     const { actor, recorded } = await deps.admit(undefined, request)
     await recorded
-    return actor ? new AppError('not_found', 'no such route') : badCredentials()
+    return actor ? new AppError('not_found', 'no such route', { allow }) : badCredentials()
   } catch (e) {
     return toAppError(e)
   }

@@ -12,6 +12,8 @@ export class AppError extends Error {
   readonly scimType: ScimType | undefined
   /** The version that the writer named is not the current one. */
   readonly isStale: boolean
+  /** The methods that a path takes, where another one was asked. */
+  readonly allow: readonly string[] | undefined
   constructor(
     code: ErrorCode,
     detail: string,
@@ -21,6 +23,7 @@ export class AppError extends Error {
       deviceStatus?: ToldDeviceStatus | undefined
       scimType?: ScimType
       isStale?: boolean
+      allow?: readonly string[] | undefined
       cause?: unknown
     } = {},
   ) {
@@ -31,6 +34,7 @@ export class AppError extends Error {
     this.deviceStatus = more.deviceStatus
     this.scimType = more.scimType
     this.isStale = more.isStale ?? false
+    this.allow = more.allow
   }
 }
 
