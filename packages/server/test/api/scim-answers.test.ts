@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { scimUrns } from '@holdfast/contract/scim-shapes'
+import { encodeId } from '../../src/kernel/ids.ts'
 import { startKit } from '../kit.ts'
 import { provision, pushed, resources, says, scimUser } from '../scim.ts'
 import { bearer, call } from '../world.ts'
@@ -40,6 +41,17 @@ test('what is shown is what is asked for', async (t) => {
     assert.doesNotMatch(answer.text, /null/)
   }
   for (const path of ['ResourceTypes/Device', 'Schemas/urn:x', 'Bulk', 'Me', 'Users/']) says(await scim.get(path), 404)
+  for (const [method, path, allow] of [
+    ['POST', 'ServiceProviderConfig', 'GET, HEAD'],
+    ['DELETE', 'Schemas', 'GET, HEAD'],
+    ['PUT', 'Users', 'GET, HEAD, POST'],
+    ['POST', `Users/${id}`, 'GET, HEAD, PUT, PATCH, DELETE'],
+  ] as const) {
+    const answer = await scim.ask(method, path, {})
+    says(answer, 405)
+    assert.equal(answer.headers.allow, allow)
+  }
+  says(await call(kit, { method: 'POST', path: '/v1/scim/v2/Schemas' }, null, {}), 401)
   const stranger = await call(kit, { method: 'GET', path: '/v1/scim/v2/Users' }, bearer(`${key.slice(0, -1)}x`))
   says(stranger, 401)
   says(await call(kit, { method: 'GET', path: '/v1/scim/v2/Users' }, null), 401)
@@ -92,8 +104,13 @@ test('what can not be taken is refused in the words of SCIM, and nothing of it i
     400,
     'invalidPath',
   )
+  // An attribute of the core schema stands at the top: under its URN it would be read past, which `active` must not be.
+  says(await patch({ op: 'replace', value: { [scimUrns.user]: { active: false } } }), 400, 'invalidPath')
+  says(await user({ [scimUrns.user]: { displayName: 'x' } }), 400, 'invalidSyntax')
   for (const filter of [
     'userName',
+    'meta.created gt "-271821-04-20T00:00:00.000Z"',
+    'meta.lastModified lt "+275760-09-13T00:00:00.000Z"',
     'shoeSize eq 1',
     'active gt true',
     'userName eq 5',
@@ -114,6 +131,10 @@ test('what can not be taken is refused in the words of SCIM, and nothing of it i
   says(await members([{ value: local?.user_id }]), 400, 'invalidValue')
   says(await members([{ value: gid }]), 400, 'invalidValue')
   says(await members([{ display: 'x' }]), 400, 'invalidValue')
+  const crowd = Array.from({ length: 20_001 }, () => encodeId('user', crypto.randomUUID()))
+  const tooMany = await members(crowd)
+  says(tooMany, 400, 'invalidValue')
+  assert.match(tooMany.text, /at most 20000/)
   says(await scim.post('Groups', { displayName: 'G' }), 409, 'uniqueness')
   says(await scim.post('Groups', { displayName: '' }), 400, 'invalidValue')
   assert.equal((await scim.get(`Users/${id}`)).text, before)

@@ -54,10 +54,15 @@ export function standingOf(kind: Kind, written: string): { name: string; is: Sta
   return ignored ? { name: ignored, is: 'ignored' } : undefined
 }
 
-/** Without the URN of the kind's own schema; undefined for an attribute of another schema. */
+/**
+ * Without the URN of the kind's own schema; undefined for an attribute of another schema. That URN alone is no name: what
+ * is of it stands at the top, and under it nothing is read past.
+ */
 export function withoutUrn({ urn }: Kind, written: string): string | undefined {
   if (!/^urn:/i.test(written)) return written
-  return written.toLowerCase().startsWith(`${urn.toLowerCase()}:`) ? written.slice(urn.length + 1) : undefined
+  const [own, named] = [urn.toLowerCase(), written.toLowerCase()]
+  if (named === own) return written
+  return named.startsWith(`${own}:`) ? written.slice(urn.length + 1) : undefined
 }
 
 /** Where an operation of PATCH changes something. */

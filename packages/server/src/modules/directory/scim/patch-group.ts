@@ -1,4 +1,4 @@
-import type { ScimPatch } from '@holdfast/contract/scim-shapes'
+import { mostMembers, type ScimPatch } from '@holdfast/contract/scim-shapes'
 import { decodeId } from '../../../kernel/ids.ts'
 import { groupKind, readPath, spelled, type Target } from './attributes.ts'
 import { failScim } from './errors.ts'
@@ -46,7 +46,7 @@ export function readGroup(body: object): GroupChange & { displayName: string; me
     if (name === 'members') change.members = new Set(membersOf(value))
     else setName(change, name, value)
   const { displayName = failScim('invalidValue', 'displayName: is required'), members = new Set() } = change
-  return { ...change, displayName, members }
+  return requireFew({ ...change, displayName, members })
 }
 
 /** What the operations of a PATCH come to, one after the other, without a look at who is in the group. */
@@ -88,6 +88,12 @@ export function patchGroup(patch: ScimPatch): GroupChange {
     else if (op === 'add') add(membersOf(value))
     else setAll(membersOf(value))
   }
+  return requireFew(change)
+}
+
+function requireFew<C extends GroupChange>(change: C): C {
+  if ((change.members?.size ?? 0) + change.added.size + change.removed.size > mostMembers.given)
+    failScim('invalidValue', `members: one request names at most ${mostMembers.given}`)
   return change
 }
 

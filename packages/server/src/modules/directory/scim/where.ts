@@ -89,7 +89,7 @@ function leaf(name: string, searched: Searched | undefined, op: Comparison, valu
       return either(sql`(${column}) = ${truth}`)
     }
     case 'time': {
-      const at = typeof value === 'string' ? Date.parse(value) : Number.NaN
+      const at = typeof value === 'string' && dateTime.test(value) ? Date.parse(value) : Number.NaN
       if (Number.isNaN(at)) return cannot(`${name} is compared with a date-time`)
       const time = sql`date_trunc('milliseconds', ${column})`
       const order = orders[op]
@@ -106,6 +106,9 @@ function leaf(name: string, searched: Searched | undefined, op: Comparison, valu
     }
   }
 }
+
+/** RFC 7643 §2.3.5; a year that PostgreSQL has too. */
+const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?$/i
 
 /** A userName has one spelling. */
 const spellingOf = (name: string, value: string): string =>
