@@ -39,6 +39,7 @@ export const listScimUsers = endpoint({
   method: 'GET',
   path: '/v1/scim/v2/Users',
   summary: "Users of the API key's directory",
+  costly: true,
   query: ManyQuery,
   response: Listed(ScimUser, 'ScimUserList'),
 })

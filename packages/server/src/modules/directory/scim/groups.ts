@@ -1,4 +1,4 @@
-import type { ScimPatch } from '@holdfast/contract/scim-shapes'
+import { mostMembers, type ScimPatch } from '@holdfast/contract/scim-shapes'
 import type { Database } from '../../../db/database.ts'
 import type { Actor } from '../../../kernel/actor.ts'
 import { differences } from '../../../kernel/differences.ts'
@@ -94,7 +94,7 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
     const isRenamed = before !== undefined && before.name !== name
     const isSame = before && !before.absent && before.external_id === external_id
     if (isSame && !isRenamed && room.length + added.length + removed.length === 0) return { group_id }
-    const had = before?.member_count ?? 0
+    const had = () => entries.countMembers(tx, tenant, directory, group_id)
     const held = await windows.take(push, { group: { group_id, name }, removed: removed.length, had })
     if (held) return held
     const cause = { source: actor, directory, details }
@@ -129,18 +129,21 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
   ): Promise<ShownGroup> =>
     provisioning.push(actor, async (push) => {
       const done = await work(push)
-      return isHeld(done) ? done : shown(push, done.group_id, withMembers)
+      return isHeld(done) ? done : shown(push, await find(push, done.group_id), withMembers)
     })
-  const shown = async (place: Place, id: string, withMembers: boolean) => {
-    const entry = await find(place, id)
-    const { tx, tenant, directory } = place
-    const rows = withMembers ? await entries.membersOfGroups(tx, tenant, directory, [id]) : undefined
+  const shown = async ({ tx, tenant, directory }: Place, entry: GroupEntry, withMembers: boolean) => {
+    const rows = withMembers ? await entries.membersOfGroups(tx, tenant, directory, [entry.group_id]) : undefined
     return { entry, members: rows?.map((row) => row.user_id) }
   }
 
   return {
     get: (actor: Actor, id: string, withMembers: boolean): Promise<ShownGroup> =>
-      db.inTenant(actor.tenantId, async (tx) => shown(await provisioning.read(tx, actor), id, withMembers)),
+      db.inTenant(actor.tenantId, async (tx) => {
+        const place = await provisioning.read(tx, actor)
+        const entry = await find(place, id)
+        if (withMembers) requireListable([entry])
+        return shown(place, entry, withMembers)
+      }),
 
     create: (actor: Actor, body: object): Promise<ShownGroup> => {
       const wanted = readGroup(body)
@@ -181,7 +184,8 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
         const before = await find(push, id)
         expected.require(versionOfGroup(before))
         const { added, removed } = await moved(push, id, { members: new Set(), added: new Set(), removed: new Set() })
-        const held = await windows.take(push, { group: before, removed: removed.length, had: before.member_count })
+        const had = () => entries.countMembers(tx, tenant, directory, id)
+        const held = await windows.take(push, { group: before, removed: removed.length, had })
         if (held) return held
         const cause = { source: actor, directory, details }
         const groups = { createdGroups: [], renamedGroups: [] }
@@ -200,5 +204,11 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
   }
 }
 export type ScimGroups = ReturnType<typeof createScimGroups>
+
+/** One answer lists no more members than this. */
+export function requireListable(groups: readonly GroupEntry[]): void {
+  if (groups.reduce((n, g) => n + g.member_count, 0) > mostMembers.shown)
+    failScim('tooMany', `there are more than ${mostMembers.shown} members: ask with excludedAttributes=members`)
+}
 
 export const externalIdOf = (external_id: string) => (isOwnExternalId(external_id) ? {} : { externalId: external_id })

@@ -9,7 +9,7 @@ import { type Owned, type SearchedEntry, searchedGroups, searchedUsers } from '.
 import { groupKind, type Kind, userKind } from './attributes.ts'
 import { failScim } from './errors.ts'
 import { parseFilter } from './filter.ts'
-import type { ScimGroups } from './groups.ts'
+import { requireListable, type ScimGroups } from './groups.ts'
 import { projectionOf } from './projection.ts'
 import type { Provisioning } from './provisioning.ts'
 import type { ScimUsers } from './users.ts'
@@ -43,6 +43,8 @@ export function scimHandlers({ db, owned: { entries }, provisioning, users, grou
         const page = { where, limit: count, offset: startIndex - 1 }
         const found = count === 0 ? [] : await entries.pageOfUsers(tx, tenant, directory, page)
         const shown = await users.show(place, found, project.shows('groups'))
+        if (shown.reduce((n, { groups: its }) => n + its.length, 0) > mostMembers.shown)
+          failScim('tooMany', `they are in more than ${mostMembers.shown} groups: ask with excludedAttributes=groups`)
         return listOf(
           totalResults,
           startIndex,
@@ -67,11 +69,7 @@ export function scimHandlers({ db, owned: { entries }, provisioning, users, grou
         const page = { where, limit: count, offset: startIndex - 1 }
         const found = count === 0 ? [] : await entries.pageOfGroups(tx, tenant, directory, page)
         const withMembers = project.shows('members')
-        if (withMembers && found.length > 1 && found.reduce((n, g) => n + g.member_count, 0) > mostMembers.shown)
-          failScim(
-            'tooMany',
-            `these groups have more than ${mostMembers.shown} members: ask with excludedAttributes=members`,
-          )
+        if (withMembers) requireListable(found)
         const ids = found.map((g) => g.group_id)
         const rows = withMembers ? await entries.membersOfGroups(tx, tenant, directory, ids) : []
         const members = Map.groupBy(rows, (row) => row.group_id)
