@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { sql } from 'kysely'
 import { group, person, snapshotOf } from '../directories.ts'
-import { createClock, type Replica, startKit, times } from '../kit.ts'
+import { createClock, type Replica, runJob, startKit, times } from '../kit.ts'
 import { untilStatus } from '../people.ts'
 import { many, provision, pushed, type Scim, scimGroup, scimUser, scimWith } from '../scim.ts'
 import { call, enrollRaw, operation, type Raw } from '../world.ts'
@@ -106,6 +107,19 @@ test('a directory takes away no local user, no last administrator, no stronger o
   const again = await scim.patch(`Users/${fourth}`, [{ op: 'replace', value: { active: true, displayName: 'F' } }])
   assert.deepEqual([again.status, again.json.active, again.json.displayName], [200, false, 'F'])
 
+  // A new externalId is on record whatever else changes with it, and so is that somebody is back who stays suspended.
+  const eventsOf = async (id: string) => {
+    const { items } = await admin.listAuditEvents({ query: { kind: 'user.changed', limit: 200 } })
+    return items.filter((e) => 'user_id' in e && e.user_id === id)
+  }
+  await scim.patch(`Users/${fourth}`, [{ op: 'replace', value: { externalId: 'moved', displayName: 'Moved' } }])
+  assert.ok((await eventsOf(fourth)).some((e) => e.changes?.external_id?.join() === 'ext-fourth,moved'))
+  await scim.delete(`Users/${fourth}`)
+  const told = (await eventsOf(fourth)).length
+  const returned = await scim.post('Users', scimUser('fourth', { externalId: 'moved', displayName: 'Moved' }))
+  assert.deepEqual([returned.status, returned.json.id, returned.json.active], [201, fourth, false])
+  assert.equal((await eventsOf(fourth)).length, told + 1)
+
   // Who was deleted gives up the name to whoever has it now, and goes for good after 30 days.
   const [gone = ''] = await pushed(scim, ['gone'])
   assert.equal((await scim.delete(`Users/${gone}`)).status, 204)
@@ -140,15 +154,29 @@ test('a directory has one source', async (t) => {
   await assert.rejects(refused, { status: 422, message: /directory:sync/ })
 })
 
-test('a directory that is filled meanwhile is bounded by what it has come to', async (t) => {
-  const kit = await startKit(t)
+test('a directory that is filled is bounded by what it has come to a day later', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { now: clock.now })
   const { scim } = await provision(kit)
-  const [first] = await pushed(scim, ['first'])
-  assert.equal((await suspend(scim, first)).status, 200)
-  const ids = await pushed(scim, many(80))
+  const ids = await pushed(scim, many(81))
+  const suspended = async (from: number, to: number) => {
+    const statuses = []
+    for (const id of ids.slice(from, to)) statuses.push((await suspend(scim, id)).status)
+    return statuses
+  }
+  clock.advance(23.5 * 3600)
+  assert.deepEqual(await suspended(0, 5), Array(5).fill(200))
+  clock.advance(0.6 * 3600)
+  assert.deepEqual(await suspended(5, 10), [200, 200, 200, 403, 403], 'a tenth of 81')
+
+  // Whoever has the key raises no bound by filling the directory first.
+  const okta = await provision(kit, 'okta')
+  const there = await pushed(okta.scim, many(10, 'there'))
+  clock.advance(25 * 3600)
+  await pushed(okta.scim, many(60, 'filler'))
   const statuses = []
-  for (const id of ids.slice(0, 9)) statuses.push((await suspend(scim, id)).status)
-  assert.deepEqual(statuses, [...Array(7).fill(200), 403, 403], 'a tenth of 81')
+  for (const id of there) statuses.push((await suspend(okta.scim, id)).status)
+  assert.deepEqual(statuses, [...Array(5).fill(200), ...Array(5).fill(403)])
 })
 
 test('of twenty removals at once on two replicas no more are made than may be, until somebody confirms', async (t) => {
@@ -157,6 +185,7 @@ test('of twenty removals at once on two replicas no more are made than may be, u
   const { key, scim } = await provision(kit)
   const both = kit.replicas.map((r) => scimWith({ publicUrl: kit.publicUrl, dispatcher: r.dispatcher }, key))
   const ids = await pushed(scim, many(60))
+  clock.advance(25 * 3600)
   const active = async () => Number((await scim.filtered('Users', 'active eq true', '&count=0')).json.totalResults)
   const twenty = await times(20, (i) => suspend(both[i % 2]!, ids[i]))
   assert.equal(twenty.filter((a) => a.status === 200).length, 6, 'a tenth of 60')
@@ -178,6 +207,13 @@ test('of twenty removals at once on two replicas no more are made than may be, u
   // What takes nothing away goes on, and time alone lifts nothing.
   assert.equal((await scim.post('Users', scimUser('newcomer'))).status, 201)
   clock.advance(3 * 3600)
+  // Nor is it forgotten with the runs of long ago: nothing but its confirmation ends it.
+  await kit.db.inTenant(kit.tenant, (tx) =>
+    sql`update directory_runs set started_at = started_at - interval '403 days' where tenant_id = ${kit.tenant}`.execute(
+      tx,
+    ),
+  )
+  await runJob(kit.app, 'forget_what_is_over')
   assert.equal(runIn(await scim.delete(`Users/${ids[30]}`)), run_id)
   const confirmed = await kit.admin.confirmDirectoryRun({ params: { run_id }, body: { reason: 'the branch was sold' } })
   assert.ok(confirmed.confirmed_at)
@@ -208,6 +244,15 @@ test('of twenty removals at once on two replicas no more are made than may be, u
   for (const answer of [await scim.put(`Groups/${ten}`, scimGroup('ten')), await scim.delete(`Groups/${ten}`)])
     assert.equal(runIn(answer), runIn(half))
   assert.equal((await take(few, 5, 10)).status, 204)
+  // Who is there of another source counts for nothing: half of ten may go, not ten of twenty.
+  const mixed = String((await scim.post('Groups', scimGroup('mixed', ids.slice(47, 57)))).json.id)
+  const add_members: string[] = []
+  for (let i = 0; i < 10; i++) {
+    const body = { operation: 'create', user: { username: `local${i}` } } as const
+    add_members.push((await kit.admin.changeUser({ body })).user.user_id)
+  }
+  await kit.admin.changeGroup({ body: { operation: 'update', group_id: mixed, group: { add_members } } })
+  assert.deepEqual([(await take(mixed, 0, 5)).status, (await take(mixed, 5, 6)).status], [204, 403])
   await kit.admin.confirmDirectoryRun({ params: { run_id: runIn(half) }, body: {} })
   assert.equal((await scim.delete(`Groups/${ten}`)).status, 204)
 })

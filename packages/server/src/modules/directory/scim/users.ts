@@ -4,6 +4,7 @@ import type { Actor } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { differences } from '../../../kernel/differences.ts'
 import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
+import { day } from '../../../kernel/time.ts'
 import type { Expected } from '../../../kernel/version.ts'
 import type { Change } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
@@ -12,6 +13,7 @@ import {
   type OwnedChanges,
   type OwnedUser,
   ownExternalId,
+  recordedChanges,
   shownExternalId,
   type UserAfter,
   type UserEntry,
@@ -55,6 +57,10 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
     if (isGoing && (await owned.lastAdministrators(tx, tenant, [before])).size > 0)
       fail('forbidden', `${before.username} stays active: nobody else could administer this tenant`)
   }
+
+  /** Who came within a day raises no bound: nobody may take more away for having filled the directory first. */
+  const activeOf = ({ tx, tenant, directory }: Push): Promise<number> =>
+    entries.countActive(tx, tenant, directory, new Date(now().getTime() - day))
 
   /** Who was deleted gives up the names that somebody else of the directory wants; anyone else keeps theirs. */
   async function roomFor(
@@ -106,8 +112,7 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
     if (before) {
       await requireUnprotected(push, before, after)
       if (before.status === 'active' && after.status === 'suspended') {
-        const had = () => entries.countActive(tx, tenant, directory)
-        const held = await windows.take(push, { removed: 1, had })
+        const held = await windows.take(push, { removed: 1, had: () => activeOf(push) })
         if (held) return held
       }
     }
@@ -127,9 +132,11 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
       touched.push(...second.touched)
     }
     await entries.setUserEntry(tx, tenant, user_id, { external_id, attributes, at: now() })
-    if (before && !changed) {
+    // Of anything else the event that names what changed is on record already.
+    const isTold = before && Object.keys(recordedChanges(before, after)).length > 0
+    if (before && (!isTold || Object.keys(renamed).length > 0)) {
       const wire = encodeId('user', user_id)
-      const target = { type: 'user', id: wire, name: before.username }
+      const target = { type: 'user', id: wire, name: after.username }
       const more = { target, changes: renamed, details: { ...details, attributes: described } }
       await audit.record(tx, actor, 'user.changed', { operation: 'update', user_id: wire }, more)
     }
@@ -204,8 +211,7 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
         const isGoing = before.status === 'active'
         const after = { ...sameAs(before), ...letIn(before, false), absent: true }
         await requireUnprotected(push, before, after)
-        const had = () => entries.countActive(tx, tenant, directory)
-        const held = await windows.take(push, { removed: isGoing ? 1 : 0, had })
+        const held = await windows.take(push, { removed: isGoing ? 1 : 0, had: () => activeOf(push) })
         if (held) return held
         const groups = await entries.groupsOfUsers(tx, tenant, directory, [id])
         const removed = groups.map(({ group_id }) => ({ group_id, user_id: id }))

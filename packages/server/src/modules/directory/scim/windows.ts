@@ -17,11 +17,12 @@ const usersOfDirectory = '00000000-0000-0000-0000-000000000000'
 
 export type Held = { held: HeldReason & { run_id: string } }
 export const isHeld = (outcome: object): outcome is Held => 'held' in outcome
-type Loss = { removed: number } & (
-  | { group: { group_id: string; name: string }; had: number }
-  /** Of how many, where a window begins with it. */
-  | { group?: never; had: () => Promise<number> }
-)
+type Loss = {
+  removed: number
+  group?: { group_id: string; name: string }
+  /** Of how many of the directory, before anything of this is done. */
+  had: () => Promise<number>
+}
 
 /** Whoever pushes one change after the other may take away no more within an hour than one snapshot may. */
 export function createWindows({ audit, now, notify }: { audit: Audit; now: () => Date; notify: Notify }) {
@@ -70,10 +71,13 @@ export function createWindows({ audit, now, notify }: { audit: Audit; now: () =>
       // What somebody confirmed counts for nothing: the window is over when that ends.
       if (before?.free_until && before.free_until > at) return undefined
       const goesOn = before && (before.held_run_id !== null || before.since.getTime() > at.getTime() - windowMs)
-      const window = goesOn ? before : { since: at, had: loss.group ? loss.had : await loss.had(), removed: 0 }
+      const window = goesOn ? before : { since: at, had: 0, removed: 0 }
       const removed = window.removed + loss.removed
-      const had = Math.max(window.had, await grownTo(loss, window, removed))
-      const most = loss.group ? mostMembers(had) : mostUsers(had)
+      const mostOf = loss.group ? mostMembers : mostUsers
+      // It may have grown since its window began, which is looked at where it matters.
+      const isEnough = goesOn && Number.isFinite(mostOf(window.had)) && removed <= mostOf(window.had)
+      const had = isEnough ? window.had : Math.max(window.had, (await loss.had()) + window.removed)
+      const most = mostOf(had)
       const rule = loss.group ? 'group_shrunk' : 'users_removed'
       const reason: HeldReason = { rule, removed, of: had, most, group: loss.group?.name ?? null }
       let held_run_id = before?.held_run_id ?? null
@@ -91,12 +95,6 @@ export function createWindows({ audit, now, notify }: { audit: Audit; now: () =>
   }
 }
 export type Windows = ReturnType<typeof createWindows>
-
-/** It may have grown since its window began, which is looked at where it matters. */
-const grownTo = async (loss: Loss, window: { had: number; removed: number }, removed: number): Promise<number> => {
-  if (loss.group) return loss.had
-  return removed > mostUsers(window.had) ? (await loss.had()) + window.removed : 0
-}
 
 const sentenceOf = ({ rule, removed, of, most, group }: HeldReason): string =>
   rule === 'users_removed'

@@ -23,14 +23,15 @@ const groupEntryColumns = sql`
 
 const selectUsers = (tx: Tx, tenant: TenantId, directory: string, rest: RawBuilder<unknown>) =>
   sql<UserEntry>`
-    select ${userEntryColumns(tenant)} from users u
-    where u.tenant_id = ${tenant} and u.directory_id = ${directory} and u.deleted_at is null and ${rest}`
+    select ${userEntryColumns(tenant)}
+    from users u where u.tenant_id = ${tenant} and u.directory_id = ${directory} and u.deleted_at is null
+      and ${rest}`
     .execute(tx)
     .then((r) => r.rows)
 const selectGroups = (tx: Tx, tenant: TenantId, directory: string, rest: RawBuilder<unknown>) =>
   sql<GroupEntry>`
-    select ${groupEntryColumns} from groups g
-    where g.tenant_id = ${tenant} and g.directory_id = ${directory} and ${rest}`
+    select ${groupEntryColumns}
+    from groups g where g.tenant_id = ${tenant} and g.directory_id = ${directory} and ${rest}`
     .execute(tx)
     .then((r) => r.rows)
 
@@ -67,8 +68,16 @@ export const countGroups = async (tx: Tx, tenant: TenantId, directory: string, w
       and g.absent_since is null and ${where}`.execute(tx)
   return rows[0]?.n ?? 0
 }
-export const countActive = (tx: Tx, tenant: TenantId, directory: string): Promise<number> =>
-  countUsers(tx, tenant, directory, sql<SqlBool>`u.status = 'active'`)
+/** Of those who came before then. */
+export const countActive = (tx: Tx, tenant: TenantId, directory: string, before: Date): Promise<number> =>
+  countUsers(tx, tenant, directory, sql<SqlBool>`u.status = 'active' and u.created_at <= ${before}`)
+/** Of the directory's own. */
+export const countMembers = async (tx: Tx, tenant: TenantId, directory: string, group: string): Promise<number> => {
+  const { rows } = await sql<{ n: number }>`
+    select count(*) as n from group_members m join users u on u.tenant_id = ${tenant} and u.user_id = m.user_id
+    where m.tenant_id = ${tenant} and m.group_id = ${group} and u.directory_id = ${directory}`.execute(tx)
+  return rows[0]?.n ?? 0
+}
 
 type Holder = UserEntry & { of: 'username' | 'email'; is_own: boolean }
 /** Who has this name, and who this address, of whatever directory or none; who has both stands there twice. */
