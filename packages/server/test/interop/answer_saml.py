@@ -65,24 +65,34 @@ def answer(sign_response, sign_assertion, algorithm="SHA256"):
     )
 
 
-failure = server.create_error_response(
-    target["in_response_to"], target["destination"], ValueError("no"), sign=True, sign_alg=xmldsig.SIG_RSA_SHA256
-)
+def failure():
+    return str(
+        server.create_error_response(
+            target["in_response_to"],
+            target["destination"],
+            ValueError("no"),
+            sign=True,
+            sign_alg=xmldsig.SIG_RSA_SHA256,
+        )
+    )
+
+
+ways = {
+    "assertion": lambda: answer(False, True),
+    "response": lambda: answer(True, False),
+    "both": lambda: answer(True, True),
+    "sha512": lambda: answer(True, True, "SHA512"),
+    "sha1": lambda: answer(True, True, "SHA1"),
+    "nothing": lambda: answer(False, False),
+    "failure": failure,
+}
 json.dump(
     {
         "metadata": str(entity_descriptor(config)),
         "request_id": request.message.id,
         "asked_by": request.message.issuer.text.strip(),
         "target": target["destination"],
-        "responses": {
-            "assertion": answer(False, True),
-            "response": answer(True, False),
-            "both": answer(True, True),
-            "sha512": answer(True, True, "SHA512"),
-            "sha1": answer(True, True, "SHA1"),
-            "nothing": answer(False, False),
-            "failure": str(failure),
-        },
+        "responses": {way: ways[way]() for way in question.get("ways", ways)},
     },
     sys.stdout,
 )

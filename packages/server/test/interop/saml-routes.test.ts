@@ -5,12 +5,15 @@ import { openBrowser } from '../browser.ts'
 import { whoIs } from '../federation.ts'
 import { startKit } from '../kit.ts'
 import { send } from '../raw-http.ts'
+import { startSamlMachines } from './saml-machines.ts'
 import { askPython, without } from './tools.ts'
 
 const skip = without('python3-pysaml2') || without('xmlsec1')
 const urn = (oid: string) => `urn:oid:${oid}`
 
-test('people of pysaml2 sign in through the routes, in every way that it signs', { skip }, async (t) => {
+test('people of pysaml2 sign in through the routes, in every way that it signs, and enroll a device of their own', {
+  skip,
+}, async (t) => {
   const kit = await startKit(t)
   const key = rsaKey()
   const idp = {
@@ -31,6 +34,7 @@ test('people of pysaml2 sign in through the routes, in every way that it signs',
     body: {
       name: 'pysaml2',
       kind: 'saml',
+      enrollment: true,
       provisioning: 'create',
       claims: {
         username: urn('0.9.2342.19200300.100.1.1'),
@@ -46,17 +50,21 @@ test('people of pysaml2 sign in through the routes, in every way that it signs',
   const path = (url: string) => new URL(url).pathname
   const ours = await send(kit.url, { path: path(sp_metadata_url) })
 
+  /** What the browser brings back from the provider, by how it signs. */
+  const answersTo = async (url: string, ...ways: string[]) => {
+    const asked = new URL(url).searchParams
+    const { responses } = await ask({ sp_metadata: ours.text, request: asked.get('SAMLRequest'), ways })
+    return (way: string) => ({
+      RelayState: String(asked.get('RelayState')),
+      SAMLResponse: Buffer.from(String(responses[way])).toString('base64'),
+    })
+  }
   const signIn = async (...ways: string[]) => {
     const browser = openBrowser(kit)
     const sent = await browser.get(`/admin/login/saml?provider=${provider.provider_id}`)
-    const asked = new URL(String(sent.headers.location)).searchParams
-    const { responses } = await ask({ sp_metadata: ours.text, request: asked.get('SAMLRequest') })
-    const form = { RelayState: String(asked.get('RelayState')) }
+    const formOf = await answersTo(String(sent.headers.location), ...ways)
     const statuses: number[] = []
-    for (const way of ways) {
-      const SAMLResponse = Buffer.from(String(responses[way])).toString('base64')
-      statuses.push((await browser.post(path(acs_url), { ...form, SAMLResponse })).status)
-    }
+    for (const way of ways) statuses.push((await browser.post(path(acs_url), formOf(way))).status)
     return { browser, statuses }
   }
   const { browser, statuses } = await signIn('assertion', 'both')
@@ -72,4 +80,15 @@ test('people of pysaml2 sign in through the routes, in every way that it signs',
     items.map((event) => 'failure_reason' in event && event.failure_reason),
     ['saml:denied', 'saml:algorithm'],
   )
+
+  const { provider_id } = provider
+  const begin = await startSamlMachines(kit, { provider_id, issuer: idp.issuer, acsUrl: acs_url })
+  const [mine, thief] = [await begin(), await begin()]
+  const formOf = await answersTo(mine.redirectUrl, 'assertion', 'both', 'nothing')
+  const response = await mine.handOver(formOf('assertion'))
+  await assert.rejects(thief.finish(response), { status: 401 }, 'it answers the request of another device')
+  await assert.rejects(mine.finish(formOf('nothing').SAMLResponse), { status: 401 }, 'nobody signed it')
+  const { user } = await mine.finish(response)
+  assert.equal(user.username, 'zoe')
+  await assert.rejects(mine.finish(formOf('both').SAMLResponse), { status: 401 }, 'one request, one device')
 })

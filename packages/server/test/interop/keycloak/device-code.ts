@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { peekDeviceCredential } from '@holdfast/crypto'
 import { beginDeviceCodeEnrollment, NotApprovedError } from '@holdfast/sdk'
+import { openProviderBrowser } from '../person.ts'
 import { startFederated, textOf } from './federated.ts'
-import { openKeycloakBrowser } from './person.ts'
 import { passwordOf } from './realm.ts'
 import type { Keycloak } from './server.ts'
 
@@ -34,7 +34,7 @@ export async function approvedAndRefused(t: TestContext, keycloak: Keycloak) {
     }
     const visit = (url: string | null, username: string, answer: Record<string, string>) => {
       const login = { username, password: passwordOf(username), device_user_code: approval.userCode }
-      return openKeycloakBrowser()(String(url), { ...login, ...answer })
+      return openProviderBrowser()(String(url), { ...login, ...answer })
     }
     return { approval, finish, visit }
   }

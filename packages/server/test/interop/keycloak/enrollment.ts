@@ -3,8 +3,8 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { beginOidcEnrollment } from '@holdfast/sdk'
 import { send } from '../../raw-http.ts'
+import { openProviderBrowser } from '../person.ts'
 import { type Federated, startFederated } from './federated.ts'
-import { openKeycloakBrowser } from './person.ts'
 import { laptops, passwordOf } from './realm.ts'
 import type { Keycloak } from './server.ts'
 
@@ -32,7 +32,7 @@ export async function enrollsLaptop({ kit, realm, provider }: Federated) {
       }),
     )
     const login = { username, password: passwordOf(username) }
-    const { at, text } = await openKeycloakBrowser()(asked.href, login)
+    const { at, text } = await openProviderBrowser()(asked.href, login)
     return at.searchParams.get('code') ?? assert.fail(`Keycloak gave no code: ${at} ${text}`)
   }
   async function idTokenFor(username: string, nonce?: string): Promise<string> {

@@ -5,7 +5,7 @@ import { type Browser, openBrowser } from '../../browser.ts'
 import { whoIs } from '../../federation.ts'
 import { startKit } from '../../kit.ts'
 import { opened } from '../../notices.ts'
-import { openKeycloakBrowser } from './person.ts'
+import { openProviderBrowser } from '../person.ts'
 import { clientSecret, laptops, makeRealm, newRealmName, passwordOf } from './realm.ts'
 import type { Keycloak } from './server.ts'
 
@@ -45,7 +45,7 @@ export async function startFederated(
     const sent = await browser.get(start)
     assert.equal(sent.status, 303, sent.text)
     const login = { username, password: passwordOf(username) }
-    const { at, text } = await openKeycloakBrowser()(String(sent.headers.location), login)
+    const { at, text } = await openProviderBrowser()(String(sent.headers.location), login)
     return { browser, at, text, path: at.pathname + at.search }
   }
   async function signIn(username: string) {

@@ -6,8 +6,8 @@ import { whoIs } from '../../federation.ts'
 import { startKit } from '../../kit.ts'
 import { opened } from '../../notices.ts'
 import { send } from '../../raw-http.ts'
+import { openProviderBrowser } from '../person.ts'
 import { textOf } from './federated.ts'
-import { openKeycloakBrowser } from './person.ts'
 import { makeRealm, newRealmName, passwordOf } from './realm.ts'
 import type { Keycloak } from './server.ts'
 
@@ -51,7 +51,7 @@ export async function signInBySaml(t: TestContext, keycloak: Keycloak) {
     const sent = await browser.get(`/admin/login/saml?provider=${provider.provider_id}`)
     assert.equal(sent.status, 303, sent.text)
     const login = { username, password: passwordOf(username) }
-    const { at, form, text } = await openKeycloakBrowser()(String(sent.headers.location), login)
+    const { at, form, text } = await openProviderBrowser()(String(sent.headers.location), login)
     return { browser, at, text, bring: () => browser.post(at.pathname, form ?? {}) }
   }
   async function signIn(username: string) {

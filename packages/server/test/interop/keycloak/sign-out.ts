@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { openBrowser } from '../../browser.ts'
 import { cookieOf, send } from '../../raw-http.ts'
+import { openProviderBrowser } from '../person.ts'
 import { startFederated, textOf } from './federated.ts'
-import { openKeycloakBrowser } from './person.ts'
 import { passwordOf } from './realm.ts'
 import type { Keycloak } from './server.ts'
 
 export async function endsBothSessions(t: TestContext, keycloak: Keycloak) {
   const { kit, start } = await startFederated(t, keycloak)
-  const visit = openKeycloakBrowser()
+  const visit = openProviderBrowser()
   /** Where somebody's browser comes to who types this, or nothing. */
   async function arrive(typed: Record<string, string> = {}) {
     const browser = openBrowser(kit)

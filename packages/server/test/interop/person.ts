@@ -1,13 +1,13 @@
-import { send } from '../../raw-http.ts'
+import { send } from '../raw-http.ts'
 
-/** Where a browser has come to: another site, with what it posts there, or a page of Keycloak that it can't leave. */
+/** Where a browser has come to: another site, with what it posts there, or a page of the provider that it can't leave. */
 export type Arrived = { at: URL; form: Record<string, string> | undefined; text: string }
 
 /**
- * Somebody's browser at Keycloak: follows where it is sent and fills in the forms that it finds with what it knows,
- * each once. It keeps its cookies, and so its single sign-on session.
+ * Somebody's browser at an identity provider: follows where it is sent and fills in the forms that it finds with what it
+ * knows, each once. It keeps its cookies, and so its single sign-on session.
  */
-export function openKeycloakBrowser() {
+export function openProviderBrowser() {
   const cookies = new Map<string, string>()
   return async (url: string, knows: Record<string, string>): Promise<Arrived> => {
     const { origin } = new URL(url)
@@ -19,7 +19,7 @@ export function openKeycloakBrowser() {
       const cookie = Array.from(cookies, (pair) => pair.join('=')).join('; ')
       const got = await send(origin, {
         path: at.pathname + at.search,
-        // By which it tells a person who types a code from a program that asks for one.
+        // By which Keycloak tells a person who types a code from a program that asks for one.
         headers: { accept: 'text/html', ...(cookie && { cookie }) },
         ...(form && { method: 'POST', form }),
       })
@@ -39,7 +39,7 @@ export function openKeycloakBrowser() {
       at = new URL(found.action, at)
       form = found.fields
     }
-    throw new Error(`Keycloak leads in circles at ${at}`)
+    throw new Error(`The provider leads in circles at ${at}`)
   }
 }
 

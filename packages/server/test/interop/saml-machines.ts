@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { beginSamlEnrollment } from '@holdfast/sdk'
+import { openBrowser } from '../browser.ts'
+import type { Kit } from '../kit.ts'
+
+const redirectUri = 'http://127.0.0.1:4711/callback'
+const device = { name: 'laptop', platform: 'linux' } as const
+
+/** Machines that enroll by a provider of SAML, each with a request and a key of its own. */
+export async function startSamlMachines(kit: Kit, provider: { provider_id: string; issuer: string; acsUrl: string }) {
+  const { provider_id, issuer, acsUrl } = provider
+  const { secret: credential } = await kit.admin.generateToken({ body: { kind: 'bootstrap', max_uses: 0 } })
+  const { publicUrl: baseUrl, dispatcher } = kit
+
+  return async () => {
+    const { providers, begin } = await beginSamlEnrollment({ baseUrl, credential, dispatcher })
+    assert.deepEqual(
+      providers.map((p) => [p.provider_id, p.issuer]),
+      [[provider_id, issuer]],
+    )
+    const { redirectUrl, requestId, finish } = await begin({ provider_id, redirectUri })
+    return {
+      redirectUrl,
+      /** What our page hands to the machine when the person's browser comes back with this form. */
+      handOver: async (form: Record<string, string>): Promise<string> => {
+        const page = await openBrowser(kit).post(new URL(acsUrl).pathname, form)
+        assert.equal(page.status, 200, page.text)
+        assert.ok(page.text.includes(`<form method="post" action="${redirectUri}">`), page.text)
+        const field = (name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(page.text)?.[1] ?? ''
+        assert.equal(field('RelayState'), requestId)
+        return field('SAMLResponse')
+      },
+      finish: async (saml_response: string) => {
+        const { state } = await finish({ saml_response, device })
+        const shown = await kit.admin.getDevice({ params: { device_id: state.deviceId } })
+        assert.deepEqual(shown.enrolled_by, { method: 'saml', token_id: null, provider_id })
+        const user = await kit.admin.getUser({ params: { user_id: String(shown.user_id) } })
+        return { shown, user }
+      },
+    }
+  }
+}
