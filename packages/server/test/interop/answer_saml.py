@@ -1,6 +1,6 @@
-"""An identity provider of SAML 2.0, by pysaml2 and xmlsec1: answers our request as our metadata say.
+"""An identity provider of SAML 2.0, by pysaml2 and xmlsec1: answers our requests as our metadata say.
 
-Without a request it says its metadata alone.
+Each is answered in the ways that are asked for. Without a request it says its metadata alone.
 """
 
 import json
@@ -42,15 +42,10 @@ config = IdPConfig().load(
         },
     }
 )
-if "request" not in question:
-    json.dump({"metadata": str(entity_descriptor(config))}, sys.stdout)
-    sys.exit()
 server = Server(config=config)
-request = server.parse_authn_request(question["request"], BINDING_HTTP_REDIRECT)
-target = server.response_args(request.message, [BINDING_HTTP_POST])
 
 
-def answer(sign_response, sign_assertion, algorithm="SHA256"):
+def answer(target, sign_response, sign_assertion, algorithm="SHA256"):
     return str(
         server.create_authn_response(
             identity=question.get("identity", {"eduPersonAffiliation": ["staff", "admins"], "displayName": "Zoë <&>"}),
@@ -65,34 +60,40 @@ def answer(sign_response, sign_assertion, algorithm="SHA256"):
     )
 
 
-def failure():
+def refuse(target):
+    in_response_to, destination = target["in_response_to"], target["destination"]
+    no = ValueError("no")
     return str(
-        server.create_error_response(
-            target["in_response_to"],
-            target["destination"],
-            ValueError("no"),
-            sign=True,
-            sign_alg=xmldsig.SIG_RSA_SHA256,
-        )
+        server.create_error_response(in_response_to, destination, no, sign=True, sign_alg=xmldsig.SIG_RSA_SHA256)
     )
 
 
 ways = {
-    "assertion": lambda: answer(False, True),
-    "response": lambda: answer(True, False),
-    "both": lambda: answer(True, True),
-    "sha512": lambda: answer(True, True, "SHA512"),
-    "sha1": lambda: answer(True, True, "SHA1"),
-    "nothing": lambda: answer(False, False),
-    "failure": failure,
+    "assertion": lambda target: answer(target, False, True),
+    "response": lambda target: answer(target, True, False),
+    "both": lambda target: answer(target, True, True),
+    "sha512": lambda target: answer(target, True, True, "SHA512"),
+    "sha1": lambda target: answer(target, True, True, "SHA1"),
+    "nothing": lambda target: answer(target, False, False),
+    "failure": refuse,
 }
-json.dump(
-    {
-        "metadata": str(entity_descriptor(config)),
+
+
+def answers(asked):
+    request = server.parse_authn_request(asked["request"], BINDING_HTTP_REDIRECT)
+    target = server.response_args(request.message, [BINDING_HTTP_POST])
+    return {
         "request_id": request.message.id,
         "asked_by": request.message.issuer.text.strip(),
         "target": target["destination"],
-        "responses": {way: ways[way]() for way in question.get("ways", ways)},
+        "responses": {way: ways[way](target) for way in asked["ways"]},
+    }
+
+
+json.dump(
+    {
+        "metadata": str(entity_descriptor(config)),
+        "answers": [answers(asked) for asked in question.get("requests", [])],
     },
     sys.stdout,
 )
