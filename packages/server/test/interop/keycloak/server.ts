@@ -1,16 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { type Got, send } from '../../raw-http.ts'
+import { createProgram, freePort } from '../program.ts'
 import { keycloakHome } from '../tools.ts'
 
 const administrator = { username: 'admin', password: 'the first administrator of a test' }
-/** Whoever ends the tests ends it too: it is in a group of processes of its own. */
-const ends = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 /** Two Java programs take a minute of a core; a busy machine takes as long as it takes. */
 const startsWithinMs = 400_000
 
@@ -24,60 +19,18 @@ export async function startKeycloak() {
   for (const name of ['lib', 'providers', 'themes']) symlinkSync(join(home, name), join(directory, name))
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
-  const log = join(directory, 'log')
-  let server: ChildProcess | undefined
-  let ended: Promise<unknown> = Promise.resolve()
-
-  const signal = (name: 'SIGTERM' | 'SIGKILL') => {
-    try {
-      if (server?.pid !== undefined) process.kill(-server.pid, name)
-    } catch {}
-  }
-  const kill = () => signal('SIGKILL')
-  const killAndEnd = () => {
-    kill()
-    process.exit(1)
-  }
-  async function start(): Promise<void> {
-    const output = openSync(log, 'a')
-    const started = spawn(
-      'sh',
-      [join(directory, 'bin/kc.sh'), 'start-dev', '--http-host=127.0.0.1', `--http-port=${port}`],
-      {
-        detached: true,
-        stdio: ['ignore', output, output],
-        env: {
-          ...process.env,
-          KC_BOOTSTRAP_ADMIN_USERNAME: administrator.username,
-          KC_BOOTSTRAP_ADMIN_PASSWORD: administrator.password,
-        },
-      },
-    )
-    server = started
-    let isRunning = true
-    ended = new Promise((resolve) => started.once('exit', resolve)).then(() => {
-      isRunning = false
-    })
-    process.once('exit', kill)
-    for (const name of ends) process.once(name, killAndEnd)
-    const giveUp = performance.now() + startsWithinMs
-    while (!(await answers(url))) {
-      if (!isRunning || performance.now() > giveUp)
-        throw new Error(`Keycloak ${isRunning ? 'does not answer' : 'has ended'}:\n${readFileSync(log, 'utf8')}`)
-      await delay(500)
-    }
-  }
-  async function stop(): Promise<void> {
-    signal('SIGTERM')
-    const patience = setTimeout(kill, 20_000)
-    await ended
-    clearTimeout(patience)
-    // What its launcher may have left.
-    kill()
-    process.off('exit', kill)
-    for (const name of ends) process.off(name, killAndEnd)
-    server = undefined
-  }
+  const { start, stop } = createProgram({
+    name: 'Keycloak',
+    command: 'sh',
+    args: [join(directory, 'bin/kc.sh'), 'start-dev', '--http-host=127.0.0.1', `--http-port=${port}`],
+    env: {
+      KC_BOOTSTRAP_ADMIN_USERNAME: administrator.username,
+      KC_BOOTSTRAP_ADMIN_PASSWORD: administrator.password,
+    },
+    log: join(directory, 'log'),
+    answers: () => answers(url),
+    startsWithinMs,
+  })
 
   let token = { value: '', until: 0 }
   /** Its admin API, as its first administrator; throws with what it says. */
@@ -120,11 +73,3 @@ const answers = (url: string): Promise<boolean> =>
     ({ status }) => status === 200,
     () => false,
   )
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
