@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A program that others wrote: how to ask whether it is there, and the Debian package that brings it. */
+/** A program that others wrote: how to ask whether it is there, and the Debian packages that bring it, in one line. */
 type Tool = { package: string; commands: readonly string[]; probe: readonly string[] }
 
 /** Debian's modules are for Debian's own Python, which need not be the first one on the path. */
@@ -14,6 +14,8 @@ const module = (name: string, imports: string): Tool => ({
   probe: ['-B', '-c', imports],
 })
 
+const ofLemonldap = (name: string) => `-MLemonldap::NG::${name}`
+
 const tools = {
   openssl: { package: 'openssl', commands: ['openssl'], probe: ['version'] },
   certtool: { package: 'gnutls-bin', commands: ['certtool'], probe: ['--version'] },
@@ -23,6 +25,15 @@ const tools = {
   java: { package: 'default-jre-headless', commands: ['java'], probe: ['--version'] },
   mvn: { package: 'maven', commands: ['mvn'], probe: ['--version'] },
   xmlsec1: { package: 'xmlsec1', commands: ['xmlsec1'], probe: ['--version'] },
+  // With what it only recommends, and as an identity provider of SAML can not do without.
+  'lemonldap-ng': {
+    package: [
+      'liblemonldap-ng-portal-perl liblemonldap-ng-manager-perl liblasso-perl libemail-sender-perl libgd-securityimage-perl',
+      'libimage-magick-perl libio-string-perl libmime-tools-perl libxml-libxml-perl libxml-simple-perl',
+    ].join(' '),
+    commands: ['perl'],
+    probe: [...['Portal::Issuer::SAML', 'Portal::Captcha::SecurityImage', 'Manager::Conf'].map(ofLemonldap), '-e1'],
+  },
   'python3-argon2': module('argon2', 'from argon2 import PasswordHasher'),
   'python3-jwcrypto': module('jwcrypto', 'from jwcrypto import jwk, jws, jwt, jwe'),
   'python3-pysaml2': module('pysaml2', 'import saml2.server'),
@@ -55,7 +66,8 @@ export const missingPackages = (): string[] =>
   (Object.keys(tools) as ToolName[])
     // Maven only fetches Keycloak.
     .filter((name) => (name !== 'mvn' || !keycloakHome()) && !findTool(name, true))
-    .map((name) => tools[name].package)
+    .flatMap((name) => tools[name].package.split(' '))
+    .filter((name) => name !== '')
 
 /** For `skip` of a test: false, or the sentence that says what is missing. */
 export const without = (name: ToolName): string | false =>
@@ -92,12 +104,18 @@ export type Run = { status: number; stdout: string; stderr: string }
 export function runTool(
   name: ToolName,
   args: readonly string[],
-  { input = '', cwd, seconds = 60 }: { input?: string; cwd?: string; seconds?: number } = {},
+  {
+    input = '',
+    cwd,
+    seconds = 60,
+    env = {},
+  }: { input?: string; cwd?: string; seconds?: number; env?: Record<string, string> } = {},
 ): Promise<Run> {
   const command = findTool(name)
   if (!command) throw new Error(String(without(name)))
   const { promise, resolve, reject } = Promise.withResolvers<Run>()
-  const options = { ...(cwd && { cwd }), timeout: seconds * 1000, maxBuffer: 64 * 1024 * 1024 }
+  const limits = { timeout: seconds * 1000, maxBuffer: 64 * 1024 * 1024 }
+  const options = { ...(cwd && { cwd }), ...limits, env: { ...process.env, ...env } }
   const child = execFile(command, args, options, (error, stdout, stderr) => {
     if (error && typeof error.code !== 'number') reject(error)
     else resolve({ status: Number(error?.code ?? 0), stdout, stderr })
