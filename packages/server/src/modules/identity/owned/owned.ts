@@ -112,14 +112,9 @@ export function createOwned(deps: {
     return { byGroup, added: sum('added'), removed: sum('removed') }
   }
 
-  /** An event for each user and each group that changed. */
-  async function record(
-    tx: Tx,
-    { source, details }: Cause,
-    all: OwnedChanges,
-    byGroup: ReadonlyMap<string, { added: number; removed: number }>,
-  ) {
-    const userEvent = (operation: string, user: { user_id: string; username: string }, changed = {}) => {
+  /** An event for each user that changes. */
+  async function recordUsers(tx: Tx, { source, details }: Cause, { createdUsers, changedUsers }: OwnedChanges) {
+    const eventOf = (operation: string, user: { user_id: string; username: string }, changed = {}) => {
       const user_id = encodeId('user', user.user_id)
       const target = { type: 'user', id: user_id, name: user.username }
       return {
@@ -129,25 +124,32 @@ export function createOwned(deps: {
         more: { target, changes: changed, details },
       } as const
     }
-    await inChunks(all.createdUsers, (users) =>
+    await inChunks(createdUsers, (users) =>
       audit.recordAll(
         tx,
-        users.map((u) => userEvent('create', u)),
+        users.map((u) => eventOf('create', u)),
       ),
     )
-    await inChunks(all.changedUsers, (users) =>
+    await inChunks(changedUsers, (users) =>
       audit.recordAll(
         tx,
         users.flatMap(({ before, after }) => {
           const found = recordedChanges(before, after)
-          return Object.keys(found).length > 0 ? [userEvent(operationOf(before, after), after, found)] : []
+          return Object.keys(found).length > 0 ? [eventOf(operationOf(before, after), after, found)] : []
         }),
       ),
     )
-    const names = new Map(
-      all.createdGroups.map((g) => [g.group_id, { operation: 'create', name: g.name, was: g.name }]),
-    )
-    for (const { before, name } of all.renamedGroups)
+  }
+
+  /** An event for each group that changed. */
+  async function recordGroups(
+    tx: Tx,
+    { source, details }: Cause,
+    { createdGroups, renamedGroups }: OwnedChanges,
+    byGroup: ReadonlyMap<string, { added: number; removed: number }>,
+  ) {
+    const names = new Map(createdGroups.map((g) => [g.group_id, { operation: 'create', name: g.name, was: g.name }]))
+    for (const { before, name } of renamedGroups)
       names.set(before.group_id, { operation: 'update', name, was: before.name })
     const groups = [...new Set([...names.keys(), ...byGroup.keys()])]
     await inChunks(groups, (ids) =>
@@ -182,6 +184,8 @@ export function createOwned(deps: {
     const { source, directory } = cause
     const tenant = source.tenantId
     const at = now()
+    // From the first lock until commit others wait for these users: what need not come after it comes before.
+    await recordUsers(tx, cause, all)
     await hold(tx, tenant, directory, all)
     await writeUsers(tx, tenant, directory, all, at)
     await writeGroups(tx, tenant, directory, all, at)
@@ -191,7 +195,7 @@ export function createOwned(deps: {
       .map(({ before }) => before.user_id)
     await endSessionsOf(tx, tenant, { userIds: suspended, reason: 'suspended' })
     const ended = suspended.length > 0 ? await sessions.endOfUsers(tx, source, suspended) : []
-    await record(tx, cause, all, moved.byGroup)
+    await recordGroups(tx, cause, all, moved.byGroup)
     return { added: moved.added, removed: moved.removed, touched: touchedBy(all, ended) }
   }
 
