@@ -3,7 +3,9 @@ import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { generateKey } from '@holdfast/crypto'
 import { sql } from 'kysely'
+import pg from 'pg'
 import type { Tx } from '../../src/db/database.ts'
+import { decodeId } from '../../src/kernel/ids.ts'
 import { addressCapacity } from '../../src/modules/devices/index.ts'
 import { type Kit, startKit, times } from '../kit.ts'
 import { call, deviceCaller, enrollRaw, operation, type Raw, send } from '../world.ts'
@@ -122,6 +124,32 @@ test('a stolen enrollment request sent again at once, to both replicas, counts o
   const answers = await times(20, (i) => send({ ...kit, ...kit.replicas[i % 2]! }, method, path, headers, body))
   assert.deepEqual(countOf(answers), { 201: 1, 401: 19 })
   assert.equal(await usesOf(kit, enrollment_token), 1)
+})
+
+test('whose user is held for long is told to come again, and keeps nobody else waiting', async (t) => {
+  const kit = await startKit(t)
+  const { user } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'ada' } } })
+  const { user: other } = await kit.admin.changeUser({ body: { operation: 'create', user: { username: 'ben' } } })
+  const terms = [{ user_id: user.user_id }, { user_id: other.user_id }, {}]
+  const tokens = await times(3, async (i) => await kit.admin.generateToken({ body: { max_uses: 0, ...terms[i] } }))
+  const holder = new pg.Client({ connectionString: kit.databaseUrl })
+  await holder.connect()
+  await holder.query('begin')
+  const id = decodeId('user', user.user_id)
+  await holder.query(`select from users where user_id = '${id}' for no key update`)
+  const answers = await enrollMany(kit, 12, (i) => tokens[i % 3]!.secret)
+  const of = (n: number) => answers.filter((_, i) => i % 3 === n)
+  assert.deepEqual([countOf(of(0)), countOf(of(1)), countOf(of(2))], [{ 500: 4 }, { 201: 4 }, { 201: 4 }])
+  for (const { headers, text } of of(0)) {
+    assert.equal(headers['retry-after'], '2')
+    assert.match(text, /is being changed: try again/)
+  }
+  assert.equal(await usesOf(kit, tokens[0]!.enrollment_token), 0)
+  const waiting = enrollMany(kit, 2, () => tokens[0]!.secret)
+  await setTimeout(100)
+  await holder.query('rollback')
+  await holder.end()
+  assert.deepEqual(countOf(await waiting), { 201: 2 })
 })
 
 test('a user has no more devices than the token allows, however many come at once and by which token', async (t) => {

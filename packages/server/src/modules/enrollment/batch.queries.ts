@@ -24,6 +24,20 @@ export async function lockTokens(
   return new Map(rows.map((t) => [t.token_id, t.max_uses === 0 ? Number.POSITIVE_INFINITY : t.max_uses - t.uses]))
 }
 
+/** Which of these users somebody else holds just now. */
+export async function heldUsers(tx: Tx, tenant: TenantId, userIds: readonly string[]): Promise<Set<string>> {
+  const select = () =>
+    tx
+      .selectFrom('users')
+      .select('user_id')
+      .where('tenant_id', '=', tenant)
+      .where(sql<boolean>`user_id = any(${userIds}::uuid[])`)
+  const free = new Set(
+    (await select().orderBy('user_id').forNoKeyUpdate().skipLocked().execute()).map((r) => r.user_id),
+  )
+  return new Set((await select().execute()).flatMap((r) => (free.has(r.user_id) ? [] : [r.user_id])))
+}
+
 /**
  * How many devices each of these users has; one who is suspended or deleted is missing. Enrollments for one user count
  * one after the other.

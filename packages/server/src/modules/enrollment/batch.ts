@@ -1,16 +1,17 @@
-import type { Database, Tx } from '../../db/database.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Database, foreground, type Patience, type Tx } from '../../db/database.ts'
 import type { Source, TenantId } from '../../kernel/actor.ts'
+import { AppError } from '../../kernel/app-error.ts'
 import { BoundedMap } from '../../kernel/bounded-map.ts'
 import { createGroupCommit } from '../../kernel/group-commit.ts'
 import { encodeId } from '../../kernel/ids.ts'
-import { minute, second } from '../../kernel/time.ts'
 import type { Change, Changes } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
-import { addressCapacity, joining, labelDevices, proofSeconds, rememberProofs } from '../devices/index.ts'
+import { addressCapacity, joining, labelDevices } from '../devices/index.ts'
 import type { Newcomer, Unrecognised } from '../federation/index.ts'
 import { type Asks, allot, type By, type ProviderMethod, type Verdict } from './allot.ts'
 import * as queries from './batch.queries.ts'
-import { challengeLife } from './challenge.ts'
+import { type Again, type Once, spendProofs } from './once.ts'
 
 type Applicant = Asks & {
   source: Source
@@ -19,6 +20,8 @@ type Applicant = Asks & {
   /** What `by` does not say of it. */
   device: Omit<joining.NewDevice, 'address_number' | 'user_id' | keyof joining.EnrolledBy>
 }
+/** Nobody holds a user for longer but who changes very many at once. */
+const impatient: Patience = { ...foreground, lock: 250 }
 /** What an identity provider vouches for; who it is, is found out in the transaction. */
 export type Vouched = { method: ProviderMethod; providerId: string; ticket: Buffer; recognise: Newcomer['recognise'] }
 /** Which of these identity providers enroll devices; until commit it stays so. */
@@ -50,15 +53,36 @@ export function createBatches({
   now: () => Date
 }) {
   /** Each tenant has a queue of its own: none waits for, or is refused because of, another. */
-  const queues = new BoundedMap<TenantId, (applicant: Applicant) => Promise<Outcome>>(10_000)
+  const queues = new BoundedMap<TenantId, (applicant: Applicant) => Promise<Outcome | 'busy'>>(10_000)
 
-  const write = (tenant: TenantId, batch: readonly Applicant[]): Promise<Outcome[]> =>
-    db.inTenant(tenant, async (tx) => {
-      const at = now()
-      const once = batch.map(({ proof, by }) => ({ proof, ticket: ticketOf(by) }))
-      const again = await begin(tx, tenant, { once, devices: batch.map((a) => a.device) }, at)
-      return settle(tx, tenant, { batch, again, moved: [] }, at)
-    })
+  const write = (tenant: TenantId, batch: readonly Applicant[], patience: Patience): Promise<Outcome[]> =>
+    db.inTenant(
+      tenant,
+      async (tx) => {
+        const at = now()
+        const once = batch.map(({ proof, by }) => ({ proof, ticket: ticketOf(by) }))
+        const again = await begin(tx, tenant, { once, devices: batch.map((a) => a.device) }, at)
+        return settle(tx, tenant, { batch, again, moved: [] }, at)
+      },
+      patience,
+    )
+
+  /** Whose user somebody else holds for long, as a run of a directory does, leaves the batch and keeps nobody waiting. */
+  async function writeFree(tenant: TenantId, batch: readonly Applicant[]): Promise<(Outcome | 'busy')[]> {
+    const users = distinct(batch.map((a) => a.by.userId))
+    if (users.length === 0) return write(tenant, batch, foreground)
+    try {
+      return await write(tenant, batch, impatient)
+    } catch (e) {
+      if ((e as { code?: unknown }).code !== '55P03') throw e
+    }
+    const busy = await db.inTenant(tenant, (tx) => queries.heldUsers(tx, tenant, users))
+    const isFree = ({ by: { userId } }: Applicant) => userId === null || !busy.has(userId)
+    const free = batch.filter(isFree)
+    const outcomes = free.length > 0 ? await write(tenant, free, foreground) : []
+    let next = 0
+    return batch.map((a) => (isFree(a) ? outcomes[next++]! : 'busy'))
+  }
 
   async function begin(
     tx: Tx,
@@ -143,10 +167,10 @@ export function createBatches({
 
   return {
     /** Settles once the device is durable, or says why there is none. */
-    join: (tenant: TenantId, applicant: Applicant): Promise<Outcome> => {
+    join: async (tenant: TenantId, applicant: Applicant): Promise<Outcome> => {
       let queue = queues.get(tenant)
       if (!queue) {
-        queue = createGroupCommit((batch: Applicant[]) => write(tenant, batch), {
+        queue = createGroupCommit((batch: Applicant[]) => writeFree(tenant, batch), {
           tenantOf: () => tenant,
           maxBatch: 200,
           maxQueue: 5000,
@@ -155,7 +179,14 @@ export function createBatches({
         })
         queues.set(tenant, queue)
       }
-      return queue(applicant)
+      for (const until = performance.now() + foreground.total; ; await delay(100 + Math.random() * 200)) {
+        const outcome = await queue(applicant)
+        if (outcome !== 'busy') return outcome
+        if (performance.now() > until)
+          throw new AppError('internal_error', 'the user of this device is being changed: try again', {
+            retryAfterSeconds: 2,
+          })
+      }
     },
 
     /**
@@ -198,36 +229,9 @@ class NotJoined extends Error {
   }
 }
 
-/** What counts once of one who asks. */
-type Once = { proof: Buffer | null; ticket: Buffer | null }
-/** Who brings what counts once for the second time, by their places in the batch. */
-type Again = { replayed: ReadonlySet<number>; spent: ReadonlySet<number> }
-
 /** Of one who comes alone: whether anything else is worth a look. */
 const refusalOf = ({ spent, replayed }: Again): Refusal | undefined =>
   spent.size > 0 ? 'challenge_spent' : replayed.size > 0 ? 'proof_replayed' : undefined
-
-/** Remembers what counts once, proofs of a key and tickets, until it has expired. */
-async function spendProofs(tx: Tx, batch: readonly Once[], at: Date): Promise<Again> {
-  const given = (what: keyof Once) =>
-    batch.flatMap(({ [what]: once }, place) => (once === null ? [] : [{ place, once }]))
-  const proofs = given('proof')
-  const tickets = given('ticket')
-  const longest = tickets.length > 0 ? challengeLife + minute : 2 * proofSeconds * second
-  const all = [...proofs, ...tickets]
-  const until = new Date(at.getTime() + longest)
-  const isFirst =
-    all.length === 0
-      ? []
-      : await rememberProofs(
-          tx,
-          all.map((p) => p.once),
-          until,
-        )
-  const again = (list: typeof all, from: number) =>
-    new Set(list.filter((_, i) => !isFirst[from + i]).map((p) => p.place))
-  return { replayed: again(proofs, 0), spent: again(tickets, proofs.length) }
-}
 
 const tokenOf = (by: By) => (by.method === 'token' ? by.tokenId : null)
 const providerOf = (by: By) => (by.method === 'token' ? null : by.providerId)

@@ -1,0 +1,31 @@
+import type { Tx } from '../../db/database.ts'
+import { minute, second } from '../../kernel/time.ts'
+import { proofSeconds, rememberProofs } from '../devices/index.ts'
+import { challengeLife } from './challenge.ts'
+
+/** What counts once of one who asks. */
+export type Once = { proof: Buffer | null; ticket: Buffer | null }
+/** Who brings what counts once for the second time, by their places in the batch. */
+export type Again = { replayed: ReadonlySet<number>; spent: ReadonlySet<number> }
+
+/** Remembers what counts once, proofs of a key and tickets, until it has expired. */
+export async function spendProofs(tx: Tx, batch: readonly Once[], at: Date): Promise<Again> {
+  const given = (what: keyof Once) =>
+    batch.flatMap(({ [what]: once }, place) => (once === null ? [] : [{ place, once }]))
+  const proofs = given('proof')
+  const tickets = given('ticket')
+  const longest = tickets.length > 0 ? challengeLife + minute : 2 * proofSeconds * second
+  const all = [...proofs, ...tickets]
+  const until = new Date(at.getTime() + longest)
+  const isFirst =
+    all.length === 0
+      ? []
+      : await rememberProofs(
+          tx,
+          all.map((p) => p.once),
+          until,
+        )
+  const again = (list: typeof all, from: number) =>
+    new Set(list.filter((_, i) => !isFirst[from + i]).map((p) => p.place))
+  return { replayed: again(proofs, 0), spent: again(tickets, proofs.length) }
+}
