@@ -31,6 +31,7 @@ const auditFields = {
   'group.changed': { operation: 'string', group_id: 'string' },
   'directory.synced': { run_id: 'string', provider: 'string', status: 'string' },
   'directory.sync_undone': { run_id: 'string', provider: 'string' },
+  'directory.searched': {},
   'directory.pull_started': { run_id: 'string', provider: 'string' },
   'directory.pull_cancelled': { run_id: 'string', provider: 'string' },
   'directory_source.created': { source_id: 'string' },

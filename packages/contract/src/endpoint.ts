@@ -54,7 +54,7 @@ type NoRead = { [K in keyof Read]?: never }
 
 /**
  * A write names its audit event. `records: 'refusals'` marks the high-volume reports of devices and gateways, whose
- * successes are data of their own and would drown the audit trail.
+ * successes are data of their own and would drown the audit trail, and reads that are asked by POST.
  */
 export type Endpoint =
   | (Common &

@@ -47,6 +47,22 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
   },
   confirmDirectoryRun: { reason: 'the branch was sold' },
   undoDirectoryRun: { reason: 'the export was cut short' },
+  searchScim: {
+    schemas: ['urn:ietf:params:scim:api:messages:2.0:SearchRequest'],
+    filter: 'displayName sw "corp"',
+    attributes: ['displayName'],
+  },
+  searchScimUsers: {
+    schemas: ['urn:ietf:params:scim:api:messages:2.0:SearchRequest'],
+    filter: 'userName eq "jane@corp.example.com"',
+    startIndex: 1,
+    count: 10,
+  },
+  searchScimGroups: {
+    schemas: ['urn:ietf:params:scim:api:messages:2.0:SearchRequest'],
+    filter: 'displayName eq "corp sales"',
+    excludedAttributes: ['members'],
+  },
   createScimUser: {
     schemas: ['urn:ietf:params:scim:schemas:core:2.0:User'],
     externalId: '8f14e45f',

@@ -14,6 +14,7 @@ export const scimUrns = {
   schema: 'urn:ietf:params:scim:schemas:core:2.0:Schema',
   list: 'urn:ietf:params:scim:api:messages:2.0:ListResponse',
   patch: 'urn:ietf:params:scim:api:messages:2.0:PatchOp',
+  search: 'urn:ietf:params:scim:api:messages:2.0:SearchRequest',
   error: 'urn:ietf:params:scim:api:messages:2.0:Error',
 } as const
 
@@ -167,7 +168,29 @@ export const ScimPatch = Open(
 )
 export type ScimPatch = Static<typeof ScimPatch>
 
-export const Listed = <const S extends typeof ScimUser | typeof ScimGroup>(item: S, title: string) =>
+/** A user or a group, as a search of both finds them. */
+export const ScimEntry = Type.Union([ScimUser, ScimGroup], { title: 'ScimEntry' })
+
+const names = (description: string) =>
+  Type.Optional(Type.Array(Type.String({ maxLength: 256 }), { maxItems: 100, description }))
+/** What a list may be asked for. */
+export const page = {
+  filter: Type.Optional(Type.String({ maxLength: 4096, description: 'RFC 7644 §3.4.2.2' })),
+  startIndex: Type.Optional(Type.Integer({ description: 'Counted from 1' })),
+  count: Type.Optional(Type.Integer({ description: `Entries a page, ${mostOfPage} at most; 100 unless said` })),
+}
+export const ScimSearch = Closed(
+  {
+    schemas: Type.Optional(Urns),
+    ...page,
+    attributes: names('Only these'),
+    excludedAttributes: names('All but these'),
+  },
+  { title: 'ScimSearch', description: 'RFC 7644 §3.4.3' },
+)
+export type ScimSearch = Static<typeof ScimSearch>
+
+export const Listed = <const S extends typeof ScimUser | typeof ScimGroup | typeof ScimEntry>(item: S, title: string) =>
   Closed(
     {
       schemas: Schemas,

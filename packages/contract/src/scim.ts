@@ -3,10 +3,12 @@ import { endpoint } from './endpoint.ts'
 import { Closed, Id, Nothing } from './schema.ts'
 import {
   Listed,
-  mostOfPage,
+  page,
+  ScimEntry,
   ScimGroup,
   ScimGroupInput,
   ScimPatch,
+  ScimSearch,
   ScimUser,
   ScimUserInput,
   speaksScim,
@@ -20,12 +22,7 @@ const Projection = {
   excludedAttributes: names('All but these, separated by commas'),
 }
 const OneQuery = Closed(Projection)
-const ManyQuery = Closed({
-  filter: Type.Optional(Type.String({ maxLength: 4096, description: 'RFC 7644 §3.4.2.2' })),
-  startIndex: Type.Optional(Type.Integer({ description: 'Counted from 1' })),
-  count: Type.Optional(Type.Integer({ description: `Entries a page, ${mostOfPage} at most; 100 unless said` })),
-  ...Projection,
-})
+const ManyQuery = Closed({ ...page, ...Projection })
 
 const writesUsers = { ...speaksScim, audit: 'user.changed', patience: 60 } as const
 /** A group has as many members as one request may name. */
@@ -34,6 +31,37 @@ const writesGroups = { ...speaksScim, ...large, audit: 'group.changed' } as cons
 const userPath = Closed({ scim_user_id: Id('user') })
 const groupPath = Closed({ scim_group_id: Id('group') })
 
+/** As its list, with the questions in the body: a filter may be too long for a URL, or nothing for its log. */
+const searches = {
+  ...speaksScim,
+  method: 'POST',
+  costly: true,
+  audit: 'directory.searched',
+  records: 'refusals',
+  body: ScimSearch,
+} as const
+const Users = Listed(ScimUser, 'ScimUserList')
+const Groups = Listed(ScimGroup, 'ScimGroupList')
+
+export const searchScim = endpoint({
+  ...searches,
+  path: '/v1/scim/v2/.search',
+  summary: "Search users and groups of the API key's directory, users first",
+  response: Listed(ScimEntry, 'ScimEntryList'),
+})
+export const searchScimUsers = endpoint({
+  ...searches,
+  path: '/v1/scim/v2/Users/.search',
+  summary: "Search users of the API key's directory",
+  response: Users,
+})
+export const searchScimGroups = endpoint({
+  ...searches,
+  path: '/v1/scim/v2/Groups/.search',
+  summary: "Search groups of the API key's directory",
+  response: Groups,
+})
+
 export const listScimUsers = endpoint({
   ...speaksScim,
   method: 'GET',
@@ -41,7 +69,7 @@ export const listScimUsers = endpoint({
   summary: "Users of the API key's directory",
   costly: true,
   query: ManyQuery,
-  response: Listed(ScimUser, 'ScimUserList'),
+  response: Users,
 })
 export const createScimUser = endpoint({
   ...writesUsers,
@@ -103,7 +131,7 @@ export const listScimGroups = endpoint({
   summary: "Groups of the API key's directory",
   costly: true,
   query: ManyQuery,
-  response: Listed(ScimGroup, 'ScimGroupList'),
+  response: Groups,
 })
 export const createScimGroup = endpoint({
   ...writesGroups,

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { scimUrns } from '@holdfast/contract/scim-shapes'
 import fc from 'fast-check'
 import { type Comparison, type Filter, type FilterValue, parseFilter } from '../../src/modules/directory/scim/filter.ts'
 import { compareText } from '../../src/modules/directory/scim/match.ts'
 import { startKit } from '../kit.ts'
-import { provision, scimUser } from '../scim.ts'
+import { many, provision, pushed, resources, says, scimGroup, scimUser } from '../scim.ts'
 
 type Shown = { id: string } & Record<string, unknown>
 const elements = (value: unknown): unknown[] => {
@@ -120,4 +121,73 @@ test('groups and times are searched too', async (t) => {
     ['id eq "nonsense"', 0],
   ] as const)
     assert.equal((await scim.idsOf('Groups', filter)).length, n, filter)
+})
+
+test('a search by POST finds what a list does, and of everything users and then groups', async (t) => {
+  const kit = await startKit(t)
+  const { scim } = await provision(kit)
+  const ids = await pushed(scim, many(4))
+  for (const name of ['sales', 'The staff'])
+    ids.push(String((await scim.post('Groups', scimGroup(name, ids.slice(0, 2)))).json.id))
+  const [sales] = ids.slice(4)
+  const search = (path: string, body: object) => scim.post(`${path}.search`, { schemas: [scimUrns.search], ...body })
+  const found = async (filter?: string) => resources(await search('', { filter })).map((r) => r.id)
+
+  const filter = 'displayName co "person" or externalId sw "ext-sa"'
+  for (const [kind, query, body] of [
+    ['Users', '', {}],
+    [
+      'Users',
+      '&startIndex=2&count=2&attributes=userName,meta',
+      { startIndex: 2, count: 2, attributes: ['userName', 'meta'] },
+    ],
+    ['Groups', '&excludedAttributes=members', { excludedAttributes: ['members'] }],
+  ] as const) {
+    const [listed, searched] = [await scim.filtered(kind, filter, query), await search(`${kind}/`, { filter, ...body })]
+    assert.deepEqual([searched.status, searched.text], [200, listed.text])
+    assert.ok(resources(searched).length > 0)
+  }
+
+  assert.deepEqual(await found(), ids)
+  for (const count of [1, 3, 4]) {
+    const seen: unknown[] = []
+    for (let startIndex = 1; startIndex < 7; startIndex += count) {
+      const page = await search('', { startIndex, count })
+      assert.deepEqual([page.json.totalResults, page.json.startIndex], [6, startIndex])
+      seen.push(...resources(page).map((r) => r.id))
+    }
+    assert.deepEqual(seen, ids, `by pages of ${count}`)
+  }
+  const [users, groups] = [ids.slice(0, 4), ids.slice(4)]
+  // What only the others have, has no value here.
+  for (const [its, wanted] of [
+    ['displayName sw "The "', [...users, groups[1]]],
+    ['userName pr', users],
+    ['not (emails[type eq "work"].value pr)', groups],
+    ['active ne true', groups],
+    ['emails.primary eq true and meta.created gt "2020-01-01T00:00:00Z"', users],
+    [`members[value eq "${ids[0]}"] or members.value eq "${ids[1]}"`, groups],
+    ['meta.resourceType eq "Group"', groups],
+    [`${scimUrns.group}:displayName eq "sales" or id eq "${ids[3]}"`, [ids[3], sales]],
+    [`${scimUrns.user}:displayName pr`, users],
+  ] as const)
+    assert.deepEqual(await found(its), wanted, its)
+  const shown = resources(await search('', { filter: `id eq "${ids[0]}" or displayName eq "sales"` }))
+  const each = [await scim.get(`Users/${ids[0]}`), await scim.get(`Groups/${sales}`)]
+  assert.deepEqual(
+    shown,
+    each.map((a) => a.json),
+  )
+  const short = resources(await search('', { attributes: ['displayName'], filter: 'displayName eq "sales"' }))
+  assert.deepEqual(short, [{ schemas: [scimUrns.group], id: sales, displayName: 'sales' }])
+
+  for (const path of ['', 'Users/', 'Groups/']) {
+    says(await search(path, { filter: 'shoeSize eq 1' }), 400, 'invalidFilter')
+    says(await search(path, { sortBy: 'userName' }), 400, 'invalidValue')
+    says(await search(path, { count: '5' }), 400, 'invalidValue')
+    says(await search(path, { attributes: ['a'], excludedAttributes: ['b'] }), 400, 'invalidSyntax')
+    says(await scim.get(`${path}.search`), 405)
+  }
+  const okta = await provision(kit, 'okta')
+  assert.equal((await okta.scim.post('.search', { schemas: [scimUrns.search] })).json.totalResults, 0)
 })

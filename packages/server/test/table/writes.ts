@@ -137,6 +137,9 @@ const special: Partial<Record<Operation, Setup>> = {
     },
     body: examples.undoDirectoryRun,
   }),
+  searchScim: (_, { own }) => ({ caller: own.provisioner, body: examples.searchScim }),
+  searchScimUsers: (_, { own }) => ({ caller: own.provisioner, body: examples.searchScimUsers }),
+  searchScimGroups: (_, { own }) => ({ caller: own.provisioner, body: examples.searchScimGroups }),
   createScimUser: (_, { own }) => ({
     caller: own.provisioner,
     body: { ...examples.createScimUser, userName: `new-${own.ids.scim_user_id}`, emails: [] },

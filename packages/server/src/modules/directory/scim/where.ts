@@ -20,20 +20,51 @@ const orders: Partial<Record<Comparison, RawBuilder<unknown>>> = {
   le: sql`<=`,
 }
 
-/** A filter as a condition of SQL: what was given is bound, never written. */
-export function conditionOf(filter: Filter, kind: Kind, entry: SearchedEntry): Condition {
-  const find = (path: string): { searched: Searched; name: string } => {
-    const own = withoutUrn(kind, path) ?? ''
-    const name = spelled(own, Object.keys(entry))
-    if (name !== undefined) return { searched: entry[name]!, name }
-    const dot = own.lastIndexOf('.')
-    const many = spelled(own.slice(0, Math.max(dot, 0)), Object.keys(entry))
-    const searched = many === undefined ? undefined : entry[many]
-    if (many === undefined || searched?.kind !== 'many') return cannot(`"${path.slice(0, 64)}" is not searched`)
-    const part = spelled(own.slice(dot + 1), Object.keys(searched.parts))
-    const parts = part === undefined ? undefined : searched.parts[part]
-    if (!parts) return cannot(`"${path.slice(0, 64)}" is not searched`)
-    return { searched: { ...searched, parts: { value: parts } }, name: many }
+/** What is searched, and how its attributes are named. */
+export type Field = { kind: Kind; entry: SearchedEntry }
+
+/** What a path names. Of an attribute with several values a part may be meant. */
+function find({ kind, entry }: Field, path: string): { searched: Searched; name: string } | undefined {
+  const own = withoutUrn(kind, path) ?? ''
+  const name = spelled(own, Object.keys(entry))
+  if (name !== undefined) return { searched: entry[name]!, name }
+  const dot = own.lastIndexOf('.')
+  const many = spelled(own.slice(0, Math.max(dot, 0)), Object.keys(entry))
+  const searched = many === undefined ? undefined : entry[many]
+  if (many === undefined || searched?.kind !== 'many') return undefined
+  const part = spelled(own.slice(dot + 1), Object.keys(searched.parts))
+  const parts = part === undefined ? undefined : searched.parts[part]
+  return parts && { searched: { ...searched, parts: { value: parts } }, name: many }
+}
+
+const nothing = { id: sql`null::uuid`, exact: sql`null::text`, text: sql`null::text`, truth: sql`null::boolean` }
+/** The same attribute of an entry that never has it. */
+function missing(searched: Searched): Searched {
+  switch (searched.kind) {
+    case 'many': {
+      const parts = Object.entries(searched.parts).map(([name, part]) => [name, missing(part)] as const)
+      return { kind: 'many', rows: sql`(select) as none where false`, parts: Object.fromEntries(parts) }
+    }
+    case 'exact':
+      return { kind: 'exact', column: nothing.exact, indexed: nothing.exact }
+    case 'time':
+      return { kind: 'time', column: sql`null::timestamptz` }
+    default:
+      return { ...searched, column: nothing[searched.kind] }
+  }
+}
+
+/**
+ * A filter as a condition of SQL: what was given is bound, never written. What only the other field has, which is
+ * searched by the same filter, has no value here (RFC 7644 §3.4.2.1).
+ */
+export function conditionOf(filter: Filter, field: Field, other?: Field): Condition {
+  const { kind } = field
+  const named = (path: string): { searched: Searched; name: string } => {
+    const own = find(field, path)
+    if (own) return own
+    const its = other && find(other, path)
+    return its ? { searched: missing(its.searched), name: its.name } : cannot(`"${path.slice(0, 64)}" is not searched`)
   }
   const walk = (f: Filter): Condition => {
     switch (f.kind) {
@@ -44,19 +75,19 @@ export function conditionOf(filter: Filter, kind: Kind, entry: SearchedEntry): C
       case 'not':
         return not(walk(f.of))
       case 'present': {
-        const { searched } = find(f.path)
+        const { searched } = named(f.path)
         if (searched.kind !== 'many') return isThere(searched.column)
         return some(searched.rows, present(searched.parts.value))
       }
       case 'compare': {
-        const { searched, name } = find(f.path)
+        const { searched, name } = named(f.path)
         if (searched.kind !== 'many') return leaf(name, searched, f.op, f.value)
         return some(searched.rows, leaf(name, searched.parts.value, f.op, f.value))
       }
       case 'some': {
-        const { searched } = find(f.path)
+        const { searched } = named(f.path)
         if (searched.kind !== 'many') return cannot(`"${f.path.slice(0, 64)}" has one value`)
-        return some(searched.rows, conditionOf(f.of, kind, searched.parts))
+        return some(searched.rows, conditionOf(f.of, { kind, entry: searched.parts }))
       }
     }
   }

@@ -42,6 +42,7 @@ export const searchedUsers: SearchedEntry = {
       primary: { kind: 'truth', column: sql`(each.said ->> 'primary')::boolean` },
     },
   },
+  'meta.resourceType': { kind: 'text', column: sql`'user'::text` },
   'meta.created': { kind: 'time', column: sql`u.created_at` },
   'meta.lastModified': { kind: 'time', column: sql`u.updated_at` },
 }
@@ -59,6 +60,7 @@ export const searchedGroups = (tenant: TenantId): SearchedEntry => ({
     rows: sql`group_members m where m.tenant_id = ${tenant} and m.group_id = g.group_id`,
     parts: { value: { kind: 'id', noun: 'user', column: sql`m.user_id` } },
   },
+  'meta.resourceType': { kind: 'text', column: sql`'group'::text` },
   'meta.created': { kind: 'time', column: sql`g.created_at` },
   'meta.lastModified': { kind: 'time', column: sql`g.updated_at` },
 })
