@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { changeDirectorySource } from '@holdfast/sdk'
+import { createOutbound, type Outbound } from '../../src/outbound/outbound.ts'
 import { createClock, runJob, startKit } from '../kit.ts'
 import { inbox } from '../notices.ts'
 import { makeUser } from '../people.ts'
+import { promptly, until } from '../promptly.ts'
 import { config, heldOf, populateKeycloak, pull, settled, sourceOf, startKeycloak } from '../pulls.ts'
 import { bearer, call, operation } from '../world.ts'
 
@@ -48,6 +51,27 @@ test('a run that is cancelled, or whose source is changed, applies nothing', asy
     {},
   )
   assert.deepEqual([over.status, /this run is applied/.test(over.text)], [422, true])
+})
+
+test('who asks again while the reading that was called off still ends is not forgotten', async (t) => {
+  const usual = createOutbound(config)
+  const slowToLetGo: Outbound = {
+    ...usual,
+    request: (...given) => usual.request(...given).catch((e) => delay(500).then(() => Promise.reject(e))),
+  }
+  const kit = await startKit(t, { config, outbound: slowToLetGo })
+  const { admin } = kit
+  const keycloak = await startKeycloak(kit)
+  populateKeycloak(keycloak)
+  const { source_id } = await sourceOf(admin, keycloak)
+  const params = { source_id }
+  keycloak.meddle(() => 'hang')
+  const { run } = await admin.runDirectorySource({ params, body: {} })
+  await until(() => keycloak.asked.length > 0)
+  await admin.cancelDirectoryRun({ params: { run_id: run.run_id }, body: {} })
+  keycloak.meddle()
+  const again = await admin.runDirectorySource({ params, body: {} })
+  assert.equal((await settled(admin, again.run.run_id, promptly)).status, 'applied')
 })
 
 test('on its schedule: spread, later and later while it fails, one word when it begins and one when it ends', async (t) => {

@@ -48,6 +48,8 @@ export function createPulls(deps: PullDeps) {
   const toApply = createGate(appliers)
   const running = new Map<string, AbortController>()
   const works = new Map<string, Promise<void>>()
+  /** Asked for once more while what was called off still ends. */
+  const again = new Set<string>()
   let isStopping = false
 
   /** Where a change comes from that a pull makes: whoever asked for it, or the job. */
@@ -155,7 +157,8 @@ export function createPulls(deps: PullDeps) {
   /** At once, or when others are done; a pull that somebody else reads stays theirs. */
   function start(tenant: TenantId, source: string): void {
     const key = `${tenant} ${source}`
-    if (isStopping || works.has(key)) return
+    if (isStopping) return
+    if (works.has(key)) return void again.add(key)
     const work = toRead(tenant, () => pullOne(tenant, source))
       // When too many wait, the job comes to it later.
       .catch((e) => {
@@ -164,7 +167,7 @@ export function createPulls(deps: PullDeps) {
       })
       .then((goesOn) => {
         works.delete(key)
-        if (goesOn) start(tenant, source)
+        if (again.delete(key) || goesOn) start(tenant, source)
       })
     works.set(key, work)
   }
