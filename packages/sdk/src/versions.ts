@@ -1,3 +1,4 @@
+import { jitter, sleep } from './backoff.ts'
 import { ApiError } from './errors.ts'
 import { etagOf, type Reply } from './send.ts'
 
@@ -14,8 +15,12 @@ export function tagged<T>(reply: Reply<T>): T | undefined {
 /** The ETag under which a client gave out this object: for `ifMatch`. */
 export const versionOf = (body: object): string | undefined => tags.get(body)
 
-/** How often a change is begun anew because somebody else was faster. */
-const attempts = 5
+/**
+ * How often a change is begun anew because somebody else was faster, and after how many seconds first: in all it is
+ * longer than a replica that was asked may be behind the one that wrote.
+ */
+const attempts = 6
+const firstWait = 0.05
 
 /**
  * Changes a part of what can only be replaced whole: reads it, and writes it back changed, provided that it is still
@@ -31,6 +36,7 @@ export async function change<T extends object, R>(
       return await write(whole, { ifMatch: versionOf(whole) })
     } catch (e) {
       if (attempt === attempts || !isStale(e)) throw e
+      await sleep(jitter(firstWait * 2 ** (attempt - 1), Math.random))
     }
   }
 }
