@@ -68,6 +68,14 @@ export function requestIn(url: string): { id: string; relayState: string; acsUrl
   }
 }
 
+/** Lets one assertion answer two requests, which only a provider that misbehaves does. */
+export const answeringBoth =
+  (...ids: [string, string]) =>
+  (xml: string) =>
+    xml.replace(/<saml:SubjectConfirmation .*?<\/saml:SubjectConfirmation>/, (confirmation) =>
+      ids.map((id) => confirmation.replace(/InResponseTo="[^"]*"/, `InResponseTo="${id}"`)).join(''),
+    )
+
 let made = 0
 /** The response of a provider to a request, changed by `change` before it is signed. */
 export function answerTo(

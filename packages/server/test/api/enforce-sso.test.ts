@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changeSecuritySettings } from '@holdfast/sdk'
+import { sql } from 'kysely'
 import { bootstrap } from '../../src/bootstrap.ts'
+import { everything } from '../../src/memory/changes.ts'
 import { eventsOf } from '../events.ts'
 import { startFederated, whoIs } from '../federation.ts'
 import { adminPassword, type Kit, startKit, times } from '../kit.ts'
@@ -203,6 +205,23 @@ test('of twenty at once, on two replicas, who take away what keeps the way open,
   assert.ok(ended.includes(422), ended.join(' '))
   assert.equal((await kit.admin.listIdentityProviders({ query: {} })).items.length, 1)
   await enforce(kit, false)
+})
+
+test('it holds at each door by itself: where it was not heard of yet, and for a session that was opened meanwhile', async (t) => {
+  const kit = await startKit(t)
+  const { tenant } = kit
+  await makeUser(kit, 'ana', ['viewer'])
+  const session = await signInAs(kit, 'ana')
+  // As it stands in the database before this replica hears of it, and without an end of anybody's session.
+  await kit.db.inTenant(tenant, (tx) =>
+    sql`update tenant_settings set security = jsonb_set(security, '{login}', '{"enforce_sso": true}')
+      where tenant_id = ${tenant}`.execute(tx),
+  )
+  assert.equal((await session.get('/v1/admin/me')).status, 200)
+  assert.equal((await trySignIn(kit, 'ana')).status, 401)
+  assert.equal((await eventsOf(kit, 'login.failed'))[0]?.failure_reason, 'sso_enforced')
+  await kit.db.inTenant(tenant, (tx) => kit.app.changes.record(tx, tenant, [{ kind: 'settings', subject: everything }]))
+  assert.equal((await session.get('/v1/admin/me')).status, 401)
 })
 
 test('who runs the server comes in when nobody else can', async (t) => {

@@ -8,7 +8,7 @@ import { openBrowser } from '../browser.ts'
 import { type Replica, times } from '../kit.ts'
 import { newKey } from '../oidc-enrollment.ts'
 import { send } from '../raw-http.ts'
-import { requestIn, type SamlWorld, startSaml } from '../saml.ts'
+import { answeringBoth, requestIn, type SamlWorld, startSaml } from '../saml.ts'
 import { bearer, call, challengeFrom, deviceCaller, operation, type Raw } from '../world.ts'
 
 const begin = operation('beginEnrollmentBySaml')
@@ -141,6 +141,21 @@ test('a response enrolls the one device that it was asked for with, once, on any
   assert.deepEqual(answers.map((a) => a.status).sort(), [201, ...Array(19).fill(401)])
   assert.equal((await kit.admin.listDevices()).items.length, 1)
   for (const on of kit.replicas) assert.equal((await finishWith({ ...mine, on }, body)).status, 401)
+  const more = { request_id, saml_response: answer(redirect_url).SAMLResponse }
+  await refused('another response to a request that was used', 'unknown_request', await finishWith(mine, more))
+  const pair = [await machine(), await machine()] as const
+  const asked = [await begun(pair[0]), await begun(pair[1])] as const
+  const [a, b] = [requestIn(asked[0].redirect_url).id, requestIn(asked[1].redirect_url).id]
+  const said = { id: 'twice' }
+  const one = answer(asked[0].redirect_url, said, answeringBoth(a, b)).SAMLResponse
+  const once = await finishWith(pair[0], { request_id: asked[0].request_id, saml_response: one })
+  assert.equal(once.status, 201, once.text)
+  const two = answer(asked[1].redirect_url, said, answeringBoth(b, a)).SAMLResponse
+  await refused(
+    'an assertion that was used',
+    'replayed',
+    await finishWith(pair[1], { request_id: asked[1].request_id, saml_response: two }),
+  )
   const late = await machine()
   const slow = await begun(late)
   clock.advance(10 * 60 + 1)

@@ -58,6 +58,12 @@ test('what is shown is what is asked for', async (t) => {
   says(await call(kit, { method: 'GET', path: '/v1/scim/v2/Users' }, bearer(kit.adminKey)), 403)
   const elsewhere = await call(kit, { method: 'GET', path: '/v1/admin/users' }, bearer(key))
   assert.deepEqual([elsewhere.status, elsewhere.json.error], [403, 'forbidden'])
+  // Nor in another tenant, whatever its role.
+  const { secret: strong } = await kit.admin.createApiKey({
+    body: { name: 'strong', role: 'platform_admin', directory: 'entra' },
+  })
+  const foreign = `?tenant_id=${encodeId('tenant', await kit.newTenant())}`
+  says(await call(kit, { method: 'GET', path: '/v1/scim/v2/Users' }, bearer(strong), undefined, foreign), 403)
 })
 
 test('what can not be taken is refused in the words of SCIM, and nothing of it is done', async (t) => {

@@ -54,6 +54,26 @@ test('a replica that ends while it asks the provider: the other one asks after a
   assert.equal((await g.finish(onSecond)).status, 201)
 })
 
+test('a question that passed on to another replica: what the first hears too late changes nothing', async (t) => {
+  const g = await startDisturbed(t)
+  const machine = await g.begun()
+  g.clock.advance(5)
+  const asked = g.question()
+  const first = g.status(machine)
+  const late = await asked
+  g.clock.advance(61)
+  const askedAgain = g.question()
+  const second = g.status({ ...machine, on: g.second })
+  const answer = await askedAgain
+  late(400, { error: 'access_denied' })
+  assert.equal((await first).json.status, 'authorization_pending')
+  assert.equal((await g.row(machine))?.state, 'pending')
+  await g.approve(machine)
+  const decided = g.idp.decisions.get(machine.code)
+  answer(200, { access_token: 'a', token_type: 'Bearer', id_token: decided && 'idToken' in decided && decided.idToken })
+  assert.equal((await second).json.status, 'authorized')
+})
+
 test('a database that stalls while the provider answers is waited for: what it told once is not lost', async (t) => {
   const g = await startDisturbed(t)
   const machine = await g.begun()

@@ -35,7 +35,7 @@ export const createRecognise =
     await people.hold(tx, by, said.roles.decides)
     const held = (await holdProvider(tx, tenant, provider.provider_id)) ?? refuseWith('turned_off')
     if (!held.enabled || !allows(held) || issuerOf(held) !== proven.issuer) refuseWith('turned_off')
-    // Groups, roles and terms are those of before the provider was asked; whoever changed one of them meanwhile meant it.
+    // Groups, roles and terms are those of before the provider was asked; who changed one of them meanwhile meant it.
     if (held.updated_at.getTime() !== provider.updated_at.getTime()) refuseWith('provider_changed')
     const at = now()
     const known = await links.findLink(tx, tenant, account)

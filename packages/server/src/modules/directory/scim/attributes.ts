@@ -55,7 +55,7 @@ export function standingOf(kind: Kind, written: string): { name: string; is: Sta
 }
 
 /**
- * Without the URN of the kind's own schema; undefined for an attribute of another schema. That URN alone is no name: what
+ * Without the URN of the kind's own schema; undefined for an attribute of another schema. That URN alone is no name:
  * is of it stands at the top, and under it nothing is read past.
  */
 export function withoutUrn({ urn }: Kind, written: string): string | undefined {
