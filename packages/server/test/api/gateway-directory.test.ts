@@ -128,6 +128,7 @@ test('a directory is signed for the device, and says what it reaches through whi
   })
   await t.test('its number only grows, and what says the same is the same on every replica', async () => {
     const other = await open(1)
+    await kit.heard()
     const [here, there] = [await device.fetchDirectory(), await other.fetchDirectory()]
     assert.deepEqual(here.pools, there.pools)
     assert.ok(here.expiresAt.getTime() - Date.now() > 12 * 3_600_000 - 60_000)
@@ -225,6 +226,7 @@ test('who waits hears of a gateway that falls silent, and comes back, also by wa
     return statusOf(await held)
   }
   await beat()
+  await kit.heard()
   assert.deepEqual(statusOf(await device.fetchDirectory()), ['healthy'])
   const from = performance.now()
   assert.deepEqual(await waited(async () => clock.advance(31)), ['degraded'])

@@ -108,6 +108,7 @@ test('a suspended user is stopped everywhere at once, devices and connections to
   await admin.changeDevice({ body: { operation: 'revoke', device_id: lost } })
   const names = { gatewayId: made.gateway_id, tenantId: encodeId('tenant', kit.tenant) }
   const gateways = kit.replicas.map((r) => openGateway({ baseUrl, secret, ...names, dispatcher: r.dispatcher }))
+  await kit.heard()
   for (const gateway of gateways) await gateway.pull()
   const peers = () => gateways.map((g) => [...(g.state?.peers.keys() ?? [])].sort())
   const both = [laptop, phone].sort()

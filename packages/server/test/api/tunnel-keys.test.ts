@@ -85,14 +85,16 @@ test('a device that renews with another WireGuard key has both for an hour', asy
    * What a gateway is told that begins anew, at the replica that says all at once and at the one that says it in
    * chunks.
    */
-  const anew = (id: string) =>
-    Promise.all(
+  const anew = async (id: string) => {
+    await kit.heard()
+    return Promise.all(
       kit.replicas.map(async (replica) => {
         const fresh = open(kit, made, clock.now, replica)
         await fresh.pull()
         return keysIn(fresh, id)
       }),
     )
+  }
   const inHour = () => new Date(clock.now().getTime() + 3600_000)
 
   await t.test('deltas and snapshots say both, and after the hour only the new one', async () => {
