@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { sql } from 'kysely'
+import type { Tx } from '../../src/db/database.ts'
 import { rsaKey } from '../../src/modules/federation/saml/test-idp.ts'
 import { openBrowser } from '../browser.ts'
 import { runJob } from '../kit.ts'
-import { metadataOf, startSaml } from '../saml.ts'
+import { metadataOf, startSaml, startSamlIdp } from '../saml.ts'
 
 test('a certificate that the provider changes arrives by itself, and no sign-in fetches anything', async (t) => {
   const { kit, clock, idp, params, set, signIn, reasons } = await startSaml(t)
@@ -60,4 +63,56 @@ test('a certificate that the provider changes arrives by itself, and no sign-in 
   await set({ sign_in: false })
   assert.equal((await openBrowser(kit).get(`/admin/login/saml?provider=${params.provider_id}`)).status, 401)
   assert.deepEqual(await reasons(), ['saml:turned_off'])
+})
+
+test('of two who change a provider at once, nobody is sent where the other address led', async (t) => {
+  const { kit, idp: served, params, set, provider } = await startSaml(t)
+  const other = await startSamlIdp(t)
+  other.entityId = 'https://other.example'
+  const isWaiting = async (tx: Tx) => {
+    const { rows } = await sql`select from pg_locks join pg_stat_activity using (pid)
+      where not granted and datname = current_database()`.execute(tx)
+    return rows.length > 0
+  }
+  const second = await kit.db.inTenant(kit.tenant, async (tx) => {
+    await tx.selectFrom('tenants').select('tenant_id').where('tenant_id', '=', kit.tenant).forNoKeyUpdate().execute()
+    const { updated_at: _, ...shown } = await kit.admin.getIdentityProvider({ params })
+    const asked = kit.admin.updateIdentityProvider({ params, body: { ...shown, sign_in: false } })
+    while (!(await isWaiting(tx))) await delay(10)
+    await set({ saml: { metadata_url: other.url } })
+    return () => asked
+  })
+  const { saml } = await second()
+  assert.deepEqual([saml?.metadata_url, saml?.found], [served.url, null])
+  await runJob(kit.app, 'refresh_saml_metadata')
+  const { found } = (await kit.admin.getIdentityProvider({ params })).saml!
+  assert.deepEqual([found?.entity_id, found?.certificates], [served.entityId, provider.saml?.found?.certificates])
+})
+
+test('metadata of one tenant are not waited for by another', async (t) => {
+  const { kit, clock, idp, params } = await startSaml(t)
+  const theirs = await kit.as('tenant_admin', await kit.newTenant())
+  const other = await startSamlIdp(t)
+  const { provider_id } = await theirs.createIdentityProvider({
+    body: { name: 'Theirs', kind: 'saml', saml: { metadata_url: other.url } },
+  })
+  // Whoever is asked first answers when the other one is asked too.
+  const both = new Set<typeof idp>()
+  const { promise: whole, resolve } = Promise.withResolvers<void>()
+  for (const one of [idp, other])
+    one.answer = async (_, response) => {
+      if (both.add(one).size === 2) resolve()
+      await whole
+      response.writeHead(200).end(metadataOf(one.entityId, one.ssoUrl, one.keys))
+    }
+  clock.advance(3600)
+  assert.equal(await runJob(kit.app, 'refresh_saml_metadata'), 2)
+  const shown = [
+    await kit.admin.getIdentityProvider({ params }),
+    await theirs.getIdentityProvider({ params: { provider_id } }),
+  ]
+  assert.deepEqual(
+    shown.map(({ saml }) => saml?.problem),
+    [null, null],
+  )
 })

@@ -4,8 +4,8 @@ import { send } from '../raw-http.ts'
 export type Arrived = { at: URL; form: Record<string, string> | undefined; text: string }
 
 /**
- * Somebody's browser at an identity provider: follows where it is sent and fills in the forms that it finds with what it
- * knows, each once. It keeps its cookies, and so its single sign-on session.
+ * Somebody's browser at an identity provider: follows where it is sent and fills in the forms that it finds with what
+ * it knows, each once. It keeps its cookies, and so its single sign-on session.
  */
 export function openProviderBrowser() {
   const cookies = new Map<string, string>()
