@@ -1,3 +1,4 @@
+import { setImmediate as otherWork } from 'node:timers/promises'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { BoundedMap } from '../../../kernel/bounded-map.ts'
 import { createTurns } from '../../../kernel/in-turn.ts'
@@ -82,6 +83,17 @@ export function createSnapshots({
     return made
   }
 
+  /** One chunk at a time, with other work between two: however many gateways start at once, each is made once. */
+  async function bytesOfChunk(tenant: TenantId, poolId: string, chunk: Chunk, at: number): Promise<EncodedChunk> {
+    const made = await inTurn('chunks', async () => {
+      const held = bytesOf.get(`${tenant}|${encoded.get(chunk)?.digest}`)
+      if (held) return held
+      await otherWork()
+      return encode(tenant, poolId, chunk, at)
+    })
+    return made ?? encode(tenant, poolId, chunk, at)
+  }
+
   /** Names the chunks of a view; those that no change has replaced have their names. */
   async function offer(tenant: TenantId, poolId: string, { chunks, at }: PoolView) {
     const named: { digest: string; bytes: number }[] = []
@@ -91,7 +103,7 @@ export function createSnapshots({
       let known = encoded.get(chunk)
       if (known) offered.set(`${tenant}|${poolId}|${known.digest}`, chunk)
       else {
-        const { digest, bytes } = await encode(tenant, poolId, chunk, at)
+        const { digest, bytes } = await bytesOfChunk(tenant, poolId, chunk, at)
         known = { digest, bytes: bytes.length }
       }
       named.push(known)
@@ -117,7 +129,7 @@ export function createSnapshots({
       if (!offered.get(key)) await offer(tenant, poolId, await viewOf(tenant, poolId, at))
       const chunk = offered.get(key)
       if (!chunk) return undefined
-      const bytes = bytesOf.get(`${tenant}|${digest}`) ?? (await encode(tenant, poolId, chunk, now().getTime()))
+      const bytes = bytesOf.get(`${tenant}|${digest}`) ?? (await bytesOfChunk(tenant, poolId, chunk, now().getTime()))
       return bytes.digest === digest ? bytes.bytes : undefined
     },
   }
