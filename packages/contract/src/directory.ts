@@ -47,7 +47,7 @@ export const DirectorySnapshot = Closed(
 )
 export type DirectorySnapshot = Static<typeof DirectorySnapshot>
 
-const runStatuses = [
+export const runStatuses = [
   'fetching',
   'applied',
   'held',
@@ -155,7 +155,12 @@ export const DirectoryRunSummary = Closed(summary, { title: 'DirectoryRunSummary
 export const DirectoryRun = Closed(
   {
     ...summary,
-    diff: Type.Array(DiffItem, Sample('At most 25 of each kind of change; the counts say how many there are')),
+    diff: Type.Array(
+      DiffItem,
+      Sample(
+        'At most 25 of each kind of change; the counts say how many there are. Where what is provisioned is held, what was asked for and not done, the first 100, which nothing counts',
+      ),
+    ),
     problems: Type.Array(Problem, Sample('What was passed over; at most 100')),
   },
   { title: 'DirectoryRun' },
@@ -207,7 +212,9 @@ export const listDirectoryRuns = endpoint({
   path: '/v1/admin/directory-sync/runs',
   summary: 'The history of runs, newest first',
   access: reads,
-  query: ListQuery({ provider: Type.Optional(Provider) }, ['started_at'] as const),
+  query: ListQuery({ provider: Type.Optional(Provider), status: Type.Optional(OneOf(runStatuses)) }, [
+    'started_at',
+  ] as const),
   response: List(DirectoryRunSummary),
 })
 
@@ -223,7 +230,8 @@ export const getDirectoryRun = endpoint({
 export const confirmDirectoryRun = endpoint({
   method: 'POST',
   path: '/v1/admin/directory-sync/runs/{run_id}/confirm',
-  summary: 'Apply a run that is held, by what holds now',
+  summary:
+    'Apply a run that is held, by what holds now; where what is provisioned is held, let it be asked for again, for an hour',
   access: syncs,
   audit: 'directory.synced',
   params: runPath,

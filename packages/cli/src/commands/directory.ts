@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import type { Contract, Input, Output } from '@holdfast/contract'
+import { runStatuses } from '@holdfast/contract/directory'
 import type { Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
 import { Declined, UsageError } from '../exit.ts'
-import { examples, limit, reason } from '../options.ts'
+import { choice, examples, limit, reason } from '../options.ts'
 import { type Column, printItem, printList } from '../output.ts'
 import { readAll } from '../prompt.ts'
 import { plain } from '../text.ts'
@@ -12,6 +13,7 @@ import { addPull, addSources } from './directory-source.ts'
 
 type Directory = Output<Contract['getDirectorySyncStatus']>['items'][number]
 type Summary = Output<Contract['listDirectoryRuns']>['items'][number]
+type Runs = Pick<NonNullable<Input<Contract['listDirectoryRuns']>['query']>, 'provider' | 'status'>
 type Snapshot = Input<Contract['ingestDirectorySnapshot']>['body']
 
 const directoryColumns: readonly Column<Directory>[] = [
@@ -55,11 +57,16 @@ export function addDirectory(program: Command, cli: Cli): void {
       client.getDirectorySyncStatus({ query: { ...cli.scope, ...page } }),
     )
   })
-  limit(examples(directory.command('runs'), 'directory runs --provider corp').description('runs, newest first'))
+  limit(
+    examples(directory.command('runs'), 'directory runs --provider corp', 'directory runs --status held').description(
+      'runs, newest first',
+    ),
+  )
     .option('--provider <name>', 'of this directory')
-    .action(async ({ limit: most, provider }: { limit: number; provider?: string }) => {
+    .addOption(choice('--status <status>', 'that are so', runStatuses))
+    .action(async ({ limit: most, provider, status }: { limit: number } & Runs) => {
       const client = await cli.client()
-      const query = { ...given({ provider }), ...cli.scope }
+      const query = { ...given({ provider, status }), ...cli.scope }
       await printList(cli, most, runColumns, (page) => client.listDirectoryRuns({ query: { ...query, ...page } }))
     })
   examples(directory.command('show <run>'), 'directory show run_01jxz3c9dqf7vr2m8k4s6t0b5w')
@@ -68,7 +75,11 @@ export function addDirectory(program: Command, cli: Cli): void {
       printRun(cli, await (await cli.client()).getDirectoryRun({ params: { run_id }, query: cli.scope })),
     )
   examples(
-    reason(directory.command('confirm <run>').description('apply a run that is held, by what holds now'))
+    reason(
+      directory
+        .command('confirm <run>')
+        .description('apply a run that is held, by what holds now; of SCIM, let it be asked for again, for an hour'),
+    )
       .option('--yes', 'do not ask')
       .action(async (run_id: string, options: { reason?: string; yes?: boolean }) => {
         const client = await cli.client()

@@ -199,6 +199,16 @@ test('of twenty removals at once on two replicas no more are made than may be, u
     [run.status, run.source, run.held_because],
     ['held', 'scim', [{ rule: 'users_removed', removed: 7, of: 60, most: 6, group: null }]],
   )
+  // It names each who was refused, once, and is found among all runs.
+  assert.equal((await suspend(scim, ids[twenty.findIndex((a) => a.status === 403)])).status, 403)
+  const names = run.diff.map((d) => d.name).sort()
+  const refused = twenty.flatMap((a, i) => (a.status === 403 ? [`person${i}`] : [])).sort()
+  assert.deepEqual([names, run.diff[0]?.change], [refused, 'user_suspended'])
+  const waiting = await kit.admin.listDirectoryRuns({ query: { status: 'held', provider: 'entra' } })
+  assert.deepEqual(
+    waiting.items.map((r) => r.run_id),
+    [run_id],
+  )
   const notices = (await kit.admin.listNotifications()).items.filter((n) => n.kind === 'directory.held')
   assert.deepEqual(
     notices.map((n) => [n.severity, n.subject.id]),
@@ -217,6 +227,8 @@ test('of twenty removals at once on two replicas no more are made than may be, u
   assert.equal(runIn(await scim.delete(`Users/${ids[30]}`)), run_id)
   const confirmed = await kit.admin.confirmDirectoryRun({ params: { run_id }, body: { reason: 'the branch was sold' } })
   assert.ok(confirmed.confirmed_at)
+  assert.deepEqual([confirmed.diff.length, confirmed.diff.at(-1)?.detail], [15, 'deleted'])
+  assert.deepEqual((await kit.admin.listDirectoryRuns({ query: { status: 'held' } })).items, [])
   const rest = await times(20, (i) => suspend(both[i % 2]!, ids[20 + i]))
   assert.ok(rest.every((a) => a.status === 200))
   clock.advance(3601)
@@ -243,6 +255,14 @@ test('of twenty removals at once on two replicas no more are made than may be, u
   assert.equal(half.status, 403, half.text)
   for (const answer of [await scim.put(`Groups/${ten}`, scimGroup('ten')), await scim.delete(`Groups/${ten}`)])
     assert.equal(runIn(answer), runIn(half))
+  const told = (await kit.admin.getDirectoryRun({ params: { run_id: runIn(half) } })).diff
+  assert.deepEqual(
+    told.map((d) => [d.change, d.external_id, d.name, d.detail]),
+    [
+      ['group_members_changed', 'ext-ten', 'ten', '-1 members'],
+      ['group_emptied', 'ext-ten', 'ten', '-5 members'],
+    ],
+  )
   assert.equal((await take(few, 5, 10)).status, 204)
   // Who is there of another source counts for nothing: half of ten may go, not ten of twenty.
   const mixed = String((await scim.post('Groups', scimGroup('mixed', ids.slice(47, 57)))).json.id)

@@ -63,7 +63,7 @@ export function directoryHandlers({ db, pager, runs, undo, owned, confirmProvisi
 
     listDirectoryRuns: ({ actor, query }) =>
       db.inTenant(actor.tenantId, async (tx) => {
-        const found = await pager.list(queries.selectRuns(tx, actor.tenantId, query.provider), {
+        const found = await pager.list(queries.selectRuns(tx, actor.tenantId, query), {
           operation: 'listDirectoryRuns',
           tenant: actor.tenantId,
           query,

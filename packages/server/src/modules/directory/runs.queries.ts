@@ -138,12 +138,14 @@ export const supersedeHeld = async (tx: Tx, tenant: TenantId, directory: string,
   for (const { run_id } of rows) await deleteContent(tx, tenant, run_id)
 }
 
-export const selectRuns = (tx: Tx, tenant: TenantId, provider: string | undefined) => {
-  const q = tx.selectFrom('directory_runs').select(columns).where('tenant_id', '=', tenant)
-  return provider === undefined ? q : q.where('provider_key', '=', sql<string>`lower(${provider})`)
+type Filter = { provider?: string; status?: RunRow['status'] }
+export const selectRuns = (tx: Tx, tenant: TenantId, { provider, status }: Filter = {}) => {
+  let q = tx.selectFrom('directory_runs').select(columns).where('tenant_id', '=', tenant)
+  if (provider !== undefined) q = q.where('provider_key', '=', sql<string>`lower(${provider})`)
+  return status === undefined ? q : q.where('status', '=', status)
 }
 export const findRun = (tx: Tx, tenant: TenantId, id: string): Promise<RunRow | undefined> =>
-  selectRuns(tx, tenant, undefined).where('run_id', '=', id).executeTakeFirst()
+  selectRuns(tx, tenant).where('run_id', '=', id).executeTakeFirst()
 
 /** The run that a snapshot had, where it was taken. */
 export const runOfSnapshot = (
@@ -152,7 +154,7 @@ export const runOfSnapshot = (
   directory: string,
   snapshot: string,
 ): Promise<RunRow | undefined> =>
-  selectRuns(tx, tenant, undefined)
+  selectRuns(tx, tenant)
     .where('directory_id', '=', directory)
     .where('snapshot_id', '=', snapshot)
     .where('status', 'in', ['applied', 'held', 'unchanged', 'superseded'])
@@ -165,7 +167,7 @@ const statuses: Record<Exclude<Which, 'any'>, RunRow['status'][]> = {
   held: ['held'],
 }
 export const newestRun = (tx: Tx, tenant: TenantId, directory: string, which: Which): Promise<RunRow | undefined> => {
-  const q = selectRuns(tx, tenant, undefined).where('directory_id', '=', directory)
+  const q = selectRuns(tx, tenant).where('directory_id', '=', directory)
   return (which === 'any' ? q : q.where('status', 'in', statuses[which]))
     .orderBy('started_at', 'desc')
     .orderBy('run_id', 'desc')

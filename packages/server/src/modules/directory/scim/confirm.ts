@@ -21,8 +21,8 @@ export const createConfirm =
       const run = (await runs.findRun(tx, tenant, id)) ?? missing('directory_run')
       if (run.confirmed_at) return run
       const at = now()
-      const { counts, provider } = run
-      const settled = { status: 'applied', counts, diff: [], problems: [], problem_count: 0, finished_at: at } as const
+      const { counts, provider, diff } = run
+      const settled = { status: 'applied', counts, diff, problems: [], problem_count: 0, finished_at: at } as const
       // What is counted is locked before runs are, as in a push.
       await queries.freeWindow(tx, tenant, directory, id, new Date(at.getTime() + windowMs))
       if (!(await runs.settleHeld(tx, tenant, id, settled)))

@@ -1,3 +1,4 @@
+import type { DiffItem } from '@holdfast/contract/directory'
 import { mostMembers, type ScimPatch } from '@holdfast/contract/scim-shapes'
 import type { Database } from '../../../db/database.ts'
 import type { Actor } from '../../../kernel/actor.ts'
@@ -10,6 +11,7 @@ import {
   isOwnExternalId,
   type Owned,
   type OwnedChanges,
+  type OwnedGroup,
   ownExternalId,
   shownExternalId,
 } from '../../identity/index.ts'
@@ -95,7 +97,8 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
     const isSame = before && !before.absent && before.external_id === external_id
     if (isSame && !isRenamed && room.length + added.length + removed.length === 0) return { group_id }
     const had = () => entries.countMembers(tx, tenant, directory, group_id)
-    const held = await windows.take(push, { group: { group_id, name }, removed: removed.length, had })
+    const told = toldOf('group_members_changed', { group_id, external_id, name }, removed.length)
+    const held = await windows.take(push, { group: { group_id, name }, removed: removed.length, had, told })
     if (held) return held
     const cause = { source: actor, directory, details }
     const made = await owned.apply(tx, cause, {
@@ -185,7 +188,8 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
         expected.require(versionOfGroup(before))
         const { added, removed } = await moved(push, id, { members: new Set(), added: new Set(), removed: new Set() })
         const had = () => entries.countMembers(tx, tenant, directory, id)
-        const held = await windows.take(push, { group: before, removed: removed.length, had })
+        const told = toldOf('group_emptied', before, removed.length)
+        const held = await windows.take(push, { group: before, removed: removed.length, had, told })
         if (held) return held
         const cause = { source: actor, directory, details }
         const groups = { createdGroups: [], renamedGroups: [] }
@@ -204,6 +208,13 @@ export function createScimGroups({ db, audit, now, owned, provisioning, windows 
   }
 }
 export type ScimGroups = ReturnType<typeof createScimGroups>
+
+const toldOf = (change: DiffItem['change'], group: OwnedGroup, removed: number): DiffItem => ({
+  change,
+  external_id: shownExternalId(group.external_id) ?? encodeId('group', group.group_id),
+  name: group.name,
+  detail: `-${removed} members`,
+})
 
 /** One answer lists no more members than this. */
 export function requireListable(groups: readonly GroupEntry[]): void {

@@ -1,3 +1,4 @@
+import type { DiffItem } from '@holdfast/contract/directory'
 import type { ScimPatch } from '@holdfast/contract/scim-shapes'
 import type { Database } from '../../../db/database.ts'
 import type { Actor } from '../../../kernel/actor.ts'
@@ -112,7 +113,7 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
     if (before) {
       await requireUnprotected(push, before, after)
       if (before.status === 'active' && after.status === 'suspended') {
-        const held = await windows.take(push, { removed: 1, had: () => activeOf(push) })
+        const held = await windows.take(push, { removed: 1, had: () => activeOf(push), told: toldOf(before, null) })
         if (held) return held
       }
     }
@@ -211,7 +212,8 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
         const isGoing = before.status === 'active'
         const after = { ...sameAs(before), ...letIn(before, false), absent: true }
         await requireUnprotected(push, before, after)
-        const held = await windows.take(push, { removed: isGoing ? 1 : 0, had: () => activeOf(push) })
+        const told = toldOf(before, 'deleted')
+        const held = await windows.take(push, { removed: isGoing ? 1 : 0, had: () => activeOf(push), told })
         if (held) return held
         const groups = await entries.groupsOfUsers(tx, tenant, directory, [id])
         const removed = groups.map(({ group_id }) => ({ group_id, user_id: id }))
@@ -240,4 +242,10 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
     },
   }
 }
+const toldOf = ({ user_id, external_id, username }: UserEntry, detail: string | null): DiffItem => ({
+  change: 'user_suspended',
+  external_id: shownExternalId(external_id) ?? encodeId('user', user_id),
+  name: username,
+  detail,
+})
 export type ScimUsers = ReturnType<typeof createScimUsers>

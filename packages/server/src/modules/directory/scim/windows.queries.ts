@@ -33,6 +33,15 @@ export const freeWindow = (tx: Tx, tenant: TenantId, directory: string, run: str
     update directory_windows w set held_run_id = null, free_until = ${until} from locked
     where w.tenant_id = ${tenant} and w.directory_id = ${directory} and w.group_id = locked.group_id`.execute(tx)
 
+type Refused = { change: string; external_id: string; name: string; detail: string | null }
+const mostNoted = 100
+/** What was asked for and not done stands once with the run that is held for it. The directory is held. */
+export const noteRefused = (tx: Tx, tenant: TenantId, run: string, { detail, ...what }: Refused) =>
+  sql`
+    update directory_runs set diff = diff || ${JSON.stringify([{ ...what, detail }])}::jsonb
+    where tenant_id = ${tenant} and run_id = ${run} and jsonb_array_length(diff) < ${mostNoted}
+      and not diff @> ${JSON.stringify([what])}::jsonb`.execute(tx)
+
 type Open = Pick<RunRow, 'run_id' | 'counts'>
 /** The run that holds what is provisioned now. */
 export const openRun = async (tx: Tx, tenant: TenantId, directory: string, since: Date): Promise<Open | undefined> => {

@@ -1,4 +1,4 @@
-import type { HeldReason } from '@holdfast/contract/directory'
+import type { DiffItem, HeldReason } from '@holdfast/contract/directory'
 import { fail } from '../../../kernel/app-error.ts'
 import { encodeId, newUuid } from '../../../kernel/ids.ts'
 import { hour } from '../../../kernel/time.ts'
@@ -22,6 +22,8 @@ type Loss = {
   group?: { group_id: string; name: string }
   /** Of how many of the directory, before anything of this is done. */
   had: () => Promise<number>
+  /** As the run says it that is held for it. */
+  told: DiffItem
 }
 
 /** Whoever pushes one change after the other may take away no more within an hour than one snapshot may. */
@@ -87,7 +89,10 @@ export function createWindows({ audit, now, notify }: { audit: Audit; now: () =>
           ...{ group_id, since: window.since, had, removed: window.removed, held_run_id, free_until: null },
         })
       }
-      if (held_run_id !== null) return { held: { ...reason, run_id: encodeId('directory_run', held_run_id) } }
+      if (held_run_id !== null) {
+        await queries.noteRefused(tx, tenant, held_run_id, loss.told)
+        return { held: { ...reason, run_id: encodeId('directory_run', held_run_id) } }
+      }
       const after = { group_id, since: window.since, had, removed, held_run_id, free_until: null }
       await queries.putWindow(tx, tenant, directory, after)
       return undefined
