@@ -25,6 +25,11 @@ export const federationRows = ({ id, tenant: t, rows, few, at, nth, each }: Give
   `insert into directories (tenant_id, directory_id, provider, generated_at, created_at)
     select ${t}, case i when 1 then '${id.directory}' when 2 then '${id.rareDirectory}' else ${nth('directory')} end,
       case i when 1 then 'Corp' when 2 then 'Rare' else 'directory' || i end, ${at}, ${at} ${each(few)}`,
+  `insert into directory_sources (tenant_id, source_id, directory_id, kind, enabled, issuer, client_id, interval_minutes,
+      take_users, take_groups, group_names, next_run_at, created_at, updated_at, deleted_at)
+    select ${t}, ${nth('source')}, ${nth('directory')}, 'keycloak', true, 'https://login.example.com/realms/' || i, 'sync',
+      60, 'all', 'all', '[]', ${at}, ${at}, ${at}, case when i % 3 = 0 then now() end
+    from generate_series(3, ${few}) as i`,
   // What succeeded, and what is held, lies behind all the failures since.
   `insert into directory_runs (tenant_id, run_id, directory_id, provider, snapshot_id, generated_at, status, counts,
       started_at, finished_at)
