@@ -10,6 +10,7 @@ import { people, push, snapshotOf } from '../directories.ts'
 import { createClock, type Kit, type Replica, runJob, startKit } from '../kit.ts'
 import { startOkta } from '../providers/okta.ts'
 import { config, keycloakClient, pull, settled, sourceOf, startKeycloak } from '../pulls.ts'
+import { provision, pushed } from '../scim.ts'
 
 /** Waits until it is so, within what a test has. */
 async function until(what: () => boolean | Promise<boolean>): Promise<void> {
@@ -207,6 +208,30 @@ test('what comes late applies nothing: after a cancellation, after another repli
   assert.deepEqual(
     [failed.status, failed.failure],
     ['failed', 'A snapshot was taken meanwhile under the id of this run.'],
+  )
+})
+
+test('a directory that is provisioned is not read too: not set up, and not applied', async (t) => {
+  const kit = await startKit(t, { config })
+  const { admin, tenant } = kit
+  const keycloak = await startKeycloak(kit)
+  keycloak.addUsers(1)
+  const { scim } = await provision(kit)
+  await pushed(scim, ['jane'])
+  const refused = { status: 422, message: /kept by an identity provider that provisions it/ }
+  await assert.rejects(sourceOf(admin, keycloak, { provider: 'Entra' }), refused)
+  const { source_id } = await sourceOf(admin, keycloak)
+  await kit.db.inTenant(tenant, (tx) =>
+    sql`update directories set source = 'scim' where tenant_id = ${tenant} and provider = 'corp'`.execute(tx),
+  )
+  for (const dry_run of [false, true]) {
+    const { status, failure } = await pull(admin, source_id, { dry_run })
+    assert.equal(status, 'failed')
+    assert.match(failure ?? '', refused.message)
+  }
+  assert.deepEqual(
+    (await admin.listUsers({ query: { source: 'directory' } })).items.map((u) => u.username),
+    ['jane'],
   )
 })
 
