@@ -75,6 +75,8 @@ const auditFields = {
   'identity_provider.updated': { provider_id: 'string' },
   'identity_provider.deleted': { provider_id: 'string' },
   'identity_provider.tested': { provider_id: 'string', ok: 'boolean' },
+  'backchannel_logout.received': { provider_id: 'string', sessions_ended: 'integer' },
+  'backchannel_logout.refused': { provider_id: 'string', reason: 'string', refused: 'integer' },
   'tenant.created': { name: 'string' },
   'notification.acknowledged': { notification_id: 'string' },
   'notification_settings.updated': {},

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Value } from 'typebox/value'
 import { examples } from './examples.ts'
+import { backchannelLogoutBase } from './federation-logout.ts'
 import { operations } from './index.ts'
 import { openapi } from './openapi.ts'
 import { scimBase } from './scim-shapes.ts'
@@ -103,7 +104,13 @@ test('every path under /v1 wants a credential: what was never issued is refused 
   assert.deepEqual(open, [])
 })
 
-test('what speaks SCIM stands under its base, and all there does: refusals know it by the path', () => {
-  const wrong = operations.filter(([, e]) => (e.protocol === 'scim') !== e.path.startsWith(`${scimBase}/`))
-  assert.deepEqual(wrong, [])
+test('what speaks SCIM or OAuth stands under its base, and all there does: refusals know it by the path', () => {
+  for (const [protocol, base] of [
+    ['scim', scimBase],
+    ['oauth', backchannelLogoutBase],
+  ])
+    assert.deepEqual(
+      operations.filter(([, e]) => (e.protocol === protocol) !== e.path.startsWith(`${base}/`)),
+      [],
+    )
 })

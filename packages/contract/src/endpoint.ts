@@ -21,8 +21,11 @@ type OperationRule = { permission: Permission; status?: 201 }
 type Common = {
   path: `/${string}`
   summary: string
-  /** Spoken in the media type and the errors of SCIM (RFC 7644); it stands under `scimBase`, and all there does. */
-  protocol?: 'scim'
+  /**
+   * Spoken in the media type and the errors of SCIM (RFC 7644), under `scimBase`, or with the errors of OAuth (RFC
+   * 6749), under `backchannelLogoutBase`; all that stands there does.
+   */
+  protocol?: 'scim' | 'oauth'
   access: Access
   params?: TSchema
   query?: TSchema

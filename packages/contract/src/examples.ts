@@ -174,6 +174,7 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
   },
   linkUserIdentity: { provider_id, subject: '248289761001', reason: 'the account of their department' },
   unlinkUserIdentity: { provider_id, subject: '248289761001', reason: 'left the department' },
+  backchannelLogout: { logout_token: 'eyJhbGciOiJSUzI1NiIsInR5cCI6ImxvZ291dCtqd3QifQ.e30.c2lnbmF0dXJl' },
   createGatewayPool: { name: 'frankfurt', region: { code: 'eu' } },
   updateGatewayPool: {
     name: 'frankfurt-1',

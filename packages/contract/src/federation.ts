@@ -79,6 +79,9 @@ const Oidc = Closed({
   ...oidcFields,
   client_secret_set: Type.Boolean(),
   redirect_uri: Type.String({ description: 'To register with the provider' }),
+  backchannel_logout_uri: Type.String({
+    description: 'To register with the provider, where it has OpenID Connect Back-Channel Logout',
+  }),
 })
 export const IdentityProvider = Closed(
   {

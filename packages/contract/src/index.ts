@@ -6,6 +6,7 @@ import * as directorySources from './directory-sources.ts'
 import type { Endpoint } from './endpoint.ts'
 import * as enrollment from './enrollment.ts'
 import * as federation from './federation.ts'
+import * as federationLogout from './federation-logout.ts'
 import * as gatewayRuntime from './gateway-runtime.ts'
 import * as gateways from './gateways.ts'
 import * as groups from './groups.ts'
@@ -45,6 +46,7 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'VPN sessions', about: 'Connections of devices through gateways', module: vpnSessions },
   { tag: 'Settings', about: 'What a tenant decides about its security', module: settings },
   { tag: 'Identity providers', about: 'With whom people sign in, and as whom', module: federation },
+  { tag: 'Single logout', about: 'What identity providers say of who signed out', module: federationLogout },
   { tag: 'Trust', about: 'Trust anchors', module: trust },
   { tag: 'Audit', about: 'What happened', module: audit },
   { tag: 'Notifications', about: 'What administrators must hear of', module: notifications },
@@ -64,6 +66,7 @@ export const contract = {
   ...endpointsOf(rbac),
   ...endpointsOf(groups),
   ...endpointsOf(federation),
+  ...endpointsOf(federationLogout),
   ...endpointsOf(directory),
   ...endpointsOf(scim),
   ...endpointsOf(directorySources),

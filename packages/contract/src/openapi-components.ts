@@ -1,4 +1,6 @@
 import type { TSchema } from 'typebox'
+import type { Endpoint } from './endpoint.ts'
+import { OAuthError } from './federation-logout.ts'
 import { ScimError, scimMediaType } from './scim-shapes.ts'
 import { type errorStatus, toldDeviceStatuses } from './vocabulary.ts'
 
@@ -84,6 +86,19 @@ const scimRefusals: Record<number, [name: string, response: Json]> = {
   429: ['ScimRateLimited', scimRefusal('Too many requests', ['Retry-After'])],
   500: ['ScimInternalError', scimRefusal('Our fault, or the database is away; then with Retry-After', ['Retry-After'])],
 }
+const oauthRefusal = (description: string, more: readonly string[] = []): Json => ({
+  ...refusal(description, more),
+  content: { 'application/json': { schema: ref('schemas', 'OAuthError') } },
+})
+const oauthRefusals: Record<number, [name: string, response: Json]> = {
+  400: ['OAuthInvalidRequest', oauthRefusal('Can not be read, or is not believed; the audit event says why')],
+  429: ['OAuthRateLimited', oauthRefusal('Too many requests', ['Retry-After'])],
+  500: ['OAuthServerError', oauthRefusal('Our fault, or the database is away; then with Retry-After', ['Retry-After'])],
+}
+const ofProtocol = {
+  scim: { refusals: scimRefusals, body: ScimError },
+  oauth: { refusals: oauthRefusals, body: OAuthError },
+}
 const page: Json = { 'text/html': { schema: { type: 'string' } } }
 export type RefusalStatus = (typeof errorStatus)[keyof typeof errorStatus] | 412 | 503
 
@@ -135,10 +150,11 @@ export function createComponents(definitions: Readonly<Record<string, TSchema>>)
     /** `orPage`: who sent a form is shown a page. */
     refusal: (
       status: RefusalStatus,
-      { orPage, protocol }: { orPage: boolean; protocol?: 'scim' | undefined },
+      { orPage, protocol }: { orPage: boolean; protocol: Endpoint['protocol'] },
     ): Json => {
-      const [kind, response] = (protocol === 'scim' ? scimRefusals : refusals)[status]!
-      if (protocol === 'scim') inner(ScimError)
+      const spoken = protocol && ofProtocol[protocol]
+      const [kind, response] = (spoken?.refusals ?? refusals)[status]!
+      if (spoken) inner(spoken.body)
       const name = orPage ? `${kind}Page` : kind
       headersOf(Object.keys(response.headers as Json))
       used.responses.set(name, orPage ? { ...response, content: { ...(response.content as Json), ...page } } : response)

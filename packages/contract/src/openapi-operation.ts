@@ -95,9 +95,10 @@ function responses(components: Components, e: Endpoint): Json {
     ...Object.fromEntries(
       successStatuses(e).map((status) => [status, status === 204 ? success : { ...success, content }]),
     ),
-    ...(e.form && {
-      303: { description: 'After a form: onward', headers: components.headers([...always, 'Location']) },
-    }),
+    ...(e.form &&
+      e.protocol === undefined && {
+        303: { description: 'After a form: onward', headers: components.headers([...always, 'Location']) },
+      }),
     ...(e.etag && { 304: { description: 'What If-None-Match names is current', headers: components.headers(always) } }),
     ...Object.fromEntries(
       refusalStatuses(e).map((status) => [
@@ -110,10 +111,11 @@ function responses(components: Components, e: Endpoint): Json {
 
 /** A failed sign-in by form shows the form again. */
 const showsPage = (e: Endpoint, status: RefusalStatus) =>
-  e.form === true && e.access.by === 'anyone' && (status === 401 || status === 429)
+  e.form === true && e.protocol === undefined && e.access.by === 'anyone' && (status === 401 || status === 429)
 
 /** Every refusal that can happen: what the endpoint says itself, and what the pipe does for its like. */
 function refusalStatuses(e: Endpoint): RefusalStatus[] {
+  if (e.protocol === 'oauth') return [400, 429, 500]
   const statuses = new Set<RefusalStatus>([400, 500, ...(e.errors ?? []).map((code) => errorStatus[code])])
   const guarded = e.access.by !== 'anyone'
   if (guarded) for (const status of [401, 403, 429] as const) statuses.add(status)

@@ -227,7 +227,7 @@ export function createApp({
     letGo: [policy.stop, gateways.stop, federation.deviceGrants.letGo],
     writes: [
       ...[refuse.flush, notifications.stop, activity.flush, access.stop],
-      ...[identity.stop, enrollment.stop, federation.deviceGrants.stop, directory.stop],
+      ...[identity.stop, enrollment.stop, federation.stop, directory.stop],
     ],
     release: [feed.stop, db.close],
     onError,

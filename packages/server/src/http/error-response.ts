@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { deviceStatusHeader } from '@holdfast/contract/vocabulary'
+import { deviceStatusHeader, errorStatus } from '@holdfast/contract/vocabulary'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isAway } from '../db/away.ts'
 import { AppError } from '../kernel/app-error.ts'
@@ -47,10 +47,10 @@ export function sendError(
   const e = toAppError(error)
   if (e.code === 'internal_error') log.error({ err: e.cause ?? e, request_id: request.id }, e.message)
   if (e.retryAfterSeconds !== undefined) reply.header('retry-after', String(e.retryAfterSeconds))
-  if (e.code === 'unauthorized') reply.header('www-authenticate', challenge)
   if (e.deviceStatus !== undefined) reply.header(deviceStatusHeader, e.deviceStatus)
   if (e.allow) reply.header('allow', e.allow.join(', '))
   if (isBodyAwaited(request.raw)) reply.header('connection', 'close')
   const { status, contentType, body } = refusalOf(request.url, e, request.id)
+  if (status === errorStatus.unauthorized) reply.header('www-authenticate', challenge)
   return reply.code(status).header('content-type', contentType).serializer(JSON.stringify).send(body)
 }

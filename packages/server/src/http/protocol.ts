@@ -1,13 +1,14 @@
+import { backchannelLogoutBase } from '@holdfast/contract/federation-logout'
 import { scimBase, scimMediaType, scimUrns } from '@holdfast/contract/scim-shapes'
 import { type ErrorCode, errorStatus, type ScimType } from '@holdfast/contract/vocabulary'
 import type { AppError } from '../kernel/app-error.ts'
 
 const json = 'application/json; charset=utf-8'
 const scim = `${scimMediaType}; charset=utf-8`
-const under = `${scimBase}/`
 
 /** Known by the path, since what is refused need not have reached an endpoint. */
-const speaksScim = (url: string): boolean => url.startsWith(under)
+const speaksScim = (url: string): boolean => url.startsWith(`${scimBase}/`)
+const speaksOAuth = (url: string): boolean => url.startsWith(`${backchannelLogoutBase}/`)
 
 export const mediaTypeOf = (url: string): string => (speaksScim(url) ? scim : json)
 
@@ -15,6 +16,7 @@ type Refusal = { status: number; contentType: string; body: object }
 
 /** An error as the protocol of its path says it. */
 export function refusalOf(url: string, error: AppError, requestId: string): Refusal {
+  if (speaksOAuth(url)) return oauthRefusalOf(error)
   if (!speaksScim(url))
     return {
       status: errorStatus[error.code],
@@ -30,6 +32,17 @@ export function refusalOf(url: string, error: AppError, requestId: string): Refu
     detail: error.message,
   }
   return { status, contentType: scim, body }
+}
+
+/** RFC 6749 §5.2. Whoever asks is no client of ours, so what is not believed of it is a bad request too. */
+function oauthRefusalOf({ code, message }: AppError): Refusal {
+  const [status, error] =
+    code === 'rate_limited'
+      ? [errorStatus[code], 'temporarily_unavailable']
+      : code === 'internal_error'
+        ? [errorStatus[code], 'server_error']
+        : [errorStatus.bad_request, 'invalid_request']
+  return { status, contentType: json, body: { error, error_description: message } }
 }
 
 /** RFC 7644 §3.12. */

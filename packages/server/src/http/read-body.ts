@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { Endpoint } from '@holdfast/contract'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { fail } from '../kernel/app-error.ts'
 import { createSlices, type Slices } from '../kernel/time-slice.ts'
@@ -7,7 +8,7 @@ import { readJson, readLong } from './read-json.ts'
 declare module 'fastify' {
   interface FastifyContextConfig {
     takesForm?: boolean
-    protocol?: 'scim' | undefined
+    protocol?: Endpoint['protocol']
     bodyNames?: number | undefined
   }
   interface FastifyRequest {

@@ -7,7 +7,7 @@ import { signInBySaml } from './keycloak/saml.ts'
 import { enrollBySaml } from './keycloak/saml-enrollment.ts'
 import { type Keycloak, startKeycloak } from './keycloak/server.ts'
 import { disabledAndRemoved, groupsAndRoles } from './keycloak/sign-in.ts'
-import { endsBothSessions } from './keycloak/sign-out.ts'
+import { endsBothSessions, endsOursToo } from './keycloak/sign-out.ts'
 import { withoutKeycloak } from './tools.ts'
 
 const skip = withoutKeycloak()
@@ -26,6 +26,7 @@ const trial = (name: string, run: (t: TestContext, keycloak: Keycloak) => Promis
 trial('people sign in by OpenID Connect, in the groups and roles that it says', groupsAndRoles)
 trial('who is disabled or removed there does not come in, nor does who has their name', disabledAndRemoved)
 trial('who signs out here and confirms it there is asked for the password again', endsBothSessions)
+trial('who signs out there, or is signed out by an administrator there, is out here', endsOursToo)
 trial('people enroll by an ID token that is bound to the key, and by a code', byTokenAndCode)
 trial('a machine without a browser enrolls once somebody has approved it', approvedAndRefused)
 trial('people sign in by SAML at a client that Keycloak made of our metadata, and new keys arrive', signInBySaml)

@@ -24,6 +24,7 @@ export const owners: Readonly<Record<string, string>> = {
   sign_in_requests: 'federation',
   saml_requests: 'federation',
   saml_assertions: 'federation',
+  logout_tokens: 'federation',
   device_grants: 'federation',
   notifications: 'notifications',
   notification_deliveries: 'notifications',

@@ -25,6 +25,10 @@ const elsewhere: Record<string, readonly [file: string, words: string]> = {
     'api/sign-in-by-saml.test.ts',
     'of twenty who post the same response, on two replicas, one is signed in',
   ],
+  'a logout token': [
+    'api/backchannel-logout.test.ts',
+    'of twenty who bring one logout token, on two replicas, one is believed',
+  ],
   'a device grant, and who asks the provider about it': [
     'api/enroll-device-code-limits.test.ts',
     'of twenty who ask at once on two replicas one asks the provider, and of twenty who finish one enrolls',
@@ -100,6 +104,7 @@ const schema: Record<string, string> = {
   sign_in_requests_pkey: 'the answer to a sign-in',
   saml_requests_pkey: 'a response of SAML',
   saml_assertions_pkey: 'a response of SAML',
+  logout_tokens_pkey: 'a logout token',
   device_grants_pkey: 'a device grant, and who asks the provider about it',
   'device_grants.interval_seconds': 'a device grant, and who asks the provider about it',
   identity_provider_groups_pkey: 'id',

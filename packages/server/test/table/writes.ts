@@ -97,6 +97,12 @@ const special: Partial<Record<Operation, Setup>> = {
       body: { provider_id, id_token, device: { name: 'phone', platform: 'ios' } },
     }
   },
+  backchannelLogout: async (kit) => {
+    const { idp, provider_id } = await enroller(kit, { client_id: 'holdfast' })
+    const events = { 'http://schemas.openid.net/event/backchannel-logout': {} }
+    const logout_token = await idp.idToken({ jti: randomBytes(6).toString('hex'), events }, { typ: 'logout+jwt' })
+    return { caller: () => ({}), path: { provider_id }, body: { logout_token } }
+  },
   beginDeviceCode: async (kit, world) => {
     const { provider_id, caller } = await approvable(kit, world)
     return { caller, body: { provider_id } }

@@ -84,6 +84,15 @@ export type FederationTables = {
     expires_at: Date
   }
   saml_assertions: { tenant_id: TenantId; provider_id: string; assertion_id: string; good_until: Date }
+  logout_tokens: {
+    tenant_id: TenantId
+    provider_id: string
+    jti_digest: Buffer
+    subject: string | null
+    sid: string | null
+    issued_at: Date
+    good_until: Date
+  }
   device_grants: {
     tenant_id: TenantId
     ticket: Buffer

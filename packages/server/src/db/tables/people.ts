@@ -90,6 +90,9 @@ export type PeopleTables = {
     stepped_up_at: Date | null
     /** The identity provider that opened it. */
     provider_id: string | null
+    /** The account there, and what the provider calls the session there. */
+    provider_subject: string | null
+    provider_sid: string | null
   }
   login_failures: { source: string; window_start: Date; failures: number }
 }

@@ -1,22 +1,19 @@
 import type { FederationDeps } from './deps.ts'
-import { pruneGrants } from './device-grants/grants.queries.ts'
 import { createDeviceGrants } from './device-grants/grants.ts'
 import { createEnrolling } from './enrolling.ts'
+import { federationHandlers } from './handlers.ts'
 import { createLastWay } from './last-way.ts'
-import { linkHandlers } from './links.handlers.ts'
-import { createLinks } from './links.ts'
+import { createLogout } from './logout.ts'
 import { createNewcomers } from './newcomer.ts'
 import { createOidc } from './oidc/oidc.ts'
 import { createOpening } from './opening.ts'
-import { providerHandlers } from './providers.handlers.ts'
 import { createProviders } from './providers.ts'
+import { prunes } from './prunes.ts'
 import { createSaml } from './saml/saml.ts'
 import { createSamlEnrolling } from './saml-enrolling.ts'
 import { createSamlRefresh } from './saml-refresh.ts'
-import { pruneAssertions, pruneSamlRequests } from './saml-requests.queries.ts'
 import { createSamlSettings } from './saml-settings.ts'
 import { createSamlSignIn } from './saml-sign-in.ts'
-import { pruneRequests } from './sign-in.queries.ts'
 import { createSignIn } from './sign-in.ts'
 import { signInPages } from './sign-in-pages.ts'
 import { createSignOut } from './sign-out.ts'
@@ -39,22 +36,22 @@ export function createFederation(deps: FederationDeps) {
   const deviceGrants = createDeviceGrants({ ...deps, oidc, providers, newcomer })
   const signInPaths = signInPages({ ...deps, signIn, saml: createSamlSignIn({ ...deps, saml, opening }) })
   const signOut = createSignOut({ ...deps, oidc, opening })
+  const logout = createLogout({ ...deps, oidc, opening })
   return {
     deviceGrants,
     ...createEnrolling({ ...deps, oidc, newcomer }),
     requireSignIn: lastWay.requireOne,
     samlEnrolling: createSamlEnrolling({ ...deps, saml, newcomer, opening }),
-    prunes: [pruneRequests, pruneSamlRequests, pruneAssertions, pruneGrants],
+    prunes,
     jobs: [{ name: 'refresh_saml_metadata', cron: '25 * * * *', run: metadata.sweep }],
     pages: { ...signInPaths.pages, ...signOut.pages },
     forms: signInPaths.forms,
     endSessionAt: signOut.endSessionAt,
+    /** Writes what is still in memory; at stop. */
+    stop: () => Promise.all([deviceGrants.stop(), logout.flush()]),
     /** For the sign-in page of a tenant. */
     waysIn: signIn.waysIn,
-    handlers: {
-      ...providerHandlers({ ...deps, providers, tenantName: deps.tenancy.nameOf }),
-      ...linkHandlers({ links: createLinks(deps) }),
-    },
+    handlers: federationHandlers({ ...deps, providers, logout }),
   }
 }
 export type Federation = ReturnType<typeof createFederation>

@@ -96,8 +96,7 @@ export function createOpening(
       by: Source,
       provider: ProviderRow,
       proven: Proven,
-      next: string | null,
-      spend: (tx: Tx) => Promise<void> = async () => {},
+      { next, sid, spend }: { next: string | null; sid: string | null; spend: (tx: Tx) => Promise<void> },
     ): Promise<SignedIn> => {
       const tenant = by.tenantId
       const limits = (await tenancy.settings(tenant)).sessions
@@ -107,7 +106,13 @@ export function createOpening(
         .inTenant(tenant, async (tx) => {
           const { isMoved, ...who } = await recognise(tx, by, { provider, proven, said }, signIn)
           await spend(tx)
-          const opened = await people.openSession(tx, by, who, { by: voucher, authMethod: provider.kind, limits })
+          const there = { subject: proven.subject, sid }
+          const opened = await people.openSession(tx, by, who, {
+            by: voucher,
+            there,
+            authMethod: provider.kind,
+            limits,
+          })
           if (isMoved) await changes.record(tx, tenant, [{ kind: 'user', subject: who.userId }])
           return opened
         })

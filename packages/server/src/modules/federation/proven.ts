@@ -24,6 +24,7 @@ type FederationReason =
   | 'audience'
   | 'destination'
   | 'nonce'
+  | 'events'
   | 'subject'
   | 'groups'
   | 'encrypted'

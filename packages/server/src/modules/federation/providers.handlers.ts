@@ -1,5 +1,6 @@
 import type { Output } from '@holdfast/contract'
 import type { getIdentityProvider } from '@holdfast/contract/federation'
+import { backchannelLogoutBase } from '@holdfast/contract/federation-logout'
 import type { Handlers } from '../../http/handlers.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { failField } from '../../kernel/app-error.ts'
@@ -16,7 +17,7 @@ import { ofTenant } from './ways.ts'
 type View = Output<typeof getIdentityProvider>
 /** What a PUT can not set, and may send back as it is. */
 const fixed = ['provider_id', 'tenant_id', 'kind', 'created_at', 'updated_at'] as const
-const fixedOfOidc = ['client_secret_set', 'redirect_uri'] as const
+const fixedOfOidc = ['client_secret_set', 'redirect_uri', 'backchannel_logout_uri'] as const
 const fixedOfSaml = ['sp_entity_id', 'acs_url', 'sp_metadata_url'] as const
 
 export function providerHandlers({
@@ -35,9 +36,10 @@ export function providerHandlers({
     created_at: p.created_at.toISOString(),
     updated_at: p.updated_at.toISOString(),
   })
-  const viewFixedOidc = (p: ProviderRow) => ({
+  const viewFixedOidc = (p: ProviderRow, tenant: string) => ({
     client_secret_set: p.client_secret_jwe !== null,
     redirect_uri: redirectUriOf(publicUrl, p.provider_id),
+    backchannel_logout_uri: `${publicUrl}${backchannelLogoutBase}/${encodeId('identity_provider', p.provider_id)}${ofTenant(tenant)}`,
   })
   const viewFixedSaml = (p: ProviderRow, tenant: string) => {
     const { entityId, acsUrl } = spOf(publicUrl, p.provider_id)
@@ -58,12 +60,13 @@ export function providerHandlers({
       problem: p.saml_problem,
       checked_at: p.saml_checked_at?.toISOString() ?? null,
     }
+    const tenant = await nameOf(p.tenant_id)
     return {
       ...viewFixed(p),
       ...fields,
       group_mappings: p.group_mappings.map((m) => ({ value: m.value, group_id: encodeId('group', m.group_id) })),
-      oidc: oidc && { ...oidc, ...viewFixedOidc(p) },
-      saml: saml && { ...saml, ...measured, ...viewFixedSaml(p, await nameOf(p.tenant_id)) },
+      oidc: oidc && { ...oidc, ...viewFixedOidc(p, tenant) },
+      saml: saml && { ...saml, ...measured, ...viewFixedSaml(p, tenant) },
       linked_users,
     }
   }
@@ -96,7 +99,7 @@ export function providerHandlers({
         await providers.replace(actor, id, { given, secret }, (before) => {
           expected.require(versionOf(before))
           requireSame(viewFixed(before), body, fixed)
-          requireSame(viewFixedOidc(before), settings, fixedOfOidc, 'oidc.')
+          requireSame(viewFixedOidc(before, name), settings, fixedOfOidc, 'oidc.')
           requireSame(viewFixedSaml(before, name), saml ?? {}, fixedOfSaml, 'saml.')
         }),
       )

@@ -189,7 +189,14 @@ async function writeMappings(tx: Tx, tenant: TenantId, providerId: string, list:
 /** What remains of it says that it was there, and of whom events speak. */
 export async function deleteProvider(tx: Tx, tenant: TenantId, providerId: string, at: Date): Promise<void> {
   const tables = [
-    ...(['sign_in_requests', 'user_identities', 'identity_provider_groups', 'saml_requests', 'device_grants'] as const),
+    ...([
+      'sign_in_requests',
+      'user_identities',
+      'identity_provider_groups',
+      'saml_requests',
+      'device_grants',
+      'logout_tokens',
+    ] as const),
   ]
   for (const table of tables)
     await tx.deleteFrom(table).where('tenant_id', '=', tenant).where('provider_id', '=', providerId).execute()

@@ -17,6 +17,7 @@ export type Unrecognised =
   | 'username_taken'
   | 'not_admitted'
   | 'replayed'
+  | 'signed_out'
 type Evidence = { provider: ProviderRow; proven: Proven; said: ReturnType<typeof saidBy> }
 /** What somebody comes for: whether the provider may let them, and whether it is a sign-in. */
 type Purpose = { allows: (held: ProviderRow) => boolean; isSignIn: boolean }

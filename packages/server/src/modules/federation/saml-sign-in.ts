@@ -1,4 +1,5 @@
 import { mintToken } from '@holdfast/crypto'
+import type { Tx } from '../../db/database.ts'
 import type { Caller } from '../../kernel/actor.ts'
 import { unauthorized } from '../../kernel/app-error.ts'
 import type { FederationDeps } from './deps.ts'
@@ -86,9 +87,10 @@ export function createSamlSignIn(
         const answer = { samlResponse, requestId: request.authn_request_id }
         const { assertionId, goodUntil, ...proven } = await saml.finish(samlOf(publicUrl, provider, now()), answer)
         const assertion = { provider_id: providerId, assertion_id: assertionId, good_until: goodUntil }
-        return opening.open(by, provider, proven, request.next_path, async (tx) => {
+        const spend = async (tx: Tx) => {
           if ((await queries.spendAssertions(tx, tenant, [assertion])).length === 0) throw new Refused('replayed')
-        })
+        }
+        return opening.open(by, provider, proven, { next: request.next_path, sid: null, spend })
       })
     },
 

@@ -1,14 +1,18 @@
 import { createHash } from 'node:crypto'
 import { seal, unseal } from '@holdfast/crypto'
+import type { Tx } from '../../db/database.ts'
 import type { Caller } from '../../kernel/actor.ts'
 import { unauthorized } from '../../kernel/app-error.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import { held } from '../../memory/held.ts'
 import type { FederationDeps } from './deps.ts'
+import { wasSignedOut } from './logout.queries.ts'
+import { sidOf } from './oidc/claims.ts'
 import type { Oidc } from './oidc/oidc.ts'
 import { type Opening, type SignedIn, type Wanted, waitsForMs } from './opening.ts'
 import { findProvider } from './providers.queries.ts'
 import type { Providers } from './providers.ts'
+import { Refused } from './recognise.ts'
 import * as queries from './sign-in.queries.ts'
 import { type Offered, pathTo, plainTenant } from './ways.ts'
 
@@ -103,7 +107,11 @@ export function createSignIn(
       const known = { redirectUri: redirectUri(providerId), state, nonce: request.nonce, verifier }
       return opening.refusing(by, provider, async () => {
         const proven = await oidc.finish(await providers.clientOf(provider), answer, known)
-        return opening.open(by, provider, proven, request.next_path)
+        const sid = sidOf(proven.claims)
+        const spend = async (tx: Tx) => {
+          if (await wasSignedOut(tx, tenant, providerId, { ...proven, sid })) throw new Refused('signed_out')
+        }
+        return opening.open(by, provider, proven, { next: request.next_path, sid, spend })
       })
     },
   }

@@ -32,7 +32,13 @@ export async function startFederated(
       },
     },
   })
-  const addresses = { redirectUris: [made.oidc!.redirect_uri], signedOut: `${kit.publicUrl}/admin/signed-out` }
+  const { redirect_uri, backchannel_logout_uri } = made.oidc!
+  const addresses = {
+    redirectUris: [redirect_uri],
+    signedOut: `${kit.publicUrl}/admin/signed-out`,
+    // Keycloak itself calls it.
+    loggedOut: backchannel_logout_uri.replace(kit.publicUrl, kit.url),
+  }
   const realm = await makeRealm(keycloak, name, addresses)
   const params = { provider_id: made.provider_id }
   const set = (fields: Parameters<typeof changeIdentityProvider>[2]) =>

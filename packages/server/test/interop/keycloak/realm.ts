@@ -49,9 +49,16 @@ export async function makeRealm(
   {
     redirectUris = [],
     signedOut = '',
+    loggedOut = '',
     staff = [],
     teams = [],
-  }: { redirectUris?: readonly string[]; signedOut?: string; staff?: readonly string[]; teams?: readonly string[] },
+  }: {
+    redirectUris?: readonly string[]
+    signedOut?: string
+    loggedOut?: string
+    staff?: readonly string[]
+    teams?: readonly string[]
+  },
 ) {
   const representation = {
     realm: name,
@@ -78,6 +85,8 @@ export async function makeRealm(
           'pkce.code.challenge.method': 'S256',
           'oauth2.device.authorization.grant.enabled': 'true',
           'post.logout.redirect.uris': signedOut,
+          'backchannel.logout.url': loggedOut,
+          'backchannel.logout.session.required': 'true',
         },
         protocolMappers: [groups],
       },

@@ -30,6 +30,12 @@ export function subjectOf({ kind, issuer }: Pick<OidcProvider, 'kind' | 'issuer'
   return subject
 }
 
+/** What the provider calls its own session, where it says so in a way that can be kept. */
+export function sidOf(claims: Claims): string | null {
+  const sid = claimOf(claims, 'sid')
+  return typeof sid === 'string' && sid !== '' && storable(sid, maxSubject) === sid ? sid : null
+}
+
 /**
  * The groups in a claim; undefined where the token says nothing of them. What is too much, cut off or of another shape
  * is no statement to act on, since a group too few or too many may decide what somebody can reach.

@@ -8,17 +8,20 @@ import type { OidcProvider } from './presets.ts'
 export const skewSeconds = 60
 const maxTokenLength = 256 * 1024
 
-type Expected = {
+type Issuer = Pick<OidcProvider, 'kind' | 'issuer'>
+type Common = {
   /** Clients of ours that the token may be for. */
   audiences: readonly string[]
-  /** Null where none was asked for: then none may stand there, since such a token belongs to another sign-in. */
-  nonce: string | null
   /** How long ago the token may have been issued. */
   issuedWithinSeconds: number
+}
+type Expected = Common & {
+  /** Null where none was asked for: then none may stand there, since such a token belongs to another sign-in. */
+  nonce: string | null
   /** How long ago the person may have signed in, where that was asked for. */
   maxAgeSeconds?: number | undefined
 }
-type Source = {
+export type TokenSource = {
   /** What the provider signs with and we take. The token's header only says which of them. */
   algorithms: readonly string[]
   keys: () => Promise<Keys>
@@ -29,30 +32,45 @@ type Source = {
 
 /** The one judge of ID tokens (OpenID Connect Core 3.1.3.7), wherever they come from. Throws FederationError. */
 export async function verifyIdToken(
-  provider: Pick<OidcProvider, 'kind' | 'issuer'>,
+  provider: Issuer,
   token: string,
   expected: Expected,
-  source: Source,
+  source: TokenSource,
 ): Promise<Proven> {
-  if (token.length > maxTokenLength) throw new FederationError('token', 'The ID token is too long.')
-  const { payload, protectedHeader } = await verifySignature(token, source, {
-    algorithms: [...source.algorithms],
-    issuer: provider.issuer,
-    audience: [...expected.audiences],
-    requiredClaims: ['iss', 'sub', 'aud', 'exp', 'iat'],
-    maxTokenAge: expected.issuedWithinSeconds,
-    clockTolerance: skewSeconds,
-    currentDate: source.now(),
-  })
-  const { typ } = protectedHeader
-  if (typ !== undefined && !/^(?:application\/)?jwt$/i.test(typ)) throw refused('token')
+  const payload = await judgeToken(provider, token, { ...expected, needs: ['sub', 'exp'], type: /^jwt$/i }, source)
   checkTimes(payload, expected, source.now())
-  checkParty(payload, expected.audiences)
   if (expected.nonce === '' || payload.nonce !== (expected.nonce ?? undefined)) throw refused('nonce')
   return { issuer: provider.issuer, subject: subjectOf(provider, payload), claims: payload }
 }
 
-async function verifySignature(token: string, source: Source, options: JWTVerifyOptions): Promise<JWTVerifyResult> {
+/** What every token of a provider must be: signed by it now, made for us, a moment ago, and what it says it is. */
+export async function judgeToken(
+  provider: Issuer,
+  token: string,
+  { audiences, issuedWithinSeconds, needs, type }: Common & { needs: readonly string[]; type: RegExp },
+  source: TokenSource,
+): Promise<JWTPayload> {
+  if (token.length > maxTokenLength) throw new FederationError('token', 'The token is too long.')
+  const { payload, protectedHeader } = await verifySignature(token, source, {
+    algorithms: [...source.algorithms],
+    issuer: provider.issuer,
+    audience: [...audiences],
+    requiredClaims: ['iss', 'aud', 'iat', ...needs],
+    maxTokenAge: issuedWithinSeconds,
+    clockTolerance: skewSeconds,
+    currentDate: source.now(),
+  })
+  const { typ } = protectedHeader
+  if (typ !== undefined && !type.test(typ.replace(/^application\//i, ''))) throw refused('token')
+  checkParty(payload, audiences)
+  return payload
+}
+
+async function verifySignature(
+  token: string,
+  source: TokenSource,
+  options: JWTVerifyOptions,
+): Promise<JWTVerifyResult> {
   const { errors, jwtVerify } = await loadJose()
   try {
     const keys = await source.keys()
@@ -86,17 +104,18 @@ function checkParty({ aud, azp }: JWTPayload, audiences: readonly string[]): voi
 }
 
 const sentences = {
-  token: 'What came from the provider is no ID token.',
-  algorithm: 'The ID token is signed in a way that the provider does not announce, or that is not taken.',
-  keys: 'The provider does not publish the key that the ID token names, or publishes several of that name.',
-  signature: 'The signature of the ID token is wrong.',
-  time: 'The ID token, or the sign-in that it tells of, is too old, has ended, or lies in the future.',
-  issuer: 'The ID token names another issuer.',
-  audience: 'The ID token was made for another client.',
-  nonce: 'The ID token does not belong to this sign-in.',
-  subject: 'The ID token does not say whom it is about.',
+  token: 'What came from the provider is no such token.',
+  algorithm: 'The token is signed in a way that the provider does not announce, or that is not taken.',
+  keys: 'The provider does not publish the key that the token names, or publishes several of that name.',
+  signature: 'The signature of the token is wrong.',
+  time: 'The token, or the sign-in that it tells of, is too old, has ended, or lies in the future.',
+  issuer: 'The token names another issuer.',
+  audience: 'The token was made for another client.',
+  nonce: 'The token does not belong to this sign-in, or to any.',
+  events: 'The token does not say that somebody has signed out.',
+  subject: 'The token does not say whom it is about.',
 } as const
-const refused = (reason: keyof typeof sentences) => new FederationError(reason, sentences[reason])
+export const refused = (reason: keyof typeof sentences) => new FederationError(reason, sentences[reason])
 
 const ofClaims: Readonly<Record<string, keyof typeof sentences>> = {
   exp: 'time',

@@ -5,15 +5,16 @@ import { FederationError, type Proven } from '../proven.ts'
 import { authorizeDevice, type DeviceAuthorization, type NotYet, redeemDeviceCode } from './device-grant.ts'
 import { exchange, type Known } from './exchange.ts'
 import { createFetched } from './fetched.ts'
-import { skewSeconds, verifyIdToken } from './id-token.ts'
+import { skewSeconds, type TokenSource, verifyIdToken } from './id-token.ts'
 import { readKeys } from './keys.ts'
 import { fetchThrough, loadClient } from './library.ts'
+import { type SignedOut, verifyLogoutToken } from './logout-token.ts'
 import { checkIssuer, checkKind, discover, type Metadata } from './metadata.ts'
 import type { OidcProvider } from './presets.ts'
 
 type Issuer = Pick<OidcProvider, 'kind' | 'issuer'>
 /** A token that came for a code was issued a moment ago. */
-const issuedWithinSeconds = (10 * minute) / second
+export const issuedWithinSeconds = (10 * minute) / second
 
 /** What a provider shows of itself, for the person who sets it up. */
 type Inspection = {
@@ -67,13 +68,14 @@ export function createOidc({
     return configuration
   }
 
+  const sourceOf = (found: Metadata): TokenSource => ({
+    algorithms: found.id_token_signing_alg_values_supported,
+    keys: () => keys.get(found.jwks_uri),
+    renewedKeys: () => keys.renew(found.jwks_uri),
+    now,
+  })
   const judge = (provider: Issuer, found: Metadata, token: string, expected: Parameters<typeof verifyIdToken>[2]) =>
-    verifyIdToken(provider, token, expected, {
-      algorithms: found.id_token_signing_alg_values_supported,
-      keys: () => keys.get(found.jwks_uri),
-      renewedKeys: () => keys.renew(found.jwks_uri),
-      now,
-    })
+    verifyIdToken(provider, token, expected, sourceOf(found))
 
   return {
     /** Reads a provider's metadata and keys anew and checks them, for saving and testing it. Throws FederationError. */
@@ -135,6 +137,12 @@ export function createOidc({
       url.searchParams.set('client_id', clientId)
       url.searchParams.set('post_logout_redirect_uri', returnTo)
       return url.href
+    },
+
+    /** Who has signed out at the provider, by its word. */
+    verifyLogout: async (provider: Issuer, token: string, clientId: string): Promise<SignedOut> => {
+      const found = await metadataOf(provider)
+      return verifyLogoutToken(provider, token, { audiences: [clientId], issuedWithinSeconds }, sourceOf(found))
     },
 
     /** The answer of a provider as it came to the redirect URI: the code is exchanged and the ID token verified. */

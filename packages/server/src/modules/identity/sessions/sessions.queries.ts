@@ -102,18 +102,22 @@ export const endOne = (tx: Tx, tenant: TenantId, id: string, at: Date): Promise<
 export const endOfUser = (tx: Tx, tenant: TenantId, user: string, at: Date, kept: string | null): Promise<Ended[]> =>
   endWhere(tx, tenant, sql`user_id = ${user} and session_id is distinct from ${kept}::uuid`, 'manual', at)
 
-/** All that an identity provider opened; of one user where one is named. */
+/** Of a user here, of an account at the provider, of a session there: what is null is any. */
+export type Which = { user: string | null; subject: string | null; sid: string | null }
+/** Those that an identity provider opened. */
 export const endOfProvider = (
   tx: Tx,
   tenant: TenantId,
   provider: string,
-  user: string | null,
+  { user, subject, sid }: Which,
   at: Date,
 ): Promise<Ended[]> =>
   endWhere(
     tx,
     tenant,
-    sql`provider_id = ${provider} and (${user}::uuid is null or user_id = ${user}::uuid)`,
+    sql`provider_id = ${provider} and (${user}::uuid is null or user_id = ${user}::uuid)
+      and (${subject}::text is null or provider_subject = ${subject})
+      and (${sid}::text is null or provider_sid = ${sid})`,
     'manual',
     at,
   )
@@ -150,7 +154,8 @@ export const replaceSession = async (
     .where('tenant_id', '=', tenant)
     .where('session_id', '=', id)
     .where('ended_at', 'is', null)
-    .returning(['user_id', 'source_ip', 'user_agent', 'started_at', 'idle_seconds', 'expires_at', 'provider_id'])
+    .returning(['user_id', 'source_ip', 'user_agent', 'started_at', 'idle_seconds', 'expires_at'])
+    .returning(['provider_id', 'provider_subject', 'provider_sid'])
     .executeTakeFirst()
   if (!old) return undefined
   await insertSession(tx, { ...old, ...fresh, tenant_id: tenant, last_seen_at: at })

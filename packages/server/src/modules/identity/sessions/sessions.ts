@@ -24,15 +24,9 @@ import type { Audit } from '../../audit/index.ts'
 import type { IdentityDeps } from '../deps.ts'
 import { present, refuseStronger } from '../people/subject.ts'
 import { findUser } from '../people/users.queries.ts'
+import { bounded, isOver, type Known } from './limits.ts'
 import * as queries from './sessions.queries.ts'
 
-type Known = {
-  principal: Principal<'session'>
-  lastSeenAt: Date
-  passwordOwed: boolean
-  /** Ends where identity providers are the only way in. */
-  isOfPassword: boolean
-}
 /** A session under a new id: its cookie's value, and what replicas must forget. */
 export type Renewed = { secret: string; id: string; expiresAt: Date; changes: Change[] }
 
@@ -100,23 +94,6 @@ export function createSessions(deps: SessionsDeps) {
     onError: deps.onError,
   })
 
-  /** The session as today's settings bind it. */
-  const bounded = (known: Known, { sessions: limits, mfa }: SecuritySettings): Principal<'session'> => {
-    const { principal } = known
-    const end = Math.min(
-      principal.expiresAt.getTime(),
-      principal.startedAt.getTime() + limits.absolute_seconds * second,
-    )
-    return {
-      ...principal,
-      idleSeconds: Math.min(principal.idleSeconds, limits.idle_seconds),
-      expiresAt: new Date(end),
-      requiredAction: known.passwordOwed ? 'change_password' : owesFactor(principal, mfa) ? 'enroll_mfa' : null,
-    }
-  }
-  const isOver = (session: Principal<'session'>, lastSeenMs: number, atMs: number) =>
-    session.expiresAt.getTime() <= atMs || lastSeenMs + session.idleSeconds * second <= atMs
-
   /** Ends sessions and records each; returns what replicas must forget. */
   async function record(
     tx: Tx,
@@ -179,7 +156,11 @@ export function createSessions(deps: SessionsDeps) {
       source: Source,
       user: string,
       limits: SecuritySettings['sessions'],
-      how: { authMethod: string; steppedUpAt: Date | null; providerId: string | null },
+      how: {
+        authMethod: string
+        steppedUpAt: Date | null
+        provider: { id: string; subject: string; sid: string | null } | null
+      },
     ) => {
       const minted = mintToken(pepper, 'hfs', source.tenantId)
       const at = now()
@@ -198,7 +179,9 @@ export function createSessions(deps: SessionsDeps) {
         idle_seconds: limits.idle_seconds,
         expires_at: expiresAt,
         stepped_up_at: how.steppedUpAt,
-        provider_id: how.providerId,
+        provider_id: how.provider?.id ?? null,
+        provider_subject: how.provider?.subject ?? null,
+        provider_sid: how.provider?.sid ?? null,
       })
       const session_id = encodeId('admin_session', id)
       const target = { type: 'admin_session', id: session_id, name: source.name }
@@ -222,9 +205,9 @@ export function createSessions(deps: SessionsDeps) {
     endOfUser: async (tx: Tx, source: Source, user: string, kept: string | null = null): Promise<Change[]> =>
       record(tx, source, await queries.endOfUser(tx, source.tenantId, user, now(), kept), 'manual'),
 
-    /** All that an identity provider opened, of one user or of everybody; the caller records the changes. */
-    endOfProvider: async (tx: Tx, source: Source, provider: string, user: string | null): Promise<Change[]> =>
-      record(tx, source, await queries.endOfProvider(tx, source.tenantId, provider, user, now()), 'manual'),
+    /** Those that an identity provider opened, all or some of them; the caller records the changes. */
+    endOfProvider: async (tx: Tx, source: Source, provider: string, which: queries.Which): Promise<Change[]> =>
+      record(tx, source, await queries.endOfProvider(tx, source.tenantId, provider, which, now()), 'manual'),
 
     /** All that only a password opened, of one user or of all but break-glass users; the caller records the changes. */
     endPasswordSessions: async (tx: Tx, source: Source, user: string | null): Promise<Change[]> =>
@@ -293,7 +276,3 @@ export function createSessions(deps: SessionsDeps) {
   }
 }
 export type Sessions = ReturnType<typeof createSessions>
-
-/** Whether a role of the user requires a second factor that is not there. An identity provider sees to its own. */
-const owesFactor = ({ mfa, roles, authMethod }: Principal<'session'>, { required_roles }: SecuritySettings['mfa']) =>
-  !mfa && authMethod.startsWith('password') && roles.some((role) => required_roles.includes(role))

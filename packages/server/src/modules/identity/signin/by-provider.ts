@@ -155,14 +155,23 @@ export function createByProvider(deps: {
       tx: Tx,
       source: Source,
       { userId, username }: { userId: string; username: string },
-      how: { by: Voucher; authMethod: string; limits: SecuritySettings['sessions'] },
+      how: {
+        by: Voucher
+        there: { subject: string; sid: string | null }
+        authMethod: string
+        limits: SecuritySettings['sessions']
+      },
     ) => {
       const user_id = encodeId('user', userId)
       const as = { ...source, type: 'session' as const, id: user_id, name: username }
       const more = { target: { type: 'user', id: user_id, name: username }, details: detailsOf(how.by) }
-      const { authMethod, limits } = how
+      const { authMethod, limits, there } = how
       await audit.record(tx, as, 'login.succeeded', { user_id, auth_method: authMethod }, more)
-      return sessions.open(tx, as, userId, limits, { authMethod, steppedUpAt: null, providerId: how.by.id })
+      return sessions.open(tx, as, userId, limits, {
+        authMethod,
+        steppedUpAt: null,
+        provider: { id: how.by.id, ...there },
+      })
     },
 
     /**
@@ -170,7 +179,15 @@ export function createByProvider(deps: {
      * all. The caller records the changes.
      */
     endSessionsOf: (tx: Tx, source: Source, providerId: string, userId: string | null): Promise<Change[]> =>
-      sessions.endOfProvider(tx, source, providerId, userId),
+      sessions.endOfProvider(tx, source, providerId, { user: userId, subject: null, sid: null }),
+
+    /** The same of one account at the provider, of one of its sessions there, or of both. */
+    endSessionsThere: (
+      tx: Tx,
+      source: Source,
+      providerId: string,
+      there: { subject: string | null; sid: string | null },
+    ): Promise<Change[]> => sessions.endOfProvider(tx, source, providerId, { user: null, ...there }),
 
     /** A user who was deleted is not; their accounts may be linked to somebody else. */
     isThere: userExists,

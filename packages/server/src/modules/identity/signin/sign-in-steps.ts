@@ -131,7 +131,7 @@ export function createSteps(deps: {
         await audit.record(tx, by, 'login.succeeded', fields, { target })
         if (break_glass) await notify(tx, tenantId, alarmOf(by, at))
         const steppedUpAt = proof?.method === 'totp' ? at : null
-        const how = { authMethod: auth_method, steppedUpAt, providerId: null }
+        const how = { authMethod: auth_method, steppedUpAt, provider: null }
         const session = await sessions.open(tx, by, account.user_id, limits, how)
         // Gateways may ask how long ago it was.
         if (proof) await changes.record(tx, tenantId, [{ kind: 'user', subject: account.user_id }])

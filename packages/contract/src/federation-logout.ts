@@ -1,0 +1,41 @@
+import { Type } from 'typebox'
+import { endpoint } from './endpoint.ts'
+import { Closed, Id, Name } from './schema.ts'
+
+/** Where providers say that somebody has signed out; refusals there know by the path in which words they are. */
+export const backchannelLogoutBase = '/admin/logout/oidc/backchannel'
+
+/** A refusal in the words of OAuth (RFC 6749 §5.2). */
+export const OAuthError = Closed(
+  {
+    error: Type.Unsafe<'invalid_request' | 'temporarily_unavailable' | 'server_error'>({
+      type: 'string',
+      enum: ['invalid_request', 'temporarily_unavailable', 'server_error'],
+    }),
+    error_description: Type.String({ description: 'One sentence for a person; never why a token was not believed' }),
+  },
+  { title: 'OAuthError' },
+)
+
+export const backchannelLogout = endpoint({
+  method: 'POST',
+  path: `${backchannelLogoutBase}/{provider_id}`,
+  summary:
+    'For an identity provider: end the sessions of somebody who has signed out there (OpenID Connect Back-Channel Logout 1.0)',
+  protocol: 'oauth',
+  access: { by: 'anyone' },
+  audit: 'backchannel_logout.received',
+  form: true,
+  params: Closed({ provider_id: Id('identity_provider') }),
+  query: Closed({ tenant: Type.Optional(Name) }),
+  // What else a provider sends is for others: it is not looked at.
+  body: Type.Object({
+    logout_token: Type.String({
+      minLength: 1,
+      maxLength: 8192,
+      description: 'Signed by the provider as its ID tokens are; each counts once',
+    }),
+  }),
+  response: Closed({}),
+  errors: ['rate_limited'],
+})

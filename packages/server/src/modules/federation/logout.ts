@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto'
+import type { Caller, Source } from '../../kernel/actor.ts'
+import { unauthorized } from '../../kernel/app-error.ts'
+import { createTally } from '../../kernel/tally.ts'
+import { second } from '../../kernel/time.ts'
+import type { FederationDeps } from './deps.ts'
+import { oidcOf } from './kinds.ts'
+import { spendLogoutToken } from './logout.queries.ts'
+import { skewSeconds } from './oidc/id-token.ts'
+import type { SignedOut } from './oidc/logout-token.ts'
+import { issuedWithinSeconds, type Oidc } from './oidc/oidc.ts'
+import type { Opening } from './opening.ts'
+import { FederationError } from './proven.ts'
+import { findProvider, lockProvider, type ProviderRow } from './providers.queries.ts'
+import { partyOf, type Unrecognised } from './recognise.ts'
+
+type Refusal = FederationError['reason'] | Extract<Unrecognised, 'turned_off' | 'provider_changed' | 'replayed'>
+
+type LogoutDeps = Pick<FederationDeps, 'db' | 'audit' | 'changes' | 'tenancy' | 'people' | 'onError'> & {
+  oidc: Pick<Oidc, 'verifyLogout'>
+  opening: Pick<Opening, 'takeStep' | 'strangerAt'>
+}
+
+/**
+ * What a provider says of somebody who has signed out there (OpenID Connect Back-Channel Logout): a token counts once,
+ * and ends the sessions that it names on every replica. Whoever brings another is told nothing but that.
+ */
+export function createLogout({ db, audit, changes, tenancy, people, oidc, opening, onError }: LogoutDeps) {
+  // Anybody may bring what is none: it is on record at once, and then by its count.
+  const refusals = createTally<Source & { provider: ProviderRow; reason: Refusal }>({
+    onError,
+    keyOf: ({ tenantId, provider, reason, name }) => `${tenantId} ${provider.provider_id} ${reason} ${name}`,
+    record: ({ provider, reason, ...by }, refused) => {
+      const target = partyOf(provider)
+      const fields = { provider_id: target.id, reason, refused }
+      return audit.note(by, 'backchannel_logout.refused', fields, { outcome: 'refused', target })
+    },
+  })
+
+  async function judge(provider: ProviderRow, token: string): Promise<SignedOut | Refusal> {
+    if (!provider.enabled || !provider.sign_in) return 'turned_off'
+    try {
+      const { kind, issuer, client_id } = oidcOf(provider)
+      return await oidc.verifyLogout({ kind, issuer }, token, client_id)
+    } catch (e) {
+      if (e instanceof FederationError) return e.reason
+      throw e
+    }
+  }
+
+  /** One transaction. Nobody opens a session by this provider meanwhile: who comes later finds the token. */
+  const end = (by: Source, provider: ProviderRow, { subject, sid, issuedAt, jti }: SignedOut) =>
+    db.inTenant(by.tenantId, async (tx): Promise<Refusal | undefined> => {
+      const { tenantId } = by
+      const { provider_id } = provider
+      const held = await lockProvider(tx, tenantId, provider_id)
+      if (!held?.enabled || !held.sign_in) return 'turned_off'
+      if (held.oidc?.issuer !== provider.oidc?.issuer || held.oidc?.client_id !== provider.oidc?.client_id)
+        return 'provider_changed'
+      const token = {
+        tenant_id: tenantId,
+        provider_id,
+        jti_digest: createHash('sha256').update(jti).digest(),
+        subject,
+        sid,
+        issued_at: issuedAt,
+        good_until: new Date(issuedAt.getTime() + (issuedWithinSeconds + 2 * skewSeconds) * second),
+      }
+      if (!(await spendLogoutToken(tx, token))) return 'replayed'
+      const ended = await people.endSessionsThere(tx, by, provider_id, { subject, sid })
+      const target = partyOf(provider)
+      const fields = { provider_id: target.id, sessions_ended: ended.length }
+      const details = { ...(subject !== null && { subject }), ...(sid !== null && { sid }) }
+      await audit.record(tx, by, 'backchannel_logout.received', fields, { target, details })
+      if (ended.length > 0) await changes.record(tx, tenantId, ended)
+    })
+
+  /** Throws `unauthorized` for whatever is not believed, and `rate_limited`. */
+  async function logout(
+    { tenantName, providerId, token }: { tenantName: string; providerId: string | undefined; token: string },
+    caller: Caller,
+  ): Promise<void> {
+    opening.takeStep(caller)
+    const tenant = await tenancy.tenantByName(tenantName)
+    if (tenant === undefined || providerId === undefined) return unauthorized()
+    const provider = await db.inTenant(tenant, (tx) => findProvider(tx, tenant, providerId))
+    if (!provider) return unauthorized()
+    const stranger = opening.strangerAt(tenant, caller)
+    const judged = await judge(provider, token)
+    const by = { ...stranger, ...partyOf(provider) }
+    const reason = typeof judged === 'string' ? judged : await end(by, provider, judged)
+    if (reason === undefined) return
+    await refusals.count({ ...stranger, provider, reason })
+    unauthorized()
+  }
+
+  return { logout, flush: refusals.flush }
+}
+export type Logout = ReturnType<typeof createLogout>
