@@ -1,15 +1,19 @@
 import { AppError } from './app-error.ts'
 
+type Places = { perKey: number; total: number; waiting: number; waitingPerKey?: number }
+
 /**
- * Few at a time: of one key `perKey` run, of all together `total`; `waiting` more wait for their turn, and whoever
- * comes then is told to come back. Nobody who waits is passed by a key that has its share already.
+ * Few at a time: of one key `perKey` run, of all together `total`; `waiting` more wait for their turn, of one key
+ * `waitingPerKey`, and whoever comes then is told to come back. Nobody who waits is passed by a key that has its share
+ * already.
  */
-export function createGate({ perKey, total, waiting }: { perKey: number; total: number; waiting: number }) {
+export function createGate({ perKey, total, waiting, waitingPerKey = waiting }: Places) {
   const running = new Map<string, number>()
   const queue: { key: string; start: () => void }[] = []
   let count = 0
 
   const mayRun = (key: string) => count < total && (running.get(key) ?? 0) < perKey
+  const mayWait = (key: string) => queue.length < waiting && queue.filter((w) => w.key === key).length < waitingPerKey
   const begin = (key: string) => {
     count++
     running.set(key, (running.get(key) ?? 0) + 1)
@@ -28,7 +32,7 @@ export function createGate({ perKey, total, waiting }: { perKey: number; total: 
 
   return async <T>(key: string, work: () => T | Promise<T>): Promise<T> => {
     if (mayRun(key)) begin(key)
-    else if (queue.length < waiting) await new Promise<void>((start) => queue.push({ key, start }))
+    else if (mayWait(key)) await new Promise<void>((start) => queue.push({ key, start }))
     else
       throw new AppError('rate_limited', 'many such questions are being answered; try again shortly', {
         retryAfterSeconds: 1,

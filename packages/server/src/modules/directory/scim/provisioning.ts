@@ -11,8 +11,11 @@ import type { Place, Push } from './push.ts'
 import * as queries from './windows.queries.ts'
 import { type Held, isHeld, refuseHeld, windowMs } from './windows.ts'
 
-/** Of a directory one push at a time: others would wait for its row, each with a connection that is needed elsewhere. */
-const turns = { perKey: 1, total: 4, waiting: 200 }
+/**
+ * Of a directory one push at a time: others would wait for its row, each with a connection that is needed elsewhere. No
+ * directory has all the places of those who wait.
+ */
+const turns = { perKey: 1, total: 4, waiting: 200, waitingPerKey: 100 }
 const nowhere = '00000000-0000-0000-0000-000000000000'
 
 /** The directory of an API key: made known by what is pushed first, and held while something is. */
