@@ -127,6 +127,13 @@ test('a directory takes away no local user, no last administrator, no stronger o
   assert.equal(next.status, 201, next.text)
   assert.notEqual(next.json.id, gone)
   assert.match((await admin.getUser({ params: { user_id: gone } })).username, /^gone~/)
+  // Unless they may do more than the key by now.
+  const [kept = ''] = await pushed(scim, ['kept'])
+  assert.equal((await scim.delete(`Users/${kept}`)).status, 204)
+  await admin.grantRole({ body: { user_id: kept, role: 'platform_admin' } })
+  assert.equal((await scim.post('Users', scimUser('kept', { externalId: 'another one' }))).status, 409)
+  await admin.revokeRole({ body: { user_id: kept, role: 'platform_admin' } })
+  await admin.reactivateUser({ body: { user_id: kept } })
   clock.advance(31 * 86_400)
   const deleted = await kit.app.identity.owned.deleteAbsent([kit.tenant])
   assert.equal(deleted, 1)

@@ -63,16 +63,19 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
   const activeOf = ({ tx, tenant, directory }: Push): Promise<number> =>
     entries.countActive(tx, tenant, directory, new Date(now().getTime() - day))
 
-  /** Who was deleted gives up the names that somebody else of the directory wants; anyone else keeps theirs. */
+  /**
+   * Who was deleted gives up the names that somebody else of the directory wants; anyone else keeps theirs, and so does
+   * who may do more than the caller.
+   */
   async function roomFor(
-    { tx, tenant, directory }: Push,
+    { tx, actor, tenant, directory }: Push,
     facts: { username: string; email: string | null },
     id?: string,
   ) {
     const room = new Map<string, { before: UserEntry; after: UserAfter }>()
     for (const { of, is_own, ...before } of await entries.holdersOf(tx, tenant, directory, facts)) {
       if (before.user_id === id) continue
-      if (!is_own || !before.absent)
+      if (!is_own || !before.absent || isStronger(behalfOf(actor), before))
         failScim(
           'uniqueness',
           of === 'username' ? 'userName: somebody else has it' : 'emails: somebody else has the address',
