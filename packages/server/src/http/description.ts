@@ -2,12 +2,17 @@ import { createHash } from 'node:crypto'
 import { openapi } from '@holdfast/contract/openapi'
 import { Representation } from '../kernel/representation.ts'
 
-/** The contract as an OpenAPI document; made once. */
+type Document = ReturnType<typeof openapi>
+let made: Representation<Document> | undefined
+
+/** The contract as an OpenAPI document; made once in a process. */
 export function createDescription() {
-  const bytes = Buffer.from(JSON.stringify(openapi()))
-  const document = new Representation<ReturnType<typeof openapi>>(
-    createHash('sha256').update(bytes).digest('base64url'),
-    bytes,
-  )
+  made ??= make()
+  const document = made
   return { handlers: { openapiDocument: () => document } }
+}
+
+function make(): Representation<Document> {
+  const bytes = Buffer.from(JSON.stringify(openapi()))
+  return new Representation<Document>(createHash('sha256').update(bytes).digest('base64url'), bytes)
 }
