@@ -12,15 +12,17 @@ export const DURABLE_SETTINGS = {
   fsync: 'on',
   synchronous_commit: 'on',
   full_page_writes: 'on',
+  autovacuum: 'on',
   max_connections: '100',
   max_wal_size: '2GB',
 }
 
-/** Settings of a cluster that is thrown away. */
+/** Settings of a cluster that is thrown away before anything in it has to be cleaned up. */
 export const THROWAWAY_SETTINGS = {
   fsync: 'off',
   synchronous_commit: 'off',
   full_page_writes: 'off',
+  autovacuum: 'off',
   max_connections: '200',
   max_wal_size: '1GB',
 }
