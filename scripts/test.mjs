@@ -22,6 +22,8 @@ const files = named.length > 0 ? named : globSync(everything, { cwd: root, exclu
 const alone = /^packages\/server\/(test\/(memory\/|faults\/jobs\.)|src\/embedded\/)/
 /** Files of these folders wait more than they compute. */
 const waiting = /^packages\/(sdk|server\/(test\/(faults|interop|memory)|src\/embedded))\//
+/** These walk over everything that there is, which takes longest: they begin first, so that none is left at the end. */
+const longest = /^packages\/server\/test\/table\//
 /** The others share processes by folder or package, so that what they import is loaded once for several of them. */
 const shared = /^packages\/server\/(src\/kernel|src|test\/[^/]+)|^packages\/[^/]+|^[^/]+/
 const together = 10
@@ -68,7 +70,9 @@ function grouped(files) {
     return Array.from({ length: count }, (_, n) => family.filter((_, i) => i % count === n))
   })
   const both = Map.groupBy(groups, ([file]) => waiting.test(file))
-  const spread = [...both.values()].flatMap((some) => some.map((group, i) => ({ group, at: (i + 0.5) / some.length })))
+  const spread = [...both.values()].flatMap((some) =>
+    some.map((group, i) => ({ group, at: longest.test(group[0]) ? 0 : (i + 0.5) / some.length })),
+  )
   return spread
     .sort((a, b) => a.at - b.at)
     .map(({ group }, i) => {

@@ -281,7 +281,7 @@ test('who signs out at the provider while they are on the way back from it does 
   assert.equal(await running({ a: await signIn({ sub: 'anna', sid: 's-9' }) }), 'a')
   assert.equal(await running({ b: await signIn({ sub: 'ben', iat: now() + 1 }) }), 'b')
 
-  // Sign-ins of one session and its logout at once: whatever comes first, none of them is left.
+  // Twenty logouts and sign-ins of one session at once: whatever comes first, none of it is left.
   const at = await Promise.all(Array.from({ length: 6 }, () => wayBack({ sub: 'dora', sid: 's-d' })))
   const token = await logoutToken(idp, { sid: 's-d' })
   await Promise.all([...at.map(({ browser, path }) => browser.get(path)), post(token, {}, kit.replicas[1])])

@@ -19,17 +19,24 @@ const server = new URL('../../', import.meta.url).href
 
 if (directory) {
   const file = join(directory, `${process.pid}.jsonl`)
-  const written = new Set<string>()
+  /** By text, or by the numbers of the texts of a course. */
+  const written = new Map<string, Set<string>>()
+  const numbers = new Map<string, number>()
   const origins = new Map<string, Set<string>>()
   const scopes = new WeakMap<object, Sent['scope']>()
 
   const courses = new WeakMap<object, string[]>()
 
-  const write = (sent: Sent | Course) => {
-    const line = JSON.stringify(sent)
-    if (written.has(line)) return
-    written.add(line)
-    appendFileSync(file, `${line}\n`)
+  const write = (text: string, how: string, make: () => Sent | Course) => {
+    const ways = written.get(text) ?? new Set()
+    if (ways.has(how)) return
+    written.set(text, ways.add(how))
+    appendFileSync(file, `${JSON.stringify(make())}\n`)
+  }
+  const numberOf = (text: string): number => {
+    const number = numbers.get(text) ?? numbers.size
+    numbers.set(text, number)
+    return number
   }
 
   // Kysely compiles a statement in the call of `execute`, so the stack still shows who made it.
@@ -55,11 +62,11 @@ if (directory) {
         scopes.delete(this)
         const course = courses.get(this) ?? []
         courses.delete(this)
-        if (course.length > 1) write({ course })
+        if (course.length > 1) write(course.map(numberOf).join(), '', () => ({ course }))
       } else {
         const scope = scopes.get(this) ?? 'none'
         const from = origins.get(text) ?? directly(callers())
-        for (const origin of from) write({ text, origin, scope })
+        for (const origin of from) write(text, `${origin} ${scope}`, () => ({ text, origin, scope }))
         const course = courses.get(this)
         if (from.size > 0 && course && course.at(-1) !== text) course.push(text)
       }

@@ -15,7 +15,13 @@ const longestStrangersBody = 8000
 /** A body of one endpoint that wants to cost much; undefined where it can't be made of its example. */
 type Heavy = (example: unknown, limit: number) => Buffer | undefined
 const bytes = (value: unknown) => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value))
-const wide = (count: number) => `{${Array.from({ length: count }, (_, i) => `"k${i.toString(36)}":${i}`).join(',')}}`
+const wideTexts = new Map<number, string>()
+const wide = (count: number): string => {
+  const text =
+    wideTexts.get(count) ?? `{${Array.from({ length: count }, (_, i) => `"k${i.toString(36)}":${i}`).join(',')}}`
+  wideTexts.set(count, text)
+  return text
+}
 const wideObject = bytes(wide(60_000))
 const wideObjects = bytes(`[${Array(60_000).fill('{"a":1}').join(',')}]`)
 const deep = bytes('['.repeat(100_000) + ']'.repeat(100_000))
