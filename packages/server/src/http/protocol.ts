@@ -16,7 +16,8 @@ type Refusal = { status: number; contentType: string; body: object }
 
 /** An error as the protocol of its path says it. */
 export function refusalOf(url: string, error: AppError, requestId: string): Refusal {
-  if (speaksOAuth(url)) return oauthRefusalOf(error)
+  const inOAuth = speaksOAuth(url) && oauthRefusalOf(error)
+  if (inOAuth) return inOAuth
   if (!speaksScim(url))
     return {
       status: errorStatus[error.code],
@@ -34,15 +35,20 @@ export function refusalOf(url: string, error: AppError, requestId: string): Refu
   return { status, contentType: scim, body }
 }
 
-/** RFC 6749 §5.2. Whoever asks is no client of ours, so what is not believed of it is a bad request too. */
-function oauthRefusalOf({ code, message }: AppError): Refusal {
-  const [status, error] =
-    code === 'rate_limited'
-      ? [errorStatus[code], 'temporarily_unavailable']
-      : code === 'internal_error'
-        ? [errorStatus[code], 'server_error']
-        : [errorStatus.bad_request, 'invalid_request']
+/** RFC 6749 §5.2; undefined for another route than those that speak it, of which no stranger learns. */
+function oauthRefusalOf({ code, message }: AppError): Refusal | undefined {
+  const known = oauthErrors[code]
+  if (!known) return undefined
+  const [status, error] = known
   return { status, contentType: json, body: { error, error_description: message } }
+}
+const invalidRequest = [errorStatus.bad_request, 'invalid_request'] as const
+const oauthErrors: Partial<Record<ErrorCode, readonly [status: number, error: string]>> = {
+  bad_request: invalidRequest,
+  validation_error: invalidRequest,
+  forbidden: invalidRequest,
+  rate_limited: [errorStatus.rate_limited, 'temporarily_unavailable'],
+  internal_error: [errorStatus.internal_error, 'server_error'],
 }
 
 /** RFC 7644 §3.12. */

@@ -240,11 +240,13 @@ test('whatever is no logout token of this provider is one 400, which only the re
     const answer = await send(kit.url, { method: 'POST', path: path(provider.provider_id), ...sent })
     assert.deepEqual([answer.status, answer.json.error], [400, 'invalid_request'], JSON.stringify(sent).slice(0, 60))
   }
+  assert.equal((await send(kit.url, { path: path(provider.provider_id) })).json.error, 'unauthorized', 'as any path')
   assert.equal(await running(cookies), 'a')
-  await times(300, () => send(kit.url, { method: 'POST', path: path('x'), form: { logout_token: 'x' } }))
-  const throttled = await post(right)
-  assert.deepEqual([throttled.status, throttled.json.error], [429, 'temporarily_unavailable'])
-  assert.ok(Number(throttled.headers['retry-after']) > 0)
+  const flood = () => times(200, () => send(kit.url, { method: 'POST', path: path('x'), form: { logout_token: 'x' } }))
+  let throttled: Awaited<ReturnType<typeof send>> | undefined
+  for (let i = 0; i < 10 && !throttled; i++) throttled = (await flood()).find((answer) => answer.status === 429)
+  assert.equal(throttled?.json.error, 'temporarily_unavailable')
+  assert.ok(Number(throttled?.headers['retry-after']) > 0)
 })
 
 test('of twenty who bring one logout token, on two replicas, one is believed', async (t) => {

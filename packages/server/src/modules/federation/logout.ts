@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Caller, Source } from '../../kernel/actor.ts'
-import { unauthorized } from '../../kernel/app-error.ts'
+import { fail } from '../../kernel/app-error.ts'
 import { createTally } from '../../kernel/tally.ts'
 import { second } from '../../kernel/time.ts'
 import type { FederationDeps } from './deps.ts'
@@ -15,6 +15,9 @@ import { findProvider, lockProvider, type ProviderRow } from './providers.querie
 import { partyOf, type Unrecognised } from './recognise.ts'
 
 type Refusal = FederationError['reason'] | Extract<Unrecognised, 'turned_off' | 'provider_changed' | 'replayed'>
+
+/** One sentence for all of it. */
+const refuse = (): never => fail('forbidden', 'the logout token is not accepted')
 
 type LogoutDeps = Pick<FederationDeps, 'db' | 'audit' | 'changes' | 'tenancy' | 'people' | 'onError'> & {
   oidc: Pick<Oidc, 'verifyLogout'>
@@ -75,23 +78,23 @@ export function createLogout({ db, audit, changes, tenancy, people, oidc, openin
       if (ended.length > 0) await changes.record(tx, tenantId, ended)
     })
 
-  /** Throws `unauthorized` for whatever is not believed, and `rate_limited`. */
+  /** Throws `forbidden` for whatever is not believed, and `rate_limited`. */
   async function logout(
     { tenantName, providerId, token }: { tenantName: string; providerId: string | undefined; token: string },
     caller: Caller,
   ): Promise<void> {
     opening.takeStep(caller)
     const tenant = await tenancy.tenantByName(tenantName)
-    if (tenant === undefined || providerId === undefined) return unauthorized()
+    if (tenant === undefined || providerId === undefined) return refuse()
     const provider = await db.inTenant(tenant, (tx) => findProvider(tx, tenant, providerId))
-    if (!provider) return unauthorized()
+    if (!provider) return refuse()
     const stranger = opening.strangerAt(tenant, caller)
     const judged = await judge(provider, token)
     const by = { ...stranger, ...partyOf(provider) }
     const reason = typeof judged === 'string' ? judged : await end(by, provider, judged)
     if (reason === undefined) return
     await refusals.count({ ...stranger, provider, reason })
-    unauthorized()
+    refuse()
   }
 
   return { logout, flush: refusals.flush }
