@@ -9,7 +9,7 @@ import type { Said, SaidGroup, SaidUser } from './snapshot.ts'
 export type Before = {
   users: readonly OwnedUser[]
   groups: readonly OwnedGroup[]
-  members: readonly { group_id: string; users: Buffer }[]
+  members: readonly { group_id: string; users: Buffer | null }[]
 }
 /** Names that users and groups have who are none of this directory's. */
 type Taken = { username: ReadonlySet<string>; email: ReadonlySet<string>; group: ReadonlySet<string> }
@@ -249,9 +249,10 @@ async function planMembers(
     const had = new Set<number>()
     const came = added.length
     const went = removed.length
-    for (let at = 0; at < bytes.length; at += 16) {
+    const ids = bytes.toString('hex')
+    for (let at = 0; at < ids.length; at += 32) {
       // Members who are none of this directory's are none of its business.
-      const place = placeOf.get(bytes.toString('hex', at, at + 16))
+      const place = placeOf.get(ids.slice(at, at + 32))
       if (place === undefined) continue
       had.add(place)
       if (!group.said?.members.has(place)) removed.push({ group_id: group.id, user_id: people[place]!.id })

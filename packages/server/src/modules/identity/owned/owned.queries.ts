@@ -54,12 +54,12 @@ export const groupsOf = (tx: Tx, tenant: TenantId, directory: string): Promise<O
     .execute(tx)
     .then((r) => r.rows)
 
-/** Who is in each group of the directory: the ids of users, 16 bytes each. */
+/** Who is in each group of the directory: the ids of users, 16 bytes each; null: nobody. */
 export const membersOf = (tx: Tx, tenant: TenantId, directory: string) =>
-  sql<{ group_id: string; users: Buffer }>`
-    select m.group_id, string_agg(uuid_send(m.user_id), ''::bytea) as users
-    from groups g join group_members m on m.tenant_id = ${tenant} and m.group_id = g.group_id
-    where g.tenant_id = ${tenant} and g.directory_id = ${directory} group by m.group_id`
+  sql<{ group_id: string; users: Buffer | null }>`
+    select g.group_id, (select string_agg(uuid_send(m.user_id), ''::bytea) from group_members m
+      where m.tenant_id = ${tenant} and m.group_id = g.group_id) as users
+    from groups g where g.tenant_id = ${tenant} and g.directory_id = ${directory}`
     .execute(tx)
     .then((r) => r.rows)
 
