@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
+import pg from 'pg'
 import { group, person, snapshotOf } from '../directories.ts'
 import { createClock, type Replica, runJob, startKit, times } from '../kit.ts'
 import { untilStatus } from '../people.ts'
@@ -164,8 +165,19 @@ test('a directory has one source', async (t) => {
 test('a directory that is filled is bounded by what it has come to a day later', async (t) => {
   const clock = createClock()
   const kit = await startKit(t, { now: clock.now })
+  const owner = new pg.Client({ connectionString: kit.databaseUrl })
+  await owner.connect()
+  kit.after(() => owner.end())
+  const fill = (provider: string, n: number) =>
+    owner.query(
+      `insert into users (tenant_id, user_id, external_id, username, source, directory_id, created_at)
+      select tenant_id, gen_random_uuid(), 'x' || n, provider || n, 'directory', directory_id, $3
+      from directories, generate_series(1, $2::integer) as n where provider = $1`,
+      [provider, n, clock.now()],
+    )
   const { scim } = await provision(kit)
-  const ids = await pushed(scim, many(81))
+  const ids = await pushed(scim, many(10))
+  await fill('entra', 71)
   const suspended = async (from: number, to: number) => {
     const statuses = []
     for (const id of ids.slice(from, to)) statuses.push((await suspend(scim, id)).status)
@@ -180,7 +192,7 @@ test('a directory that is filled is bounded by what it has come to a day later',
   const okta = await provision(kit, 'okta')
   const there = await pushed(okta.scim, many(10, 'there'))
   clock.advance(25 * 3600)
-  await pushed(okta.scim, many(60, 'filler'))
+  await fill('okta', 60)
   const statuses = []
   for (const id of there) statuses.push((await suspend(okta.scim, id)).status)
   assert.deepEqual(statuses, [...Array(5).fill(200), ...Array(5).fill(403)])
