@@ -14,8 +14,8 @@ const seconds = Number(process.env.SCHEMATHESIS_SECONDS ?? 8)
 const isThere = spawnSync('st', ['--version']).status === 0
 
 /**
- * Outside of SCIM 405 and Allow are no part of this interface: an unknown method is 404. What the schema allows a rule may still
- * refuse, and what it forbids may be refused as unauthorized first.
+ * Outside of SCIM 405 and Allow are no part of this interface: an unknown method is 404. What the schema allows a rule
+ * may still refuse, and what it forbids may be refused as unauthorized first.
  */
 const notOurs = [
   'unsupported_method',

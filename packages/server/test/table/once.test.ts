@@ -60,7 +60,7 @@ const reasons = {
   id: 'of a random id, or of the row that it stands beside',
   last: 'the last word holds, whoever had it',
   setting: 'what somebody chose; it counts nothing',
-  own: 'written by one replica about itself, or by one migration',
+  own: 'written by who alone may: a replica about itself, whoever holds the claim, a migration',
 } as const
 
 /** Every unique index and every whole number in the schema: the thing that is tried, or a reason. */
