@@ -46,7 +46,7 @@ export async function startFederated(
     changeIdentityProvider(kit.admin, { params }, named)
   const scopes = ['openid', 'profile', 'email', 'groups']
   const claims = { ...made.claims, username: 'name' }
-  await set({ enabled: true, claims, oidc: { issuer: real.issuer, scopes }, ...settings })
+  await set({ enabled: true, claims, oidc: { issuer: real.issuer, client_secret: clientSecret, scopes }, ...settings })
 
   const start = `/admin/login/oidc?provider=${made.provider_id}`
   /** To the provider, where `login` signs in, and back to the door of this deployment: the path it was sent to. */

@@ -6,7 +6,7 @@ import { makeUser } from '../people.ts'
 
 const people = { anna: { name: 'anna' } }
 
-test('nobody maps a role that allows more than they may do, and no secret is shown', async (t) => {
+test('nobody maps a role that allows more than they may do; a secret is not shown, nor sent to another issuer', async (t) => {
   const { kit, provider, params } = await startFederated(t, { people })
   const security = await kit.as('security_admin')
   const tenantAdmin = await kit.as('tenant_admin')
@@ -36,6 +36,17 @@ test('nobody maps a role that allows more than they may do, and no secret is sho
   ])
   assert.ok(!said.includes(clientSecret))
   assert.equal(shown.oidc?.client_secret_set, true)
+
+  const moved = async (secret: { client_secret?: string | null }) => {
+    const { oidc, ...rest } = await kit.admin.getIdentityProvider({ params })
+    const issuer = `${oidc!.issuer.replace(/\/$/, '')}/elsewhere`
+    const body = { ...rest, enabled: false, oidc: { ...oidc!, issuer, ...secret } }
+    return (await kit.admin.updateIdentityProvider({ params, body })).oidc?.client_secret_set
+  }
+  await assert.rejects(moved({}), { status: 422, message: /client_secret/ })
+  assert.equal(await moved({ client_secret: 'of the other one' }), true)
+  assert.equal(await moved({ client_secret: null }), false)
+  assert.equal(await moved({}), false)
 })
 
 test('every field that is set can be changed alone, and the record says which', async (t) => {

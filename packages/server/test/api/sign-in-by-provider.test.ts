@@ -231,7 +231,7 @@ test('a provider that is gone opens no other door, and passwords go on for those
     settings: { provisioning: 'create' },
   })
   await signIn()
-  const nowhere = { issuer: 'http://127.0.0.1:9' }
+  const nowhere = { issuer: 'http://127.0.0.1:9', client_secret: null }
   await assert.rejects(set({ oidc: nowhere }), { status: 422 }, 'it is asked before it is saved')
   await set({ enabled: false, oidc: nowhere })
   const tested = await kit.admin.testIdentityProvider({ params })

@@ -51,7 +51,7 @@ test('the own session ends first; then a browser is told where the one with the 
   const local = await signInAs(kit, 'ana')
   assert.deepEqual((await local.post('/admin/logout')).json, { changed: true, end_session_url: null })
   const last = await signIn()
-  await set({ enabled: false, oidc: { issuer: 'http://127.0.0.1:9' } })
+  await set({ enabled: false, oidc: { issuer: 'http://127.0.0.1:9', client_secret: null } })
   assert.equal(await whoIs(kit, last.browser.cookies.get('holdfast_session')), 401)
   assert.equal((await kit.admin.testIdentityProvider({ params })).ok, false)
   const gone = await stranger.get(`/admin/signed-out?provider=${provider.provider_id}`)

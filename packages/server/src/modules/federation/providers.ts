@@ -198,6 +198,9 @@ export function createProviders({
           const isNewSecret = secretJwe !== before.client_secret_jwe
           if (Object.keys(changed).length === 0 && !isNewSecret) return before
           refuseRoles(actor, [...before.role_mappings, ...fields.role_mappings])
+          // Whoever may change a provider may not be shown its secret, which goes to whom the issuer names.
+          if (secret === undefined && before.client_secret_jwe !== null && fields.oidc?.issuer !== before.oidc?.issuer)
+            failField('oidc.client_secret', 'must be given again with another issuer, where it is sent from now on')
           await queries.updateProvider(tx, tenant, id, fields, {
             secretJwe,
             measured: read ?? stillMeasured(before, fields),
