@@ -41,6 +41,32 @@ test('a list is an aligned table with whole ids, paged up to the limit', async (
   assert.equal(asked[0]?.headers.authorization, 'Bearer hfk_x')
 })
 
+test('an audit event says what changed, why it was refused, and what only its kind has', async (t) => {
+  const common = {
+    timestamp: '2030-01-31T08:00:00Z',
+    actor: { type: 'user', name: 'jane' },
+    target: null,
+    origin: 'api',
+  }
+  const items = [
+    { ...common, kind: 'login.failed', outcome: 'refused', username: 'jane', failure_reason: 'keycloak:signature' },
+    { ...common, kind: 'user.changed', outcome: 'success', user_id: 'usr_1', changes: { status: ['active', 'held'] } },
+    {
+      ...common,
+      kind: 'request.refused',
+      outcome: 'refused',
+      details: { error: 'conflict', detail: 'taken', field: 'a' },
+    },
+  ]
+  const { url } = await startServer(t, () => ({ body: { items, next_cursor: null } }))
+  const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
+  const [head = '', ...lines] = (await run(['audit', 'list'])).out.trimEnd().split('\n')
+  assert.deepEqual(
+    lines.map((line) => line.slice(head.indexOf('WHAT'))),
+    ['username: jane; failure_reason: keycloak:signature', 'status: active -> held', 'conflict: taken; field: a'],
+  )
+})
+
 test('headings are bold on a terminal, unless NO_COLOR says otherwise', async (t) => {
   const { url } = await startServer(t, fleet)
   const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })

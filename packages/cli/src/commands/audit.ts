@@ -17,13 +17,21 @@ const columns: readonly Column<Event>[] = [
   ['WHAT', whatOf],
 ]
 
+/** The fields of every kind: what stands in other columns, and what is read only as JSON. */
+const common = new Set(
+  'event_id tenant_id timestamp kind outcome actor target source_ip user_agent request_id origin changes details'.split(
+    ' ',
+  ),
+)
+
 /** What changed, or why it was refused: `status: active -> suspended`, `validation_error: name: is already taken`. */
-function whatOf({ changes = {}, details = {} }: Event): string | null {
-  const { error, detail, ...rest } = details
-  const changed = Object.entries(changes).map(
+function whatOf(event: Event): string | null {
+  const { error, detail, ...details } = event.details ?? {}
+  const own = Object.entries(event).filter(([name]) => !common.has(name) && !name.endsWith('_id'))
+  const changed = Object.entries(event.changes ?? {}).map(
     ([field, [before, after]]) => `${field}: ${word(before)} -> ${word(after)}`,
   )
-  const others = Object.entries(rest).map(([name, value]) => `${name}: ${word(value)}`)
+  const others = [...own, ...Object.entries(details)].map(([name, value]) => `${name}: ${word(value)}`)
   const refused = error === undefined ? [] : [`${String(error)}: ${String(detail ?? '')}`]
   return [...refused, ...changed, ...others].join('; ') || null
 }

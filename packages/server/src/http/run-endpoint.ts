@@ -8,7 +8,7 @@ import type { Admission, Admit } from './admit.ts'
 import { answerRefusal, type RefusalDeps } from './answer-refusal.ts'
 import type { Call, Handlers, RequestFacts } from './handlers.ts'
 import type { Idempotency } from './idempotency.ts'
-import type { LargeBodies } from './large-bodies.ts'
+import type { LargeBodies, LargeBody } from './large-bodies.ts'
 import { hasBody, isForm, unexpectedBody } from './read-body.ts'
 import { createQueryReader, requireReadableQuery } from './read-query.ts'
 import { expectedOf, type Granted, goneSignal, holdOf, preferenceApplied } from './representation.ts'
@@ -18,6 +18,7 @@ import { createLongValidator, createValidator } from './validate.ts'
 declare module 'fastify' {
   interface FastifyRequest {
     admission: Admission | null
+    largeBody: LargeBody | null
   }
 }
 
@@ -61,7 +62,9 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
   }
   function tooManyLarge({ actor }: Admission, request: FastifyRequest, reply: FastifyReply): AppError | undefined {
     if (!actor || !('permissions' in actor.principal)) return undefined
-    if (deps.takeLargeBody(actor.tenantId, endpoint.bodyLimit ?? 0, request.raw, reply.raw)) return undefined
+    const taken = deps.takeLargeBody(actor.tenantId, endpoint.bodyLimit ?? 0, request.raw, reply.raw)
+    request.largeBody = taken ?? null
+    if (taken) return undefined
     return new AppError('rate_limited', 'many large bodies are being read; try again shortly', { retryAfterSeconds: 2 })
   }
   async function change(request: FastifyRequest, reply: FastifyReply, admission: Admission): Promise<unknown> {
@@ -110,7 +113,10 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
     },
     handler: (request: FastifyRequest, reply: FastifyReply): Promise<void> | undefined => {
       const admission = request.admission ?? fail('internal_error', 'unexpected server error')
-      if (!isRead) return finishLater(request, reply, admission, change(request, reply, admission))
+      if (!isRead) {
+        const changing = change(request, reply, admission)
+        return finishLater(request, reply, admission, request.largeBody?.during(changing) ?? changing)
+      }
       const call = callOf(request, reply, admission)
       const result = handler(call)
       if (result instanceof Promise || admission.recorded)

@@ -32,6 +32,7 @@ export function createHttp(deps: HttpDeps): FastifyInstance {
       void refuseUnknown(deps, request, reply),
   } as object) as FastifyInstance
   http.decorateRequest('admission', null)
+  http.decorateRequest('largeBody', null)
   http.addHook('onRequest', (request, reply, done) => {
     reply.headers(securityHeaders).header('x-request-id', request.id)
     if (request.is404) unknownRoute(deps, request).then(done, done)

@@ -23,6 +23,15 @@ async function begin(kit: Kit, key: string, length: number | 'chunked') {
   for (let n = 0; n < 25 && answer === ''; n++) await delay(10)
   return { status: Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1] ?? 0), answer, end: () => socket.destroy() }
 }
+/** The same until it is answered, however busy the machine is. */
+async function answered(kit: Kit, key: string, length: number | 'chunked') {
+  for (let n = 0; n < 100; n++) {
+    const got = await begin(kit, key, length)
+    if (got.status !== 0) return got
+    got.end()
+  }
+  throw new Error('it is read')
+}
 
 test('large bodies are counted before they are read: of a tenant 64 MiB at once, of all 128', async (t) => {
   const kit = await startKit(t)
@@ -34,17 +43,17 @@ test('large bodies are counted before they are read: of a tenant 64 MiB at once,
   const first = await begin(kit, one, 40 * mib)
   const second = await begin(kit, one, 20 * mib)
   assert.deepEqual([first.status, second.status], [0, 0], 'both are read')
-  const third = await begin(kit, one, 5 * mib)
+  const third = await answered(kit, one, 5 * mib)
   assert.equal(third.status, 429)
   assert.match(third.answer, /retry-after: 2\r\n/i)
   assert.match(third.answer, /connection: close\r\n/i)
   const small = await begin(kit, one, 100_000)
-  const chunked = await begin(kit, one, 'chunked')
+  const chunked = await answered(kit, one, 'chunked')
   assert.deepEqual([small.status, chunked.status], [0, 429], 'who does not say how long it is may send the longest')
   const theirs = await begin(kit, two, 64 * mib)
-  const more = await begin(kit, three, 5 * mib)
+  const more = await answered(kit, three, 5 * mib)
   assert.deepEqual([theirs.status, more.status], [0, 429])
-  const beyond = await begin(kit, three, 65 * mib)
+  const beyond = await answered(kit, three, 65 * mib)
   assert.equal(beyond.status, 400)
 
   // Whoever goes makes room.
