@@ -143,3 +143,22 @@ test('on its schedule: spread, later and later while it fails, one word when it 
   await runJob(kit.app, 'pull_directories')
   assert.equal((await newest()).run_id, run_id)
 })
+
+test('a tenant has fifty sources at most, whoever makes the last of them where', async (t) => {
+  const kit = await startKit(t, { config, replicas: 2 })
+  const clients = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
+  const nowhere = { issuer: 'http://127.0.0.1:9009/realms/people' }
+  const make = (n: number) => sourceOf(clients[n % 2]!, nowhere, { provider: `corp-${n}` })
+  for (let n = 0; n < 40; n++) await make(n)
+  const made = await Promise.allSettled(Array.from({ length: 20 }, (_, n) => make(40 + n)))
+  const refused = made.flatMap((m) => (m.status === 'rejected' ? [m.reason] : []))
+  assert.equal(refused.length, 10)
+  for (const { status, message } of refused) {
+    assert.equal(status, 422)
+    assert.match(message, /a tenant has at most 50 directory sources/)
+  }
+  const { items } = await kit.admin.listDirectorySources({ query: { limit: 200 } })
+  assert.equal(items.length, 50)
+  await kit.admin.deleteDirectorySource({ params: { source_id: items[0]!.source_id } })
+  await make(99)
+})

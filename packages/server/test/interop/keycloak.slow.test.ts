@@ -3,6 +3,7 @@ import { approvedAndRefused } from './keycloak/device-code.ts'
 import { followed } from './keycloak/directory.ts'
 import { byTokenAndCode } from './keycloak/enrollment.ts'
 import { newKeys, realmTurnedOff, stoppedAndStarted } from './keycloak/outage.ts'
+import { asRecorded } from './keycloak/recorded.ts'
 import { signInBySaml } from './keycloak/saml.ts'
 import { enrollBySaml } from './keycloak/saml-enrollment.ts'
 import { type Keycloak, startKeycloak } from './keycloak/server.ts'
@@ -23,6 +24,7 @@ after(() => keycloak?.end())
 const trial = (name: string, run: (t: TestContext, keycloak: Keycloak) => Promise<void>) =>
   test(`Keycloak: ${name}`, { skip, timeout: 900_000 }, (t) => run(t, keycloak!))
 
+trial('it answers and signs as it was recorded', asRecorded)
 trial('people sign in by OpenID Connect, in the groups and roles that it says', groupsAndRoles)
 trial('who is disabled or removed there does not come in, nor does who has their name', disabledAndRemoved)
 trial('who signs out here and confirms it there is asked for the password again', endsBothSessions)

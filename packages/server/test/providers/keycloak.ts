@@ -16,7 +16,7 @@ export const keycloakClient = { client_id: 'holdfast-sync', secret: 'secret of t
 const byName = <T extends { username?: string; name?: string }>(a: T, b: T) =>
   (a.username ?? a.name ?? '') < (b.username ?? b.name ?? '') ? -1 : 1
 
-/** What Keycloak 26.2.5 was recorded to answer where users and groups are read, with its orders and its habits. */
+/** What Keycloak answers where users and groups are read; recorded/keycloak.test.ts compares it with what one said. */
 export async function startKeycloak(t: { after: (end: () => void) => void }) {
   const users = new Map<string, User>()
   const groups = new Map<string, Group>()
@@ -27,15 +27,17 @@ export async function startKeycloak(t: { after: (end: () => void) => void }) {
     return list.slice(first, first + Number(q.get('max') ?? 100))
   }
   /** That it is a service account only its name says. */
-  const viewUser = ({ serviceAccountClientId: _, ...user }: User) => ({
+  const viewMember = ({ serviceAccountClientId: _, ...user }: User) => ({
     ...user,
     emailVerified: user.email !== undefined,
+  })
+  const viewBriefly = (user: User) => ({ ...viewMember(user), access: { manage: false } })
+  const viewUser = (user: User) => ({
+    ...viewBriefly(user),
     totp: false,
-    createdTimestamp: 1_795_367_714_456,
     disableableCredentialTypes: [],
     requiredActions: [],
     notBefore: 0,
-    access: { manage: false },
   })
   const viewGroup = ({ members: _, ...group }: Group) => ({
     ...group,
@@ -53,7 +55,10 @@ export async function startKeycloak(t: { after: (end: () => void) => void }) {
     if (!tokens.has(authorization.replace(/^Bearer /, '')))
       return { status: 401, json: { error: 'HTTP 401 Unauthorized' } }
     const path = pathname.replace('/admin/realms/people/', '')
-    if (path === 'users') return { json: page(people(), asked).map(viewUser) }
+    if (path === 'users') {
+      const isBrief = asked.url.searchParams.get('briefRepresentation') === 'true'
+      return { json: page(people(), asked).map(isBrief ? viewBriefly : viewUser) }
+    }
     if (path === 'users/count') return { json: people().length }
     if (path === 'groups') {
       const top = [...groups.values()].filter((g) => g.parentId === undefined).sort(byName)
@@ -68,7 +73,7 @@ export async function startKeycloak(t: { after: (end: () => void) => void }) {
       return { json: page(children, asked).map(viewGroup) }
     }
     const members = group.members.flatMap((m) => users.get(m) ?? []).sort(byName)
-    return { json: page(members, asked).map(viewUser) }
+    return { json: page(members, asked).map(viewMember) }
   }
   function token({ form }: Asked): Reply {
     if (form.get('client_id') !== keycloakClient.client_id || form.get('client_secret') !== keycloakClient.secret)
@@ -78,14 +83,20 @@ export async function startKeycloak(t: { after: (end: () => void) => void }) {
       }
     const access_token = randomUUID()
     tokens.add(access_token)
-    return { json: { access_token, expires_in: 60, token_type: 'Bearer', scope: 'profile email' } }
+    return {
+      json: {
+        ...{ access_token, expires_in: 300, refresh_expires_in: 0, token_type: 'Bearer' },
+        ...{ 'not-before-policy': 0, scope: 'email profile' },
+      },
+    }
   }
 
   const server = await startDirectoryServer(t, answer)
   const addUser = (username: string, more: Partial<User> = {}): string => {
     const id = more.id ?? randomUUID()
     const name = { firstName: username[0]?.toUpperCase() + username.slice(1), lastName: 'Person' }
-    users.set(id, { id, username, ...name, email: `${username}@example.com`, enabled: true, ...more })
+    const person = { ...name, email: `${username}@example.com` }
+    users.set(id, { id, username, ...(more.serviceAccountClientId ? {} : person), enabled: true, ...more })
     return id
   }
   return {

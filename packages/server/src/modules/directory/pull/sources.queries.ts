@@ -23,6 +23,22 @@ export const selectSources = (tx: Tx, tenant: TenantId) =>
     .where('tenant_id', '=', tenant)
     .where('deleted_at', 'is', null)
 
+/** Until commit whoever makes a source in this tenant takes turns, so that all of them are counted. */
+export const takeTurns = (tx: Tx, tenant: TenantId) =>
+  sql`select pg_advisory_xact_lock(${sql.lit(makingLock)}, hashtext(${tenant}::text))`.execute(tx)
+// Any number serves that no other user of the database takes.
+const makingLock = 7_264_408
+
+export const countSources = async (tx: Tx, tenant: TenantId): Promise<number> => {
+  const { n } = await tx
+    .selectFrom('directory_sources')
+    .select((e) => e.fn.countAll<number>().as('n'))
+    .where('tenant_id', '=', tenant)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirstOrThrow()
+  return n
+}
+
 export const findSource = (tx: Tx, tenant: TenantId, id: string): Promise<SourceRow | undefined> =>
   selectSources(tx, tenant).where('source_id', '=', id).executeTakeFirst()
 

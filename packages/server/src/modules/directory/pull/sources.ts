@@ -4,7 +4,7 @@ import type { Database } from '../../../db/database.ts'
 import type { PageQuery, Pager } from '../../../db/page.ts'
 import { refuseTaken } from '../../../db/taken.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
-import { failField } from '../../../kernel/app-error.ts'
+import { fail, failField } from '../../../kernel/app-error.ts'
 import { differences } from '../../../kernel/differences.ts'
 import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
 import type { Expected } from '../../../kernel/version.ts'
@@ -34,6 +34,8 @@ const defaults = {
   take_groups: 'all',
   group_names: [],
 } as const
+/** Each is read as often as it says. */
+const mostSources = 50
 /** A test is waited for by a person. */
 const testMs = 20_000
 
@@ -123,6 +125,9 @@ export function createSources({ db, audit, pager, now, kek, outbound, begin }: S
       const credential_jwe = credential ? await sealed(source_id, credential) : null
       const work = () =>
         db.inTenant(tenant, async (tx) => {
+          await queries.takeTurns(tx, tenant)
+          if ((await queries.countSources(tx, tenant)) >= mostSources)
+            fail('validation_error', `a tenant has at most ${mostSources} directory sources`)
           const at = now()
           const new_id = { tenant_id: tenant, directory_id: newUuid() }
           await insertDirectory(tx, { ...new_id, provider, created_at: at, source: 'snapshot' })
