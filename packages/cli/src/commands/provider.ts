@@ -9,7 +9,7 @@ import {
 import { changeIdentityProvider } from '@holdfast/sdk'
 import { type Command, InvalidArgumentError } from 'commander'
 import { type Cli, given } from '../cli.ts'
-import { UsageError } from '../exit.ts'
+import { Declined, UsageError } from '../exit.ts'
 import { choice, examples, integer, limit, reason } from '../options.ts'
 import { type Column, printItem, printList } from '../output.ts'
 import { plain } from '../text.ts'
@@ -174,11 +174,11 @@ export function addProvider(program: Command, cli: Cli): void {
     'provider update Keycloak --disable',
   )
   examples(provider.command('test <provider>'), 'provider test Keycloak')
-    .description('read its discovery and keys, or its metadata, anew')
+    .description('read its discovery and keys, or its metadata, anew; exit code 1: it can not be used')
     .action(async (provider_id: string) => {
       const found = await (await cli.client()).testIdentityProvider({ params: { provider_id }, query: cli.scope })
       printItem(cli, found)
-      if (!found.ok) throw new UsageError(`It can't be used: ${found.problem?.detail ?? ''}`)
+      if (!found.ok) throw new Declined()
     })
   examples(
     provider
