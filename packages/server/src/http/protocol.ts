@@ -63,7 +63,7 @@ const usualType: Partial<Record<ErrorCode, ScimType>> = {
   validation_error: 'invalidValue',
 }
 
-export const errorBody = (error: ErrorCode, detail: string, requestId: string, errors?: AppError['errors']) => ({
+const errorBody = (error: ErrorCode, detail: string, requestId: string, errors?: AppError['errors']) => ({
   error,
   detail,
   request_id: requestId,

@@ -1,8 +1,9 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { AppError } from '../kernel/app-error.ts'
 import { newRequestId } from '../kernel/ids.ts'
 import { securityHeaders } from './error-response.ts'
-import { errorBody } from './protocol.ts'
+import { refusalOf } from './protocol.ts'
 
 const details: Record<string, string> = {
   HPE_HEADER_OVERFLOW: 'the request line and headers are larger than 16 KiB',
@@ -11,18 +12,22 @@ const details: Record<string, string> = {
 }
 const unreadable = 'the request is not valid HTTP'
 
-/** What the parser of HTTP refuses is answered in the shape of every other error, and its connection ends. */
-export function refuseUnparsed(e: { code?: string }, socket: Duplex): void {
+/**
+ * What the parser of HTTP refuses is answered as the protocol of its path says it, where that came along, and its
+ * connection ends.
+ */
+export function refuseUnparsed(e: { code?: string; rawPacket?: Buffer }, socket: Duplex): void {
   if (!socket.writable || e.code === 'ECONNRESET') return void socket.destroy()
-  const { lines, bytes } = refusal(details[e.code ?? ''] ?? unreadable)
+  const [, url = ''] = /^[A-Z]+ (\/\S{0,99})/.exec(e.rawPacket?.toString('latin1', 0, 120) ?? '') ?? []
+  const { lines, bytes } = refusal(url, details[e.code ?? ''] ?? unreadable)
   const head = ['HTTP/1.1 400 Bad Request', ...lines.map(([name, value]) => `${name}: ${value}`)]
   socket.end(Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), bytes]))
 }
 
 /** The same for what Node's server would answer itself, without a body. */
 export function refuseUnusual(server: Server): void {
-  server.on('checkExpectation', (_: IncomingMessage, response: ServerResponse) =>
-    answer(response, 'the header Expect may only be 100-continue'),
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
+    answer(request, response, 'the header Expect may only be 100-continue'),
   )
   server.on('connect', (_: IncomingMessage, socket: Duplex) => refuseUnparsed({ code: 'HPE_INVALID_METHOD' }, socket))
 }
@@ -32,22 +37,23 @@ export const withHost =
   (next: RequestListener): RequestListener =>
   (request, response) => {
     if (request.headers.host === undefined && request.httpVersion === '1.1')
-      answer(response, 'the header Host is missing')
+      answer(request, response, 'the header Host is missing')
     else next(request, response)
   }
 
-function answer(response: ServerResponse, detail: string): void {
-  const { lines, bytes } = refusal(detail)
+function answer({ url = '' }: IncomingMessage, response: ServerResponse, detail: string): void {
+  const { lines, bytes } = refusal(url, detail)
   response.writeHead(400, lines.flat()).end(bytes)
 }
 
-function refusal(detail: string): { lines: [string, string][]; bytes: Buffer } {
+function refusal(url: string, detail: string): { lines: [string, string][]; bytes: Buffer } {
   const id = newRequestId()
-  const bytes = Buffer.from(JSON.stringify(errorBody('bad_request', detail, id)))
+  const { contentType, body } = refusalOf(url, new AppError('bad_request', detail), id)
+  const bytes = Buffer.from(JSON.stringify(body))
   const lines: [string, string][] = [
     ...Object.entries(securityHeaders),
     ['x-request-id', id],
-    ['content-type', 'application/json; charset=utf-8'],
+    ['content-type', contentType],
     ['content-length', String(bytes.length)],
     ['connection', 'close'],
   ]

@@ -49,6 +49,26 @@ test('what is no HTTP is answered in the shape of every error, with a request id
   }
 })
 
+test('of a path of SCIM or of a back channel it is answered as those say errors', async (t) => {
+  const kit = await startKit(t)
+  const ask = async (start: string) => {
+    const [head = '', body = ''] = (await exchange(kit.url, start)).split('\r\n\r\n')
+    assert.match(head, /^HTTP\/1\.1 400 /)
+    return { head, body: JSON.parse(body) }
+  }
+  const end = ' HTTP/1.1\r\nHost: holdfast.test\r\n\r\n'
+  for (const start of [
+    `GET /v1/scim/v2/Users/${'x'.repeat(20_000)}${end}`,
+    'GET /v1/scim/v2/Users HTTP/1.1\r\nConnection: close\r\n\r\n',
+  ]) {
+    const { head, body } = await ask(start)
+    assert.match(head, /content-type: application\/scim\+json/i)
+    assert.deepEqual([body.schemas, body.status], [['urn:ietf:params:scim:api:messages:2.0:Error'], '400'])
+  }
+  const { body } = await ask(`POST /admin/logout/oidc/backchannel/${'x'.repeat(20_000)}${end}`)
+  assert.equal(body.error, 'invalid_request')
+})
+
 test('a GET with a body of any type, and a query that can not be decoded, are 400', async (t) => {
   const kit = await startKit(t)
   const world = await createWorld(kit)
