@@ -228,6 +228,9 @@ function planGroups(said: Said, before: Before, taken: Taken, problems: Problem[
   return { all: kept, created, renamed }
 }
 
+/** Of a UUID, as the members of a group are kept: one behind the other. */
+const idBytes = 16
+
 async function planMembers(
   people: readonly Person[],
   groups: readonly { group: Group; name: string }[],
@@ -237,7 +240,7 @@ async function planMembers(
   const slices = createSlices()
   const placeOf = new Map<string, number>()
   for (const [i, { id }] of people.entries()) {
-    placeOf.set(id.replaceAll('-', ''), i)
+    placeOf.set(Buffer.from(id.replaceAll('-', ''), 'hex').toString('latin1'), i)
     if (slices.isOver()) await slices.next()
   }
   const membersOf = new Map(before.members.map((m) => [m.group_id, m.users]))
@@ -245,23 +248,26 @@ async function planMembers(
   const removed: Pair[] = []
   const moved: MovedGroup[] = []
   for (const { group, name } of groups) {
-    const bytes = membersOf.get(group.id) ?? Buffer.alloc(0)
-    const had = new Set<number>()
-    const came = added.length
-    const went = removed.length
-    const ids = bytes.toString('hex')
-    for (let at = 0; at < ids.length; at += 32) {
+    const ids = membersOf.get(group.id)?.toString('latin1') ?? ''
+    const had: number[] = []
+    let stay = 0
+    const [came, went] = [added.length, removed.length]
+    for (let at = 0; at < ids.length; at += idBytes) {
+      if (slices.isOver()) await slices.next()
       // Members who are none of this directory's are none of its business.
-      const place = placeOf.get(ids.slice(at, at + 32))
+      const place = placeOf.get(ids.slice(at, at + idBytes))
       if (place === undefined) continue
-      had.add(place)
-      if (!group.said?.members.has(place)) removed.push({ group_id: group.id, user_id: people[place]!.id })
+      had.push(place)
+      if (group.said?.members.has(place)) stay++
+      else removed.push({ group_id: group.id, user_id: people[place]!.id })
     }
-    for (const place of group.said?.members ?? [])
-      if (!had.has(place) && known.has(place)) added.push({ group_id: group.id, user_id: people[place]!.id })
+    if (group.said && stay < group.said.members.size) {
+      const inside = new Set(had)
+      for (const place of group.said.members)
+        if (!inside.has(place) && known.has(place)) added.push({ group_id: group.id, user_id: people[place]!.id })
+    }
     const [plus, minus] = [added.length - came, removed.length - went]
-    if (plus + minus > 0) moved.push({ group, name, had: had.size, added: plus, removed: minus })
-    if (slices.isOver()) await slices.next()
+    if (plus + minus > 0) moved.push({ group, name, had: had.length, added: plus, removed: minus })
   }
   return { pairs: { added, removed }, moved }
 }
