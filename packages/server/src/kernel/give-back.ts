@@ -6,8 +6,11 @@ const lookEveryMs = 5 * second
 const idleShare = 0.1
 /** Less is not worth the collection. */
 const worthBytes = 16 * 2 ** 20
-/** Of a larger heap a collection takes longer than somebody who comes just then should wait. */
-const smallBytes = 48 * 2 ** 20
+/**
+ * Of a larger heap a collection takes longer (a millisecond for each megabyte that lives) than somebody who comes just
+ * then should wait. Up to sixteen of these are young, of which little lives.
+ */
+const smallBytes = 60 * 2 ** 20
 const atMostEveryMs = minute
 
 /**
