@@ -187,7 +187,7 @@ export const runIdpSync = endpoint({
 export const cancelDirectoryRun = endpoint({
   method: 'POST',
   path: '/v1/admin/directory-sync/runs/{run_id}/cancel',
-  summary: 'End a pull that is on its way; nothing of it is applied',
+  summary: 'End a pull that is on its way, or let go what is held; nothing of it is applied',
   access: syncs,
   audit: 'directory.pull_cancelled',
   params: Closed({ run_id: Id('directory_run') }),

@@ -9,7 +9,7 @@ import { Declined, UsageError } from '../exit.ts'
 import { choice, examples, integer, limit, reason } from '../options.ts'
 import { type Column, printItem, printList } from '../output.ts'
 import { readAll } from '../prompt.ts'
-import { printRun, progressOf } from './directory-run.ts'
+import { nextOfHeld, printRun, progressOf } from './directory-run.ts'
 
 type Source = Output<Contract['getDirectorySource']>
 const columns: readonly Column<Source>[] = [
@@ -167,7 +167,11 @@ export function addPull(directory: Command, cli: Cli): void {
     'directory pull corp',
   )
   examples(
-    reason(directory.command('cancel <run>').description('end a pull that is on its way; nothing of it is applied')),
+    reason(
+      directory
+        .command('cancel <run>')
+        .description('end a pull that is on its way, or let go what is held; nothing of it is applied'),
+    ),
     'directory cancel run_01jxz3c9dqf7vr2m8k4s6t0b5w',
   ).action(async (run_id: string, options: { reason?: string }) => {
     const body = given({ reason: options.reason })
@@ -189,7 +193,7 @@ async function follow(cli: Cli, run_id: string): Promise<void> {
     const run = await client.getDirectoryRun({ params: { run_id }, query: cli.scope })
     if (run.status !== 'fetching') {
       printRun(cli, run)
-      if (run.status === 'held') cli.note(`Nothing was applied. To apply it: holdfast directory confirm ${run.run_id}`)
+      if (run.status === 'held') cli.note(`Nothing was applied. ${nextOfHeld(run.run_id)}`)
       if (['held', 'failed', 'cancelled'].includes(run.status)) throw new Declined()
       return
     }

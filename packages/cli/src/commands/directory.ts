@@ -8,7 +8,7 @@ import { choice, examples, limit, reason } from '../options.ts'
 import { type Column, printItem, printList } from '../output.ts'
 import { readAll } from '../prompt.ts'
 import { plain } from '../text.ts'
-import { printRun } from './directory-run.ts'
+import { nextOfHeld, printRun } from './directory-run.ts'
 import { addPull, addSources } from './directory-source.ts'
 
 type Directory = Output<Contract['getDirectorySyncStatus']>['items'][number]
@@ -123,6 +123,6 @@ async function push(cli: Cli, file: string, options: { dryRun?: boolean; confirm
   const run = await (await cli.client()).ingestDirectorySnapshot({ body, query: cli.scope })
   printRun(cli, run)
   if (run.status !== 'held') return
-  cli.note(`Nothing was applied. To apply it: holdfast directory confirm ${run.run_id}`)
+  cli.note(`Nothing was applied. ${nextOfHeld(run.run_id)}`)
   throw new Declined()
 }

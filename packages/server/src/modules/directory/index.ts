@@ -8,6 +8,7 @@ import type { Identity } from '../identity/index.ts'
 import type { Notify } from '../notifications/index.ts'
 import type { Tenancy } from '../tenancy/index.ts'
 import { directoryHandlers } from './directory.handlers.ts'
+import { createDismiss } from './dismiss.ts'
 import { pullJob } from './pull/begin.ts'
 import { createPulls } from './pull/pulls.ts'
 import { sourceHandlers } from './pull/sources.handlers.ts'
@@ -47,7 +48,7 @@ export function createDirectory(deps: DirectoryDeps) {
   return {
     handlers: {
       ...directoryHandlers({ ...shared, confirmProvisioned: scim.confirm }),
-      ...sourceHandlers({ sources, pulls }),
+      ...sourceHandlers({ sources, pulls, dismiss: createDismiss(parts) }),
       ...scim.handlers,
     },
     jobs: [

@@ -23,7 +23,7 @@ export function heldNotice(
     kind: 'directory.held',
     severity: 'warning',
     title: `A run of the directory ${provider} is held`,
-    detail: `Nothing of it was applied: ${because.join('; ')}. In all it would suspend ${counts.users.suspended} users and take ${counts.memberships.removed} memberships. Look at it and confirm it (holdfast directory show ${run}, holdfast directory confirm ${run}), or mend the directory and run it again.`,
+    detail: `Nothing of it was applied: ${because.join('; ')}. In all it would suspend ${counts.users.suspended} users and take ${counts.memberships.removed} memberships. Look at it and confirm it (holdfast directory show ${run}, holdfast directory confirm ${run}), or mend the directory and run it again; holdfast directory cancel ${run} lets it go.`,
     subject: { type: 'directory_run', id: run, name: provider },
     dedupe_key: `directory.held:${directory_id}`,
   }

@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
+import { happened } from '../../db/happened.ts'
 import { deleting } from '../../db/retention.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
@@ -126,6 +127,23 @@ export const settleHeld = async (
   return row !== undefined
 }
 
+/** True for the one call after which nobody can confirm it any more. */
+export const cancelHeld = (
+  tx: Tx,
+  tenant: TenantId,
+  id: string,
+  { failure, at }: { failure: string; at: Date },
+): Promise<boolean> =>
+  happened(
+    tx
+      .updateTable('directory_runs')
+      .set({ status: 'cancelled', failure, finished_at: at })
+      .where('tenant_id', '=', tenant)
+      .where('run_id', '=', id)
+      .where('status', '=', 'held')
+      .returning('run_id'),
+  )
+
 /** Another run has come; what was held is confirmed by nobody any more. The directory is held. */
 export const supersedeHeld = async (tx: Tx, tenant: TenantId, directory: string, by: string): Promise<void> => {
   const { rows } = await sql<{ run_id: string }>`
@@ -157,7 +175,7 @@ export const runOfSnapshot = (
   selectRuns(tx, tenant)
     .where('directory_id', '=', directory)
     .where('snapshot_id', '=', snapshot)
-    .where('status', 'in', ['applied', 'held', 'unchanged', 'superseded'])
+    .where('status', 'in', ['applied', 'held', 'unchanged', 'superseded', 'cancelled'])
     .executeTakeFirst()
 
 type Which = 'any' | 'applied' | 'succeeded' | 'held'

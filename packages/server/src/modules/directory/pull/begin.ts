@@ -130,15 +130,15 @@ export function createBegin({
       db.inTenant(actor.tenantId, async (tx) => {
         const tenant = actor.tenantId
         const found = (await findRun(tx, tenant, id)) ?? noRun()
-        if (found.source_id === null) return fail('validation_error', 'only a pull that is on its way can be cancelled')
+        if (found.source_id === null && found.status === 'cancelled') return { run: found, changed: false }
+        if (found.source_id === null) return notCancelled(found)
         const source = await sources.lockSource(tx, tenant, found.source_id)
         const changed = source !== undefined && (await callOff(tx, actor, source, id, reason ?? 'It was cancelled.'))
         // It took longer than from one pull to the next: whoever ends it does not want another one at once.
         if (changed && source.next_run_at && source.next_run_at <= now())
           await sources.setState(tx, tenant, source.source_id, { next_run_at: nextRun(source, now(), source.failures) })
         const current = (await findRun(tx, tenant, id)) ?? noRun()
-        if (!changed && current.status !== 'cancelled')
-          fail('validation_error', `this run is ${current.status}: only a pull that is on its way can be cancelled`)
+        if (!changed && current.status !== 'cancelled') return notCancelled(current)
         return { run: current, changed }
       }),
 
@@ -153,3 +153,9 @@ export type Begin = ReturnType<typeof createBegin>
 
 const isGood = ({ readAt, pages }: NonNullable<SourceRow['kept']>, at: Date): boolean =>
   at.getTime() - Date.parse(readAt) < keptForMs && pages < mostKeptPages
+
+const notCancelled = ({ status }: RunRow): never =>
+  fail(
+    'validation_error',
+    `this run is ${status}: only a pull that is on its way, or a run that is held, can be cancelled`,
+  )

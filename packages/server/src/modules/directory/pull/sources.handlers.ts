@@ -1,8 +1,10 @@
 import type { DirectorySource } from '@holdfast/contract/directory-sources'
 import type { Handlers } from '../../../http/handlers.ts'
+import type { Actor } from '../../../kernel/actor.ts'
 import { encodeId, idOf } from '../../../kernel/ids.ts'
 import { requireSame, versioned } from '../../../kernel/version.ts'
 import { view as viewRun } from '../directory.handlers.ts'
+import type { createDismiss } from '../dismiss.ts'
 import { PullError } from './pull-error.ts'
 import type { Pulls } from './pulls.ts'
 import type { SourceFields, SourceRow } from './sources.queries.ts'
@@ -12,7 +14,13 @@ import { type Sources, versionOf } from './sources.ts'
 const fixed = ['source_id', 'tenant_id', 'provider', 'kind', 'credential_set', 'created_at', 'updated_at'] as const
 type Wire = Pick<DirectorySource, 'enabled' | 'issuer' | 'client_id' | 'interval_minutes' | 'users' | 'groups'>
 
-export function sourceHandlers({ sources, pulls }: { sources: Sources; pulls: Pulls }) {
+type HandlerDeps = { sources: Sources; pulls: Pulls; dismiss: ReturnType<typeof createDismiss> }
+
+export function sourceHandlers({ sources, pulls, dismiss }: HandlerDeps) {
+  const cancel = async (actor: Actor, id: string, reason: string | undefined) => {
+    const dismissed = await dismiss(actor, id, reason)
+    return dismissed ? { run: dismissed, changed: true } : pulls.cancel(actor, id, reason)
+  }
   const idIn = (params: { source_id: string }) => idOf('directory_source', params.source_id)
   return {
     listDirectorySources: async ({ actor, query }) => {
@@ -48,7 +56,7 @@ export function sourceHandlers({ sources, pulls }: { sources: Sources; pulls: Pu
     runKeycloakSync: async ({ actor, body }) => begun(await pulls.beginOnly(actor, body)),
     runIdpSync: async ({ actor, body }) => begun(await pulls.beginOnly(actor, body)),
     cancelDirectoryRun: async ({ actor, params, body }) => {
-      const { run, changed } = await pulls.cancel(actor, idOf('directory_run', params.run_id), body.reason)
+      const { run, changed } = await cancel(actor, idOf('directory_run', params.run_id), body.reason)
       return { run: viewRun(run), changed }
     },
   } satisfies Partial<Handlers>

@@ -23,8 +23,8 @@ export const putWindow = (tx: Tx, tenant: TenantId, directory: string, { group_i
     .onConflict((c) => c.columns(['tenant_id', 'directory_id', 'group_id']).doUpdateSet(window))
     .execute()
 
-/** Lets go what a run holds. The directory is held. */
-export const freeWindow = (tx: Tx, tenant: TenantId, directory: string, run: string, until: Date) =>
+/** Lets go what a run holds; until then nothing is counted. The directory is held. */
+export const freeWindow = (tx: Tx, tenant: TenantId, directory: string, run: string, until: Date | null) =>
   sql`
     with locked as (
       select group_id from directory_windows

@@ -55,7 +55,7 @@ export function createWindows({ audit, now, notify }: { audit: Audit; now: () =>
       kind: 'directory.held',
       severity: 'critical',
       title: `What ${provider} takes away is held`,
-      detail: `${sentenceOf(reason)} Nothing more of it is taken away until somebody confirms ${run_id} (holdfast directory confirm ${run_id}). If it is a mistake, mend it at the identity provider first.`,
+      detail: `${sentenceOf(reason)} Nothing more of it is taken away until somebody confirms ${run_id} (holdfast directory confirm ${run_id}). If it is a mistake, mend it at the identity provider and cancel the run (holdfast directory cancel ${run_id}).`,
       subject: target,
       dedupe_key: `directory.held:${run_id}`,
     })
