@@ -17,12 +17,12 @@ type HandlerDeps = {
   runs: Runs
   undo: ReturnType<typeof createUndo>
   owned: Pick<Owned, 'countOf'>
-  confirmProvisioned: ReturnType<typeof createConfirm>
+  scim: { confirm: ReturnType<typeof createConfirm> }
 }
 
-export function directoryHandlers({ db, pager, runs, undo, owned, confirmProvisioned }: HandlerDeps) {
+export function directoryHandlers({ db, pager, runs, undo, owned, scim }: HandlerDeps) {
   const confirm = async (actor: Actor, id: string, reason: string | undefined) =>
-    (await confirmProvisioned(actor, id, reason)) ?? runs.confirm(actor, id, reason)
+    (await scim.confirm(actor, id, reason)) ?? runs.confirm(actor, id, reason)
 
   return {
     ingestDirectorySnapshot: async ({ actor, body }) => view(await runs.ingest(actor, body)),

@@ -43,11 +43,10 @@ export function createDirectory(deps: DirectoryDeps) {
   const pulls = createPulls({ ...parts, taking, openCredential: (source) => sources.openCredential(source) })
   const sources = createSources({ ...parts, begin: pulls })
   const scim = createScim(parts)
-  const shared = { ...parts, runs: createRuns({ ...parts, taking }), undo: createUndo(parts) }
   const deleteAbsent = async () => identity.owned.deleteAbsent(await tenancy.listTenantIds())
   return {
     handlers: {
-      ...directoryHandlers({ ...shared, confirmProvisioned: scim.confirm }),
+      ...directoryHandlers({ ...parts, runs: createRuns({ ...parts, taking }), undo: createUndo(parts), scim }),
       ...sourceHandlers({ sources, pulls, dismiss: createDismiss(parts) }),
       ...scim.handlers,
     },
