@@ -84,9 +84,33 @@ test('a device that is not found again is none, and its user is not held for it'
   assert.equal(t.touch([{ kind: 'user', subject: 'anna' }]) && t.isTrue, true)
 })
 
-test('a change of everything of a kind asks for all of it anew; a new policy may ask for more facts', () => {
+test('a change of all users has each of them read again, some at a time, and no device', () => {
   const t = fleet()
-  assert.equal(t.touch([{ kind: 'user', subject: everything }]), false)
+  const ids = Array.from({ length: 5001 }, (_, n) => `user-${n}`)
+  for (const id of ids) {
+    t.putUser(user(id, false, 1))
+    t.putDevice(device({ device_id: `d-${id}`, user_id: id }))
+  }
+  assert.equal(t.touch([{ kind: 'user', subject: everything }]), true)
+  assert.ok(ids.every((id) => !t.isTrueOf(`d-${id}`, t.devices.get(`d-${id}`))))
+  const read: string[] = []
+  while (!t.isTrue) {
+    const { stale } = t
+    assert.ok(stale.users.size <= 5000 && stale.devices.size === 0)
+    read.push(...stale.users.keys())
+    const rows = Array.from(stale.users.keys(), (id) => user(id, id === 'user-5000', 2))
+    t.settle(stale, rows, [])
+  }
+  assert.deepEqual(read, ids)
+  assert.deepEqual(
+    [t.devices.get('d-user-0')?.usable, t.devices.get('d-user-5000')?.usable, t.devices.size],
+    [true, false, 5001],
+  )
+})
+
+test('a change of all devices asks for all of it anew; a new policy may ask for more facts', () => {
+  const t = fleet()
+  assert.equal(t.touch([{ kind: 'device', subject: everything }]), false)
   assert.equal(t.touch([{ kind: 'policy', subject: everything }]), true)
   assert.equal(t.isTrue, false)
 })

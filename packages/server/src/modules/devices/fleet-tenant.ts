@@ -7,6 +7,10 @@ import { createShared } from './shared.ts'
 /** What was stale when a read began. */
 type Stale = { devices: ReadonlyMap<string, number>; users: ReadonlyMap<string, number> }
 
+/** More users than this are not looked at one by one in one piece: all is read anew. */
+const mostMarked = 100_000
+const readAtOnce = 5000
+
 /**
  * The devices of one tenant that are not revoked, and the users they belong to. What a change has touched is stale
  * until it was read after it.
@@ -37,6 +41,8 @@ export class FleetTenant {
     const touch = ++this.#touches
     for (const { kind, subject } of changes) {
       if (kind === 'policy') this.mayLackFacts = true
+      else if (kind === 'user' && subject === everything && this.#users.size <= mostMarked)
+        for (const id of this.#users.keys()) this.#touchUser(id, touch)
       else if (subject === everything) return false
       else if (kind === 'device') this.#staleDevices.set(subject, touch)
       else if (this.#users.has(subject)) this.#touchUser(subject, touch)
@@ -55,8 +61,9 @@ export class FleetTenant {
   isTrueOf(deviceId: string, device: FleetDevice | undefined): boolean {
     return !this.mayLackFacts && !this.#staleDevices.has(deviceId) && !device?.isStale
   }
+  /** Some of it, as much as is read at once. */
   get stale(): Stale {
-    return { devices: new Map(this.#staleDevices), users: new Map(this.#staleUsers) }
+    return { devices: someOf(this.#staleDevices), users: someOf(this.#staleUsers) }
   }
   /** Takes what a read found of what was stale when it began. What it did not find is no device, or no user. */
   settle(stale: Stale, users: readonly UserRow[], devices: readonly FleetRow[]): void {
@@ -145,3 +152,12 @@ export class FleetTenant {
 }
 
 const noFacts: Posture['facts'] = {}
+
+function someOf(stale: ReadonlyMap<string, number>): Map<string, number> {
+  const some = new Map<string, number>()
+  for (const [id, touch] of stale) {
+    if (some.size === readAtOnce) break
+    some.set(id, touch)
+  }
+  return some
+}
