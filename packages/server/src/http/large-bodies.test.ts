@@ -52,4 +52,14 @@ test('what a sender left behind makes room: before it was counted, while it is r
   assert.equal(await done, 'done')
   assert.ok(other.take(take))
   await other.leave()
+
+  // It is read, and then judged and used: each is work of its own.
+  const refusal = Promise.withResolvers<void>()
+  const using = body.during(refusal.promise)
+  const last = await next()
+  assert.equal(last.take(take), undefined)
+  refusal.reject(new Error('refused'))
+  await assert.rejects(using, /refused/)
+  assert.ok(last.take(take))
+  await last.leave()
 })

@@ -14,18 +14,11 @@ export function createLargeBodies() {
   const ofTenant = new Map<string, number>()
   let all = 0
 
-  function hold(tenant: string, bytes: number): () => void {
-    ofTenant.set(tenant, (ofTenant.get(tenant) ?? 0) + bytes)
+  function count(tenant: string, bytes: number): void {
     all += bytes
-    let isHeld = true
-    return () => {
-      if (!isHeld) return
-      isHeld = false
-      all -= bytes
-      const left = (ofTenant.get(tenant) ?? 0) - bytes
-      if (left > 0) ofTenant.set(tenant, left)
-      else ofTenant.delete(tenant)
-    }
+    const now = (ofTenant.get(tenant) ?? 0) + bytes
+    if (now > 0) ofTenant.set(tenant, now)
+    else ofTenant.delete(tenant)
   }
 
   /** Undefined: there are too many already. `most` is what a body has that does not say how long it is. */
@@ -38,21 +31,37 @@ export function createLargeBodies() {
     const bytes = headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : most
     if (bytes <= large || bytes > most) return small
     if ((ofTenant.get(tenant) ?? 0) + bytes > mostOfTenant || all + bytes > mostOfAll) return undefined
-    const letGo = hold(tenant, bytes)
-    let isAtWork = false
-    response.once('close', () => isAtWork || letGo())
     // Who went while it was found out who they are is not told of again.
-    if (response.destroyed) letGo()
+    let isGone = response.destroyed
+    let works = 0
+    let isCounted = false
+    const look = () => {
+      const counts = !isGone || works > 0
+      if (counts === isCounted) return
+      isCounted = counts
+      count(tenant, counts ? bytes : -bytes)
+    }
+    response.once('close', () => {
+      isGone = true
+      look()
+    })
+    look()
     return {
-      during: (work) => {
-        isAtWork = true
-        return work.finally(letGo)
+      during: async (work) => {
+        works++
+        look()
+        try {
+          return await work
+        } finally {
+          works--
+          look()
+        }
       },
     }
   }
 }
 export type LargeBodies = ReturnType<typeof createLargeBodies>
-/** `during`: it counts until this is done, though its sender may be gone. */
+/** `during`: it counts while this is done, though its sender may be gone. */
 export type LargeBody = { during: <T>(work: Promise<T>) => Promise<T> }
 
 const small: LargeBody = { during: (work) => work }

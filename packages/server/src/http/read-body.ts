@@ -41,11 +41,16 @@ export function registerBodyReaders(http: FastifyInstance): void {
     if (bytes.length === 0) fail('bad_request', 'the body is empty')
     const { bodyNames } = request.routeOptions.config
     if (bytes.length <= atOnce) return readJson(bytes, bodyNames)
-    const slices = createSlices()
-    const isRepeatable = request.headers['idempotency-key'] !== undefined
-    request.longBody = { digest: isRepeatable ? await digestOf(bytes, slices) : undefined }
-    return readLong(bytes, bodyNames, slices)
+    const reading = readLongBody(request, bytes, bodyNames)
+    return request.largeBody?.during(reading) ?? reading
   })
+}
+
+async function readLongBody(request: FastifyRequest, bytes: Buffer, bodyNames: number | undefined): Promise<unknown> {
+  const slices = createSlices()
+  const isRepeatable = request.headers['idempotency-key'] !== undefined
+  request.longBody = { digest: isRepeatable ? await digestOf(bytes, slices) : undefined }
+  return readLong(bytes, bodyNames, slices)
 }
 
 async function digestOf(bytes: Buffer, slices: Slices): Promise<Buffer> {

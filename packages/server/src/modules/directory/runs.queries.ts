@@ -165,18 +165,18 @@ export const selectRuns = (tx: Tx, tenant: TenantId, { provider, status }: Filte
 export const findRun = (tx: Tx, tenant: TenantId, id: string): Promise<RunRow | undefined> =>
   selectRuns(tx, tenant).where('run_id', '=', id).executeTakeFirst()
 
-/** The run that a snapshot had, where it was taken. */
-export const runOfSnapshot = (
+/** The run that a snapshot had, where it was taken; also one that was held and let go, which no pull called off is. */
+export async function runOfSnapshot(
   tx: Tx,
   tenant: TenantId,
   directory: string,
   snapshot: string,
-): Promise<RunRow | undefined> =>
-  selectRuns(tx, tenant)
-    .where('directory_id', '=', directory)
-    .where('snapshot_id', '=', snapshot)
-    .where('status', 'in', ['applied', 'held', 'unchanged', 'superseded', 'cancelled'])
-    .executeTakeFirst()
+): Promise<RunRow | undefined> {
+  const its = selectRuns(tx, tenant).where('directory_id', '=', directory).where('snapshot_id', '=', snapshot)
+  // Each by an index of its own.
+  const taken = await its.where('status', 'in', ['applied', 'held', 'unchanged', 'superseded']).executeTakeFirst()
+  return taken ?? its.where('status', '=', 'cancelled').where('source_id', 'is', null).executeTakeFirst()
+}
 
 type Which = 'any' | 'applied' | 'succeeded' | 'held'
 const statuses: Record<Exclude<Which, 'any'>, RunRow['status'][]> = {
