@@ -40,7 +40,9 @@ export function addDirectory(program: Command, cli: Cli): void {
   examples(
     directory
       .command('push <file>')
-      .description('bring users and groups to what a snapshot says (JSON; - is stdin); exit code 1 when it is held')
+      .description(
+        'bring users and groups to what a snapshot says (JSON; - is stdin); exit code 1 when it is held, or was let go',
+      )
       .option('--dry-run', 'say what would change, and change nothing')
       .option('--confirm', 'apply it also when it changes very much')
       .action((file: string, options: { dryRun?: boolean; confirm?: boolean }) => push(cli, file, options)),
@@ -122,7 +124,6 @@ async function push(cli: Cli, file: string, options: { dryRun?: boolean; confirm
   const body = { ...snapshot, ...given({ dry_run: options.dryRun, confirm_mass_change: options.confirm }) }
   const run = await (await cli.client()).ingestDirectorySnapshot({ body, query: cli.scope })
   printRun(cli, run)
-  if (run.status !== 'held') return
-  cli.note(`Nothing was applied. ${nextOfHeld(run.run_id)}`)
-  throw new Declined()
+  if (run.status === 'held') cli.note(`Nothing was applied. ${nextOfHeld(run.run_id)}`)
+  if (run.status === 'held' || run.status === 'cancelled') throw new Declined()
 }
