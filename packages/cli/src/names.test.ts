@@ -36,6 +36,36 @@ test('a name will do where an id is asked, in a path, a query or a body', async 
   assert.equal(asked.length, before + 1, 'an id is sent as it is')
 })
 
+test('a tenant and a plan are found by name, also the tenant of --tenant, which is looked for in none', async (t) => {
+  const { url, asked } = await startServer(t, ({ line }) => {
+    if (line.startsWith('GET /v1/admin/tenants?'))
+      return page(['acme', 'acme2'].map((name, i) => ({ tenant_id: `tnt_${i + 1}`, name })))
+    if (line.startsWith('GET /v1/admin/plans?')) return page([{ plan_id: 'pln_1', name: 'team' }])
+    return line.startsWith('POST ')
+      ? { body: { changed: true, tenant: {} } }
+      : answer({ line, headers: {}, body: undefined })
+  })
+  const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
+  const lines = async (...args: string[]) => {
+    asked.length = 0
+    assert.equal((await run(args)).code, 0, args.join(' '))
+    return asked.map(({ line }) => line.replace('GET /v1/admin/', ''))
+  }
+  const search = 'tenants?q=acme&limit=200'
+  assert.deepEqual(await lines('tenant', 'show', 'Acme'), ['tenants?q=Acme&limit=200', 'tenants/tnt_1'])
+  assert.deepEqual(await lines('plan', 'show', 'team'), ['plans?limit=200', 'plans/pln_1'])
+  await lines('tenant', 'update', 'acme', '--plan', 'team')
+  assert.deepEqual(asked.at(-1)?.body, { operation: 'update', tenant_id: 'tnt_1', tenant: { plan_id: 'pln_1' } })
+
+  assert.deepEqual(await lines('user', 'show', 'jane', '--tenant', 'tnt_9'), [
+    'users?q=jane&limit=200&tenant_id=tnt_9',
+    'users/usr_1?tenant_id=tnt_9',
+  ])
+  const [first, ...others] = await lines('user', 'show', 'jane', '--tenant', 'acme')
+  assert.deepEqual([first, others], [search, ['users?q=jane&limit=200&tenant_id=tnt_1', 'users/usr_1?tenant_id=tnt_1']])
+  assert.equal((await run(['user', 'show', 'jane', '--tenant', 'ac'])).err, 'Error: There is no tenant called ac.\n')
+})
+
 test('a name that nothing or more than one thing has is refused before anything is changed', async (t) => {
   const { url, asked } = await startServer(t, answer)
   const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })

@@ -6,6 +6,8 @@ import { plain } from './text.ts'
 
 /** Which fields of an input hold ids, and of what. What may hold other people's words is not looked into. */
 const nounOfField: Record<string, Noun> = {
+  tenant_id: 'tenant',
+  plan_id: 'plan',
   user_id: 'user',
   members: 'user',
   add_members: 'user',
@@ -30,6 +32,16 @@ type Search = (client: Client, name: string, scope: object) => AsyncGenerator<Ca
 
 /** How each noun is looked up by name: by the list's prefix search where it has one, else by walking the list. */
 const searches: Partial<Record<Noun, Search>> = {
+  tenant: (c, q, scope) =>
+    walk(
+      (page) => c.listTenants({ query: { q, ...page, ...scope } }),
+      (t) => ({ id: t.tenant_id, names: [t.name] }),
+    ),
+  plan: (c, _name, scope) =>
+    walk(
+      (page) => c.listPlans({ query: { ...page, ...scope } }),
+      (p) => ({ id: p.plan_id, names: [p.name] }),
+    ),
   user: (c, q, scope) =>
     walk(
       (page) => c.listUsers({ query: { q, ...page, ...scope } }),
@@ -105,12 +117,20 @@ async function* walk<T>(
  * What looks like an id is sent as it is.
  */
 export function withNames(client: Client, scope: () => { tenant_id?: string }): Client {
-  const idOf = async (noun: Noun, text: string): Promise<string> => {
+  const known = new Map<string, Promise<string>>()
+  const idOf = (noun: Noun, text: string): string | Promise<string> => {
     const search = searches[noun]
     if (!search || text.startsWith(`${idPrefixes[noun]}_`)) return text
+    const found = known.get(`${noun} ${text}`) ?? lookUp(noun, text, search)
+    known.set(`${noun} ${text}`, found)
+    return found
+  }
+  const lookUp = async (noun: Noun, text: string, search: Search): Promise<string> => {
     const fits: string[] = []
     const wanted = text.toLowerCase()
-    for await (const { id, names } of search(client, text, scope()))
+    // A tenant, which may be that of the scope itself, is looked for among all of them.
+    const within = noun === 'tenant' ? {} : ((await resolve('', scope())) as object)
+    for await (const { id, names } of search(client, text, within))
       if (names.some((name) => name?.toLowerCase() === wanted)) fits.push(id)
     const [id, second] = fits
     const word = noun.replaceAll('_', ' ')

@@ -6,7 +6,7 @@ import { describeFields, parseAssignments } from './assignments.ts'
 import { parseMoment } from './commands/audit.ts'
 import { parseEndpoint } from './commands/gateway.ts'
 import { cellText, printItem, tableLines } from './output.ts'
-import { parseDuration, plain } from './text.ts'
+import { bytesText, parseDuration, plain } from './text.ts'
 
 test('columns start at the same place in every row, and no line ends in blanks', () => {
   const cell = fc.string({ unit: fc.constantFrom('a', 'B', '1', 'é'), minLength: 1, maxLength: 12 })
@@ -54,6 +54,19 @@ test('certificates are shown as files have them, and nothing else has lines of i
     [...lines, ...lines].map((line, i) => `${(i === 0 ? 'idp.certificates' : '').padEnd(18)}${line}`),
   )
   assert.equal(shown.at(-1), `note              ${plain(item.note)}`)
+})
+
+test('bytes as people read them', () => {
+  for (const [bytes, text] of [
+    [0, '0 B'],
+    [999, '999 B'],
+    [1000, '1.0 kB'],
+    [999_949, '999.9 kB'],
+    [999_950, '1.0 MB'],
+    [1_500_000_000, '1.5 GB'],
+    [Number.MAX_SAFE_INTEGER, '9.0 PB'],
+  ] as const)
+    assert.equal(bytesText(bytes), text)
 })
 
 test('no text keeps a control character', () => {

@@ -36,6 +36,10 @@ export async function printList<T>(
   if (cursor !== null) cli.note(`There are more; see them with --limit ${limit * 10}.`)
 }
 
+/** What is there whole, as such a list. */
+export const printAll = <T>(cli: Cli, columns: readonly Column<T>[], items: readonly T[]): Promise<void> =>
+  printList(cli, items.length, columns, async () => ({ items, next_cursor: null }))
+
 function printTable(cli: Cli, titles: readonly string[], rows: readonly string[][]): void {
   if (rows.length === 0) cli.note('None.')
   else for (const line of tableLines([titles.map((title) => cli.strong(title)), ...rows])) cli.say(line)

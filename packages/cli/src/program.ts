@@ -10,13 +10,16 @@ import { addEnroll } from './commands/enroll.ts'
 import { addGateway } from './commands/gateway.ts'
 import { addGroup } from './commands/group.ts'
 import { addKey } from './commands/key.ts'
+import { addLicense } from './commands/license.ts'
 import { addNotification } from './commands/notification.ts'
+import { addPlan } from './commands/plan.ts'
 import { addPolicy } from './commands/policy.ts'
 import { addPool } from './commands/pool.ts'
 import { addProvider } from './commands/provider.ts'
 import { addRole } from './commands/role.ts'
 import { addSession } from './commands/session.ts'
 import { addSettings } from './commands/settings.ts'
+import { addTenant } from './commands/tenant.ts'
 import { addToken } from './commands/token.ts'
 import { addTotp } from './commands/totp.ts'
 import { addTrust } from './commands/trust.ts'
@@ -44,6 +47,9 @@ const nouns = [
   addNotification,
   addSettings,
   addTrust,
+  addTenant,
+  addPlan,
+  addLicense,
   addEnroll,
 ]
 
@@ -53,8 +59,8 @@ Environment:
   HOLDFAST_API_KEY  an API key, in place of the saved credential
   NO_COLOR          no bold headings
 
-Names: wherever a user, group, device, gateway, pool, token, key, provider or policy version is asked for, its name (or version
-number) will do as well as its id.
+Names: wherever a tenant, plan, user, group, device, gateway, pool, token, key, provider or policy version is asked for, its
+name (or version number) will do as well as its id.
 
 Exit codes: 0 done, 1 refused by the server, 2 wrong use, 3 no connection.`
 
@@ -65,7 +71,7 @@ export async function runCli(args: readonly string[], streams: Streams): Promise
     .version(version, '--version', 'the version of this program')
     .option('--json', 'JSON instead of text; lists as one object a line')
     .option('--url <url>', 'the server, e.g. https://control.example')
-    .option('--tenant <tenant_id>', 'act in this tenant (platform administrators)')
+    .option('--tenant <tenant>', 'act in this tenant (platform administrators)')
     .addHelpText('after', environmentHelp)
   const cli = createCli(program, streams)
   for (const add of nouns) add(program, cli)

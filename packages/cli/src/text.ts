@@ -12,6 +12,16 @@ export const jsonText = (value: unknown, indent = 0): string =>
 export const countText = (count: number, noun: string, rest: string): string =>
   `${count} ${noun}${count === 1 ? '' : 's'} ${rest}`
 
+const byteUnits = ['B', 'kB', 'MB', 'GB', 'TB', 'PB']
+
+/** `0 B`, `1.5 kB`, `12.0 GB`: by powers of 1000, as limits count them. */
+export function bytesText(bytes: number): string {
+  let [value, power] = [bytes, 0]
+  // What would be rounded up to 1000 is 1 of the next.
+  for (; power < byteUnits.length - 1 && value >= (power === 0 ? 1000 : 999.95); power++) value /= 1000
+  return `${power === 0 ? value : value.toFixed(1)} ${byteUnits[power]}`
+}
+
 const units = { s: 1, m: 60, h: 3600, d: 86_400 } as const
 
 /** `90s`, `30m`, `24h`, `7d` or plain seconds → seconds; undefined for anything else. */

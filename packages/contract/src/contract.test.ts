@@ -56,6 +56,7 @@ test('a secret is the `secret` of the one answer that makes it, and stands in no
   }
   const one = ['secret']
   assert.deepEqual(found, {
+    changeTenant: one,
     createApiKey: one,
     changePassword: one,
     enrollTotp: one,

@@ -20,6 +20,13 @@ const policy = {
  * A valid body of every endpoint that takes one: what its description shows, and what tests send with ids that exist.
  */
 export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
+  changeTenant: {
+    operation: 'create',
+    tenant: { name: 'acme', display_name: 'Acme Inc.', limits: { users: 50, devices: 100 } },
+    administrator: { username: 'jane', email: 'jane@acme.example' },
+  },
+  createPlan: { name: 'team', limits: { users: 50, devices: 100, bandwidth_gb_month: 1000 }, features: ['siem'] },
+  updatePlan: { name: 'team', limits: { users: 80, devices: 200 }, features: ['siem'] },
   login: { username: 'jane', password: 'correct horse battery staple' },
   stepUp: { code: '123456' },
   endAdminSession: { reason: 'left on a shared computer' },

@@ -5,6 +5,7 @@ import * as directory from './directory.ts'
 import * as directorySources from './directory-sources.ts'
 import type { Endpoint } from './endpoint.ts'
 import * as enrollment from './enrollment.ts'
+import * as entitlement from './entitlement.ts'
 import * as federation from './federation.ts'
 import * as federationLogout from './federation-logout.ts'
 import * as gatewayRuntime from './gateway-runtime.ts'
@@ -16,6 +17,7 @@ import * as policy from './policy.ts'
 import * as rbac from './rbac.ts'
 import * as scim from './scim.ts'
 import * as settings from './settings.ts'
+import * as tenants from './tenants.ts'
 import * as trust from './trust.ts'
 import * as userCredentials from './user-credentials.ts'
 import * as users from './users.ts'
@@ -47,6 +49,8 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Settings', about: 'What a tenant decides about its security', module: settings },
   { tag: 'Identity providers', about: 'With whom people sign in, and as whom', module: federation },
   { tag: 'Single logout', about: 'What identity providers say of who signed out', module: federationLogout },
+  { tag: 'Tenants', about: 'The companies of this deployment, and their plans', module: tenants },
+  { tag: 'Entitlement', about: 'License, limits and usage', module: entitlement },
   { tag: 'Trust', about: 'Trust anchors', module: trust },
   { tag: 'Audit', about: 'What happened', module: audit },
   { tag: 'Notifications', about: 'What administrators must hear of', module: notifications },
@@ -77,6 +81,8 @@ export const contract = {
   ...endpointsOf(gatewayRuntime),
   ...endpointsOf(vpnSessions),
   ...endpointsOf(settings),
+  ...endpointsOf(tenants),
+  ...endpointsOf(entitlement),
   ...endpointsOf(trust),
   ...endpointsOf(audit),
   ...endpointsOf(notifications),

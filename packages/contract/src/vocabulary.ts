@@ -30,6 +30,7 @@ export const idPrefixes = {
   identity_provider: 'idp',
   directory_run: 'run',
   directory_source: 'dsr',
+  plan: 'pln',
 } as const
 export type Noun = keyof typeof idPrefixes
 
@@ -200,6 +201,21 @@ export type ToldDeviceStatus = (typeof toldDeviceStatuses)[number]
 export const enrollmentMethods = ['token', 'oidc', 'saml', 'device_code'] as const
 export type EnrollmentMethod = (typeof enrollmentMethods)[number]
 
+/** Where a tenant stands: whose callers are let in, whose are refused, and who goes at a stated time. */
+export const tenantStatuses = ['active', 'suspended', 'deleting'] as const
+
+/** What a tenant has a number of: what is added is refused beyond a limit. */
+export const countedMetrics = ['users', 'devices', 'gateways', 'sessions', 'api_keys'] as const
+export type CountedMetric = (typeof countedMetrics)[number]
+/** What a plan limits. Gigabytes (10^9 bytes) are what was carried in the calendar month (UTC); they refuse nothing. */
+export const entitlementMetrics = [...countedMetrics, 'bandwidth_gb_month'] as const
+export type EntitlementMetric = (typeof entitlementMetrics)[number]
+/** Where a metric stands against its limit; `approaching` from 80 %. */
+export const entitlementStates = ['ok', 'approaching', 'at_limit', 'over'] as const
+/** `required`: a license is configured and no good one was ever there. Then, and once `expired`, nothing is added. */
+export const licenseStates = ['active', 'grace', 'expired', 'required'] as const
+export type LicenseState = (typeof licenseStates)[number]
+
 /** What administrators are notified of. */
 export const notificationKinds = [
   'account.locked',
@@ -207,8 +223,13 @@ export const notificationKinds = [
   'directory.failing',
   'directory.held',
   'directory.recovered',
+  'entitlement.approaching',
+  'entitlement.at_limit',
+  'entitlement.over',
   'expiring',
   'gateway.down',
+  'license.problem',
+  'tenant.deletion_scheduled',
   'webhook.disabled',
 ] as const
 export type NotificationKind = (typeof notificationKinds)[number]

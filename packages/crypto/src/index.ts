@@ -31,6 +31,17 @@ export {
 export { type DecodedJws, decodeJws, type JwsHeader, type KeyLookup, signJws, verifyJws } from './jws.ts'
 export { type GeneralJws, signGeneralJws, verifyGeneralJws } from './jws-general.ts'
 export {
+  generateLicenseKey,
+  type LicenseClaims,
+  LicenseError,
+  type LicenseErrorCode,
+  type LicenseKey,
+  peekLicense,
+  readLicenseKeys,
+  signLicense,
+  verifyLicense,
+} from './license.ts'
+export {
   challengeEnd,
   digestToken,
   enrollmentNonce,

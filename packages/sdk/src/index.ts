@@ -59,6 +59,7 @@ export {
   changeGatewayPool,
   changeIdentityProvider,
   changeNotificationSettings,
+  changePlan,
   changeSecuritySettings,
 } from './partial-changes.ts'
 export {

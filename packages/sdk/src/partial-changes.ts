@@ -9,6 +9,7 @@ type Changing =
   | 'updateGateway'
   | 'updateIdentityProvider'
   | 'updateDirectorySource'
+  | 'updatePlan'
 type Body<K extends Changing> = Input<Contract[K]>['body']
 type Sections<T> = { readonly [K in keyof T]?: Readonly<Partial<T[K]>> }
 type Scope = Pick<CallInput<Contract['getSecuritySettings']>, 'query'>
@@ -103,4 +104,16 @@ export const changeGateway = (
   change(
     () => client.getGateway(of),
     (whole, options) => client.updateGateway({ ...of, body: { ...whole, ...named } }, options),
+  )
+
+/** Changes the fields named of a plan, also within `limits`; the others stay. */
+export const changePlan = (
+  client: Client,
+  of: CallInput<Contract['getPlan']>,
+  { limits, ...named }: Partial<Body<'updatePlan'>>,
+) =>
+  change(
+    () => client.getPlan(of),
+    (whole, options) =>
+      client.updatePlan({ ...of, body: { ...whole, ...named, limits: { ...whole.limits, ...limits } } }, options),
   )

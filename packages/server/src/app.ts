@@ -13,6 +13,7 @@ import type { Handlers } from './http/handlers.ts'
 import { createIdempotency } from './http/idempotency.ts'
 import { createLargeBodies } from './http/large-bodies.ts'
 import { createNeverIssued } from './http/never-issued.ts'
+import { ofOpenTenants } from './http/of-open-tenants.ts'
 import { registerPages } from './http/pages.ts'
 import { createRefuse } from './http/refuse.ts'
 import { createHttp } from './http/serve.ts'
@@ -70,6 +71,12 @@ export function createApp({
   const tenancy = createTenancy({
     ...base,
     audit,
+    log,
+    licenseFiles: config.license,
+    keptUsageDays: config.keptDays.metering_reports,
+    notify: (...given) => notifications.notify(...given),
+    prepareAdministrator: (...given) => identity.prepareAdministrator(...given),
+    provision: (tenant) => trust.provision(tenant),
     enforcement: {
       hold: (tx, tenant) => identity.breakGlass.hold(tx, tenant),
       require: async (tx, tenant) => {
@@ -79,8 +86,8 @@ export function createApp({
       begin: (tx, source) => identity.breakGlass.endPasswordSessions(tx, source),
     },
   })
-  const { settings } = tenancy
-  const access = createAccess({ ...base, audit, settings })
+  const { settings, entitlements, meter } = tenancy
+  const access = createAccess({ ...base, audit, settings, entitlements, statusOf: tenancy.statusOf })
   const notifications = createNotifications({
     ...base,
     audit,
@@ -96,7 +103,9 @@ export function createApp({
   const fleet = createFleet({ ...base, idle, factNames: (tenant) => policy.factNames(tenant) })
   const policy = createPolicy({ ...base, idle, audit, fleet, trust, gatewaysKnow: config.gatewaysKnow })
   const { gatewayServiceSecret: serviceSecret } = secrets
-  const gateways = createGateways({ ...base, audit, serviceSecret, fleet, policy, trust, snapshotSize })
+  const gateways = createGateways({
+    ...{ ...base, audit, entitlements, meter, serviceSecret, fleet, policy, trust, snapshotSize },
+  })
   const { endSessionsOf } = gateways
   const { notify } = notifications
   const identity = createIdentity({
@@ -119,13 +128,15 @@ export function createApp({
     ...base,
     audit,
     fleet,
+    entitlements,
     endSessionsOf,
     appraise: policy.appraise,
     policyOf: policy.policyOf,
     keptRevokedDays,
   })
-  const enrollment = createEnrollment({ ...base, audit, trust, settings, federation, failures: identity.failures })
-  const verifyDevice = createDeviceVerifier({ ...base, trust, rates: access.rates, fleet, onSeen: activity.seen })
+  const enrollment = createEnrollment({
+    ...{ ...base, audit, entitlements, trust, settings, federation, failures: identity.failures },
+  })
   const health = createHealth(base)
   const handlers: Handlers = {
     ...createDescription().handlers,
@@ -152,15 +163,18 @@ export function createApp({
     tenantOfStrangers: () => tenancy.tenantByName('default'),
   })
   const { trustedProxies } = config
-  const verifiers = {
-    readToken,
-    service: gateways.service,
-    session: identity.verifySession,
-    api_key: access.verifyApiKey,
-    device: verifyDevice,
-    gateway: gateways.verifyGateway,
-    ...enrollment.verifiers,
-  }
+  const verifiers = ofOpenTenants(
+    {
+      readToken,
+      service: gateways.service,
+      session: identity.verifySession,
+      api_key: access.verifyApiKey,
+      device: createDeviceVerifier({ ...base, trust, rates: access.rates, fleet, onSeen: activity.seen }),
+      gateway: gateways.verifyGateway,
+      ...enrollment.verifiers,
+    },
+    tenancy.statusOf,
+  )
   const admit = createAdmit({
     verifiers,
     audit,
@@ -172,7 +186,7 @@ export function createApp({
     tenantExists: tenancy.exists,
   })
   const inFront = [
-    createWarmReads({ reads: policy.reads, verifyDevice, refuse, trustedProxies, log }),
+    createWarmReads({ reads: policy.reads, verifiers, refuse, trustedProxies, log }),
     createNeverIssued({ verifiers, refuse, trustedProxies, log }),
   ]
   const recordRefusal = (actor: Actor, operation: Operation, error: AppError) =>
@@ -201,15 +215,26 @@ export function createApp({
 
   const expiries = [access.keyExpiries, trust.certificateExpiries]
   // Tokens go after the devices that were enrolled with them.
-  const prunes = [identity, federation, trust, policy, devices, enrollment, gateways, notifications, directory].flatMap(
-    (module) => module.prunes,
-  )
+  const prunes = [
+    tenancy,
+    identity,
+    federation,
+    trust,
+    policy,
+    devices,
+    enrollment,
+    gateways,
+    notifications,
+    directory,
+  ].flatMap((module) => module.prunes)
   const jobs: Job[] = [
     { name: 'ensure_partitions', cron: '0 3 * * *', run: () => ensurePartitions(db, now()) },
     { name: 'drop_old_months', cron: '10 3 * * *', run: () => dropPartitions(db, keptMonths) },
     { name: 'forget_what_is_over', cron: '30 * * * *', run: createRetention({ db, tenants, prunes }) },
     { name: 'forget_changes', cron: '15 * * * *', run: () => db.acrossTenants(pruneChanges, background) },
     { name: 'forget_idempotency_keys', cron: '20 * * * *', run: idempotency.forgetOld },
+    ...tenancy.jobs,
+    ...access.jobs(tenants),
     ...identity.jobs,
     ...policy.jobs,
     ...gateways.jobs,

@@ -25,6 +25,7 @@ export async function bootstrap(
   if (problem) throw new ConfigError(`HOLDFAST_ADMIN_PASSWORD ${problem}: choose another one, or leave it out.`)
   const tenant = (await app.tenancy.tenantByName(defaultTenant)) ?? (await app.tenancy.createTenant(defaultTenant))
   await app.trust.provision(tenant)
+  await app.tenancy.loadLicense(tenant)
   await app.identity.createFirstAdmin(tenant, {
     username,
     role: 'platform_admin',

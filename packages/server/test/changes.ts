@@ -9,6 +9,7 @@ import { Group } from '@holdfast/contract/groups'
 import { updateNotificationSettings } from '@holdfast/contract/notifications'
 import { PolicyBundle } from '@holdfast/contract/policy'
 import { SecuritySettings } from '@holdfast/contract/settings'
+import { Plan, Tenant } from '@holdfast/contract/tenants'
 import { User } from '@holdfast/contract/users'
 import { idPrefixes, type Noun } from '@holdfast/contract/vocabulary'
 import type { TSchema } from 'typebox'
@@ -34,6 +35,8 @@ const nouns: Readonly<Record<string, TSchema>> = {
   identity_provider: IdentityProvider,
   directory_source: DirectorySource,
   policy: PolicyBundle,
+  tenant: Tenant,
+  plan: Plan,
   security_settings: SecuritySettings,
   notification_settings: updateNotificationSettings.body,
 }

@@ -52,6 +52,7 @@ const configFor = (databaseUrl: string): Config => ({
   drainSeconds: 0,
   logLevel: 'silent',
   masterKeyFile: '/nonexistent',
+  license: undefined,
   smtpUrl: undefined,
   keptDays: { vpn_sessions: 90, telemetry_events: 30, metering_reports: 400, revoked_devices: 90 },
   gatewaysKnow: new Set(['countries', 'services']),

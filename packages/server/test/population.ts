@@ -9,6 +9,8 @@ import type { Kit } from './kit.ts'
 
 /** What a population has one of, by the name of its path parameter, in the order in which it is made. */
 export const things = [
+  'tenant_id',
+  'plan_id',
   'user_id',
   'group_id',
   'token_id',
@@ -45,6 +47,10 @@ export async function populate(kit: Kit, client: Client, wanted: readonly Thing[
     return more.provisioner
   }
   const make: Record<Thing, () => Promise<string>> = {
+    tenant_id: async () => (await client.me()).tenant_id,
+    // A plan is no tenant's, and made by who administers the deployment.
+    plan_id: async () =>
+      (await kit.admin.createPlan({ body: { name: named('plan'), limits: { users: 1000 }, features: [] } })).plan_id,
     user_id: async () => {
       const { user } = await client.changeUser({ body: { operation: 'create', user: { username: named('user') } } })
       return user.user_id

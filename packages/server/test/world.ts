@@ -77,6 +77,8 @@ export const fill = (path: string, ids: Record<string, string>): string =>
   path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? `missing_${name}`)
 
 const thingOf: Readonly<Record<string, Thing>> = {
+  tnt: 'tenant_id',
+  pln: 'plan_id',
   usr: 'user_id',
   grp: 'group_id',
   dev: 'device_id',

@@ -3,7 +3,7 @@ import { Argument, type Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
 import { Declined, UsageError } from '../exit.ts'
 import { examples, reason } from '../options.ts'
-import { type Column, printList } from '../output.ts'
+import { type Column, printAll } from '../output.ts'
 import { type Filter, filtered } from './device-filter.ts'
 
 type Batch = Output<Contract['changeDevices']>
@@ -40,7 +40,7 @@ async function changeMany(cli: Cli, operation: Operation, ids: string[], options
   const chosen = isFiltered ? { filter } : { device_ids: ids }
   const body = { operation, ...chosen, ...given({ reason: why, dry_run: dryRun }) }
   const { results, summary } = await (await cli.client()).changeDevices({ body, query: cli.scope })
-  await printList(cli, results.length, columns, async () => ({ items: results, next_cursor: null }))
+  await printAll(cli, columns, results)
   const { changed, unchanged, failed } = summary
   cli.note(`${dryRun ? 'Would be: ' : ''}${changed} changed, ${unchanged} as before, ${failed} failed.`)
   if (failed > 0) throw new Declined()

@@ -11,7 +11,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { type Cli, given } from '../cli.ts'
 import { Declined, UsageError } from '../exit.ts'
 import { choice, examples, integer, limit, reason } from '../options.ts'
-import { type Column, printItem, printList } from '../output.ts'
+import { type Column, printAll, printItem, printList } from '../output.ts'
 import { plain } from '../text.ts'
 import { refuseOther, type SamlOptions, samlOf, samlOptions } from './provider-saml.ts'
 
@@ -202,7 +202,7 @@ function addEnrollers(provider: Command, cli: Cli): void {
     .description('by which devices enroll now, as an application is told')
     .action(async () => {
       const { items } = await (await cli.client()).listEnrollmentProviders({ query: cli.scope })
-      await printList(cli, items.length + 1, enrollerColumns, async () => ({ items, next_cursor: null }))
+      await printAll(cli, enrollerColumns, items)
     })
 }
 
@@ -233,7 +233,7 @@ export function addUserLinks(user: Command, cli: Cli): void {
     .description('with which accounts of identity providers a user signs in')
     .action(async (user_id: string) => {
       const { items } = await (await cli.client()).listUserIdentities({ params: { user_id }, query: cli.scope })
-      await printList(cli, items.length + 1, linkColumns, async () => ({ items, next_cursor: null }))
+      await printAll(cli, linkColumns, items)
     })
   const linking = (command: Command) =>
     reason(

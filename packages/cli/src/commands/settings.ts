@@ -5,7 +5,7 @@ import { describeFields, parseAssignments } from '../assignments.ts'
 import type { Cli } from '../cli.ts'
 import { Declined } from '../exit.ts'
 import { examples } from '../options.ts'
-import { type Column, printItem, printList, printSecret, tableLines } from '../output.ts'
+import { type Column, printAll, printItem, printSecret, tableLines } from '../output.ts'
 
 type Named<T> = { [K in keyof T]?: Partial<T[K]> }
 type SecurityChange = Named<Input<Contract['updateSecuritySettings']>['body']>
@@ -92,7 +92,7 @@ function addNotifications(settings: Command, cli: Cli): void {
       .action(async () => {
         const { results } = await (await cli.client()).testNotificationSettings({ query: cli.scope })
         if (results.length === 0) return cli.note('No channel has a destination.')
-        await printList(cli, results.length, triedColumns, async () => ({ items: results, next_cursor: null }))
+        await printAll(cli, triedColumns, results)
         if (results.some(({ ok }) => !ok)) throw new Declined()
       }),
     'settings notifications test',

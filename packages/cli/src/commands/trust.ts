@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Cli } from '../cli.ts'
 import { examples } from '../options.ts'
-import { type Column, printList } from '../output.ts'
+import { type Column, printAll } from '../output.ts'
 import { jsonText } from '../text.ts'
 
 type Anchor = { anchor_id: string; state: string; subject: string; not_after: string }
@@ -23,10 +23,7 @@ export function addTrust(program: Command, cli: Cli): void {
         const set = await (await cli.client()).trustAnchors({ query: cli.scope })
         if (cli.json) return cli.say(jsonText(set, 2))
         cli.note(`Version ${set.version}, good until ${set.expires_at}.`)
-        await printList<Anchor>(cli, set.anchors.length, columns, async () => ({
-          items: set.anchors,
-          next_cursor: null,
-        }))
+        await printAll<Anchor>(cli, columns, set.anchors)
       }),
     'trust show',
     'trust show --json > trust-set.json',

@@ -22,6 +22,8 @@ export type Config = {
   drainSeconds: number
   logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
   masterKeyFile: string
+  /** The license of this deployment and the public keys of who may issue one; undefined: the community license. */
+  license: { file: string; keysFile: string | undefined } | undefined
   /**
    * The mail server for notifications, as smtp:// or smtps:// with an optional `?from=`; undefined: no mail is sent.
    */
@@ -65,6 +67,9 @@ export function parseConfig(env: Env): Config {
     drainSeconds: wholeNumber(env, 'HOLDFAST_DRAIN_SECONDS', 5, 0, 300),
     logLevel,
     masterKeyFile: env.HOLDFAST_MASTER_KEY_FILE || resolve(dataDir, 'master.key'),
+    license: env.HOLDFAST_LICENSE_FILE
+      ? { file: env.HOLDFAST_LICENSE_FILE, keysFile: env.HOLDFAST_LICENSE_KEYS_FILE || undefined }
+      : undefined,
     smtpUrl: smtpUrl(env),
     keptDays: {
       vpn_sessions: wholeNumber(env, 'HOLDFAST_KEEP_SESSIONS_DAYS', 90, 7, 36_500),

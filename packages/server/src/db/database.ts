@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { sql } from 'kysely'
 import pg from 'pg'
 import type { TenantId } from '../kernel/actor.ts'
 import { second } from '../kernel/time.ts'
@@ -42,12 +43,19 @@ export type Database = {
    * known yet, and sweeps over all tenants.
    */
   acrossTenants: <T>(work: (tx: Tx) => Promise<T>, patience?: Patience) => Promise<T>
+  /**
+   * Goes on in the same transaction with rows of another tenant only, and then with those of its own again: where one
+   * change stands on record in two tenants.
+   */
+  alsoIn: <T>(tx: Tx, tenant: TenantId, work: (tx: Tx) => Promise<T>) => Promise<T>
   /** Registers work to run right after the transaction's commit, and not at all if it rolls back. */
   afterCommit: (tx: Tx, work: () => void) => void
   /** Waits as long as a request may take; transactions that still run then are cut. */
   close: () => Promise<void>
 }
 
+const acrossAll = '*'
+type Scope = TenantId | typeof acrossAll
 const tries = 3
 /** What must be left of a transaction's time for another try. */
 const worthTrying = second
@@ -89,6 +97,7 @@ export function connectDatabase(
   pool.on('connect', (client) => open.add(client as Connection & pg.PoolClient))
   pool.on('remove', (client) => open.delete(client as Connection & pg.PoolClient))
   const committed = new WeakMap<object, (() => void)[]>()
+  const scopes = new WeakMap<object, TenantId>()
 
   /** A free connection, or a new one. A server that is full or restarting is waited for, not answered with an error. */
   async function acquire(until: number): Promise<Connection & pg.PoolClient> {
@@ -127,7 +136,7 @@ export function connectDatabase(
     }, narrowForMs).unref()
   }
 
-  async function attempt<T>(scope: string, work: (tx: Tx) => Promise<T>, patience: Patience, deadline: number) {
+  async function attempt<T>(scope: Scope, work: (tx: Tx) => Promise<T>, patience: Patience, deadline: number) {
     const client = await acquire(Math.min(performance.now() + patience.connect, deadline))
     const after: (() => void)[] = []
     const done = await runOnce(client, {
@@ -135,6 +144,7 @@ export function connectDatabase(
       deadline,
       work: (tx) => {
         committed.set(tx, after)
+        if (scope !== acrossAll) scopes.set(tx, scope)
         return work(tx)
       },
     })
@@ -150,7 +160,7 @@ export function connectDatabase(
     return done.result
   }
 
-  async function transact<T>(scope: string, work: (tx: Tx) => Promise<T>, usual: Patience): Promise<T> {
+  async function transact<T>(scope: Scope, work: (tx: Tx) => Promise<T>, usual: Patience): Promise<T> {
     const patience = slowness === 1 ? usual : stretch(usual, slowness)
     const deadline = performance.now() + patience.total
     for (let n = 1; ; n++) {
@@ -165,7 +175,16 @@ export function connectDatabase(
 
   return {
     inTenant: (tenant, work, patience = foreground) => transact(uuidOnly(tenant), work, patience),
-    acrossTenants: (work, patience = foreground) => transact('*', work, patience),
+    acrossTenants: (work, patience = foreground) => transact(acrossAll, work, patience),
+    alsoIn: async (tx, tenant, work) => {
+      const own = scopes.get(tx)
+      if (own === undefined) throw new Error('alsoIn outside the transaction of a tenant')
+      const scopeTo = (to: TenantId) => sql.raw(`set local holdfast.tenant = '${uuidOnly(to)}'`).execute(tx)
+      await scopeTo(tenant)
+      const result = await work(tx)
+      await scopeTo(own)
+      return result
+    },
     afterCommit: (tx, work) => {
       const after = committed.get(tx)
       if (!after) throw new Error('afterCommit outside a transaction')

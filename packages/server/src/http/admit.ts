@@ -8,8 +8,9 @@ import type { Log } from '../kernel/log.ts'
 import { whenReady } from '../kernel/ready.ts'
 import type { Rates } from '../modules/access/index.ts'
 import type { Audit } from '../modules/audit/index.ts'
-import { authenticate, type Incoming, judgedSafely, type Verdict, type Verifiers, verifyToken } from './authenticate.ts'
+import { authenticate, type Incoming, judgedSafely, type Verdict, verifyToken } from './authenticate.ts'
 import { callerOf, isSameOrigin } from './caller.ts'
+import type { OpenVerifiers } from './of-open-tenants.ts'
 import type { Refuse } from './refuse.ts'
 import { sourceOf } from './source-ip.ts'
 
@@ -31,7 +32,7 @@ export type Admission = {
 export type Admit = (endpoint: Endpoint | undefined, request: FastifyRequest) => Admission | Promise<Admission>
 
 type AdmitDeps = {
-  verifiers: Verifiers
+  verifiers: OpenVerifiers
   audit: Audit
   publicUrl: string
   trustedProxies: readonly string[]

@@ -5,9 +5,10 @@ import { newRequestId } from '../kernel/ids.ts'
 import type { Log } from '../kernel/log.ts'
 import { whenReady } from '../kernel/ready.ts'
 import type { Representation } from '../kernel/representation.ts'
-import { judgedSafely, tokenOf, type Verdict, type Verifiers } from './authenticate.ts'
+import { judgedSafely, tokenOf, type Verdict } from './authenticate.ts'
 import { strangerOf } from './caller.ts'
 import { securityHeaders } from './error-response.ts'
+import type { OpenVerifiers } from './of-open-tenants.ts'
 import { sendRefusal } from './raw-refusal.ts'
 import { hasBody } from './read-body.ts'
 import type { Refuse } from './refuse.ts'
@@ -21,7 +22,7 @@ type WarmReads = Record<
 >
 type WarmDeps = {
   reads: WarmReads
-  verifyDevice: Verifiers['device']
+  verifiers: OpenVerifiers
   refuse: Refuse
   trustedProxies: readonly string[]
   log: Pick<Log, 'error'>
@@ -35,7 +36,7 @@ const pending = [deviceStatusHeader, 'pending'] as const
  * verifier, the same answers and the same headers. Anything else about a request (another method, a query, a cookie,
  * another kind of credential) goes through the pipe.
  */
-export function createWarmReads({ reads, verifyDevice, refuse, trustedProxies, log }: WarmDeps) {
+export function createWarmReads({ reads, verifiers, refuse, trustedProxies, log }: WarmDeps) {
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     const { method, url = '', headers } = request
     const read = method === 'GET' && Object.hasOwn(reads, url) ? reads[url] : undefined
@@ -57,7 +58,7 @@ export function createWarmReads({ reads, verifyDevice, refuse, trustedProxies, l
     }
     try {
       const sent = whenReady(
-        judgedSafely(log, () => verifyDevice(token, incoming)),
+        judgedSafely(log, () => verifiers.device(token, incoming)),
         answer,
       )
       if (sent instanceof Promise) sent.catch((e) => sendRefusal(response, id, e, log))

@@ -99,7 +99,16 @@ export type RefusedCredential = {
   tenantId: TenantId
   id: string
   name: string | null
-  reason: 'revoked' | 'suspended' | 'expired' | 'superseded' | 'wrong_address' | 'maker_gone' | 'no_proof' | 'spent'
+  reason:
+    | 'revoked'
+    | 'suspended'
+    | 'expired'
+    | 'superseded'
+    | 'wrong_address'
+    | 'maker_gone'
+    | 'no_proof'
+    | 'spent'
+    | 'tenant_suspended'
   /** Of a device: who shows its key may hear what has become of it. The look costs a signature, so it is taken last. */
   showsKey?: () => boolean
 }

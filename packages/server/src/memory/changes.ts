@@ -19,6 +19,7 @@ export const changeKinds = [
   'trust',
   'settings',
   'identity_provider',
+  'tenant',
 ] as const
 export type ChangeKind = (typeof changeKinds)[number]
 export type Change = { kind: ChangeKind; subject: string }

@@ -67,3 +67,13 @@ test('of all tenants at once none waits for the first of another', async () => {
   made.resolve()
   await all
 })
+
+test('whoever is released is answered at once, also who is about to wait; nobody of another tenant is', async () => {
+  const waiters = createWaiters({ max: 10, perTurn: 5, oneFirst: false })
+  const other = '22222222-2222-2222-2222-222222222222' as TenantId
+  const [waits, looks, stays] = [waiters.enter(tenant, 'a'), waiters.enter(tenant, 'b'), waiters.enter(other, 'a')]
+  const first = waits!.next(60_000)
+  const third = stays!.next(20)
+  waiters.release(tenant)
+  assert.deepEqual([await first, await looks!.next(60_000), await third], ['stopped', 'stopped', 'timeout'])
+})

@@ -14,6 +14,7 @@ export type Ticket = {
 type Waiter = {
   signalled: boolean
   isGone: boolean
+  isReleased: boolean
   hasLeft: boolean
   settle: ((outcome: Outcome) => void) | undefined
   /** Called when it has looked: it waits again, or leaves. */
@@ -70,13 +71,16 @@ export function createWaiters({ max, perTurn, oneFirst }: { max: number; perTurn
       byTenant.set(tenant, keys)
       const own = keys.get(key) ?? new Set<Waiter>()
       keys.set(key, own)
-      const waiter: Waiter = { signalled: false, isGone: false, hasLeft: false, settle: undefined, looked: undefined }
+      const waiter: Waiter = {
+        ...{ signalled: false, isGone: false, isReleased: false, hasLeft: false },
+        ...{ settle: undefined, looked: undefined },
+      }
       own.add(waiter)
       count++
       return {
         next: (ms) => {
           hasLooked(waiter)
-          if (stopped) return Promise.resolve('stopped')
+          if (stopped || waiter.isReleased) return Promise.resolve('stopped')
           if (waiter.isGone) return Promise.resolve('gone')
           if (waiter.signalled) {
             waiter.signalled = false
@@ -115,6 +119,14 @@ export function createWaiters({ max, perTurn, oneFirst }: { max: number; perTurn
       const tenants = tenant === undefined ? [...byTenant.values()] : [byTenant.get(tenant) ?? new Map()]
       const all = tenants.flatMap((keys) => [...keys.values()].flatMap((own: Set<Waiter>) => [...own]))
       if (all.length > 0) setImmediate(() => void wakeInTurns(all, tenant !== undefined))
+    },
+    /** Everyone of a tenant is answered with what there is, and asks anew to be let in. */
+    release: (tenant: TenantId): void => {
+      for (const own of byTenant.get(tenant)?.values() ?? [])
+        for (const waiter of own) {
+          waiter.isReleased = true
+          waiter.settle?.('stopped')
+        }
     },
     hasAny: (tenant: TenantId): boolean => byTenant.has(tenant),
     /** For how many things someone of the tenant waits. */

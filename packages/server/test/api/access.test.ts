@@ -238,7 +238,7 @@ test('many first starts at once agree on one tenant', async (t) => {
   const made = await times(8, (i) => kit.replicas[i % 2]!.app.tenancy.createTenant('acme'))
   assert.equal(new Set(made).size, 1)
   assert.equal((await kit.app.tenancy.listTenantIds()).length, 2)
-  const query = { tenant_id: encodeId('tenant', made[0]!), kind: 'tenant.created' }
+  const query = { tenant_id: encodeId('tenant', made[0]!), kind: 'tenant.changed' }
   assert.equal((await kit.admin.listAuditEvents({ query })).items.length, 1)
   assert.equal(await kit.app.tenancy.exists(made[0]!), true)
   assert.equal(await kit.app.tenancy.nameOf(made[0]!), 'acme')

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { contentDigest } from '@holdfast/crypto'
 import { createSender, type Gateway, openGateway } from '@holdfast/sdk'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { entitlementOf } from '../../src/modules/gateways/pull/entitlement.ts'
+import { poolAccessOf } from '../../src/modules/gateways/pull/pool-access.ts'
 import { enroll, newWireguardKey, publish, refused, rule, withGateway } from '../gateways.ts'
 import { createClock, type Kit, type Replica, startKit, times } from '../kit.ts'
 
@@ -134,7 +134,7 @@ test('whatever happens, deltas, chunks and inline snapshots say the same', async
     const { fleet, policy } = inline.app
     const current = await policy.at(kit.tenant)
     const entitled = [...(await fleet.all(kit.tenant)).values()].flatMap((device) => {
-      const found = entitlementOf(current, device, a.pool.pool_id, clock.now().getTime())
+      const found = poolAccessOf(current, device, a.pool.pool_id, clock.now().getTime())
       const id = encodeId('device', device.deviceId)
       return found ? [[id, [found.variant.digest, new Date(found.until).toISOString()]] as const] : []
     })

@@ -236,6 +236,11 @@ test('a replica whose clock is ten minutes ahead and one ten minutes behind stor
       `select extract(epoch from ${column} - now())::float8 as off from ${table} where ${column} is not null and ${column} < 'infinity'`,
     )
     looked += rows.length
+    // The hour that goes on, or the one before: when it began says nothing of minutes.
+    if (column === 'hour') {
+      assert.ok(rows.every(({ off }) => off <= 0 && off > -3700))
+      continue
+    }
     // The seed of an authenticator app waits ten minutes to be shown.
     const own = `${table}.${column}` === 'user_totp.expires_at' ? 600 : 0
     for (const { off } of rows.map((row) => ({ off: row.off - own })))

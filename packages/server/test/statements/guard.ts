@@ -15,6 +15,9 @@ export const sharedTables: ReadonlySet<string> = new Set([
   'proofs_seen',
   'login_failures',
   'replicas',
+  'plans',
+  'licenses',
+  'deployment',
   'schema_migrations',
 ])
 

@@ -4,9 +4,12 @@ export const acrossTenants: Readonly<Record<string, string>> = {
   'memory/feed-connection.ts#connectFeed': 'the heartbeat compares where all tenants stand',
   'memory/changes.ts#pruneChanges': 'changes of a day ago',
   'policy/policy.queries.ts#tenantsWithReports': 'whose devices a sweep must look at',
-  'tenancy/tenants.queries.ts#listTenants': 'who there is: what every sweep and start begins with',
-  'tenancy/tenants.queries.ts#findTenantByName': 'a sign-in names its tenant by name',
-  'tenancy/tenants.queries.ts#insertTenant': 'names of tenants are unique among all',
+  'tenancy/tenants/tenants.queries.ts#listTenants': 'who there is: what every sweep and start begins with',
+  'tenancy/tenants/tenants.handlers.ts#list': 'a platform administrator lists all tenants',
+  'tenancy/tenants/tenants.queries.ts#findTenantByName': 'a sign-in names its tenant by name',
+  'tenancy/tenants/tenants.queries.ts#insertTenant': 'names of tenants are unique among all',
+  'tenancy/tenants/deletion.queries.ts#selectToErase': 'tenants whose time has come',
+  'tenancy/entitlement/entitlement.queries.ts#tenantsWithMoves': 'whose counters a sweep must add up',
   'audit/audit.queries.ts#insert': 'group commit: events of whoever asked in the same moment',
   'access/api-keys.queries.ts#writeActivity': 'write-behind: keys used lately',
   'devices/devices.queries.ts#touchDevices': 'write-behind: devices seen lately',
@@ -41,6 +44,10 @@ export const awaitedAlone: Readonly<Record<string, string>> = {
 
 /** Changes of several rows that need no order: where they stand, and why nobody can wait for them crosswise. */
 export const inNoOrder: Readonly<Record<string, string>> = {
+  'tenancy/entitlement/entitlement.queries.ts#takeMoves':
+    'of counters that are locked in order; nobody else deletes any',
+  'tenancy/entitlement/entitlement.queries.ts#writeCounters': 'lockCounters has locked them in order',
+  'db/erase.ts': 'of a tenant that is gone: nobody else changes anything of it',
   'enrollment/batch.queries.ts#useTokens': 'lockTokens has locked them in order',
   'identity/people/groups.queries.ts#removeMembers': 'only who holds the group changes who is in it',
   'identity/people/users.queries.ts#entomb': 'roles of a user whose row is held',

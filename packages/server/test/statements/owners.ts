@@ -1,6 +1,14 @@
 /** Who writes a table: a module, or another folder of `src`. Nobody else does, but by their functions. */
 export const owners: Readonly<Record<string, string>> = {
   tenants: 'tenancy',
+  plans: 'tenancy',
+  licenses: 'tenancy',
+  deployment: 'tenancy',
+  entitlement_counters: 'tenancy',
+  entitlement_moves: 'tenancy',
+  entitlement_alerts: 'tenancy',
+  usage_levels: 'tenancy',
+  usage_traffic: 'tenancy',
   tenant_settings: 'tenancy',
   tenant_epochs: 'memory',
   changes: 'memory',
@@ -61,7 +69,7 @@ export const owners: Readonly<Record<string, string>> = {
 
 /** Counters of a tenant that are taken where they are used, in columns of their own. */
 export const alsoWrites: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  tenancy: { tenant_epochs: 'makes the row of a new tenant' },
+  tenancy: { tenant_epochs: 'makes the row of a new tenant, and takes it away with the tenant' },
   policy: { tenant_epochs: 'policy_version' },
   devices: { tenant_epochs: 'addresses' },
 }

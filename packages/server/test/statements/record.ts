@@ -57,7 +57,7 @@ if (directory) {
       const named = /holdfast\.tenant/.test(text) && `${text} ${JSON.stringify(second ?? [])}`
       if (named) {
         scopes.set(this, /(?:'|")\*(?:'|")/.test(named) ? 'all' : 'tenant')
-        courses.set(this, [])
+        if (/^begin\b/.test(text)) courses.set(this, [])
       } else if (/^(?:commit|rollback)\b/i.test(text)) {
         scopes.delete(this)
         const course = courses.get(this) ?? []

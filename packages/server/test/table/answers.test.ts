@@ -18,6 +18,7 @@ const patches: Readonly<Record<string, (ids: Record<string, string>) => object>>
     group_ids: [group_id],
   }),
   group: () => ({ name: 'renamed', description: 'those who were renamed' }),
+  tenant: ({ tenant_id = '' }) => ({ name: `renamed-${tenant_id.slice(-9)}`, limits: { users: 7 } }),
   device: () => ({ name: 'renamed', tags: ['kiosk'], channel: 'canary', user_id: null }),
 }
 /** A second time is something else: another password, another session, another step of the clock. */
@@ -98,8 +99,10 @@ test('what makes something answers 201, what holds already 200 and changed: fals
       'group.changed',
       'identity_provider.updated',
       'notification_settings.updated',
+      'plan.updated',
       'policy.published',
       'security_settings.updated',
+      'tenant.changed',
       'user.changed',
     ],
     'kinds that say what was changed',

@@ -15,6 +15,12 @@ type Row = {
   before?: Operation
 }
 const rows: Partial<Record<Operation, Row>> = {
+  changeTenant: {
+    read: 'getTenant',
+    body: ({ tenant_id }, n) => ({ operation: 'update', tenant_id, tenant: { display_name: `name ${n}` } }),
+  },
+  updatePlan: { read: 'getPlan', body: (_, n, shown) => ({ ...shown, limits: { users: n } }) },
+  deletePlan: { read: 'getPlan' },
   changeUser: {
     read: 'getUser',
     body: ({ user_id }, n) => ({ operation: 'update', user_id, user: { display_name: `name ${n}` } }),

@@ -227,6 +227,10 @@ export const races: Record<string, Race> = {
     await times(20, (i) => clients[i % 2]!.changeGroup({ body: add }))
     return { won: (await kit.admin.getGroup({ params: { group_id } })).member_count, of: 1 }
   },
+  'the name of a plan': changes(async (client) => {
+    await client.createPlan({ body: { name: 'one-of-twenty', limits: {}, features: [] } })
+    return true
+  }),
   'the name of a tenant': async (kit) => {
     const made = await times(20, (i) => kit.replicas[i % 2]!.app.tenancy.createTenant('one of twenty'))
     return { won: new Set(made).size, of: 1 }

@@ -26,6 +26,7 @@ import {
   type World,
 } from '../world.ts'
 import { answeredMachine, samlMachine } from './saml-machine.ts'
+import { tenancyWrites } from './tenancy-writes.ts'
 
 type Example = { caller: Caller; path?: Record<string, string>; body?: unknown; query?: string }
 type Setup = (kit: Kit, world: World) => Promise<Example> | Example
@@ -36,6 +37,7 @@ const standard =
 
 /** Where more must be there first, or another than an administrator asks. */
 const special: Partial<Record<Operation, Setup>> = {
+  ...tenancyWrites,
   login: () => ({ caller: () => ({}), body: { username: 'admin', password: adminPassword } }),
   logout: (_, world) => ({ caller: world.callers.session }),
   reactivateUser: async (kit, world) => {

@@ -15,6 +15,7 @@ export type AccessTables = {
     created_at: Default<Date>
     expires_at: Date | null
     revoked_at: Date | null
+    expired_at: Date | null
     owner_tenant_id: TenantId | null
     owner_user_id: string | null
     directory: string | null

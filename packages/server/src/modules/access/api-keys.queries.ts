@@ -3,8 +3,9 @@ import type { Tx } from '../../db/database.ts'
 import { happened } from '../../db/happened.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
+import type { Granted } from '../../kernel/allowance.ts'
 
-export const insertKey = (tx: Tx, key: Omit<Selectable<Tables['api_keys']>, 'revoked_at'>) =>
+export const insertKey = (tx: Tx, _: Granted, key: Omit<Selectable<Tables['api_keys']>, 'revoked_at' | 'expired_at'>) =>
   tx.insertInto('api_keys').values(key).execute()
 
 export const findByLookup = (tx: Tx, tenant: TenantId, lookup: string) =>
@@ -100,6 +101,18 @@ export const markRevoked = (tx: Tx, tenant: TenantId, id: string, at: Date): Pro
       .where('revoked_at', 'is', null)
       .returning('key_id'),
   )
+
+/** Notes which keys have run out: they count no longer. How many there were. */
+export const noteExpired = async (tx: Tx, tenant: TenantId, at: Date): Promise<number> => {
+  const { rows } = await sql`
+    with ran_out as (
+      select key_id from api_keys
+      where tenant_id = ${tenant} and expires_at <= ${at} and expired_at is null and revoked_at is null
+      order by key_id for no key update)
+    update api_keys k set expired_at = k.expires_at from ran_out
+    where k.tenant_id = ${tenant} and k.key_id = ran_out.key_id returning k.key_id`.execute(tx)
+  return rows.length
+}
 
 /** Across tenants: one statement for all keys that were used lately. */
 export const writeActivity = (tx: Tx, used: { tenant_id: string; key_id: string; at: Date }[]) =>

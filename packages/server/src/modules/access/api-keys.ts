@@ -1,15 +1,26 @@
 import type { KeyObject } from 'node:crypto'
 import type { Role } from '@holdfast/contract/vocabulary'
 import { mintToken } from '@holdfast/crypto'
-import type { Database, Tx } from '../../db/database.ts'
+import { background, type Database, type Tx } from '../../db/database.ts'
 import type { Actor, Principal, Source, TenantId } from '../../kernel/actor.ts'
+import { besideLimits, type Granted } from '../../kernel/allowance.ts'
 import { fail, failField, unauthorized } from '../../kernel/app-error.ts'
 import { isCidr, isPartOf } from '../../kernel/cidr.ts'
 import { decodeId, encodeId, missing, newUuid } from '../../kernel/ids.ts'
 import { second } from '../../kernel/time.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
-import { endingKeys, findBounds, findKey, findOwner, insertKey, type KeyRow, markRevoked } from './api-keys.queries.ts'
+import type { Entitlements } from '../tenancy/index.ts'
+import {
+  endingKeys,
+  findBounds,
+  findKey,
+  findOwner,
+  insertKey,
+  type KeyRow,
+  markRevoked,
+  noteExpired,
+} from './api-keys.queries.ts'
 import { covers, isRole, mayHandle, permissionsOfRoles } from './roles.ts'
 
 export type NewKey = {
@@ -23,9 +34,23 @@ export type NewKey = {
 }
 /** Whose rights bound a key. */
 export type Owner = { tenantId: TenantId; userId: string }
-export type ApiKeysDeps = { db: Database; audit: Audit; changes: Changes; now: () => Date; pepper: KeyObject }
+export type ApiKeysDeps = {
+  db: Database
+  audit: Audit
+  changes: Changes
+  now: () => Date
+  pepper: KeyObject
+  entitlements: Entitlements
+}
 
-export function createApiKeys({ db, audit, changes, now, pepper }: ApiKeysDeps) {
+export function createApiKeys({ db, audit, changes, now, pepper, entitlements }: ApiKeysDeps) {
+  /** What ran out since it was last noted makes room. */
+  const takePlace = async (tx: Tx, tenant: TenantId, at: Date): Promise<Granted> => {
+    const places = await entitlements.hold(tx, tenant, 'api_keys')
+    if (places.room() < 1) places.take(-(await noteExpired(tx, tenant, at)))
+    return places.take(1)
+  }
+
   /** Mints for whoever is trusted to: the caller's right to the role has been checked. */
   const mint = async (
     source: Source,
@@ -40,6 +65,7 @@ export function createApiKeys({ db, audit, changes, now, pepper }: ApiKeysDeps) 
     const bounds = maker ? await db.inTenant(maker.tenantId, (tx) => boundsOf(tx, maker, asked)) : asked
     const whose = owner ?? bounds.owner
     return db.inTenant(source.tenantId, async (tx) => {
+      const granted = source.type === 'job' ? besideLimits : await takePlace(tx, source.tenantId, at)
       const row = {
         tenant_id: source.tenantId,
         key_id: newUuid(),
@@ -54,7 +80,7 @@ export function createApiKeys({ db, audit, changes, now, pepper }: ApiKeysDeps) 
         owner_user_id: whose?.userId ?? null,
         directory: wanted.directory ?? null,
       }
-      await insertKey(tx, { ...row, lookup, secret_digest: digest })
+      await insertKey(tx, granted, { ...row, lookup, secret_digest: digest })
       const key_id = encodeId('api_key', row.key_id)
       await audit.record(tx, source, 'api_key.created', { key_id, role: row.role }, { target: targetOf(row) })
       return { row: { ...row, revoked_at: null, last_used_at: null }, secret: token }
@@ -103,6 +129,11 @@ export function createApiKeys({ db, audit, changes, now, pepper }: ApiKeysDeps) 
         await changes.record(tx, actor.tenantId, [{ kind: 'api_key', subject: id }])
         return { row: { ...found, revoked_at: at }, changed: true }
       }),
+
+    /** Keys that ran out no longer count. */
+    noteExpired: async (tenants: readonly TenantId[]): Promise<void> => {
+      for (const tenant of tenants) await db.inTenant(tenant, (tx) => noteExpired(tx, tenant, now()), background)
+    },
 
     /** The ends of keys in use; keys without one are not in it. */
     expiries: async (tenant: TenantId) => {

@@ -7,7 +7,7 @@ import type { Memory } from '../../memory/held.ts'
 import { apiKeyHandlers } from './api-keys.handlers.ts'
 import { type ApiKeysDeps, createApiKeys, type NewKey } from './api-keys.ts'
 import { createRates } from './rates.ts'
-import { createKeyVerifier } from './verify-key.ts'
+import { createKeyVerifier, type StatusOf } from './verify-key.ts'
 
 export type { Rates } from './rates.ts'
 export { covers, isRole, mayHandle, permissionsOfRoles } from './roles.ts'
@@ -15,6 +15,7 @@ export { covers, isRole, mayHandle, permissionsOfRoles } from './roles.ts'
 type AccessDeps = ApiKeysDeps & {
   feed: Memory['feed']
   pager: Pager
+  statusOf: StatusOf
   settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>
   /** Hears of "last used" times that could not be written yet. */
   onError: (e: Error) => void
@@ -40,6 +41,10 @@ export function createAccess(deps: AccessDeps) {
     createKeyFor: async (tenant: TenantId, wanted: NewKey): Promise<string> =>
       (await keys.mint(jobSource(tenant, 'bootstrap'), wanted)).secret,
     keyExpiries: keys.expiries,
+    /** Work that visits every tenant. */
+    jobs: (tenants: () => Promise<readonly TenantId[]>) => [
+      { name: 'note_expired_keys', cron: '25 * * * *', run: async () => keys.noteExpired(await tenants()) },
+    ],
     /** Writes what is still in memory; at stop. */
     stop: (): Promise<void> => verifier.flushActivity(),
 

@@ -14,6 +14,8 @@ import { boundedBy, isRole, permissionsOfRoles } from './roles.ts'
 
 const activityWithinMs = 15_000
 
+/** Where a tenant stands. */
+export type StatusOf = (tenant: TenantId) => string | Promise<string>
 type Known = {
   principal: Principal<'api_key'>
   owner: Owner | undefined
@@ -28,18 +30,20 @@ export function createKeyVerifier(deps: {
   changes: Changes
   feed: Memory['feed']
   now: () => Date
+  statusOf: StatusOf
   onError: (e: Error) => void
 }) {
-  const { db, changes, feed, now } = deps
+  const { db, changes, feed, now, statusOf } = deps
 
-  /** What the key may do now; undefined when the user is gone or suspended whose rights bound it. */
+  /** What the key may do now; undefined when the user is gone or suspended whose rights bound it, or their tenant is. */
   async function rightsOf(tenant: TenantId, role: string, owner: Owner | undefined) {
     if (!isRole(role)) return { roles: [], permissions: permissionsOfRoles([]), standsForPerson: false }
     if (!owner) return { roles: [role], permissions: permissionsOfRoles([role]), standsForPerson: false }
     const user = await db.inTenant(owner.tenantId, (tx) => findOwner(tx, owner.tenantId, owner.userId))
     if (user?.status !== 'active') return undefined
-    // Only a platform administrator reaches into another tenant.
+    // Only a platform administrator reaches into another tenant, and only from one that is open.
     if (owner.tenantId !== tenant && !user.roles.includes('platform_admin')) return undefined
+    if (owner.tenantId !== tenant && (await statusOf(owner.tenantId)) !== 'active') return undefined
     return { ...boundedBy(role, user.roles.filter(isRole)), standsForPerson: user.kind === 'person' }
   }
 
@@ -72,7 +76,10 @@ export function createKeyVerifier(deps: {
     feed,
     changes,
     load,
-    subjectsOf: ({ principal, owner }) => [`api_key:${principal.id}`, ...(owner ? [`user:${owner.userId}`] : [])],
+    subjectsOf: ({ principal, owner }) => [
+      `api_key:${principal.id}`,
+      ...(owner ? [`user:${owner.userId}`, `tenant:${owner.tenantId}`] : []),
+    ],
   })
   const activity = createWriteBehind({
     write: async (batch) => {

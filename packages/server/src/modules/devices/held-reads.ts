@@ -37,7 +37,8 @@ export function createHeldReads({
 
   function wake(tenant: TenantId, { kind, subject }: Change): void {
     const isOfOne = kind === 'device' || kind === 'user'
-    if (isOfOne ? subject === everything : concernAll.includes(kind)) waiters.wakeAll(tenant)
+    if (kind === 'tenant') waiters.release(tenant)
+    else if (isOfOne ? subject === everything : concernAll.includes(kind)) waiters.wakeAll(tenant)
     else if (kind === 'device') waiters.wake(tenant, subject)
     else if (kind === 'user')
       fleet.devicesOfUser(tenant, subject).then(

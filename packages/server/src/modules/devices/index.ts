@@ -3,6 +3,7 @@ import type { Pager } from '../../db/page.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
+import type { Entitlements } from '../tenancy/index.ts'
 import { deviceHandlers } from './devices.handlers.ts'
 import type { Fleet } from './fleet.ts'
 import { deviceJobs } from './jobs.ts'
@@ -29,6 +30,7 @@ export function createDevices(deps: {
   changes: Changes
   pager: Pager
   fleet: Fleet
+  entitlements: Entitlements
   endSessionsOf: EndSessionsOf
   appraise: Appraise
   policyOf: (tenant: TenantId, deviceId: string) => PolicyOf | Promise<PolicyOf>

@@ -2,6 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
+import type { Granted } from '../../kernel/allowance.ts'
 
 /**
  * Until commit whoever takes or gives up one of these WireGuard keys takes turns. Before anything else: who waits for a
@@ -97,7 +98,12 @@ export type EnrolledBy =
       provider_id: string
     }
 /** Returns the ids of those inserted: all but whose key, of either kind, has become that of another device. */
-export async function insertDevices(tx: Tx, tenant: TenantId, devices: readonly NewDevice[]): Promise<Set<string>> {
+export async function insertDevices(
+  tx: Tx,
+  _: Granted,
+  tenant: TenantId,
+  devices: readonly NewDevice[],
+): Promise<Set<string>> {
   const { rows } = await sql<{ device_id: string }>`
     insert into devices (tenant_id, device_id, user_id, name, platform, os_version, client_version, serial, tags,
       group_ids, status, jkt, public_jwk, wireguard_public_key, address_number, credential_expires_at,

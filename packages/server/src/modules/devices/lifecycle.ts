@@ -6,6 +6,7 @@ import type { Expected } from '../../kernel/version.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Audit, Changed } from '../audit/index.ts'
 import { requireNotStronger } from '../identity/index.ts'
+import type { Entitlements } from '../tenancy/index.ts'
 import type { DeviceFilter, DevicePatch, Move } from './devices.queries.ts'
 import * as queries from './devices.queries.ts'
 
@@ -28,12 +29,14 @@ export function createLifecycle({
   changes,
   now,
   endSessionsOf,
+  entitlements,
 }: {
   db: Database
   audit: Audit
   changes: Changes
   now: () => Date
   endSessionsOf: EndSessionsOf
+  entitlements: Entitlements
 }) {
   /**
    * Moves devices and everything that hangs on it: sessions end, gateways and replicas hear of it, all is on record.
@@ -60,6 +63,10 @@ export function createLifecycle({
     return moved
   }
 
+  /** A device that comes back counts again. */
+  const placesFor = async (tx: Tx, tenant: TenantId, operation: Move) =>
+    operation === 'reactivate' ? entitlements.hold(tx, tenant, 'devices') : undefined
+
   const refusal = (operation: Move, status: string) =>
     status === 'revoked'
       ? 'the device is revoked, which is final: enroll it again'
@@ -69,9 +76,11 @@ export function createLifecycle({
     /** Returns whether anything changed. Repeating an operation that already holds changes nothing. */
     change: (actor: Actor, deviceId: string, operation: Move, { reason, expected }: With): Promise<boolean> =>
       db.inTenant(actor.tenantId, async (tx) => {
+        const places = await placesFor(tx, actor.tenantId, operation)
         const before = (await queries.lockDevice(tx, actor.tenantId, deviceId)) ?? missing('device')
         expected.require(versionOf(before))
         const moved = await move(tx, actor, [deviceId], operation, reason)
+        places?.take(moved.length)
         if (moved.length > 0) {
           await changes.record(tx, actor.tenantId, [{ kind: 'device', subject: deviceId }])
           return true
@@ -115,6 +124,7 @@ export function createLifecycle({
     ): Promise<Outcome[]> =>
       db.inTenant(actor.tenantId, async (tx) => {
         const tenant = actor.tenantId
+        const places = dryRun ? undefined : await placesFor(tx, tenant, operation)
         const named = 'ids' in which ? which.ids : await matching(tx, tenant, which.filter)
         const uuids = named.flatMap((id) => decodeId('device', id) ?? [])
         const before = new Map((await queries.statusesOf(tx, tenant, uuids)).map((d) => [d.device_id, d.status]))
@@ -123,6 +133,7 @@ export function createLifecycle({
               uuids.filter((id) => (queries.moves[operation].from as readonly string[]).includes(before.get(id) ?? '')),
             )
           : new Set((await move(tx, actor, uuids, operation, reason)).map((d) => d.device_id))
+        places?.take(moved.size)
         const results = named.map((id): Outcome => {
           const uuid = decodeId('device', id)
           const status = uuid && before.get(uuid)

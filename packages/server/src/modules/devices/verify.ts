@@ -285,7 +285,9 @@ export function createDeviceVerifier({
   /** Warm calls are synchronous: a digest, two look-ups, a proof. */
   return (token: string, incoming: Incoming): Verdict | Promise<Verdict> => {
     const digest = hash('sha256', token, 'base64url')
-    const known = proven.get(digest)
+    const seen = proven.get(digest)
+    // What is left of a tenant that was deleted is not looked at.
+    const known = seen && feed.knows(seen.tenantId) ? seen : undefined
     if (!known) return isGone(digest, token, incoming) ?? checkCold(token, digest, incoming)
     return whenReady(fleet.device(known.tenantId, known.deviceId), (device) => check(known, device, token, incoming))
   }

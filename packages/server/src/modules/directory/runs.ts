@@ -17,7 +17,7 @@ import { unlessTaken } from './unless-taken.ts'
 const aheadMs = 10 * minute
 
 /** Snapshots that are sent, and what is done about one that is held. */
-export function createRuns({ db, now, taking }: Pick<RunDeps, 'db' | 'now'> & { taking: Taking }) {
+export function createRuns({ db, now, owned, taking }: Pick<RunDeps, 'db' | 'now' | 'owned'> & { taking: Taking }) {
   /** That a run came to nothing is on record beside the refusal, unless the database is what failed. */
   async function noteFailure(actor: Actor, origin: Origin, started: Date): Promise<void> {
     const tenant = actor.tenantId
@@ -83,6 +83,7 @@ export function createRuns({ db, now, taking }: Pick<RunDeps, 'db' | 'now'> & { 
           async (tx) => {
             const directory = await queries.lockDirectory(tx, tenant, run.directory_id ?? missing('directory_run'))
             if (!directory) return missing('directory_run')
+            const places = await owned.holdPlaces(tx, tenant)
             const current = (await queries.findRun(tx, tenant, id)) ?? missing('directory_run')
             if (current.confirmed_at) return current
             if (current.status !== 'held') return notHeld(current)
@@ -93,7 +94,7 @@ export function createRuns({ db, now, taking }: Pick<RunDeps, 'db' | 'now'> & { 
                 throw new RunAgain('the run was confirmed meanwhile')
               await queries.deleteContent(tx, tenant, id)
             }
-            await taking.apply(tx, behalfOf(actor), directory, { runId: id, ...judged, write, reason })
+            await taking.apply(tx, behalfOf(actor), directory, { runId: id, ...judged, places, write, reason })
             return (await queries.findRun(tx, tenant, id)) ?? missing('directory_run')
           },
           background,

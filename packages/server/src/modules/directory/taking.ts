@@ -1,6 +1,7 @@
 import type { DirectorySnapshot, RunCounts } from '@holdfast/contract/directory'
 import { background, type Database, type Tx } from '../../db/database.ts'
 import type { Source, TenantId } from '../../kernel/actor.ts'
+import type { Allowance } from '../../kernel/allowance.ts'
 import { failField } from '../../kernel/app-error.ts'
 import { encodeId, missing, newUuid } from '../../kernel/ids.ts'
 import type { Changes } from '../../memory/changes.ts'
@@ -46,6 +47,7 @@ type ApplyWith = {
   plan: Plan
   counts: RunCounts
   reason?: string | undefined
+  places: Allowance
   /** Writes the row of the run, once it is known what has become of it. */
   write: (status: 'applied' | 'unchanged') => Promise<void>
 }
@@ -59,7 +61,7 @@ export function createTaking({ db, audit, changes, now, owned, notify }: RunDeps
     tx: Tx,
     { source }: Behalf,
     directory: Directory,
-    { runId, plan, counts, reason, write }: ApplyWith,
+    { runId, plan, counts, places, reason, write }: ApplyWith,
   ): Promise<void> {
     const tenant = source.tenantId
     const run_id = encodeId('directory_run', runId)
@@ -67,7 +69,7 @@ export function createTaking({ db, audit, changes, now, owned, notify }: RunDeps
     const status = isNothing(counts) ? 'unchanged' : 'applied'
     const earlier = status === 'applied' ? await queries.newestRun(tx, tenant, directory_id, 'applied') : undefined
     const details = { run_id, provider }
-    const { touched } = await owned.apply(tx, { source, directory: directory_id, details }, plan.changes)
+    const { touched } = await owned.apply(tx, { source, directory: directory_id, details, places }, plan.changes)
     await write(status)
     if (status === 'applied') {
       if (earlier) await queries.deleteContent(tx, tenant, earlier.run_id)
@@ -153,6 +155,7 @@ export function createTaking({ db, audit, changes, now, owned, notify }: RunDeps
         })
         const found = (await queries.findDirectory(tx, tenant, origin.provider)) ?? missing('directory_run')
         const directory = (await queries.lockDirectory(tx, tenant, found.directory_id)) ?? missing('directory_run')
+        const places = await owned.holdPlaces(tx, tenant)
         requireSource(directory, 'snapshot')
         const earlier = await requireNewer(tx, tenant, directory, origin)
         if (earlier) return earlier
@@ -175,7 +178,7 @@ export function createTaking({ db, audit, changes, now, owned, notify }: RunDeps
           await queries.insertContent(tx, tenant, runId, JSON.stringify(content))
           await record(tx, behalf.source, eventOf(runId, origin, 'held'), judged.counts)
           await notify(tx, tenant, heldNotice(runId, directory, judged))
-        } else await apply(tx, behalf, directory, { runId, ...judged, write })
+        } else await apply(tx, behalf, directory, { runId, ...judged, places, write })
         return (await queries.findRun(tx, tenant, runId)) ?? missing('directory_run')
       },
       background,

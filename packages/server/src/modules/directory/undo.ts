@@ -71,6 +71,7 @@ export const createUndo =
         const found = (await queries.findRun(tx, tenant, id)) ?? missing('directory_run')
         if (found.directory_id === null) return notApplied(found)
         const directory = (await queries.lockDirectory(tx, tenant, found.directory_id)) ?? missing('directory_run')
+        const places = await owned.holdPlaces(tx, tenant)
         const run = (await queries.findRun(tx, tenant, id)) ?? missing('directory_run')
         if (run.source === 'scim') fail('validation_error', 'what was provisioned is undone at the identity provider')
         if (run.undone_at) return { run, changed: false, ...nothing }
@@ -93,7 +94,7 @@ export const createUndo =
         const details = { run_id: encodeId('directory_run', id), provider: run.provider, undone: true }
         const made = await owned.apply(
           tx,
-          { source: actor, directory: directory.directory_id, details },
+          { source: actor, directory: directory.directory_id, details, places },
           {
             createdUsers: [],
             changedUsers,

@@ -107,6 +107,8 @@ const joinedByToken = (
 export function refuseOpenly(refusal: Undone['refused'], { max_devices_per_user: most }: Terms): void {
   if (refusal === 'too_many_devices')
     fail('entitlement_exceeded', `the user has ${most} devices, which is the most that this way allows`)
+  if (refusal === 'no_place_left')
+    fail('entitlement_exceeded', 'the tenant has as many users or devices as its plan allows')
   if (refusal === 'no_address_left') fail('entitlement_exceeded', 'the tenant has used all its overlay addresses')
   if (refusal === 'key_taken') failField('public_key', 'is the key of another device: make a new one')
   if (refusal === 'wireguard_key_taken') failField('device.wireguard_public_key', wireguardKeyTaken)

@@ -18,6 +18,7 @@ const situation = (more: Partial<Situation<Asks>> = {}): Situation<Asks> => ({
   usesLeft: new Map([['t', Number.POSITIVE_INFINITY]]),
   devicesOf: new Map(),
   takenKeys: new Set(),
+  room: Number.POSITIVE_INFINITY,
   ...more,
 })
 
@@ -145,4 +146,15 @@ test('a batch is granted what its members would be granted one after the other',
       },
     ),
   )
+})
+
+test('what the tenant may still have goes to those who came first; whoever is refused takes none of it', () => {
+  const batch = [asks({ jkt: 'taken' }), asks(), asks({ by: byToken('revoked') }), asks(), asks()]
+  assert.deepEqual(allot(batch, situation({ takenKeys: new Set(['taken']), room: 2 })), [
+    'key_taken',
+    'granted',
+    'token_spent',
+    'granted',
+    'no_place_left',
+  ])
 })

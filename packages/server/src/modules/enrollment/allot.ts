@@ -27,6 +27,8 @@ export type Situation<A extends Asks> = {
   devicesOf: ReadonlyMap<string, number>
   /** Keys of devices. */
   takenKeys: ReadonlySet<string>
+  /** How many more devices the tenant may have. */
+  room: number
 }
 export type Verdict =
   | 'granted'
@@ -37,6 +39,7 @@ export type Verdict =
   | 'user_gone'
   | 'too_many_devices'
   | 'key_taken'
+  | 'no_place_left'
 
 /**
  * Who of a batch may enroll, in order of arrival: the same as if they came one after the other. Whoever is refused
@@ -46,6 +49,7 @@ export function allot<A extends Asks>(batch: readonly A[], s: Situation<A>): Ver
   const usesLeft = new Map(s.usesLeft)
   const devicesOf = new Map(s.devicesOf)
   const takenKeys = new Set(s.takenKeys)
+  let { room } = s
   const mayNot = (a: A): Verdict | undefined => {
     if (a.by.method === 'token') return (usesLeft.get(a.by.tokenId) ?? 0) < 1 ? 'token_spent' : undefined
     if (!s.openProviders.has(a.by.providerId)) return 'provider_closed'
@@ -61,6 +65,8 @@ export function allot<A extends Asks>(batch: readonly A[], s: Situation<A>): Ver
     if (devices === undefined) return 'user_gone'
     if (userId !== null && a.maxDevicesPerUser !== null && devices >= a.maxDevicesPerUser) return 'too_many_devices'
     if (a.jkt !== null && takenKeys.has(a.jkt)) return 'key_taken'
+    if (room < 1) return 'no_place_left'
+    room--
     if (by.method === 'token') usesLeft.set(by.tokenId, (usesLeft.get(by.tokenId) ?? 0) - 1)
     if (userId !== null) devicesOf.set(userId, devices + 1)
     if (a.jkt !== null) takenKeys.add(a.jkt)

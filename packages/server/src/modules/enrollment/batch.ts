@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Database, foreground, type Patience, type Tx } from '../../db/database.ts'
 import type { Source, TenantId } from '../../kernel/actor.ts'
+import type { Allowance } from '../../kernel/allowance.ts'
 import { AppError } from '../../kernel/app-error.ts'
 import { BoundedMap } from '../../kernel/bounded-map.ts'
 import { createGroupCommit } from '../../kernel/group-commit.ts'
@@ -9,6 +10,7 @@ import type { Change, Changes } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
 import { addressCapacity, joining, labelDevices } from '../devices/index.ts'
 import type { Newcomer, Unrecognised } from '../federation/index.ts'
+import type { Entitlements } from '../tenancy/index.ts'
 import { type Asks, allot, type By, type ProviderMethod, type Verdict } from './allot.ts'
 import * as queries from './batch.queries.ts'
 import { type Again, type Once, spendProofs } from './once.ts'
@@ -36,20 +38,22 @@ export type Undone = { refused: Refusal | Unrecognised; userId: string | undefin
  * Enrollments of a tenant that come at once share a transaction: they would wait for each other's commit anyway, since
  * each takes the same token's use and the tenant's next address. Whatever the batch, it is the same few statements.
  *
- * Rows are locked in one order, by all replicas: what counts once, providers, users, tokens, devices that have the
- * keys, the tenant's epoch.
+ * Rows are locked in one order, by all replicas: the counter of devices, what counts once, providers, users, tokens,
+ * devices that have the keys, the tenant's epoch.
  */
 export function createBatches({
   db,
   audit,
   changes,
   holdProviders,
+  entitlements,
   now,
 }: {
   db: Database
   audit: Audit
   changes: Changes
   holdProviders: HoldProviders
+  entitlements: Entitlements
   now: () => Date
 }) {
   /** Each tenant has a queue of its own: none waits for, or is refused because of, another. */
@@ -61,8 +65,8 @@ export function createBatches({
       async (tx) => {
         const at = now()
         const once = batch.map(({ proof, by }) => ({ proof, ticket: ticketOf(by) }))
-        const again = await begin(tx, tenant, { once, devices: batch.map((a) => a.device) }, at)
-        return settle(tx, tenant, { batch, again, moved: [] }, at)
+        const begun = await begin(tx, tenant, { once, devices: batch.map((a) => a.device) }, at)
+        return settle(tx, tenant, { batch, ...begun, moved: [] }, at)
       },
       patience,
     )
@@ -89,16 +93,22 @@ export function createBatches({
     tenant: TenantId,
     { once, devices }: { once: readonly Once[]; devices: readonly Applicant['device'][] },
     at: Date,
-  ): Promise<Again> {
+  ): Promise<{ again: Again; places: Allowance }> {
+    const places = await entitlements.hold(tx, tenant, 'devices')
     await joining.holdTunnelKeys(tx, tenant, distinct(devices.map((d) => d.wireguard_public_key)))
-    return spendProofs(tx, once, at)
+    return { places, again: await spendProofs(tx, once, at) }
   }
 
   /** `moved` is told with the devices. */
   async function settle(
     tx: Tx,
     tenant: TenantId,
-    { batch, again, moved }: { batch: readonly Applicant[]; again: Again; moved: readonly Change[] },
+    {
+      batch,
+      again,
+      places,
+      moved,
+    }: { batch: readonly Applicant[]; again: Again; places: Allowance; moved: readonly Change[] },
     at: Date,
   ): Promise<Outcome[]> {
     const those = (indices: ReadonlySet<number>) => new Set(batch.filter((_, i) => indices.has(i)))
@@ -113,9 +123,10 @@ export function createBatches({
       usesLeft,
       devicesOf,
       takenKeys,
+      room: places.room(),
     })
     const granted = batch.filter((_, i) => verdicts[i] === 'granted')
-    const outcomes = granted.length > 0 ? await enroll(tx, tenant, { granted, moved }, at) : []
+    const outcomes = granted.length > 0 ? await enroll(tx, tenant, { granted, places, moved }, at) : []
     let next = 0
     return verdicts.map((verdict) => (verdict === 'granted' ? (outcomes[next++] as Outcome) : verdict))
   }
@@ -124,7 +135,7 @@ export function createBatches({
   async function enroll(
     tx: Tx,
     tenant: TenantId,
-    { granted, moved }: { granted: readonly Applicant[]; moved: readonly Change[] },
+    { granted, places, moved }: { granted: readonly Applicant[]; places: Allowance; moved: readonly Change[] },
     at: Date,
   ): Promise<Outcome[]> {
     const numbers = await joining.takeAddresses(tx, tenant, granted.length)
@@ -133,6 +144,7 @@ export function createBatches({
     const givenUp = await joining.givenUpKeys(tx, tenant, brought, at)
     const inserted = await joining.insertDevices(
       tx,
+      places.take(granted.length),
       tenant,
       rows.filter((r) => r.address_number <= addressCapacity && !givenUp.has(r.wireguard_public_key ?? '')),
     )
@@ -201,14 +213,14 @@ export function createBatches({
         .inTenant(tenant, async (tx) => {
           const at = now()
           const once = [{ proof: applicant.proof, ticket: by.ticket }]
-          const again = await begin(tx, tenant, { once, devices: [applicant.device] }, at)
-          const before = refusalOf(again)
+          const begun = await begin(tx, tenant, { once, devices: [applicant.device] }, at)
+          const before = refusalOf(begun.again)
           if (before) throw new NotJoined({ refused: before, userId: undefined })
           const who = await recognise(tx)
           if (typeof who === 'string') throw new NotJoined({ refused: who, userId: undefined })
           const { userId, isNew, moved } = who
           const batch = [{ ...applicant, by: { ...by, userId } }]
-          const [outcome] = await settle(tx, tenant, { batch, again, moved }, at)
+          const [outcome] = await settle(tx, tenant, { batch, ...begun, moved }, at)
           if (typeof outcome === 'number') return { userId, addressNumber: outcome }
           throw new NotJoined({ refused: outcome ?? 'user_gone', userId: isNew ? undefined : userId })
         })

@@ -8,6 +8,7 @@ import type { Memory } from '../../memory/held.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Federation } from '../federation/index.ts'
 import type { SourceFailures } from '../identity/index.ts'
+import type { Entitlements } from '../tenancy/index.ts'
 import type { Trust } from '../trust/index.ts'
 
 /** What the rooms of this module share; each takes the part it needs. Nothing here may be left out. */
@@ -19,6 +20,7 @@ export type EnrollmentDeps = {
   pager: Pager
   trust: Trust
   federation: Federation
+  entitlements: Entitlements
   failures: SourceFailures
   settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>
   pepper: KeyObject

@@ -1,5 +1,6 @@
 import { RunAgain, type Tx } from '../../db/database.ts'
 import type { Source, TenantId } from '../../kernel/actor.ts'
+import type { Allowance } from '../../kernel/allowance.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import type { FederationDeps } from './deps.ts'
 import { issuerOf } from './kinds.ts'
@@ -15,6 +16,7 @@ export type Unrecognised =
   | 'not_linked'
   | 'no_username'
   | 'username_taken'
+  | 'no_place_left'
   | 'not_admitted'
   | 'replayed'
   | 'signed_out'
@@ -33,6 +35,8 @@ export const createRecognise =
     const voucher = { id: provider.provider_id, name: provider.name }
     const source = { ...by, ...partyOf(provider) }
     const account = accountOf(provider, proven)
+    const mayBeNew = provider.provisioning === 'create' && !(await links.findLink(tx, tenant, account))
+    const places = mayBeNew ? await people.holdPlaces(tx, tenant) : undefined
     await people.hold(tx, by, said.roles.decides)
     const held = (await holdProvider(tx, tenant, provider.provider_id)) ?? refuseWith('turned_off')
     if (!held.enabled || !allows(held) || issuerOf(held) !== proven.issuer) refuseWith('turned_off')
@@ -40,7 +44,8 @@ export const createRecognise =
     if (held.updated_at.getTime() !== provider.updated_at.getTime()) refuseWith('provider_changed')
     const at = now()
     const known = await links.findLink(tx, tenant, account)
-    const { user_id: userId, provisioned } = known ?? (await provision(tx, source, people, { provider, proven }))
+    const { user_id: userId, provisioned } =
+      known ?? (await provision(tx, source, people, { provider, proven, places }))
     const username = (await people.admit(tx, tenant, userId, isSignIn)) ?? refuseWith('not_admitted')
     const isFollowed = provisioned && (await people.follow(tx, source, userId, said, voucher))
     const isLinked = !known
@@ -72,16 +77,17 @@ async function provision(
   tx: Tx,
   source: Source,
   people: FederationDeps['people'],
-  { provider, proven }: Pick<Evidence, 'provider' | 'proven'>,
+  { provider, proven, places }: Pick<Evidence, 'provider' | 'proven'> & { places: Allowance | undefined },
 ) {
   if (provider.provisioning !== 'create') return refuseWith('not_linked')
+  if (!places) throw new RunAgain('the link of the account went meanwhile')
   const named = (name: string) => {
     const value = Object.hasOwn(proven.claims, name) ? proven.claims[name] : undefined
     return typeof value === 'string' && value !== '' ? value : undefined
   }
   const { username, email, display_name } = provider.claims
   const profile = { username: named(username), email: named(email), displayName: named(display_name) }
-  const made = await people.provision(tx, source, profile, { id: provider.provider_id, name: provider.name })
+  const made = await people.provision(tx, source, profile, { id: provider.provider_id, name: provider.name }, places)
   if (typeof made !== 'string') return { user_id: made.userId, provisioned: true }
   // Of two first sign-ins at once the second waited for the name.
   if (await links.findLink(tx, source.tenantId, accountOf(provider, proven))) throw new RunAgain('linked meanwhile')

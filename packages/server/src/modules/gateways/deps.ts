@@ -6,6 +6,7 @@ import type { Feed } from '../../memory/feed.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Fleet } from '../devices/index.ts'
 import type { Policy } from '../policy/index.ts'
+import type { Entitlements, Tenancy } from '../tenancy/index.ts'
 import type { Trust } from '../trust/index.ts'
 import type { SnapshotSize } from './pull/chunk.ts'
 
@@ -21,6 +22,9 @@ export type GatewaysDeps = {
   pepper: KeyObject
   /** The deployment-wide gateway service secret. */
   serviceSecret: string
+  entitlements: Entitlements
+  /** Adds what a report carried to the usage of the tenant. */
+  meter: Tenancy['meter']
   fleet: Fleet
   policy: Pick<Policy, 'at' | 'atVersions' | 'versionsAt' | 'bundleFor' | 'rulesUsingPool'>
   /** How large a pool's snapshot is before it is cut into chunks, and how large those are. */

@@ -45,7 +45,7 @@ export type IdentityDeps = {
   publicUrl: string
   /** What a hash of a password costs. */
   passwordCost: PasswordCost
-  tenancy: Pick<Tenancy, 'settings' | 'nameOf' | 'tenantByName' | 'enforcesSso' | 'holdEnforcement'>
+  tenancy: Pick<Tenancy, 'settings' | 'nameOf' | 'tenantByName' | 'enforcesSso' | 'holdEnforcement' | 'entitlements'>
   /** Ids of the rules of the published policy that name this group. */
   rulesUsingGroup: (tx: Tx, tenant: TenantId, groupId: string) => Promise<readonly string[]>
   endSessionsOf: EndSessionsOf

@@ -3,6 +3,7 @@ import { background } from '../../db/database.ts'
 import type { IdentityDeps } from './deps.ts'
 import { identityHandlers } from './handlers.ts'
 import { createOwned } from './owned/owned.ts'
+import { createTenantAdministrators } from './people/administrator-of-tenant.ts'
 import { createFirstAdmins } from './people/first-admin.ts'
 import { createRecovery } from './people/recovery.ts'
 import { createRules } from './rules.ts'
@@ -31,6 +32,8 @@ export function createIdentity(given: IdentityDeps) {
     prunes: [pruneSessions],
     createUser,
     createFirstAdmin,
+    /** Hashed beforehand, written with the tenant. */
+    prepareAdministrator: createTenantAdministrators(deps),
     /** For whoever runs the server: a break-glass user who comes in whatever became of the others. */
     recover: createRecovery({ ...deps, sessions }),
     breakGlass,

@@ -1,11 +1,12 @@
-import { background, type Database, type Tx } from '../../../db/database.ts'
+import { background, type Tx } from '../../../db/database.ts'
 import type { Actor } from '../../../kernel/actor.ts'
 import { createGate } from '../../../kernel/gate.ts'
 import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
-import type { Change, Changes } from '../../../memory/changes.ts'
+import type { Change } from '../../../memory/changes.ts'
 import { noCounts, type Pushed, withPushed } from '../counts.ts'
 import * as runs from '../runs.queries.ts'
 import { requireSource } from '../source.ts'
+import type { RunDeps } from '../taking.ts'
 import { unlessTaken } from '../unless-taken.ts'
 import type { Place, Push } from './push.ts'
 import * as queries from './windows.queries.ts'
@@ -19,7 +20,7 @@ const turns = { perKey: 1, total: 4, waiting: 200, waitingPerKey: 100 }
 const nowhere = '00000000-0000-0000-0000-000000000000'
 
 /** The directory of an API key: made known by what is pushed first, and held while something is. */
-export function createProvisioning({ db, changes, now }: { db: Database; changes: Changes; now: () => Date }) {
+export function createProvisioning({ db, changes, now, owned }: Pick<RunDeps, 'db' | 'changes' | 'now' | 'owned'>) {
   const inTurn = createGate(turns)
   const nameOf = ({ principal }: Actor): string =>
     (principal.kind === 'api_key' ? principal.directory : null) ?? missing('directory_run')
@@ -81,6 +82,7 @@ export function createProvisioning({ db, changes, now }: { db: Database; changes
   ): Promise<T | Held> {
     const directory = await hold(tx, actor)
     const { directory_id, provider } = directory
+    const places = await owned.holdPlaces(tx, actor.tenantId)
     const at = now()
     const open = await queries.openRun(tx, actor.tenantId, directory_id, new Date(at.getTime() - windowMs))
     const run_id = open?.run_id ?? newUuid()
@@ -92,6 +94,7 @@ export function createProvisioning({ db, changes, now }: { db: Database; changes
       tenant: actor.tenantId,
       directory: directory_id,
       provider,
+      places,
       details: { run_id: encodeId('directory_run', run_id), provider },
       done: (made, its) => {
         all = { ...all, ...made }

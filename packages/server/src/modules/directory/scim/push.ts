@@ -1,5 +1,6 @@
 import type { Tx } from '../../../db/database.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
+import type { Allowance } from '../../../kernel/allowance.ts'
 import type { Change } from '../../../memory/changes.ts'
 import type { Pushed } from '../counts.ts'
 
@@ -10,6 +11,8 @@ export type Place = { tx: Tx; tenant: TenantId; directory: string }
 export type Push = Place & {
   actor: Actor
   provider: string
+  /** How many more users the tenant may have. */
+  places: Allowance
   /** What its events say beside the change. */
   details: { run_id: string; provider: string }
   /** Notes what was done, and what replicas must look at again. */

@@ -120,7 +120,7 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
         if (held) return held
       }
     }
-    const cause = { source: actor, directory, details }
+    const cause = { source: actor, directory, details, places: push.places }
     const touched: Change[] = []
     if (!before || room.length > 0) {
       const createdUsers = before ? [] : [{ user_id, external_id, ...facts }]
@@ -220,7 +220,7 @@ export function createScimUsers({ db, audit, now, owned, provisioning, windows }
         if (held) return held
         const groups = await entries.groupsOfUsers(tx, tenant, directory, [id])
         const removed = groups.map(({ group_id }) => ({ group_id, user_id: id }))
-        const cause = { source: actor, directory, details: { ...details, deleted: true } }
+        const cause = { source: actor, directory, details: { ...details, deleted: true }, places: push.places }
         const made = await owned.apply(tx, cause, {
           ...nothing,
           createdUsers: [],

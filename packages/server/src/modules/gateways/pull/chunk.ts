@@ -1,7 +1,7 @@
 import { sha256Hex } from '@holdfast/crypto'
 import type { Variant } from '../../policy/index.ts'
-import type { Entitlement } from './entitlement.ts'
 import type { Peer } from './peer.ts'
+import type { PoolAccess } from './pool-access.ts'
 
 /** How a snapshot is cut: all in one up to `inlineUpTo` peers, beyond it into chunks of about `perChunk`. */
 export type SnapshotSize = { inlineUpTo: number; perChunk: number }
@@ -9,7 +9,7 @@ export type SnapshotSize = { inlineUpTo: number; perChunk: number }
 /**
  * What a pool's gateways are told of a device; `since`: when time alone made it so, 0 where nothing but a change did.
  */
-export type Entry = Entitlement & { readonly since: number }
+export type Entry = PoolAccess & { readonly since: number }
 
 /**
  * Peers whose ids fall into one part of the hash space, in the order of their ids; a column a field. Never written

@@ -54,7 +54,7 @@ type Cut = { session_id: string; device_id: string; pool_id: string; block_until
 export const cutSessions = (tx: Tx, tenant: TenantId, ids: readonly string[], since: Date, limit: number) =>
   sql<Cut>`
     select session_id, device_id, pool_id, block_until from vpn_sessions
-    where tenant_id = ${tenant} and end_reason in ('admin', 'revoked', 'suspended') and ended_at >= ${since}
+    where tenant_id = ${tenant} and end_reason in ('admin', 'revoked', 'suspended', 'entitlement_exceeded') and ended_at >= ${since}
     union
     select session_id, device_id, pool_id, block_until from vpn_sessions
     where tenant_id = ${tenant} and session_id = any(${ids}::uuid[]) and state = 'ended'
@@ -72,7 +72,7 @@ export const cutInPool = (
 ) =>
   sql<Cut>`
     select session_id, device_id, pool_id, block_until from vpn_sessions
-    where tenant_id = ${tenant} and end_reason in ('admin', 'revoked', 'suspended')
+    where tenant_id = ${tenant} and end_reason in ('admin', 'revoked', 'suspended', 'entitlement_exceeded')
       and ended_at >= ${blockedSince} and pool_id = ${poolId} and (ended_at >= ${cutSince} or block_until > ${at})
     order by ended_at desc limit ${limit}`
     .execute(tx)

@@ -1,6 +1,6 @@
 import { encodeId } from '../../../kernel/ids.ts'
 import { addressesOf, type FleetDevice } from '../../devices/index.ts'
-import type { Entitlement } from './entitlement.ts'
+import type { PoolAccess } from './pool-access.ts'
 
 /** The one in force, then what a renewal has replaced, until its end. */
 type TunnelKey = { key: string; not_after: string | null }
@@ -21,7 +21,7 @@ export type Peer = {
 
 export function peerOf(
   device: FleetDevice,
-  { variant, until }: Pick<Entitlement, 'variant' | 'until'>,
+  { variant, until }: Pick<PoolAccess, 'variant' | 'until'>,
   at: number,
 ): Peer {
   const { ipv4, ipv6 } = addressesOf(device.tenantId, device.addressNumber)

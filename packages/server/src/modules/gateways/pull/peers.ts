@@ -5,9 +5,9 @@ import type { FleetDevice } from '../../devices/index.ts'
 import type { TenantPolicy, VariantContent } from '../../policy/index.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { Touched } from './delta.ts'
-import { entitlementOf } from './entitlement.ts'
 import { patchOf, type Step } from './patch.ts'
 import { type Peer, peerOf } from './peer.ts'
+import { poolAccessOf } from './pool-access.ts'
 import { endOn } from './pools-of-variant.ts'
 
 /** What a delta says of peers. `moved` comes before the others, which may name some of the same devices. */
@@ -40,10 +40,10 @@ export function createPeers({ fleet }: Pick<GatewaysDeps, 'fleet'>) {
         out.revoked.push(encodeId('device', id))
         continue
       }
-      const entitlement = entitlementOf(current, device, pool, at)
-      if (entitlement) {
-        out.variants[entitlement.variant.digest] = entitlement.variant.content
-        out.peers.push(peerOf(device, entitlement, at))
+      const access = poolAccessOf(current, device, pool, at)
+      if (access) {
+        out.variants[access.variant.digest] = access.variant.content
+        out.peers.push(peerOf(device, access, at))
       } else out.removed_peers.push(encodeId('device', id))
     }
   }

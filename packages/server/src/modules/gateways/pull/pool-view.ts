@@ -14,7 +14,7 @@ import {
   membersOf,
 } from './chunk.ts'
 import { type Deltas, nothing, type Touched } from './delta.ts'
-import { entitlementOf } from './entitlement.ts'
+import { poolAccessOf } from './pool-access.ts'
 import type { Standing } from './standing.ts'
 
 /** Everything that a pool's gateways enforce, as of a sequence number and a moment. */
@@ -34,9 +34,9 @@ type Deps = Pick<GatewaysDeps, 'fleet' | 'now'> & { deltas: Deltas; perChunk: nu
  * names, and those whose entry time has changed. Untouched chunks stay the same objects.
  */
 export function createPoolViews({ fleet, deltas, now, perChunk }: Deps) {
-  const entryOf = (current: TenantPolicy, device: Parameters<typeof entitlementOf>[1], pool: string, at: number) => {
-    const entitlement = entitlementOf(current, device, pool, at)
-    return entitlement && { ...entitlement, since: 0 }
+  const entryOf = (current: TenantPolicy, device: Parameters<typeof poolAccessOf>[1], pool: string, at: number) => {
+    const access = poolAccessOf(current, device, pool, at)
+    return access && { ...access, since: 0 }
   }
 
   async function cut(members: readonly Member[]): Promise<Chunk[]> {

@@ -50,6 +50,7 @@ export function createWaiters({
   changes.listen('waiters', {
     changed: (tenant, list) => {
       if (!requests.hasAny(tenant)) return
+      if (list.some((c) => c.kind === 'tenant')) requests.release(tenant)
       // A gateway that was deleted, or whose secret was replaced, is looked at at once.
       for (const { kind, subject } of list)
         if (kind === 'gateway' && subject !== everything) requests.wake(tenant, subject)

@@ -2,6 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
+import type { Granted } from '../../../kernel/allowance.ts'
 
 export type GatewayRow = Selectable<Tables['gateways']>
 export type GatewayFields = Pick<GatewayRow, 'name' | 'endpoints' | 'public_key' | 'weight'>
@@ -36,6 +37,7 @@ export const lockGateway = (tx: Tx, tenant: TenantId, gatewayId: string): Promis
 
 export const insertGateway = (
   tx: Tx,
+  _: Granted,
   tenant: TenantId,
   id: { gatewayId: string; poolId: string },
   f: GatewayFields,

@@ -37,8 +37,9 @@ export function createGatewayRules({
   changes,
   pager,
   now,
+  entitlements,
   secrets,
-}: Pick<GatewaysDeps, 'db' | 'audit' | 'changes' | 'pager' | 'now'> & { secrets: Secrets }) {
+}: Pick<GatewaysDeps, 'db' | 'audit' | 'changes' | 'pager' | 'now' | 'entitlements'> & { secrets: Secrets }) {
   const withActivity = async (tx: Tx, tenant: TenantId, rows: GatewayRow[]): Promise<Gateway[]> => {
     const ids = rows.map((r) => r.gateway_id)
     const activity = new Map((await queries.activityOf(tx, tenant, ids)).map((a) => [a.gateway_id, a]))
@@ -82,8 +83,16 @@ export function createGatewayRules({
       const secret = secrets.mint(tenant)
       const write = () =>
         db.inTenant(tenant, async (tx) => {
+          const places = await entitlements.hold(tx, tenant, 'gateways')
           if (!(await lockPool(tx, tenant, poolId))) missing('gateway_pool')
-          const row = await queries.insertGateway(tx, tenant, { gatewayId: newUuid(), poolId }, f, now())
+          const row = await queries.insertGateway(
+            tx,
+            places.take(1),
+            tenant,
+            { gatewayId: newUuid(), poolId },
+            f,
+            now(),
+          )
           await secrets.store(tx, tenant, row.gateway_id, secret)
           const fields = { ...namedBy(row), pool_id: encodeId('gateway_pool', poolId) }
           await audit.record(tx, actor, 'gateway.created', fields, { target: targetOf(row) })

@@ -1,13 +1,17 @@
 import { mostBlockSeconds, mostResources } from '@holdfast/contract/vpn-sessions'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
+import type { Allowance, Granted } from '../../../kernel/allowance.ts'
 import { minute, second } from '../../../kernel/time.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { NewSession, Sample } from './metering.queries.ts'
 import * as queries from './metering.queries.ts'
 
 type Refused = { sessionId: string; error: string }
-type Taken = { refused: Refused[]; unknownResources: string[] }
+/** `opened`: how many sessions began with it. */
+type Taken = { refused: Refused[]; unknownResources: string[]; opened: number }
+/** How many more sessions the tenant may have, and when these were seen. */
+type Terms = { places: Allowance; seenAt: Date }
 type Reporter = Pick<NewSession, 'gateway_id' | 'pool_id' | 'protocol'>
 
 /** A block began this long ago at most. */
@@ -25,8 +29,8 @@ export function createMeteredSessions({ changes, now }: Pick<GatewaysDeps, 'chan
     tenant: TenantId,
     gateway: Reporter,
     samples: readonly Sample[],
-    { owners, seenAt }: { owners: Owners; seenAt: Date },
-  ) {
+    { owners, seenAt, places }: Terms & { owners: Owners },
+  ): Promise<{ refused: Refused[]; opened: number }> {
     const at = now()
     const devices = await queries.findDevices(tx, tenant, devicesOf(samples))
     const since = new Date(at.getTime() - blockedForMs)
@@ -37,8 +41,9 @@ export function createMeteredSessions({ changes, now }: Pick<GatewaysDeps, 'chan
       const isKeptOut = blocked.has(s.deviceId) && !s.ended
       return [sessionOf(isKeptOut ? { ...s, ended: true, endReason: 'blocked' } : s, device, gateway, seenAt)]
     })
-    const opened = new Set(await queries.openSessions(tx, tenant, begun))
-    const made = begun.filter((s) => opened.has(s.session_id))
+    const { fitting, granted } = await fit(tx, tenant, gateway.pool_id, begun, { places, seenAt })
+    const opened = new Set(await queries.openSessions(tx, granted, tenant, fitting))
+    const made = fitting.filter((s) => opened.has(s.session_id))
     const ended = await queries.endSuperseded(
       tx,
       tenant,
@@ -48,7 +53,7 @@ export function createMeteredSessions({ changes, now }: Pick<GatewaysDeps, 'chan
     )
     const told = [
       ...ended.filter((s) => s.gateway_id !== gateway.gateway_id),
-      ...made.filter((s) => s.end_reason === 'blocked'),
+      ...made.filter((s) => s.end_reason === 'blocked' || s.end_reason === beyondLimit),
     ]
     if (told.length > 0)
       await changes.record(
@@ -56,9 +61,10 @@ export function createMeteredSessions({ changes, now }: Pick<GatewaysDeps, 'chan
         tenant,
         told.map((s) => ({ kind: 'vpn_session', subject: s.session_id })),
       )
-    return samples
+    const refused = samples
       .filter((s) => !opened.has(s.sessionId))
       .map((s) => ({ sessionId: s.sessionId, error: whyNot(s, gateway.gateway_id, owners, devices) }))
+    return { refused, opened: made.length }
   }
 
   return {
@@ -71,9 +77,9 @@ export function createMeteredSessions({ changes, now }: Pick<GatewaysDeps, 'chan
       tenant: TenantId,
       gateway: Reporter,
       given: readonly Sample[],
-      { seenAt, isResource }: { seenAt: Date; isResource: (name: string) => boolean },
+      { seenAt, places, isResource }: Terms & { isResource: (name: string) => boolean },
     ): Promise<Taken> => {
-      if (given.length === 0) return { refused: [], unknownResources: [] }
+      if (given.length === 0) return { refused: [], unknownResources: [], opened: 0 }
       const { samples, unknownResources } = await knowResources(tx, tenant, gateway, given, isResource)
       let owners = await queries.ownersOf(tx, tenant, idsOf(samples))
       const unknown = samples.filter((s) => !owners.has(s.sessionId))
@@ -87,10 +93,44 @@ export function createMeteredSessions({ changes, now }: Pick<GatewaysDeps, 'chan
       const grown = known.length === 0 ? [] : await queries.addToSessions(tx, tenant, gateway.gateway_id, known, seenAt)
       const stored = new Set(grown)
       const others = samples.filter((s) => !stored.has(s.sessionId))
-      const refused = others.length === 0 ? [] : await begin(tx, tenant, gateway, others, { owners, seenAt })
-      return { refused, unknownResources }
+      const begun =
+        others.length === 0
+          ? { refused: [], opened: 0 }
+          : await begin(tx, tenant, gateway, others, { owners, seenAt, places })
+      return { ...begun, unknownResources }
     },
   }
+}
+
+/** The reason of a session that the plan has no room for; its gateway is told to end it. */
+const beyondLimit = 'entitlement_exceeded'
+
+/**
+ * Of sessions that begin, those that do not fit the plan are over at once. One that takes the place of another of its
+ * device takes none.
+ */
+async function fit(
+  tx: Tx,
+  tenant: TenantId,
+  poolId: string,
+  begun: readonly NewSession[],
+  { places, seenAt }: Terms,
+): Promise<{ fitting: NewSession[]; granted: Granted }> {
+  const active = begun.filter((s) => s.state === 'active')
+  if (active.length <= places.room()) return { fitting: [...begun], granted: places.take(active.length) }
+  const placed = await queries.devicesInPool(tx, tenant, poolId, [...new Set(active.map((s) => s.device_id))])
+  let room = places.room()
+  const isIn = ({ state, device_id }: NewSession): boolean => {
+    if (state !== 'active' || placed.has(device_id)) return true
+    if (room < 1) return false
+    room--
+    placed.add(device_id)
+    return true
+  }
+  const fitting = begun.map((s) =>
+    isIn(s) ? s : { ...s, state: 'ended' as const, ended_at: seenAt, end_reason: beyondLimit },
+  )
+  return { fitting, granted: places.take(places.room() - room) }
 }
 
 /** A session that has bytes of a resource goes on counting them, also when the policy has lost it meanwhile. */

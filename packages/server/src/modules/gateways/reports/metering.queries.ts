@@ -3,6 +3,7 @@ import type { Tx } from '../../../db/database.ts'
 import type { ResourceBytes } from '../../../db/tables/gateways.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
+import type { Granted } from '../../../kernel/allowance.ts'
 import { storableJson } from '../../../kernel/text.ts'
 
 /** What a report says of one session, ids as UUIDs. Bytes are what was carried since the report before. */
@@ -162,7 +163,12 @@ export const findDevices = async (tx: Tx, tenant: TenantId, deviceIds: readonly 
 
 export type NewSession = Omit<Selectable<Tables['vpn_sessions']>, 'tenant_id' | 'block_until'>
 /** Returns the ids of those that were not there before. */
-export const openSessions = async (tx: Tx, tenant: TenantId, sessions: readonly NewSession[]): Promise<string[]> => {
+export const openSessions = async (
+  tx: Tx,
+  _: Granted,
+  tenant: TenantId,
+  sessions: readonly NewSession[],
+): Promise<string[]> => {
   const { rows } = await sql<{ session_id: string }>`
     insert into vpn_sessions (tenant_id, session_id, device_id, user_id, gateway_id, pool_id, state, started_at, last_seen_at,
       ended_at, end_reason, source_ip, assigned_ip, protocol, client_version, auth_method, policy_digest, posture_verdict,
@@ -177,6 +183,20 @@ export const openSessions = async (tx: Tx, tenant: TenantId, sessions: readonly 
     on conflict (tenant_id, session_id, ended_at) do nothing
     returning session_id`.execute(tx)
   return rows.map((r) => r.session_id)
+}
+
+/** Which of these devices have a session in the pool that a newer one takes the place of. */
+export const devicesInPool = async (
+  tx: Tx,
+  tenant: TenantId,
+  poolId: string,
+  deviceIds: readonly string[],
+): Promise<Set<string>> => {
+  const { rows } = await sql<{ device_id: string }>`
+    select distinct device_id from vpn_sessions
+    where tenant_id = ${tenant} and device_id = any(${deviceIds}::uuid[]) and pool_id = ${poolId}
+      and state = 'active' and ended_at is null`.execute(tx)
+  return new Set(rows.map((r) => r.device_id))
 }
 
 /** Of these devices those that the gateways of the pool keep out: an administrator has ended a session of theirs. */

@@ -32,8 +32,12 @@ export function createMetering({
   fleet,
   policy,
   now,
+  entitlements,
+  meter,
   activity,
-}: Pick<GatewaysDeps, 'db' | 'changes' | 'fleet' | 'policy' | 'now'> & { activity: Activity }) {
+}: Pick<GatewaysDeps, 'db' | 'changes' | 'fleet' | 'policy' | 'now' | 'entitlements' | 'meter'> & {
+  activity: Activity
+}) {
   const stored = createMeteredSessions({ changes, now })
 
   /** A session of a device that may not connect is over, whatever its gateway says. */
@@ -68,11 +72,18 @@ export function createMetering({
       const outcome = await db.inTenant(
         tenant,
         async (tx) => {
+          const places = await entitlements.hold(tx, tenant, 'sessions')
           const gateway = await queries.lockReporter(tx, tenant, gatewayId)
           if (!gateway) return fail('forbidden', 'this gateway was deleted')
           if (!(await queries.insertReport(tx, tenant, key, totals))) return undefined
           const reporter = { ...gateway, gateway_id: gatewayId }
-          return stored.take(tx, tenant, reporter, samples, { seenAt, isResource: (name) => current.names(name) })
+          const taken = await stored.take(tx, tenant, reporter, samples, {
+            seenAt,
+            places,
+            isResource: (name) => current.names(name),
+          })
+          await meter(tx, tenant, { ...key, ...carriedBy(samples, taken.refused), sessions: taken.opened })
+          return taken
         },
         samples.length > few ? bulk : foreground,
       )
@@ -103,6 +114,14 @@ export function createMetering({
   }
 }
 export type Metering = ReturnType<typeof createMetering>
+
+/** What is refused is not counted. */
+function carriedBy(samples: readonly Sample[], refused: readonly { sessionId: string }[]) {
+  const out = new Set(refused.map((r) => r.sessionId))
+  const accepted = samples.filter((s) => !out.has(s.sessionId))
+  const total = (of: (s: Sample) => number) => atMost(accepted.reduce((n, s) => n + of(s), 0))
+  return { rxBytes: total((s) => s.rxBytes), txBytes: total((s) => s.txBytes) }
+}
 
 const sum = (samples: readonly GivenSample[], of: (s: GivenSample) => number) =>
   atMost(samples.reduce((total, s) => total + of(s), 0))

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
+import type { Granted } from '../../../kernel/allowance.ts'
 
 export type NewUser = {
   user_id: string
@@ -17,7 +18,14 @@ export type UserAfter = Omit<NewUser, 'external_id'> & {
 export type NewGroup = { group_id: string; external_id: string; name: string }
 export type Pair = { group_id: string; user_id: string }
 
-export const insertUsers = (tx: Tx, tenant: TenantId, directory: string, users: readonly NewUser[], at: Date) =>
+export const insertUsers = (
+  tx: Tx,
+  _: Granted,
+  tenant: TenantId,
+  directory: string,
+  users: readonly NewUser[],
+  at: Date,
+) =>
   sql`
     insert into users (tenant_id, user_id, external_id, username, email, display_name, source, directory_id, created_at,
       updated_at)

@@ -1,11 +1,12 @@
 import { type Database, RunAgain, type Tx } from '../../../db/database.ts'
 import type { Source, TenantId } from '../../../kernel/actor.ts'
+import type { Allowance, Granted } from '../../../kernel/allowance.ts'
 import { differences } from '../../../kernel/differences.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import { createSlices } from '../../../kernel/time-slice.ts'
 import { type Change, type Changes, everything } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
-import type { EndSessionsOf } from '../deps.ts'
+import type { EndSessionsOf, IdentityDeps } from '../deps.ts'
 import { selectHolders } from '../people/administrators.queries.ts'
 import { holdAdministrators, mayBeLast } from '../people/administrators.ts'
 import { lockGroups } from '../people/groups.queries.ts'
@@ -26,8 +27,8 @@ export type OwnedChanges = {
   added: readonly Pair[]
   removed: readonly Pair[]
 }
-/** On whose behalf, and what else the events say. */
-type Cause = { source: Source; directory: string; details: Record<string, unknown> }
+/** On whose behalf, what else the events say, and how many more users the tenant may have. */
+type Cause = { source: Source; directory: string; details: Record<string, unknown>; places: Allowance }
 
 /** Rows of a statement: each is soon done, and other work has its turn between them. */
 const chunk = 2000
@@ -41,8 +42,9 @@ export function createOwned(deps: {
   now: () => Date
   sessions: Pick<Sessions, 'endOfUsers'>
   endSessionsOf: EndSessionsOf
+  tenancy: Pick<IdentityDeps['tenancy'], 'entitlements'>
 }) {
-  const { audit, now, sessions, endSessionsOf } = deps
+  const { audit, now, sessions, endSessionsOf, tenancy } = deps
 
   /** Users that are changed, or come into a group, are held, and still are what was read of them. */
   async function hold(
@@ -66,14 +68,19 @@ export function createOwned(deps: {
     }
   }
 
-  async function writeUsers(tx: Tx, tenant: TenantId, directory: string, all: OwnedChanges, at: Date) {
+  async function writeUsers(
+    tx: Tx,
+    { source: { tenantId: tenant }, directory, granted }: Pick<Cause, 'source' | 'directory'> & { granted: Granted },
+    all: OwnedChanges,
+    at: Date,
+  ) {
     const renamed = all.changedUsers
       .filter(({ before, after }) => before.username !== after.username || before.email !== after.email)
       .map(({ before }) => before.user_id)
     await inChunks(renamed, (ids) => writes.setNamesAside(tx, tenant, ids))
     const after = all.changedUsers.map((u) => u.after)
     await inChunks(after, (users) => writes.updateUsers(tx, tenant, users, at))
-    await inChunks(all.createdUsers, (users) => writes.insertUsers(tx, tenant, directory, users, at))
+    await inChunks(all.createdUsers, (users) => writes.insertUsers(tx, granted, tenant, directory, users, at))
   }
 
   async function writeGroups(tx: Tx, tenant: TenantId, directory: string, all: OwnedChanges, at: Date) {
@@ -184,10 +191,11 @@ export function createOwned(deps: {
     const { source, directory } = cause
     const tenant = source.tenantId
     const at = now()
+    const granted = cause.places.take(all.createdUsers.length + balanceOf(all))
     // From the first lock until commit others wait for these users: what need not come after it comes before.
     await recordUsers(tx, cause, all)
     await hold(tx, tenant, directory, all)
-    await writeUsers(tx, tenant, directory, all, at)
+    await writeUsers(tx, { source, directory, granted }, all, at)
     await writeGroups(tx, tenant, directory, all, at)
     const moved = await writeMembers(tx, tenant, all, at)
     const suspended = all.changedUsers
@@ -207,6 +215,8 @@ export function createOwned(deps: {
     countOf: queries.countOf,
     /** Single entries of a directory, for who is told of them one by one. */
     entries,
+    /** Comes after the directory's own row and before any other lock: how many more users the tenant may have. */
+    holdPlaces: (tx: Tx, tenant: TenantId): Promise<Allowance> => tenancy.entitlements.hold(tx, tenant, 'users'),
     apply,
     deleteAbsent: createAbsence(deps),
 
@@ -238,6 +248,12 @@ function touchedBy({ changedUsers, createdUsers, added, removed }: OwnedChanges,
   const users = new Set([...changedUsers.map(({ before }) => before.user_id), ...moved])
   if (users.size + ended.length > mostTold) return [{ kind: 'user', subject: everything }]
   return [...[...users].map((subject) => ({ kind: 'user', subject }) as const), ...ended]
+}
+
+/** How many of those who were there become active, less those who are suspended. */
+function balanceOf({ changedUsers }: OwnedChanges): number {
+  const weigh = (status: string) => (status === 'active' ? 1 : 0)
+  return changedUsers.reduce((n, { before, after }) => n + weigh(after.status) - weigh(before.status), 0)
 }
 
 /** What the event of a user that changed names. */

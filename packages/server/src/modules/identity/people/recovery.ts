@@ -2,6 +2,7 @@ import type { Role } from '@holdfast/contract/vocabulary'
 import type { PasswordHasher } from '@holdfast/crypto'
 import type { Database, Tx } from '../../../db/database.ts'
 import { jobSource, type Source, type TenantId } from '../../../kernel/actor.ts'
+import { besideLimits } from '../../../kernel/allowance.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { encodeId, newUuid } from '../../../kernel/ids.ts'
 import type { Change, Changes } from '../../../memory/changes.ts'
@@ -91,7 +92,7 @@ export function createRecovery(deps: {
       const at = now()
       const id = newUuid()
       const row = { tenant_id: tenant, user_id: id, kind: 'person', username, email: null, display_name: '' } as const
-      const isNew = await queries.insertUnlessTaken(tx, { ...row, created_at: at, updated_at: at })
+      const isNew = await queries.insertUnlessTaken(tx, besideLimits, { ...row, created_at: at, updated_at: at })
       const found = isNew ? id : await queries.findIdByUsername(tx, tenant, username)
       const user = found === undefined ? undefined : await queries.lockUser(tx, tenant, found)
       if (user?.source !== 'local' || user.kind !== 'person') return undefined

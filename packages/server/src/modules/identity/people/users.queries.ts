@@ -4,6 +4,7 @@ import { happened } from '../../../db/happened.ts'
 import { fits, hasPrefix, isRare } from '../../../db/page.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
+import type { Granted } from '../../../kernel/allowance.ts'
 
 const columns = [
   'tenant_id',
@@ -143,11 +144,11 @@ type NewUser = Pick<
   Stored,
   'tenant_id' | 'user_id' | 'kind' | 'username' | 'email' | 'display_name' | 'created_at' | 'updated_at'
 > &
-  Partial<Pick<Stored, 'source' | 'password_phc'>>
-export const insertUser = (tx: Tx, user: NewUser) => tx.insertInto('users').values(user).execute()
+  Partial<Pick<Stored, 'source' | 'password_phc' | 'password_must_change' | 'password_expires_at'>>
+export const insertUser = (tx: Tx, _: Granted, user: NewUser) => tx.insertInto('users').values(user).execute()
 
 /** False when the name is taken. */
-export const insertUnlessTaken = (tx: Tx, user: NewUser): Promise<boolean> =>
+export const insertUnlessTaken = (tx: Tx, _: Granted, user: NewUser): Promise<boolean> =>
   happened(
     tx
       .insertInto('users')

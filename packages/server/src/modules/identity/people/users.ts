@@ -7,7 +7,7 @@ import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
 import type { Expected } from '../../../kernel/version.ts'
 import type { Change, Changes } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
-import type { EndSessionsOf } from '../deps.ts'
+import type { EndSessionsOf, IdentityDeps } from '../deps.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { holdAdministrators, mayBeLast, refuseLast } from './administrators.ts'
 import type { BreakGlass } from './break-glass.ts'
@@ -46,11 +46,13 @@ export function createUsers(deps: {
   audit: Audit
   changes: Changes
   now: () => Date
+  tenancy: Pick<IdentityDeps['tenancy'], 'entitlements'>
   sessions: Pick<Sessions, 'endOfUser'>
   breakGlass: Pick<BreakGlass, 'refuseLast'>
   endSessionsOf: EndSessionsOf
 }) {
   const { db, audit, changes, now, sessions } = deps
+  const { entitlements } = deps.tenancy
 
   /** The last statements of every change: its event, then what replicas must look at again. */
   async function record(
@@ -101,6 +103,7 @@ export function createUsers(deps: {
       const { kind, groups = [], display_name = '' } = wanted
       return unlessTaken(() =>
         db.inTenant(tenant, async (tx) => {
+          const places = await entitlements.hold(tx, tenant, 'users')
           const at = now()
           const user = {
             tenant_id: tenant,
@@ -112,7 +115,7 @@ export function createUsers(deps: {
             created_at: at,
             updated_at: at,
           }
-          await queries.insertUser(tx, user)
+          await queries.insertUser(tx, places.take(1), user)
           await lockAll(tx, tenant, groups, [])
           await addMembers(tx, tenant, pairsOf(id, groups), at)
           const made = await read(tx, tenant, id)
@@ -156,6 +159,7 @@ export function createUsers(deps: {
       const stops = operation === 'suspend' || operation === 'delete'
       if (lifts.includes(operation)) refuseOneself(actor, id)
       return db.inTenant(tenant, async (tx) => {
+        const places = operation === 'reactivate' ? await entitlements.hold(tx, tenant, 'users') : undefined
         const isHeld = stops && mayBeLast((await queries.findUser(tx, tenant, id))?.roles ?? [])
         if (isHeld) await holdAdministrators(tx, tenant)
         const before = (await queries.lockUser(tx, tenant, id)) ?? missing('user')
@@ -171,6 +175,7 @@ export function createUsers(deps: {
         if (isHeld) await deps.breakGlass.refuseLast(tx, tenant, before)
         const at = now()
         const moved = await moves[operation](tx, tenant, id, at)
+        if (moved) places?.take(1)
         if (moved && operation === 'delete') {
           await lockAll(tx, tenant, [], before.group_ids)
           await removeMembers(tx, tenant, pairsOf(id, before.group_ids), at)

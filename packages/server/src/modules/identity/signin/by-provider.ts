@@ -1,12 +1,14 @@
 import type { SecuritySettings } from '@holdfast/contract/settings'
 import type { Tx } from '../../../db/database.ts'
 import type { Actor, Source, TenantId } from '../../../kernel/actor.ts'
+import type { Allowance } from '../../../kernel/allowance.ts'
 import { differences } from '../../../kernel/differences.ts'
 import { encodeId, newUuid } from '../../../kernel/ids.ts'
 import { storable } from '../../../kernel/text.ts'
 import type { Change } from '../../../memory/changes.ts'
 import { isRole } from '../../access/index.ts'
 import type { Audit } from '../../audit/index.ts'
+import type { IdentityDeps } from '../deps.ts'
 import { holdAdministrators, lastHeld, mayBeLast } from '../people/administrators.ts'
 import { canonicalEmail } from '../people/email.ts'
 import { deleteGrant, insertGrant } from '../people/grants.queries.ts'
@@ -31,9 +33,10 @@ type Profile = { username: string | undefined; email: string | undefined; displa
 export function createByProvider(deps: {
   audit: Audit
   now: () => Date
+  tenancy: Pick<IdentityDeps['tenancy'], 'entitlements'>
   sessions: Pick<Sessions, 'open' | 'endOfProvider'>
 }) {
-  const { audit, now, sessions } = deps
+  const { audit, now, sessions, tenancy } = deps
   const detailsOf = ({ id, name }: Voucher) => ({
     provider: { id: encodeId('identity_provider', id), name },
   })
@@ -87,6 +90,9 @@ export function createByProvider(deps: {
   }
 
   return {
+    /** Comes first where a user may have to be made: how many more the tenant may have. */
+    holdPlaces: (tx: Tx, tenant: TenantId): Promise<Allowance> => tenancy.entitlements.hold(tx, tenant, 'users'),
+
     /**
      * Comes before anything else of the transaction, where the provider decides about a role that somebody must have.
      */
@@ -108,7 +114,8 @@ export function createByProvider(deps: {
       source: Source,
       { username, email, displayName }: Profile,
       by: Voucher,
-    ): Promise<{ userId: string } | 'no_username' | 'username_taken'> => {
+      places: Allowance,
+    ): Promise<{ userId: string } | 'no_username' | 'username_taken' | 'no_place_left'> => {
       const name = username === undefined || username.length > 128 ? undefined : canonicalUsername(username).name
       if (name === undefined || name.includes('/')) return 'no_username'
       const at = now()
@@ -126,7 +133,10 @@ export function createByProvider(deps: {
         created_at: at,
         updated_at: at,
       }
-      const made = (await insertUnlessTaken(tx, row)) || (await insertUnlessTaken(tx, { ...row, email: null }))
+      if (places.room() < 1) return 'no_place_left'
+      const granted = places.take(1)
+      const made =
+        (await insertUnlessTaken(tx, granted, row)) || (await insertUnlessTaken(tx, granted, { ...row, email: null }))
       if (!made) return 'username_taken'
       const user_id = encodeId('user', id)
       const more = { target: { type: 'user', id: user_id, name }, details: detailsOf(by) }

@@ -1,8 +1,8 @@
-import type { Handlers } from '../../http/handlers.ts'
-import { versioned } from '../../kernel/version.ts'
+import type { Handlers } from '../../../http/handlers.ts'
+import { versioned } from '../../../kernel/version.ts'
 import type { Settings } from './settings.ts'
 
-export const tenancyHandlers = (settings: Settings) =>
+export const settingsHandlers = (settings: Settings) =>
   ({
     getSecuritySettings: async ({ actor }) => {
       const found = await settings.read(actor.tenantId)

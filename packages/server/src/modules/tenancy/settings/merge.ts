@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { SecuritySettings } from '@holdfast/contract/settings'
-import type { Sections } from './tenants.queries.ts'
+import type { Sections } from './settings.queries.ts'
 
 type Values = Record<string, unknown>
 /** Settings over settings, field by field; `over` wins. */

@@ -6,19 +6,19 @@ import { endOn } from './pools-of-variant.ts'
  * Under which variant a device may use a pool, and until when if nothing but time passes (ms; Infinity: for good).
  * `next`: when time changes what is said of it, be it the end of a key that was replaced.
  */
-export type Entitlement = { readonly variant: Variant; readonly until: number; readonly next: number }
+export type PoolAccess = { readonly variant: Variant; readonly until: number; readonly next: number }
 
 /**
  * What a pool's gateways are told of a device, as of a moment. It ends with the device's credential, with the posture
  * that its variant rests on, and with the last of its rules that leads through the pool. Time windows within the rules
  * are left to the gateway, which finds them in the variant.
  */
-export function entitlementOf(
+export function poolAccessOf(
   policy: TenantPolicy,
   device: FleetDevice,
   pool: string,
   at: number,
-): Entitlement | undefined {
+): PoolAccess | undefined {
   if (!device.usable || device.credentialUntil <= at) return undefined
   const { variant, validUntil } = policy.selectionOf(device, at)
   const end = endOn(variant.content, pool)

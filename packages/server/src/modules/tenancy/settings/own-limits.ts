@@ -1,8 +1,8 @@
 import type { SecuritySettings } from '@holdfast/contract/settings'
-import type { Actor } from '../../kernel/actor.ts'
-import { fail } from '../../kernel/app-error.ts'
-import { freshUntil } from '../../kernel/fresh.ts'
-import type { Sections } from './tenants.queries.ts'
+import type { Actor } from '../../../kernel/actor.ts'
+import { fail } from '../../../kernel/app-error.ts'
+import { freshUntil } from '../../../kernel/fresh.ts'
+import type { Sections } from './settings.queries.ts'
 
 /** Whom a setting holds back: who signs in, a session, an API key; devices and gateways change no settings. */
 type Limit<V> = { of: 'person' | 'api_key'; isLooser: (before: V, after: V) => boolean } | null

@@ -1,16 +1,16 @@
 import { defaultSecuritySettings, type SecuritySettings } from '@holdfast/contract/settings'
-import type { Database, Tx } from '../../db/database.ts'
-import type { Actor, Source, TenantId } from '../../kernel/actor.ts'
-import { failField } from '../../kernel/app-error.ts'
-import type { Expected } from '../../kernel/version.ts'
-import { type Change, type Changes, everything } from '../../memory/changes.ts'
-import { held, type Memory } from '../../memory/held.ts'
-import type { Audit } from '../audit/index.ts'
+import type { Database, Tx } from '../../../db/database.ts'
+import type { Actor, Source, TenantId } from '../../../kernel/actor.ts'
+import { failField } from '../../../kernel/app-error.ts'
+import type { Expected } from '../../../kernel/version.ts'
+import { type Change, type Changes, everything } from '../../../memory/changes.ts'
+import { held, type Memory } from '../../../memory/held.ts'
+import type { Audit } from '../../audit/index.ts'
 import { differences, mergeSections, onlyChanged } from './merge.ts'
 import { refuseOwnLimits } from './own-limits.ts'
-import { holdSettings, lockSettings, readSettings, type Sections, writeSettings } from './tenants.queries.ts'
+import { holdSettings, lockSettings, readSettings, type Sections, writeSettings } from './settings.queries.ts'
 
-export type SettingsDeps = {
+type SettingsDeps = {
   db: Database
   audit: Audit
   changes: Changes
@@ -20,7 +20,7 @@ export type SettingsDeps = {
 }
 
 /** What making identity providers the only way in (`login.enforce_sso`) rests on, which other modules know. */
-type Enforcement = {
+export type Enforcement = {
   /** Comes first in its transaction: what it rests on goes to nobody else until commit. */
   hold: (tx: Tx, tenant: TenantId) => Promise<void>
   /** 422 where it would shut everybody out. */

@@ -1,0 +1,145 @@
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import {
+  generateLicenseKey,
+  type LicenseClaims,
+  LicenseError,
+  type LicenseKey,
+  peekLicense,
+  readLicenseKeys,
+  signLicense,
+  verifyLicense,
+} from '@holdfast/crypto/license'
+import { parseStrictObject } from '@holdfast/crypto/strict-json'
+import type { Command } from 'commander'
+import type { Cli } from '../cli.ts'
+import { Declined, UsageError } from '../exit.ts'
+import { describeLimits } from '../limits.ts'
+import { examples } from '../options.ts'
+import { printItem } from '../output.ts'
+import { jsonText, plain } from '../text.ts'
+import { addLicenseStatus } from './license-status.ts'
+
+export function addLicense(program: Command, cli: Cli): void {
+  const license = program.command('license').description('the license of a deployment')
+  examples(
+    license
+      .command('keygen')
+      .description('make a pair of keys for signing licenses; needs no server')
+      .requiredOption('--out <dir>', 'where to write license-key.pem, mode 0600, and license-key.pub.pem')
+      .action((options: { out: string }) => keygen(cli, options.out)),
+    'license keygen --out keys',
+  )
+  examples(
+    license
+      .command('sign <claims>')
+      .description('sign a license, its claims being in a JSON file; needs no server')
+      .requiredOption('--key <file>', 'the private key, as made by keygen')
+      .option('--out <file>', 'write it there, where no file is yet, instead of printing it')
+      .action((claims: string, options: { key: string; out?: string }) => sign(cli, claims, options)),
+    'license sign claims.json --key keys/license-key.pem --out acme.license',
+  )
+  examples(
+    license
+      .command('inspect <file>')
+      .description('what a license says; needs no server')
+      .option('--keys <file>', 'check its signature with these public keys (PEM); exit code 1 when it is not good')
+      .action((file: string, options: { keys?: string }) => inspect(cli, file, options.keys)),
+    'license inspect acme.license',
+    'license inspect acme.license --keys keys/license-key.pub.pem --json',
+  )
+  addLicenseStatus(license, cli)
+}
+
+async function keygen(cli: Cli, directory: string): Promise<void> {
+  const { privateKey, publicKey, kid } = generateLicenseKey()
+  const files = { private_key: join(directory, 'license-key.pem'), public_key: join(directory, 'license-key.pub.pem') }
+  await attempt(`${directory} can't be made a directory`, () => mkdir(directory, { recursive: true, mode: 0o700 }))
+  await writeNew(files.private_key, privateKey, 0o600)
+  try {
+    await writeNew(files.public_key, publicKey)
+  } catch (error) {
+    await rm(files.private_key)
+    throw error
+  }
+  printItem(cli, { kid, ...files })
+  cli.note('Whoever has the private key can issue licenses: keep it off every server, which needs the public one only.')
+}
+
+async function sign(cli: Cli, file: string, { key, out }: { key: string; out?: string }): Promise<void> {
+  // Signing checks every claim.
+  const claims = parseStrictObject(await read(file), file) as LicenseClaims
+  const license = signLicense(claims, await readText(key))
+  if (out === undefined) return cli.say(cli.json ? jsonText({ license }, 2) : license)
+  await writeNew(out, `${license}\n`)
+  cli.note(`Written to ${plain(out)}.`)
+}
+
+async function inspect(cli: Cli, file: string, keyFile: string | undefined): Promise<void> {
+  const license = await readText(file)
+  const { kid, claims } = peekLicense(license)
+  const keys = keyFile === undefined ? undefined : readLicenseKeys(await readText(keyFile))
+  const refusal = keys && refusalOf(license, keys)
+  const signature = keys ? (refusal?.code ?? 'good') : 'not_checked'
+  printItem(cli, {
+    ...describe(claims),
+    limits: cli.json ? claims.limits : describeLimits(claims.limits),
+    features: claims.features,
+    deployment_id: claims.deployment_id ?? null,
+    kid,
+    signature,
+  })
+  if (!keys) cli.note('The signature was not checked; name the public keys with --keys to check it.')
+  if (!refusal) return
+  cli.note(`The signature is not good: ${refusal.message}.`)
+  throw new Declined()
+}
+
+function refusalOf(license: string, keys: readonly LicenseKey[]): LicenseError | undefined {
+  try {
+    verifyLicense(license, keys)
+  } catch (error) {
+    if (error instanceof LicenseError) return error
+    throw error
+  }
+  return undefined
+}
+
+function describe({ sub, edition, jti, iss, iat, nbf, exp, grace_days }: LicenseClaims): Record<string, string> {
+  const graceEnd = exp + grace_days * 86_400
+  const now = Date.now() / 1000
+  return {
+    customer: sub,
+    edition,
+    license_id: jti,
+    issuer: iss,
+    issued_at: timeOf(iat),
+    valid_from: timeOf(nbf),
+    expires_at: timeOf(exp),
+    grace_ends_at: timeOf(graceEnd),
+    state: now < nbf ? 'not_yet_valid' : now < exp ? 'active' : now < graceEnd ? 'grace' : 'expired',
+  }
+}
+
+const timeOf = (seconds: number): string => new Date(seconds * 1000).toISOString()
+
+const read = (path: string): Promise<Buffer> => attempt(`${path} can't be read`, () => readFile(path))
+const readText = async (path: string): Promise<string> => (await read(path)).toString('utf8')
+
+const writeNew = (path: string, text: string, mode = 0o644): Promise<void> =>
+  attempt(`${path} can't be written`, () => writeFile(path, text, { flag: 'wx', mode, flush: true }))
+
+const explained: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file or directory',
+  EISDIR: 'it is a directory; name a file',
+  EEXIST: 'it is there already and is not overwritten; name another, or move it away',
+}
+
+async function attempt<T>(failure: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException
+    throw new UsageError(`${failure}: ${explained[code] ?? message}.`)
+  }
+}

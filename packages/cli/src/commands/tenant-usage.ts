@@ -1,0 +1,118 @@
+import type { Contract, Output } from '@holdfast/contract'
+import { usageSteps } from '@holdfast/contract/entitlement'
+import { countedMetrics, type EntitlementMetric, entitlementMetrics } from '@holdfast/contract/vocabulary'
+import type { Command } from 'commander'
+import { type Cli, given } from '../cli.ts'
+import { limitText } from '../limits.ts'
+import { choice, examples } from '../options.ts'
+import { type Column, printAll, printItem } from '../output.ts'
+import { bytesText, countText } from '../text.ts'
+import { parseMoment } from './audit.ts'
+
+type Entitlement = Output<Contract['getEntitlement']>
+type Metric = Output<Contract['getEntitlementStatus']>['metrics'][number]
+type Alert = Output<Contract['listEntitlementAlerts']>['items'][number]
+type Usage = Output<Contract['getUsage']>
+type Step = Usage['series'][number]
+
+const limitColumns = ({ limits, sources }: Entitlement): readonly Column<EntitlementMetric>[] => [
+  ['METRIC', (m) => m],
+  ['LIMIT', (m) => limitText(limits[m])],
+  ['SET BY', (m) => (sources[m] === 'none' ? null : sources[m])],
+]
+const statusColumns: readonly Column<Metric>[] = [
+  ['METRIC', (m) => m.metric],
+  ['USED', (m) => m.used],
+  ['LIMIT', (m) => limitText(m.limit)],
+  ['REMAINING', (m) => m.remaining],
+  ['PERCENT', (m) => m.percent],
+  ['STATE', (m) => m.state],
+]
+const alertColumns: readonly Column<Alert>[] = [
+  ['METRIC', (a) => a.metric],
+  ['LEVEL', (a) => a.level],
+  ['SINCE', (a) => a.since],
+  ['WHAT', (a) => a.detail],
+]
+const stepColumns = (step: Usage['step']): readonly Column<Step>[] => [
+  ['AT', ({ at }) => (step === 'day' ? at.slice(0, 10) : at)],
+  ['RX', (s) => bytesText(s.rx_bytes)],
+  ['TX', (s) => bytesText(s.tx_bytes)],
+  ['STARTED', (s) => s.sessions_started],
+  ...countedMetrics.map((m): Column<Step> => [`MOST ${m.replace('_', ' ').toUpperCase()}`, (s) => s.peak[m]]),
+]
+const forecastColumns: readonly Column<Usage['forecast'][number]>[] = [
+  ['METRIC', (f) => f.metric],
+  ['USED', (f) => f.used],
+  ['LIMIT', (f) => f.limit],
+  ['A DAY', (f) => f.per_day],
+  ['REACHES LIMIT', (f) => f.reaches_limit_at],
+]
+
+/** Under `holdfast tenant`: how much a tenant may have, and has. */
+export function addTenantUsage(tenant: Command, cli: Cli): void {
+  examples(about(tenant, 'entitlement'), 'tenant entitlement acme')
+    .description('the limits of a tenant, and what sets each: license, plan or tenant')
+    .action(async (name: string | undefined) => {
+      const client = await cli.client()
+      const found = await client.getEntitlement(await asked(name))
+      if (cli.json) return printItem(cli, found)
+      const { limits, sources, ...rest } = found
+      printItem(cli, rest)
+      await printAll(cli, limitColumns(found), entitlementMetrics)
+    })
+  examples(about(tenant, 'status'), 'tenant status', 'tenant status acme --json | jq .blocked')
+    .description('how much of what it may have a tenant has')
+    .action(async (name: string | undefined) => {
+      const client = await cli.client()
+      const found = await client.getEntitlementStatus(await asked(name))
+      if (cli.json) return printItem(cli, found)
+      await printAll(cli, statusColumns, found.metrics)
+      if (found.license_state !== 'active') cli.note(`The license: ${found.license_state}.`)
+      if (found.blocked.length > 0) cli.note(`Nothing can be added now to: ${found.blocked.join(', ')}.`)
+    })
+  examples(about(tenant, 'alerts'), 'tenant alerts acme')
+    .description('the limits that a tenant approaches (80 %), has reached or is over')
+    .action(async (name: string | undefined) => {
+      const client = await cli.client()
+      const { items } = await client.listEntitlementAlerts(await asked(name))
+      if (items.length === 0 && !cli.json) return cli.note('Nothing is near its limit.')
+      await printAll(cli, alertColumns, items)
+    })
+  examples(
+    about(tenant, 'usage')
+      .description('what a tenant used, in UTC, and when it will reach its limits if it goes on so')
+      .option('--from <time>', 'since then: a time, or how long ago; 30d unless said', parseMoment)
+      .option('--to <time>', 'until then', parseMoment)
+      .addOption(choice('--step <step>', 'day unless said', usageSteps))
+      .action(async (name: string | undefined, options: Span) => {
+        const { params, query } = await asked(name)
+        const client = await cli.client()
+        const found = await client.getUsage({ params, query: { ...given(options), ...query } })
+        if (cli.json) printItem(cli, found)
+        else await printUsage(cli, found)
+      }),
+    'tenant usage acme --from 7d',
+    'tenant usage --from 24h --step hour --json | jq .totals',
+  )
+
+  /** Where no tenant is named it is that of --tenant, else the own one. */
+  async function asked(name: string | undefined) {
+    const tenant_id = name ?? cli.scope.tenant_id ?? (await (await cli.client()).me()).tenant_id
+    return { params: { tenant_id }, query: cli.scope }
+  }
+}
+
+const about = (tenant: Command, name: string): Command =>
+  tenant.command(name).argument('[tenant]', 'your own unless said')
+
+type Span = { from?: string; to?: string; step?: Usage['step'] }
+
+async function printUsage(cli: Cli, { step, from, to, series, totals, forecast }: Usage): Promise<void> {
+  await printAll(cli, stepColumns(step), series)
+  const { rx_bytes, tx_bytes, sessions_started } = totals
+  const carried = `${bytesText(rx_bytes)} received, ${bytesText(tx_bytes)} sent`
+  cli.say(`${from} to ${to}: ${carried}, ${countText(sessions_started, 'session', 'started')}`)
+  if (forecast.length > 0) await printAll(cli, forecastColumns, forecast)
+  else cli.note('There is no limit to reach.')
+}

@@ -1,0 +1,30 @@
+import type { Limits } from '@holdfast/contract/entitlement-limits'
+import { type EntitlementMetric, entitlementMetrics } from '@holdfast/contract/vocabulary'
+import { type Command, InvalidArgumentError } from 'commander'
+
+export const limiting = (command: Command): Command =>
+  command.option(
+    '--limit <metric=number...>',
+    `how many at most: ${entitlementMetrics.join(', ')}; with nothing after the = no limit`,
+    addLimit,
+  )
+
+const isMetric = (text: string): text is EntitlementMetric => (entitlementMetrics as readonly string[]).includes(text)
+
+/** `users=50`, beside the limits before it; `users=` takes a limit away. */
+function addLimit(text: string, before: Limits = {}): Limits {
+  const [, metric = '', most = ''] = /^([a-z_]+)=(\d{0,15})$/.exec(text) ?? []
+  if (metric === '') throw new InvalidArgumentError('It must look like users=50, or users= for no limit.')
+  if (!isMetric(metric))
+    throw new InvalidArgumentError(`There is no limit of ${metric}; there are: ${entitlementMetrics.join(', ')}.`)
+  if (Object.hasOwn(before, metric)) throw new InvalidArgumentError(`The limit of ${metric} is set twice.`)
+  return { ...before, [metric]: most === '' ? null : Number(most) }
+}
+
+export const limitText = (limit: number | null): number | string => limit ?? 'unlimited'
+
+/** The limits of a license as people read them. */
+export const describeLimits = (limits: { readonly [metric: string]: number | null }): object | string => {
+  const texts = Object.entries(limits).map(([metric, most]) => [metric, limitText(most)])
+  return texts.length === 0 ? 'unlimited' : Object.fromEntries(texts)
+}

@@ -1,0 +1,183 @@
+import { Type } from 'typebox'
+import { endpoint } from './endpoint.ts'
+import { Limits } from './entitlement-limits.ts'
+import { Bytes, Closed, Count, Id, Nullable, OneOf, Time } from './schema.ts'
+import { countedMetrics, entitlementMetrics, entitlementStates, licenseStates } from './vocabulary.ts'
+
+const access = { by: ['session', 'api_key'], permission: 'usage:read' } as const
+const params = Closed({ tenant_id: Id('tenant') })
+const Limit = Nullable(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }))
+const ofEach = <const T extends readonly string[], V>(names: T, value: V) =>
+  Object.fromEntries(names.map((name) => [name, value])) as Record<T[number], V>
+
+/** What decides a limit; of several the least. */
+const limitSources = ['license', 'plan', 'tenant', 'none'] as const
+
+export const getEntitlement = endpoint({
+  method: 'GET',
+  path: '/v1/admin/tenants/{tenant_id}/entitlement',
+  summary: 'What the tenant may have: the least of license, plan and its own limits',
+  access,
+  params,
+  response: Closed(
+    {
+      tenant_id: Id('tenant'),
+      plan: Nullable(Type.String()),
+      edition: Type.String({ description: '`community` where there is no license' }),
+      license_state: OneOf(licenseStates),
+      limits: Closed(ofEach(entitlementMetrics, Limit)),
+      sources: Closed(ofEach(entitlementMetrics, OneOf(limitSources, { description: 'What sets the limit' }))),
+      features: Type.Array(Type.String()),
+    },
+    { title: 'Entitlement' },
+  ),
+})
+
+export const getEntitlementStatus = endpoint({
+  method: 'GET',
+  path: '/v1/admin/tenants/{tenant_id}/entitlement/status',
+  summary: 'How much of what it may have the tenant has',
+  access,
+  params,
+  response: Closed(
+    {
+      tenant_id: Id('tenant'),
+      license_state: OneOf(licenseStates),
+      metrics: Type.Array(
+        Closed(
+          {
+            metric: OneOf(entitlementMetrics),
+            used: Type.Number({ minimum: 0 }),
+            limit: Limit,
+            remaining: Nullable(Type.Number({ minimum: 0, description: 'What can still be added; null: any number' })),
+            percent: Nullable(Type.Number({ minimum: 0, description: 'Of the limit that is used' })),
+            state: OneOf(entitlementStates),
+            enforcement: OneOf(['hard', 'soft'], { description: 'Whether what exceeds it is refused, or only told' }),
+          },
+          { title: 'EntitlementMetric' },
+        ),
+      ),
+      blocked: Type.Array(OneOf(countedMetrics), { description: 'What nothing can be added to now' }),
+    },
+    { title: 'EntitlementStatus' },
+  ),
+})
+
+export const listEntitlementAlerts = endpoint({
+  method: 'GET',
+  path: '/v1/admin/tenants/{tenant_id}/alerts',
+  summary: 'Limits that the tenant approaches (80 %), has reached or is over',
+  access,
+  params,
+  response: Closed({
+    tenant_id: Id('tenant'),
+    items: Type.Array(
+      Closed(
+        {
+          metric: OneOf(entitlementMetrics),
+          level: OneOf(['approaching', 'at_limit', 'over']),
+          used: Type.Number({ minimum: 0 }),
+          limit: Type.Integer({ minimum: 0 }),
+          since: Time,
+          detail: Type.String({ description: 'One sentence for a person' }),
+        },
+        { title: 'EntitlementAlert' },
+      ),
+    ),
+  }),
+})
+
+export const usageSteps = ['hour', 'day'] as const
+
+export const getUsage = endpoint({
+  method: 'GET',
+  path: '/v1/admin/tenants/{tenant_id}/usage',
+  summary: 'What the tenant used, by hour or day (UTC), and when it will reach its limits if it goes on so',
+  access,
+  params,
+  query: Closed({
+    from: Type.Optional(Time),
+    to: Type.Optional(Time),
+    step: Type.Optional(
+      OneOf(usageSteps, { description: '`day` unless said; at most 31 days by hour, 400 days by day' }),
+    ),
+  }),
+  response: Closed(
+    {
+      tenant_id: Id('tenant'),
+      from: Time,
+      to: Time,
+      step: OneOf(usageSteps),
+      totals: Closed({ rx_bytes: Bytes, tx_bytes: Bytes, sessions_started: Count }),
+      series: Type.Array(
+        Closed(
+          {
+            at: Time,
+            rx_bytes: Bytes,
+            tx_bytes: Bytes,
+            sessions_started: Count,
+            peak: Closed(ofEach(countedMetrics, Count), { description: 'The most there were at once' }),
+          },
+          { title: 'UsageStep' },
+        ),
+      ),
+      forecast: Type.Array(
+        Closed(
+          {
+            metric: OneOf(entitlementMetrics),
+            used: Type.Number({ minimum: 0 }),
+            limit: Type.Integer({ minimum: 0 }),
+            per_day: Type.Number({ description: 'How fast it grows, by the days of this series' }),
+            reaches_limit_at: Nullable(Time),
+          },
+          { title: 'UsageForecast' },
+        ),
+        { description: 'For every metric that has a limit' },
+      ),
+    },
+    { title: 'Usage' },
+  ),
+})
+
+const LicenseStatus = Closed(
+  {
+    source: OneOf(['community', 'file'], { description: 'Without a license file the built-in license limits nothing' }),
+    state: OneOf(licenseStates),
+    edition: Type.String(),
+    license_id: Nullable(Type.String()),
+    issuer: Nullable(Type.String()),
+    customer: Nullable(Type.String()),
+    issued_at: Nullable(Time),
+    valid_from: Nullable(Time),
+    expires_at: Nullable(Time),
+    grace_ends_at: Nullable(Time),
+    limits: Closed({ tenants: Type.Optional(Limit), ...Limits.properties }),
+    features: Type.Array(Type.String()),
+    deployment_id: Type.String({ description: 'Of this deployment; a license may be bound to it' }),
+    loaded_at: Nullable(Time),
+    problem: Nullable(
+      Closed(
+        { detail: Type.String(), at: Time },
+        { description: 'Why the file that was read last was not taken; the license before it goes on' },
+      ),
+    ),
+  },
+  { title: 'LicenseStatus' },
+)
+
+export const getLicenseStatus = endpoint({
+  method: 'GET',
+  path: '/v1/admin/license/status',
+  summary: 'The license in force',
+  access: { by: ['session', 'api_key'], permission: 'license:read' },
+  response: LicenseStatus,
+})
+
+export const reloadLicense = endpoint({
+  method: 'POST',
+  path: '/v1/admin/license/reload',
+  summary: 'Read HOLDFAST_LICENSE_FILE again; a file that is not good changes nothing',
+  access: { by: ['session', 'api_key'], permission: 'license:write' },
+  audit: 'license.reloaded',
+  response: Closed({ changed: Type.Boolean(), license: LicenseStatus }),
+})

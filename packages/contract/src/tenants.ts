@@ -1,0 +1,200 @@
+import { Type } from 'typebox'
+import { endpoint } from './endpoint.ts'
+import { Limits } from './entitlement-limits.ts'
+import {
+  Closed,
+  Count,
+  Id,
+  List,
+  ListQuery,
+  Name,
+  Nullable,
+  OneOf,
+  Prefix,
+  Reason,
+  Secret,
+  Shown,
+  Text,
+  Time,
+} from './schema.ts'
+import { tenantStatuses } from './vocabulary.ts'
+
+/** Stands in front of usernames and in addresses of pages. RFC 1123 §2.1, in small letters. */
+const TenantName = Type.String({
+  minLength: 1,
+  maxLength: 63,
+  pattern: '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$',
+  description: 'Small letters, digits and hyphens',
+  examples: ['acme'],
+})
+const PlanName = Type.String({ minLength: 1, maxLength: 64, pattern: '^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$' })
+
+export const Tenant = Closed(
+  {
+    tenant_id: Id('tenant'),
+    name: Type.String({ description: 'What its people write in front of their usernames: acme/jane' }),
+    display_name: Type.String(),
+    status: OneOf(tenantStatuses),
+    plan_id: Nullable(Id('plan')),
+    plan: Nullable(Type.String({ description: 'The name of its plan' })),
+    limits: Limits,
+    created_at: Time,
+    updated_at: Time,
+    suspended_at: Nullable(Time),
+    delete_after: Nullable(Time),
+  },
+  { title: 'Tenant' },
+)
+
+export const listTenants = endpoint({
+  method: 'GET',
+  path: '/v1/admin/tenants',
+  summary: 'List tenants: all of them for a platform role, else the own one',
+  access: { by: ['session', 'api_key'], permission: 'tenants:read' },
+  query: ListQuery({ status: Type.Optional(OneOf(tenantStatuses)), plan_id: Type.Optional(Id('plan')), q: Prefix }, [
+    'name',
+    'created_at',
+  ] as const),
+  response: List(Tenant),
+})
+
+export const getTenant = endpoint({
+  method: 'GET',
+  path: '/v1/admin/tenants/{tenant_id}',
+  summary: 'One tenant',
+  access: { by: ['session', 'api_key'], permission: 'tenants:read' },
+  params: Closed({ tenant_id: Id('tenant') }),
+  response: Tenant,
+  etag: true,
+})
+
+const operations = ['create', 'update', 'suspend', 'reactivate', 'delete', 'cancel_deletion'] as const
+
+export const changeTenant = endpoint({
+  method: 'POST',
+  path: '/v1/admin/tenants/lifecycle',
+  summary: 'Create a tenant with its first administrator; change, suspend, reactivate or delete it after a delay',
+  access: { by: ['session', 'api_key'], permission: 'by_operation' },
+  operations: {
+    create: { permission: 'tenants:write', status: 201 },
+    update: { permission: 'tenants:write' },
+    suspend: { permission: 'tenants:write' },
+    reactivate: { permission: 'tenants:write' },
+    delete: { permission: 'tenants:write' },
+    cancel_deletion: { permission: 'tenants:write' },
+  },
+  audit: 'tenant.changed',
+  stepUp: { operation: 'delete' },
+  body: Closed({
+    operation: OneOf(operations),
+    tenant_id: Type.Optional(Id('tenant')),
+    tenant: Type.Optional(
+      Closed({
+        name: Type.Optional(TenantName),
+        display_name: Type.Optional(Type.String({ maxLength: 128 })),
+        plan_id: Type.Optional(Nullable(Id('plan'))),
+        limits: Type.Optional(Limits),
+      }),
+    ),
+    administrator: Type.Optional(
+      Closed(
+        {
+          username: Name,
+          email: Type.Optional(Type.String({ minLength: 3, maxLength: 254, pattern: '^[^@\\s]+@[^@\\s]+$' })),
+          display_name: Type.Optional(Text),
+          password: Type.Optional(Type.String({ minLength: 1, maxLength: 1024, writeOnly: true })),
+        },
+        { description: 'Of a new tenant; without a password a temporary one is made, which ends by itself' },
+      ),
+    ),
+    delay_seconds: Type.Optional(
+      Type.Integer({ minimum: 3600, maximum: 90 * 86_400, description: 'Until it is deleted; 7 days unless said' }),
+    ),
+    reason: Type.Optional(Reason),
+  }),
+  response: Closed({
+    operation: Type.String(),
+    changed: Type.Boolean(),
+    tenant: Tenant,
+    administrator: Nullable(
+      Closed({
+        user_id: Id('user'),
+        username: Name,
+        secret: Nullable(Secret),
+        expires_at: Nullable(Time),
+      }),
+    ),
+  }),
+  ifMatch: true,
+})
+
+const planFields = {
+  name: PlanName,
+  limits: Limits,
+  features: Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 64, uniqueItems: true }),
+}
+export const Plan = Closed(
+  {
+    plan_id: Id('plan'),
+    ...planFields,
+    tenants: Count,
+    created_at: Time,
+    updated_at: Time,
+  },
+  { title: 'Plan' },
+)
+const planParams = Closed({ plan_id: Id('plan') })
+const platform = { by: ['session', 'api_key'], permission: 'tenants:write' } as const
+
+export const listPlans = endpoint({
+  method: 'GET',
+  path: '/v1/admin/plans',
+  summary: 'List the plans that tenants may have, and how many have each',
+  access: platform,
+  query: ListQuery({ q: Prefix }, ['name', 'created_at'] as const),
+  response: List(Plan),
+})
+
+export const createPlan = endpoint({
+  method: 'POST',
+  path: '/v1/admin/plans',
+  summary: 'Create a plan: limits that many tenants share',
+  access: platform,
+  audit: 'plan.created',
+  status: 201,
+  body: Closed(planFields),
+  response: Plan,
+})
+
+export const getPlan = endpoint({
+  method: 'GET',
+  path: '/v1/admin/plans/{plan_id}',
+  summary: 'One plan',
+  access: platform,
+  params: planParams,
+  response: Plan,
+  etag: true,
+})
+
+export const updatePlan = endpoint({
+  method: 'PUT',
+  path: '/v1/admin/plans/{plan_id}',
+  summary: 'Replace a plan; its limits hold for every tenant that has it, for what is added from then on',
+  access: platform,
+  audit: 'plan.updated',
+  params: planParams,
+  body: Closed({ ...Shown(Plan), ...planFields }),
+  response: Plan,
+  ifMatch: true,
+})
+
+export const deletePlan = endpoint({
+  method: 'DELETE',
+  path: '/v1/admin/plans/{plan_id}',
+  summary: 'Delete a plan that no tenant has',
+  access: platform,
+  audit: 'plan.deleted',
+  params: planParams,
+  response: Closed({ changed: Type.Boolean() }),
+  ifMatch: true,
+})

@@ -1,0 +1,216 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { encodeBase64url } from './base64url.ts'
+import { CryptoError } from './errors.ts'
+import { parsePublicJwk, thumbprint } from './jwk.ts'
+import { decodeJws, encodePayload } from './jws.ts'
+import { signBytes, type VerificationKey, verifyBytes } from './signature.ts'
+import { isObject, parseStrictObject } from './strict-json.ts'
+
+const limitNames = ['tenants', 'users', 'devices', 'gateways', 'sessions', 'api_keys', 'bandwidth_gb_month'] as const
+
+/**
+ * What a license grants (names of RFC 7519; `sub` is the customer). Times are seconds, `grace_days` follow `exp`, a
+ * limit of null is unlimited. With `deployment_id` it is for that deployment alone.
+ */
+export type LicenseClaims = {
+  iss: string
+  sub: string
+  jti: string
+  iat: number
+  nbf: number
+  exp: number
+  grace_days: number
+  edition: string
+  features: string[]
+  limits: Partial<Record<(typeof limitNames)[number], number | null>>
+  deployment_id?: string
+}
+
+/** A key that licenses are verified with; `kid` is its RFC 7638 thumbprint. */
+export type LicenseKey = VerificationKey & { kid: string }
+
+/** `malformed` is said of keys too. `wrong_type`: another `typ`, or another algorithm than Ed25519. */
+export type LicenseErrorCode = 'malformed' | 'wrong_type' | 'unknown_key' | 'bad_signature' | 'bad_claims'
+
+/** The message is for people. Of what was read it names an unknown claim, and nothing else. */
+export class LicenseError extends Error {
+  override readonly name = 'LicenseError'
+  readonly code: LicenseErrorCode
+
+  constructor(code: LicenseErrorCode, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+function refuse(code: LicenseErrorCode, message: string): never {
+  throw new LicenseError(code, message)
+}
+
+type Rule = { holds: (value: unknown) => boolean; says: string }
+const isWhole = (value: unknown, most: number) =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= most
+const text = (most: number): Rule => ({
+  holds: (value) => typeof value === 'string' && new RegExp(`^[^\\p{Cc}\\p{Cs}]{1,${most}}$`, 'u').test(value),
+  says: `a text of 1 to ${most} characters, without control characters`,
+})
+// The year 9999 is the last that RFC 3339 can write; milliseconds given for seconds lie behind it.
+const time: Rule = {
+  holds: (value) => isWhole(value, 253_402_300_799),
+  says: 'whole seconds since 1970, up to the year 9999',
+}
+const limit: Rule = {
+  holds: (value) => value === null || isWhole(value, Number.MAX_SAFE_INTEGER),
+  says: 'a whole number from 0 to 2^53-1, or null for unlimited',
+}
+const limitRules: Record<string, Rule> = Object.fromEntries(limitNames.map((name) => [name, limit]))
+const feature = text(64)
+const claimRules: Record<keyof LicenseClaims, Rule> = {
+  iss: text(256),
+  sub: text(256),
+  jti: text(128),
+  iat: time,
+  nbf: time,
+  exp: time,
+  grace_days: { holds: (value) => isWhole(value, 90), says: 'a whole number from 0 to 90' },
+  edition: text(64),
+  features: {
+    holds: (value) =>
+      Array.isArray(value) && value.length <= 64 && new Set(value).size === value.length && value.every(feature.holds),
+    says: `a list of at most 64 different texts, each ${feature.says}`,
+  },
+  limits: { holds: isObject, says: 'an object' },
+  deployment_id: {
+    holds: (value) => typeof value === 'string' && /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(value),
+    says: 'a UUID in lower case',
+  },
+}
+
+const refuseClaims = (what: string): never => refuse('bad_claims', `${what}; issue the license with this put right`)
+
+function checkMembers(members: Record<string, unknown>, rules: Record<string, Rule>, noun: string): void {
+  for (const [name, value] of Object.entries(members)) {
+    if (!Object.hasOwn(rules, name)) refuseClaims(`there is no ${noun} ${JSON.stringify(name.slice(0, 64))}`)
+    if (!rules[name]?.holds(value)) refuseClaims(`the ${noun} ${name} must be ${rules[name]?.says}`)
+  }
+}
+
+function parseClaims(payload: Buffer): LicenseClaims {
+  const members = readable(() => parseStrictObject(payload, 'the license'))
+  checkMembers(members, claimRules, 'claim')
+  const missing = Object.keys(claimRules).find((name) => name !== 'deployment_id' && !(name in members))
+  if (missing) refuseClaims(`the claim ${missing} is missing`)
+  const claims = members as LicenseClaims
+  checkMembers(claims.limits, limitRules, 'limit')
+  if (claims.nbf >= claims.exp) refuseClaims('the claim nbf must be earlier than exp')
+  return claims
+}
+
+/** What the readers of JWS and JSON refuse, in the words of a license. */
+function readable<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof CryptoError)) throw error
+    return refuse('malformed', `the license can't be read: ${error.message}; ${copyAgain}`)
+  }
+}
+
+const licenseType = 'license+jwt'
+const maxBytes = 64 * 1024
+const copyAgain = 'copy its file again, whole and unchanged'
+
+/** Takes the file apart: form and header are checked, neither signature nor claims. */
+function open(file: string) {
+  if (Buffer.byteLength(file) > maxBytes) refuse('malformed', `the license is larger than 64 KiB; ${copyAgain}`)
+  const compact = file.trim()
+  if (compact === '') refuse('malformed', `the license is empty; ${copyAgain}`)
+  const decoded = readable(() => decodeJws(compact))
+  const { typ, alg, kid, ...others } = decoded.header
+  if (typ !== licenseType) refuse('wrong_type', 'this is no license but another signed file; name a license file')
+  if (alg !== 'Ed25519') refuse('wrong_type', 'the license is not signed with Ed25519; ask for one that is')
+  if (typeof kid !== 'string' || !/^[\w-]{43}$/.test(kid))
+    refuse('malformed', 'the license does not name its key by thumbprint; ask for one that does')
+  if (Object.keys(others).length > 0)
+    refuse('malformed', 'the header of the license has other members than typ, alg and kid; ask for one without')
+  return { ...decoded, kid }
+}
+
+/** What the license says, its signature not verified. Throws LicenseError. */
+export function peekLicense(file: string): { kid: string; claims: LicenseClaims } {
+  const { kid, payload } = open(file)
+  return { kid, claims: parseClaims(payload) }
+}
+
+/**
+ * Verifies a license file: a compact JWS (RFC 7515) in Ed25519 (RFC 8037, RFC 9864), white space at its ends taken off.
+ * Its claims are read only once the signature holds. Whether it is in force at some time, or meant for this deployment,
+ * is for the caller to judge. Throws LicenseError.
+ */
+export function verifyLicense(file: string, keys: readonly LicenseKey[]): LicenseClaims {
+  const { kid, payload, signingInput, signature } = open(file)
+  const key = keys.find((one) => one.kid === kid)
+  if (!key) {
+    const known = keys.map((one) => one.kid).join(', ') || 'none'
+    refuse(
+      'unknown_key',
+      `the license is signed with a key that is not known here; add its public key (known: ${known})`,
+    )
+  }
+  if (!verifyBytes(key, signingInput, signature))
+    refuse(
+      'bad_signature',
+      `the license was changed after it was signed; ${copyAgain}, or ask its issuer for a new one`,
+    )
+  return parseClaims(payload)
+}
+
+/** Signs claims with an Ed25519 private key (PKCS#8 PEM, not encrypted). Throws LicenseError. */
+export function signLicense(claims: LicenseClaims, privateKey: string): string {
+  const key = ed25519Key(() => createPrivateKey(privateKey), 'the private key')
+  const payload = encodePayload(parseClaims(Buffer.from(JSON.stringify(claims))))
+  const header = encodePayload({ typ: licenseType, alg: 'Ed25519', kid: kidOf(createPublicKey(key)) })
+  const input = `${header}.${payload}`
+  return `${input}.${encodeBase64url(signBytes('Ed25519', key, Buffer.from(input)))}`
+}
+
+/** The Ed25519 keys of a text with `PUBLIC KEY` blocks (PEM, RFC 8410), at least one. Throws LicenseError. */
+export function readLicenseKeys(pem: string): LicenseKey[] {
+  if (pem.includes('PRIVATE KEY-----'))
+    refuse('malformed', 'a private key stands among the public ones; take it out, only whoever signs licenses has it')
+  const blocks = pem.match(/-----BEGIN PUBLIC KEY-----\s[A-Za-z0-9+/=\s]+-----END PUBLIC KEY-----/g) ?? []
+  if (blocks.length === 0 || blocks.length !== pem.split('-----BEGIN').length - 1)
+    refuse(
+      'malformed',
+      'the public keys are not whole PEM blocks, each named PUBLIC KEY; put only such blocks there, one or several',
+    )
+  return blocks.map((block) => {
+    const publicKey = ed25519Key(() => createPublicKey(block), 'each public key')
+    return { kid: kidOf(publicKey), publicKey, alg: 'Ed25519' }
+  })
+}
+
+/** A new pair as PEM texts (PKCS#8, SubjectPublicKeyInfo). Whoever has the private one can issue licenses. */
+export function generateLicenseKey(): { privateKey: string; publicKey: string; kid: string } {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  return {
+    privateKey: privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(),
+    publicKey: publicKey.export({ format: 'pem', type: 'spki' }).toString(),
+    kid: kidOf(publicKey),
+  }
+}
+
+const kidOf = (publicKey: KeyObject): string => thumbprint(parsePublicJwk(publicKey.export({ format: 'jwk' })))
+
+function ed25519Key(read: () => KeyObject, what: string): KeyObject {
+  try {
+    const key = read()
+    if (key.asymmetricKeyType === 'ed25519') return key
+  } catch {
+    // Said below: what the platform says helps nobody.
+  }
+  return refuse(
+    'malformed',
+    `${what} must be an Ed25519 key in PEM, not encrypted; holdfast license keygen makes a pair`,
+  )
+}

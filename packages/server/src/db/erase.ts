@@ -1,0 +1,52 @@
+import { sql } from 'kysely'
+import type { TenantId } from '../kernel/actor.ts'
+import { background, type Database, type Tx } from './database.ts'
+import type { Tables } from './tables/index.ts'
+
+const batch = 5000
+
+/** What stays of a tenant: its tombstone, and its record until that is forgotten with its month. */
+const kept: readonly string[] = ['tenants', 'audit_events']
+
+/** Tables of tenants, those first that refer to others. */
+async function tablesInOrder(tx: Tx): Promise<(keyof Tables)[]> {
+  const { rows: tables } = await sql<{ name: string }>`
+    select c.relname as name from pg_class c
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition and c.relrowsecurity
+    order by 1`.execute(tx)
+  const { rows: references } = await sql<{ from: string; to: string }>`
+    select distinct f.relname as from, t.relname as to
+    from pg_constraint x join pg_class f on f.oid = x.conrelid join pg_class t on t.oid = x.confrelid
+    where x.contype = 'f' and x.conparentid = 0 and f.oid <> t.oid`.execute(tx)
+  const left = new Set(tables.map((t) => t.name).filter((name) => !kept.includes(name)))
+  const order: string[] = []
+  while (left.size > 0) {
+    const free = [...left].filter((name) => !references.some((r) => r.to === name && left.has(r.from)))
+    if (free.length === 0) throw new Error(`tables refer to each other in a circle: ${[...left].join(', ')}`)
+    for (const name of free) left.delete(name)
+    order.push(...free)
+  }
+  return order as (keyof Tables)[]
+}
+
+/**
+ * Erases all rows of a tenant, in short transactions, and says how many there were. Whatever ends in between, it is
+ * gone on with: a tenant is erased once a whole pass has found nothing.
+ */
+export async function eraseTenant(db: Database, tenant: TenantId): Promise<number> {
+  const tables = await db.inTenant(tenant, tablesInOrder, background)
+  let erased = 0
+  for (const table of tables)
+    for (;;) {
+      const { numAffectedRows = 0n } = await db.inTenant(
+        tenant,
+        (tx) =>
+          sql`delete from ${sql.table(table)} where tenant_id = ${tenant} and ctid = any(array(
+            select ctid from ${sql.table(table)} where tenant_id = ${tenant} limit ${batch}))`.execute(tx),
+        background,
+      )
+      erased += Number(numAffectedRows)
+      if (numAffectedRows < batch) break
+    }
+  return erased
+}

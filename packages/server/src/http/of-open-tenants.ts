@@ -1,0 +1,41 @@
+import type { Principal, TenantId } from '../kernel/actor.ts'
+import { whenReady } from '../kernel/ready.ts'
+import type { Incoming, PresentedToken, Verdict, Verifiers } from './authenticate.ts'
+
+declare const ofOpen: unique symbol
+/** Verifiers that let nobody in whose tenant is suspended, to be deleted, or gone. The doors take no others. */
+export type OpenVerifiers = Verifiers & { readonly [ofOpen]: true }
+type StatusOf = (tenant: TenantId) => string | Promise<string>
+
+export function ofOpenTenants(verifiers: Verifiers, statusOf: StatusOf): OpenVerifiers {
+  const judged = (verdict: Verdict): Verdict | Promise<Verdict> =>
+    verdict === undefined || verdict.kind === 'refused'
+      ? verdict
+      : whenReady(statusOf(verdict.tenantId), (status) => (status === 'active' ? verdict : refused(verdict)))
+  /** What is left of a tenant that is gone is not looked at: it is being erased. */
+  const opaque =
+    (verify: (presented: PresentedToken, request: Incoming) => Verdict | Promise<Verdict>) =>
+    (presented: PresentedToken, request: Incoming) =>
+      whenReady(statusOf(presented.tenant), (status) =>
+        status === 'deleted' ? undefined : whenReady(verify(presented, request), judged),
+      )
+  const plain =
+    (verify: (text: string, request: Incoming) => Verdict | Promise<Verdict>) => (text: string, request: Incoming) =>
+      whenReady(verify(text, request), judged)
+  const { service, readToken } = verifiers
+  const open: Verifiers = {
+    readToken,
+    service: { is: service.is, verify: plain(service.verify) },
+    session: opaque(verifiers.session),
+    api_key: opaque(verifiers.api_key),
+    device: plain(verifiers.device),
+    gateway: opaque(verifiers.gateway),
+    enrollment_token: opaque(verifiers.enrollment_token),
+    enrollment_challenge: opaque(verifiers.enrollment_challenge),
+  }
+  return open as OpenVerifiers
+}
+
+/** On record in its tenant; a session that is refused is like one that has ended. */
+const refused = ({ kind, tenantId, id, name }: Principal): Verdict =>
+  kind === 'session' ? undefined : { kind: 'refused', of: kind, tenantId, id, name, reason: 'tenant_suspended' }

@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto'
+import { defaultSecuritySettings } from '@holdfast/contract/settings'
+import type { PasswordHasher } from '@holdfast/crypto'
+import type { Tx } from '../../../db/database.ts'
+import type { Source } from '../../../kernel/actor.ts'
+import { besideLimits } from '../../../kernel/allowance.ts'
+import { failField } from '../../../kernel/app-error.ts'
+import { encodeId, newUuid } from '../../../kernel/ids.ts'
+import { day } from '../../../kernel/time.ts'
+import type { Audit } from '../../audit/index.ts'
+import { passwordProblem, serviceName } from '../signin/password-rules.ts'
+import { canonicalEmail } from './email.ts'
+import { canonicalUsername } from './username.ts'
+import { insertRoles, insertUser } from './users.queries.ts'
+
+type Given = { username: string; email?: string; display_name?: string; password?: string }
+/** How long a password that was made up waits for its first and only sign-in. */
+const temporaryForMs = 7 * day
+
+/**
+ * The first administrator of a tenant that is about to be made, within the rules that bind everybody's name and
+ * password. `temporary` was made up for them, and must be changed when they first sign in.
+ */
+export const createTenantAdministrators =
+  ({ audit, now, hasher }: { audit: Audit; now: () => Date; hasher: PasswordHasher }) =>
+  async (tenantName: string, given: Given) => {
+    const { name: username, problem } = canonicalUsername(given.username)
+    if (username === undefined) return failField('administrator.username', problem)
+    const email = given.email === undefined ? null : canonicalEmail(given.email)
+    if (email === undefined) return failField('administrator.email', 'has characters that nobody sees')
+    const words = [serviceName, username, tenantName, ...(email ? [email.split('@')[0] ?? ''] : [])]
+    const minLength = defaultSecuritySettings.passwords.min_length
+    const weak =
+      given.password !== undefined && (await passwordProblem(given.password, { minLength, mfa: false, words }))
+    if (weak) return failField('administrator.password', weak)
+    const password = given.password ?? randomBytes(15).toString('base64url')
+    const expiresAt = given.password === undefined ? new Date(now().getTime() + temporaryForMs) : null
+    const password_phc = await hasher.hashPassword(password)
+
+    return {
+      temporary: expiresAt && { password, expiresAt },
+      write: async (tx: Tx, source: Source) => {
+        const { tenantId } = source
+        const at = now()
+        const userId = newUuid()
+        await insertUser(tx, besideLimits, {
+          tenant_id: tenantId,
+          user_id: userId,
+          kind: 'person',
+          username,
+          email,
+          display_name: given.display_name ?? '',
+          password_phc,
+          password_must_change: expiresAt !== null,
+          password_expires_at: expiresAt,
+          created_at: at,
+          updated_at: at,
+        })
+        await insertRoles(tx, tenantId, userId, ['tenant_admin'], at)
+        const user_id = encodeId('user', userId)
+        const more = { target: { type: 'user', id: user_id, name: username }, details: { roles: ['tenant_admin'] } }
+        await audit.record(tx, source, 'user.changed', { operation: 'create', user_id }, more)
+        return { userId, username }
+      },
+    }
+  }

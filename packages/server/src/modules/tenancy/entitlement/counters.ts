@@ -1,0 +1,75 @@
+import { background, type Database } from '../../../db/database.ts'
+import { jobSource, type TenantId } from '../../../kernel/actor.ts'
+import type { Audit } from '../../audit/index.ts'
+import * as queries from './entitlement.queries.ts'
+
+const batch = 5000
+
+/** What keeps the counters short and true. */
+export function createCounters({
+  db,
+  audit,
+  log,
+}: {
+  db: Database
+  audit: Audit
+  log: { warn: (o: object, message: string) => void }
+}) {
+  /** Adds up what came and went, and writes the most there were in each hour. False: there may be more. */
+  const foldSome = (tenant: TenantId): Promise<boolean> =>
+    db.inTenant(
+      tenant,
+      async (tx) => {
+        const used = await queries.lockCounters(tx, tenant)
+        const moves = await queries.takeMoves(tx, tenant, batch)
+        const levels = new Map<string, queries.Level>()
+        for (const { metric, delta, hour } of moves) {
+          const before = used.get(metric) ?? 0
+          const after = before + delta
+          used.set(metric, after)
+          const key = `${metric} ${hour.toISOString()}`
+          const known = levels.get(key) ?? { metric, hour, peak: before, used: before }
+          levels.set(key, { ...known, peak: Math.max(known.peak, after), used: after })
+        }
+        if (moves.length > 0) {
+          await queries.writeCounters(tx, tenant, used)
+          await queries.writeLevels(tx, tenant, [...levels.values()])
+        }
+        return moves.length < batch
+      },
+      background,
+    )
+
+  return {
+    /** Of every tenant in which something moved; returns them. */
+    fold: async (): Promise<TenantId[]> => {
+      const tenants = await db.acrossTenants(queries.tenantsWithMoves, background)
+      for (const tenant of tenants) while (!(await foldSome(tenant)));
+      return tenants
+    },
+
+    /**
+     * Compares what was counted with the rows, as of one moment, and puts right what differs. Nothing should: it is on
+     * record and in the log.
+     */
+    reconcile: async (tenants: readonly TenantId[]): Promise<number> => {
+      let drifted = 0
+      for (const tenant of tenants)
+        await db.inTenant(
+          tenant,
+          async (tx) => {
+            for (const { metric, counted, found } of await queries.compareCounts(tx, tenant)) {
+              if (counted === found) continue
+              drifted++
+              await queries.insertMove(tx, tenant, metric, found - counted)
+              const fields = { metric, counted, found }
+              await audit.record(tx, jobSource(tenant, 'reconcile_entitlements'), 'entitlement.reconciled', fields)
+              log.warn({ tenant, ...fields }, 'a counter differed from what there is; it was put right')
+            }
+          },
+          background,
+        )
+      return drifted
+    },
+  }
+}

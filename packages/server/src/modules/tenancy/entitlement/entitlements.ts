@@ -1,0 +1,96 @@
+import type { CountedMetric } from '@holdfast/contract/vocabulary'
+import type { Tx } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+import type { Allowance, Granted } from '../../../kernel/allowance.ts'
+import { fail } from '../../../kernel/app-error.ts'
+import { missing } from '../../../kernel/ids.ts'
+import { findLicense } from '../license/license.queries.ts'
+import { licenseAt } from '../license/standing.ts'
+import { holdTenantCount } from '../tenants/tenants.queries.ts'
+import * as queries from './entitlement.queries.ts'
+import { type Resolved, resolve } from './limits.ts'
+
+const nouns: Record<CountedMetric, string> = {
+  users: 'users',
+  devices: 'devices',
+  gateways: 'gateways',
+  sessions: 'VPN sessions',
+  api_keys: 'API keys',
+}
+const granted = {} as Granted
+const unlimited: Allowance = { room: () => Number.POSITIVE_INFINITY, take: () => granted }
+
+/**
+ * What a tenant may have. Nothing of it is held in memory: what decides is read in the transaction that adds, so that a
+ * limit, a plan or a license that changes holds from its commit on, on every replica.
+ */
+export function createEntitlements({ now }: { now: () => Date }) {
+  const resolveIn = async (tx: Tx, tenant: TenantId): Promise<Resolved & { plan: string | null }> => {
+    const row = (await queries.readTerms(tx, tenant)) ?? missing('tenant')
+    const { plan, plan_limits, plan_features, has_license, claims, seen_at } = row
+    const resolved = resolve({
+      tenant: row.limits,
+      plan: plan === null ? null : { name: plan, limits: plan_limits ?? {}, features: plan_features ?? [] },
+      license: has_license ? licenseAt(claims, laterOf(now(), seen_at)) : null,
+    })
+    return { ...resolved, plan }
+  }
+
+  return {
+    resolveIn,
+
+    /**
+     * Comes before every other lock of its transaction but that of a directory: from here to commit nobody else adds to
+     * the metric, so what fits is certain. Costs one look-up where there is no limit, and locks nothing then.
+     */
+    hold: async (tx: Tx, tenant: TenantId, metric: CountedMetric): Promise<Allowance> => {
+      const { limits, isClosed, licenseState } = await resolveIn(tx, tenant)
+      const limit = isClosed ? 0 : limits[metric]
+      if (limit === null) return unlimited
+      const before = await queries.lockCounter(tx, tenant, metric)
+      const used = before + (await queries.movesOf(tx, tenant, metric))
+      let taken = 0
+      return {
+        room: () => (isClosed ? 0 : Math.max(0, limit - used - taken)),
+        take: (n) => {
+          if (n <= 0 || (!isClosed && used + taken + n <= limit)) {
+            taken += n
+            return granted
+          }
+          if (isClosed)
+            return fail('entitlement_exceeded', closed[licenseState === 'required' ? 'required' : 'expired'])
+          return fail(
+            'entitlement_exceeded',
+            `${nouns[metric]}: ${used + taken} of ${limit} are in use, and ${n} more asked for; remove some, or have the limit raised`,
+          )
+        },
+      }
+    },
+
+    /** In the transaction that makes a tenant: tenants are counted one after the other. */
+    admitTenant: async (tx: Tx): Promise<void> => {
+      const row = await findLicense(tx)
+      if (!row) return
+      const { state } = licenseAt(row.claims, laterOf(now(), row.seen_at))
+      if (state === 'expired' || state === 'required') fail('entitlement_exceeded', closed[state])
+      const limit = row.claims?.limits.tenants ?? null
+      if (limit === null) return
+      const used = await holdTenantCount(tx)
+      if (used >= limit)
+        fail(
+          'entitlement_exceeded',
+          `the license allows ${limit} tenants, and there are ${used}: delete one, or have the license extended`,
+        )
+    },
+  }
+}
+export type Entitlements = ReturnType<typeof createEntitlements>
+
+const closed = {
+  expired:
+    'the license of this deployment has ended, so nothing can be added: load a new one with POST /v1/admin/license/reload',
+  required:
+    'HOLDFAST_LICENSE_FILE holds no good license, so nothing can be added: see GET /v1/admin/license/status for what is wrong with it',
+}
+
+const laterOf = (a: Date, b: Date): Date => (a > b ? a : b)

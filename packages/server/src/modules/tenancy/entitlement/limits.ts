@@ -1,0 +1,82 @@
+import {
+  type CountedMetric,
+  type EntitlementMetric,
+  entitlementMetrics,
+  type LicenseState,
+} from '@holdfast/contract/vocabulary'
+import type { StoredLimits } from '../../../db/tables/tenancy.ts'
+
+/** What decides what a tenant may have. `license` null: the community license, which limits nothing. */
+type Terms = {
+  plan: { name: string; limits: StoredLimits; features: readonly string[] } | null
+  tenant: StoredLimits
+  license: License | null
+}
+export type License = {
+  state: LicenseState
+  edition: string
+  limits: StoredLimits
+  features: readonly string[]
+  endsAt: Date | null
+}
+
+type Source = 'license' | 'plan' | 'tenant' | 'none'
+export type Resolved = {
+  limits: Record<EntitlementMetric, number | null>
+  sources: Record<EntitlementMetric, Source>
+  features: readonly string[]
+  edition: string
+  licenseState: LicenseState
+  /** Nothing can be added, whatever the limits: the license has ended, or never was. */
+  isClosed: boolean
+}
+
+/** Per metric the least of license, plan and the tenant's own limit; null is none. */
+export function resolve({ plan, tenant, license }: Terms): Resolved {
+  const given: readonly (readonly [Source, StoredLimits])[] = [
+    ['license', license?.limits ?? {}],
+    ['plan', plan?.limits ?? {}],
+    ['tenant', tenant],
+  ]
+  const limits = {} as Resolved['limits']
+  const sources = {} as Resolved['sources']
+  for (const metric of entitlementMetrics) {
+    limits[metric] = null
+    sources[metric] = 'none'
+    for (const [source, its] of given) {
+      const limit = its[metric] ?? null
+      if (limit === null || (limits[metric] !== null && limits[metric] <= limit)) continue
+      limits[metric] = limit
+      sources[metric] = source
+    }
+  }
+  const licenseState = license?.state ?? 'active'
+  return {
+    limits,
+    sources,
+    features: featuresOf(plan, license),
+    edition: license?.edition ?? 'community',
+    licenseState,
+    isClosed: licenseState === 'expired' || licenseState === 'required',
+  }
+}
+
+/** A plan gives no more than the license does. */
+function featuresOf(plan: Terms['plan'], license: License | null): readonly string[] {
+  if (!license) return plan?.features ?? []
+  return plan ? plan.features.filter((f) => license.features.includes(f)) : license.features
+}
+
+export type State = 'ok' | 'approaching' | 'at_limit' | 'over'
+const approachingFrom = 0.8
+
+export function stateOf(used: number, limit: number | null): State {
+  if (limit === null) return 'ok'
+  if (used > limit) return 'over'
+  if (used === limit) return 'at_limit'
+  return used >= limit * approachingFrom ? 'approaching' : 'ok'
+}
+
+/** What nothing can be added to. */
+export const isFull = ({ isClosed, limits }: Resolved, metric: CountedMetric, used: number): boolean =>
+  isClosed || (limits[metric] !== null && used >= limits[metric])

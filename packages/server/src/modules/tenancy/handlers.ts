@@ -1,0 +1,17 @@
+import { entitlementHandlers } from './entitlement/entitlement.handlers.ts'
+import type { TenancyDeps } from './index.ts'
+import { licenseHandlers } from './license/license.handlers.ts'
+import { planHandlers } from './plans/plans.handlers.ts'
+import type { Rules } from './rules.ts'
+import { settingsHandlers } from './settings/settings.handlers.ts'
+import { tenantHandlers } from './tenants/tenants.handlers.ts'
+import { usageHandlers } from './usage/usage.handlers.ts'
+
+export const tenancyHandlers = (deps: TenancyDeps & Rules) => ({
+  ...settingsHandlers(deps.settings),
+  ...tenantHandlers(deps),
+  ...planHandlers(deps),
+  ...entitlementHandlers(deps),
+  ...usageHandlers(deps),
+  ...licenseHandlers(deps),
+})

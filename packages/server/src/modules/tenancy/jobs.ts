@@ -1,0 +1,35 @@
+import type { TenantId } from '../../kernel/actor.ts'
+import type { TenancyDeps } from './index.ts'
+import { noteTime } from './license/license.queries.ts'
+import type { Rules } from './rules.ts'
+import { defaultTenant } from './tenants/default-tenant.ts'
+import { createDeletion } from './tenants/deletion.ts'
+import type { createKnown } from './tenants/known.ts'
+
+export type { LicenseFiles } from './license/license-file.ts'
+
+export function tenancyJobs(deps: TenancyDeps & Rules & ReturnType<typeof createKnown>) {
+  const { db, counters, alerts, now, onError, listTenantIds } = deps
+  const watch = async (tenants: readonly TenantId[]) => {
+    for (const tenant of tenants) await alerts.watch(tenant).catch(onError)
+  }
+  const deleteTenants = createDeletion({ ...deps, platform: () => deps.tenantByName(defaultTenant) })
+  return [
+    {
+      name: 'count_entitlements',
+      cron: '* * * * *',
+      run: async () => {
+        await db.acrossTenants((tx) => noteTime(tx, now()))
+        await watch(await counters.fold())
+      },
+    },
+    // Limits, plans, the license and the bytes of the month move without a counter.
+    { name: 'watch_entitlements', cron: '*/10 * * * *', run: async () => watch(await listTenantIds()) },
+    {
+      name: 'reconcile_entitlements',
+      cron: '40 3 * * *',
+      run: async () => counters.reconcile(await listTenantIds()),
+    },
+    { name: 'delete_tenants', cron: '*/10 * * * *', run: deleteTenants },
+  ]
+}

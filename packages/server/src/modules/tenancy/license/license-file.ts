@@ -1,0 +1,58 @@
+import { readFile } from 'node:fs/promises'
+import { type LicenseClaims, LicenseError, readLicenseKeys, verifyLicense } from '@holdfast/crypto'
+import { minute } from '../../../kernel/time.ts'
+import { dateOf, graceEndOf } from './standing.ts'
+
+/** Where the license is, and the public keys of who may issue one. */
+export type LicenseFiles = { file: string; keysFile: string | undefined }
+export type ReadLicense = { token: string; claims: LicenseClaims }
+
+/** Why a file is not taken: a sentence for whoever runs the deployment. */
+export class BadLicense extends Error {}
+
+/** Throws `BadLicense`. The signature is verified before anything that the file says is believed. */
+export async function readLicenseFile({ file, keysFile }: LicenseFiles): Promise<ReadLicense> {
+  if (keysFile === undefined)
+    throw new BadLicense('HOLDFAST_LICENSE_KEYS_FILE is not set: it names the public keys of who may issue licenses')
+  const [keysText, token] = [
+    await textOf(keysFile, 'HOLDFAST_LICENSE_KEYS_FILE'),
+    await textOf(file, 'HOLDFAST_LICENSE_FILE'),
+  ]
+  try {
+    return { token: token.trim(), claims: verifyLicense(token, readLicenseKeys(keysText)) }
+  } catch (e) {
+    if (e instanceof LicenseError) throw new BadLicense(e.message)
+    throw e
+  }
+}
+
+const textOf = (path: string, name: string): Promise<string> =>
+  readFile(path, 'utf8').catch((e: NodeJS.ErrnoException) => {
+    throw new BadLicense(`the file of ${name} can't be read (${e.code ?? 'unknown error'})`)
+  })
+
+/** How far the clock of who issues licenses may be ahead. */
+const skewMs = 5 * minute
+
+/** What a signature does not say: whether it is for now, for here, and no older than what holds. Throws `BadLicense`. */
+export function requireFit(
+  claims: LicenseClaims,
+  { at, deploymentId, current }: { at: Date; deploymentId: string; current: Pick<LicenseClaims, 'iat' | 'jti'> | null },
+): void {
+  const said = (date: Date) => date.toISOString()
+  if (claims.deployment_id !== undefined && claims.deployment_id !== deploymentId)
+    throw new BadLicense(`the license is for another deployment; this one is ${deploymentId}`)
+  if (dateOf(claims.iat).getTime() > at.getTime() + skewMs)
+    throw new BadLicense(`the license was issued in the future, at ${said(dateOf(claims.iat))}: check the clocks`)
+  if (dateOf(claims.nbf) > at) throw new BadLicense(`the license is not valid before ${said(dateOf(claims.nbf))}`)
+  if (graceEndOf(claims) <= at)
+    throw new BadLicense(
+      `the license expired at ${said(dateOf(claims.exp))}, and its ${claims.grace_days} days of grace are over`,
+    )
+  if (current && claims.iat < current.iat)
+    throw new BadLicense(
+      `the license was issued at ${said(dateOf(claims.iat))}, before the one in force (${said(dateOf(current.iat))})`,
+    )
+  if (current && claims.iat === current.iat && claims.jti !== current.jti)
+    throw new BadLicense('another license of the same moment is in force: have this one issued again')
+}

@@ -1,0 +1,91 @@
+import type { Database, Tx } from '../../../db/database.ts'
+import { type Actor, jobSource, type Source, type TenantId } from '../../../kernel/actor.ts'
+import { failField } from '../../../kernel/app-error.ts'
+import type { Audit } from '../../audit/index.ts'
+import * as queries from './license.queries.ts'
+import { BadLicense, type LicenseFiles, type ReadLicense, readLicenseFile, requireFit } from './license-file.ts'
+import { dateOf, graceEndOf } from './standing.ts'
+
+/**
+ * The license of the deployment: a file that is verified whole before it replaces what holds. The database keeps the
+ * last good one, so that a file that is lost or broken takes nothing away. Every addition reads it there.
+ */
+export function createLicense(deps: {
+  db: Database
+  audit: Audit
+  now: () => Date
+  files: LicenseFiles | undefined
+  log: { warn: (o: object, message: string) => void }
+}) {
+  const { db, audit, now, files, log } = deps
+
+  const noted = (tx: Tx, source: Source, edition: string, id?: string) =>
+    audit.record(tx, source, 'license.reloaded', { edition, ...(id !== undefined && { license_id: id }) })
+
+  /** False where it is the one in force. */
+  const take = (source: Source, { token, claims }: ReadLicense): Promise<boolean> =>
+    db.inTenant(source.tenantId, async (tx) => {
+      await queries.holdLicense(tx)
+      const current = await queries.findLicense(tx)
+      const { deployment_id: deploymentId, seen_at } = await queries.findDeployment(tx)
+      const at = now() > seen_at ? now() : seen_at
+      requireFit(claims, { at, deploymentId, current: current?.claims ?? null })
+      const isNew = current?.token !== token
+      if (isNew) {
+        const good = { token, claims, issuedAt: dateOf(claims.iat), endsAt: graceEndOf(claims) }
+        await queries.putLicense(tx, good, now())
+      } else await queries.clearProblem(tx)
+      if (isNew || source.type !== 'job') await noted(tx, source, claims.edition, claims.jti)
+      return isNew
+    })
+  const dismiss = (source: Source): Promise<boolean> =>
+    db.inTenant(source.tenantId, async (tx) => {
+      await queries.holdLicense(tx)
+      const isNew = (await queries.findLicense(tx)) !== undefined
+      if (isNew) await queries.deleteLicense(tx)
+      await noted(tx, source, 'community')
+      return isNew
+    })
+  /** Says what is wrong, and goes on with what holds. */
+  const complain = (source: Source, { message }: BadLicense): Promise<unknown> =>
+    db.inTenant(source.tenantId, async (tx) => {
+      await queries.holdLicense(tx)
+      await queries.putProblem(tx, message, now())
+    })
+
+  return {
+    /** 422 for a file that is not taken. */
+    reload: async (actor: Actor): Promise<boolean> => {
+      try {
+        return files ? await take(actor, await readLicenseFile(files)) : await dismiss(actor)
+      } catch (e) {
+        if (!(e instanceof BadLicense)) throw e
+        await complain(actor, e)
+        return failField('license', `the file was not taken, and what held before goes on: ${e.message}`)
+      }
+    },
+
+    /**
+     * At the start. A bad file ends no start: the last good license goes on, and where there never was one nothing can
+     * be added. Where no file is configured the license that is there goes on until somebody reloads.
+     */
+    load: async (tenant: TenantId): Promise<void> => {
+      const source = jobSource(tenant, 'start')
+      try {
+        if (files) await take(source, await readLicenseFile(files))
+        else if ((await db.inTenant(tenant, queries.findLicense))?.token === null) await dismiss(source)
+      } catch (e) {
+        if (!(e instanceof BadLicense)) throw e
+        log.warn({ problem: e.message }, 'the license file was not taken')
+        await complain(source, e)
+      }
+    },
+
+    read: (tenant: TenantId) =>
+      db.inTenant(tenant, async (tx) => ({
+        row: await queries.findLicense(tx),
+        deployment: await queries.findDeployment(tx),
+      })),
+  }
+}
+export type LicenseRules = ReturnType<typeof createLicense>

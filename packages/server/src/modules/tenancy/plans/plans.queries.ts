@@ -1,0 +1,58 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import { happened } from '../../../db/happened.ts'
+import { hasPrefix } from '../../../db/page.ts'
+import type { StoredLimits } from '../../../db/tables/tenancy.ts'
+
+/** Whether there is such a plan; until commit it stays. */
+export const holdPlan = async (tx: Tx, id: string): Promise<boolean> =>
+  (await tx
+    .selectFrom('plans')
+    .select('plan_id')
+    .where('plan_id', '=', id)
+    .where('deleted_at', 'is', null)
+    .forKeyShare()
+    .executeTakeFirst()) !== undefined
+
+const columns = ['plan_id', 'name', 'limits', 'features', 'created_at', 'updated_at', 'deleted_at'] as const
+/** Plans are of no tenant. */
+const selectAny = (tx: Tx) =>
+  tx.selectFrom('plans').select(columns).select(sql<number>`tenants_with_plan(plan_id)`.as('tenants'))
+export const selectPlans = (tx: Tx, prefix?: string) => {
+  const q = selectAny(tx).where('deleted_at', 'is', null)
+  return prefix === undefined ? q : q.where(hasPrefix('name_key', prefix))
+}
+/** Deleted ones too: they stay as tombstones. */
+export const findPlan = (tx: Tx, id: string) => selectAny(tx).where('plan_id', '=', id).executeTakeFirst()
+export type PlanRow = NonNullable<Awaited<ReturnType<typeof findPlan>>>
+
+/** Nobody else changes it, or gives it to a tenant, until commit. Read after the lock. */
+export const lockPlan = async (tx: Tx, id: string): Promise<PlanRow | undefined> => {
+  await tx.selectFrom('plans').select('plan_id').where('plan_id', '=', id).forUpdate().execute()
+  return findPlan(tx, id)
+}
+
+export type PlanFields = { name: string; limits: StoredLimits; features: readonly string[] }
+const stored = ({ name, limits, features }: PlanFields, at: Date) => ({
+  name,
+  limits: JSON.stringify(limits),
+  features: [...features],
+  updated_at: at,
+})
+export const insertPlan = (tx: Tx, id: string, fields: PlanFields, at: Date) =>
+  tx
+    .insertInto('plans')
+    .values({ plan_id: id, ...stored(fields, at), created_at: at })
+    .execute()
+export const updatePlan = (tx: Tx, id: string, fields: PlanFields, at: Date) =>
+  tx.updateTable('plans').set(stored(fields, at)).where('plan_id', '=', id).execute()
+/** True for the one call that did it. */
+export const deletePlan = (tx: Tx, id: string, at: Date): Promise<boolean> =>
+  happened(
+    tx
+      .updateTable('plans')
+      .set({ deleted_at: at, updated_at: at })
+      .where('plan_id', '=', id)
+      .where('deleted_at', 'is', null)
+      .returning('plan_id'),
+  )

@@ -1,0 +1,75 @@
+import type { Database } from '../../../db/database.ts'
+import { refuseTaken } from '../../../db/taken.ts'
+import type { Actor } from '../../../kernel/actor.ts'
+import { fail } from '../../../kernel/app-error.ts'
+import { differences } from '../../../kernel/differences.ts'
+import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
+import type { Expected } from '../../../kernel/version.ts'
+import type { Audit } from '../../audit/index.ts'
+import type { PlanFields, PlanRow } from './plans.queries.ts'
+import * as queries from './plans.queries.ts'
+
+/** Named limits that many tenants share. Whatever adds reads them in its transaction, so a change holds at once. */
+export function createPlans({ db, audit, now }: { db: Database; audit: Audit; now: () => Date }) {
+  const targetOf = (id: string, name: string) => ({ type: 'plan', id: encodeId('plan', id), name })
+  const unlessTaken = <T>(work: () => Promise<T>) => refuseTaken('name', 'plan_name_is_unique', work)
+  const clean = ({ name, limits, features }: PlanFields): PlanFields => ({
+    name,
+    features,
+    limits: Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== null)),
+  })
+
+  return {
+    find: async ({ tenantId }: Actor, id: string): Promise<PlanRow> =>
+      present(await db.inTenant(tenantId, (tx) => queries.findPlan(tx, id))),
+
+    create: (actor: Actor, wanted: PlanFields): Promise<PlanRow> =>
+      unlessTaken(() =>
+        db.inTenant(actor.tenantId, async (tx) => {
+          const id = newUuid()
+          await queries.insertPlan(tx, id, clean(wanted), now())
+          const target = targetOf(id, wanted.name)
+          await audit.record(tx, actor, 'plan.created', { plan_id: target.id }, { target })
+          return (await queries.findPlan(tx, id)) ?? missing('plan')
+        }),
+      ),
+
+    /** `allow` refuses by what is there, under the lock. A change that changes nothing leaves no trace. */
+    replace: (actor: Actor, id: string, wanted: PlanFields, allow: (before: PlanRow) => void): Promise<PlanRow> =>
+      unlessTaken(() =>
+        db.inTenant(actor.tenantId, async (tx) => {
+          const before = present(await queries.lockPlan(tx, id))
+          allow(before)
+          const next = clean(wanted)
+          const changes = differences(before, next)
+          if (Object.keys(changes).length === 0) return before
+          await queries.updatePlan(tx, id, next, now())
+          const target = targetOf(id, next.name)
+          await audit.record(tx, actor, 'plan.updated', { plan_id: target.id }, { target, changes })
+          return (await queries.findPlan(tx, id)) ?? missing('plan')
+        }),
+      ),
+
+    remove: (actor: Actor, id: string, expected: Expected): Promise<boolean> =>
+      db.inTenant(actor.tenantId, async (tx) => {
+        const before = (await queries.lockPlan(tx, id)) ?? missing('plan')
+        expected.require(before.deleted_at ? undefined : versionOf(before))
+        if (before.deleted_at) return false
+        if (before.tenants > 0)
+          fail(
+            'validation_error',
+            `the plan ${before.name} is that of tenants (${before.tenants}): give them another one first`,
+          )
+        await queries.deletePlan(tx, id, now())
+        const target = targetOf(id, before.name)
+        await audit.record(tx, actor, 'plan.deleted', { plan_id: target.id }, { target })
+        return true
+      }),
+  }
+}
+export type Plans = ReturnType<typeof createPlans>
+
+const present = (plan: PlanRow | undefined): PlanRow => (plan && !plan.deleted_at ? plan : missing('plan'))
+
+/** What of a plan is set. */
+export const versionOf = ({ plan_id, name, limits, features }: PlanRow) => ({ plan_id, name, limits, features })

@@ -1,0 +1,25 @@
+import { createAlerts } from './entitlement/alerts.ts'
+import { createCounters } from './entitlement/counters.ts'
+import { createEntitlements } from './entitlement/entitlements.ts'
+import type { TenancyDeps } from './index.ts'
+import { createLicense } from './license/license.ts'
+import { createPlans } from './plans/plans.ts'
+import { createSettings } from './settings/settings.ts'
+import { createLifecycle } from './tenants/lifecycle.ts'
+import { createUsage } from './usage/usage.ts'
+
+/** The rules of this module, made once. */
+export function createRules(deps: TenancyDeps) {
+  const entitlements = createEntitlements(deps)
+  return {
+    settings: createSettings(deps),
+    entitlements,
+    alerts: createAlerts({ ...deps, entitlements }),
+    counters: createCounters(deps),
+    license: createLicense({ ...deps, files: deps.licenseFiles }),
+    lifecycle: createLifecycle({ ...deps, entitlements }),
+    plans: createPlans(deps),
+    usage: createUsage({ ...deps, entitlements }),
+  }
+}
+export type Rules = ReturnType<typeof createRules>

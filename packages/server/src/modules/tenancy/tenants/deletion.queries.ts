@@ -1,0 +1,42 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+
+/** Passes the tenant wall: tenants that are to be deleted at some time, or were and are not erased yet. */
+export const selectToErase = (tx: Tx) =>
+  tx
+    .selectFrom('tenants')
+    .select(['tenant_id', 'delete_after', 'deleted_at'])
+    .where('delete_after', 'is not', null)
+    .where('erased_at', 'is', null)
+    .orderBy('tenant_id')
+    .execute()
+
+/** The row as it was, for the one call that did it in time. Its name is free again. */
+export const markDeleted = async (tx: Tx, tenant: TenantId, at: Date): Promise<{ name: string } | undefined> => {
+  const before = await tx
+    .selectFrom('tenants')
+    .select('name')
+    .where('tenant_id', '=', tenant)
+    .where('delete_after', '<=', at)
+    .where('deleted_at', 'is', null)
+    .forUpdate()
+    .executeTakeFirst()
+  if (!before) return undefined
+  await tx
+    .updateTable('tenants')
+    .set({ deleted_at: at, updated_at: at, plan_id: null, name: sql`name || '~' || tenant_id` })
+    .where('tenant_id', '=', tenant)
+    .execute()
+  return before
+}
+export const dropEpoch = (tx: Tx, tenant: TenantId) =>
+  tx.deleteFrom('tenant_epochs').where('tenant_id', '=', tenant).execute()
+
+export const markErased = (tx: Tx, tenant: TenantId, at: Date) =>
+  tx
+    .updateTable('tenants')
+    .set({ erased_at: at, display_name: '', limits: '{}' })
+    .where('tenant_id', '=', tenant)
+    .where('deleted_at', 'is not', null)
+    .execute()

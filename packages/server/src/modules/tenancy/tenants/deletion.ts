@@ -1,0 +1,59 @@
+import type { Database } from '../../../db/database.ts'
+import { eraseTenant } from '../../../db/erase.ts'
+import { jobSource, type TenantId } from '../../../kernel/actor.ts'
+import { encodeId } from '../../../kernel/ids.ts'
+import { minute } from '../../../kernel/time.ts'
+import type { Changes } from '../../../memory/changes.ts'
+import type { Audit } from '../../audit/index.ts'
+import * as queries from './deletion.queries.ts'
+
+/** By then everything that had begun for the tenant has ended: requests, and what waited in memory to be written. */
+const settledAfterMs = 5 * minute
+
+/** Deletes tenants whose time has come, and erases what is left of those that were deleted. */
+export function createDeletion({
+  db,
+  audit,
+  changes,
+  now,
+  platform,
+}: {
+  db: Database
+  audit: Audit
+  changes: Changes
+  now: () => Date
+  /** Where it stands on record: the tenant's own record goes with it. */
+  platform: () => Promise<TenantId | undefined>
+}) {
+  /** From its commit on the tenant is not there: no replica follows it, and what comes late finds no epoch. */
+  const entomb = (tenant: TenantId, recordIn: TenantId): Promise<void> =>
+    db.inTenant(recordIn, async (tx) => {
+      const name = await db.alsoIn(tx, tenant, async (own) => {
+        const before = await queries.markDeleted(own, tenant, now())
+        if (!before) return undefined
+        await changes.record(own, tenant, [{ kind: 'tenant', subject: tenant }])
+        await queries.dropEpoch(own, tenant)
+        return before.name
+      })
+      if (name === undefined) return
+      const tenant_id = encodeId('tenant', tenant)
+      const source = jobSource(recordIn, 'delete_tenants')
+      const target = { type: 'tenant', id: tenant_id, name }
+      await audit.record(tx, source, 'tenant.changed', { operation: 'erase', tenant_id }, { target })
+    })
+
+  async function erase(tenant: TenantId, deletedAt: Date): Promise<void> {
+    if (now().getTime() - deletedAt.getTime() < settledAfterMs) return
+    while ((await eraseTenant(db, tenant)) > 0);
+    await db.inTenant(tenant, (tx) => queries.markErased(tx, tenant, now()))
+  }
+
+  return async (): Promise<void> => {
+    const recordIn = await platform()
+    if (recordIn === undefined) return
+    for (const { tenant_id: tenant, delete_after, deleted_at } of await db.acrossTenants(queries.selectToErase)) {
+      if (deleted_at) await erase(tenant, deleted_at)
+      else if (delete_after && delete_after <= now()) await entomb(tenant, recordIn)
+    }
+  }
+}

@@ -1,0 +1,28 @@
+import { randomBytes } from 'node:crypto'
+import type { Database } from '../../../db/database.ts'
+import { jobSource, type TenantId } from '../../../kernel/actor.ts'
+import { encodeId } from '../../../kernel/ids.ts'
+import type { Audit } from '../../audit/index.ts'
+import { newTenantId } from './tenant-id.ts'
+import { findTenantByName, insertTenant } from './tenants.queries.ts'
+
+/** The tenant of this name, made by the deployment if there is none: two first starts at once agree on one. */
+export const createFirstTenant =
+  ({ db, audit, now }: { db: Database; audit: Audit; now: () => Date }) =>
+  async (name: string): Promise<TenantId> => {
+    const tenant = newTenantId()
+    const made = await db.inTenant(tenant, async (tx) => {
+      const at = now()
+      const row = { tenant_id: tenant, name, canary_salt: randomBytes(16), created_at: at, updated_at: at }
+      if (!(await insertTenant(tx, row))) return false
+      const tenant_id = encodeId('tenant', tenant)
+      const target = { type: 'tenant', id: tenant_id, name }
+      const fields = { operation: 'create', tenant_id }
+      await audit.record(tx, jobSource(tenant, 'bootstrap'), 'tenant.changed', fields, { target })
+      return true
+    })
+    if (made) return tenant
+    const existing = await db.acrossTenants((tx) => findTenantByName(tx, name))
+    if (!existing) throw new Error(`tenant ${name} is taken but can't be found`)
+    return existing
+  }

@@ -1,0 +1,190 @@
+import { randomBytes } from 'node:crypto'
+import type { Database, Tx } from '../../../db/database.ts'
+import type { StoredLimits } from '../../../db/tables/tenancy.ts'
+import { refuseTaken } from '../../../db/taken.ts'
+import type { Actor, Source, TenantId } from '../../../kernel/actor.ts'
+import { fail, failField } from '../../../kernel/app-error.ts'
+import { differences } from '../../../kernel/differences.ts'
+import { encodeId, missing } from '../../../kernel/ids.ts'
+import { second } from '../../../kernel/time.ts'
+import type { Expected } from '../../../kernel/version.ts'
+import type { Change, Changes } from '../../../memory/changes.ts'
+import type { Audit, Changed } from '../../audit/index.ts'
+import type { Notify } from '../../notifications/index.ts'
+import type { Entitlements } from '../entitlement/entitlements.ts'
+import { holdPlan } from '../plans/plans.queries.ts'
+import { defaultTenant } from './default-tenant.ts'
+import { newTenantId } from './tenant-id.ts'
+import * as queries from './tenants.queries.ts'
+
+type Fields = { name?: string; display_name?: string; plan_id?: string | null; limits?: StoredLimits }
+type Administrator = { username: string; email?: string; display_name?: string; password?: string }
+/** Made by the module that knows people: hashed beforehand, written with the tenant. */
+export type PrepareAdministrator = (
+  tenantName: string,
+  given: Administrator,
+) => Promise<{
+  /** The password that was made up for them, if one was, and until when it opens anything. */
+  temporary: { password: string; expiresAt: Date } | null
+  write: (tx: Tx, source: Source) => Promise<{ userId: string; username: string }>
+}>
+type Move = 'suspend' | 'reactivate' | 'delete' | 'cancel_deletion'
+type With = { reason: string | undefined; expected: Expected }
+type Made = { userId: string; username: string; temporary: { password: string; expiresAt: Date } | null }
+type Outcome = { changed: boolean; tenant: queries.TenantRow; administrator: Made | null }
+
+const usualDelaySeconds = 7 * 86_400
+
+export function createLifecycle(deps: {
+  db: Database
+  audit: Audit
+  changes: Changes
+  now: () => Date
+  entitlements: Pick<Entitlements, 'admitTenant'>
+  prepareAdministrator: PrepareAdministrator
+  /** Keys and certificates, after the commit; what could not be made is made when it is first needed. */
+  provision: (tenant: TenantId) => Promise<unknown>
+  notify: Notify
+  onError: (e: Error) => void
+}) {
+  const { db, audit, changes, now, entitlements, notify } = deps
+  const nameTaken = <T>(work: () => Promise<T>) => refuseTaken('tenant.name', 'tenant_name_is_unique', work)
+
+  /** On record where the change was asked for, and in the tenant itself. Settles the claim of the request. */
+  async function record(
+    tx: Tx,
+    actor: Actor,
+    operation: string,
+    { tenant_id, name }: Pick<queries.TenantRow, 'tenant_id' | 'name'>,
+    more: { changes?: Changed; reason: string | undefined; also?: Change[] },
+  ) {
+    const id = encodeId('tenant', tenant_id)
+    const fields = { operation, tenant_id: id }
+    const said = {
+      target: { type: 'tenant', id, name },
+      ...(more.changes && { changes: more.changes }),
+      ...(more.reason !== undefined && { details: { reason: more.reason } }),
+    }
+    if (actor.tenantId !== tenant_id)
+      await db.alsoIn(tx, actor.tenantId, (own) => audit.record(own, actor, 'tenant.changed', fields, said))
+    const there = actor.tenantId === tenant_id ? actor : { ...actor, tenantId: tenant_id, claim: null }
+    await audit.record(tx, there, 'tenant.changed', fields, said)
+    await changes.record(tx, tenant_id, [{ kind: 'tenant', subject: tenant_id }, ...(more.also ?? [])])
+  }
+  const read = async (tx: Tx, tenant: TenantId) => present(await queries.findTenant(tx, tenant))
+
+  return {
+    create: async (
+      actor: Actor,
+      { name, display_name = '', plan_id = null, limits = {} }: Fields & { name: string },
+      administrator: Administrator | undefined,
+      reason: string | undefined,
+    ): Promise<Outcome> => {
+      const tenant = newTenantId()
+      const first = administrator && (await deps.prepareAdministrator(name, administrator))
+      const made = await db.inTenant(tenant, async (tx) => {
+        await entitlements.admitTenant(tx)
+        if (plan_id !== null && !(await holdPlan(tx, plan_id))) noPlan()
+        const at = now()
+        const row = { tenant_id: tenant, name, display_name, plan_id, limits: withoutNulls(limits) }
+        const canary_salt = randomBytes(16)
+        if (!(await queries.insertTenant(tx, { ...row, canary_salt, created_at: at, updated_at: at })))
+          failField('tenant.name', 'is already taken')
+        const source = { ...actor, tenantId: tenant, claim: null }
+        const user = first ? await first.write(tx, source) : undefined
+        const also: Change[] = user ? [{ kind: 'user', subject: user.userId }] : []
+        await record(tx, actor, 'create', row, { reason, also })
+        return { row: await read(tx, tenant), user }
+      })
+      await deps.provision(tenant).catch(deps.onError)
+      const { row, user } = made
+      return {
+        changed: true,
+        tenant: row,
+        administrator: user ? { ...user, temporary: first?.temporary ?? null } : null,
+      }
+    },
+
+    update: (actor: Actor, id: TenantId, given: Fields, { reason, expected }: With): Promise<Outcome> =>
+      nameTaken(() =>
+        db.inTenant(id, async (tx) => {
+          const before = present(await queries.lockTenant(tx, id))
+          expected.require(versionOf(before))
+          if (given.name !== undefined && given.name !== before.name && before.name === defaultTenant)
+            failField('tenant.name', `the tenant ${defaultTenant} keeps its name: people sign in to it without one`)
+          if (given.plan_id && given.plan_id !== before.plan_id && !(await holdPlan(tx, given.plan_id))) noPlan()
+          const next = {
+            name: given.name ?? before.name,
+            display_name: given.display_name ?? before.display_name,
+            plan_id: given.plan_id === undefined ? before.plan_id : given.plan_id,
+            limits: withoutNulls({ ...before.limits, ...given.limits }),
+          }
+          const found = differences(factsOf(before), factsOf(next))
+          if (Object.keys(found).length === 0) return unchanged(before)
+          await queries.updateTenant(tx, id, next, now())
+          await record(tx, actor, 'update', { tenant_id: id, name: next.name }, { changes: found, reason })
+          return { changed: true, tenant: await read(tx, id), administrator: null }
+        }),
+      ),
+
+    move: (
+      actor: Actor,
+      operation: Move,
+      id: TenantId,
+      { reason, expected, delaySeconds = usualDelaySeconds }: With & { delaySeconds?: number },
+    ): Promise<Outcome> =>
+      db.inTenant(id, async (tx) => {
+        const before = present(await queries.lockTenant(tx, id))
+        expected.require(versionOf(before))
+        if (operation === 'suspend' || operation === 'delete') refuseIndispensable(actor, before, operation)
+        const at = now()
+        const after = new Date(at.getTime() + delaySeconds * second)
+        if (!(await queries.moves[operation](tx, id, at, after))) {
+          const isToGo = before.delete_after !== null && (operation === 'suspend' || operation === 'reactivate')
+          if (isToGo) fail('validation_error', 'the tenant is to be deleted: take that back with cancel_deletion first')
+          return unchanged(before)
+        }
+        const tenant = await read(tx, id)
+        if (operation === 'delete') await notify(tx, id, deletionOf(tenant))
+        const found = differences(stateOf(before), stateOf(tenant))
+        await record(tx, actor, operation, tenant, { changes: found, reason })
+        return { changed: true, tenant, administrator: null }
+      }),
+  }
+}
+export type Lifecycle = ReturnType<typeof createLifecycle>
+
+/** What of a tenant is set, and where it stands. */
+export const versionOf = (tenant: queries.TenantRow) => ({ ...factsOf(tenant), ...stateOf(tenant) })
+
+const present = (row: queries.TenantRow | undefined): queries.TenantRow =>
+  row && row.status !== 'deleted' ? row : missing('tenant')
+const unchanged = (tenant: queries.TenantRow): Outcome => ({ changed: false, tenant, administrator: null })
+const noPlan = () => failField('tenant.plan_id', 'no such plan')
+const withoutNulls = (limits: StoredLimits): StoredLimits =>
+  Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== null && limit !== undefined))
+const factsOf = ({ name, display_name, plan_id, limits }: queries.TenantFields) => ({
+  name,
+  display_name,
+  plan_id: plan_id && encodeId('plan', plan_id),
+  limits,
+})
+const stateOf = ({ status, delete_after }: queries.TenantRow) => ({
+  status,
+  delete_after: delete_after?.toISOString() ?? null,
+})
+
+function refuseIndispensable(actor: Actor, { tenant_id, name }: queries.TenantRow, operation: Move): void {
+  if (name === defaultTenant)
+    fail('validation_error', `the tenant ${defaultTenant} is where the deployment is administered from: it stays`)
+  if (tenant_id === actor.principal.tenantId)
+    fail('validation_error', `to ${operation} your own tenant would shut you out: an administrator of another one must`)
+}
+
+const deletionOf = ({ tenant_id, name, delete_after }: queries.TenantRow) => ({
+  kind: 'tenant.deletion_scheduled' as const,
+  severity: 'critical' as const,
+  title: `The tenant ${name} is to be deleted`,
+  detail: `At ${delete_after?.toISOString()} all of it is deleted for good: users, devices, policies, keys. Until then nobody signs in, devices and gateways keep what they have until that ends, and whoever administers the deployment can take it back.`,
+  subject: { type: 'tenant', id: encodeId('tenant', tenant_id), name },
+})

@@ -1,0 +1,141 @@
+import { type Insertable, sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import { happened } from '../../../db/happened.ts'
+import { hasPrefix } from '../../../db/page.ts'
+import type { Tables } from '../../../db/tables/index.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+import { missing } from '../../../kernel/ids.ts'
+
+const columns = [
+  'tenant_id',
+  'name',
+  'display_name',
+  'status',
+  'plan_id',
+  'limits',
+  'created_at',
+  'updated_at',
+  'suspended_at',
+  'delete_after',
+] as const
+
+const planName = sql<string | null>`(select p.name from plans p where p.plan_id = tenants.plan_id)`.as('plan')
+
+/** False when the name is taken. Its counters are made by the database. */
+export const insertTenant = async (
+  tx: Tx,
+  tenant: Omit<Insertable<Tables['tenants']>, 'limits'> & { limits?: object },
+): Promise<boolean> => {
+  const made = await tx
+    .insertInto('tenants')
+    .values({ ...tenant, limits: JSON.stringify(tenant.limits ?? {}) })
+    .onConflict((c) => c.column('name').doNothing())
+    .returning('tenant_id')
+    .executeTakeFirst()
+  if (!made) return false
+  await tx.insertInto('tenant_epochs').values({ tenant_id: tenant.tenant_id }).execute()
+  await tx.insertInto('tenant_settings').values({ tenant_id: tenant.tenant_id, security: '{}' }).execute()
+  return true
+}
+
+/** Deleted ones too, as long as their tombstone stands. */
+export const findTenant = (tx: Tx, tenant: TenantId) =>
+  tx.selectFrom('tenants').select(columns).select(planName).where('tenant_id', '=', tenant).executeTakeFirst()
+export type TenantRow = NonNullable<Awaited<ReturnType<typeof findTenant>>>
+
+export const lockTenant = (tx: Tx, tenant: TenantId) =>
+  tx
+    .selectFrom('tenants')
+    .select(columns)
+    .select(planName)
+    .where('tenant_id', '=', tenant)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+
+/** Passes the tenant wall: sign-in knows a name before it knows a tenant. */
+export const findTenantByName = async (tx: Tx, name: string) => {
+  const row = await tx.selectFrom('tenants').select('tenant_id').where('name', '=', name).executeTakeFirst()
+  return row?.tenant_id
+}
+
+/** Passes the tenant wall: for work that visits every tenant that is not deleted. */
+export const listTenants = async (tx: Tx) =>
+  (
+    await tx.selectFrom('tenants').select('tenant_id').where('deleted_at', 'is', null).orderBy('tenant_id').execute()
+  ).map((r) => r.tenant_id)
+
+type Filter = { status?: TenantRow['status']; plan_id?: string; q?: string }
+/** Passes the tenant wall where it lists all of them; `only` one otherwise. */
+export const selectTenants = (tx: Tx, only: TenantId | undefined, { status, plan_id, q: prefix }: Filter) => {
+  let q = tx.selectFrom('tenants').select(columns).select(planName).where('deleted_at', 'is', null)
+  if (only !== undefined) q = q.where('tenant_id', '=', only)
+  if (status !== undefined) q = q.where('status', '=', status)
+  if (plan_id !== undefined) q = q.where('plan_id', '=', plan_id)
+  if (prefix !== undefined) q = q.where(hasPrefix('name_key', prefix))
+  return q
+}
+
+/** Whoever counts tenants takes turns until commit; how many there are. */
+export async function holdTenantCount(tx: Tx): Promise<number> {
+  await sql`select pg_advisory_xact_lock(7264409)`.execute(tx)
+  const { rows } = await sql<{ n: number }>`select tenant_count() as n`.execute(tx)
+  return rows[0]?.n ?? 0
+}
+
+export type TenantFields = { name: string; display_name: string; plan_id: string | null; limits: object }
+export const updateTenant = (tx: Tx, tenant: TenantId, { limits, ...fields }: TenantFields, at: Date) =>
+  tx
+    .updateTable('tenants')
+    .set({ ...fields, limits: JSON.stringify(limits), updated_at: at })
+    .where('tenant_id', '=', tenant)
+    .execute()
+
+/** Moves of a tenant from the state in which they make sense; true for the one call that made the move. */
+export const moves = {
+  suspend: (tx: Tx, tenant: TenantId, at: Date) =>
+    happened(
+      tx
+        .updateTable('tenants')
+        .set({ suspended_at: at, updated_at: at })
+        .where('tenant_id', '=', tenant)
+        .where('suspended_at', 'is', null)
+        .where('delete_after', 'is', null)
+        .returning('tenant_id'),
+    ),
+  reactivate: (tx: Tx, tenant: TenantId, at: Date) =>
+    happened(
+      tx
+        .updateTable('tenants')
+        .set({ suspended_at: null, updated_at: at })
+        .where('tenant_id', '=', tenant)
+        .where('suspended_at', 'is not', null)
+        .where('delete_after', 'is', null)
+        .returning('tenant_id'),
+    ),
+  delete: (tx: Tx, tenant: TenantId, at: Date, after: Date) =>
+    happened(
+      tx
+        .updateTable('tenants')
+        .set({ delete_after: after, updated_at: at })
+        .where('tenant_id', '=', tenant)
+        .where('delete_after', 'is', null)
+        .where('deleted_at', 'is', null)
+        .returning('tenant_id'),
+    ),
+  cancel_deletion: (tx: Tx, tenant: TenantId, at: Date) =>
+    happened(
+      tx
+        .updateTable('tenants')
+        .set({ delete_after: null, updated_at: at })
+        .where('tenant_id', '=', tenant)
+        .where('delete_after', 'is not', null)
+        .where('deleted_at', 'is', null)
+        .returning('tenant_id'),
+    ),
+}
+
+/** 404 for one that is not there, or no more. */
+export const requireTenant = async (tx: Tx, tenant: TenantId): Promise<TenantRow> => {
+  const row = await findTenant(tx, tenant)
+  return row && row.status !== 'deleted' ? row : missing('tenant')
+}

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { daysUntil, slopeOf } from './forecast.ts'
+
+const line = (slope: number, start: number, days: number) =>
+  Array.from({ length: days }, (_, at) => ({ at, value: start + slope * at }))
+
+test('of points on a line the slope is that of the line, wherever it begins', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: -1000, max: 1000 }), fc.nat(100_000), fc.integer({ min: 2, max: 60 }), (s, b, n) => {
+      assert.ok(Math.abs((slopeOf(line(s, b, n)) ?? Number.NaN) - s) < 1e-6)
+    }),
+  )
+})
+
+test('one moment says nothing of growth', () => {
+  assert.equal(slopeOf([]), undefined)
+  assert.equal(slopeOf([{ at: 1, value: 5 }]), undefined)
+  assert.equal(
+    slopeOf([
+      { at: 1, value: 5 },
+      { at: 1, value: 9 },
+    ]),
+    undefined,
+  )
+})
+
+test('what grows by 2 a day from 10 reaches 20 in five days; what shrinks or stands never does', () => {
+  assert.equal(daysUntil(10, 20, 2), 5)
+  assert.equal(daysUntil(20, 20, -1), 0)
+  assert.equal(daysUntil(25, 20, 0), 0)
+  assert.equal(daysUntil(10, 20, 0), undefined)
+  assert.equal(daysUntil(10, 20, -3), undefined)
+  assert.equal(daysUntil(0, 1000, 1), undefined)
+})

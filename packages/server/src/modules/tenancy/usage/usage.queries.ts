@@ -1,0 +1,54 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import { deleting } from '../../../db/retention.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+
+type Metered = { gatewayId: string; hour: Date; rxBytes: number; txBytes: number; sessions: number }
+const most = Number.MAX_SAFE_INTEGER
+/** Adds to the hour of one gateway, whose row is held. */
+export const addTraffic = (tx: Tx, tenant: TenantId, m: Metered) =>
+  sql`
+    insert into usage_traffic as u (tenant_id, hour, gateway_id, rx_bytes, tx_bytes, sessions)
+    values (${tenant}, ${m.hour}, ${m.gatewayId}, ${m.rxBytes}, ${m.txBytes}, ${m.sessions})
+    on conflict (tenant_id, hour, gateway_id) do update set
+      rx_bytes = least(u.rx_bytes + excluded.rx_bytes, ${most}), tx_bytes = least(u.tx_bytes + excluded.tx_bytes, ${most}),
+      sessions = u.sessions + excluded.sessions`.execute(tx)
+
+type Step = 'hour' | 'day'
+type Span = { from: Date; to: Date; step: Step }
+
+/** Bytes and new sessions of all gateways, by step; steps without any are missing. */
+export const trafficBetween = async (tx: Tx, tenant: TenantId, { from, to, step }: Span) => {
+  const { rows } = await sql<{ at: Date; rx_bytes: number; tx_bytes: number; sessions: number }>`
+    select date_trunc(${step}, hour, 'utc') as at, sum(rx_bytes::numeric) as rx_bytes, sum(tx_bytes::numeric) as tx_bytes,
+      sum(sessions) as sessions
+    from usage_traffic where tenant_id = ${tenant} and hour >= ${from} and hour < ${to}
+    group by 1 order by 1`.execute(tx)
+  return rows
+}
+
+/** The most of each metric within each step in which it moved, and what it came to at the end of that. */
+export const levelsBetween = async (tx: Tx, tenant: TenantId, { from, to, step }: Span) => {
+  const { rows } = await sql<{ metric: string; at: Date; peak: number; used: number }>`
+    select metric, date_trunc(${step}, hour, 'utc') as at, max(peak) as peak, (array_agg(used order by hour desc))[1] as used
+    from usage_levels where tenant_id = ${tenant} and hour >= ${from} and hour < ${to}
+    group by 1, 2 order by 2`.execute(tx)
+  return rows
+}
+/** What each metric had come to before. */
+export const levelsBefore = async (tx: Tx, tenant: TenantId, before: Date): Promise<Map<string, number>> => {
+  const { rows } = await sql<{ metric: string; used: number }>`
+    select distinct on (metric) metric, used from usage_levels
+    where tenant_id = ${tenant} and hour < ${before} order by metric, hour desc`.execute(tx)
+  return new Map(rows.map((r) => [r.metric, r.used]))
+}
+
+/** So many days of what was used; of the levels the newest of each metric stays, for whatever has not moved since. */
+export const pruneUsage = (days: number) => [
+  deleting('usage_traffic', sql`hour < now() - make_interval(days => ${days})`),
+  deleting(
+    'usage_levels',
+    sql`hour < now() - make_interval(days => ${days}) and exists (select from usage_levels l
+      where l.tenant_id = usage_levels.tenant_id and l.metric = usage_levels.metric and l.hour > usage_levels.hour)`,
+  ),
+]

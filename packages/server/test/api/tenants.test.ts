@@ -1,0 +1,291 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { decodeId, encodeId } from '../../src/kernel/ids.ts'
+import { bearer, type Caller, call, deviceCaller, enrollRaw, operation } from '../calls.ts'
+import { createClock, runJob, startKit, times } from '../kit.ts'
+import { until } from '../promptly.ts'
+import { send } from '../raw-http.ts'
+import { count, refusedWith } from '../sign-in.ts'
+import { acme, janesPassword, makeTenant } from '../tenants.ts'
+
+test('a tenant is created with its administrator, its keys, and a record in both tenants', async (t) => {
+  const kit = await startKit(t)
+  const made = await kit.admin.changeTenant({ body: acme })
+  assert.deepEqual([made.changed, made.tenant.status, made.tenant.limits], [true, 'active', { users: 5 }])
+  const { administrator } = made
+  assert.ok(administrator?.secret)
+
+  // A temporary password: it opens a session that has to set another one first.
+  const signedIn = await send(kit.url, {
+    method: 'POST',
+    path: '/admin/login',
+    json: { username: 'acme/jane', password: administrator.secret },
+  })
+  assert.equal(signedIn.status, 200, signedIn.text)
+  assert.equal(signedIn.json.required_action, 'change_password')
+  assert.equal((signedIn.json.user as { tenant_id: string }).tenant_id, made.tenant.tenant_id)
+
+  const tenant_id = made.tenant.tenant_id
+  const kindOf = async (query: object) =>
+    (await kit.admin.listAuditEvents({ query: { kind: 'tenant.changed', ...query } })).items
+  const [here] = await kindOf({})
+  const [there] = await kindOf({ tenant_id })
+  for (const event of [here, there]) {
+    assert.equal(event?.actor.type, 'api_key')
+    assert.deepEqual(event?.target, { type: 'tenant', id: tenant_id, name: 'acme' })
+  }
+  // Its own certificates, made for it.
+  const theirs = await kit.admin.listAuditEvents({ query: { tenant_id, kind: 'user.changed' } })
+  assert.equal(theirs.items[0]?.target?.name, 'jane')
+  const { rows } = await kit.db.inTenant(decodeId('tenant', tenant_id) as typeof kit.tenant, async (tx) => ({
+    rows: await tx
+      .selectFrom('signing_keys')
+      .select('purpose')
+      .where('tenant_id', '=', decodeId('tenant', tenant_id) as typeof kit.tenant)
+      .execute(),
+  }))
+  assert.equal(rows.length, 6)
+
+  await assert.rejects(kit.admin.changeTenant({ body: acme }), refusedWith(422, /tenant\.name: is already taken/))
+  for (const name of ['Acme', 'a/b', '-a', 'a b', '', 'x'.repeat(64)])
+    await assert.rejects(kit.admin.changeTenant({ body: { ...acme, tenant: { name } } }), refusedWith(422))
+  await assert.rejects(
+    kit.admin.changeTenant({
+      body: { ...acme, tenant: { name: 'weak' }, administrator: { username: 'joe', password: 'password' } },
+    }),
+    refusedWith(422, /administrator\.password/),
+  )
+  assert.deepEqual(
+    (await kit.admin.listTenants()).items.map((x) => x.name),
+    ['acme', 'default'],
+    'what was refused left nothing',
+  )
+})
+
+test('of twenty who create one tenant at once, on two replicas, one does', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const answers = await times(20, (i) =>
+    call(
+      kit.replicas[i % 2] ? { ...kit, ...kit.replicas[i % 2]! } : kit,
+      operation('changeTenant'),
+      bearer(kit.adminKey),
+      {
+        operation: 'create',
+        tenant: { name: 'acme' },
+      },
+    ),
+  )
+  assert.equal(
+    count(
+      answers.map((a) => a.status),
+      201,
+    ),
+    1,
+  )
+  assert.equal(
+    count(
+      answers.map((a) => a.status),
+      422,
+    ),
+    19,
+  )
+})
+
+test('a tenant is renamed, and nobody takes it for what it was called', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const { tenant } = await makeTenant(kit, 'acme')
+  const { tenant_id } = tenant
+  const signIn = (username: string, replica = kit.replicas[1]!) =>
+    send(replica.url, { method: 'POST', path: '/admin/login', json: { username, password: janesPassword } })
+  assert.equal((await signIn('acme/jane')).status, 200)
+  await kit.admin.changeTenant({ body: { operation: 'update', tenant_id, tenant: { name: 'acme-2' } } })
+  await until(async () => (await signIn('acme-2/jane')).status === 200)
+  assert.equal((await signIn('acme/jane')).status, 401)
+  const again = await kit.admin.changeTenant({ body: { operation: 'create', tenant: { name: 'acme' } } })
+  assert.notEqual(again.tenant.tenant_id, tenant_id)
+  await assert.rejects(
+    kit.admin.changeTenant({
+      body: { operation: 'update', tenant_id: encodeId('tenant', kit.tenant), tenant: { name: 'main' } },
+    }),
+    refusedWith(422, /keeps its name/),
+  )
+})
+
+test('whoever is of a suspended tenant is refused, by every credential and on every replica, until it is reactivated', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const { tenant, client, id } = await makeTenant(kit, 'acme')
+  const key = await kit.keyFor('tenant_admin', id)
+  const { secret: token } = await client.generateToken({ body: { max_uses: 0 } })
+  const device = await enrollRaw(kit, token)
+  const pool = await client.createGatewayPool({ body: { name: 'p', region: { code: 'eu' } } })
+  const gateway = await client.createGateway({ params: { pool_id: pool.pool_id }, body: { name: 'g' } })
+  const service = bearer(kit.secrets.gatewayServiceSecret)
+  const callers = [
+    ['getSecuritySettings', bearer(key), ''],
+    ['policyDigest', device.caller, ''],
+    ['gatewayTrustAnchors', bearer(gateway.secret), ''],
+    ['listEnrollmentProviders', bearer(token), ''],
+    ['gatewayTrustAnchors', service, `?tenant_id=${tenant.tenant_id}&gateway_id=${gateway.gateway.gateway_id}`],
+  ] as const
+  const statuses = async () => {
+    const found = []
+    for (const replica of kit.replicas)
+      for (const [name, caller, query] of callers)
+        found.push((await call({ ...kit, ...replica }, operation(name), caller, undefined, query)).status)
+    return new Set(found)
+  }
+  assert.deepEqual(
+    [...(await statuses())].filter((s) => s === 401),
+    [],
+  )
+
+  const known = await call(kit, operation('policyDigest'), device.caller)
+  const etag = String(known.headers.etag)
+  const patient: Caller = (method, url) => ({ ...device.caller(method, url), prefer: 'wait=30', 'if-none-match': etag })
+  const waiting = call(kit, operation('policyDigest'), patient)
+  const suspended = await kit.admin.changeTenant({
+    body: { operation: 'suspend', tenant_id: tenant.tenant_id, reason: 'unpaid' },
+  })
+  assert.equal(suspended.tenant.status, 'suspended')
+  const since = performance.now()
+  await until(async () => [...(await statuses())].every((s) => s === 401))
+  assert.ok(performance.now() - since < 5_000)
+  // Who waited is answered, and comes again in vain.
+  const asked = performance.now()
+  await waiting
+  assert.ok(performance.now() - asked < 10_000, 'who waits is let go')
+  assert.equal(
+    (await enrollRaw(kit, token).catch((e: Error) => e.message)).toString().slice(0, 23),
+    'enrollment refused: 401',
+  )
+  const refused = await kit.admin.listAuditEvents({ query: { tenant_id: tenant.tenant_id, kind: 'api_key.refused' } })
+  assert.equal((refused.items[0] as { reason?: string } | undefined)?.reason, 'tenant_suspended')
+
+  // Whoever administers the deployment may still look into it.
+  assert.ok((await kit.admin.listDevices({ query: { tenant_id: tenant.tenant_id } })).items.length > 0)
+  const twice = await kit.admin.changeTenant({ body: { operation: 'suspend', tenant_id: tenant.tenant_id } })
+  assert.equal(twice.changed, false)
+  await kit.admin.changeTenant({ body: { operation: 'reactivate', tenant_id: tenant.tenant_id } })
+  await until(async () => [...(await statuses())].every((s) => s !== 401))
+})
+
+test('the tenant of the deployment stays, and nobody shuts out their own', async (t) => {
+  const kit = await startKit(t)
+  const own = encodeId('tenant', kit.tenant)
+  for (const name of ['suspend', 'delete'] as const)
+    await assert.rejects(
+      kit.admin.changeTenant({ body: { operation: name, tenant_id: own } }),
+      refusedWith(422, /stays/),
+    )
+  const { id, tenant } = await makeTenant(kit, 'acme')
+  const other = kit.clientFor(await kit.keyFor('platform_admin', id))
+  await assert.rejects(
+    other.changeTenant({ body: { operation: 'suspend', tenant_id: tenant.tenant_id } }),
+    refusedWith(422, /your own tenant/),
+  )
+  const theirs = await kit.as('tenant_admin', id)
+  await assert.rejects(
+    theirs.changeTenant({ body: { operation: 'update', tenant_id: tenant.tenant_id, tenant: { limits: {} } } }),
+    refusedWith(403),
+  )
+  assert.deepEqual(
+    (await theirs.listTenants()).items.map((x) => x.name),
+    ['acme'],
+  )
+})
+
+test('a tenant is deleted after its delay, taken back until then; nothing of it is left but its tombstone and record', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { replicas: 2, now: clock.now })
+  const { tenant, client, id } = await makeTenant(kit, 'acme')
+  const { tenant_id } = tenant
+  const { secret: token } = await client.generateToken({ body: { max_uses: 0 } })
+  const device = await enrollRaw(kit, token)
+  const change = (operation: 'delete' | 'cancel_deletion' | 'reactivate', more = {}) =>
+    kit.admin.changeTenant({ body: { operation, tenant_id, ...more } })
+
+  const scheduled = await change('delete', { delay_seconds: 7200 })
+  assert.equal(scheduled.tenant.status, 'deleting')
+  assert.equal(Date.parse(scheduled.tenant.delete_after!) - clock.now().getTime() > 7_100_000, true)
+  await assert.rejects(change('reactivate'), refusedWith(422, /cancel_deletion/))
+  const told = await kit.admin.listNotifications({ query: { tenant_id } })
+  assert.equal(told.items[0]?.kind, 'tenant.deletion_scheduled')
+  assert.equal((await change('cancel_deletion')).tenant.status, 'active')
+  await runJob(kit.app, 'delete_tenants')
+  assert.equal(
+    (await call(kit, operation('policyDigest'), deviceCaller(device.credential, device.key, clock.now))).status < 500,
+    true,
+  )
+
+  await change('delete', { delay_seconds: 3600 })
+  await runJob(kit.app, 'delete_tenants')
+  assert.equal((await kit.admin.getTenant({ params: { tenant_id } })).status, 'deleting', 'not before its time')
+  clock.advance(3601)
+  await Promise.all(kit.replicas.map((r) => runJob(r.app, 'delete_tenants')))
+  await kit.heard()
+  for (const replica of kit.replicas) {
+    const at = { ...kit, ...replica }
+    const asked = await call(at, operation('getTenant'), bearer(kit.adminKey), undefined, '')
+    assert.equal(asked.status, 404)
+    assert.equal(
+      (await call(at, operation('listUsers'), bearer(kit.adminKey), undefined, `?tenant_id=${tenant_id}`)).status,
+      404,
+    )
+    const poll = await call(at, operation('policyDigest'), deviceCaller(device.credential, device.key, clock.now))
+    assert.equal(poll.status, 401)
+  }
+  const made = await kit.admin.changeTenant({ body: { operation: 'create', tenant: { name: 'acme' } } })
+  assert.notEqual(made.tenant.tenant_id, tenant_id, 'its name is free')
+
+  clock.advance(3600)
+  await runJob(kit.app, 'delete_tenants')
+  const left = await kit.db.acrossTenants(async (tx) => {
+    const { sql } = await import('kysely')
+    const { rows: tables } = await sql<{ name: string }>`select c.relname as name from pg_class c
+      where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition and c.relrowsecurity`.execute(
+      tx,
+    )
+    const found: string[] = []
+    for (const { name } of tables) {
+      const { rows } = await sql`select from ${sql.table(name)} where tenant_id = ${id} limit 1`.execute(tx)
+      if (rows.length > 0) found.push(name)
+    }
+    return found.sort()
+  })
+  assert.deepEqual(left, ['audit_events', 'tenants'])
+  const events = await kit.admin.listAuditEvents({ query: { kind: 'tenant.changed', target_id: tenant_id } })
+  assert.deepEqual(events.items.map((e) => (e as { operation?: string }).operation).sort(), [
+    'cancel_deletion',
+    'create',
+    'delete',
+    'delete',
+    'erase',
+  ])
+})
+
+test('a key of another tenant stops with the tenant of the administrator who made it', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const partner = await makeTenant(kit, 'partner')
+  const customer = await makeTenant(kit, 'customer')
+  const { userId } = await kit.app.identity.createUser(partner.id, {
+    username: 'root',
+    password: janesPassword,
+    roles: ['platform_admin'],
+  })
+  const secret = await kit.app.access.createKeyFor(customer.id, { name: 'theirs', role: 'tenant_admin' })
+  await kit.db.inTenant(customer.id, (tx) =>
+    tx
+      .updateTable('api_keys')
+      .set({ owner_tenant_id: partner.id, owner_user_id: userId })
+      .where('tenant_id', '=', customer.id)
+      .where('name', '=', 'theirs')
+      .execute(),
+  )
+  const statuses = () =>
+    Promise.all(kit.replicas.map(async (r) => (await call({ ...kit, ...r }, operation('me'), bearer(secret))).status))
+  assert.deepEqual(await statuses(), [200, 200])
+  await kit.admin.changeTenant({ body: { operation: 'suspend', tenant_id: partner.tenant.tenant_id } })
+  await until(async () => (await statuses()).every((s) => s === 401))
+  await kit.admin.changeTenant({ body: { operation: 'reactivate', tenant_id: partner.tenant.tenant_id } })
+  await until(async () => (await statuses()).every((s) => s === 200))
+})
