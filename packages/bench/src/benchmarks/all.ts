@@ -18,6 +18,7 @@ import { pollCost } from './p19-poll-cost.ts'
 import { gatewaySnapshot } from './p21-gateway-snapshot.ts'
 import { randomMemberships } from './p22-random-memberships.ts'
 import { flattening } from './p23-flatten.ts'
+import { tenants } from './p24-tenants.ts'
 import type { Benchmark } from './rig/result.ts'
 import { small } from './small.ts'
 
@@ -25,6 +26,6 @@ import { small } from './small.ts'
 export const benchmarks: readonly Benchmark[] = [
   ...[digestPoll, digestPollProof, bundleFetch, waiters, publish, membership, enrollment],
   ...[auditedRead, deviceList, reconnectStorm, starting, memory, revocation, directory, pollCost],
-  ...[gatewaySnapshot, randomMemberships, flattening],
+  ...[gatewaySnapshot, randomMemberships, flattening, tenants],
   ...[loginFlood, forgedFlood, small],
 ]

@@ -8,8 +8,9 @@ import { startHelper } from './rig/calls.ts'
 import { loadCore } from './rig/cores.ts'
 import type { DevicesCalls, WaitingDevice } from './rig/devices-process.ts'
 import { bundlePath } from './rig/fleet.ts'
+import { idleRate } from './rig/idle.ts'
 import type { LoadCalls } from './rig/load-process.ts'
-import { countBackends, cpuSeconds, postgresBytes, postgresCpuSeconds } from './rig/process-tree.ts'
+import { countBackends, cpuSeconds, postgresBytes } from './rig/process-tree.ts'
 import { pack, rawRequest } from './rig/requests.ts'
 import { type Bench, type Benchmark, megabytes, milliseconds, type Row, verdictOf } from './rig/result.ts'
 import { median } from './rig/rounds.ts'
@@ -255,18 +256,6 @@ async function startGateways(bench: Bench, server: Server, admin: Client) {
       new Promise((resolve) => {
         waiting = { left: new Set(all.keys()), resolve }
       }),
-  }
-}
-
-/** Milliseconds of CPU a second: of all, and of its PostgreSQL. */
-async function idleRate(server: Server, seconds: number): Promise<{ all: number; postgres: number }> {
-  const before = { all: cpuSeconds(server.pid()), postgres: postgresCpuSeconds(server.pid()) }
-  const started = clock()
-  await delay(seconds * 1000)
-  const perSecond = (from: number, to: number) => ((to - from) * 1_000_000) / (clock() - started)
-  return {
-    all: perSecond(before.all, cpuSeconds(server.pid())),
-    postgres: perSecond(before.postgres, postgresCpuSeconds(server.pid())),
   }
 }
 

@@ -19,12 +19,25 @@ export const deleting =
     return Number(numAffectedRows ?? 0)
   }
 
-/** Forgets what nobody asks for any more: tenant by tenant, in short transactions, a bounded number of them a run. */
+/**
+ * Forgets what nobody asks for any more, tenant by tenant and a bounded number of rows a run. Of most tenants there is
+ * little or nothing: that is one transaction. Whatever has more goes on in short ones of its own.
+ */
 export const createRetention =
   ({ db, tenants, prunes }: { db: Database; tenants: () => Promise<readonly TenantId[]>; prunes: readonly Prune[] }) =>
   async (): Promise<void> => {
-    for (const tenant of await tenants())
-      for (const prune of prunes)
-        for (let i = 0; i < batchesARun; i++)
+    for (const tenant of await tenants()) {
+      const full = await db.inTenant(
+        tenant,
+        async (tx) => {
+          const more: Prune[] = []
+          for (const prune of prunes) if ((await prune(tx, tenant, batch)) === batch) more.push(prune)
+          return more
+        },
+        background,
+      )
+      for (const prune of full)
+        for (let i = 1; i < batchesARun; i++)
           if ((await db.inTenant(tenant, (tx) => prune(tx, tenant, batch), background)) < batch) break
+    }
   }

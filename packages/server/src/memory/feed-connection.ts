@@ -4,17 +4,24 @@ import { type Change, type ChangeKind, changeKinds, everything, type Moment } fr
 
 const answerWithinMs = 1500
 
-/** What a heartbeat is told: whether it counts as proof, and where every tenant stands. */
-type Beat = { atMs: number; tenants: [TenantId, number, number][] }
+/** Where a tenant stands: its newest number, and when that was given (ms). */
+export type Standing = [tenant: TenantId, seq: number, atMs: number]
+/**
+ * What a heartbeat is told: how many tenants there are, the sum of their numbers, and where those stand that changed
+ * lately. Together with what is known of the others that says whether all of them are as they were.
+ */
+type Beat = { atMs: number; tenants: number; seqs: number; lately: Standing[] }
 /** A place in the change log: after the row with this key. */
 export type Place = { seq: number; kind: string; subject: string }
 export type LoggedChange = Change & { seq: number; atMs: number }
 
-/** Planned once, since it is asked twice in a second for good. */
-const whereAllStand = `select across_tenants() as scoped, pg_is_in_recovery() as standby,
-    extract(epoch from clock_timestamp()) * 1000 as at_ms,
-    coalesce(json_agg(json_build_array(tenant_id, seq, extract(epoch from changed_at) * 1000)), '[]') as tenants
+const standing = `json_agg(json_build_array(tenant_id, seq, extract(epoch from changed_at) * 1000))`
+/** Planned once, since it is asked twice in a second for good. No transaction takes as long as that is lately. */
+const heartbeat = `select across_tenants() as scoped, pg_is_in_recovery() as standby,
+    extract(epoch from clock_timestamp()) * 1000 as at_ms, count(*) as tenants, coalesce(sum(seq), 0) as seqs,
+    coalesce(${standing} filter (where changed_at > now() - interval '5 minutes'), '[]') as lately
   from tenant_epochs`
+const whereAllStand = `select coalesce(${standing}, '[]') as tenants from tenant_epochs`
 
 /** The feed's own connection. Any failure ends it for good: nothing is left open, nothing half done is gone on with. */
 export async function connectFeed(url: string, onHeard: (payload: string) => void) {
@@ -56,7 +63,7 @@ export async function connectFeed(url: string, onHeard: (payload: string) => voi
   try {
     await client.connect()
     await asked(client.query('listen holdfast'))
-    await asked(client.query(`prepare heartbeat as ${whereAllStand}`))
+    await asked(client.query(`prepare heartbeat as ${heartbeat}`))
     const database = await asked(identify(client))
 
     return {
@@ -65,14 +72,23 @@ export async function connectFeed(url: string, onHeard: (payload: string) => voi
       close,
       isOpen: () => open,
       beat: async (): Promise<Beat> => {
-        const [row] = await ask<{ scoped: boolean; standby: boolean; at_ms: string; tenants: Beat['tenants'] }>(
-          '*',
-          'execute heartbeat',
-        )
+        type Row = {
+          scoped: boolean
+          standby: boolean
+          at_ms: string
+          tenants: string
+          seqs: string
+          lately: Standing[]
+        }
+        const [row] = await ask<Row>('*', 'execute heartbeat')
         if (!row?.scoped) throw new Error('the change feed may not see all tenants, so that it proves nothing')
         if (row.standby) throw new Error('the change feed reads a standby, which may be behind')
-        return { atMs: Number(row.at_ms), tenants: row.tenants }
+        const { tenants, seqs, lately } = row
+        return { atMs: Number(row.at_ms), tenants: Number(tenants), seqs: Number(seqs), lately }
       },
+      /** Of every tenant; costs more with each. */
+      whereAllStand: async (): Promise<Standing[]> =>
+        (await ask<{ tenants: Standing[] }>('*', whereAllStand))[0]?.tenants ?? [],
       momentOf: async (tenant: TenantId): Promise<Moment | undefined> => {
         const [row] = await ask<{ seq: string; at_ms: string }>(
           '*',

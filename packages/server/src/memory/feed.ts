@@ -5,7 +5,7 @@ import { AppError } from '../kernel/app-error.ts'
 import { untilTick } from '../kernel/ticks.ts'
 import { type Change, type Changes, everything, type Moment } from './changes.ts'
 import type { Clock } from './clock.ts'
-import { connectFeed, type FeedConnection, type LoggedChange, type Place } from './feed-connection.ts'
+import { connectFeed, type FeedConnection, type LoggedChange, type Place, type Standing } from './feed-connection.ts'
 import { createFollowed } from './followed.ts'
 
 /** How long a replica's memory counts as fresh after the last proof. */
@@ -137,20 +137,30 @@ export function createFeed(deps: {
     else changes.forget(tenant)
   }
 
+  async function compareOne(c: FeedConnection, [tenant, seq, atMs]: Standing): Promise<void> {
+    const known = followed.of(tenant)
+    if (!known) startAnew(tenant, { seq, atMs })
+    else if (seq > known.seq) await follow(c, tenant, seq)
+    else if (seq < known.seq) await checkBack(c, tenant)
+  }
+
+  /**
+   * Those that changed lately one by one, the others by what they come to together: it differs for whatever was set
+   * back, went, or changed unseen, and then each of them is looked at.
+   */
   async function compareAll(c: FeedConnection): Promise<void> {
     const sentAt = performance.now()
+    const before = followed.snapshot()
     const beat = await c.beat()
     clock.measured(beat.atMs, sentAt, performance.now())
-    const seen = new Set<TenantId>()
-    for (const [tenant, seq, atMs] of beat.tenants) {
-      seen.add(tenant)
-      const known = followed.of(tenant)
-      if (!known) startAnew(tenant, { seq, atMs })
-      else if (seq > known.seq) await follow(c, tenant, seq)
-      else if (seq < known.seq) await checkBack(c, tenant)
-    }
-    if (followed.count() > seen.size)
+    const isWhole = before.accountsFor(beat)
+    for (const each of beat.lately) await compareOne(c, each)
+    if (!isWhole) {
+      const all = await c.whereAllStand()
+      for (const each of all) await compareOne(c, each)
+      const seen = new Set(all.map(([tenant]) => tenant))
       for (const tenant of [...followed.tenants()]) if (!seen.has(tenant)) await checkBack(c, tenant)
+    }
     provenAt = sentAt
   }
 

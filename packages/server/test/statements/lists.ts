@@ -9,6 +9,7 @@ export const acrossTenants: Readonly<Record<string, string>> = {
   'tenancy/tenants/tenants.queries.ts#findTenantByName': 'a sign-in names its tenant by name',
   'tenancy/tenants/tenants.queries.ts#insertTenant': 'names of tenants are unique among all',
   'tenancy/tenants/deletion.queries.ts#selectToErase': 'tenants whose time has come',
+  'tenancy/entitlement/entitlement.queries.ts#tenantsWithLimits': 'whom a sweep must tell of limits',
   'tenancy/entitlement/entitlement.queries.ts#tenantsWithMoves': 'whose counters a sweep must add up',
   'audit/audit.queries.ts#insert': 'group commit: events of whoever asked in the same moment',
   'access/api-keys.queries.ts#writeActivity': 'write-behind: keys used lately',

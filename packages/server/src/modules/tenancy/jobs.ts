@@ -1,4 +1,6 @@
+import { background } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
+import { tenantsWithLimits } from './entitlement/entitlement.queries.ts'
 import type { TenancyDeps } from './index.ts'
 import { noteTime } from './license/license.queries.ts'
 import type { Rules } from './rules.ts'
@@ -24,7 +26,11 @@ export function tenancyJobs(deps: TenancyDeps & Rules & ReturnType<typeof create
       },
     },
     // Limits, plans, the license and the bytes of the month move without a counter.
-    { name: 'watch_entitlements', cron: '*/10 * * * *', run: async () => watch(await listTenantIds()) },
+    {
+      name: 'watch_entitlements',
+      cron: '*/10 * * * *',
+      run: async () => watch(await db.acrossTenants(tenantsWithLimits, background)),
+    },
     {
       name: 'reconcile_entitlements',
       cron: '40 3 * * *',

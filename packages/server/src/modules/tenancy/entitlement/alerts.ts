@@ -31,6 +31,8 @@ export function createAlerts(deps: {
   const look = async (tx: Parameters<typeof readStatus>[0], tenant: TenantId) => {
     const at = now()
     const known = new Map((await queries.alertsOf(tx, tenant)).map((a) => [a.metric, a]))
+    const { limits } = await deps.entitlements.resolveIn(tx, tenant)
+    if (Object.values(limits).every((limit) => limit === null)) return { known, alerts: [] }
     const { metrics } = await readStatus(tx, tenant, { ...deps, at })
     const alerts = metrics.filter(isAlert).map((m): Alert => {
       const before = known.get(m.metric)

@@ -60,6 +60,17 @@ export const tenantsWithMoves = async (tx: Tx): Promise<TenantId[]> => {
   return rows.map((r) => r.tenant_id)
 }
 
+/** Passes the tenant wall: who has a limit, or had one that was near. */
+export const tenantsWithLimits = async (tx: Tx): Promise<TenantId[]> => {
+  const { rows } = await sql<{ tenant_id: TenantId }>`
+    select tenant_id from tenants t
+    where deleted_at is null and (limits <> '{}' or plan_id is not null
+      or exists (select from licenses l where l.claims -> 'limits' <> '{}')
+      or exists (select from entitlement_alerts a where a.tenant_id = t.tenant_id))
+    order by 1`.execute(tx)
+  return rows.map((r) => r.tenant_id)
+}
+
 export const lockCounters = async (tx: Tx, tenant: TenantId): Promise<Map<string, number>> => {
   const rows = await tx
     .selectFrom('entitlement_counters')

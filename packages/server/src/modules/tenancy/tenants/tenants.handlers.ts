@@ -6,7 +6,7 @@ import { decodeId, encodeId, idOf, missing } from '../../../kernel/ids.ts'
 import { versioned } from '../../../kernel/version.ts'
 import { type Lifecycle, versionOf } from './lifecycle.ts'
 import { onlyOwn, tenantOf } from './tenant-id.ts'
-import { findTenant, selectTenants, type TenantRow } from './tenants.queries.ts'
+import { findTenant, readInOrder, selectTenants, type TenantRow } from './tenants.queries.ts'
 
 const orders = {
   name: { column: 'name', kind: 'text' },
@@ -18,6 +18,7 @@ export function tenantHandlers({ db, pager, lifecycle }: { db: Database; pager: 
     listTenants: ({ actor, query }) => {
       const only = onlyOwn(actor)
       const list = async (tx: Tx) => {
+        if (only === undefined) await readInOrder(tx)
         const { q, status, plan_id, ...page } = query
         const filter = {
           ...(q !== undefined && { q }),
