@@ -213,7 +213,7 @@ export function createApp({
   const forms = { ...browser.forms, ...federation.forms }
   registerPages(http, { ...browser, admit, trustedProxies, publicUrl, log, recordRefusal, pages, forms })
 
-  const expiries = [access.keyExpiries, trust.certificateExpiries]
+  const expiries = [access.keyExpiries, trust.certificateExpiries, tenancy.licenseExpiries]
   // Tokens go after the devices that were enrolled with them.
   const prunes = [
     tenancy,

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { generateLicenseKey, type LicenseClaims, signLicense } from '@holdfast/crypto'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { call, enrollRaw, operation } from '../calls.ts'
-import { createClock, startKit } from '../kit.ts'
+import { createClock, runJob, startKit } from '../kit.ts'
 import { refusedWith } from '../sign-in.ts'
 
 const key = generateLicenseKey()
@@ -158,7 +158,11 @@ test('in grace all goes on; after it nothing is added, nothing is taken away; a 
   const client = kit.clientFor(kit.adminKey)
   const { secret: token } = await client.generateToken({ body: { max_uses: 0, expires_in_seconds: 89 * day } })
   const { user } = await client.changeUser({ body: { operation: 'create', user: { username: 'before' } } })
-  clock.advance(31 * day)
+  clock.advance(24 * day)
+  await runJob(kit.app, 'warn_of_expiry')
+  const { items } = await client.listNotifications({ query: {} })
+  assert.ok(items.some((n) => n.kind === 'expiring' && n.title.includes('license enterprise')))
+  clock.advance(7 * day)
   assert.equal((await status()).state, 'grace')
   await client.changeUser({ body: { operation: 'create', user: { username: 'in-grace' } } })
   clock.advance(15 * day)
@@ -177,7 +181,7 @@ test('in grace all goes on; after it nothing is added, nothing is taken away; a 
   assert.ok((await client.listAuditEvents({ query: { limit: 1 } })).items.length > 0)
   assert.equal((await client.listTokens({ query: {} })).items[0]?.hint, token.slice(-4))
 
-  await kit.app.jobs.find((j) => j.name === 'count_entitlements')!.run()
+  await runJob(kit.app, 'count_entitlements')
   clock.advance(-40 * day)
   assert.equal((await status()).state, 'expired')
   clock.advance(40 * day)
@@ -202,6 +206,7 @@ test('a bad file at the first start ends no start: nothing can be added until th
   assert.equal(state, 'required')
   assert.match(problem?.detail ?? '', /read/)
   assert.ok(kit.logs.some((line) => line.includes('the license file was not taken')))
+  assert.equal((await kit.admin.listNotifications({ query: {} })).items[0]?.kind, 'license.problem')
   await assert.rejects(
     kit.admin.changeUser({ body: { operation: 'create', user: { username: 'x' } } }),
     refusedWith(409, /no good license/),

@@ -99,6 +99,7 @@ export const alsoReads: Readonly<Record<string, Readonly<Record<string, string>>
     device_postures: 'the verdict as the session began',
     changes: 'what a delta tells',
   },
+  directory: { tenants: 'whether it is open' },
   enrollment: { users: 'whether the user may enroll', devices: 'how many the user has' },
 }
 

@@ -1,5 +1,5 @@
+import type { TenancyDeps } from './deps.ts'
 import { entitlementHandlers } from './entitlement/entitlement.handlers.ts'
-import type { TenancyDeps } from './index.ts'
 import { licenseHandlers } from './license/license.handlers.ts'
 import { planHandlers } from './plans/plans.handlers.ts'
 import type { Rules } from './rules.ts'

@@ -1,14 +1,12 @@
 import { background } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
+import type { TenancyDeps } from './deps.ts'
 import { tenantsWithLimits } from './entitlement/entitlement.queries.ts'
-import type { TenancyDeps } from './index.ts'
 import { noteTime } from './license/license.queries.ts'
 import type { Rules } from './rules.ts'
 import { defaultTenant } from './tenants/default-tenant.ts'
 import { createDeletion } from './tenants/deletion.ts'
 import type { createKnown } from './tenants/known.ts'
-
-export type { LicenseFiles } from './license/license-file.ts'
 
 export function tenancyJobs(deps: TenancyDeps & Rules & ReturnType<typeof createKnown>) {
   const { db, counters, alerts, now, onError, listTenantIds } = deps

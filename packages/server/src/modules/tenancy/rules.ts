@@ -1,7 +1,7 @@
+import type { TenancyDeps } from './deps.ts'
 import { createAlerts } from './entitlement/alerts.ts'
 import { createCounters } from './entitlement/counters.ts'
 import { createEntitlements } from './entitlement/entitlements.ts'
-import type { TenancyDeps } from './index.ts'
 import { createLicense } from './license/license.ts'
 import { createPlans } from './plans/plans.ts'
 import { createSettings } from './settings/settings.ts'

@@ -121,6 +121,7 @@ export const dueSources = async (tx: Tx, at: Date, limit: number) => {
     select s.tenant_id, s.source_id from directory_sources s
     where s.next_run_at <= ${at} and s.next_run_at is not null and s.deleted_at is null and not exists (
       select from directory_pulls p where p.tenant_id = s.tenant_id and p.source_id = s.source_id)
+      and exists (select from tenants t where t.tenant_id = s.tenant_id and t.status = 'active')
     order by s.next_run_at limit ${limit}`.execute(tx)
   return rows
 }

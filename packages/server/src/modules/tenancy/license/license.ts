@@ -2,6 +2,7 @@ import type { Database, Tx } from '../../../db/database.ts'
 import { type Actor, jobSource, type Source, type TenantId } from '../../../kernel/actor.ts'
 import { failField } from '../../../kernel/app-error.ts'
 import type { Audit } from '../../audit/index.ts'
+import type { Notice, Notify } from '../../notifications/index.ts'
 import * as queries from './license.queries.ts'
 import { BadLicense, type LicenseFiles, type ReadLicense, readLicenseFile, requireFit } from './license-file.ts'
 import { dateOf, graceEndOf } from './standing.ts'
@@ -15,9 +16,10 @@ export function createLicense(deps: {
   audit: Audit
   now: () => Date
   files: LicenseFiles | undefined
+  notify: Notify
   log: { warn: (o: object, message: string) => void }
 }) {
-  const { db, audit, now, files, log } = deps
+  const { db, audit, now, files, log, notify } = deps
 
   const noted = (tx: Tx, source: Source, edition: string, id?: string) =>
     audit.record(tx, source, 'license.reloaded', { edition, ...(id !== undefined && { license_id: id }) })
@@ -51,6 +53,8 @@ export function createLicense(deps: {
     db.inTenant(source.tenantId, async (tx) => {
       await queries.holdLicense(tx)
       await queries.putProblem(tx, message, now())
+      // Whoever asked for it hears of it anyway.
+      if (source.type === 'job') await notify(tx, source.tenantId, problemOf(message))
     })
 
   return {
@@ -81,6 +85,19 @@ export function createLicense(deps: {
       }
     },
 
+    /** The end of the license and of its grace, to be warned of where the deployment is administered. */
+    expiries: async (tenant: TenantId) => {
+      const claims = (await db.inTenant(tenant, queries.findLicense))?.claims
+      if (!claims) return []
+      const since = dateOf(claims.iat)
+      const [end, graceEnd] = [dateOf(claims.exp), graceEndOf(claims)]
+      const of = { type: 'license', id: claims.jti, since }
+      return [
+        { ...of, name: claims.edition, expiresAt: end },
+        { ...of, name: `${claims.edition}, with its grace,`, expiresAt: graceEnd },
+      ]
+    },
+
     read: (tenant: TenantId) =>
       db.inTenant(tenant, async (tx) => ({
         row: await queries.findLicense(tx),
@@ -88,4 +105,12 @@ export function createLicense(deps: {
       })),
   }
 }
+const problemOf = (message: string): Notice => ({
+  kind: 'license.problem',
+  severity: 'critical',
+  title: 'The license file was not taken at a start of the server',
+  detail: `${message}. The license that held before goes on; where there was none, nothing can be added. Put the file right and load it with POST /v1/admin/license/reload.`,
+  subject: { type: 'license', id: null, name: null },
+  dedupe_key: `license.problem:${message}`,
+})
 export type LicenseRules = ReturnType<typeof createLicense>

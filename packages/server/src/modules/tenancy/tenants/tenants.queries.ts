@@ -65,8 +65,8 @@ export const listTenants = async (tx: Tx) =>
   ).map((r) => r.tenant_id)
 
 /**
- * The planner takes the tenant wall for a narrow filter, also where it is down, and would sort all tenants for a page of
- * them: this transaction reads in the order of an index.
+ * The planner takes the tenant wall for a narrow filter, also where it is down, and would sort all tenants for a page
+ * of them: this transaction reads in the order of an index.
  */
 export const readInOrder = (tx: Tx) => sql`set local enable_sort = off`.execute(tx)
 

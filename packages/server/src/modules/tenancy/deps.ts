@@ -1,0 +1,30 @@
+import type { Database } from '../../db/database.ts'
+import type { Pager } from '../../db/page.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+import type { Changes } from '../../memory/changes.ts'
+import type { Memory } from '../../memory/held.ts'
+import type { Audit } from '../audit/index.ts'
+import type { Notify } from '../notifications/index.ts'
+import type { LicenseFiles } from './license/license-file.ts'
+import type { Enforcement } from './settings/settings.ts'
+import type { PrepareAdministrator } from './tenants/lifecycle.ts'
+
+/** What other modules know is given as functions: this one stands below them. */
+export type TenancyDeps = {
+  db: Database
+  audit: Audit
+  changes: Changes
+  feed: Memory['feed']
+  pager: Pager
+  now: () => Date
+  log: { warn: (o: object, message: string) => void }
+  onError: (e: Error) => void
+  licenseFiles: LicenseFiles | undefined
+  /** For how many days usage is kept. */
+  keptUsageDays: number
+  enforcement: Enforcement
+  notify: Notify
+  prepareAdministrator: PrepareAdministrator
+  /** Makes a tenant's keys and certificates. */
+  provision: (tenant: TenantId) => Promise<unknown>
+}
