@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { TenantId } from '../kernel/actor.ts'
+import { eachTenant } from '../kernel/each-tenant.ts'
 import { background, type Database, type Tx } from './database.ts'
 import type { Tables } from './tables/index.ts'
 
@@ -26,7 +27,7 @@ export const deleting =
 export const createRetention =
   ({ db, tenants, prunes }: { db: Database; tenants: () => Promise<readonly TenantId[]>; prunes: readonly Prune[] }) =>
   async (): Promise<void> => {
-    for (const tenant of await tenants()) {
+    await eachTenant(await tenants(), async (tenant) => {
       const full = await db.inTenant(
         tenant,
         async (tx) => {
@@ -39,5 +40,5 @@ export const createRetention =
       for (const prune of full)
         for (let i = 1; i < batchesARun; i++)
           if ((await db.inTenant(tenant, (tx) => prune(tx, tenant, batch), background)) < batch) break
-    }
+    })
   }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Database, Tx } from '../db/database.ts'
 import type { TenantId } from '../kernel/actor.ts'
+import { TenantGone } from '../kernel/each-tenant.ts'
 
 /**
  * What a change touched. A device, user or group changes what some devices get; `policy` what all of a tenant may get.
@@ -65,7 +66,7 @@ export function createChanges(db: Database, now: () => Date) {
           on conflict do nothing)
         select seq, extract(epoch from changed_at) * 1000 as at_ms from epoch`.execute(tx)
       const [row] = rows
-      if (!row) throw new Error(`tenant ${tenant} has no epoch`)
+      if (!row) throw new TenantGone()
       db.afterCommit(tx, () => {
         committed(tenant, { seq: row.seq, atMs: row.at_ms })
         tell(tenant, changes)

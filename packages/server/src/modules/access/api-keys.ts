@@ -6,6 +6,7 @@ import type { Actor, Principal, Source, TenantId } from '../../kernel/actor.ts'
 import { besideLimits, type Granted } from '../../kernel/allowance.ts'
 import { fail, failField, unauthorized } from '../../kernel/app-error.ts'
 import { isCidr, isPartOf } from '../../kernel/cidr.ts'
+import { eachTenant } from '../../kernel/each-tenant.ts'
 import { decodeId, encodeId, missing, newUuid } from '../../kernel/ids.ts'
 import { second } from '../../kernel/time.ts'
 import type { Changes } from '../../memory/changes.ts'
@@ -132,7 +133,7 @@ export function createApiKeys({ db, audit, changes, now, pepper, entitlements }:
 
     /** Keys that ran out no longer count. */
     noteExpired: async (tenants: readonly TenantId[]): Promise<void> => {
-      for (const tenant of tenants) await db.inTenant(tenant, (tx) => noteExpired(tx, tenant, now()), background)
+      await eachTenant(tenants, (tenant) => db.inTenant(tenant, (tx) => noteExpired(tx, tenant, now()), background))
     },
 
     /** The ends of keys in use; keys without one are not in it. */

@@ -1,5 +1,6 @@
 import { background, type Database } from '../../db/database.ts'
 import { jobSource } from '../../kernel/actor.ts'
+import { eachTenant } from '../../kernel/each-tenant.ts'
 import * as queries from './devices.queries.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { forgetProofs } from './proofs.queries.ts'
@@ -10,7 +11,7 @@ const sweepSize = 1000
 export function deviceJobs({ db, now, lifecycle }: { db: Database; now: () => Date; lifecycle: Lifecycle }) {
   /** Revokes the devices of ephemeral tokens that fell silent. */
   async function revokeSilent(): Promise<void> {
-    for (const tenant of await db.acrossTenants(queries.tenantsWithEphemerals, background))
+    await eachTenant(await db.acrossTenants(queries.tenantsWithEphemerals, background), async (tenant) => {
       for (let found = sweepSize; found === sweepSize; ) {
         const silent = await db.inTenant(
           tenant,
@@ -21,6 +22,7 @@ export function deviceJobs({ db, now, lifecycle }: { db: Database; now: () => Da
           await lifecycle.revokeAll(jobSource(tenant, 'revoke_silent_devices'), silent, 'ephemeral device fell silent')
         found = silent.length
       }
+    })
   }
 
   return [

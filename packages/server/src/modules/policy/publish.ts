@@ -3,6 +3,7 @@ import { diffPolicies, type PolicyTestReport } from '@holdfast/policy'
 import { background, type Database, type Tx } from '../../db/database.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { AppError, fail, failField } from '../../kernel/app-error.ts'
+import { eachTenant } from '../../kernel/each-tenant.ts'
 import { decodeId, encodeId, newUuid } from '../../kernel/ids.ts'
 import { minute } from '../../kernel/time.ts'
 import type { Changes } from '../../memory/changes.ts'
@@ -250,9 +251,10 @@ export function createPublishing({
     finishImpacts: async (): Promise<void> => {
       const before = new Date(now().getTime() - 2 * minute)
       const tenants = await db.acrossTenants((tx) => queries.tenantsWithUnfinishedImpacts(tx, before), background)
-      for (const tenant of tenants)
+      await eachTenant(tenants, async (tenant) => {
         for (const version of await db.inTenant(tenant, (tx) => queries.unfinishedImpacts(tx, tenant, before)))
           await finishImpact(tenant, version)
+      })
     },
   }
 }

@@ -1,5 +1,6 @@
 import { background, type Database } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
+import { eachTenant } from '../../kernel/each-tenant.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Feed } from '../../memory/feed.ts'
 import type { Fleet } from '../devices/index.ts'
@@ -70,8 +71,8 @@ export function createTurns({
     },
     /** For those who don't ask themselves, so that gateways hear of them: all that are over, of all tenants. */
     sweep: async (): Promise<void> => {
-      for (const tenant of await db.acrossTenants((tx) => queries.tenantsWithReports(tx), background))
-        await log(tenant, await overdue(tenant))
+      const tenants = await db.acrossTenants((tx) => queries.tenantsWithReports(tx), background)
+      await eachTenant(tenants, async (tenant) => log(tenant, await overdue(tenant)))
     },
   }
 }

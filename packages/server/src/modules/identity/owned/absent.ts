@@ -1,5 +1,6 @@
 import { background, type Database } from '../../../db/database.ts'
 import { jobSource, type TenantId } from '../../../kernel/actor.ts'
+import { eachTenant } from '../../../kernel/each-tenant.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import { day } from '../../../kernel/time.ts'
 import type { Changes } from '../../../memory/changes.ts'
@@ -51,7 +52,9 @@ export function createAbsence(deps: { db: Database; audit: Audit; changes: Chang
 
   return async (tenants: readonly TenantId[]): Promise<number> => {
     let count = 0
-    for (const tenant of tenants) for (let n = atOnce; n === atOnce; count += n) n = await deleteSome(tenant)
+    await eachTenant(tenants, async (tenant) => {
+      for (let n = atOnce; n === atOnce; count += n) n = await deleteSome(tenant)
+    })
     return count
   }
 }

@@ -13,6 +13,7 @@ import {
 } from '../../../kernel/actor.ts'
 import { fail, unauthorized } from '../../../kernel/app-error.ts'
 import { BoundedMap } from '../../../kernel/bounded-map.ts'
+import { eachTenant } from '../../../kernel/each-tenant.ts'
 import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
 import { second } from '../../../kernel/time.ts'
 import { createWriteBehind } from '../../../kernel/write-behind.ts'
@@ -269,7 +270,9 @@ export function createSessions(deps: SessionsDeps) {
     sweep: async (): Promise<number> => {
       await lastSeen.flush()
       let count = 0
-      for (const tenant of await db.acrossTenants(queries.tenantsWithSessions)) count += await endOverdue(tenant, null)
+      await eachTenant(await db.acrossTenants(queries.tenantsWithSessions), async (tenant) => {
+        count += await endOverdue(tenant, null)
+      })
       return count
     },
     flush: lastSeen.flush,

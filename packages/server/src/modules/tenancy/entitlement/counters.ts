@@ -1,5 +1,6 @@
 import { background, type Database } from '../../../db/database.ts'
 import { jobSource, type TenantId } from '../../../kernel/actor.ts'
+import { eachTenant } from '../../../kernel/each-tenant.ts'
 import type { Audit } from '../../audit/index.ts'
 import * as queries from './entitlement.queries.ts'
 
@@ -44,7 +45,9 @@ export function createCounters({
     /** Of every tenant in which something moved; returns them. */
     fold: async (): Promise<TenantId[]> => {
       const tenants = await db.acrossTenants(queries.tenantsWithMoves, background)
-      for (const tenant of tenants) while (!(await foldSome(tenant)));
+      await eachTenant(tenants, async (tenant) => {
+        while (!(await foldSome(tenant)));
+      })
       return tenants
     },
 
@@ -54,8 +57,8 @@ export function createCounters({
      */
     reconcile: async (tenants: readonly TenantId[]): Promise<number> => {
       let drifted = 0
-      for (const tenant of tenants)
-        await db.inTenant(
+      await eachTenant(tenants, (tenant) =>
+        db.inTenant(
           tenant,
           async (tx) => {
             for (const { metric, counted, found } of await queries.compareCounts(tx, tenant)) {
@@ -68,7 +71,8 @@ export function createCounters({
             }
           },
           background,
-        )
+        ),
+      )
       return drifted
     },
   }
