@@ -4,9 +4,10 @@ import { decodeId, encodeId } from '../../src/kernel/ids.ts'
 import { bearer, type Caller, call, deviceCaller, enrollRaw, operation } from '../calls.ts'
 import { createClock, runJob, startKit, times } from '../kit.ts'
 import { until } from '../promptly.ts'
-import { send } from '../raw-http.ts'
+import { cookieOf, send } from '../raw-http.ts'
 import { count, refusedWith } from '../sign-in.ts'
 import { acme, janesPassword, makeTenant } from '../tenants.ts'
+import { challengeFrom } from '../world.ts'
 
 test('a tenant is created with its administrator, its keys, and a record in both tenants', async (t) => {
   const kit = await startKit(t)
@@ -120,8 +121,15 @@ test('whoever is of a suspended tenant is refused, by every credential and on ev
   const pool = await client.createGatewayPool({ body: { name: 'p', region: { code: 'eu' } } })
   const gateway = await client.createGateway({ params: { pool_id: pool.pool_id }, body: { name: 'g' } })
   const service = bearer(kit.secrets.gatewayServiceSecret)
+  const challenge = bearer(await challengeFrom(kit, bearer(token)))
+  const jane = { username: 'acme/jane', password: janesPassword }
+  const signIn = () => send(kit.url, { method: 'POST', path: '/admin/login', json: jane })
+  const cookie = cookieOf(await signIn())
+  const session: Caller = () => ({ cookie, origin: kit.publicUrl })
   const callers = [
     ['getSecuritySettings', bearer(key), ''],
+    ['me', session, ''],
+    ['listEnrollmentProviders', challenge, ''],
     ['policyDigest', device.caller, ''],
     ['gatewayTrustAnchors', bearer(gateway.secret), ''],
     ['listEnrollmentProviders', bearer(token), ''],
@@ -161,6 +169,7 @@ test('whoever is of a suspended tenant is refused, by every credential and on ev
   const refused = await kit.admin.listAuditEvents({ query: { tenant_id: tenant.tenant_id, kind: 'api_key.refused' } })
   assert.equal((refused.items[0] as { reason?: string } | undefined)?.reason, 'tenant_suspended')
 
+  assert.equal((await signIn()).status, 401)
   // Whoever administers the deployment may still look into it.
   assert.ok((await kit.admin.listDevices({ query: { tenant_id: tenant.tenant_id } })).items.length > 0)
   const twice = await kit.admin.changeTenant({ body: { operation: 'suspend', tenant_id: tenant.tenant_id } })

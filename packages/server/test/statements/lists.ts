@@ -62,7 +62,7 @@ export const inNoOrder: Readonly<Record<string, string>> = {
   'gateways/registry/secrets.queries.ts#endUnused': 'secrets of a gateway whose row is held',
   'gateways/registry/secrets.queries.ts#limitCurrent': 'secrets of a gateway whose row is held',
   'gateways/registry/secrets.queries.ts#endAll': 'secrets of a gateway whose row is held',
-  'db/retention.ts': 'what is over is changed by nobody, and one replica runs the job',
+  'db/retention.ts#take': 'what is over is changed by nobody, and one replica runs the job',
   'db/claims.ts#forgetOld': 'what is over is changed by nobody, and one replica runs the job',
   'devices/proofs.queries.ts#forgetProofs': 'what is over is changed by nobody, and one replica runs the job',
   'health/replicas.queries.ts#forgetSilent': 'what is over is changed by nobody, and one replica runs the job',
@@ -71,7 +71,7 @@ export const inNoOrder: Readonly<Record<string, string>> = {
   'devices/devices.queries.ts#updateDevice': 'tags of a device whose row is held',
   'notifications/deliveries.queries.ts#failPendingWebhooks':
     'only who holds the settings does it, and who claims deliveries passes over what is locked',
-  'devices/revoked.queries.ts': 'of devices that are locked in order',
+  'devices/revoked.queries.ts#take': 'of devices that are locked in order',
   'identity/sessions/sessions.queries.ts#writeLastSeen':
     'marks of several tenants, whose rows nobody may lock together; it is all of its transaction, and what loses is run again',
 }

@@ -1,29 +1,33 @@
 import { sql } from 'kysely'
-import type { Prune } from '../../db/retention.ts'
+import { dueIn, type Prune } from '../../db/retention.ts'
 
 /**
  * Forgets devices that were revoked so many days ago, with what is known of them. What happened to them stays on
  * record, and so do their sessions; their names, keys and addresses were free since the revocation.
  */
-export const pruneRevoked =
-  (days: number): Prune =>
-  async (tx, tenant, limit) => {
-    const gone = await tx
-      .selectFrom('devices')
-      .select('device_id')
-      .where('tenant_id', '=', tenant)
-      .where('revoked_at', '<', sql<Date>`now() - make_interval(days => ${days}::integer)`)
-      .orderBy('device_id')
-      .limit(limit)
-      .forUpdate()
-      .execute()
-    const ids = gone.map((d) => d.device_id)
-    if (ids.length === 0) return 0
-    for (const table of ['device_activity', 'device_postures', 'devices'] as const)
-      await tx
-        .deleteFrom(table)
+export function pruneRevoked(days: number): Prune {
+  const isOver = sql<boolean>`revoked_at < now() - make_interval(days => ${days}::integer)`
+  return {
+    isDue: (tenant) => dueIn('devices', tenant, isOver),
+    take: async (tx, tenant, limit) => {
+      const gone = await tx
+        .selectFrom('devices')
+        .select('device_id')
         .where('tenant_id', '=', tenant)
-        .where(sql<boolean>`device_id = any(${ids}::uuid[])`)
+        .where(isOver)
+        .orderBy('device_id')
+        .limit(limit)
+        .forUpdate()
         .execute()
-    return ids.length
+      const ids = gone.map((d) => d.device_id)
+      if (ids.length === 0) return 0
+      for (const table of ['device_activity', 'device_postures', 'devices'] as const)
+        await tx
+          .deleteFrom(table)
+          .where('tenant_id', '=', tenant)
+          .where(sql<boolean>`device_id = any(${ids}::uuid[])`)
+          .execute()
+      return ids.length
+    },
   }
+}

@@ -3,13 +3,16 @@ import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import type { Allowance, Granted } from '../../../kernel/allowance.ts'
 import { minute, second } from '../../../kernel/time.ts'
+import type { Change } from '../../../memory/changes.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { NewSession, Sample } from './metering.queries.ts'
 import * as queries from './metering.queries.ts'
 
 type Refused = { sessionId: string; error: string }
-/** `opened`: how many sessions began with it. */
-type Taken = { refused: Refused[]; unknownResources: string[]; opened: number }
+/** `opened`: how many sessions began with it. `told`: what its transaction has to record at its end. */
+type Begun = { refused: Refused[]; opened: number; told: Change[] }
+type Taken = Begun & { unknownResources: string[] }
+const nothing: Begun = { refused: [], opened: 0, told: [] }
 /** How many more sessions the tenant may have, and when these were seen. */
 type Terms = { places: Allowance; seenAt: Date }
 type Reporter = Pick<NewSession, 'gateway_id' | 'pool_id' | 'protocol'>
@@ -18,7 +21,7 @@ type Reporter = Pick<NewSession, 'gateway_id' | 'pool_id' | 'protocol'>
 const blockedForMs = mostBlockSeconds * second + minute
 
 /** What a report says of sessions: those that are there grow or end, others begin. In the transaction of the report. */
-export function createMeteredSessions({ changes, now }: Pick<GatewaysDeps, 'changes' | 'now'>) {
+export function createMeteredSessions({ now }: Pick<GatewaysDeps, 'now'>) {
   /**
    * Opens what is not there. Whose device is kept out of the pool ends at once. Of the active sessions of a device in
    * the pool only the one that started last stays, whichever gateway has it; another gateway is told what it has to
@@ -30,7 +33,7 @@ export function createMeteredSessions({ changes, now }: Pick<GatewaysDeps, 'chan
     gateway: Reporter,
     samples: readonly Sample[],
     { owners, seenAt, places }: Terms & { owners: Owners },
-  ): Promise<{ refused: Refused[]; opened: number }> {
+  ): Promise<Begun> {
     const at = now()
     const devices = await queries.findDevices(tx, tenant, devicesOf(samples))
     const since = new Date(at.getTime() - blockedForMs)
@@ -55,16 +58,10 @@ export function createMeteredSessions({ changes, now }: Pick<GatewaysDeps, 'chan
       ...ended.filter((s) => s.gateway_id !== gateway.gateway_id),
       ...made.filter((s) => s.end_reason === 'blocked' || s.end_reason === beyondLimit),
     ]
-    if (told.length > 0)
-      await changes.record(
-        tx,
-        tenant,
-        told.map((s) => ({ kind: 'vpn_session', subject: s.session_id })),
-      )
     const refused = samples
       .filter((s) => !opened.has(s.sessionId))
       .map((s) => ({ sessionId: s.sessionId, error: whyNot(s, gateway.gateway_id, owners, devices) }))
-    return { refused, opened: made.length }
+    return { refused, opened: made.length, told: told.map((s) => ({ kind: 'vpn_session', subject: s.session_id })) }
   }
 
   return {
@@ -79,7 +76,7 @@ export function createMeteredSessions({ changes, now }: Pick<GatewaysDeps, 'chan
       given: readonly Sample[],
       { seenAt, places, isResource }: Terms & { isResource: (name: string) => boolean },
     ): Promise<Taken> => {
-      if (given.length === 0) return { refused: [], unknownResources: [], opened: 0 }
+      if (given.length === 0) return { ...nothing, unknownResources: [] }
       const { samples, unknownResources } = await knowResources(tx, tenant, gateway, given, isResource)
       let owners = await queries.ownersOf(tx, tenant, idsOf(samples))
       const unknown = samples.filter((s) => !owners.has(s.sessionId))
@@ -93,10 +90,7 @@ export function createMeteredSessions({ changes, now }: Pick<GatewaysDeps, 'chan
       const grown = known.length === 0 ? [] : await queries.addToSessions(tx, tenant, gateway.gateway_id, known, seenAt)
       const stored = new Set(grown)
       const others = samples.filter((s) => !stored.has(s.sessionId))
-      const begun =
-        others.length === 0
-          ? { refused: [], opened: 0 }
-          : await begin(tx, tenant, gateway, others, { owners, seenAt, places })
+      const begun = others.length === 0 ? nothing : await begin(tx, tenant, gateway, others, { owners, seenAt, places })
       return { ...begun, unknownResources }
     },
   }

@@ -38,7 +38,7 @@ export function createMetering({
 }: Pick<GatewaysDeps, 'db' | 'changes' | 'fleet' | 'policy' | 'now' | 'entitlements' | 'meter'> & {
   activity: Activity
 }) {
-  const stored = createMeteredSessions({ changes, now })
+  const stored = createMeteredSessions({ now })
 
   /** A session of a device that may not connect is over, whatever its gateway says. */
   async function judge(tenant: TenantId, current: TenantPolicy, samples: Sample[]): Promise<Sample[]> {
@@ -83,6 +83,7 @@ export function createMetering({
             isResource: (name) => current.names(name),
           })
           await meter(tx, tenant, { ...key, ...carriedBy(samples, taken.refused), sessions: taken.opened })
+          if (taken.told.length > 0) await changes.record(tx, tenant, taken.told)
           return taken
         },
         samples.length > few ? bulk : foreground,

@@ -26,7 +26,7 @@ export function createUsage(deps: { db: Database; now: () => Date; entitlements:
      * What a metering report counts, in its transaction: a report that comes twice counts once, and one that comes late
      * counts in the hour in which its interval ended.
      */
-    meter: (
+    meter: async (
       tx: Tx,
       tenant: TenantId,
       report: {
@@ -39,9 +39,10 @@ export function createUsage(deps: { db: Database; now: () => Date; entitlements:
       },
     ) => {
       const { intervalStart, intervalEnd, ...rest } = report
+      if (rest.rxBytes + rest.txBytes + rest.sessions === 0) return
       // An interval that ends with an hour belongs to it.
       const last = Math.max(intervalStart.getTime(), intervalEnd.getTime() - 1)
-      return queries.addTraffic(tx, tenant, { ...rest, hour: new Date(last - (last % hour)) })
+      await queries.addTraffic(tx, tenant, { ...rest, hour: new Date(last - (last % hour)) })
     },
 
     of: async (tenant: TenantId, asked: Asked) => {
