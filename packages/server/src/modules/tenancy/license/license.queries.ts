@@ -60,6 +60,11 @@ export const clearProblem = (tx: Tx) =>
     .execute()
 export const deleteLicense = (tx: Tx) => tx.deleteFrom('licenses').where('singleton', '=', true).execute()
 
-/** Time only goes forward here. */
+/**
+ * Time only goes forward here, and an hour at most with each minute: a clock that was far ahead for a while must not
+ * end a license that still holds.
+ */
 export const noteTime = (tx: Tx, at: Date) =>
-  sql`update deployment set seen_at = greatest(seen_at, ${at}) where singleton = ${true}`.execute(tx)
+  sql`
+    update deployment set seen_at = greatest(seen_at, least(${at}::timestamptz, seen_at + interval '1 hour'))
+    where singleton = ${true}`.execute(tx)
