@@ -40,6 +40,11 @@ async function stopAll(): Promise<boolean> {
 let stopping = false
 
 async function start(): Promise<void> {
+  const [argument] = process.argv.slice(2)
+  if (argument !== undefined)
+    throw new StartError(
+      `The server takes no arguments (${argument}): environment variables configure it, see docs/configuration.md. The command for administrators is npm run -s holdfast.`,
+    )
   const env = readEnv()
   const config = parseConfig(env)
   const log = pino({ level: config.logLevel, serializers: { err: describeError } })
