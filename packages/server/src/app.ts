@@ -87,7 +87,9 @@ export function createApp({
     },
   })
   const { settings, entitlements, meter } = tenancy
-  const access = createAccess({ ...base, audit, settings, entitlements, statusOf: tenancy.statusOf })
+  /** For whatever adds what a plan limits. */
+  const limited = { ...base, audit, entitlements }
+  const access = createAccess({ ...limited, settings, statusOf: tenancy.statusOf })
   const notifications = createNotifications({
     ...base,
     audit,
@@ -103,9 +105,7 @@ export function createApp({
   const fleet = createFleet({ ...base, idle, factNames: (tenant) => policy.factNames(tenant) })
   const policy = createPolicy({ ...base, idle, audit, fleet, trust, gatewaysKnow: config.gatewaysKnow })
   const { gatewayServiceSecret: serviceSecret } = secrets
-  const gateways = createGateways({
-    ...{ ...base, audit, entitlements, meter, serviceSecret, fleet, policy, trust, snapshotSize },
-  })
+  const gateways = createGateways({ ...limited, meter, serviceSecret, fleet, policy, trust, snapshotSize })
   const { endSessionsOf } = gateways
   const { notify } = notifications
   const identity = createIdentity({
@@ -125,18 +125,14 @@ export function createApp({
   const directory = createDirectory({ ...base, audit, identity, outbound, notifications, tenancy })
   const activity = createActivity(base)
   const devices = createDevices({
-    ...base,
-    audit,
+    ...limited,
     fleet,
-    entitlements,
     endSessionsOf,
     appraise: policy.appraise,
     policyOf: policy.policyOf,
     keptRevokedDays,
   })
-  const enrollment = createEnrollment({
-    ...{ ...base, audit, entitlements, trust, settings, federation, failures: identity.failures },
-  })
+  const enrollment = createEnrollment({ ...limited, trust, settings, federation, failures: identity.failures })
   const health = createHealth(base)
   const handlers: Handlers = {
     ...createDescription().handlers,

@@ -72,8 +72,12 @@ export function createWaiters({ max, perTurn, oneFirst }: { max: number; perTurn
       const own = keys.get(key) ?? new Set<Waiter>()
       keys.set(key, own)
       const waiter: Waiter = {
-        ...{ signalled: false, isGone: false, isReleased: false, hasLeft: false },
-        ...{ settle: undefined, looked: undefined },
+        signalled: false,
+        isGone: false,
+        isReleased: false,
+        hasLeft: false,
+        settle: undefined,
+        looked: undefined,
       }
       own.add(waiter)
       count++

@@ -1,5 +1,6 @@
 import type { Database } from '../../db/database.ts'
 import { jobSource, type TenantId } from '../../kernel/actor.ts'
+import { eachTenant } from '../../kernel/each-tenant.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import { day } from '../../kernel/time.ts'
 import * as queries from './notifications.queries.ts'
@@ -47,16 +48,17 @@ export function createWatch({
      * One notification for each silence, closed by the system when the gateway reports again or is taken out of use.
      */
     watchGateways: async (gatewaysDown: Watched['gatewaysDown']): Promise<void> => {
-      const down = await gatewaysDown()
-      for (const [tenant, gateways] of Map.groupBy(down, (g) => g.tenantId))
-        await raiseOnce(tenant, gateways.map(silenceOf))
-      const stillDown = new Set(down.map((g) => silenceOf(g).dedupe_key))
-      for (const tenant of await db.acrossTenants((tx) => queries.tenantsWithOpen(tx, 'gateway.down'))) {
+      const down = Map.groupBy(await gatewaysDown(), (g) => g.tenantId)
+      const open = await db.acrossTenants((tx) => queries.tenantsWithOpen(tx, 'gateway.down'))
+      await eachTenant(new Set([...down.keys(), ...open]), async (tenant) => {
+        const notices = (down.get(tenant) ?? []).map(silenceOf)
+        if (notices.length > 0) await raiseOnce(tenant, notices)
+        const stillDown = new Set(notices.map((n) => n.dedupe_key))
         const source = jobSource(tenant, 'watch_gateways')
         for (const n of await db.inTenant(tenant, (tx) => queries.openOfKind(tx, tenant, 'gateway.down')))
           if (n.dedupe_key === null || !stillDown.has(n.dedupe_key))
             await db.inTenant(tenant, (tx) => rules.acknowledgeAs(tx, source, bySystem, n))
-      }
+      })
     },
 
     /** One notification for each thing and threshold that it has passed. What fails for one tenant stops no other. */

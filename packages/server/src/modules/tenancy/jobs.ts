@@ -1,5 +1,6 @@
 import { background } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
+import { eachTenant } from '../../kernel/each-tenant.ts'
 import type { TenancyDeps } from './deps.ts'
 import { tenantsWithLimits } from './entitlement/entitlement.queries.ts'
 import { noteTime } from './license/license.queries.ts'
@@ -9,10 +10,8 @@ import { createDeletion } from './tenants/deletion.ts'
 import type { createKnown } from './tenants/known.ts'
 
 export function tenancyJobs(deps: TenancyDeps & Rules & ReturnType<typeof createKnown>) {
-  const { db, counters, alerts, now, onError, listTenantIds } = deps
-  const watch = async (tenants: readonly TenantId[]) => {
-    for (const tenant of tenants) await alerts.watch(tenant).catch(onError)
-  }
+  const { db, counters, alerts, now, listTenantIds } = deps
+  const watch = (tenants: readonly TenantId[]) => eachTenant(tenants, alerts.watch)
   const deleteTenants = createDeletion({ ...deps, platform: () => deps.tenantByName(defaultTenant) })
   return [
     {

@@ -3,6 +3,7 @@ import type { PageQuery } from '../../../db/page.ts'
 import type { ResourceBytes } from '../../../db/tables/gateways.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { failField } from '../../../kernel/app-error.ts'
+import { eachTenant } from '../../../kernel/each-tenant.ts'
 import { encodeId, missing } from '../../../kernel/ids.ts'
 import { minute, second } from '../../../kernel/time.ts'
 import type { GatewaysDeps } from '../deps.ts'
@@ -113,9 +114,11 @@ export function createSessions({
       const at = now()
       const since = new Date(at.getTime() - silentAfterMs)
       let ended = 0
-      for (const tenant of await db.acrossTenants((tx) => queries.tenantsWithSilent(tx, since), background))
+      const tenants = await db.acrossTenants((tx) => queries.tenantsWithSilent(tx, since), background)
+      await eachTenant(tenants, async (tenant) => {
         for (let batch = sweepSize; batch === sweepSize; ended += batch)
           batch = await db.inTenant(tenant, (tx) => queries.endSilent(tx, tenant, since, at, sweepSize), background)
+      })
       return ended
     },
   }

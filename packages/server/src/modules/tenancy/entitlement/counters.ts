@@ -53,7 +53,7 @@ export function createCounters({
 
     /**
      * Compares what was counted with the rows, as of one moment, and puts right what differs. Nothing should: it is on
-     * record and in the log.
+     * record and in the log. Counting rows takes its time, so who adds waits for it only where something differs.
      */
     reconcile: async (tenants: readonly TenantId[]): Promise<number> => {
       let drifted = 0
@@ -61,8 +61,10 @@ export function createCounters({
         db.inTenant(
           tenant,
           async (tx) => {
-            for (const { metric, counted, found } of await queries.compareCounts(tx, tenant)) {
-              if (counted === found) continue
+            if ((await queries.driftOf(tx, tenant)).length === 0) return
+            // Another replica may be about to put right the same.
+            await queries.lockCounters(tx, tenant)
+            for (const { metric, counted, found } of await queries.driftOf(tx, tenant)) {
               drifted++
               await queries.insertMove(tx, tenant, metric, found - counted)
               const fields = { metric, counted, found }

@@ -2,7 +2,6 @@ import type { Database } from '../../../db/database.ts'
 import type { Handlers } from '../../../http/handlers.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import { tenantOf } from '../tenants/tenant-id.ts'
-import { requireTenant } from '../tenants/tenants.queries.ts'
 import { type Alerts, detailOf } from './alerts.ts'
 import type { Entitlements } from './entitlements.ts'
 import { readStatus } from './status.ts'
@@ -17,10 +16,7 @@ export function entitlementHandlers(deps: {
   return {
     getEntitlement: async ({ actor, params }) => {
       const id = tenantOf(actor, params.tenant_id)
-      const found = await db.inTenant(id, async (tx) => {
-        await requireTenant(tx, id)
-        return entitlements.resolveIn(tx, id)
-      })
+      const found = await db.inTenant(id, (tx) => entitlements.resolveIn(tx, id))
       const { limits, sources, features, edition, licenseState, plan } = found
       return {
         tenant_id: encodeId('tenant', id),
@@ -35,10 +31,9 @@ export function entitlementHandlers(deps: {
 
     getEntitlementStatus: async ({ actor, params }) => {
       const id = tenantOf(actor, params.tenant_id)
-      const { resolved, metrics, blocked } = await db.inTenant(id, async (tx) => {
-        await requireTenant(tx, id)
-        return readStatus(tx, id, { entitlements, at: now() })
-      })
+      const { resolved, metrics, blocked } = await db.inTenant(id, (tx) =>
+        readStatus(tx, id, { entitlements, at: now() }),
+      )
       return {
         tenant_id: encodeId('tenant', id),
         license_state: resolved.licenseState,
@@ -55,7 +50,6 @@ export function entitlementHandlers(deps: {
 
     listEntitlementAlerts: async ({ actor, params }) => {
       const id = tenantOf(actor, params.tenant_id)
-      await db.inTenant(id, (tx) => requireTenant(tx, id))
       return {
         tenant_id: encodeId('tenant', id),
         items: (await alerts.list(id)).map((a) => ({

@@ -3,7 +3,7 @@ import type { Tx } from '../../../db/database.ts'
 import type { StoredClaims } from '../../../db/tables/tenancy.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-/** What decides about a tenant, in one look-up. The license is null where there is none. */
+/** What decides about a tenant that is there, in one look-up. The license is null where there is none. */
 export const readTerms = async (tx: Tx, tenant: TenantId) => {
   const { rows } = await sql<{
     limits: Record<string, number>
@@ -19,7 +19,7 @@ export const readTerms = async (tx: Tx, tenant: TenantId) => {
     from tenants t cross join deployment d
       left join plans p on p.plan_id = t.plan_id
       left join licenses l on l.singleton
-    where t.tenant_id = ${tenant}`.execute(tx)
+    where t.tenant_id = ${tenant} and t.deleted_at is null`.execute(tx)
   return rows[0]
 }
 
@@ -109,14 +109,14 @@ export const writeLevels = (tx: Tx, tenant: TenantId, levels: readonly Level[]) 
     on conflict (tenant_id, metric, hour)
       do update set peak = greatest(usage_levels.peak, excluded.peak), used = excluded.used`.execute(tx)
 
-/** What was counted beside what the rows say, as of one moment. */
-export const compareCounts = async (tx: Tx, tenant: TenantId) => {
+/** Where what was counted is not what the rows say, as of one moment. */
+export const driftOf = async (tx: Tx, tenant: TenantId) => {
   const { rows } = await sql<{ metric: string; counted: number; found: number }>`
     select c.metric, f.found, c.used + coalesce((select sum(m.delta) from entitlement_moves m
       where m.tenant_id = ${tenant} and m.metric = c.metric), 0) as counted
     from entitlement_counters c join entitled_now(${tenant}) f on f.metric = c.metric
     where c.tenant_id = ${tenant} order by c.metric`.execute(tx)
-  return rows
+  return rows.filter(({ counted, found }) => counted !== found)
 }
 export const insertMove = (tx: Tx, tenant: TenantId, metric: string, delta: number) =>
   tx.insertInto('entitlement_moves').values({ tenant_id: tenant, metric, delta }).execute()

@@ -3,7 +3,7 @@ import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import type { Allowance, Granted } from '../../../kernel/allowance.ts'
 import { fail } from '../../../kernel/app-error.ts'
-import { missing } from '../../../kernel/ids.ts'
+import { TenantGone } from '../../../kernel/each-tenant.ts'
 import { findLicense } from '../license/license.queries.ts'
 import { licenseAt } from '../license/standing.ts'
 import { holdTenantCount } from '../tenants/tenants.queries.ts'
@@ -25,8 +25,10 @@ const unlimited: Allowance = { room: () => Number.POSITIVE_INFINITY, take: () =>
  * limit, a plan or a license that changes holds from its commit on, on every replica.
  */
 export function createEntitlements({ now }: { now: () => Date }) {
+  /** Throws `TenantGone`. */
   const resolveIn = async (tx: Tx, tenant: TenantId): Promise<Resolved & { plan: string | null }> => {
-    const row = (await queries.readTerms(tx, tenant)) ?? missing('tenant')
+    const row = await queries.readTerms(tx, tenant)
+    if (!row) throw new TenantGone()
     const { plan, plan_limits, plan_features, has_license, claims, seen_at } = row
     const resolved = resolve({
       tenant: row.limits,

@@ -31,6 +31,10 @@ export type Resolved = {
   isClosed: boolean
 }
 
+/** As they are stored: what is not limited is not named. */
+export const withoutNulls = (limits: StoredLimits): StoredLimits =>
+  Object.fromEntries(Object.entries(limits).filter(([, limit]) => typeof limit === 'number'))
+
 /** Per metric the least of license, plan and the tenant's own limit; null is none. */
 export function resolve({ plan, tenant, license }: Terms): Resolved {
   const given: readonly (readonly [Source, StoredLimits])[] = [

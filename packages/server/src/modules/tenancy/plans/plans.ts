@@ -6,6 +6,7 @@ import { differences } from '../../../kernel/differences.ts'
 import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
 import type { Expected } from '../../../kernel/version.ts'
 import type { Audit } from '../../audit/index.ts'
+import { withoutNulls } from '../entitlement/limits.ts'
 import type { PlanFields, PlanRow } from './plans.queries.ts'
 import * as queries from './plans.queries.ts'
 
@@ -16,7 +17,7 @@ export function createPlans({ db, audit, now }: { db: Database; audit: Audit; no
   const clean = ({ name, limits, features }: PlanFields): PlanFields => ({
     name,
     features,
-    limits: Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== null)),
+    limits: withoutNulls(limits),
   })
 
   return {

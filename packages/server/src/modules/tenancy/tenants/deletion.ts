@@ -1,6 +1,7 @@
 import type { Database } from '../../../db/database.ts'
 import { eraseTenant } from '../../../db/erase.ts'
 import { jobSource, type TenantId } from '../../../kernel/actor.ts'
+import { eachTenant } from '../../../kernel/each-tenant.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import { minute } from '../../../kernel/time.ts'
 import type { Changes } from '../../../memory/changes.ts'
@@ -51,9 +52,11 @@ export function createDeletion({
   return async (): Promise<void> => {
     const recordIn = await platform()
     if (recordIn === undefined) return
-    for (const { tenant_id: tenant, delete_after, deleted_at } of await db.acrossTenants(queries.selectToErase)) {
+    const rows = new Map((await db.acrossTenants(queries.selectToErase)).map((row) => [row.tenant_id, row]))
+    await eachTenant(rows.keys(), async (tenant) => {
+      const { delete_after = null, deleted_at = null } = rows.get(tenant) ?? {}
       if (deleted_at) await erase(tenant, deleted_at)
       else if (delete_after && delete_after <= now()) await entomb(tenant, recordIn)
-    }
+    })
   }
 }

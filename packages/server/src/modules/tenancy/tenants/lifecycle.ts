@@ -12,6 +12,7 @@ import type { Change, Changes } from '../../../memory/changes.ts'
 import type { Audit, Changed } from '../../audit/index.ts'
 import type { Notify } from '../../notifications/index.ts'
 import type { Entitlements } from '../entitlement/entitlements.ts'
+import { withoutNulls } from '../entitlement/limits.ts'
 import { holdPlan } from '../plans/plans.queries.ts'
 import { defaultTenant } from './default-tenant.ts'
 import { newTenantId } from './tenant-id.ts'
@@ -161,8 +162,6 @@ const present = (row: queries.TenantRow | undefined): queries.TenantRow =>
   row && row.status !== 'deleted' ? row : missing('tenant')
 const unchanged = (tenant: queries.TenantRow): Outcome => ({ changed: false, tenant, administrator: null })
 const noPlan = () => failField('tenant.plan_id', 'no such plan')
-const withoutNulls = (limits: StoredLimits): StoredLimits =>
-  Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== null && limit !== undefined))
 const factsOf = ({ name, display_name, plan_id, limits }: queries.TenantFields) => ({
   name,
   display_name,

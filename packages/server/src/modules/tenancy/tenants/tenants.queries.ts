@@ -4,7 +4,6 @@ import { happened } from '../../../db/happened.ts'
 import { hasPrefix } from '../../../db/page.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import { missing } from '../../../kernel/ids.ts'
 
 const columns = [
   'tenant_id',
@@ -138,10 +137,4 @@ export const moves = {
         .where('deleted_at', 'is', null)
         .returning('tenant_id'),
     ),
-}
-
-/** 404 for one that is not there, or no more. */
-export const requireTenant = async (tx: Tx, tenant: TenantId): Promise<TenantRow> => {
-  const row = await findTenant(tx, tenant)
-  return row && row.status !== 'deleted' ? row : missing('tenant')
 }

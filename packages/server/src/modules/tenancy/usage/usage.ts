@@ -5,7 +5,6 @@ import { failField } from '../../../kernel/app-error.ts'
 import { day, hour } from '../../../kernel/time.ts'
 import type { Entitlements } from '../entitlement/entitlements.ts'
 import { isCounted, type MetricStatus, monthOf, readStatus } from '../entitlement/status.ts'
-import { requireTenant } from '../tenants/tenants.queries.ts'
 import { daysUntil, slopeOf } from './forecast.ts'
 import * as queries from './usage.queries.ts'
 
@@ -49,7 +48,6 @@ export function createUsage(deps: { db: Database; now: () => Date; entitlements:
       const at = now()
       const span = spanOf(asked, at)
       const found = await db.inTenant(tenant, async (tx) => {
-        await requireTenant(tx, tenant)
         return {
           traffic: await queries.trafficBetween(tx, tenant, span),
           levels: await queries.levelsBetween(tx, tenant, span),
