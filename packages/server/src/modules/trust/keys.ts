@@ -1,6 +1,7 @@
 import {
   createIssuingCertificate,
   createRootCertificate,
+  type GeneratedKey,
   generateKey,
   importPublic,
   type Kek,
@@ -21,7 +22,7 @@ import { encodeId, newUuid } from '../../kernel/ids.ts'
 import { day } from '../../kernel/time.ts'
 import type { NewKey, usableKeys } from './trust.queries.ts'
 
-/** The keys that a tenant is born with; other purposes get theirs when they are first needed. */
+/** The keys that a tenant is born with; other purposes get theirs when they are first needed (`makeKey`). */
 const firstKeys = [
   ['credential', 'ES256'],
   ['policy', 'ES256'],
@@ -53,17 +54,20 @@ export async function makeFirstKeys(tenant: TenantId, kek: Kek, now: Date): Prom
     'ca-root': rootCertificate.pem,
     'ca-issuing': issuingCertificate.pem,
   }
-  return Promise.all(
-    made.map(async (k) => ({
-      signer_id: newUuid(),
-      kid: k.kid,
-      purpose: k.purpose,
-      alg: k.alg,
-      public_jwk: k.publicJwk,
-      private_jwe: await seal(kek, sealContext(k.kid), Buffer.from(JSON.stringify(k.privateJwk))),
-      certificate: certificates[k.purpose] ?? null,
-    })),
-  )
+  return Promise.all(made.map((key) => sealedKey(kek, key, certificates[key.purpose] ?? null)))
+}
+
+/** A key that is made when it is first needed. */
+export const makeKey = (purpose: Purpose, kek: Kek): Promise<NewKey> =>
+  sealedKey(kek, { purpose, alg: 'ES256', ...generateKey('ES256') }, null)
+
+async function sealedKey(
+  kek: Kek,
+  { purpose, alg, kid, publicJwk, privateJwk }: GeneratedKey & { purpose: Purpose; alg: SigningAlg },
+  certificate: string | null,
+): Promise<NewKey> {
+  const private_jwe = await seal(kek, sealContext(kid), Buffer.from(JSON.stringify(privateJwk)))
+  return { signer_id: newUuid(), kid, purpose, alg, public_jwk: publicJwk, private_jwe, certificate }
 }
 
 export type Keyring = {

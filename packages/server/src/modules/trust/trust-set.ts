@@ -17,20 +17,9 @@ export type SignedTrustSet = Static<typeof TrustSet> & {
 /** Signing purposes whose keys devices and gateways check; the others never leave the control plane. */
 const published = ['credential', 'policy', 'gateway-policy', 'posture', 'update', 'trust-set']
 
-export async function signTrustSet(
-  tenant: TenantId,
-  keyring: Keyring,
-  version: number,
-  now: Date,
-): Promise<SignedTrustSet> {
-  const trustSigner = keyring.signers.get('trust-set')
-  if (!trustSigner) throw new Error('the tenant has no key for trust sets')
-  const document: Static<typeof TrustSet> = {
-    tenant_id: encodeId('tenant', tenant),
-    version,
-    issued_at: now.toISOString(),
-    expires_at: new Date(now.getTime() + lifetime).toISOString(),
-    refresh_after: new Date(now.getTime() + lifetime / 2).toISOString(),
+/** What a set says of the keys, whenever it says it. */
+function contentOf(keyring: Keyring) {
+  return {
     anchors: keyring.rows
       .filter((row) => row.purpose === 'ca-root' && row.certificate !== null)
       .map((row) => {
@@ -48,6 +37,29 @@ export async function signTrustSet(
         .filter(([, key]) => published.includes(key.purpose))
         .map(([kid, key]) => ({ ...key.jwk, kid, alg: key.alg, use: 'sig', holdfast_purpose: [key.purpose] })),
     },
+  }
+}
+
+/** Whether a set says what the keys are now. */
+export function saysSo({ anchors, intermediates, jwks }: SignedTrustSet, keyring: Keyring): boolean {
+  return canonicalJson({ anchors, intermediates, jwks }) === canonicalJson(contentOf(keyring))
+}
+
+export async function signTrustSet(
+  tenant: TenantId,
+  keyring: Keyring,
+  version: number,
+  now: Date,
+): Promise<SignedTrustSet> {
+  const trustSigner = keyring.signers.get('trust-set')
+  if (!trustSigner) throw new Error('the tenant has no key for trust sets')
+  const document: Static<typeof TrustSet> = {
+    tenant_id: encodeId('tenant', tenant),
+    version,
+    issued_at: now.toISOString(),
+    expires_at: new Date(now.getTime() + lifetime).toISOString(),
+    refresh_after: new Date(now.getTime() + lifetime / 2).toISOString(),
+    ...contentOf(keyring),
   }
   const signed = await signGeneralJws([trustSigner], trustSetType, Buffer.from(canonicalJson(document)))
   return { ...document, signed }

@@ -6,9 +6,9 @@ import { Representation } from '../../kernel/representation.ts'
 import type { Changes } from '../../memory/changes.ts'
 import { everything } from '../../memory/changes.ts'
 import { held, type Memory } from '../../memory/held.ts'
-import { type Keyring, makeFirstKeys, openKeyring } from './keys.ts'
+import { type Keyring, makeFirstKeys, makeKey, openKeyring } from './keys.ts'
 import * as queries from './trust.queries.ts'
-import { type SignedTrustSet, signTrustSet } from './trust-set.ts'
+import { type SignedTrustSet, saysSo, signTrustSet } from './trust-set.ts'
 
 type Trusted = { keyring: Keyring; set: SignedTrustSet; representation: Representation<SignedTrustSet> }
 
@@ -34,8 +34,8 @@ export function createTrustRules({ db, changes, feed, kek, now }: TrustDeps) {
     const { rows, newest } = found.rows.length > 0 ? found : await makeKeys(tenant)
     const keyring = await openKeyring(kek, rows)
     const current = newest?.document as SignedTrustSet | undefined
-    const set =
-      current && now() < new Date(current.refresh_after) ? current : await issue(tenant, keyring, newest?.version ?? 0)
+    const holds = current && now() < new Date(current.refresh_after) && saysSo(current, keyring)
+    const set = holds ? current : await issue(tenant, keyring, newest?.version ?? 0)
     const representation = new Representation<SignedTrustSet>(`ta-${set.version}`, Buffer.from(JSON.stringify(set)))
     return { keyring, set, representation }
   }
@@ -52,6 +52,15 @@ export function createTrustRules({ db, changes, feed, kek, now }: TrustDeps) {
     })
   }
 
+  /** Of two makers at once the first one's key holds. */
+  async function makeMissing(tenant: TenantId, purpose: Purpose): Promise<void> {
+    const key = await makeKey(purpose, kek)
+    await db.inTenant(tenant, async (tx) => {
+      await queries.insertKeysUnlessThere(tx, tenant, [key])
+      await changes.record(tx, tenant, [{ kind: 'trust', subject: everything }])
+    })
+  }
+
   const { get: trusted } = held<Trusted>(
     { changes, feed },
     { kinds: ['trust'], load, isOver: ({ set }) => now() >= new Date(set.refresh_after) },
@@ -64,10 +73,15 @@ export function createTrustRules({ db, changes, feed, kek, now }: TrustDeps) {
     provision: async (tenant: TenantId): Promise<void> => {
       await trusted(tenant)
     },
+    /** The active key for a purpose; the first one is made when it is first asked for, and in the trust set at once. */
     signerFor: async (tenant: TenantId, purpose: Purpose): Promise<Signer> => {
       const signer = (await trusted(tenant)).keyring.signers.get(purpose)
-      if (!signer) throw new Error(`the tenant has no active key for ${purpose}`)
-      return signer
+      if (signer) return signer
+      await makeMissing(tenant, purpose)
+      return (
+        (await trusted(tenant)).keyring.signers.get(purpose) ??
+        Promise.reject(new Error(`the tenant has no active key for ${purpose}`))
+      )
     },
     /** The key of this tenant with this `kid`, if it may verify what `purpose` signs. */
     keyFor: (
