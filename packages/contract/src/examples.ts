@@ -20,6 +20,14 @@ const policy = {
  * A valid body of every endpoint that takes one: what its description shows, and what tests send with ids that exist.
  */
 export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
+  createSigner: { purpose: 'policy' },
+  activateSigner: { reason: 'yearly rotation' },
+  retireSigner: { reason: 'yearly rotation' },
+  rotateTrustAnchors: { mode: 'planned', reason: 'yearly rotation' },
+  issueSpc: { csr, device_id },
+  rotateSpc: { spc_id: exampleId('spc'), csr },
+  revokeSpc: { spc_id: exampleId('spc'), reason: 'keyCompromise' },
+  validateSpc: { certificate },
   changeTenant: {
     operation: 'create',
     tenant: { name: 'acme', display_name: 'Acme Inc.', limits: { users: 50, devices: 100 } },

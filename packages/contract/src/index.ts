@@ -17,6 +17,8 @@ import * as policy from './policy.ts'
 import * as rbac from './rbac.ts'
 import * as scim from './scim.ts'
 import * as settings from './settings.ts'
+import * as signers from './signers.ts'
+import * as spc from './spc.ts'
 import * as tenants from './tenants.ts'
 import * as trust from './trust.ts'
 import * as userCredentials from './user-credentials.ts'
@@ -51,7 +53,9 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Single logout', about: 'What identity providers say of who signed out', module: federationLogout },
   { tag: 'Tenants', about: 'The companies of this deployment, and their plans', module: tenants },
   { tag: 'Entitlement', about: 'License, limits and usage', module: entitlement },
-  { tag: 'Trust', about: 'Trust anchors', module: trust },
+  { tag: 'Trust', about: 'Trust anchors and their rotation', module: trust },
+  { tag: 'Signers', about: 'Signing keys and certification authorities', module: signers },
+  { tag: 'Certificates', about: 'Security Policy Certificates (SPC) of devices', module: spc },
   { tag: 'Audit', about: 'What happened', module: audit },
   { tag: 'Notifications', about: 'What administrators must hear of', module: notifications },
 ]
@@ -84,6 +88,8 @@ export const contract = {
   ...endpointsOf(tenants),
   ...endpointsOf(entitlement),
   ...endpointsOf(trust),
+  ...endpointsOf(signers),
+  ...endpointsOf(spc),
   ...endpointsOf(audit),
   ...endpointsOf(notifications),
 }

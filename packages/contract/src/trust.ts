@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Closed, Count, Id, OneOf, Time } from './schema.ts'
+import { Closed, Count, Id, OneOf, Reason, Time } from './schema.ts'
 
 const Jwk = Closed({
   kty: Type.String(),
@@ -35,17 +35,26 @@ export const TrustSet = Closed({
   jwks: Closed({ keys: Type.Array(Jwk) }),
 })
 
-const Signed = Closed(
-  {
-    ...TrustSet.properties,
-    signed: Closed({
-      payload: Type.String({
-        description: 'base64url of the canonical JSON (RFC 8785) of this document without `signed`',
-      }),
-      signatures: Type.Array(Closed({ protected: Type.String(), signature: Type.String() })),
-    }),
-  },
-  { title: 'TrustSet' },
+const Signature = Closed({
+  payload: Type.String({
+    description: 'base64url of the canonical JSON (RFC 8785) of this document without `signed`',
+  }),
+  signatures: Type.Array(Closed({ protected: Type.String(), signature: Type.String() })),
+})
+const Signed = Closed({ ...TrustSet.properties, signed: Signature }, { title: 'TrustSet' })
+const since = Type.Optional(
+  Type.Integer({
+    minimum: 1,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: 'The version that the caller believes: sets that lead from it to the current one come with the answer',
+  }),
+)
+const Steps = Type.Optional(
+  Type.Array(Signature, {
+    title: 'TrustSteps',
+    description:
+      'With `since`: earlier sets, oldest first, each signed by a key of the one before; without them a client that missed a rotation could not follow',
+  }),
 )
 
 export const trustAnchors = endpoint({
@@ -54,14 +63,64 @@ export const trustAnchors = endpoint({
   summary: 'The current trust anchor set, signed (general JSON JWS, trust-set+jws)',
   access: { by: ['session', 'api_key', 'device'], permission: 'trust:read' },
   etag: true,
-  response: Signed,
+  query: Closed({ since }),
+  response: Closed({ ...Signed.properties, steps: Steps }),
 })
 
 export const gatewayTrustAnchors = endpoint({
   method: 'GET',
   path: '/v1/gateway/runtime/trust-anchors',
-  summary: 'The current trust anchor set, for gateways',
+  summary:
+    'The current trust anchor set with the revocation lists of its authorities; Prefer: wait=N holds it until one of them is another',
   access: { by: ['gateway'], permission: 'own' },
   etag: true,
-  response: Signed,
+  waits: true,
+  query: Closed({ since }),
+  response: Closed({
+    ...Signed.properties,
+    steps: Steps,
+    crls: Type.Array(
+      Closed(
+        {
+          issuer_id: Id('signer'),
+          issuer: Type.String({ description: 'Subject of the authority (RFC 4514)' }),
+          number: Count,
+          this_update: Time,
+          next_update: Time,
+          der: Type.String({ description: 'The list (RFC 5280 §5), base64 DER' }),
+        },
+        { title: 'Crl' },
+      ),
+      { description: 'Signed by their authorities, so no part of what `signed` covers' },
+    ),
+  }),
+})
+
+export const rotateTrustAnchors = endpoint({
+  method: 'POST',
+  path: '/v1/trust/anchors/rotate',
+  summary:
+    'Replace the active trust anchor: planned, with an overlap in which old and new count, or emergency, where the old one ends at once with all its certificates',
+  access: { by: ['session', 'api_key'], permission: 'trust:rotate' },
+  audit: 'trust_anchors.rotated',
+  stepUp: {},
+  body: Closed({
+    mode: Type.Optional(OneOf(['planned', 'emergency'], { description: 'planned unless said' })),
+    anchor_id: Type.Optional(Id('signer')),
+    overlap_seconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 365 * 86_400,
+        description: 'How long the old anchor stays at least; never less than what hangs on it needs (7 days)',
+      }),
+    ),
+    reason: Type.Optional(Reason),
+  }),
+  response: Closed({
+    mode: OneOf(['planned', 'emergency']),
+    anchor_id: Id('signer'),
+    replaced_anchor_id: Id('signer'),
+    retire_after: Type.Union([Time, Type.Null()], { description: 'When the old anchor may retire; null: it has ended' }),
+    trust_anchor_version: Count,
+  }),
 })

@@ -31,6 +31,7 @@ export const idPrefixes = {
   directory_run: 'run',
   directory_source: 'dsr',
   plan: 'pln',
+  spc: 'spc',
 } as const
 export type Noun = keyof typeof idPrefixes
 
@@ -200,6 +201,35 @@ export type ToldDeviceStatus = (typeof toldDeviceStatuses)[number]
 /** How a device was enrolled: its row, the audit event and the claim `enr` of its credential say the same. */
 export const enrollmentMethods = ['token', 'oidc', 'saml', 'device_code'] as const
 export type EnrollmentMethod = (typeof enrollmentMethods)[number]
+
+/** What a key signs: one thing, so that a signature of one kind never passes for another (SP 800-57 part 1 §5.2). */
+export const signerPurposes = [
+  'credential',
+  'policy',
+  'gateway-policy',
+  'posture',
+  'update',
+  'trust-set',
+  'ca-root',
+  'ca-issuing',
+] as const
+export type SignerPurpose = (typeof signerPurposes)[number]
+export const signerStates = ['pending', 'active', 'retiring', 'retired', 'compromised'] as const
+export type SignerState = (typeof signerStates)[number]
+/** Where private keys are: sealed in the database, or in a token that makes the signatures itself. */
+export const signerProviders = ['local', 'pkcs11'] as const
+export type SignerProvider = (typeof signerProviders)[number]
+
+/** Why a certificate no longer counts (RFC 5280 §5.3.1), as far as somebody may say it here. */
+export const revocationReasons = [
+  'unspecified',
+  'keyCompromise',
+  'affiliationChanged',
+  'superseded',
+  'cessationOfOperation',
+  'privilegeWithdrawn',
+] as const
+export type RevocationReason = (typeof revocationReasons)[number]
 
 /** Where a tenant stands: whose callers are let in, whose are refused, and who goes at a stated time. */
 export const tenantStatuses = ['active', 'suspended', 'deleting'] as const

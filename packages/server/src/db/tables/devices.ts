@@ -49,6 +49,8 @@ export type DevicesTables = {
     last_seen_at: Date | null
     applied_digest: string | null
     applied_at: Date | null
+    /** The newest trust set that it has fetched. */
+    trust_version: number | null
   }
   device_postures: {
     tenant_id: TenantId

@@ -1,5 +1,6 @@
 import type { TenantId } from '../../kernel/actor.ts'
-import type { Default, Json } from './columns.ts'
+import type { SignerProvider, SignerState } from '@holdfast/contract/vocabulary'
+import type { Default, Json, TextArray } from './columns.ts'
 
 export type TrustTables = {
   signing_keys: {
@@ -8,17 +9,65 @@ export type TrustTables = {
     kid: string
     purpose: string
     alg: string
-    state: 'pending' | 'active' | 'retiring' | 'retired' | 'compromised'
+    state: SignerState
+    provider: Default<SignerProvider>
     public_jwk: Json<Record<string, string>>
-    private_jwe: string
+    /** Null once it is retired, and where a token has the key. */
+    private_jwe: string | null
     certificate: string | null
     created_at: Default<Date>
+    activated_at: Date | null
+    retire_after: Date | null
+    retired_at: Date | null
   }
   trust_sets: {
     tenant_id: TenantId
     version: number
     document: Json<unknown>
     expires_at: Date
+    /** The keys that a set lists: of trust sets, and of anchors. */
+    trust_kids: TextArray
+    anchor_kids: TextArray
     created_at: Default<Date>
+  }
+  cross_certificates: {
+    tenant_id: TenantId
+    issuer_id: string
+    subject_id: string
+    certificate: string
+    not_after: Date
+    created_at: Date
+  }
+  spcs: {
+    tenant_id: TenantId
+    spc_id: string
+    device_id: string
+    user_id: string | null
+    issuer_id: string
+    status: 'active' | 'superseded' | 'revoked'
+    certificate: string
+    spki_sha256: string
+    fingerprint_sha256: string
+    not_before: Date
+    not_after: Date
+    renew_after: Date
+    policy_channel: string | null
+    policy_version: number | null
+    policy_digest: string | null
+    replaces: string | null
+    revoke_after: Date | null
+    revoked_at: Date | null
+    revocation_reason: string | null
+    issued_at: Date
+  }
+  crls: {
+    tenant_id: TenantId
+    issuer_id: string
+    number: number
+    revision: number
+    issued_revision: number
+    this_update: Date
+    next_update: Date
+    der: Buffer
   }
 }

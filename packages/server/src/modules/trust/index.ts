@@ -1,16 +1,32 @@
-import type { Handlers } from '../../http/handlers.ts'
-import { pruneSets } from './trust.queries.ts'
-import { createTrustRules, type TrustDeps } from './trust.ts'
+import { anchorHandlers } from './anchors/anchors.handlers.ts'
+import { createRotation } from './anchors/rotation.ts'
+import type { TrustDeps } from './deps.ts'
+import { createExpiries } from './expiries.ts'
+import { trustJobs } from './jobs.ts'
+import { pruneSets } from './sets/sets.queries.ts'
+import { signerHandlers } from './signers/signers.handlers.ts'
+import { createSigners } from './signers/signers.ts'
+import { createTrusted } from './trust.ts'
+
+export { type Authority, chainOf, type Keyring, rootOf } from './keys/keyring.ts'
+export { localKeys } from './keys/local.ts'
+export type { KeyProviders } from './keys/provider.ts'
 
 export function createTrust(deps: TrustDeps) {
-  const { anchors, ...rules } = createTrustRules(deps)
+  const trusted = createTrusted(deps)
+  const signers = createSigners({ ...deps, trusted })
+  const rotation = createRotation({ ...deps, trusted })
   return {
-    ...rules,
+    anchors: trusted.anchors,
+    provision: trusted.provision,
+    keyring: trusted.keyring,
+    signerFor: trusted.signerFor,
+    keyFor: trusted.keyFor,
+    versionOf: trusted.versionOf,
+    certificateExpiries: createExpiries(trusted),
+    jobs: trustJobs({ ...deps, signers, rotation }),
     prunes: [pruneSets],
-    handlers: {
-      trustAnchors: ({ actor }) => anchors(actor.tenantId),
-      gatewayTrustAnchors: ({ actor }) => anchors(actor.tenantId),
-    } satisfies Partial<Handlers>,
+    handlers: { ...anchorHandlers(trusted, rotation), ...signerHandlers(signers) },
   }
 }
 export type Trust = ReturnType<typeof createTrust>

@@ -1,18 +1,16 @@
 import type { TrustSet } from '@holdfast/contract/trust'
-import { canonicalJson, certificateInfo, signGeneralJws } from '@holdfast/crypto'
+import { canonicalJson, certificateInfo, type GeneralJws, signGeneralJws } from '@holdfast/crypto'
 import type { Static } from 'typebox'
-import type { TenantId } from '../../kernel/actor.ts'
-import { encodeId } from '../../kernel/ids.ts'
-import { day } from '../../kernel/time.ts'
-import type { Keyring } from './keys.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+import { encodeId } from '../../../kernel/ids.ts'
+import { day } from '../../../kernel/time.ts'
+import type { Keyring } from '../keys/keyring.ts'
 
 const trustSetType = 'trust-set+jws'
 /** A set lives 7 days and is issued anew after half of that, so that clients that refresh always hold a current one. */
-const lifetime = 7 * day
+export const setLifetime = 7 * day
 
-export type SignedTrustSet = Static<typeof TrustSet> & {
-  signed: { payload: string; signatures: { protected: string; signature: string }[] }
-}
+export type SignedTrustSet = Static<typeof TrustSet> & { signed: GeneralJws }
 
 /** Signing purposes whose keys devices and gateways check; the others never leave the control plane. */
 const published = ['credential', 'policy', 'gateway-policy', 'posture', 'update', 'trust-set']
@@ -20,18 +18,11 @@ const published = ['credential', 'policy', 'gateway-policy', 'posture', 'update'
 /** What a set says of the keys, whenever it says it. */
 function contentOf(keyring: Keyring) {
   return {
-    anchors: keyring.rows
-      .filter((row) => row.purpose === 'ca-root' && row.certificate !== null)
-      .map((row) => {
-        const { serial: _, ...info } = certificateInfo(row.certificate!)
-        return {
-          anchor_id: encodeId('signer', row.signer_id),
-          state: row.state as 'active' | 'retiring',
-          ...info,
-          certificate: row.certificate!,
-        }
-      }),
-    intermediates: keyring.rows.filter((row) => row.purpose === 'ca-issuing').map((row) => row.certificate!),
+    anchors: keyring.roots.map(({ signerId, state, certificate }) => {
+      const { serial: _, ...info } = certificateInfo(certificate)
+      return { anchor_id: encodeId('signer', signerId), state, ...info, certificate }
+    }),
+    intermediates: [...keyring.issuing, ...keyring.crosses].map(({ certificate }) => certificate),
     jwks: {
       keys: [...keyring.verifiers]
         .filter(([, key]) => published.includes(key.purpose))
@@ -45,22 +36,26 @@ export function saysSo({ anchors, intermediates, jwks }: SignedTrustSet, keyring
   return canonicalJson({ anchors, intermediates, jwks }) === canonicalJson(contentOf(keyring))
 }
 
+/** The keys that sign a set, by which the next ones are judged, and those of its anchors. */
+export const listedIn = (keyring: Keyring) => ({
+  trust_kids: keyring.trustSigners.map((signer) => signer.kid).sort(),
+  anchor_kids: keyring.roots.map(({ signer }) => signer.kid).sort(),
+})
+
 export async function signTrustSet(
   tenant: TenantId,
   keyring: Keyring,
   version: number,
   now: Date,
 ): Promise<SignedTrustSet> {
-  const trustSigner = keyring.signers.get('trust-set')
-  if (!trustSigner) throw new Error('the tenant has no key for trust sets')
   const document: Static<typeof TrustSet> = {
     tenant_id: encodeId('tenant', tenant),
     version,
     issued_at: now.toISOString(),
-    expires_at: new Date(now.getTime() + lifetime).toISOString(),
-    refresh_after: new Date(now.getTime() + lifetime / 2).toISOString(),
+    expires_at: new Date(now.getTime() + setLifetime).toISOString(),
+    refresh_after: new Date(now.getTime() + setLifetime / 2).toISOString(),
     ...contentOf(keyring),
   }
-  const signed = await signGeneralJws([trustSigner], trustSetType, Buffer.from(canonicalJson(document)))
+  const signed = await signGeneralJws(keyring.trustSigners, trustSetType, Buffer.from(canonicalJson(document)))
   return { ...document, signed }
 }

@@ -1,0 +1,104 @@
+import { X509Certificate } from 'node:crypto'
+import {
+  importPublic,
+  type PublicJwk,
+  type Purpose,
+  parsePublicJwk,
+  type Signer,
+  type SigningAlg,
+  type VerificationKey,
+} from '@holdfast/crypto'
+import type { CrossRow, KeyRow } from './keys.queries.ts'
+import { type KeyProviders, providerNamed } from './provider.ts'
+
+/** A certification authority of the tenant: a root, or an issuing CA. */
+export type Authority = {
+  signerId: string
+  state: 'active' | 'retiring'
+  /** PEM. */
+  certificate: string
+  x509: X509Certificate
+  signer: Signer
+}
+type Verifier = VerificationKey & { purpose: string; jwk: PublicJwk }
+
+/** The keys of a tenant whose signatures count, opened as far as somebody still signs with them. */
+export type Keyring = {
+  /** The active one for each purpose. */
+  signers: ReadonlyMap<string, Signer>
+  /** Those that sign trust sets, the active one first: who knows any of them follows. */
+  trustSigners: readonly Signer[]
+  verifiers: ReadonlyMap<string, Verifier>
+  /** The active one first, then the younger ones before the older ones. */
+  roots: readonly Authority[]
+  issuing: readonly Authority[]
+  /** Roots certified by other roots of the tenant, PEM. */
+  crosses: readonly { issuerId: string; subjectId: string; certificate: string }[]
+  rows: readonly KeyRow[]
+}
+
+/** Who retires signs no more, but for these: lists of what they issued, and sets for who knows no younger key. */
+const signsWhileRetiring = new Set(['trust-set', 'ca-root', 'ca-issuing'])
+
+export async function openKeyring(
+  providers: KeyProviders,
+  rows: readonly KeyRow[],
+  crosses: readonly CrossRow[],
+): Promise<Keyring> {
+  const opened = await Promise.all(
+    rows.map(async (row) => {
+      const purpose = row.purpose as Purpose
+      const signs = row.state === 'active' || (row.state === 'retiring' && signsWhileRetiring.has(purpose))
+      const key = { kid: row.kid, purpose, privateJwe: row.private_jwe }
+      return { row, signer: signs ? await providerNamed(providers, row.provider).open(key) : undefined }
+    }),
+  )
+  const activeFirst = opened
+    .flatMap(({ row, signer }) => (signer ? [{ row, signer }] : []))
+    .reverse()
+    .sort((a, b) => Number(b.row.state === 'active') - Number(a.row.state === 'active'))
+  const authorities = (purpose: Purpose): Authority[] =>
+    activeFirst.flatMap(({ row: { signer_id, state, certificate, ...row }, signer }) =>
+      row.purpose === purpose && certificate !== null
+        ? [
+            {
+              signerId: signer_id,
+              state: state as Authority['state'],
+              certificate,
+              x509: new X509Certificate(certificate),
+              signer,
+            },
+          ]
+        : [],
+    )
+  return {
+    signers: new Map(
+      activeFirst.filter(({ row }) => row.state === 'active').map(({ row, signer }) => [row.purpose, signer]),
+    ),
+    trustSigners: activeFirst.filter(({ row }) => row.purpose === 'trust-set').map(({ signer }) => signer),
+    verifiers: new Map(rows.map((row) => [row.kid, verifierOf(row)])),
+    roots: authorities('ca-root'),
+    issuing: authorities('ca-issuing'),
+    crosses: crosses.map((c) => ({ issuerId: c.issuer_id, subjectId: c.subject_id, certificate: c.certificate })),
+    rows,
+  }
+}
+
+function verifierOf(row: KeyRow): Verifier {
+  const jwk = parsePublicJwk(row.public_jwk)
+  return { publicKey: importPublic(jwk), alg: row.alg as SigningAlg, purpose: row.purpose, jwk }
+}
+
+/** The root that certified an issuing CA. */
+export const rootOf = ({ roots }: Keyring, { x509 }: Authority): Authority | undefined =>
+  roots.find((root) => x509.checkIssued(root.x509))
+
+/**
+ * What stands between what an issuing CA issued and every anchor: its own certificate, then its root as certified by
+ * the other roots.
+ */
+export function chainOf(keyring: Keyring, issuing: Authority): string[] {
+  const root = rootOf(keyring, issuing)
+  const crosses = keyring.crosses.filter((c) => c.subjectId === root?.signerId)
+  return [issuing.certificate, ...crosses.map((c) => c.certificate)]
+}

@@ -1,0 +1,72 @@
+import { type Selectable, sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import type { Tables } from '../../../db/tables/index.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+
+export type KeyRow = Selectable<Tables['signing_keys']>
+export type CrossRow = Selectable<Tables['cross_certificates']>
+export type NewKey = Pick<KeyRow, 'signer_id' | 'kid' | 'purpose' | 'alg' | 'provider' | 'private_jwe' | 'certificate'> & {
+  public_jwk: object
+}
+
+const active = sql.lit<string>('active')
+const rowsOf = (tenant: TenantId, keys: readonly NewKey[], at: Date) =>
+  keys.map((k) => ({
+    ...k,
+    tenant_id: tenant,
+    state: 'active' as const,
+    activated_at: at,
+    created_at: at,
+    public_jwk: JSON.stringify(k.public_jwk),
+  }))
+
+/** One active key a purpose: another start's keys, once committed, keep all of these out. */
+export const insertKeysUnlessThere = (tx: Tx, tenant: TenantId, keys: readonly NewKey[], at: Date) =>
+  tx
+    .insertInto('signing_keys')
+    .values(rowsOf(tenant, keys, at))
+    .onConflict((c) => c.columns(['tenant_id', 'purpose']).where('state', '=', active).doNothing())
+    .execute()
+
+/** In place of those that were moved away in this transaction. */
+export const insertKeys = (tx: Tx, tenant: TenantId, keys: readonly NewKey[], at: Date) =>
+  tx.insertInto('signing_keys').values(rowsOf(tenant, keys, at)).execute()
+
+/** Keys whose signatures count, or will, oldest first. */
+export const usableKeys = (tx: Tx, tenant: TenantId): Promise<KeyRow[]> =>
+  tx
+    .selectFrom('signing_keys')
+    .selectAll()
+    .where('tenant_id', '=', tenant)
+    .where('state', 'in', ['pending', 'active', 'retiring'])
+    .orderBy('created_at')
+    .orderBy('signer_id')
+    .execute()
+
+/** Of roots that both count. */
+export const usableCrosses = (tx: Tx, tenant: TenantId): Promise<CrossRow[]> =>
+  tx
+    .selectFrom('cross_certificates')
+    .selectAll()
+    .where('tenant_id', '=', tenant)
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('signing_keys as k')
+            .select('k.signer_id')
+            .whereRef('k.tenant_id', '=', 'cross_certificates.tenant_id')
+            .where('k.tenant_id', '=', tenant)
+            .where('k.state', 'not in', ['active', 'retiring'])
+            .where((on) =>
+              on.or([
+                on('k.signer_id', '=', on.ref('cross_certificates.issuer_id')),
+                on('k.signer_id', '=', on.ref('cross_certificates.subject_id')),
+              ]),
+            ),
+        ),
+      ),
+    )
+    .orderBy('created_at')
+    .orderBy('issuer_id')
+    .execute()

@@ -1,0 +1,72 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import { happened } from '../../../db/happened.ts'
+import { deleting } from '../../../db/retention.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+
+export const newestSet = (tx: Tx, tenant: TenantId) =>
+  tx
+    .selectFrom('trust_sets')
+    .selectAll()
+    .where('tenant_id', '=', tenant)
+    .orderBy('version', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+
+/** False when another replica has issued this version already. */
+export const insertSet = (
+  tx: Tx,
+  tenant: TenantId,
+  set: { version: number; document: object; expires_at: Date; trust_kids: string[]; anchor_kids: string[] },
+) =>
+  happened(
+    tx
+      .insertInto('trust_sets')
+      .values({ ...set, tenant_id: tenant, document: JSON.stringify(set.document) })
+      .onConflict((c) => c.columns(['tenant_id', 'version']).doNothing())
+      .returning('version'),
+  )
+
+/** Sets after a version and before another, oldest first, without what they say. */
+export const setsBetween = (tx: Tx, tenant: TenantId, after: number, before: number) =>
+  tx
+    .selectFrom('trust_sets')
+    .select(['version', 'trust_kids'])
+    .where('tenant_id', '=', tenant)
+    .where('version', '>=', after)
+    .where('version', '<', before)
+    .orderBy('version')
+    .execute()
+
+export const setsOf = (tx: Tx, tenant: TenantId, versions: readonly number[]) =>
+  tx
+    .selectFrom('trust_sets')
+    .select(['version', 'document'])
+    .where('tenant_id', '=', tenant)
+    .where('version', '=', sql<number>`any(${versions}::bigint[])`)
+    .orderBy('version')
+    .execute()
+
+/** The version as of which a key is listed. */
+export const firstListing = async (tx: Tx, tenant: TenantId, kid: string): Promise<number | undefined> => {
+  const row = await tx
+    .selectFrom('trust_sets')
+    .select((eb) => eb.fn.min('version').as('version'))
+    .where('tenant_id', '=', tenant)
+    .where(sql<boolean>`(trust_kids || anchor_kids) @> ${[kid]}::text[]`)
+    .executeTakeFirst()
+  return row?.version ?? undefined
+}
+
+/**
+ * The newest stays, also when its time is over; and of those that list the same keys of trust sets the last one, which
+ * leads on from there.
+ */
+export const pruneSets = deleting(
+  'trust_sets',
+  sql`expires_at < now() and exists (
+    select from trust_sets newer where newer.tenant_id = trust_sets.tenant_id
+      and newer.version = (select min(next.version) from trust_sets next
+        where next.tenant_id = trust_sets.tenant_id and next.version > trust_sets.version)
+      and newer.trust_kids = trust_sets.trust_kids)`,
+)

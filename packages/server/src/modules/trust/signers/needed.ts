@@ -1,0 +1,30 @@
+import type { Tx } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+import type { Coverage, TrustDeps } from '../deps.ts'
+import type { KeyRow } from '../keys/keys.queries.ts'
+import { firstListing } from '../sets/sets.queries.ts'
+
+const share = (what: string, { total, behind }: Coverage) => (behind > 0 ? [`${behind} of ${total} ${what}`] : [])
+
+/** Who would be left without a key that they still need, in numbers; nothing: nobody. */
+export const createNeeded =
+  ({ coverageOf, certificatesOf }: Pick<TrustDeps, 'coverageOf' | 'certificatesOf'>) =>
+  async (tx: Tx, tenant: TenantId, key: KeyRow, heirs: readonly KeyRow[], at: Date): Promise<string[]> => {
+    const reasons: string[] = []
+    if (key.state === 'retiring' && key.retire_after !== null && key.retire_after > at)
+      reasons.push(`what it signed is good until ${key.retire_after.toISOString()}`)
+    if (key.purpose === 'ca-issuing') {
+      const certificates = await certificatesOf(tx, tenant, key.signer_id, at)
+      if (certificates > 0) reasons.push(`${certificates} certificates that it issued are still good`)
+    }
+    const heir = heirs.find((other) => other.state === 'active')
+    if ((key.purpose === 'ca-root' || key.purpose === 'trust-set') && heir) {
+      const listed = await firstListing(tx, tenant, heir.kid)
+      const { devices, gateways } = await coverageOf(tx, tenant, listed ?? Number.MAX_SAFE_INTEGER)
+      const behind = [...share('devices', devices), ...share('gateways', gateways)]
+      if (behind.length > 0)
+        reasons.push(`${behind.join(' and ')} have not fetched a trust set that lists the key after it`)
+    }
+    return reasons
+  }
+export type Needed = ReturnType<typeof createNeeded>

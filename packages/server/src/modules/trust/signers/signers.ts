@@ -1,0 +1,171 @@
+import type { SignerProvider, SignerState } from '@holdfast/contract/vocabulary'
+import type { Purpose } from '@holdfast/crypto'
+import type { Tx } from '../../../db/database.ts'
+import type { PageQuery } from '../../../db/page.ts'
+import type { Actor, Source, TenantId } from '../../../kernel/actor.ts'
+import { fail, failField } from '../../../kernel/app-error.ts'
+import { encodeId, missing } from '../../../kernel/ids.ts'
+import { everything } from '../../../memory/changes.ts'
+import { makeIssuing } from '../anchors/hierarchy.ts'
+import type { TrustDeps } from '../deps.ts'
+import { insertKeys, type KeyRow, type NewKey } from '../keys/keys.queries.ts'
+import { makeKey } from '../keys/make.ts'
+import type { Trusted } from '../trust.ts'
+import { createNeeded } from './needed.ts'
+import { overlapOf } from './overlap.ts'
+import * as queries from './signers.queries.ts'
+
+type End = { compromised: boolean; force: boolean; reason: string | undefined }
+const ofAuthorities = new Set(['ca-root', 'ca-issuing'])
+const named = ({ signer_id, purpose }: KeyRow) => ({ signer_id: encodeId('signer', signer_id), purpose })
+const about = ({ signer_id, purpose }: KeyRow, reason: string | undefined) => ({
+  target: { type: 'signer', id: encodeId('signer', signer_id), name: purpose },
+  ...(reason !== undefined && { details: { reason } }),
+})
+
+/** The life of signing keys: pending → active → retiring → retired, and at any time compromised. */
+export function createSigners({
+  trusted,
+  ...deps
+}: Pick<
+  TrustDeps,
+  | 'db'
+  | 'audit'
+  | 'changes'
+  | 'pager'
+  | 'providers'
+  | 'now'
+  | 'coverageOf'
+  | 'certificatesOf'
+  | 'revokeIssuedBy'
+  | 'forgetSigned'
+> & { trusted: Trusted }) {
+  const { db, audit, changes, pager, providers, now } = deps
+  const needed = createNeeded(deps)
+  const record = (tx: Tx, tenant: TenantId) => changes.record(tx, tenant, [{ kind: 'trust', subject: everything }])
+
+  /** What takes the place of an active key that nobody may trust any more, made before the transaction. */
+  async function heirOf(tenant: TenantId, purpose: string): Promise<NewKey | undefined> {
+    const { signers, roots } = await trusted.keyring(tenant)
+    if (purpose === 'ca-root' || !signers.has(purpose)) return undefined
+    const [provider] = providers
+    const [root] = roots
+    return purpose === 'ca-issuing' && root
+      ? makeIssuing(provider, tenant, root, now())
+      : makeKey(provider, purpose as Purpose)
+  }
+
+  /** Ends a key that is locked; who it would leave behind is told in numbers, unless they are to be left. */
+  async function endKey(
+    tx: Tx,
+    source: Source,
+    key: KeyRow,
+    { others, heir, ...how }: End & { others: readonly KeyRow[]; heir: NewKey | undefined },
+  ): Promise<KeyRow> {
+    const tenant = source.tenantId
+    const at = now()
+    if (key.state === 'active') {
+      if (!how.compromised) fail('validation_error', 'the key is active: activate the one that is to follow it first')
+      if (key.purpose === 'ca-root')
+        fail('validation_error', 'the key is the active trust anchor: rotate trust anchors, mode emergency')
+    } else if (key.state === 'retiring' && !how.compromised && !how.force) {
+      const reasons = await needed(tx, tenant, key, others, at)
+      if (reasons.length > 0) fail('validation_error', `${reasons.join('; ')}: wait, or force it`)
+    }
+    const ended = await queries.end(tx, tenant, key.signer_id, how.compromised ? 'compromised' : 'retired', at)
+    if (!ended) throw new Error('a key that is locked has moved')
+    if (key.state === 'active' && heir) await insertKeys(tx, tenant, [heir], at)
+    if (how.compromised) {
+      await deps.forgetSigned(tx, tenant, key.purpose)
+      if (ofAuthorities.has(key.purpose)) await deps.revokeIssuedBy(tx, source, [key.signer_id], at)
+    }
+    const changed = { state: [key.state, ended.state] }
+    await audit.record(tx, source, 'signer.retired', named(key), { ...about(key, how.reason), changes: changed })
+    await record(tx, tenant)
+    return ended
+  }
+
+  return {
+    list: (tenant: TenantId, query: PageQuery & { purpose?: string; state?: SignerState }) =>
+      db.inTenant(tenant, (tx) =>
+        pager.list(queries.selectSigners(tx, tenant, query), {
+          operation: 'listSigners',
+          tenant,
+          query,
+          orders: { created_at: { column: 'created_at', kind: 'time' } },
+          otherwise: '-created_at',
+          tie: 'signer_id',
+        }),
+      ),
+
+    get: (tenant: TenantId, signerId: string): Promise<KeyRow> =>
+      db.inTenant(tenant, async (tx) => (await queries.findSigner(tx, tenant, signerId)) ?? missing('signer')),
+
+    create: async (actor: Actor, purpose: Purpose, provider: SignerProvider | undefined): Promise<KeyRow> => {
+      if (ofAuthorities.has(purpose)) failField('purpose', 'authorities are made by rotating trust anchors')
+      const by = providers.find((p) => p.name === (provider ?? providers[0].name))
+      if (!by) failField('provider', `this deployment has no ${provider} token`)
+      const key = await makeKey(by, purpose)
+      const tenant = actor.tenantId
+      return db.inTenant(tenant, async (tx) => {
+        if (!(await queries.insertPending(tx, tenant, key, now())))
+          failField('purpose', 'another key of this purpose is pending: activate or retire it first')
+        const row = (await queries.findSigner(tx, tenant, key.signer_id)) ?? missing('signer')
+        await audit.record(tx, actor, 'signer.created', named(row), about(row, undefined))
+        await record(tx, tenant)
+        return row
+      })
+    },
+
+    activate: (actor: Actor, signerId: string, reason: string | undefined) => {
+      const tenant = actor.tenantId
+      return db.inTenant(tenant, async (tx) => {
+        const { purpose } = (await queries.findSigner(tx, tenant, signerId)) ?? missing('signer')
+        const keys = await queries.lockPurpose(tx, tenant, purpose)
+        const key = keys.find((k) => k.signer_id === signerId)
+        if (key?.state === 'active') return { changed: false, signer: key }
+        if (key?.state !== 'pending') fail('validation_error', 'only a key that is pending can be activated')
+        const before = keys.find((k) => k.state === 'active')
+        const at = now()
+        if (before)
+          await queries.beginRetiring(tx, tenant, before.signer_id, new Date(at.getTime() + overlapOf(purpose)))
+        const signer = await queries.activate(tx, tenant, signerId, at)
+        if (!signer) throw new Error('a key that is locked has moved')
+        await audit.record(tx, actor, 'signer.activated', named(signer), about(signer, reason))
+        await record(tx, tenant)
+        return { changed: true, signer }
+      })
+    },
+
+    retire: async (actor: Actor, signerId: string, how: End) => {
+      const tenant = actor.tenantId
+      const found = await db.inTenant(tenant, (tx) => queries.findSigner(tx, tenant, signerId))
+      const { purpose, state } = found ?? missing('signer')
+      const heir = how.compromised && state === 'active' ? await heirOf(tenant, purpose) : undefined
+      return db.inTenant(tenant, async (tx) => {
+        const keys = await queries.lockPurpose(tx, tenant, purpose)
+        const key = keys.find((k) => k.signer_id === signerId)
+        if (!key)
+          return { changed: false, signer: (await queries.findSigner(tx, tenant, signerId)) ?? missing('signer') }
+        const others = keys.filter((k) => k !== key)
+        return { changed: true, signer: await endKey(tx, actor, key, { ...how, others, heir }) }
+      })
+    },
+
+    /** For the sweep: whether it could be retired now. Who still needs it keeps it. */
+    retireIfDue: (source: Source, signerId: string): Promise<boolean> =>
+      db.inTenant(source.tenantId, async (tx) => {
+        const tenant = source.tenantId
+        const found = await queries.findSigner(tx, tenant, signerId)
+        if (!found) return false
+        const keys = await queries.lockPurpose(tx, tenant, found.purpose)
+        const key = keys.find((k) => k.signer_id === signerId && k.state === 'retiring')
+        const others = keys.filter((k) => k !== key)
+        if (!key || (await needed(tx, tenant, key, others, now())).length > 0) return false
+        const how = { compromised: false, force: false, reason: undefined }
+        await endKey(tx, source, key, { ...how, others, heir: undefined })
+        return true
+      }),
+  }
+}
+export type Signers = ReturnType<typeof createSigners>
