@@ -75,9 +75,9 @@ export function publicSpki(jwk: PublicJwk): Buffer {
 }
 
 /** The SubjectPublicKeyInfo as text (RFC 7468 §13). */
-export function publicPem(jwk: PublicJwk): string {
-  return `-----BEGIN PUBLIC KEY-----\n${publicSpki(jwk).toString('base64')}\n-----END PUBLIC KEY-----`
-}
+export const publicPem = (jwk: PublicJwk): string => spkiPem(publicSpki(jwk))
+export const spkiPem = (spki: Buffer): string =>
+  `-----BEGIN PUBLIC KEY-----\n${spki.toString('base64')}\n-----END PUBLIC KEY-----`
 
 /**
  * The key of a SubjectPublicKeyInfo. Throws `bad_algorithm` for every one but a named curve that this system knows, its

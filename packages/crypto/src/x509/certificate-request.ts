@@ -1,6 +1,6 @@
 import { hash, verify } from 'node:crypto'
 import { refuse } from '../errors.ts'
-import { type PublicJwk, publicJwkOf } from '../jwk.ts'
+import { type PublicJwk, publicJwkOf, spkiPem } from '../jwk.ts'
 import { readDer } from './der-read.ts'
 import { contextOf } from './der-write.ts'
 import { decodeBase64, decodePem } from './pem.ts'
@@ -42,7 +42,7 @@ export function readCertificateRequest(text: string): CertificateRequest {
 /** No key object is kept: the collector knows nothing of what one holds outside the heap. */
 function isSignedWith({ tbs, algorithm, signature }: Signed, spki: Buffer): boolean {
   try {
-    return verify(algorithm.hash, tbs, { key: spki, format: 'der', type: 'spki' }, signature)
+    return verify(algorithm.hash, tbs, spkiPem(spki), signature)
   } catch (cause) {
     return refuse('malformed', 'the key is not a point on its curve', cause)
   }

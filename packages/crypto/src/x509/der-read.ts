@@ -113,14 +113,25 @@ export class DerReader {
     return this.isAt(tags.utcTime) ? this.#date(tags.utcTime, 12) : this.#date(tags.generalizedTime, 14)
   }
 
-  #date(tag: number, length: number): Date {
-    const text = this.content(tag).toString('latin1')
-    if (!/^\d+Z$/.test(text) || text.length !== length + 1) refuse('malformed', 'not a time of DER')
-    const year = length === 14 ? text.slice(0, 4) : `${text < '5' ? 20 : 19}${text.slice(0, 2)}`
-    const [month, day, hour, minute, second] = text.slice(length - 10, -1).match(/../g)!
-    const date = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`)
-    const isThere = !Number.isNaN(date.getTime()) && date.getUTCDate() === Number(day)
-    return isThere ? date : refuse('malformed', 'a time that there is not')
+  /** The year has what the other ten digits leave. */
+  #date(tag: number, digits: 12 | 14): Date {
+    const content = this.content(tag)
+    if (content.length !== digits + 1 || content[digits] !== 0x5a) refuse('malformed', 'not a time of DER')
+    const pair = (at: number) => 10 * digit(content[at]!) + digit(content[at + 1]!)
+    const rest = digits - 10
+    const short = pair(rest - 2)
+    const year = rest === 4 ? 100 * pair(0) + short : short < 50 ? 2000 + short : 1900 + short
+    const [month, day, hour, minute, second] = [
+      pair(rest),
+      pair(rest + 2),
+      pair(rest + 4),
+      pair(rest + 6),
+      pair(rest + 8),
+    ]
+    const date = new Date(Date.UTC(year, month - 1, day, hour, minute, second))
+    const isThere =
+      hour < 24 && minute < 60 && second < 60 && date.getUTCDate() === day && date.getUTCMonth() === month - 1
+    return isThere && date.getUTCFullYear() === year ? date : refuse('malformed', 'a time that there is not')
   }
 
   /** Passes the next element; answers where its content begins and ends. */
@@ -143,6 +154,10 @@ export class DerReader {
     this.#at = start + length
     return [start, start + length]
   }
+}
+
+function digit(octet: number): number {
+  return octet >= 0x30 && octet <= 0x39 ? octet - 0x30 : refuse('malformed', 'not a time of DER')
 }
 
 /** Reads one encoding to its end: throws where something follows. */

@@ -21,20 +21,36 @@ export const tags = {
 export const context = (number: number) => 0x80 | number
 export const contextOf = (number: number) => 0xa0 | number
 
-/** The identifier and length octets before so many octets of content, in the shortest form (X.690 §10.1). */
+/** The octets of a length, in the shortest form (X.690 §10.1): how many follow the first one. */
+const furtherOctets = (length: number) =>
+  length < 0x80 ? 0 : length < 0x100 ? 1 : length < 0x10000 ? 2 : length < 0x1000000 ? 3 : 4
+
+/** Writes identifier and length octets; answers where the content begins. */
+function putHeader(der: Buffer, tag: number, length: number): number {
+  const further = furtherOctets(length)
+  der[0] = tag
+  der[1] = further === 0 ? length : 0x80 | further
+  return further === 0 ? 2 : der.writeUIntBE(length, 2, further)
+}
+
+/** The identifier and length octets before so many octets of content. */
 export function header(tag: number, length: number): Buffer {
-  if (length < 0x80) return Buffer.of(tag, length)
-  if (length < 0x100) return Buffer.of(tag, 0x81, length)
-  if (length < 0x10000) return Buffer.of(tag, 0x82, length >> 8, length & 0xff)
-  const octets = Buffer.of(tag, 0x84, 0, 0, 0, 0)
-  octets.writeUInt32BE(length, 2)
-  return length < 0x1000000 ? Buffer.of(tag, 0x83, ...octets.subarray(3)) : octets
+  const der = Buffer.allocUnsafe(2 + furtherOctets(length))
+  putHeader(der, tag, length)
+  return der
 }
 
 /** An element whose content is these octets, one after the other. */
 export function element(tag: number, ...content: readonly Uint8Array[]): Buffer {
-  const length = content.reduce((sum, octets) => sum + octets.length, 0)
-  return Buffer.concat([header(tag, length), ...content])
+  let length = 0
+  for (const octets of content) length += octets.length
+  const der = Buffer.allocUnsafe(2 + furtherOctets(length) + length)
+  let at = putHeader(der, tag, length)
+  for (const octets of content) {
+    der.set(octets, at)
+    at += octets.length
+  }
+  return der
 }
 
 export const sequence = (...elements: readonly Uint8Array[]) => element(tags.sequence, ...elements)
@@ -53,13 +69,29 @@ export function integer(value: bigint | number | Uint8Array): Buffer {
   return integer(Buffer.from(digits.length % 2 ? `0${digits}` : digits, 'hex'))
 }
 
-/** `YYYYMMDDHHMMSSZ`: a fraction of a second is cut off, for strict readers refuse one (RFC 5280 §4.1.2.5.2). */
-const digitsOf = (time: Date) => `${time.toISOString().slice(0, 19).replace(/\D/g, '')}Z`
+/** Two digits for each number, then Z: a fraction of a second is cut off (RFC 5280 §4.1.2.5). */
+function digits(tag: number, ...pairs: readonly number[]): Buffer {
+  const der = Buffer.allocUnsafe(3 + 2 * pairs.length)
+  let at = putHeader(der, tag, 1 + 2 * pairs.length)
+  for (const pair of pairs) {
+    der[at++] = 0x30 + Math.floor(pair / 10)
+    der[at++] = 0x30 + (pair % 10)
+  }
+  der[at] = 0x5a
+  return der
+}
 
-export const generalizedTime = (time: Date) => element(tags.generalizedTime, Buffer.from(digitsOf(time), 'latin1'))
+/** What both kinds of time have behind the first digits of the year. Throws RangeError for a year that neither has. */
+function pairsOf(time: Date): number[] {
+  const year = time.getUTCFullYear()
+  if (!(year >= 1950 && year <= 9999)) throw new RangeError('not a time that a certificate can have')
+  const date = [year % 100, time.getUTCMonth() + 1, time.getUTCDate()]
+  return [...date, time.getUTCHours(), time.getUTCMinutes(), time.getUTCSeconds()]
+}
 
-/** UTCTime up to 2049, GeneralizedTime from then on (RFC 5280 §4.1.2.5). */
+export const generalizedTime = (value: Date) =>
+  digits(tags.generalizedTime, Math.floor(value.getUTCFullYear() / 100), ...pairsOf(value))
+
+/** UTCTime up to 2049, GeneralizedTime from then on. */
 export const time = (value: Date) =>
-  value.getUTCFullYear() >= 2050
-    ? generalizedTime(value)
-    : element(tags.utcTime, Buffer.from(digitsOf(value).slice(2), 'latin1'))
+  value.getUTCFullYear() >= 2050 ? generalizedTime(value) : digits(tags.utcTime, ...pairsOf(value))

@@ -6,7 +6,9 @@ export type PemLabel = 'CERTIFICATE' | 'X509 CRL' | 'CERTIFICATE REQUEST' | 'NEW
 /** RFC 7468 §3: the text of one DER encoding, in lines of 64 characters. */
 export function encodePem(label: PemLabel, der: Uint8Array): string {
   const base64 = Buffer.from(der.buffer, der.byteOffset, der.byteLength).toString('base64')
-  return `-----BEGIN ${label}-----\n${base64.replace(/.{64}(?!$)/g, '$&\n')}\n-----END ${label}-----\n`
+  let lines = ''
+  for (let at = 0; at < base64.length; at += 64) lines += `${base64.slice(at, at + 64)}\n`
+  return `-----BEGIN ${label}-----\n${lines}-----END ${label}-----\n`
 }
 
 /** Four characters for three octets, the rest for labels and ends of lines. */

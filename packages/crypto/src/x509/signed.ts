@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import { derFromRaw } from '../ecdsa-der.ts'
 import { refuse } from '../errors.ts'
-import { importPublic, publicJwkOf, type SigningAlg } from '../jwk.ts'
+import { importPublic, publicJwkOf, type SigningAlg, spkiPem } from '../jwk.ts'
 import type { Signer } from '../signer.ts'
 import type { DerReader } from './der-read.ts'
 import { bitString, objectIdentifier, sequence } from './der-write.ts'
@@ -46,7 +46,7 @@ export function isSignedBy({ tbs, algorithm, signature }: Signed, publicKey: Key
 export function importSpki(spki: Buffer): KeyObject {
   publicJwkOf(spki)
   try {
-    return createPublicKey({ key: spki, format: 'der', type: 'spki' })
+    return createPublicKey(spkiPem(spki))
   } catch (cause) {
     return refuse('malformed', 'the key is not a point on its curve', cause)
   }
@@ -58,16 +58,20 @@ export async function sign(signer: Signer, tbs: Buffer): Promise<Signed> {
 }
 
 /**
- * As `sign`; the signature is checked before it leaves: a key store that signs with another key than it announced must
- * not go unnoticed. Throws `bad_signature`.
+ * Throws `bad_signature` where the signer did not sign with its own key: a key store that signs with another key than
+ * it announced must not go unnoticed.
  */
-export async function signChecked(signer: Signer, tbs: Buffer): Promise<Signed> {
-  const signed = await sign(signer, tbs)
-  return isSignedBy(signed, importPublic(signer.publicJwk))
-    ? signed
-    : refuse('bad_signature', 'the signer did not sign with its own key')
+export function requireOwnSignature(signed: Signed, signer: Signer): void {
+  if (!isSignedBy(signed, importPublic(signer.publicJwk)))
+    refuse('bad_signature', 'the signer did not sign with its own key')
 }
 
-/** `more` is what stands behind the signature. */
+/** Signs, and checks the signature before it leaves. Throws `bad_signature`. */
+export async function signChecked(signer: Signer, tbs: Buffer): Promise<Signed> {
+  const signed = await sign(signer, tbs)
+  requireOwnSignature(signed, signer)
+  return signed
+}
+
 export const encodeSigned = ({ tbs, algorithm, signature }: Signed): Buffer =>
   sequence(tbs, sequence(objectIdentifier(algorithm.oid)), bitString(signature))

@@ -9,8 +9,9 @@ export type SpcPolicy = { bundleVersion: number; channel: string; digest: string
 
 /** The number that RFC 5612 sets aside for examples; an operator gives their own. */
 export const defaultOidArc = '1.3.6.1.4.1.32473'
+const defaultPolicyOid = oid(`${defaultOidArc}.1.1`)
 /** Throws RangeError for an arc that is no object identifier. */
-export const policyOid = (arc: string): Oid => oid(`${arc}.1.1`)
+export const policyOid = (arc: string): Oid => (arc === defaultOidArc ? defaultPolicyOid : oid(`${arc}.1.1`))
 
 const structureVersion = 1
 
