@@ -78,10 +78,31 @@ export {
 } from './totp.ts'
 export {
   type CaCertificateFields,
-  type CertificateInfo,
-  certificateInfo,
+  createCrossCertificate,
   createIssuingCertificate,
   createRootCertificate,
   mintSerial,
-} from './x509.ts'
-export type { CertificateFiles } from './x509-sign.ts'
+} from './x509/ca.ts'
+export type { CertificateFiles } from './x509/certificate.ts'
+export { type CertificateInfo, certificateInfo } from './x509/certificate-info.ts'
+export { type CertificateRequest, readCertificateRequest } from './x509/certificate-request.ts'
+export { type ChainOptions, verifyChain } from './x509/chain.ts'
+export { type Crl, readCrl } from './x509/crl-read.ts'
+export { type CrlFields, createCrl, type RevokedCertificate, type Slices } from './x509/crl-write.ts'
+export { keyIdentifier } from './x509/issuer.ts'
+export { type CertId, type OcspRequest, readOcspRequest } from './x509/ocsp-request.ts'
+export {
+  type OcspAnswer,
+  type OcspError,
+  type OcspResponder,
+  type OcspResponse,
+  type OcspStatus,
+  ocspErrorResponse,
+  ocspResponder,
+} from './x509/ocsp-response.ts'
+export { encodePem, type PemLabel } from './x509/pem.ts'
+export { type RevocationReason, reasonCodes } from './x509/revocation-reason.ts'
+export { type SpcFields, type SpcIssuer, type SpcIssuerOptions, spcIssuer } from './x509/spc-issue.ts'
+export { defaultOidArc, type SpcPolicy } from './x509/spc-policy.ts'
+export { readSpc, type Spc, spcVerifier } from './x509/spc-read.ts'
+export { spiffeId } from './x509/spiffe-id.ts'

@@ -1,5 +1,5 @@
 import { createPublicKey, hash, type KeyObject } from 'node:crypto'
-import { decodeBase64url } from './base64url.ts'
+import { decodeBase64url, encodeBase64url } from './base64url.ts'
 import { refuse } from './errors.ts'
 import { isObject } from './strict-json.ts'
 
@@ -21,11 +21,13 @@ export type PublicJwk = EcPublicJwk | OkpPublicJwk
 /** A private key as JWK. Store it sealed, never log it. */
 export type PrivateJwk = PublicJwk & { d: string }
 
+const hex = (digits: string) => Buffer.from(digits, 'hex')
+
 /** `spki`: what stands in a SubjectPublicKeyInfo (RFC 5480 §2, RFC 8410 §4) before the coordinates. */
 const curves = {
-  'P-256': { kty: 'EC', alg: 'ES256', bytes: 32, spki: '3059301306072a8648ce3d020106082a8648ce3d03010703420004' },
-  'P-384': { kty: 'EC', alg: 'ES384', bytes: 48, spki: '3076301006072a8648ce3d020106052b8104002203620004' },
-  Ed25519: { kty: 'OKP', alg: 'Ed25519', bytes: 32, spki: '302a300506032b6570032100' },
+  'P-256': { kty: 'EC', alg: 'ES256', bytes: 32, spki: hex('3059301306072a8648ce3d020106082a8648ce3d03010703420004') },
+  'P-384': { kty: 'EC', alg: 'ES384', bytes: 48, spki: hex('3076301006072a8648ce3d020106052b8104002203620004') },
+  Ed25519: { kty: 'OKP', alg: 'Ed25519', bytes: 32, spki: hex('302a300506032b6570032100') },
 } as const
 const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
@@ -66,11 +68,35 @@ export function importPublic(jwk: unknown): KeyObject {
   return onItsCurve(() => createPublicKey(pem))
 }
 
-/** The SubjectPublicKeyInfo as text (RFC 7468 §13). */
-export function publicPem(jwk: PublicJwk): string {
+/** The DER of the SubjectPublicKeyInfo (RFC 5280 §4.1.2.7). */
+export function publicSpki(jwk: PublicJwk): Buffer {
   const y = jwk.kty === 'EC' ? Buffer.from(jwk.y, 'base64url') : Buffer.alloc(0)
-  const spki = Buffer.concat([Buffer.from(curves[jwk.crv].spki, 'hex'), Buffer.from(jwk.x, 'base64url'), y])
-  return `-----BEGIN PUBLIC KEY-----\n${spki.toString('base64')}\n-----END PUBLIC KEY-----`
+  return Buffer.concat([curves[jwk.crv].spki, Buffer.from(jwk.x, 'base64url'), y])
+}
+
+/** The SubjectPublicKeyInfo as text (RFC 7468 §13). */
+export const publicPem = (jwk: PublicJwk): string => spkiPem(publicSpki(jwk))
+export const spkiPem = (spki: Buffer): string =>
+  `-----BEGIN PUBLIC KEY-----\n${spki.toString('base64')}\n-----END PUBLIC KEY-----`
+
+/**
+ * The key of a SubjectPublicKeyInfo. Throws `bad_algorithm` for every one but a named curve that this system knows, its
+ * point uncompressed. Whether it is on the curve shows when it is used.
+ */
+export function publicJwkOf(spki: Buffer): PublicJwk {
+  const crv = (['P-256', 'P-384', 'Ed25519'] as const).find((name) => {
+    const { kty, bytes, spki: start } = curves[name]
+    return (
+      spki.length === start.length + (kty === 'EC' ? 2 * bytes : bytes) && start.equals(spki.subarray(0, start.length))
+    )
+  })
+  if (!crv) return refuse('bad_algorithm', 'a key is on P-256 or P-384, or is of Ed25519')
+  const { spki: start, bytes } = curves[crv]
+  const coordinate = (n: number) =>
+    encodeBase64url(spki.subarray(start.length + n * bytes, start.length + (n + 1) * bytes))
+  return crv === 'Ed25519'
+    ? { kty: 'OKP', crv, x: coordinate(0) }
+    : { kty: 'EC', crv, x: coordinate(0), y: coordinate(1) }
 }
 
 /** Throws `malformed` where the platform refuses the coordinates. */

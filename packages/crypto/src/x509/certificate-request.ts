@@ -1,0 +1,49 @@
+import { hash, verify } from 'node:crypto'
+import { refuse } from '../errors.ts'
+import { type PublicJwk, publicJwkOf, spkiPem } from '../jwk.ts'
+import { readDer } from './der-read.ts'
+import { contextOf } from './der-write.ts'
+import { decodeBase64, decodePem } from './pem.ts'
+import { readSigned, type Signed } from './signed.ts'
+
+const maxRequestBytes = 8192
+/** RFC 7468 §7: the second one is what old programs write. */
+const labels = ['CERTIFICATE REQUEST', 'NEW CERTIFICATE REQUEST'] as const
+
+/** The key that asks, and the SHA-256 of its SubjectPublicKeyInfo in hex. */
+export type CertificateRequest = { publicJwk: PublicJwk; spkiSha256: string }
+
+/**
+ * Reads a PKCS#10 request (RFC 2986), PEM or DER in base64, of at most 8 KiB, and checks that whoever asks holds the
+ * key. What it asks for beside that (subject, alternative names, extensions) is not looked at. Throws `malformed`,
+ * `bad_algorithm` for a key or signature of another kind, `bad_signature`.
+ */
+export function readCertificateRequest(text: string): CertificateRequest {
+  const der = text.trimStart().startsWith('-----')
+    ? decodePem(text, labels, maxRequestBytes)
+    : decodeBase64(text, maxRequestBytes)
+  const signed = readDer(der, readSigned)
+  const spki = readDer(signed.tbs, (reader) => {
+    const info = reader.sequence()
+    if (info.number() !== 0) refuse('malformed', 'not a request of version 1')
+    info.sequence()
+    const key = info.whole()
+    info.content(contextOf(0))
+    info.done()
+    return key
+  })
+  const publicJwk = publicJwkOf(spki)
+  if (signed.algorithm.keyType !== (publicJwk.kty === 'EC' ? 'ec' : 'ed25519'))
+    refuse('bad_algorithm', 'the signature is of another kind than the key')
+  if (!isSignedWith(signed, spki)) refuse('bad_signature', 'the request is not signed with its key')
+  return { publicJwk, spkiSha256: hash('sha256', spki, 'hex') }
+}
+
+/** No key object is kept: the collector knows nothing of what one holds outside the heap. */
+function isSignedWith({ tbs, algorithm, signature }: Signed, spki: Buffer): boolean {
+  try {
+    return verify(algorithm.hash, tbs, spkiPem(spki), signature)
+  } catch (cause) {
+    return refuse('malformed', 'the key is not a point on its curve', cause)
+  }
+}

@@ -1,0 +1,121 @@
+import { CryptoError, refuse } from '../errors.ts'
+import { type Certificate, readCertificate } from './certificate.ts'
+import {
+  keyUsages,
+  readAuthorityKeyIdentifier,
+  readBasicConstraints,
+  readKeyUsage,
+  requireKnown,
+} from './extensions.ts'
+import { subjectKeyOf } from './issuer.ts'
+import { oids } from './oids.ts'
+import { importSpki, isSignedBy } from './signed.ts'
+
+export type ChainOptions = {
+  intermediates: readonly (string | Uint8Array)[]
+  anchors: readonly (string | Uint8Array)[]
+  at: Date
+}
+
+/** Certificates below the anchor: an SPC, its issuing CA, and two roots that were certified by older ones. */
+const maxDepth = 4
+const maxGiven = 16
+/** However certificates are crossed, no more work than this is done for a leaf. */
+const maxSignatureChecks = 16
+
+/**
+ * Looks for a way from a certificate, an SPC or that of a CA, over intermediates and cross certificates to an anchor,
+ * at most four certificates below it (RFC 5280 §6.1). Every signature, validity, `cA`, path length and key usage on the
+ * way is checked; an anchor is trusted by its name and key while it is valid. Answers the way as DER, leaf first and
+ * anchor last.
+ *
+ * Throws `malformed`, `bad_algorithm` for what cannot be read or is too much, `expired` or `not_yet_valid` for the
+ * leaf; when there is no way the first reason that one was not taken, or `wrong_issuer` when none began.
+ */
+export function verifyChain(leaf: string | Uint8Array, { intermediates, anchors, at }: ChainOptions): Buffer[] {
+  if (intermediates.length > maxGiven || anchors.length > maxGiven) refuse('malformed', 'too many certificates')
+  const first = readCertificate(leaf)
+  requireUsable(first, at)
+  const search = createSearch(anchors.map(readCertificate), intermediates.map(readCertificate), at)
+  return search([first]).map(({ der }) => der)
+}
+
+function createSearch(anchors: readonly Certificate[], intermediates: readonly Certificate[], at: Date) {
+  let checksLeft = maxSignatureChecks
+  let firstRefusal: CryptoError | undefined
+
+  function isIssuedBy(certificate: Certificate, issuer: Certificate): boolean {
+    if (!names(certificate, issuer)) return false
+    if (checksLeft-- === 0) refuse('malformed', 'too many ways to an anchor')
+    if (!isSignedBy(certificate.signed, importSpki(issuer.spki)))
+      refuse('bad_signature', 'a certificate is not signed by its issuer')
+    return true
+  }
+  /** Runs a step; what refuses it is kept as the reason, should no other way be found. */
+  function attempt<T>(step: () => T | undefined): T | undefined {
+    try {
+      return step()
+    } catch (error) {
+      if (!(error instanceof CryptoError)) throw error
+      firstRefusal ??= error
+      return undefined
+    }
+  }
+  function extend(path: readonly Certificate[]): readonly Certificate[] | undefined {
+    const last = path[path.length - 1]!
+    for (const anchor of anchors) {
+      const found = attempt(() => {
+        if (!isIssuedBy(last, anchor)) return undefined
+        requireUsable(anchor, at)
+        return [...path, anchor]
+      })
+      if (found) return found
+    }
+    if (path.length === maxDepth) return undefined
+    for (const intermediate of intermediates) {
+      if (path.includes(intermediate)) continue
+      const found = attempt(() => {
+        if (!isIssuedBy(last, intermediate)) return undefined
+        requireUsable(intermediate, at)
+        requireIssuer(intermediate, path)
+        return extend([...path, intermediate])
+      })
+      if (found) return found
+    }
+    return undefined
+  }
+
+  return (path: readonly Certificate[]): readonly Certificate[] => {
+    const found = extend(path)
+    if (found) return found
+    throw firstRefusal ?? new CryptoError('wrong_issuer', 'no way leads to an anchor')
+  }
+}
+
+/** Whether a certificate names this one as its issuer: by name, and by key where it names one. */
+function names({ issuer, extensions }: Certificate, by: Certificate): boolean {
+  if (!issuer.equals(by.subject)) return false
+  const named = extensions.get(oids.authorityKeyIdentifier)
+  const key = named && readAuthorityKeyIdentifier(named)
+  return !key || key.equals(subjectKeyOf(by))
+}
+
+/** Both ends belong to the time in which a certificate is valid (RFC 5280 §4.1.2.5). */
+function requireUsable({ notBefore, notAfter, extensions }: Certificate, at: Date): void {
+  if (at < notBefore) refuse('not_yet_valid', 'a certificate is not valid yet')
+  if (at.getTime() >= notAfter.getTime() + 1000) refuse('expired', 'a certificate has expired')
+  requireKnown(extensions, [oids.basicConstraints, oids.keyUsage])
+}
+
+/** May this certificate stand above that path? */
+function requireIssuer({ extensions }: Certificate, path: readonly Certificate[]): void {
+  const constraints = extensions.get(oids.basicConstraints)
+  const { ca, pathLength = Number.POSITIVE_INFINITY } = constraints ? readBasicConstraints(constraints) : { ca: false }
+  if (!ca) refuse('wrong_issuer', 'a certificate is issued by one that is no CA')
+  const usage = extensions.get(oids.keyUsage)
+  if (!usage || !(readKeyUsage(usage) & keyUsages.keyCertSign))
+    refuse('wrong_issuer', 'a certificate is issued by a CA that may not')
+  // Those that are issued under their own name do not count (RFC 5280 §6.1.4).
+  const between = path.slice(1).filter(({ subject, issuer }) => !subject.equals(issuer)).length
+  if (between > pathLength) refuse('wrong_issuer', 'more certificates below a CA than it allows')
+}

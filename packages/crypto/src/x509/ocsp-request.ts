@@ -1,0 +1,90 @@
+import { refuse } from '../errors.ts'
+import { type DerReader, readDer } from './der-read.ts'
+import { contextOf, tags } from './der-write.ts'
+import { readExtensions, requireKnown } from './extensions.ts'
+import { type Oid, oids } from './oids.ts'
+
+/** Which certificate is asked for (RFC 6960 §4.1.1): `der` is the whole of it, as the answer repeats it. */
+export type CertId = {
+  der: Buffer
+  hashAlgorithm: 'sha1' | 'sha256'
+  issuerNameHash: Buffer
+  issuerKeyHash: Buffer
+  serial: string
+}
+export type OcspRequest = { certIds: CertId[]; nonce?: Buffer }
+
+const maxRequestBytes = 4096
+const maxCertIds = 20
+/** RFC 9654 §2.1. */
+const maxNonceBytes = 128
+const hashAlgorithms = new Map<Oid, CertId['hashAlgorithm']>([
+  [oids.sha1, 'sha1'],
+  [oids.sha256, 'sha256'],
+])
+
+/**
+ * Reads a request of OCSP (RFC 6960 §4.1) of at most 4 KiB and 20 certificates. Who signed it, if anybody, is not
+ * looked at. Throws `malformed`, also for a nonce of no octet or more than 128 (RFC 9654), and `bad_algorithm` for
+ * hashes other than SHA-1 and SHA-256, which serve as names here.
+ */
+export function readOcspRequest(der: Uint8Array): OcspRequest {
+  if (der.length > maxRequestBytes) refuse('malformed', 'a request of more than 4 KiB')
+  return readDer(Buffer.from(der.buffer, der.byteOffset, der.byteLength), (reader) => {
+    const request = reader.sequence()
+    const tbs = request.sequence()
+    if (request.isAt(contextOf(0))) request.whole()
+    request.done()
+    const version = tbs.explicit(0)
+    if (version && version.number() !== 0) refuse('malformed', 'not a request of version 1')
+    if (tbs.isAt(contextOf(1))) tbs.whole()
+    const certIds = readCertIds(tbs.sequence())
+    const wrapped = tbs.explicit(2)
+    tbs.done()
+    const nonce = wrapped && readNonce(wrapped)
+    return nonce ? { certIds, nonce } : { certIds }
+  })
+}
+
+function readCertIds(list: DerReader): CertId[] {
+  const certIds: CertId[] = []
+  while (!list.isDone) {
+    if (certIds.length === maxCertIds) refuse('malformed', 'more certificates than may be asked for at once')
+    const request = list.sequence()
+    certIds.push(readDer(request.whole(tags.sequence), readCertId))
+    const extensions = request.explicit(0)
+    if (extensions) requireKnown(readExtensions(extensions), [])
+    request.done()
+  }
+  return certIds.length > 0 ? certIds : refuse('malformed', 'a request for nothing')
+}
+
+function readCertId(reader: DerReader): CertId {
+  const der = reader.whole(tags.sequence)
+  return readDer(der, (again) => {
+    const parts = again.sequence()
+    const algorithm = parts.sequence()
+    const hashAlgorithm = hashAlgorithms.get(algorithm.oid()) ?? refuse('bad_algorithm', 'not SHA-1 or SHA-256')
+    if (!algorithm.isDone) algorithm.content(tags.null)
+    algorithm.done()
+    const certId = {
+      der,
+      hashAlgorithm,
+      issuerNameHash: parts.content(tags.octetString),
+      issuerKeyHash: parts.content(tags.octetString),
+      serial: parts.magnitude().toString('hex'),
+    }
+    parts.done()
+    return certId
+  })
+}
+
+function readNonce(wrapped: DerReader): Buffer | undefined {
+  const extensions = readExtensions(wrapped)
+  wrapped.done()
+  requireKnown(extensions, [oids.ocspNonce])
+  const found = extensions.get(oids.ocspNonce)
+  if (!found) return undefined
+  const nonce = readDer(found.value, (reader) => reader.content(tags.octetString))
+  return nonce.length > 0 && nonce.length <= maxNonceBytes ? nonce : refuse('malformed', 'a nonce has 1 to 128 octets')
+}

@@ -1,0 +1,37 @@
+import { refuse } from '../errors.ts'
+
+/** What OpenSSL reads each thing under (RFC 7468 §5 to §7): a list under `CRL` it does not. */
+export type PemLabel = 'CERTIFICATE' | 'X509 CRL' | 'CERTIFICATE REQUEST' | 'NEW CERTIFICATE REQUEST'
+
+/** RFC 7468 §3: the text of one DER encoding, in lines of 64 characters. */
+export function encodePem(label: PemLabel, der: Uint8Array): string {
+  const base64 = Buffer.from(der.buffer, der.byteOffset, der.byteLength).toString('base64')
+  let lines = ''
+  for (let at = 0; at < base64.length; at += 64) lines += `${base64.slice(at, at + 64)}\n`
+  return `-----BEGIN ${label}-----\n${lines}-----END ${label}-----\n`
+}
+
+/** Four characters for three octets, the rest for labels and ends of lines. */
+const maxChars = (bytes: number) => bytes * 2 + 200
+const block = /^\s*-----BEGIN ([A-Z0-9 ]+)-----\s([A-Za-z0-9+/=\s]+)-----END ([A-Z0-9 ]+)-----\s*$/
+
+/**
+ * The DER of a text that is one PEM block with one of these labels, and nothing else. Throws `malformed`, also for more
+ * than `maxBytes`.
+ */
+export function decodePem(text: string, labels: readonly PemLabel[], maxBytes: number): Buffer {
+  if (text.length > maxChars(maxBytes)) refuse('malformed', 'the text is too long')
+  const [, begin, inside = '', end] = block.exec(text) ?? refuse('malformed', 'not one PEM block')
+  if (begin === undefined || begin !== end || !labels.some((label) => label === begin))
+    refuse('malformed', 'a PEM block of another kind')
+  return decodeBase64(inside, maxBytes)
+}
+
+/** Base64 in lines (RFC 4648 §4): all of it, with its padding. Throws `malformed`, also for more than `maxBytes`. */
+export function decodeBase64(text: string, maxBytes: number): Buffer {
+  if (text.length > maxChars(maxBytes)) refuse('malformed', 'the text is too long')
+  const base64 = text.replace(/\s+/g, '')
+  const bytes = Buffer.from(base64, 'base64')
+  if (bytes.toString('base64') !== base64) refuse('malformed', 'not base64')
+  return bytes.length > maxBytes ? refuse('malformed', 'more octets than may be') : bytes
+}

@@ -1,0 +1,77 @@
+import { createPublicKey, type KeyObject, verify } from 'node:crypto'
+import { derFromRaw } from '../ecdsa-der.ts'
+import { refuse } from '../errors.ts'
+import { importPublic, publicJwkOf, type SigningAlg, spkiPem } from '../jwk.ts'
+import type { Signer } from '../signer.ts'
+import type { DerReader } from './der-read.ts'
+import { bitString, objectIdentifier, sequence } from './der-write.ts'
+import { type Oid, oid } from './oids.ts'
+
+/** RFC 5758 §3.2, RFC 8410 §3; none of them takes parameters. */
+const algorithms = {
+  ES256: { oid: oid('1.2.840.10045.4.3.2'), hash: 'sha256', keyType: 'ec' },
+  ES384: { oid: oid('1.2.840.10045.4.3.3'), hash: 'sha384', keyType: 'ec' },
+  ES512: { oid: oid('1.2.840.10045.4.3.4'), hash: 'sha512', keyType: 'ec' },
+  Ed25519: { oid: oid('1.3.101.112'), hash: null, keyType: 'ed25519' },
+} as const
+type Algorithm = (typeof algorithms)[keyof typeof algorithms]
+const byOid = new Map<Oid, Algorithm>(Object.values(algorithms).map((algorithm) => [algorithm.oid, algorithm]))
+
+/** What X.509 signs (RFC 5280 §4.1.1): `tbs` is the encoding that the signature is over. */
+export type Signed = { tbs: Buffer; algorithm: Algorithm; signature: Buffer }
+
+export const algorithmIdentifier = (alg: SigningAlg): Buffer => sequence(objectIdentifier(algorithms[alg].oid))
+
+/** Throws `bad_algorithm` for every one that this system does not use. */
+export function readAlgorithm(reader: DerReader): Algorithm {
+  const identifier = reader.sequence()
+  const algorithm = byOid.get(identifier.oid()) ?? refuse('bad_algorithm', 'not a signature algorithm of this system')
+  identifier.done()
+  return algorithm
+}
+
+export function readSigned(reader: DerReader): Signed {
+  const signed = reader.sequence()
+  const parts = { tbs: signed.whole(), algorithm: readAlgorithm(signed), signature: signed.bitString() }
+  signed.done()
+  return parts
+}
+
+/** Whether this key signed it. */
+export function isSignedBy({ tbs, algorithm, signature }: Signed, publicKey: KeyObject): boolean {
+  return publicKey.asymmetricKeyType === algorithm.keyType && verify(algorithm.hash, tbs, publicKey, signature)
+}
+
+/** The key of a SubjectPublicKeyInfo. Throws `bad_algorithm`, or `malformed` where it is not on its curve. */
+export function importSpki(spki: Buffer): KeyObject {
+  publicJwkOf(spki)
+  try {
+    return createPublicKey(spkiPem(spki))
+  } catch (cause) {
+    return refuse('malformed', 'the key is not a point on its curve', cause)
+  }
+}
+
+export async function sign(signer: Signer, tbs: Buffer): Promise<Signed> {
+  const raw = await signer.sign(tbs)
+  return { tbs, algorithm: algorithms[signer.alg], signature: signer.alg === 'Ed25519' ? raw : derFromRaw(raw) }
+}
+
+/**
+ * Throws `bad_signature` where the signer did not sign with its own key: a key store that signs with another key than
+ * it announced must not go unnoticed.
+ */
+export function requireOwnSignature(signed: Signed, signer: Signer): void {
+  if (!isSignedBy(signed, importPublic(signer.publicJwk)))
+    refuse('bad_signature', 'the signer did not sign with its own key')
+}
+
+/** Signs, and checks the signature before it leaves. Throws `bad_signature`. */
+export async function signChecked(signer: Signer, tbs: Buffer): Promise<Signed> {
+  const signed = await sign(signer, tbs)
+  requireOwnSignature(signed, signer)
+  return signed
+}
+
+export const encodeSigned = ({ tbs, algorithm, signature }: Signed): Buffer =>
+  sequence(tbs, sequence(objectIdentifier(algorithm.oid)), bitString(signature))

@@ -1,0 +1,110 @@
+import { type PublicJwk, publicSpki } from '../jwk.ts'
+import type { Signer } from '../signer.ts'
+import { type CertificateFiles, certificateFiles, serialNumber, validity, version3 } from './certificate.ts'
+import { contextOf, element, sequence } from './der-write.ts'
+import {
+  authorityInfoAccess,
+  authorityKeyIdentifier,
+  basicConstraints,
+  crlDistributionPoint,
+  extendedKeyUsage,
+  keyIdentifierOf,
+  keyUsage,
+  keyUsages,
+  subjectKeyIdentifier,
+  uriAltName,
+} from './extensions.ts'
+import { readIssuer, requireWithin, subjectKeyOf } from './issuer.ts'
+import { commonName, organizationName, readName } from './name.ts'
+import { oids } from './oids.ts'
+import { algorithmIdentifier, sign, signChecked } from './signed.ts'
+import { defaultOidArc, policyExtension, policyOid, type SpcPolicy } from './spc-policy.ts'
+import { spiffeId } from './spiffe-id.ts'
+
+/** `oidArc` is under which the policy extension stands; the URLs are written where they are given. */
+export type SpcIssuerOptions = {
+  trustDomain: string
+  oidArc?: string
+  crlUrl?: string
+  ocspUrl?: string
+  issuerUrl?: string
+}
+export type SpcFields = {
+  serial: Uint8Array
+  deviceId: string
+  publicJwk: PublicJwk
+  notBefore: Date
+  notAfter: Date
+  policy?: SpcPolicy
+}
+export type SpcIssuer = { issue(fields: SpcFields): Promise<CertificateFiles> }
+
+/**
+ * Issues the certificates of devices (SPC) of the one tenant that the issuing CA is of; all that stands in each of them
+ * is prepared here, once. Throws `wrong_type` unless the signer is a `ca-issuing` key, `unknown_key` when it is not that
+ * of the certificate, `malformed`.
+ *
+ * `issue` throws `not_yet_valid` or `expired` for one that would begin before its CA or outlive it, `malformed` for
+ * unusable fields, and `bad_signature` at the first one when the key store signs with another key than it announced.
+ */
+export function spcIssuer(
+  signer: Signer,
+  issuingCertificate: string | Uint8Array,
+  options: SpcIssuerOptions,
+): SpcIssuer {
+  const issuer = readIssuer(signer, issuingCertificate, 'ca-issuing')
+  const tenantId = readName(issuer.subject).organization
+  const organization = organizationName(tenantId)
+  const algorithmAndIssuer = Buffer.concat([algorithmIdentifier(signer.alg), issuer.subject])
+  const policyType = policyOid(options.oidArc ?? defaultOidArc)
+  const sameExtensions = Buffer.concat([
+    basicConstraints({ ca: false }),
+    keyUsage(keyUsages.digitalSignature),
+    extendedKeyUsage(oids.clientAuth, oids.ipsecIKE),
+    authorityKeyIdentifier(subjectKeyOf(issuer)),
+    ...pointers(options),
+  ])
+
+  function tbsCertificate({ serial, deviceId, publicJwk, notBefore, notAfter, policy }: SpcFields): Buffer {
+    requireWithin({ notBefore, notAfter }, issuer)
+    const spki = publicSpki(publicJwk)
+    return sequence(
+      version3,
+      serialNumber(serial),
+      algorithmAndIssuer,
+      validity(notBefore, notAfter),
+      sequence(organization, commonName(deviceId)),
+      spki,
+      element(
+        contextOf(3),
+        sequence(
+          sameExtensions,
+          subjectKeyIdentifier(keyIdentifierOf(spki)),
+          uriAltName(spiffeId(options.trustDomain, tenantId, deviceId)),
+          ...(policy ? [policyExtension(policyType, policy)] : []),
+        ),
+      ),
+    )
+  }
+
+  let isProven = false
+  return {
+    async issue(fields) {
+      const tbs = tbsCertificate(fields)
+      const signed = isProven ? await sign(signer, tbs) : await signChecked(signer, tbs)
+      isProven = true
+      return certificateFiles(signed)
+    },
+  }
+}
+
+function pointers({ crlUrl, ocspUrl, issuerUrl }: SpcIssuerOptions): Buffer[] {
+  const methods = [
+    ...(ocspUrl ? [[oids.ocsp, ocspUrl] as const] : []),
+    ...(issuerUrl ? [[oids.caIssuers, issuerUrl] as const] : []),
+  ]
+  return [
+    ...(crlUrl ? [crlDistributionPoint(crlUrl)] : []),
+    ...(methods.length > 0 ? [authorityInfoAccess(methods)] : []),
+  ]
+}

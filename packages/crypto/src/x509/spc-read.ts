@@ -1,0 +1,92 @@
+import { hash } from 'node:crypto'
+import { refuse } from '../errors.ts'
+import { type Certificate, readCertificate } from './certificate.ts'
+import {
+  type Extension,
+  keyUsages,
+  readAuthorityKeyIdentifier,
+  readBasicConstraints,
+  readExtendedKeyUsage,
+  readKeyUsage,
+  readUriAltName,
+  requireKnown,
+} from './extensions.ts'
+import { subjectKeyOf } from './issuer.ts'
+import { readName } from './name.ts'
+import { oids } from './oids.ts'
+import { importSpki, isSignedBy } from './signed.ts'
+import { defaultOidArc, policyOid, readPolicy, type SpcPolicy } from './spc-policy.ts'
+import { readSpiffeId } from './spiffe-id.ts'
+
+/** What stands in the certificate of a device. Serial, identifier and hashes are hex, the subject is RFC 4514. */
+export type Spc = {
+  serial: string
+  issuerKeyIdentifier: string
+  spiffeId: string
+  tenantId: string
+  deviceId: string
+  subject: string
+  notBefore: Date
+  notAfter: Date
+  spkiSha256: string
+  fingerprintSha256: string
+  policy?: SpcPolicy
+  /** What a verifier needs of it. */
+  certificate: Certificate
+}
+
+/**
+ * Reads the certificate of a device (PEM or DER, at most 8 KiB). Nothing is said about who signed it, nor when it is
+ * valid. Throws `malformed` for what has not the shape of one that is issued here, `bad_algorithm`.
+ */
+export function readSpc(certificate: string | Uint8Array, { oidArc = defaultOidArc } = {}): Spc {
+  const read = readCertificate(certificate)
+  const { extensions } = read
+  requireKnown(extensions, [oids.basicConstraints, oids.keyUsage])
+  const the = (type: string): Extension => extensions.get(type) ?? refuse('malformed', 'an SPC lacks an extension')
+  if (readBasicConstraints(the(oids.basicConstraints)).ca) refuse('malformed', 'a CA is no SPC')
+  if (readKeyUsage(the(oids.keyUsage)) !== keyUsages.digitalSignature)
+    refuse('malformed', 'the key of an SPC signs, and nothing else')
+  if (!readExtendedKeyUsage(the(oids.extKeyUsage)).includes(oids.clientAuth))
+    refuse('malformed', 'an SPC is for the authentication of clients')
+  const issuerKey = readAuthorityKeyIdentifier(the(oids.authorityKeyIdentifier))
+  if (!issuerKey) refuse('malformed', 'an SPC names the key of its issuer')
+  const spiffeId = readUriAltName(the(oids.subjectAltName))
+  const { tenantId, deviceId } = readSpiffeId(spiffeId)
+  const subject = readName(read.subject)
+  if (subject.organization !== tenantId || subject.commonName !== deviceId)
+    refuse('malformed', 'the names in an SPC are not the same')
+  const policy = extensions.get(policyOid(oidArc))
+  return {
+    serial: read.serial,
+    issuerKeyIdentifier: issuerKey.toString('hex'),
+    spiffeId,
+    tenantId,
+    deviceId,
+    subject: `CN=${deviceId},O=${tenantId}`,
+    notBefore: read.notBefore,
+    notAfter: read.notAfter,
+    spkiSha256: hash('sha256', read.spki, 'hex'),
+    fingerprintSha256: hash('sha256', read.der, 'hex'),
+    ...(policy && { policy: readPolicy(policy) }),
+    certificate: read,
+  }
+}
+
+/**
+ * Answers a function that throws unless an SPC was signed by this issuing CA: `wrong_issuer` when it names another one,
+ * `bad_signature`. The key of the CA is imported once. Nothing is said about time.
+ */
+export function spcVerifier(issuingCertificate: string | Uint8Array): (spc: Spc) => void {
+  const issuing = readCertificate(issuingCertificate)
+  const publicKey = importSpki(issuing.spki)
+  const keyIdentifier = subjectKeyOf(issuing).toString('hex')
+  const tenantId = readName(issuing.subject).organization
+  return (spc) => {
+    const { certificate } = spc
+    if (spc.issuerKeyIdentifier !== keyIdentifier || !certificate.issuer.equals(issuing.subject))
+      refuse('wrong_issuer', 'the SPC names another issuer')
+    if (spc.tenantId !== tenantId) refuse('wrong_context', 'the SPC is of another tenant than its issuer')
+    if (!isSignedBy(certificate.signed, publicKey)) refuse('bad_signature', 'the SPC is not signed by its issuer')
+  }
+}
