@@ -11,6 +11,11 @@ const device_id = exampleId('device')
 const group_id = exampleId('group')
 const provider_id = exampleId('identity_provider')
 const at = '2026-01-31T09:30:00.000Z'
+/** Of one P-256 key: a request, and what no authority of a tenant issued. */
+const csr =
+  'MIHKMHMCAQAwETEPMA0GA1UEAwwGZGV2aWNlMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEIso5CwJ8V3MEiDooD8PHRgjCWZmQ9EGdgKOFNSdfc9xC9G/xhJ4Et0BuNrOD/bZmjx4tVtkrH8TtmNuUFXl1ZKAAMAoGCCqGSM49BAMCA0cAMEQCIEXzOuORR5QmjIGZdJXCqq+TemHUMrFx8PLQu1xQpdgQAiAThSntBxyl191wxwjTnadTfI+GcP35BlsMk5/lcrJ1jw=='
+const certificate =
+  'MIIBeDCCAR2gAwIBAgIUTEMJLzjphGxVxX/hSSnx+np7WvcwCgYIKoZIzj0EAwIwETEPMA0GA1UEAwwGZGV2aWNlMB4XDTI2MTEyMzA1MjczN1oXDTM2MTEyMDA1MjczN1owETEPMA0GA1UEAwwGZGV2aWNlMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEIso5CwJ8V3MEiDooD8PHRgjCWZmQ9EGdgKOFNSdfc9xC9G/xhJ4Et0BuNrOD/bZmjx4tVtkrH8TtmNuUFXl1ZKNTMFEwHQYDVR0OBBYEFEChc7ltQTVddGd4108U9gSmmsgrMB8GA1UdIwQYMBaAFEChc7ltQTVddGd4108U9gSmmsgrMA8GA1UdEwEB/wQFMAMBAf8wCgYIKoZIzj0EAwIDSQAwRgIhAIvxJvkiV+LvtX7M94g7n3bH26AEZT5SS61lyfNqHFEyAiEAvETVayZ6D0mWMqR1HK7MSJxJZA1IqSrtn3cgjP3nClk='
 const policy = {
   schema: 'holdfast.policy/1',
   rules: [{ id: 'ssh', action: 'allow', from: { tags: ['laptop'] }, to: ['10.1.0.0/16'], ports: ['tcp/22'] }],

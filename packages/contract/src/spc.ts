@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Channel } from './devices.ts'
 import { endpoint } from './endpoint.ts'
-import { Closed, Count, Id, List, ListQuery, Nullable, OneOf, Reason, Time } from './schema.ts'
+import { Closed, Count, Id, List, ListQuery, Nullable, OneOf, Time } from './schema.ts'
 import { revocationReasons } from './vocabulary.ts'
 
 const Serial = Type.String({ pattern: '^[0-9a-f]{32}$', description: 'Hex; the 16 bytes of the id' })
@@ -83,7 +83,10 @@ export const revokeSpc = endpoint({
   summary: 'Revoke an SPC, for good',
   access: { by, permission: 'spc:write' },
   audit: 'spc.revoked',
-  body: Closed({ ...named, reason: Type.Optional(OneOf(revocationReasons, { description: 'unspecified unless said' })) }),
+  body: Closed({
+    ...named,
+    reason: Type.Optional(OneOf(revocationReasons, { description: 'unspecified unless said' })),
+  }),
   response: Closed({ changed: Type.Boolean(), spc: Spc }),
 })
 export const validateSpc = endpoint({
@@ -101,15 +104,7 @@ export const validateSpc = endpoint({
   }),
   response: Closed({
     valid: Type.Boolean(),
-    status: OneOf([
-      'good',
-      'superseded',
-      'revoked',
-      'expired',
-      'not_yet_valid',
-      'device_inactive',
-      'unknown_issuer',
-    ]),
+    status: OneOf(['good', 'superseded', 'revoked', 'expired', 'not_yet_valid', 'device_inactive', 'unknown_issuer']),
     reasons: Type.Array(Type.String({ description: 'One sentence' })),
     spc: Nullable(
       Closed({

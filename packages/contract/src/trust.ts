@@ -120,7 +120,9 @@ export const rotateTrustAnchors = endpoint({
     mode: OneOf(['planned', 'emergency']),
     anchor_id: Id('signer'),
     replaced_anchor_id: Id('signer'),
-    retire_after: Type.Union([Time, Type.Null()], { description: 'When the old anchor may retire; null: it has ended' }),
+    retire_after: Type.Union([Time, Type.Null()], {
+      description: 'When the old anchor may retire; null: it has ended',
+    }),
     trust_anchor_version: Count,
   }),
 })

@@ -68,17 +68,17 @@ create index spcs_not_good on spcs (tenant_id, issuer_id, not_after) where statu
 create index spcs_superseded on spcs (revoke_after) where status = 'superseded';
 call raise_tenant_wall('spcs');
 
--- The certificate revocation list of each CA. `revision` grows with what it must list, `issued_revision` is what the
--- newest list says.
+-- The certificate revocation list of each CA; none was issued yet where `der` is null. `revision` grows with what it
+-- must list, `issued_revision` is what the newest list says.
 create table crls (
   tenant_id uuid not null,
   issuer_id uuid not null,
-  number bigint not null,
-  revision bigint not null,
-  issued_revision bigint not null,
-  this_update timestamptz not null,
-  next_update timestamptz not null,
-  der bytea not null,
+  number bigint not null default 0,
+  revision bigint not null default 0,
+  issued_revision bigint not null default 0,
+  this_update timestamptz,
+  next_update timestamptz,
+  der bytea,
   primary key (tenant_id, issuer_id),
   foreign key (tenant_id, issuer_id) references signing_keys
 );

@@ -28,17 +28,24 @@ import { createFeed } from './memory/feed.ts'
 import { type Idle, idleAfterMs } from './memory/held.ts'
 import { createAccess } from './modules/access/index.ts'
 import { createAudit } from './modules/audit/index.ts'
-import { createActivity, createDevices, createDeviceVerifier, createFleet } from './modules/devices/index.ts'
+import { createCertificates } from './modules/certificates/index.ts'
+import {
+  createActivity,
+  createDevices,
+  createDeviceVerifier,
+  createFleet,
+  trustCoverageOfDevices,
+} from './modules/devices/index.ts'
 import { createDirectory } from './modules/directory/index.ts'
 import { createEnrollment } from './modules/enrollment/index.ts'
 import { createFederation } from './modules/federation/index.ts'
-import { createGateways } from './modules/gateways/index.ts'
+import { createGateways, trustCoverageOfGateways } from './modules/gateways/index.ts'
 import { createHealth } from './modules/health/index.ts'
 import { createIdentity, usualPasswordCost } from './modules/identity/index.ts'
 import { createNotifications } from './modules/notifications/index.ts'
 import { createPolicy } from './modules/policy/index.ts'
 import { createTenancy } from './modules/tenancy/index.ts'
-import { createTrust } from './modules/trust/index.ts'
+import { createTrust, localKeys } from './modules/trust/index.ts'
 import { createOutbound } from './outbound/outbound.ts'
 
 /** The composition root: every module is made once, by hand, in the order in which they may use each other. */
@@ -97,16 +104,33 @@ export function createApp({
     smtpUrl: config.smtpUrl,
     tenantName: tenancy.nameOf,
   })
-  const trust = createTrust(base)
+  const trust = createTrust({
+    ...base,
+    audit,
+    providers: [localKeys(kek)],
+    coverageOf: async (tx, tenant, version) => ({
+      devices: await trustCoverageOfDevices(tx, tenant, version),
+      gateways: await trustCoverageOfGateways(tx, tenant, version),
+    }),
+    certificatesOf: (...given) => certificates.countOfIssuer(...given),
+    revokeIssuedBy: (...given) => certificates.revokeIssuedBy(...given),
+  })
   const idle: Idle = {
     afterMs: idleMs,
-    isAwaited: (tenant) => policy.isAwaited(tenant) || gateways.isAwaited(tenant),
+    isAwaited: (tenant) => [policy, gateways, certificates].some((module) => module.isAwaited(tenant)),
   }
   const fleet = createFleet({ ...base, idle, factNames: (tenant) => policy.factNames(tenant) })
   const policy = createPolicy({ ...base, idle, audit, fleet, trust, gatewaysKnow: config.gatewaysKnow })
   const { gatewayServiceSecret: serviceSecret } = secrets
   const gateways = createGateways({ ...limited, meter, serviceSecret, fleet, policy, trust, snapshotSize })
-  const { endSessionsOf } = gateways
+  const { policyOf } = policy
+  const tenants = tenancy.listTenantIds
+  const certificates = createCertificates({ ...base, audit, fleet, trust, policyOf, tenants })
+  /** In the transaction that stops devices or users: what lets them in elsewhere ends with it. */
+  const endSessionsOf: typeof gateways.endSessionsOf = async (tx, tenant, which) => {
+    await certificates.revokeOf(tx, tenant, which)
+    return gateways.endSessionsOf(tx, tenant, which)
+  }
   const { notify } = notifications
   const identity = createIdentity({
     ...base,
@@ -121,7 +145,6 @@ export function createApp({
   })
   const { readToken } = access
   const federation = createFederation({ ...base, audit, tenancy, outbound, readToken, people: identity.people })
-  const tenants = tenancy.listTenantIds
   const directory = createDirectory({ ...base, audit, identity, outbound, notifications, tenancy })
   const activity = createActivity(base)
   const devices = createDevices({
@@ -129,7 +152,7 @@ export function createApp({
     fleet,
     endSessionsOf,
     appraise: policy.appraise,
-    policyOf: policy.policyOf,
+    policyOf,
     keptRevokedDays,
   })
   const enrollment = createEnrollment({ ...limited, trust, settings, federation, failures: identity.failures })
@@ -144,6 +167,7 @@ export function createApp({
     ...federation.handlers,
     ...notifications.handlers,
     ...trust.handlers,
+    ...certificates.handlers,
     ...policy.handlers,
     ...gateways.handlers,
     ...devices.handlers,
@@ -215,6 +239,7 @@ export function createApp({
     tenancy,
     identity,
     federation,
+    certificates,
     trust,
     policy,
     devices,
@@ -232,6 +257,8 @@ export function createApp({
     ...tenancy.jobs,
     ...access.jobs(tenants),
     ...identity.jobs,
+    ...trust.jobs,
+    ...certificates.jobs,
     ...policy.jobs,
     ...gateways.jobs,
     ...devices.jobs,
@@ -245,7 +272,7 @@ export function createApp({
     health,
     draining,
     http,
-    letGo: [policy.stop, gateways.stop, federation.deviceGrants.letGo],
+    letGo: [policy.stop, gateways.stop, certificates.stop, federation.deviceGrants.letGo],
     writes: [
       ...[refuse.flush, notifications.stop, activity.flush, access.stop],
       ...[identity.stop, enrollment.stop, federation.stop, directory.stop],

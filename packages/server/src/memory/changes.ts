@@ -18,6 +18,8 @@ export const changeKinds = [
   'api_key',
   'enrollment_token',
   'trust',
+  'certificate',
+  'crl',
   'settings',
   'identity_provider',
   'tenant',

@@ -1,5 +1,5 @@
-import type { TenantId } from '../../kernel/actor.ts'
 import type { SignerProvider, SignerState } from '@holdfast/contract/vocabulary'
+import type { TenantId } from '../../kernel/actor.ts'
 import type { Default, Json, TextArray } from './columns.ts'
 
 export type TrustTables = {
@@ -63,11 +63,11 @@ export type TrustTables = {
   crls: {
     tenant_id: TenantId
     issuer_id: string
-    number: number
-    revision: number
-    issued_revision: number
-    this_update: Date
-    next_update: Date
-    der: Buffer
+    number: Default<number>
+    revision: Default<number>
+    issued_revision: Default<number>
+    this_update: Date | null
+    next_update: Date | null
+    der: Buffer | null
   }
 }

@@ -22,6 +22,7 @@ export * as joining from './joining.queries.ts'
 export type { Appraisal } from './posture.ts'
 export { rememberProofs } from './proofs.queries.ts'
 export * as renewal from './renewal.queries.ts'
+export { trustCoverageOfDevices } from './trust-coverage.queries.ts'
 export { createDeviceVerifier, proofSeconds } from './verify.ts'
 
 export function createDevices(deps: {

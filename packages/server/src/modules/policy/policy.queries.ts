@@ -174,6 +174,15 @@ export const findVariants = (
     .where('expires_at', '>', goodUntil)
     .execute()
 
+export async function deleteVariants(tx: Tx, tenant: TenantId, digests: readonly string[]): Promise<void> {
+  if (digests.length === 0) return
+  await tx
+    .deleteFrom('policy_variants')
+    .where('tenant_id', '=', tenant)
+    .where('digest', '=', sql<string>`any(${digests}::text[])`)
+    .execute()
+}
+
 /** First signer wins; bytes that end too soon are replaced. Returns what is stored now. */
 export const putVariants = async (
   tx: Tx,

@@ -1,4 +1,4 @@
-import { signJws } from '@holdfast/crypto'
+import { decodeJws, signJws } from '@holdfast/crypto'
 import type { Variant } from '@holdfast/policy'
 import type { Database, Tx } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
@@ -6,7 +6,7 @@ import { createGroupCommit } from '../../kernel/group-commit.ts'
 import { encodeId } from '../../kernel/ids.ts'
 import { Representation } from '../../kernel/representation.ts'
 import { day, hour } from '../../kernel/time.ts'
-import type { Moment } from '../../memory/changes.ts'
+import type { Changes, Moment } from '../../memory/changes.ts'
 import type { Trust } from '../trust/index.ts'
 import type { Standing } from './delivery.ts'
 import * as queries from './policy.queries.ts'
@@ -24,6 +24,8 @@ export type BundleBody = Delivered & { bundle: string }
 
 /** What was made of a variant at a moment: the signed pointer and the bytes of both answers. */
 export type Made = {
+  /** As whose keys it was signed. */
+  keys: object
   moment: Moment
   renewAt: number
   delivered: Delivered
@@ -40,7 +42,33 @@ type SignedBundle = { bundle: string; expires_at: Date }
  * Bundles are signed by whoever needs them first and stored, so that every replica serves the same bytes; pointers and
  * answers are kept beside the variant and sent as they are.
  */
-export function createSigning({ db, trust, now }: { db: Database; trust: Pick<Trust, 'signerFor'>; now: () => Date }) {
+export function createSigning({
+  db,
+  changes,
+  trust,
+  now,
+}: {
+  db: Database
+  changes: Pick<Changes, 'listen'>
+  trust: Pick<Trust, 'signerFor' | 'keyFor'>
+  now: () => Date
+}) {
+  // As whose keys of a tenant something was signed: a change of trust ends what was made before it.
+  const keysOf = new Map<TenantId, object>()
+  changes.listen('values', {
+    changed: (tenant, list) => {
+      if (list.some((c) => c.kind === 'trust')) keysOf.delete(tenant)
+    },
+    forgotten: (tenant) => {
+      if (tenant === undefined) keysOf.clear()
+      else keysOf.delete(tenant)
+    },
+  })
+  const currentKeys = (tenant: TenantId): object => {
+    const keys = keysOf.get(tenant) ?? {}
+    keysOf.set(tenant, keys)
+    return keys
+  }
   const made = new WeakMap<Variant, Made>()
   const making = new WeakMap<Variant, Promise<Made>>()
   // After a publish everyone comes for the same few bundles: those that are asked for together share their
@@ -61,6 +89,7 @@ export function createSigning({ db, trust, now }: { db: Database; trust: Pick<Tr
 
   async function sign({ device: { tenantId }, variant, moment }: Standing): Promise<Made> {
     const at = now().getTime()
+    const keys = currentKeys(tenantId)
     const { channel, version, digest } = variant
     const delivered = { channel, version, digest, seq: moment.seq }
     const pointer = await signJws(await trust.signerFor(tenantId, 'policy'), pointerType, {
@@ -72,6 +101,7 @@ export function createSigning({ db, trust, now }: { db: Database; trust: Pick<Tr
     const poll_seconds = variant.content.settings.poll_seconds ?? defaultPollSeconds
     const body = Buffer.from(JSON.stringify({ ...delivered, poll_seconds, pointer }))
     const next: Made = {
+      keys,
       moment,
       renewAt: at + pointerLifetime / 2,
       delivered: { ...delivered, pointer },
@@ -97,6 +127,7 @@ export function createSigning({ db, trust, now }: { db: Database; trust: Pick<Tr
       known.moment.seq >= device.seq &&
       known.moment.seq >= variant.seq &&
       known.moment.atMs >= from &&
+      known.keys === keysOf.get(device.tenantId) &&
       askedMs < known.renewAt
     )
       return known
@@ -120,6 +151,9 @@ export function createSigning({ db, trust, now }: { db: Database; trust: Pick<Tr
     const goodUntil = new Date(at.getTime() + bundleLifetime / 2)
     const read = (tx: Tx) => queries.findVariants(tx, tenant, [...variants.keys()], goodUntil)
     const found = new Map((await db.inTenant(tenant, read)).map((v) => [v.digest, v]))
+    const dead: string[] = []
+    for (const [digest, { bundle }] of found) if (!(await counts(tenant, bundle))) dead.push(digest)
+    for (const digest of dead) found.delete(digest)
     const expires_at = new Date(at.getTime() + bundleLifetime)
     const signer = await trust.signerFor(tenant, 'policy')
     const made: (SignedBundle & { digest: string; version: number })[] = []
@@ -136,9 +170,17 @@ export function createSigning({ db, trust, now }: { db: Database; trust: Pick<Tr
       made.push({ digest, version, bundle, expires_at })
     }
     if (made.length > 0)
-      for (const v of await db.inTenant(tenant, (tx) => queries.putVariants(tx, tenant, made, goodUntil)))
+      for (const v of await db.inTenant(tenant, async (tx) => {
+        await queries.deleteVariants(tx, tenant, dead)
+        return queries.putVariants(tx, tenant, made, goodUntil)
+      }))
         found.set(v.digest, v)
     return found
+  }
+  /** Whether its key does: one that was compromised ends what it signed. */
+  async function counts(tenant: TenantId, bundle: string): Promise<boolean> {
+    const { kid } = decodeJws(bundle).header
+    return typeof kid === 'string' && (await trust.keyFor(tenant, kid, 'policy')) !== undefined
   }
 
   /**

@@ -24,6 +24,4 @@ export type TrustDeps = {
   certificatesOf: (tx: Tx, tenant: TenantId, issuerId: string, at: Date) => Promise<number>
   /** Revokes what these authorities issued, in the transaction that ends them. */
   revokeIssuedBy: (tx: Tx, source: Source, issuerIds: readonly string[], at: Date) => Promise<void>
-  /** Forgets what a key signed that is stored, in the transaction that ends it. */
-  forgetSigned: (tx: Tx, tenant: TenantId, purpose: string) => Promise<void>
 }

@@ -6,8 +6,8 @@ import { day } from '../../kernel/time.ts'
 import { activeIssuing } from './anchors/rotation.queries.ts'
 import type { Rotation } from './anchors/rotation.ts'
 import type { TrustDeps } from './deps.ts'
-import type { Signers } from './signers/signers.ts'
 import { dueToRetire } from './signers/signers.queries.ts'
+import type { Signers } from './signers/signers.ts'
 
 /** An issuing CA lives a year and is followed by another after two thirds of it. */
 const renewAfter = (365 * day * 2) / 3

@@ -115,3 +115,12 @@ export const activityOf = (tx: Tx, tenant: TenantId, gatewayIds: readonly string
     .where('tenant_id', '=', tenant)
     .where('gateway_id', '=', sql<string>`any(${gatewayIds}::uuid[])`)
     .execute()
+
+/** Gateways, and how many of them have not said that they applied a trust set of this version or a later one. */
+export async function trustCoverageOfGateways(tx: Tx, tenant: TenantId, version: number) {
+  const { rows } = await sql<{ total: number; behind: number }>`
+    select count(*) as total, count(*) filter (where coalesce(a.applied_trust_version, 0) < ${version}) as behind
+      from gateways g left join gateway_activity a on a.tenant_id = g.tenant_id and a.gateway_id = g.gateway_id
+     where g.tenant_id = ${tenant} and g.deleted_at is null`.execute(tx)
+  return rows[0] ?? { total: 0, behind: 0 }
+}

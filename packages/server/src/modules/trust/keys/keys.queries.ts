@@ -1,3 +1,4 @@
+import type { SignerState } from '@holdfast/contract/vocabulary'
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { Tables } from '../../../db/tables/index.ts'
@@ -5,11 +6,14 @@ import type { TenantId } from '../../../kernel/actor.ts'
 
 export type KeyRow = Selectable<Tables['signing_keys']>
 export type CrossRow = Selectable<Tables['cross_certificates']>
-export type NewKey = Pick<KeyRow, 'signer_id' | 'kid' | 'purpose' | 'alg' | 'provider' | 'private_jwe' | 'certificate'> & {
+export type NewKey = Pick<
+  KeyRow,
+  'signer_id' | 'kid' | 'purpose' | 'alg' | 'provider' | 'private_jwe' | 'certificate'
+> & {
   public_jwk: object
 }
 
-const active = sql.lit<string>('active')
+const active = sql.lit<SignerState>('active')
 const rowsOf = (tenant: TenantId, keys: readonly NewKey[], at: Date) =>
   keys.map((k) => ({
     ...k,
@@ -30,7 +34,10 @@ export const insertKeysUnlessThere = (tx: Tx, tenant: TenantId, keys: readonly N
 
 /** In place of those that were moved away in this transaction. */
 export const insertKeys = (tx: Tx, tenant: TenantId, keys: readonly NewKey[], at: Date) =>
-  tx.insertInto('signing_keys').values(rowsOf(tenant, keys, at)).execute()
+  tx
+    .insertInto('signing_keys')
+    .values(rowsOf(tenant, keys, at))
+    .execute()
 
 /** Keys whose signatures count, or will, oldest first. */
 export const usableKeys = (tx: Tx, tenant: TenantId): Promise<KeyRow[]> =>

@@ -29,16 +29,7 @@ export function createSigners({
   ...deps
 }: Pick<
   TrustDeps,
-  | 'db'
-  | 'audit'
-  | 'changes'
-  | 'pager'
-  | 'providers'
-  | 'now'
-  | 'coverageOf'
-  | 'certificatesOf'
-  | 'revokeIssuedBy'
-  | 'forgetSigned'
+  'db' | 'audit' | 'changes' | 'pager' | 'providers' | 'now' | 'coverageOf' | 'certificatesOf' | 'revokeIssuedBy'
 > & { trusted: Trusted }) {
   const { db, audit, changes, pager, providers, now } = deps
   const needed = createNeeded(deps)
@@ -75,12 +66,11 @@ export function createSigners({
     const ended = await queries.end(tx, tenant, key.signer_id, how.compromised ? 'compromised' : 'retired', at)
     if (!ended) throw new Error('a key that is locked has moved')
     if (key.state === 'active' && heir) await insertKeys(tx, tenant, [heir], at)
-    if (how.compromised) {
-      await deps.forgetSigned(tx, tenant, key.purpose)
-      if (ofAuthorities.has(key.purpose)) await deps.revokeIssuedBy(tx, source, [key.signer_id], at)
-    }
-    const changed = { state: [key.state, ended.state] }
-    await audit.record(tx, source, 'signer.retired', named(key), { ...about(key, how.reason), changes: changed })
+    if (how.compromised && ofAuthorities.has(key.purpose)) await deps.revokeIssuedBy(tx, source, [key.signer_id], at)
+    await audit.record(tx, source, 'signer.retired', named(key), {
+      ...about(key, how.reason),
+      changes: { state: [key.state, ended.state] },
+    })
     await record(tx, tenant)
     return ended
   }

@@ -1,0 +1,97 @@
+import { type Selectable, sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import { happened } from '../../../db/happened.ts'
+import type { Tables } from '../../../db/tables/index.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+
+export type CrlRow = Selectable<Tables['crls']>
+
+/** These authorities have something new to list, as of commit. */
+export const bump = (tx: Tx, tenant: TenantId, issuerIds: readonly string[]) =>
+  tx
+    .insertInto('crls')
+    .values([...new Set(issuerIds)].sort().map((issuer_id) => ({ tenant_id: tenant, issuer_id, revision: 1 })))
+    .onConflict((c) => c.columns(['tenant_id', 'issuer_id']).doUpdateSet({ revision: sql<number>`crls.revision + 1` }))
+    .execute()
+
+/** Authorities whose lists somebody may ask for. */
+export const authorityIds = async (tx: Tx, tenant: TenantId): Promise<string[]> => {
+  const rows = await tx
+    .selectFrom('signing_keys')
+    .select('signer_id')
+    .where('tenant_id', '=', tenant)
+    .where('purpose', 'in', ['ca-root', 'ca-issuing'])
+    .where('state', 'in', ['active', 'retiring'])
+    .execute()
+  return rows.map((r) => r.signer_id)
+}
+
+export const crlsOf = (tx: Tx, tenant: TenantId): Promise<CrlRow[]> =>
+  tx.selectFrom('crls').selectAll().where('tenant_id', '=', tenant).execute()
+
+/** What the list of an issuing CA says, in the order of serial numbers. */
+export const revokedBy = (tx: Tx, tenant: TenantId, issuerId: string, endsAfter: Date) =>
+  tx
+    .selectFrom('spcs')
+    .select(['spc_id', 'revoked_at', 'revocation_reason'])
+    .where('tenant_id', '=', tenant)
+    .where('issuer_id', '=', issuerId)
+    .where('status', '=', 'revoked')
+    .where('not_after', '>', endsAfter)
+    .orderBy('spc_id')
+    .execute()
+
+/** Issuing CAs that were compromised, for the lists of the roots. */
+export const compromisedIssuing = (tx: Tx, tenant: TenantId) =>
+  tx
+    .selectFrom('signing_keys')
+    .select(['certificate', 'retired_at'])
+    .where('tenant_id', '=', tenant)
+    .where('purpose', '=', 'ca-issuing')
+    .where('state', '=', 'compromised')
+    .orderBy('retired_at')
+    .execute()
+
+/** False where another replica has issued this number already. */
+export const putCrl = (
+  tx: Tx,
+  tenant: TenantId,
+  crl: Required<Pick<CrlRow, 'issuer_id' | 'number' | 'issued_revision' | 'this_update' | 'next_update' | 'der'>>,
+): Promise<boolean> =>
+  happened(
+    tx
+      .insertInto('crls')
+      .values({ ...crl, tenant_id: tenant })
+      .onConflict((c) =>
+        c
+          .columns(['tenant_id', 'issuer_id'])
+          .doUpdateSet({
+            number: crl.number,
+            issued_revision: crl.issued_revision,
+            this_update: crl.this_update,
+            next_update: crl.next_update,
+            der: crl.der,
+          })
+          .where('crls.number', '=', crl.number - 1),
+      )
+      .returning('issuer_id'),
+  )
+
+/** Passes the tenant wall: who has something new to list, or a list that was issued so long ago. */
+export const tenantsDue = async (tx: Tx, issuedBefore: Date): Promise<TenantId[]> => {
+  const rows = await tx
+    .selectFrom('crls')
+    .select('tenant_id')
+    .distinct()
+    .where((eb) => eb.or([eb('revision', '>', eb.ref('issued_revision')), eb('this_update', '<', issuedBefore)]))
+    .execute()
+  return rows.map((r) => r.tenant_id)
+}
+
+/** Of authorities that have ended. */
+export const pruneOf = (tx: Tx, tenant: TenantId, issuerIds: readonly string[]) =>
+  tx
+    .deleteFrom('crls')
+    .where('tenant_id', '=', tenant)
+    .where((eb) => eb.not(eb('issuer_id', '=', sql<string>`any(${issuerIds}::uuid[])`)))
+    .execute()

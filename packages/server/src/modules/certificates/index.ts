@@ -1,0 +1,37 @@
+import type { Handlers } from '../../http/handlers.ts'
+import { createCrls } from './crl/crls.ts'
+import type { CertificatesDeps } from './deps.ts'
+import { createGatewayAnchors } from './gateway-anchors.ts'
+import { certificateJobs } from './jobs.ts'
+import { createIssuing } from './spc/issue.ts'
+import { spcHandlers } from './spc/spcs.handlers.ts'
+import { pruneSpcs } from './spc/spcs.queries.ts'
+import { createSpcs } from './spc/spcs.ts'
+import { createStandings } from './spc/standing.ts'
+import { createValidate } from './spc/validate.ts'
+
+export function createCertificates(deps: CertificatesDeps) {
+  const crls = createCrls(deps)
+  const spcs = createSpcs({ ...deps, crls, issue: createIssuing(deps) })
+  const validate = createValidate({ ...deps, standingOf: createStandings(deps) })
+  const anchors = createGatewayAnchors({ ...deps, crls })
+  return {
+    /** In the transaction that stops devices or users. */
+    revokeOf: spcs.revokeOf,
+    /** In the transaction that ends authorities. */
+    revokeIssuedBy: spcs.revokeIssuedBy,
+    countOfIssuer: spcs.countOfIssuer,
+    isAwaited: anchors.isAwaited,
+    jobs: certificateJobs({ ...deps, spcs, crls }),
+    prunes: [pruneSpcs],
+    handlers: {
+      ...spcHandlers({ ...deps, spcs, validate }),
+      gatewayTrustAnchors: ({ actor, query, hold }) => anchors.read(actor, query.since, hold),
+    } satisfies Partial<Handlers>,
+    stop: (): void => {
+      crls.stop()
+      anchors.stop()
+    },
+  }
+}
+export type Certificates = ReturnType<typeof createCertificates>

@@ -1,0 +1,113 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import { happened } from '../../../db/happened.ts'
+import type { DeviceStatus } from '../../../db/tables/index.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+import type { SpcRow } from './spcs.queries.ts'
+
+/**
+ * Devices with what decides about them, until commit; which somebody else holds are absent. Devices first, then their
+ * users: whoever suspends one comes before or after this as a whole.
+ */
+export async function holdDevices(tx: Tx, tenant: TenantId, ids: readonly string[]) {
+  const devices = await tx
+    .selectFrom('devices')
+    .select(['device_id', 'user_id', 'status', 'jkt'])
+    .where('tenant_id', '=', tenant)
+    .where('device_id', '=', sql<string>`any(${ids}::uuid[])`)
+    .orderBy('device_id')
+    .forNoKeyUpdate()
+    .skipLocked()
+    .execute()
+  const userIds = [...new Set(devices.flatMap((d) => d.user_id ?? []))].sort()
+  const users = await tx
+    .selectFrom('users')
+    .select(['user_id', 'status'])
+    .where('tenant_id', '=', tenant)
+    .where('user_id', '=', sql<string>`any(${userIds}::uuid[])`)
+    .orderBy('user_id')
+    .forShare()
+    .skipLocked()
+    .execute()
+  const statusOf = new Map(users.map((u) => [u.user_id, u.status]))
+  return new Map(
+    devices
+      .filter((d) => d.user_id === null || statusOf.has(d.user_id))
+      .map((d) => [d.device_id, { ...d, isUserSuspended: d.user_id !== null && statusOf.get(d.user_id) !== 'active' }]),
+  )
+}
+export type HeldDevice = { device_id: string; user_id: string | null; status: DeviceStatus; isUserSuspended: boolean }
+
+export const isDevice = (tx: Tx, tenant: TenantId, deviceId: string): Promise<boolean> =>
+  happened(
+    tx.selectFrom('devices').select('device_id').where('tenant_id', '=', tenant).where('device_id', '=', deviceId),
+  )
+
+/** Of these keys (RFC 7638 thumbprints) those that are a device's, and whose. */
+export const devicesWithKeys = async (
+  tx: Tx,
+  tenant: TenantId,
+  thumbprints: readonly string[],
+): Promise<Map<string, string>> => {
+  const rows = await tx
+    .selectFrom('devices')
+    .select(['jkt', 'device_id'])
+    .where('tenant_id', '=', tenant)
+    .where('jkt', '=', sql<string>`any(${thumbprints}::text[])`)
+    .execute()
+  return new Map(rows.flatMap((r) => (r.jkt === null ? [] : [[r.jkt, r.device_id]])))
+}
+
+/** How many of a device's certificates count. */
+export const countsOf = async (
+  tx: Tx,
+  tenant: TenantId,
+  deviceIds: readonly string[],
+  at: Date,
+): Promise<Map<string, number>> => {
+  const rows = await tx
+    .selectFrom('spcs')
+    .select((eb) => ['device_id', eb.fn.countAll<number>().as('count')])
+    .where('tenant_id', '=', tenant)
+    .where('device_id', '=', sql<string>`any(${deviceIds}::uuid[])`)
+    .where('status', '=', 'active')
+    .where('not_after', '>', at)
+    .groupBy('device_id')
+    .execute()
+  return new Map(rows.map((r) => [r.device_id, r.count]))
+}
+
+/** Those that are to be replaced, until commit. */
+export const lockActive = async (tx: Tx, tenant: TenantId, spcIds: readonly string[], at: Date) => {
+  const rows = await tx
+    .selectFrom('spcs')
+    .select(['spc_id', 'device_id'])
+    .where('tenant_id', '=', tenant)
+    .where('spc_id', '=', sql<string>`any(${spcIds}::uuid[])`)
+    .where('status', '=', 'active')
+    .where('not_after', '>', at)
+    .orderBy('spc_id')
+    .forUpdate()
+    .execute()
+  return new Map(rows.map((r) => [r.spc_id, r.device_id]))
+}
+
+/** Those whose key nobody of the tenant has had a certificate for. */
+export const insertSpcs = async (tx: Tx, tenant: TenantId, spcs: readonly SpcRow[]): Promise<Set<string>> => {
+  const rows = await tx
+    .insertInto('spcs')
+    .values(spcs.map((s) => ({ ...s, tenant_id: tenant })))
+    .onConflict((c) => c.columns(['tenant_id', 'spki_sha256']).doNothing())
+    .returning('spc_id')
+    .execute()
+  return new Set(rows.map((r) => r.spc_id))
+}
+
+export const supersede = (tx: Tx, tenant: TenantId, spcIds: readonly string[], until: Date) =>
+  tx
+    .updateTable('spcs')
+    .set({ status: 'superseded', revoke_after: until })
+    .where('tenant_id', '=', tenant)
+    .where('spc_id', '=', sql<string>`any(${spcIds}::uuid[])`)
+    .where('status', '=', 'active')
+    .execute()

@@ -1,0 +1,120 @@
+import {
+  CryptoError,
+  type PublicJwk,
+  readCertificateRequest,
+  readSpc,
+  type SpcIssuer,
+  spcIssuer,
+  thumbprint,
+} from '@holdfast/crypto'
+import type { TenantId } from '../../../kernel/actor.ts'
+import { fail, failField } from '../../../kernel/app-error.ts'
+import { encodeId, newUuid } from '../../../kernel/ids.ts'
+import { day, minute, second } from '../../../kernel/time.ts'
+import type { FleetDevice } from '../../devices/index.ts'
+import { type Authority, chainOf, type Keyring } from '../../trust/index.ts'
+import type { CertificatesDeps } from '../deps.ts'
+import type { SpcRow } from './spcs.queries.ts'
+
+const lifetime = day
+/** Clocks of those who verify may be slow. */
+const backdated = 5 * minute
+/** What ends sooner is not worth a key. */
+const shortest = minute
+
+/** The row as it will be. */
+export type Prepared = { row: SpcRow; thumbprint: string; chain: string[] }
+
+const words: Partial<Record<CryptoError['code'], string>> = {
+  bad_algorithm: 'must be of a P-256, P-384 or Ed25519 key',
+  bad_signature: 'is not signed by its own key',
+}
+
+/** The key that a request asks a certificate for, and shows to have. */
+export function keyOfRequest(csr: string): { publicJwk: PublicJwk; spkiSha256: string } {
+  try {
+    return readCertificateRequest(csr)
+  } catch (e) {
+    if (!(e instanceof CryptoError)) throw e
+    return failField('csr', words[e.code] ?? 'is not a certificate request (PKCS#10)')
+  }
+}
+
+const bytesOf = (uuid: string) => Buffer.from(uuid.replaceAll('-', ''), 'hex')
+export const serialOf = (uuid: string): string => uuid.replaceAll('-', '')
+
+/** What names this deployment (SPIFFE-ID §2.1): letters, digits, dots, dashes; an IPv6 address has none of them. */
+export const trustDomainOf = (publicUrl: string): string =>
+  new URL(publicUrl).hostname.replaceAll(/[[\]]/g, '').replaceAll(':', '-')
+
+/** A certificate with everything that its row says, signed before the transaction that makes it count. */
+export function createPrepare({ trust, policyOf, publicUrl, now }: CertificatesDeps) {
+  const trustDomain = trustDomainOf(publicUrl)
+  const issuers = new WeakMap<Authority, SpcIssuer>()
+  const issuerOf = (authority: Authority): SpcIssuer => {
+    const known = issuers.get(authority) ?? spcIssuer(authority.signer, authority.certificate, { trustDomain })
+    issuers.set(authority, known)
+    return known
+  }
+  const activeOf = ({ issuing }: Keyring): Authority => {
+    const [authority] = issuing
+    if (authority?.state !== 'active') throw new Error('the tenant has no active issuing CA')
+    return authority
+  }
+
+  return async (
+    tenant: TenantId,
+    device: FleetDevice,
+    { publicJwk, spkiSha256 }: ReturnType<typeof keyOfRequest>,
+    replaces: string | null,
+  ): Promise<Prepared> => {
+    const keyring = await trust.keyring(tenant)
+    const key = thumbprint(publicJwk)
+    if (keyring.verifiers.has(key)) failField('csr', 'its key is used by somebody else: make a new one')
+    const authority = activeOf(keyring)
+    const variant = await policyOf(tenant, device.deviceId)
+    const at = now()
+    const start = Math.floor(at.getTime() / second) * second
+    const end = Math.min(start + lifetime, device.credentialUntil, authority.x509.validToDate.getTime())
+    if (end - start < shortest) fail('validation_error', "the device's credential is about to end: renew it first")
+    const spc_id = newUuid()
+    const policy = variant && {
+      bundleVersion: variant.version,
+      channel: variant.channel,
+      digest: variant.digest.slice('sha256:'.length),
+    }
+    const { der, pem } = await issuerOf(authority).issue({
+      serial: bytesOf(spc_id),
+      deviceId: encodeId('device', device.deviceId),
+      publicJwk,
+      notBefore: new Date(Math.max(start - backdated, authority.x509.validFromDate.getTime())),
+      notAfter: new Date(end),
+      ...(policy && { policy }),
+    })
+    const read = readSpc(der)
+    const row: SpcRow = {
+      tenant_id: tenant,
+      spc_id,
+      device_id: device.deviceId,
+      user_id: device.userId,
+      issuer_id: authority.signerId,
+      status: 'active',
+      certificate: pem,
+      spki_sha256: spkiSha256,
+      fingerprint_sha256: read.fingerprintSha256,
+      not_before: read.notBefore,
+      not_after: read.notAfter,
+      renew_after: new Date(start + ((end - start) * 2) / 3),
+      policy_channel: variant?.channel ?? null,
+      policy_version: variant?.version ?? null,
+      policy_digest: variant?.digest ?? null,
+      replaces,
+      revoke_after: null,
+      revoked_at: null,
+      revocation_reason: null,
+      issued_at: at,
+    }
+    return { row, thumbprint: key, chain: chainOf(keyring, authority) }
+  }
+}
+export type Prepare = ReturnType<typeof createPrepare>

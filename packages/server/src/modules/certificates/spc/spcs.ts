@@ -1,0 +1,113 @@
+import type { RevocationReason } from '@holdfast/contract/vocabulary'
+import type { Tx } from '../../../db/database.ts'
+import type { PageQuery } from '../../../db/page.ts'
+import type { Actor, Source, TenantId } from '../../../kernel/actor.ts'
+import { fail, failField } from '../../../kernel/app-error.ts'
+import { encodeId, missing } from '../../../kernel/ids.ts'
+import { authorityIds } from '../crl/crls.queries.ts'
+import type { Crls } from '../crl/crls.ts'
+import type { CertificatesDeps } from '../deps.ts'
+import type { Issue } from './issue.ts'
+import type { Prepared } from './prepare.ts'
+import * as queries from './spcs.queries.ts'
+
+/** For whom a device asks: itself; an administrator: anyone. */
+const ownOf = ({ principal }: Actor): string | undefined => (principal.kind === 'device' ? principal.id : undefined)
+const sweepSize = 1000
+
+/** The life of certificates after they were issued. */
+export function createSpcs({
+  db,
+  audit,
+  changes,
+  pager,
+  now,
+  issue,
+  crls,
+}: Pick<CertificatesDeps, 'db' | 'audit' | 'changes' | 'pager' | 'now'> & { issue: Issue; crls: Crls }) {
+  return {
+    list: (tenant: TenantId, filter: queries.SpcFilter, query: PageQuery) =>
+      db.inTenant(tenant, (tx) =>
+        pager.list(queries.selectSpcs(tx, tenant, filter, now()), {
+          operation: 'listSpcs',
+          tenant,
+          query,
+          orders: {
+            issued_at: { column: 'issued_at', kind: 'time' },
+            not_after: { column: 'not_after', kind: 'time' },
+          },
+          otherwise: '-issued_at',
+          tie: 'spc_id',
+        }),
+      ),
+
+    get: (tenant: TenantId, spcId: string): Promise<queries.SpcRow> =>
+      db.inTenant(tenant, async (tx) => (await queries.findSpc(tx, tenant, spcId)) ?? missing('spc')),
+
+    /** To the calling device, or to the one that an administrator names. */
+    issue: (actor: Actor, deviceId: string | undefined, csr: string): Promise<Prepared> => {
+      const own = ownOf(actor)
+      if (own !== undefined && deviceId !== undefined && deviceId !== own)
+        fail('forbidden', 'a device asks for certificates of its own')
+      return issue(actor, own ?? deviceId ?? failField('device_id', 'must name the device'), csr, null)
+    },
+
+    rotate: async (actor: Actor, spcId: string, csr: string): Promise<Prepared> => {
+      const tenant = actor.tenantId
+      const before = await db.inTenant(tenant, (tx) => queries.findSpc(tx, tenant, spcId))
+      const own = ownOf(actor)
+      if (!before || (own !== undefined && before.device_id !== own)) return missing('spc')
+      return issue(actor, before.device_id, csr, before)
+    },
+
+    revoke: (actor: Actor, spcId: string, reason: RevocationReason) => {
+      const tenant = actor.tenantId
+      return db.inTenant(tenant, async (tx) => {
+        const before = (await queries.lockSpc(tx, tenant, spcId, ownOf(actor))) ?? missing('spc')
+        const spc = await queries.revoke(tx, tenant, spcId, { reason, at: now() })
+        if (!spc) return { changed: false, spc: before }
+        await crls.changed(tx, tenant, [spc.issuer_id])
+        const id = encodeId('spc', spcId)
+        const fields = { spc_id: id, device_id: encodeId('device', spc.device_id), reason }
+        await audit.record(tx, actor, 'spc.revoked', fields, { target: { type: 'spc', id, name: null } })
+        await changes.record(tx, tenant, [{ kind: 'certificate', subject: spcId }])
+        return { changed: true, spc }
+      })
+    },
+
+    /**
+     * In the transaction that stops devices or users: ends their certificates for good. That transaction records the
+     * change of the devices or users, which is what tells who holds them.
+     */
+    revokeOf: async (
+      tx: Tx,
+      tenant: TenantId,
+      { deviceIds = [], userIds = [] }: { deviceIds?: readonly string[]; userIds?: readonly string[] },
+    ): Promise<void> => {
+      if (deviceIds.length + userIds.length === 0) return
+      const end = { reason: 'cessationOfOperation', at: now() }
+      await crls.changed(tx, tenant, await queries.revokeOf(tx, tenant, { deviceIds, userIds }, end))
+    },
+
+    /** In the transaction that ends authorities, which tells everybody; the roots that remain list them. */
+    revokeIssuedBy: async (tx: Tx, { tenantId }: Source, issuerIds: readonly string[], at: Date): Promise<void> => {
+      await queries.revokeOfIssuers(tx, tenantId, issuerIds, { reason: 'cACompromise', at })
+      await crls.changed(tx, tenantId, await authorityIds(tx, tenantId))
+    },
+
+    countOfIssuer: queries.countOfIssuer,
+
+    /** For the sweep: what was rotated, and whose overlap is over. */
+    endSuperseded: async (tenant: TenantId): Promise<void> => {
+      for (let ended = sweepSize; ended === sweepSize; ) {
+        const issuers = await db.inTenant(tenant, async (tx) => {
+          const of = await queries.revokeSuperseded(tx, tenant, now(), sweepSize)
+          await crls.changed(tx, tenant, of)
+          return of
+        })
+        ended = issuers.length
+      }
+    },
+  }
+}
+export type Spcs = ReturnType<typeof createSpcs>
