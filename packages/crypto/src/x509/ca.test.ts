@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict'
-import { hash, verify, X509Certificate } from 'node:crypto'
+import { hash, X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
-import fc from 'fast-check'
-import { derFromRaw } from '../ecdsa-der.ts'
 import { importPublic } from '../jwk.ts'
-import { signBytes } from '../signature.ts'
-import { generateKey, openPrivateKey, softwareSigner } from '../signer.ts'
+import { generateKey, softwareSigner } from '../signer.ts'
 import { createIssuingCertificate, createRootCertificate, mintSerial } from './ca.ts'
 import { certificateInfo } from './certificate-info.ts'
 import { openssl, tenantId, withoutOpenssl, year } from './fixture.ts'
@@ -148,23 +145,4 @@ test('a serial is positive and of full length; a high or zero first byte is enco
     })
     assert.equal(certificateInfo(der).serial, read)
   }
-})
-
-test('raw ECDSA signatures become the DER form that the platform verifies', () => {
-  for (const alg of ['ES256', 'ES384'] as const) {
-    const { privateKey, publicJwk } = openPrivateKey(generateKey(alg).privateJwk)
-    const publicKey = importPublic(publicJwk)
-    fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
-        const der = derFromRaw(signBytes(alg, privateKey, bytes))
-        assert.ok(verify(alg === 'ES256' ? 'sha256' : 'sha384', bytes, { key: publicKey, dsaEncoding: 'der' }, der))
-      }),
-      { numRuns: 150 },
-    )
-  }
-  assert.equal(
-    derFromRaw(Buffer.concat([Buffer.alloc(31), Buffer.of(1), Buffer.alloc(32, 0xff)])).toString('hex'),
-    `3026020101022100${'ff'.repeat(32)}`,
-  )
-  assert.throws(() => derFromRaw(Buffer.alloc(63)), RangeError)
 })

@@ -92,7 +92,7 @@ function names({ issuer, extensions }: Certificate, by: Certificate): boolean {
 /** Both ends belong to the time in which a certificate is valid (RFC 5280 §4.1.2.5). */
 function requireUsable({ notBefore, notAfter, extensions }: Certificate, at: Date): void {
   if (at < notBefore) refuse('not_yet_valid', 'a certificate is not valid yet')
-  if (at.getTime() >= notAfter.getTime() + 1000) refuse('expired', 'a certificate has expired')
+  if (at > notAfter) refuse('expired', 'a certificate has expired')
   requireKnown(extensions, [oids.basicConstraints, oids.keyUsage])
 }
 

@@ -89,7 +89,7 @@ test('openssl: good, revoked for every reason, and unknown, with a nonce and wit
   const files = { root: root.pem, issuing: issuing.pem, spc: spc.pem }
   const responder = ocspResponder(issuing.signer, issuing.pem)
   const ask = async (status: OcspStatus, ...how: readonly string[]) => {
-    const asked = openssl(files, 'ocsp', ...how, '-issuer', 'issuing', '-cert', 'spc', '-reqout', '/dev/stdout')
+    const asked = openssl(files, 'ocsp', ...how, '-issuer', 'issuing', '-cert', 'spc', '-reqout', '-')
     const { certIds, nonce } = readOcspRequest(Buffer.from(asked.stdout, 'latin1'))
     assert.equal(nonce !== undefined, !how.includes('-no_nonce'))
     assert.ok(certIds.every(responder.isIssuerOf))
@@ -114,11 +114,10 @@ test('openssl: good, revoked for every reason, and unknown, with a nonce and wit
   for (const reason of Object.keys(reasonCodes) as RevocationReason[]) {
     const text = await ask({ revokedAt: now, reason }, '-no_nonce')
     assert.match(text, /Cert Status: revoked/)
-    const named = /Revocation Reason: (\w+) \((0x\w+)\)/.exec(text)
-    assert.deepEqual(
-      named && [named[1], Number(named[2])],
-      reason === 'unspecified' ? null : [reason, reasonCodes[reason]],
-    )
+    const [, name, code] = /Revocation Reason: (\S+) \((0x\w+)\)/.exec(text) ?? []
+    assert.equal(code && Number(code), reason === 'unspecified' ? undefined : reasonCodes[reason])
+    // openssl 3.0 has no names for the last two.
+    if (code && name !== '(UNKNOWN)') assert.equal(name, reason)
   }
 })
 
@@ -129,7 +128,7 @@ test('openssl: an answer of another CA is not verified, nor one to another quest
   const spc = await own.issue()
   const files = { root: own.root.pem, issuing: own.issuing.pem, spc: spc.pem }
   const ask = () =>
-    Buffer.from(openssl(files, 'ocsp', '-issuer', 'issuing', '-cert', 'spc', '-reqout', '/dev/stdout').stdout, 'latin1')
+    Buffer.from(openssl(files, 'ocsp', '-issuer', 'issuing', '-cert', 'spc', '-reqout', '-').stdout, 'latin1')
   const [request, another] = [ask(), ask()]
   const { certIds, nonce } = readOcspRequest(request)
   const answer = (issuing: typeof own.issuing) =>
