@@ -3,7 +3,9 @@ import { generateKeyPairSync, sign, verify } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { derFromRaw, rawFromDer } from './ecdsa-der.ts'
+import { importPublic } from './jwk.ts'
 import { signBytes, verifyBytes } from './signature.ts'
+import { generateKey, openPrivateKey } from './signer.ts'
 
 /** What a DER INTEGER says, minimal as it has to be. */
 function readIntegers(der: Buffer): bigint[] {
@@ -60,4 +62,23 @@ test('a raw signature is made and judged as the platform does it', () => {
     for (const odd of [Buffer.alloc(alg === 'ES256' ? 64 : 96), Buffer.alloc(alg === 'ES256' ? 64 : 96, 0xff)])
       assert.equal(verifyBytes({ alg, publicKey }, bytes, odd), false)
   }
+})
+
+test('raw ECDSA signatures become the DER form that the platform verifies', () => {
+  for (const alg of ['ES256', 'ES384'] as const) {
+    const { privateKey, publicJwk } = openPrivateKey(generateKey(alg).privateJwk)
+    const publicKey = importPublic(publicJwk)
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
+        const der = derFromRaw(signBytes(alg, privateKey, bytes))
+        assert.ok(verify(alg === 'ES256' ? 'sha256' : 'sha384', bytes, { key: publicKey, dsaEncoding: 'der' }, der))
+      }),
+      { numRuns: 150 },
+    )
+  }
+  assert.equal(
+    derFromRaw(Buffer.concat([Buffer.alloc(31), Buffer.of(1), Buffer.alloc(32, 0xff)])).toString('hex'),
+    `3026020101022100${'ff'.repeat(32)}`,
+  )
+  assert.throws(() => derFromRaw(Buffer.alloc(63)), RangeError)
 })

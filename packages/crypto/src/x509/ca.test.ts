@@ -1,22 +1,13 @@
 import assert from 'node:assert/strict'
-import { execFileSync, spawnSync } from 'node:child_process'
-import { hash, verify, X509Certificate } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { hash, X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
-import fc from 'fast-check'
-import { derFromRaw } from '../ecdsa-der.ts'
 import { importPublic } from '../jwk.ts'
-import { signBytes } from '../signature.ts'
-import { generateKey, openPrivateKey, softwareSigner } from '../signer.ts'
+import { generateKey, softwareSigner } from '../signer.ts'
 import { createIssuingCertificate, createRootCertificate, mintSerial } from './ca.ts'
 import { certificateInfo } from './certificate-info.ts'
+import { openssl, tenantId, withoutOpenssl, year } from './fixture.ts'
 
-const openssl = spawnSync('openssl', ['version']).status === 0
-const skip = openssl ? false : 'openssl is not installed'
-const tenantId = 'tnt_01h455vb4pex5vsknk084sn02q'
-const year = 365 * 86_400_000
+const skip = withoutOpenssl
 const notBefore = new Date(Date.UTC(2026, 0, 1) + 789)
 const rootDates = { notBefore, notAfter: new Date(notBefore.getTime() + 10 * year) }
 const issuingDates = { notBefore, notAfter: new Date(notBefore.getTime() + year) }
@@ -30,15 +21,10 @@ async function hierarchy() {
   return { rootSigner, issuingKey, root, issuing, fields }
 }
 
-/** Runs openssl on files in a directory that is removed afterwards. */
 function runOpenssl(files: Record<string, string | Buffer>, args: string[]): string {
-  const directory = mkdtempSync(join(tmpdir(), 'holdfast-x509-'))
-  try {
-    for (const [name, content] of Object.entries(files)) writeFileSync(join(directory, name), content)
-    return execFileSync('openssl', args, { cwd: directory, encoding: 'utf8', stdio: 'pipe' })
-  } finally {
-    rmSync(directory, { recursive: true })
-  }
+  const { status, stdout, stderr } = openssl(files, ...args)
+  assert.equal(status, 0, stderr)
+  return stdout
 }
 
 test('node: the chain verifies and the constraints are those of the design', async () => {
@@ -159,23 +145,4 @@ test('a serial is positive and of full length; a high or zero first byte is enco
     })
     assert.equal(certificateInfo(der).serial, read)
   }
-})
-
-test('raw ECDSA signatures become the DER form that the platform verifies', () => {
-  for (const alg of ['ES256', 'ES384'] as const) {
-    const { privateKey, publicJwk } = openPrivateKey(generateKey(alg).privateJwk)
-    const publicKey = importPublic(publicJwk)
-    fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
-        const der = derFromRaw(signBytes(alg, privateKey, bytes))
-        assert.ok(verify(alg === 'ES256' ? 'sha256' : 'sha384', bytes, { key: publicKey, dsaEncoding: 'der' }, der))
-      }),
-      { numRuns: 150 },
-    )
-  }
-  assert.equal(
-    derFromRaw(Buffer.concat([Buffer.alloc(31), Buffer.of(1), Buffer.alloc(32, 0xff)])).toString('hex'),
-    `3026020101022100${'ff'.repeat(32)}`,
-  )
-  assert.throws(() => derFromRaw(Buffer.alloc(63)), RangeError)
 })

@@ -44,42 +44,31 @@ function createSearch(anchors: readonly Certificate[], intermediates: readonly C
   let checksLeft = maxSignatureChecks
   let firstRefusal: CryptoError | undefined
 
-  function isIssuedBy(certificate: Certificate, issuer: Certificate): boolean {
-    if (!names(certificate, issuer)) return false
-    if (checksLeft-- === 0) refuse('malformed', 'too many ways to an anchor')
-    if (!isSignedBy(certificate.signed, importSpki(issuer.spki)))
-      refuse('bad_signature', 'a certificate is not signed by its issuer')
-    return true
-  }
-  /** Runs a step; what refuses it is kept as the reason, should no other way be found. */
-  function attempt<T>(step: () => T | undefined): T | undefined {
+  /** What refuses the step up to an issuer is kept as the reason, should no other way be found. */
+  function isStep(last: Certificate, issuer: Certificate, requireMore: () => void): boolean {
+    if (!names(last, issuer)) return false
     try {
-      return step()
+      requireUsable(issuer, at)
+      requireMore()
+      if (checksLeft === 0) refuse('malformed', 'too many ways to an anchor')
+      checksLeft--
+      if (!isSignedBy(last.signed, importSpki(issuer.spki)))
+        refuse('bad_signature', 'a certificate is not signed by its issuer')
+      return true
     } catch (error) {
       if (!(error instanceof CryptoError)) throw error
       firstRefusal ??= error
-      return undefined
+      return false
     }
   }
   function extend(path: readonly Certificate[]): readonly Certificate[] | undefined {
     const last = path[path.length - 1]!
-    for (const anchor of anchors) {
-      const found = attempt(() => {
-        if (!isIssuedBy(last, anchor)) return undefined
-        requireUsable(anchor, at)
-        return [...path, anchor]
-      })
-      if (found) return found
-    }
+    const anchor = anchors.find((issuer) => isStep(last, issuer, () => {}))
+    if (anchor) return [...path, anchor]
     if (path.length === maxDepth) return undefined
-    for (const intermediate of intermediates) {
-      if (path.includes(intermediate)) continue
-      const found = attempt(() => {
-        if (!isIssuedBy(last, intermediate)) return undefined
-        requireUsable(intermediate, at)
-        requireIssuer(intermediate, path)
-        return extend([...path, intermediate])
-      })
+    for (const issuer of intermediates) {
+      if (path.includes(issuer) || !isStep(last, issuer, () => requireIssuer(issuer, path))) continue
+      const found = extend([...path, issuer])
       if (found) return found
     }
     return undefined
@@ -103,7 +92,7 @@ function names({ issuer, extensions }: Certificate, by: Certificate): boolean {
 /** Both ends belong to the time in which a certificate is valid (RFC 5280 §4.1.2.5). */
 function requireUsable({ notBefore, notAfter, extensions }: Certificate, at: Date): void {
   if (at < notBefore) refuse('not_yet_valid', 'a certificate is not valid yet')
-  if (at.getTime() >= notAfter.getTime() + 1000) refuse('expired', 'a certificate has expired')
+  if (at > notAfter) refuse('expired', 'a certificate has expired')
   requireKnown(extensions, [oids.basicConstraints, oids.keyUsage])
 }
 

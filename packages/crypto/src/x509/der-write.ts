@@ -64,7 +64,8 @@ export const bitString = (content: Uint8Array) => element(tags.bitString, Buffer
 /** A number that is not negative, given as such or by its octets. */
 export function integer(value: bigint | number | Uint8Array): Buffer {
   if (typeof value === 'object') return element(tags.integer, integerContent(value))
-  if (value < 0) throw new RangeError('a negative number')
+  if (value < 0 || (typeof value === 'number' && !Number.isSafeInteger(value)))
+    throw new RangeError('not a whole number')
   const digits = value.toString(16)
   return integer(Buffer.from(digits.length % 2 ? `0${digits}` : digits, 'hex'))
 }

@@ -95,8 +95,11 @@ export const authorityKeyIdentifier = (id: Buffer): Buffer =>
 export const readAuthorityKeyIdentifier = ({ value }: Extension): Buffer | undefined =>
   readDer(value, (reader) => reader.sequence().implicit(0))
 
-/** RFC 5280 §4.2.1.6: uniformResourceIdentifier. */
-const uri = (text: string) => element(context(6), Buffer.from(text, 'latin1'))
+/** RFC 5280 §4.2.1.6: uniformResourceIdentifier, in ASCII. */
+const uri = (text: string) =>
+  /^[\x21-\x7e]+$/.test(text)
+    ? element(context(6), Buffer.from(text, 'latin1'))
+    : refuse('malformed', 'a URI in a certificate is ASCII')
 
 export const uriAltName = (text: string): Buffer => extension(oids.subjectAltName, false, sequence(uri(text)))
 /** Throws `malformed` unless it is one URI and nothing else. */

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { publicSpki } from '../jwk.ts'
+import { generateKey, softwareSigner } from '../signer.ts'
+import { createRootCertificate, mintSerial } from './ca.ts'
+import { type Certificate, readCertificate, signCertificate } from './certificate.ts'
+import { verifyChain } from './chain.ts'
+import { authorityKeyIdentifier, basicConstraints, keyUsage, keyUsages, subjectKeyIdentifier } from './extensions.ts'
+import {
+  after,
+  damaged,
+  hierarchy,
+  hour,
+  now,
+  orRefused,
+  rootOf,
+  spcFields,
+  tenantId,
+  trustDomain,
+  year,
+} from './fixture.ts'
+import { subjectKeyOf } from './issuer.ts'
+import { buildName } from './name.ts'
+import { encodePem } from './pem.ts'
+import { spcIssuer } from './spc-issue.ts'
+
+type Files = { der: Buffer; pem: string }
+const depth = (leaf: Files, intermediates: readonly Files[], anchors: readonly Files[], at = now) =>
+  verifyChain(leaf.pem, {
+    intermediates: intermediates.map(({ pem }) => pem),
+    anchors: anchors.map(({ der }) => der),
+    at,
+  }).length
+test('an SPC and an issuing CA are accepted under their root, and under no other', async () => {
+  const [own, other] = [await hierarchy(), await hierarchy()]
+  const spc = await own.issue()
+  assert.equal(depth(spc, [own.issuing], [own.root]), 3)
+  assert.equal(depth(own.issuing, [], [own.root]), 2)
+  assert.equal(depth(spc, [other.issuing, own.issuing], [other.root, own.root]), 3, 'among others')
+  for (const [intermediates, anchors] of [
+    [[], [own.root]],
+    [[own.issuing], []],
+    [[own.issuing], [other.root]],
+    [[other.issuing], [own.root]],
+    [[own.issuing, own.root], [other.root]],
+  ] as const)
+    assert.throws(() => depth(spc, intermediates, anchors), { code: 'wrong_issuer' })
+  const path = verifyChain(spc.der, { intermediates: [own.issuing.der], anchors: [own.root.pem], at: now })
+  assert.deepEqual(path, [spc.der, own.issuing.der, own.root.der])
+})
+
+test('the ends of time: the first and the last moment count, those beside them do not', async () => {
+  const { root, issuing, issue } = await hierarchy()
+  const spc = await issue()
+  const { notBefore, notAfter } = readCertificate(spc.der)
+  const moved = (date: Date, ms: number) => new Date(date.getTime() + ms)
+  for (const at of [notBefore, notAfter]) assert.equal(depth(spc, [issuing], [root], at), 3)
+  assert.throws(() => depth(spc, [issuing], [root], moved(notBefore, -1)), { code: 'not_yet_valid' })
+  assert.throws(() => depth(spc, [issuing], [root], moved(notAfter, 1)), { code: 'expired' })
+  assert.throws(() => depth(issuing, [], [root], moved(readCertificate(issuing.der).notAfter, 1)), { code: 'expired' })
+  assert.throws(() => depth(root, [], [root], after(11 * year)), { code: 'expired' })
+})
+
+test('an anchor counts while it is valid', async () => {
+  const signer = softwareSigner('ca-root', generateKey('ES384').privateJwk)
+  const made = (from: Date, to: Date) =>
+    createRootCertificate(signer, { tenantId, commonName: 'Root', serial: mintSerial(), notBefore: from, notAfter: to })
+  const wide = await made(after(-hour), after(year))
+  const past = await made(after(-hour), after(-hour / 2))
+  const root = Promise.resolve({ signer, ...wide })
+  const { issuing, issue } = await hierarchy({}, root)
+  const spc = await issue()
+  assert.equal(depth(spc, [issuing], [wide]), 3)
+  assert.throws(() => depth(spc, [issuing], [past]), { code: 'expired' })
+  assert.equal(depth(spc, [issuing], [past, wide]), 3, 'the same key in a certificate that is valid')
+})
+
+/** A CA certificate as nobody here would issue it. */
+async function oddIssuer(root: Awaited<ReturnType<typeof rootOf>>, extensions: readonly Buffer[]) {
+  const signer = softwareSigner('ca-issuing', generateKey('ES256').privateJwk)
+  const above = readCertificate(root.pem)
+  const spki = publicSpki(signer.publicJwk)
+  const id = Buffer.alloc(20, 5)
+  const ids = [subjectKeyIdentifier(id), authorityKeyIdentifier(subjectKeyOf(above))]
+  const dates = { notBefore: now, notAfter: after(24 * hour) }
+  const names = { issuer: above.subject, subject: buildName(tenantId, 'Odd CA') }
+  const files = await signCertificate(root.signer, {
+    ...{ serial: mintSerial(), ...names, spki, ...dates },
+    extensions: [...extensions, ...ids],
+  })
+  return { signer, ...files }
+}
+
+test('only a CA may stand above another certificate, and only so far', async () => {
+  const root = await rootOf()
+  const under = async (issuing: { signer: typeof root.signer; pem: string }) =>
+    spcIssuer(issuing.signer, issuing.pem, { trustDomain }).issue({
+      ...spcFields(),
+      notBefore: now,
+      notAfter: after(hour),
+    })
+  const signs = keyUsage(keyUsages.keyCertSign)
+  const judge = async (...extensions: readonly Buffer[]) => {
+    const odd = await oddIssuer(root, extensions)
+    const spc = await under(odd)
+    return () => depth(spc, [odd], [root])
+  }
+  assert.equal((await judge(basicConstraints({ ca: true }), signs))(), 3)
+  for (const extensions of [
+    [basicConstraints({ ca: false }), signs],
+    [signs],
+    [basicConstraints({ ca: true }), keyUsage(keyUsages.cRLSign | keyUsages.digitalSignature)],
+    [basicConstraints({ ca: true })],
+  ])
+    assert.throws(await judge(...extensions), { code: 'wrong_issuer' })
+})
+
+test('a path length is kept: an issuing CA vouches for no CA', async () => {
+  const { root, issuing } = await hierarchy()
+  const { subject } = readCertificate(issuing.pem)
+  const below = generateKey('ES256')
+  const signer = softwareSigner('ca-issuing', below.privateJwk)
+  const made = await signCertificate(issuing.signer, {
+    ...{ serial: mintSerial(), issuer: subject, subject: buildName(tenantId, 'CA of its own'), notBefore: now },
+    ...{ notAfter: after(hour * 2), spki: publicSpki(below.publicJwk) },
+    extensions: [
+      ...[basicConstraints({ ca: true }), keyUsage(keyUsages.keyCertSign)],
+      authorityKeyIdentifier(subjectKeyOf(readCertificate(issuing.pem))),
+    ],
+  })
+  const spc = await spcIssuer(signer, made.pem, { trustDomain }).issue({
+    ...spcFields(),
+    notBefore: now,
+    notAfter: after(hour),
+  })
+  assert.throws(() => depth(spc, [made, issuing], [root]), { code: 'wrong_issuer' })
+})
+
+test('a forged signature is found on every step', async () => {
+  const { root, issuing, issue } = await hierarchy()
+  const spc = await issue()
+  const certificates: readonly Files[] = [spc, issuing]
+  const broken = ({ der }: Files): Files => {
+    const other = Buffer.from(der)
+    other[other.length - 1]! ^= 1
+    return { der: other, pem: encodePem('CERTIFICATE', other) }
+  }
+  for (const [i] of certificates.entries()) {
+    const [leaf, ca] = certificates.map((one, n) => (n === i ? broken(one) : one))
+    assert.throws(() => depth(leaf!, [ca!], [root]), { code: 'bad_signature' })
+  }
+  const asIf = readCertificate(root.pem)
+  const impostor = await impostorOf(asIf)
+  assert.throws(
+    () => depth(spc, [issuing], [impostor]),
+    { code: 'bad_signature' },
+    'name and key identifier of the root',
+  )
+  assert.equal(depth(spc, [issuing], [impostor, root]), 3)
+})
+
+async function impostorOf({ subject, notBefore, notAfter, ...root }: Certificate) {
+  const signer = softwareSigner('ca-root', generateKey('ES384').privateJwk)
+  const constraints = [basicConstraints({ ca: true }), keyUsage(keyUsages.keyCertSign)]
+  const id = subjectKeyOf({ subject, notBefore, notAfter, ...root })
+  return signCertificate(signer, {
+    ...{ serial: mintSerial(), issuer: subject, subject, notBefore, notAfter, spki: publicSpki(signer.publicJwk) },
+    extensions: [...constraints, subjectKeyIdentifier(id), authorityKeyIdentifier(id)],
+  })
+}
+
+test('the work for one leaf is bounded', async () => {
+  const { root, issuing, issue } = await hierarchy()
+  const spc = await issue()
+  const impostors = await Promise.all(Array.from({ length: 16 }, () => impostorOf(readCertificate(issuing.pem))))
+  assert.throws(() => depth(spc, impostors, [root]), { code: 'bad_signature' })
+  assert.throws(() => depth(spc, [...impostors, issuing], [root]), { code: 'malformed' }, 'more than may be given')
+  assert.throws(() => depth(spc, [issuing], Array(17).fill(root)), { code: 'malformed' })
+  assert.throws(() => depth(spc, [...impostors.slice(1), issuing], [root, ...impostors.slice(1)]), {
+    code: 'bad_signature',
+  })
+})
+
+test('no octet of a chain can be changed', async () => {
+  const { root, issuing, issue } = await hierarchy()
+  const spc = await issue()
+  const isTaken = (leaf: Buffer, ca: Buffer) =>
+    orRefused(() => verifyChain(leaf, { intermediates: [ca], anchors: [root.der], at: now }))
+  assert.ok(isTaken(spc.der, issuing.der))
+  fc.assert(fc.property(damaged(spc.der), (other) => assert.equal(isTaken(other, issuing.der), undefined)))
+  fc.assert(fc.property(damaged(issuing.der), (other) => assert.equal(isTaken(spc.der, other), undefined)))
+  fc.assert(fc.property(fc.uint8Array(), (some) => assert.equal(isTaken(Buffer.from(some), issuing.der), undefined)))
+})
