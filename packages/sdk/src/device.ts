@@ -81,7 +81,7 @@ export function openDevice(
   }
 
   async function refreshTrust({ signal }: Ask = {}): Promise<boolean> {
-    const next = bodyOf(await call('trustAnchors', {}, { signal }))
+    const next = bodyOf(await call('trustAnchors', { query: { since: trust.version } }, { signal }))
     const changed = trust.accept(next, now())
     if (changed) await save({ trust: trust.document })
     return changed

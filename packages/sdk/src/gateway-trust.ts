@@ -19,7 +19,10 @@ export function createGatewayTrust({ send, query, tenantId, pinned, onTrust, now
 
   /** Whether there is another trust set than before. */
   async function refresh({ signal }: Ask = {}): Promise<boolean> {
-    const next = bodyOf(await send('gatewayTrustAnchors', { query }, { signal }))
+    const since = trust ? { since: String(trust.version) } : {}
+    const { crls: _, ...next } = bodyOf(
+      await send('gatewayTrustAnchors', { query: { ...query, ...since } }, { signal }),
+    )
     if (trust && !trust.accept(next, now())) return false
     trust ??= pinTrust(next, { tenantId, now: now() })
     await onTrust(trust.document)

@@ -6,7 +6,9 @@ import { verifyGeneralJws } from '@holdfast/crypto/jws-general'
 import { reject, VerificationError } from './errors.ts'
 import { isObject, verified } from './signed.ts'
 
-export type SignedTrustSet = Output<Contract['trustAnchors']>
+type Answered = Output<Contract['trustAnchors']>
+export type SignedTrustSet = Omit<Answered, 'steps'>
+type Steps = NonNullable<Answered['steps']>
 type TrustPurpose = 'policy' | 'gateway-policy' | 'trust-set' | 'credential' | 'posture' | 'update'
 
 /** The trust set that is believed at present. `document` is JSON and may be saved. */
@@ -17,10 +19,10 @@ export type TrustStore = {
   keysFor(purpose: TrustPurpose, now: Date): KeyLookup
   isDue(now: Date): boolean
   /**
-   * Believes the next set if a key of the present one signed it; answers whether it is another. Throws
-   * `VerificationError`.
+   * Believes the next set if a key of the present one signed it, or of one of the `steps` that lead to it; answers
+   * whether it is another. Throws `VerificationError`.
    */
-  accept(next: SignedTrustSet, now: Date): boolean
+  accept(next: SignedTrustSet & { steps?: Steps }, now: Date): boolean
 }
 
 /**
@@ -53,9 +55,9 @@ export function openTrust(pinned: SignedTrustSet, { tenantId }: { tenantId: stri
       return lookup(purpose)
     },
     isDue: (now) => now >= new Date(held.refresh_after),
-    accept: (next, now) => {
+    accept: ({ steps = [], ...next }, now) => {
       if (next.version < held.version) reject('rollback', `trust set ${next.version} is older than ${held.version}`)
-      checkSet(next, lookup('trust-set'), tenantId, now)
+      checkSet(next, ledBy(steps, held, lookup('trust-set'), tenantId), tenantId, now)
       if (next.version === held.version) {
         if (next.signed.payload !== held.signed.payload) reject('rollback', 'another trust set of the same version')
         return false
@@ -85,6 +87,36 @@ export function readTrustSet(text: string): SignedTrustSet {
   if (payload !== verified(() => canonicalJson(document)))
     reject('wrong_digest', 'the trust set is not what was signed')
   // As it was when it was verified.
+  return value as SignedTrustSet
+}
+
+/**
+ * The keys by which the next set is judged: those of the present one, or of the last of the sets that lead on from it,
+ * each signed by a key of the one before. They may have ended, as steps of a TUF root may.
+ */
+function ledBy(steps: Steps, from: SignedTrustSet, keys: KeyLookup, tenantId: string): KeyLookup {
+  let version = from.version
+  let current = keys
+  for (const step of steps) {
+    const { payload } = verified(() => verifyGeneralJws(step, { typ: 'trust-set+jws', key: current }))
+    const set = parseStep(payload)
+    if (set.tenant_id !== tenantId) reject('wrong_tenant', 'a step is of another tenant')
+    if (!(set.version > version)) reject('rollback', 'the steps do not lead on')
+    version = set.version
+    current = keysOf(set, 'trust-set')
+  }
+  return current
+}
+
+function parseStep(payload: Buffer): SignedTrustSet {
+  let value: unknown
+  try {
+    value = JSON.parse(payload.toString('utf8'))
+  } catch {
+    value = undefined
+  }
+  if (!isObject(value) || !isObject(value.jwks) || !Array.isArray(value.jwks.keys))
+    reject('malformed', 'a step is no trust set')
   return value as SignedTrustSet
 }
 

@@ -31,7 +31,8 @@ alter table trust_sets add column anchor_kids text[] not null default '{}';
 
 alter table device_activity add column trust_version bigint;
 
--- Security Policy Certificates. The serial number of the certificate is the 16 bytes of `spc_id`.
+-- Security Policy Certificates. The serial number of the certificate is the 16 bytes of `spc_id`. They outlive their
+-- devices, for who asks what became of one.
 create table spcs (
   tenant_id uuid not null,
   spc_id uuid not null,
@@ -54,7 +55,6 @@ create table spcs (
   revocation_reason text,
   issued_at timestamptz not null,
   primary key (tenant_id, spc_id),
-  foreign key (tenant_id, device_id) references devices,
   foreign key (tenant_id, issuer_id) references signing_keys,
   constraint revoked_spc_says_when_and_why
     check ((status = 'revoked') = (revoked_at is not null and revocation_reason is not null)),
@@ -82,4 +82,5 @@ create table crls (
   primary key (tenant_id, issuer_id),
   foreign key (tenant_id, issuer_id) references signing_keys
 );
+create index crls_due on crls (this_update);
 call raise_tenant_wall('crls');

@@ -34,6 +34,7 @@ import {
   createDevices,
   createDeviceVerifier,
   createFleet,
+  createTrustMarks,
   trustCoverageOfDevices,
 } from './modules/devices/index.ts'
 import { createDirectory } from './modules/directory/index.ts'
@@ -104,9 +105,11 @@ export function createApp({
     smtpUrl: config.smtpUrl,
     tenantName: tenancy.nameOf,
   })
+  const trustMarks = createTrustMarks(base)
   const trust = createTrust({
     ...base,
     audit,
+    onFetched: trustMarks.fetched,
     providers: [localKeys(kek)],
     coverageOf: async (tx, tenant, version) => ({
       devices: await trustCoverageOfDevices(tx, tenant, version),
@@ -274,7 +277,7 @@ export function createApp({
     http,
     letGo: [policy.stop, gateways.stop, certificates.stop, federation.deviceGrants.letGo],
     writes: [
-      ...[refuse.flush, notifications.stop, activity.flush, access.stop],
+      ...[refuse.flush, notifications.stop, activity.flush, trustMarks.flush, access.stop],
       ...[identity.stop, enrollment.stop, federation.stop, directory.stop],
     ],
     release: [feed.stop, db.close],

@@ -52,7 +52,7 @@ export function importSpki(spki: Buffer): KeyObject {
   }
 }
 
-export async function sign(signer: Signer, tbs: Buffer): Promise<Signed> {
+export async function sign(signer: Pick<Signer, 'alg' | 'sign'>, tbs: Buffer): Promise<Signed> {
   const raw = await signer.sign(tbs)
   return { tbs, algorithm: algorithms[signer.alg], signature: signer.alg === 'Ed25519' ? raw : derFromRaw(raw) }
 }

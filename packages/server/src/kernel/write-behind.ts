@@ -4,20 +4,20 @@ import { second } from './time.ts'
 const retryMs = 5 * second
 
 /**
- * Remembers the newest moment per key and writes all of them in one batch, at the latest `withinMs` after the first one
+ * Remembers the newest moment (or the highest number) per key and writes all of them in one batch, at the latest `withinMs` after the first one
  * that waits. For what may lag and must not cost a request a statement: "last seen". What can't be written now stays,
  * and is tried again soon; what is refused for its data is dropped alone.
  */
-export function createWriteBehind(deps: {
-  write: (batch: ReadonlyMap<string, Date>) => Promise<void>
+export function createWriteBehind<V extends Date | number = Date>(deps: {
+  write: (batch: ReadonlyMap<string, V>) => Promise<void>
   onError: (e: Error) => void
 }) {
-  let pending = new Map<string, Date>()
+  let pending = new Map<string, V>()
   let timer: NodeJS.Timeout | undefined
   let dueAt = Number.POSITIVE_INFINITY
   let running: Promise<void> | undefined
 
-  const keepNewest = (key: string, at: Date) => {
+  const keepNewest = (key: string, at: V) => {
     const known = pending.get(key)
     if (!known || known < at) pending.set(key, at)
   }
@@ -56,7 +56,7 @@ export function createWriteBehind(deps: {
   }
 
   return {
-    touch: (key: string, at: Date, withinMs: number) => {
+    touch: (key: string, at: V, withinMs: number) => {
       keepNewest(key, at)
       schedule(withinMs)
     },

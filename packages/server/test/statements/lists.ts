@@ -30,6 +30,11 @@ export const acrossTenants: Readonly<Record<string, string>> = {
   'directory/pull/pulls.queries.ts#freePulls': 'pulls that a replica left',
   'policy/policy.queries.ts#tenantsWithUnfinishedImpacts': 'whose publishes a replica left unmeasured',
   'identity/sessions/sessions.queries.ts#tenantsWithSessions': 'whose sessions a sweep must look at',
+  'devices/trust-coverage.queries.ts#markTrust': 'write-behind: devices that fetched trust sets lately',
+  'trust/signers/signers.queries.ts#dueToRetire': 'keys that a sweep may retire',
+  'trust/anchors/rotation.queries.ts#activeIssuing': 'whose issuing CA a sweep must renew',
+  'certificates/spc/spcs.queries.ts#tenantsWithSuperseded': 'whose certificates a sweep must end',
+  'certificates/crl/crls.queries.ts#tenantsDue': 'whose revocation lists a sweep must issue',
 }
 
 /** Inserts whose rows do not all come from what was given, and why they may. */
@@ -71,6 +76,7 @@ export const inNoOrder: Readonly<Record<string, string>> = {
   'devices/devices.queries.ts#updateDevice': 'tags of a device whose row is held',
   'notifications/deliveries.queries.ts#failPendingWebhooks':
     'only who holds the settings does it, and who claims deliveries passes over what is locked',
+  'certificates/spc/issue.queries.ts#supersede': 'lockActive has locked them in order',
   'devices/revoked.queries.ts#take': 'of devices that are locked in order',
   'identity/sessions/sessions.queries.ts#writeLastSeen':
     'marks of several tenants, whose rows nobody may lock together; it is all of its transaction, and what loses is run again',

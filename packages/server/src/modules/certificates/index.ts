@@ -1,4 +1,5 @@
 import type { Handlers } from '../../http/handlers.ts'
+import { pruneCrls } from './crl/crls.queries.ts'
 import { createCrls } from './crl/crls.ts'
 import type { CertificatesDeps } from './deps.ts'
 import { createGatewayAnchors } from './gateway-anchors.ts'
@@ -23,7 +24,7 @@ export function createCertificates(deps: CertificatesDeps) {
     countOfIssuer: spcs.countOfIssuer,
     isAwaited: anchors.isAwaited,
     jobs: certificateJobs({ ...deps, spcs, crls }),
-    prunes: [pruneSpcs],
+    prunes: [pruneSpcs, pruneCrls],
     handlers: {
       ...spcHandlers({ ...deps, spcs, validate }),
       gatewayTrustAnchors: ({ actor, query, hold }) => anchors.read(actor, query.since, hold),

@@ -23,6 +23,7 @@ export type { Appraisal } from './posture.ts'
 export { rememberProofs } from './proofs.queries.ts'
 export * as renewal from './renewal.queries.ts'
 export { trustCoverageOfDevices } from './trust-coverage.queries.ts'
+export { createTrustMarks } from './trust-marks.ts'
 export { createDeviceVerifier, proofSeconds } from './verify.ts'
 
 export function createDevices(deps: {

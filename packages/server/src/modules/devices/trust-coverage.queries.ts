@@ -10,3 +10,12 @@ export async function trustCoverageOfDevices(tx: Tx, tenant: TenantId, version: 
      where d.tenant_id = ${tenant} and d.status <> 'revoked' and d.credential_expires_at > now()`.execute(tx)
   return rows[0] ?? { total: 0, behind: 0 }
 }
+
+/** Marks of devices of all tenants, one each; they never go back. */
+export const markTrust = (tx: Tx, marks: readonly { tenant_id: string; device_id: string; version: number }[]) =>
+  sql`insert into device_activity (tenant_id, device_id, trust_version)
+      select m.tenant_id, m.device_id, m.version
+        from jsonb_to_recordset(${JSON.stringify(marks)}::jsonb) as m (tenant_id uuid, device_id uuid, version bigint)
+       order by 1, 2
+      on conflict (tenant_id, device_id) do update
+        set trust_version = greatest(device_activity.trust_version, excluded.trust_version)`.execute(tx)

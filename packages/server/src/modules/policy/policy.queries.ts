@@ -176,11 +176,11 @@ export const findVariants = (
 
 export async function deleteVariants(tx: Tx, tenant: TenantId, digests: readonly string[]): Promise<void> {
   if (digests.length === 0) return
-  await tx
-    .deleteFrom('policy_variants')
-    .where('tenant_id', '=', tenant)
-    .where('digest', '=', sql<string>`any(${digests}::text[])`)
-    .execute()
+  await sql`
+    with locked as (
+      select digest from policy_variants
+       where tenant_id = ${tenant} and digest = any(${digests}::text[]) order by digest for update)
+    delete from policy_variants v using locked where v.tenant_id = ${tenant} and v.digest = locked.digest`.execute(tx)
 }
 
 /** First signer wins; bytes that end too soon are replaced. Returns what is stored now. */

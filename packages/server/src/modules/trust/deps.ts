@@ -20,6 +20,8 @@ export type TrustDeps = {
   now: () => Date
   /** Of devices and gateways. Given by their modules. */
   coverageOf: (tx: Tx, tenant: TenantId, version: number) => Promise<{ devices: Coverage; gateways: Coverage }>
+  /** A device has fetched the set of this version. */
+  onFetched: (tenant: TenantId, deviceId: string, version: number) => void
   /** Certificates of an authority that still count. Given by the certificates module. */
   certificatesOf: (tx: Tx, tenant: TenantId, issuerId: string, at: Date) => Promise<number>
   /** Revokes what these authorities issued, in the transaction that ends them. */

@@ -26,7 +26,7 @@ export function createTrust(deps: TrustDeps) {
     certificateExpiries: createExpiries(trusted),
     jobs: trustJobs({ ...deps, signers, rotation }),
     prunes: [pruneSets],
-    handlers: { ...anchorHandlers(trusted, rotation), ...signerHandlers(signers) },
+    handlers: { ...anchorHandlers({ ...deps, trusted, rotation }), ...signerHandlers(signers) },
   }
 }
 export type Trust = ReturnType<typeof createTrust>

@@ -27,7 +27,7 @@ export function createTrusted({
   const read = (tenant: TenantId) =>
     db.inTenant(tenant, async (tx) => ({
       rows: await keyQueries.usableKeys(tx, tenant),
-      crosses: await keyQueries.usableCrosses(tx, tenant),
+      crosses: await keyQueries.crossesOf(tx, tenant),
       newest: await setQueries.newestSet(tx, tenant),
     }))
   /**

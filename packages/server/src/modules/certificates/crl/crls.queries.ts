@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import { happened } from '../../../db/happened.ts'
+import { deleting } from '../../../db/retention.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
@@ -8,11 +9,9 @@ export type CrlRow = Selectable<Tables['crls']>
 
 /** These authorities have something new to list, as of commit. */
 export const bump = (tx: Tx, tenant: TenantId, issuerIds: readonly string[]) =>
-  tx
-    .insertInto('crls')
-    .values([...new Set(issuerIds)].sort().map((issuer_id) => ({ tenant_id: tenant, issuer_id, revision: 1 })))
-    .onConflict((c) => c.columns(['tenant_id', 'issuer_id']).doUpdateSet({ revision: sql<number>`crls.revision + 1` }))
-    .execute()
+  sql`insert into crls (tenant_id, issuer_id, revision)
+      select ${tenant}, i.issuer_id, 1 from unnest(${[...new Set(issuerIds)]}::uuid[]) as i (issuer_id) order by 2
+      on conflict (tenant_id, issuer_id) do update set revision = crls.revision + 1`.execute(tx)
 
 /** Authorities whose lists somebody may ask for. */
 export const authorityIds = async (tx: Tx, tenant: TenantId): Promise<string[]> => {
@@ -77,21 +76,23 @@ export const putCrl = (
       .returning('issuer_id'),
   )
 
-/** Passes the tenant wall: who has something new to list, or a list that was issued so long ago. */
+/**
+ * Passes the tenant wall: whose authorities have something new to list, or issued their list so long ago. Those that
+ * have ended issue none.
+ */
 export const tenantsDue = async (tx: Tx, issuedBefore: Date): Promise<TenantId[]> => {
   const rows = await tx
-    .selectFrom('crls')
-    .select('tenant_id')
+    .selectFrom('crls as c')
+    .innerJoin('signing_keys as k', (on) =>
+      on.onRef('k.tenant_id', '=', 'c.tenant_id').onRef('k.signer_id', '=', 'c.issuer_id'),
+    )
+    .select('c.tenant_id')
     .distinct()
-    .where((eb) => eb.or([eb('revision', '>', eb.ref('issued_revision')), eb('this_update', '<', issuedBefore)]))
+    .where('k.state', 'in', ['active', 'retiring'])
+    .where((eb) => eb.or([eb('c.revision', '>', eb.ref('c.issued_revision')), eb('c.this_update', '<', issuedBefore)]))
     .execute()
   return rows.map((r) => r.tenant_id)
 }
 
-/** Of authorities that have ended. */
-export const pruneOf = (tx: Tx, tenant: TenantId, issuerIds: readonly string[]) =>
-  tx
-    .deleteFrom('crls')
-    .where('tenant_id', '=', tenant)
-    .where((eb) => eb.not(eb('issuer_id', '=', sql<string>`any(${issuerIds}::uuid[])`)))
-    .execute()
+/** Authorities that have ended issue no more: what they last said stays for a while, for who asks what became of it. */
+export const pruneCrls = deleting('crls', sql`next_update < now() - interval '90 days'`)

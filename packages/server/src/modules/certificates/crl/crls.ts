@@ -145,12 +145,7 @@ export function createCrls({
     /** For the job: lists that are due, also those that a process which ended had scheduled. */
     sweep: async (): Promise<void> => {
       const since = new Date(now().getTime() - lifetime / 2)
-      await eachTenant(await db.acrossTenants((tx) => queries.tenantsDue(tx, since), background), async (tenant) => {
-        await issueDue(tenant)
-        const { roots, issuing } = await trust.keyring(tenant)
-        const kept = [...roots, ...issuing].map((authority) => authority.signerId)
-        await db.inTenant(tenant, (tx) => queries.pruneOf(tx, tenant, kept), background)
-      })
+      await eachTenant(await db.acrossTenants((tx) => queries.tenantsDue(tx, since), background), issueDue)
     },
     stop: (): void => {
       for (const timer of scheduled.values()) clearTimeout(timer)

@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import { deleting } from '../../../db/retention.ts'
 import type { Tables } from '../../../db/tables/index.ts'
@@ -46,48 +46,52 @@ export const revoke = (
     .returningAll()
     .executeTakeFirst()
 
-/** Those of these devices, and of the devices of these users, that still count. Says whose they were. */
-export const revokeOf = async (
+type End = { reason: string; at: Date }
+const anyNumber = 2 ** 31 - 1
+
+/** Of those that still count; says whose they were. */
+const revokeWhere = async (
+  tx: Tx,
+  tenant: TenantId,
+  where: RawBuilder<unknown>,
+  { reason, at }: End,
+  limit = anyNumber,
+): Promise<string[]> => {
+  const { rows } = await sql<{ issuer_id: string }>`
+    with locked as (
+      select spc_id from spcs
+       where tenant_id = ${tenant} and status <> 'revoked' and not_after > ${at} and ${where}
+       order by spc_id limit ${limit} for update)
+    update spcs s set status = 'revoked', revoked_at = coalesce(least(s.revoke_after, ${at}), ${at}),
+      revocation_reason = ${reason}
+     from locked
+     where s.tenant_id = ${tenant} and s.spc_id = locked.spc_id
+     returning s.issuer_id`.execute(tx)
+  return rows.map((r) => r.issuer_id)
+}
+
+/** Those of these devices, and of the devices of these users. */
+export const revokeOf = (
   tx: Tx,
   tenant: TenantId,
   { deviceIds, userIds }: { deviceIds: readonly string[]; userIds: readonly string[] },
-  { reason, at }: { reason: string; at: Date },
-): Promise<string[]> => {
-  const { rows } = await sql<{ issuer_id: string }>`
-    update spcs set status = 'revoked', revoked_at = ${at}, revocation_reason = ${reason}
-     where tenant_id = ${tenant} and status <> 'revoked' and not_after > ${at}
-       and device_id in (
-         select unnest(${deviceIds}::uuid[])
-         union select device_id from devices where tenant_id = ${tenant} and user_id = any(${userIds}::uuid[]))
-     returning issuer_id`.execute(tx)
-  return rows.map((r) => r.issuer_id)
-}
+  end: End,
+): Promise<string[]> =>
+  revokeWhere(
+    tx,
+    tenant,
+    sql`device_id in (
+      select unnest(${deviceIds}::uuid[])
+      union select d.device_id from devices d where d.tenant_id = ${tenant} and d.user_id = any(${userIds}::uuid[]))`,
+    end,
+  )
 
-export const revokeOfIssuers = (
-  tx: Tx,
-  tenant: TenantId,
-  issuerIds: readonly string[],
-  { reason, at }: { reason: string; at: Date },
-) =>
-  tx
-    .updateTable('spcs')
-    .set({ status: 'revoked', revoked_at: at, revocation_reason: reason })
-    .where('tenant_id', '=', tenant)
-    .where('issuer_id', '=', sql<string>`any(${issuerIds}::uuid[])`)
-    .where('status', '<>', 'revoked')
-    .where('not_after', '>', at)
-    .execute()
+export const revokeOfIssuers = (tx: Tx, tenant: TenantId, issuerIds: readonly string[], end: End) =>
+  revokeWhere(tx, tenant, sql`issuer_id = any(${issuerIds}::uuid[])`, end)
 
-/** Those whose overlap is over, some at a time. Says whose they were. */
-export const revokeSuperseded = async (tx: Tx, tenant: TenantId, at: Date, limit: number): Promise<string[]> => {
-  const { rows } = await sql<{ issuer_id: string }>`
-    update spcs set status = 'revoked', revoked_at = revoke_after, revocation_reason = 'superseded'
-     where tenant_id = ${tenant} and status = 'superseded' and ctid = any(array(
-       select ctid from spcs where tenant_id = ${tenant} and status = 'superseded' and revoke_after <= ${at}
-       limit ${limit} for update skip locked))
-     returning issuer_id`.execute(tx)
-  return rows.map((r) => r.issuer_id)
-}
+/** Those whose overlap is over, some at a time. */
+export const revokeSuperseded = (tx: Tx, tenant: TenantId, at: Date, limit: number): Promise<string[]> =>
+  revokeWhere(tx, tenant, sql`status = 'superseded' and revoke_after <= ${at}`, { reason: 'superseded', at }, limit)
 
 /** Passes the tenant wall: where an overlap is over. */
 export const tenantsWithSuperseded = async (tx: Tx, at: Date): Promise<TenantId[]> => {
@@ -97,6 +101,7 @@ export const tenantsWithSuperseded = async (tx: Tx, at: Date): Promise<TenantId[
     .distinct()
     .where('status', '=', 'superseded')
     .where('revoke_after', '<=', at)
+    .where('not_after', '>', at)
     .execute()
   return rows.map((r) => r.tenant_id)
 }

@@ -1,12 +1,21 @@
 import type { Handlers } from '../../../http/handlers.ts'
 import { encodeId, idOf } from '../../../kernel/ids.ts'
 import { second } from '../../../kernel/time.ts'
+import type { TrustDeps } from '../deps.ts'
 import type { Trusted } from '../trust.ts'
 import type { Rotation } from './rotation.ts'
 
-export const anchorHandlers = (trusted: Trusted, rotation: Rotation) =>
+export const anchorHandlers = ({
+  trusted,
+  rotation,
+  onFetched,
+}: Pick<TrustDeps, 'onFetched'> & { trusted: Trusted; rotation: Rotation }) =>
   ({
-    trustAnchors: ({ actor, query }) => trusted.anchors(actor.tenantId, query.since),
+    trustAnchors: async ({ actor: { tenantId, principal }, query }) => {
+      const set = await trusted.anchors(tenantId, query.since)
+      if (principal.kind === 'device') onFetched(tenantId, principal.id, await trusted.versionOf(tenantId))
+      return set
+    },
     rotateTrustAnchors: async ({ actor, body: { mode = 'planned', anchor_id, overlap_seconds = 0, reason } }) => {
       const { anchorId, replacedId, retireAfter, version } = await rotation.rotate(actor, {
         mode,

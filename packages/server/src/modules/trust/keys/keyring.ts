@@ -32,7 +32,7 @@ export type Keyring = {
   /** The active one first, then the younger ones before the older ones. */
   roots: readonly Authority[]
   issuing: readonly Authority[]
-  /** Roots certified by other roots of the tenant, PEM. */
+  /** Roots certified by other roots that count, PEM. */
   crosses: readonly { issuerId: string; subjectId: string; certificate: string }[]
   rows: readonly KeyRow[]
 }
@@ -71,15 +71,19 @@ export async function openKeyring(
           ]
         : [],
     )
+  const roots = authorities('ca-root')
+  const counts = (id: string) => roots.some((root) => root.signerId === id)
   return {
     signers: new Map(
       activeFirst.filter(({ row }) => row.state === 'active').map(({ row, signer }) => [row.purpose, signer]),
     ),
     trustSigners: activeFirst.filter(({ row }) => row.purpose === 'trust-set').map(({ signer }) => signer),
     verifiers: new Map(rows.map((row) => [row.kid, verifierOf(row)])),
-    roots: authorities('ca-root'),
+    roots,
     issuing: authorities('ca-issuing'),
-    crosses: crosses.map((c) => ({ issuerId: c.issuer_id, subjectId: c.subject_id, certificate: c.certificate })),
+    crosses: crosses
+      .map((c) => ({ issuerId: c.issuer_id, subjectId: c.subject_id, certificate: c.certificate }))
+      .filter((c) => counts(c.issuerId) && counts(c.subjectId)),
     rows,
   }
 }

@@ -50,30 +50,11 @@ export const usableKeys = (tx: Tx, tenant: TenantId): Promise<KeyRow[]> =>
     .orderBy('signer_id')
     .execute()
 
-/** Of roots that both count. */
-export const usableCrosses = (tx: Tx, tenant: TenantId): Promise<CrossRow[]> =>
+export const crossesOf = (tx: Tx, tenant: TenantId): Promise<CrossRow[]> =>
   tx
     .selectFrom('cross_certificates')
     .selectAll()
     .where('tenant_id', '=', tenant)
-    .where((eb) =>
-      eb.not(
-        eb.exists(
-          eb
-            .selectFrom('signing_keys as k')
-            .select('k.signer_id')
-            .whereRef('k.tenant_id', '=', 'cross_certificates.tenant_id')
-            .where('k.tenant_id', '=', tenant)
-            .where('k.state', 'not in', ['active', 'retiring'])
-            .where((on) =>
-              on.or([
-                on('k.signer_id', '=', on.ref('cross_certificates.issuer_id')),
-                on('k.signer_id', '=', on.ref('cross_certificates.subject_id')),
-              ]),
-            ),
-        ),
-      ),
-    )
     .orderBy('created_at')
     .orderBy('issuer_id')
     .execute()

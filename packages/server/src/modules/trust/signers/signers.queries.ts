@@ -16,15 +16,21 @@ export const findSigner = (tx: Tx, tenant: TenantId, signerId: string): Promise<
   selectSigners(tx, tenant, {}).where('signer_id', '=', signerId).executeTakeFirst()
 
 /**
- * Until commit no key of this purpose moves: its keys are locked in one order. Says which they are, but for those that
- * have ended.
+ * Until commit no key of this purpose moves: whoever moves one locks all that there ever were, of which none goes. Says
+ * which have not ended, as of then.
  */
-export const lockPurpose = (tx: Tx, tenant: TenantId, purpose: string): Promise<KeyRow[]> =>
-  selectSigners(tx, tenant, { purpose })
-    .where('state', 'in', ['pending', 'active', 'retiring'])
+export async function lockPurpose(tx: Tx, tenant: TenantId, purpose: string): Promise<KeyRow[]> {
+  await selectSigners(tx, tenant, { purpose })
+    .clearSelect()
+    .select('signer_id')
     .orderBy('signer_id')
     .forUpdate()
     .execute()
+  return selectSigners(tx, tenant, { purpose })
+    .where('state', 'in', ['pending', 'active', 'retiring'])
+    .orderBy('signer_id')
+    .execute()
+}
 
 /** False where another one of this purpose is pending. */
 export const insertPending = (tx: Tx, tenant: TenantId, key: NewKey, at: Date): Promise<boolean> =>

@@ -1,0 +1,28 @@
+import type { Database } from '../../db/database.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+import { second } from '../../kernel/time.ts'
+import { createWriteBehind } from '../../kernel/write-behind.ts'
+import { markTrust } from './trust-coverage.queries.ts'
+
+const withinMs = 5 * second
+const statementSize = 2000
+
+/** The newest trust set that each device has fetched, written in batches, apart from what policy depends on. */
+export function createTrustMarks({ db, onError }: { db: Database; onError: (e: unknown) => void }) {
+  const behind = createWriteBehind<number>({
+    onError,
+    write: async (batch) => {
+      const marks = [...batch].map(([key, version]) => {
+        const [tenant_id = '', device_id = ''] = key.split('/')
+        return { tenant_id, device_id, version }
+      })
+      for (let i = 0; i < marks.length; i += statementSize)
+        await db.acrossTenants((tx) => markTrust(tx, marks.slice(i, i + statementSize)))
+    },
+  })
+  return {
+    fetched: (tenant: TenantId, deviceId: string, version: number): void =>
+      behind.touch(`${tenant}/${deviceId}`, version, withinMs),
+    flush: behind.flush,
+  }
+}
