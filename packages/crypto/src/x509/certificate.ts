@@ -30,20 +30,20 @@ const maxSerialBytes = 20
 export const toSecond = (date: Date): Date => new Date(Math.floor(date.getTime() / 1000) * 1000)
 
 /** Throws `malformed` for a certificate that would end before it begins. */
-export function validity(notBefore: Date, notAfter: Date): Buffer {
+function validity(notBefore: Date, notAfter: Date): Buffer {
   if (!(toSecond(notAfter) > toSecond(notBefore))) refuse('malformed', 'a certificate ends after it begins')
   return sequence(time(notBefore), time(notAfter))
 }
 
 /** RFC 5280 §4.1.2.2. Throws `malformed` for zero and for more than 20 octets. */
-export function serialNumber(serial: Uint8Array): Buffer {
+function serialNumber(serial: Uint8Array): Buffer {
   const encoded = integer(serial)
   if (encoded.length > maxSerialBytes + 2 || serial.every((byte) => byte === 0))
     refuse('malformed', 'a serial number is positive and has at most 20 octets')
   return encoded
 }
 
-export type TbsFields = {
+type TbsFields = {
   serial: Uint8Array
   alg: SigningAlg
   issuer: Buffer
@@ -55,10 +55,19 @@ export type TbsFields = {
 }
 
 /** `[0] version` with v3. */
-export const version3 = element(contextOf(0), integer(2))
+const version3 = element(contextOf(0), integer(2))
 
-/** RFC 5280 §4.1.2: names, key and extensions are given as DER. */
-const tbsCertificate = ({ serial, alg, issuer, subject, spki, notBefore, notAfter, extensions }: TbsFields): Buffer =>
+/** RFC 5280 §4.1.2: names, key and extensions are given as DER. Throws `malformed`. */
+export const tbsCertificate = ({
+  serial,
+  alg,
+  issuer,
+  subject,
+  spki,
+  notBefore,
+  notAfter,
+  extensions,
+}: TbsFields): Buffer =>
   sequence(
     version3,
     serialNumber(serial),

@@ -62,6 +62,22 @@ test('the ends of time: the first and the last moment count, those beside them d
   assert.throws(() => depth(root, [], [root], after(11 * year)), { code: 'expired' })
 })
 
+test('no time is no time at which a certificate is valid', async () => {
+  const { root, issuing } = await hierarchy()
+  assert.throws(() => depth(issuing, [], [root], new Date(Number.NaN)), { code: 'not_yet_valid' })
+})
+
+test('a CA vouches for nobody of another tenant', async () => {
+  const { root, issuing } = await hierarchy()
+  const ca = readCertificate(issuing.pem)
+  const leaf = await signCertificate(issuing.signer, {
+    ...{ serial: mintSerial(), issuer: ca.subject, subject: buildName('tnt_another', 'dev'), notBefore: now },
+    ...{ notAfter: after(hour), spki: publicSpki(generateKey('ES256').publicJwk) },
+    extensions: [basicConstraints({ ca: false }), authorityKeyIdentifier(subjectKeyOf(ca))],
+  })
+  assert.throws(() => depth(leaf, [issuing], [root]), { code: 'wrong_context' })
+})
+
 test('an anchor counts while it is valid', async () => {
   const signer = softwareSigner('ca-root', generateKey('ES384').privateJwk)
   const made = (from: Date, to: Date) =>

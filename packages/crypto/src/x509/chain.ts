@@ -8,6 +8,7 @@ import {
   requireKnown,
 } from './extensions.ts'
 import { subjectKeyOf } from './issuer.ts'
+import { readName } from './name.ts'
 import { oids } from './oids.ts'
 import { importSpki, isSignedBy } from './signed.ts'
 
@@ -26,8 +27,8 @@ const maxSignatureChecks = 16
 /**
  * Looks for a way from a certificate, an SPC or that of a CA, over intermediates and cross certificates to an anchor,
  * at most four certificates below it (RFC 5280 §6.1). Every signature, validity, `cA`, path length and key usage on the
- * way is checked; an anchor is trusted by its name and key while it is valid. Answers the way as DER, leaf first and
- * anchor last.
+ * way is checked, and that all are of one tenant; an anchor is trusted by its name and key while it is valid. Answers
+ * the way as DER, leaf first and anchor last.
  *
  * Throws `malformed`, `bad_algorithm` for what cannot be read or is too much, `expired` or `not_yet_valid` for the
  * leaf; when there is no way the first reason that one was not taken, or `wrong_issuer` when none began.
@@ -46,9 +47,10 @@ function createSearch(anchors: readonly Certificate[], intermediates: readonly C
 
   /** What refuses the step up to an issuer is kept as the reason, should no other way be found. */
   function isStep(last: Certificate, issuer: Certificate, requireMore: () => void): boolean {
-    if (!names(last, issuer)) return false
     try {
+      if (!names(last, issuer)) return false
       requireUsable(issuer, at)
+      requireSameTenant(last, issuer)
       requireMore()
       if (checksLeft === 0) refuse('malformed', 'too many ways to an anchor')
       checksLeft--
@@ -91,9 +93,14 @@ function names({ issuer, extensions }: Certificate, by: Certificate): boolean {
 
 /** Both ends belong to the time in which a certificate is valid (RFC 5280 §4.1.2.5). */
 function requireUsable({ notBefore, notAfter, extensions }: Certificate, at: Date): void {
-  if (at < notBefore) refuse('not_yet_valid', 'a certificate is not valid yet')
-  if (at > notAfter) refuse('expired', 'a certificate has expired')
+  if (!(at >= notBefore)) refuse('not_yet_valid', 'a certificate is not valid yet')
+  if (!(at <= notAfter)) refuse('expired', 'a certificate has expired')
   requireKnown(extensions, [oids.basicConstraints, oids.keyUsage])
+}
+
+function requireSameTenant(one: Certificate, other: Certificate): void {
+  if (readName(one.subject).organization !== readName(other.subject).organization)
+    refuse('wrong_context', 'a certificate is issued by a CA of another tenant')
 }
 
 /** May this certificate stand above that path? */

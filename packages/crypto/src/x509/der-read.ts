@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { refuse } from '../errors.ts'
 import { context, contextOf, tags } from './der-write.ts'
 import type { Oid } from './oids.ts'
@@ -102,10 +103,7 @@ export class DerReader {
 
   utf8(): string {
     const content = this.content(tags.utf8String)
-    const text = content.toString()
-    return Buffer.byteLength(text) === content.length && !text.includes('\ufffd')
-      ? text
-      : refuse('malformed', 'not UTF-8')
+    return isUtf8(content) ? content.toString() : refuse('malformed', 'not UTF-8')
   }
 
   /** UTCTime or GeneralizedTime as RFC 5280 §4.1.2.5 has them: in seconds, with Z. */

@@ -51,7 +51,7 @@ test('a length is written in its shortest form, and read in no other', () => {
   const odd = {
     indefinite: '0480' + '0000',
     'one octet too many': '048101' + '07',
-    'a leading zero': '04820080' + '00'.repeat(128),
+    'a leading zero': `04820080${'00'.repeat(128)}`,
     'five octets of length': '04850000000001' + '07',
     'more than there is': '0405' + '07',
     'four gigabytes': '0484ffffffff' + '07',
@@ -110,8 +110,7 @@ test('what is written is read back', () => {
       fc.uint8Array(),
       fc.string(),
       fc.boolean(),
-      (n, some, t, b) => {
-        const text = t.toWellFormed()
+      (n, some, text, b) => {
         const encoded = sequence(integer(n), octetString(some), bitString(some), utf8String(text), boolean(b))
         read(encoded, (reader) => {
           const parts = reader.sequence()

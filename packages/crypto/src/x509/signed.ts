@@ -9,18 +9,23 @@ import { type Oid, oid } from './oids.ts'
 
 /** RFC 5758 §3.2, RFC 8410 §3; none of them takes parameters. */
 const algorithms = {
-  ES256: { oid: oid('1.2.840.10045.4.3.2'), hash: 'sha256', keyType: 'ec' },
-  ES384: { oid: oid('1.2.840.10045.4.3.3'), hash: 'sha384', keyType: 'ec' },
-  ES512: { oid: oid('1.2.840.10045.4.3.4'), hash: 'sha512', keyType: 'ec' },
-  Ed25519: { oid: oid('1.3.101.112'), hash: null, keyType: 'ed25519' },
+  ES256: { ...named('1.2.840.10045.4.3.2'), hash: 'sha256', keyType: 'ec' },
+  ES384: { ...named('1.2.840.10045.4.3.3'), hash: 'sha384', keyType: 'ec' },
+  ES512: { ...named('1.2.840.10045.4.3.4'), hash: 'sha512', keyType: 'ec' },
+  Ed25519: { ...named('1.3.101.112'), hash: null, keyType: 'ed25519' },
 } as const
+function named(dotted: string) {
+  const type = oid(dotted)
+  return { type, identifier: sequence(objectIdentifier(type)) }
+}
 type Algorithm = (typeof algorithms)[keyof typeof algorithms]
-const byOid = new Map<Oid, Algorithm>(Object.values(algorithms).map((algorithm) => [algorithm.oid, algorithm]))
+const byOid = new Map<Oid, Algorithm>(Object.values(algorithms).map((algorithm) => [algorithm.type, algorithm]))
 
 /** What X.509 signs (RFC 5280 §4.1.1): `tbs` is the encoding that the signature is over. */
 export type Signed = { tbs: Buffer; algorithm: Algorithm; signature: Buffer }
 
-export const algorithmIdentifier = (alg: SigningAlg): Buffer => sequence(objectIdentifier(algorithms[alg].oid))
+/** The DER of an AlgorithmIdentifier. */
+export const algorithmIdentifier = (alg: SigningAlg): Buffer => algorithms[alg].identifier
 
 /** Throws `bad_algorithm` for every one that this system does not use. */
 export function readAlgorithm(reader: DerReader): Algorithm {
@@ -74,4 +79,4 @@ export async function signChecked(signer: Signer, tbs: Buffer): Promise<Signed> 
 }
 
 export const encodeSigned = ({ tbs, algorithm, signature }: Signed): Buffer =>
-  sequence(tbs, sequence(objectIdentifier(algorithm.oid)), bitString(signature))
+  sequence(tbs, algorithm.identifier, bitString(signature))

@@ -1,7 +1,7 @@
 import { type PublicJwk, publicSpki } from '../jwk.ts'
 import type { Signer } from '../signer.ts'
-import { type CertificateFiles, certificateFiles, serialNumber, validity, version3 } from './certificate.ts'
-import { contextOf, element, sequence } from './der-write.ts'
+import { type CertificateFiles, certificateFiles, tbsCertificate } from './certificate.ts'
+import { sequence } from './der-write.ts'
 import {
   authorityInfoAccess,
   authorityKeyIdentifier,
@@ -17,11 +17,11 @@ import {
 import { readIssuer, requireWithin, subjectKeyOf } from './issuer.ts'
 import { commonName, organizationName, readName } from './name.ts'
 import { oids } from './oids.ts'
-import { algorithmIdentifier, sign, signChecked } from './signed.ts'
+import { sign, signChecked } from './signed.ts'
 import { defaultOidArc, policyExtension, policyOid, type SpcPolicy } from './spc-policy.ts'
 import { spiffeId } from './spiffe-id.ts'
 
-/** `oidArc` is under which the policy extension stands; the URLs are written where they are given. */
+/** The policy extension stands under `oidArc`; the URLs are written where they are given. */
 export type SpcIssuerOptions = {
   trustDomain: string
   oidArc?: string
@@ -40,9 +40,9 @@ export type SpcFields = {
 export type SpcIssuer = { issue(fields: SpcFields): Promise<CertificateFiles> }
 
 /**
- * Issues the certificates of devices (SPC) of the one tenant that the issuing CA is of; all that stands in each of them
- * is prepared here, once. Throws `wrong_type` unless the signer is a `ca-issuing` key, `unknown_key` when it is not that
- * of the certificate, `malformed`.
+ * Issues the certificates of devices (SPC) of the one tenant that the issuing CA is of; what stands in each of them is
+ * prepared here, once. Throws `wrong_type` unless the signer is a `ca-issuing` key, `unknown_key` when it is not that
+ * of the certificate, `malformed`, and RangeError for an arc that is no object identifier.
  *
  * `issue` throws `not_yet_valid` or `expired` for one that would begin before its CA or outlive it, `malformed` for
  * unusable fields, and `bad_signature` at the first one when the key store signs with another key than it announced.
@@ -55,7 +55,6 @@ export function spcIssuer(
   const issuer = readIssuer(signer, issuingCertificate, 'ca-issuing')
   const tenantId = readName(issuer.subject).organization
   const organization = organizationName(tenantId)
-  const algorithmAndIssuer = Buffer.concat([algorithmIdentifier(signer.alg), issuer.subject])
   const policyType = policyOid(options.oidArc ?? defaultOidArc)
   const sameExtensions = Buffer.concat([
     basicConstraints({ ca: false }),
@@ -65,32 +64,28 @@ export function spcIssuer(
     ...pointers(options),
   ])
 
-  function tbsCertificate({ serial, deviceId, publicJwk, notBefore, notAfter, policy }: SpcFields): Buffer {
-    requireWithin({ notBefore, notAfter }, issuer)
+  function tbsOf({ deviceId, publicJwk, policy, ...fields }: SpcFields): Buffer {
+    requireWithin(fields, issuer)
     const spki = publicSpki(publicJwk)
-    return sequence(
-      version3,
-      serialNumber(serial),
-      algorithmAndIssuer,
-      validity(notBefore, notAfter),
-      sequence(organization, commonName(deviceId)),
+    return tbsCertificate({
+      ...fields,
+      alg: signer.alg,
+      issuer: issuer.subject,
+      subject: sequence(organization, commonName(deviceId)),
       spki,
-      element(
-        contextOf(3),
-        sequence(
-          sameExtensions,
-          subjectKeyIdentifier(keyIdentifierOf(spki)),
-          uriAltName(spiffeId(options.trustDomain, tenantId, deviceId)),
-          ...(policy ? [policyExtension(policyType, policy)] : []),
-        ),
-      ),
-    )
+      extensions: [
+        sameExtensions,
+        subjectKeyIdentifier(keyIdentifierOf(spki)),
+        uriAltName(spiffeId(options.trustDomain, tenantId, deviceId)),
+        ...(policy ? [policyExtension(policyType, policy)] : []),
+      ],
+    })
   }
 
   let isProven = false
   return {
     async issue(fields) {
-      const tbs = tbsCertificate(fields)
+      const tbs = tbsOf(fields)
       const signed = isProven ? await sign(signer, tbs) : await signChecked(signer, tbs)
       isProven = true
       return certificateFiles(signed)

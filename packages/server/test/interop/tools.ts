@@ -21,6 +21,12 @@ const tools = {
   certtool: { package: 'gnutls-bin', commands: ['certtool'], probe: ['--version'] },
   oathtool: { package: 'oathtool', commands: ['oathtool'], probe: ['--version'] },
   argon2: { package: 'argon2', commands: ['argon2'], probe: ['saltsalt', '-id', '-t', '1', '-k', '8', '-r'] },
+  nginx: { package: 'nginx', commands: ['nginx', '/usr/sbin/nginx'], probe: ['-v'] },
+  pki: {
+    package: 'strongswan-pki libstrongswan-standard-plugins',
+    commands: ['pki'],
+    probe: ['--help'],
+  },
   haproxy: { package: 'haproxy', commands: ['haproxy', '/usr/sbin/haproxy'], probe: ['-v'] },
   java: { package: 'default-jre-headless', commands: ['java'], probe: ['--version'] },
   mvn: { package: 'maven', commands: ['mvn'], probe: ['--version'] },
@@ -98,6 +104,13 @@ export const withoutKeycloak = (): string | false =>
     ? false
     : `Keycloak is not there: set KEYCLOAK_HOME to a Keycloak ${keycloak.version}, or let npm run test:interop fetch it`)
 
+/** Throws where it is not there. */
+export function commandOf(name: ToolName): string {
+  const command = findTool(name)
+  if (!command) throw new Error(String(without(name)))
+  return command
+}
+
 export type Run = { status: number; stdout: string; stderr: string }
 
 /** Runs a tool, without a shell, on these arguments and this standard input. */
@@ -111,8 +124,7 @@ export function runTool(
     env = {},
   }: { input?: string; cwd?: string; seconds?: number; env?: Record<string, string> } = {},
 ): Promise<Run> {
-  const command = findTool(name)
-  if (!command) throw new Error(String(without(name)))
+  const command = commandOf(name)
   const { promise, resolve, reject } = Promise.withResolvers<Run>()
   const limits = { timeout: seconds * 1000, maxBuffer: 64 * 1024 * 1024 }
   const options = { ...(cwd && { cwd }), ...limits, env: { ...process.env, ...env } }

@@ -1,0 +1,64 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TenantCertificates } from './device-certificates.ts'
+import { createProgram, freePort } from './program.ts'
+import { commandOf } from './tools.ts'
+
+const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${kind};`)
+
+/** An nginx that asks for certificates: a port for each of these settings, on which it says how it judged them. */
+export async function startNginx(
+  t: { after: (end: () => unknown) => void },
+  { spc, key }: TenantCertificates,
+  settings: readonly { anchor: string; lists?: string }[],
+): Promise<number[]> {
+  const directory = mkdtempSync(join(tmpdir(), 'holdfast-nginx-'))
+  const write = (name: string, text: string) => writeFileSync(join(directory, name), text)
+  const ports = await Promise.all(settings.map(() => freePort()))
+  // Who calls does not look at the certificate of the server.
+  write('server.pem', spc)
+  write('server.key', key)
+  const servers = settings.map(({ anchor, lists }, i) => {
+    write(`anchor${i}`, anchor)
+    if (lists) write(`lists${i}`, lists)
+    return `server {
+  listen 127.0.0.1:${ports[i]} ssl;
+  ssl_certificate server.pem;
+  ssl_certificate_key server.key;
+  ssl_verify_client on;
+  ssl_verify_depth 4;
+  ssl_client_certificate anchor${i};
+  ${lists ? `ssl_crl lists${i};` : ''}
+  location / { return 200 $ssl_client_verify; }
+}`
+  })
+  write(
+    'nginx.conf',
+    `daemon off; master_process off; pid nginx.pid; error_log nginx.log;
+events {}
+http { access_log off; ${temporary.join(' ')} ${servers.join('\n')} }`,
+  )
+  const { start, stop } = createProgram({
+    name: 'nginx',
+    command: commandOf('nginx'),
+    args: ['-p', directory, '-e', 'nginx.log', '-c', 'nginx.conf'],
+    log: join(directory, 'nginx.log'),
+    answers: () => isOpen(ports[0]!),
+    startsWithinMs: 30_000,
+  })
+  t.after(async () => {
+    await stop()
+    rmSync(directory, { recursive: true })
+  })
+  await start()
+  return ports
+}
+
+function isOpen(port: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const socket = connect(port, '127.0.0.1')
+  socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
+  return promise.finally(() => socket.destroy())
+}
