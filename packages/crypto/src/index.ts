@@ -66,7 +66,7 @@ export {
 export { type Kek, openKek, seal, sealedKid, unseal } from './seal.ts'
 export { QueueFullError } from './semaphore.ts'
 export type { VerificationKey } from './signature.ts'
-export { type GeneratedKey, generateKey, type Purpose, type Signer, softwareSigner } from './signer.ts'
+export { type GeneratedKey, generateKey, type Purpose, remoteSigner, type Signer, softwareSigner } from './signer.ts'
 export {
   matchTotp,
   mintTotpSeed,

@@ -1,4 +1,4 @@
-import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { createPrivateKey, generateKeyPairSync, hash, type KeyObject } from 'node:crypto'
 import { refuse } from './errors.ts'
 import {
   algOf,
@@ -82,5 +82,31 @@ export function softwareSigner(purpose: Purpose, privateJwk: PrivateJwk): Signer
     purpose,
     publicJwk,
     sign: async (bytes) => signBytes(alg, privateKey, bytes),
+  }
+}
+
+/** Signs a digest of 32 (ES256) or 48 bytes (ES384): raw r‖s of twice that length. */
+export type DigestSigner = (digest: Buffer) => Promise<Buffer>
+
+/**
+ * A signer whose private key never comes here, as that of a token. No signature leaves that the public key does not
+ * verify: an `Error` where the key behind it is another one. ECDSA only.
+ */
+export function remoteSigner(purpose: Purpose, publicJwk: PublicJwk, signDigest: DigestSigner): Signer {
+  const alg = algOf(publicJwk)
+  const digestName = alg === 'ES256' ? 'sha256' : alg === 'ES384' ? 'sha384' : undefined
+  if (digestName === undefined) throw new Error(`a key of ${alg} does not sign digests`)
+  const publicKey = importPublic(publicJwk)
+  const kid = thumbprint(publicJwk)
+  return {
+    kid,
+    alg,
+    purpose,
+    publicJwk,
+    sign: async (bytes) => {
+      const signature = await signDigest(hash(digestName, bytes, 'buffer'))
+      if (verifyBytes({ alg, publicKey }, bytes, signature)) return signature
+      throw new Error(`what was signed for the key ${kid} does not verify with it`)
+    },
   }
 }

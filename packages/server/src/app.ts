@@ -46,7 +46,7 @@ import { createIdentity, usualPasswordCost } from './modules/identity/index.ts'
 import { createNotifications } from './modules/notifications/index.ts'
 import { createPolicy } from './modules/policy/index.ts'
 import { createTenancy } from './modules/tenancy/index.ts'
-import { createTrust, localKeys } from './modules/trust/index.ts'
+import { createKeyProviders, createTrust } from './modules/trust/index.ts'
 import { createOutbound } from './outbound/outbound.ts'
 
 /** The composition root: every module is made once, by hand, in the order in which they may use each other. */
@@ -110,7 +110,7 @@ export function createApp({
     ...base,
     audit,
     onFetched: trustMarks.fetched,
-    providers: [localKeys(kek)],
+    providers: createKeyProviders({ ...base, token: config.pkcs11, log }),
     coverageOf: async (tx, tenant, version) => ({
       devices: await trustCoverageOfDevices(tx, tenant, version),
       gateways: await trustCoverageOfGateways(tx, tenant, version),
@@ -280,7 +280,7 @@ export function createApp({
       ...[refuse.flush, notifications.stop, activity.flush, trustMarks.flush, access.stop],
       ...[identity.stop, enrollment.stop, federation.stop, directory.stop],
     ],
-    release: [feed.stop, db.close],
+    release: [feed.stop, trust.stop, db.close],
     onError,
   })
 

@@ -9,12 +9,13 @@ import { bootstrap } from '../src/bootstrap.ts'
 import type { Config } from '../src/config/config.ts'
 import type { Secrets } from '../src/config/secrets.ts'
 import { migrate } from '../src/db/migrate.ts'
-import { createTestDatabase, type Template } from '../src/embedded/test-database.ts'
+import { createTestDatabase, type Template, withClient } from '../src/embedded/test-database.ts'
 import type { TenantId } from '../src/kernel/actor.ts'
 import type { SnapshotSize } from '../src/modules/gateways/index.ts'
 import type { Outbound } from '../src/outbound/outbound.ts'
 import { watchLeaks } from './leaks.ts'
 import './statements/record.ts'
+import { tokenOfRun } from './token.ts'
 
 export const adminPassword = 'correct horse battery staple'
 const unlimited = {
@@ -54,6 +55,7 @@ const configFor = (databaseUrl: string): Config => ({
   masterKeyFile: '/nonexistent',
   license: undefined,
   smtpUrl: undefined,
+  pkcs11: undefined,
   keptDays: { vpn_sessions: 90, telemetry_events: 30, metering_reports: 400, revoked_devices: 90 },
   gatewaysKnow: new Set(['countries', 'services']),
   allowedPrivateCidrs: [],
@@ -91,6 +93,16 @@ const started: Template = {
   },
 }
 
+/** The same before its keys were made: a token's keys can't be copied, and go with the rows of whoever ends them. */
+const keyless: Template = {
+  name: 'holdfast_started_keyless',
+  from: started,
+  prepare: (url) =>
+    withClient(url, async (client) => {
+      for (const table of ['crls', 'trust_sets', 'signing_keys']) await client.query(`delete from ${table}`)
+    }),
+}
+
 /** A moment that tests move by hand; it runs on from there. */
 export function createClock(offset = 0) {
   return { now: () => new Date(Date.now() + offset), advance: (seconds: number) => (offset += seconds * 1000) }
@@ -124,7 +136,8 @@ export async function startKit(
     outbound?: Outbound
   } = {},
 ) {
-  const database = await createTestDatabase(started)
+  const pkcs11 = options.config?.pkcs11 ?? tokenOfRun
+  const database = await createTestDatabase(pkcs11 ? keyless : started)
   const nothingIsLeft = watchLeaks()
   const logs: string[] = []
   const note = (o: object, message: string) => void logs.push(`${message} ${JSON.stringify(o, errors)}`)
@@ -132,7 +145,7 @@ export async function startKit(
   const replicas: Replica[] = []
   const startReplica = async (): Promise<Replica> => {
     const databaseUrl = (await options.route?.(database.url, replicas.length)) ?? database.url
-    const config: Config = { ...configFor(databaseUrl), ...options.config }
+    const config: Config = { ...configFor(databaseUrl), pkcs11, ...options.config }
     const snapshotSize = options.snapshotSizes?.[replicas.length]
     const app = createApp({
       config,

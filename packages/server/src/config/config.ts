@@ -28,6 +28,11 @@ export type Config = {
    * The mail server for notifications, as smtp:// or smtps:// with an optional `?from=`; undefined: no mail is sent.
    */
   smtpUrl: string | undefined
+  /**
+   * The token in which new signing keys are made: its PKCS#11 library, its label, the file with its PIN, and what of the
+   * environment its library may read. Undefined: they are made in the database.
+   */
+  pkcs11: { library: string; token: string; pinFile: string; environment: Record<string, string> } | undefined
   /** For how many days what is over is kept. */
   keptDays: Record<'vpn_sessions' | 'telemetry_events' | 'metering_reports' | 'revoked_devices', number>
   /** What the gateways of the deployment look up by themselves; a policy may name nothing else of the kind. */
@@ -71,6 +76,7 @@ export function parseConfig(env: Env): Config {
       ? { file: env.HOLDFAST_LICENSE_FILE, keysFile: env.HOLDFAST_LICENSE_KEYS_FILE || undefined }
       : undefined,
     smtpUrl: smtpUrl(env),
+    pkcs11: pkcs11(env),
     keptDays: {
       vpn_sessions: wholeNumber(env, 'HOLDFAST_KEEP_SESSIONS_DAYS', 90, 7, 36_500),
       telemetry_events: wholeNumber(env, 'HOLDFAST_KEEP_TELEMETRY_DAYS', 30, 7, 36_500),
@@ -119,6 +125,18 @@ function smtpUrl(env: Env): string | undefined {
       'HOLDFAST_SMTP_URL must look like smtps://user:password@mail.example.com or smtp://mail.example.com:587?from=vpn@example.com.',
     )
   return text
+}
+
+/** The library is a stranger's: it reads what its vendor has it read, and nothing of ours. */
+function pkcs11(env: Env): Config['pkcs11'] {
+  const [library, token, pinFile] = ['LIBRARY', 'TOKEN', 'PIN_FILE'].map((name) => env[`HOLDFAST_PKCS11_${name}`])
+  if (!library && !token && !pinFile) return undefined
+  if (!library || !token || !pinFile)
+    throw new ConfigError(
+      'HOLDFAST_PKCS11_LIBRARY, HOLDFAST_PKCS11_TOKEN and HOLDFAST_PKCS11_PIN_FILE go together: set all or none.',
+    )
+  const environment = Object.entries(env).filter(([name]) => !/^(HOLDFAST_|DATABASE_URL$|PG|NODE_)/.test(name))
+  return { library, token, pinFile, environment: Object.fromEntries(environment) as Record<string, string> }
 }
 
 const knowable = ['countries', 'services'] as const

@@ -20,6 +20,8 @@ export type TrustTables = {
     retire_after: Date | null
     retired_at: Date | null
   }
+  /** Keys in a token that no row of signing_keys needs; triggers of that table write here, too. */
+  unneeded_token_keys: { kid: string; destroy_after: Date }
   trust_sets: {
     tenant_id: TenantId
     version: number

@@ -18,6 +18,7 @@ export type TrustDeps = {
   pager: Pager
   providers: KeyProviders
   now: () => Date
+  onError: (e: unknown) => void
   /** Of devices and gateways. Given by their modules. */
   coverageOf: (tx: Tx, tenant: TenantId, version: number) => Promise<{ devices: Coverage; gateways: Coverage }>
   /** A device has fetched the set of this version. */

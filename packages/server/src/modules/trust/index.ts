@@ -9,8 +9,7 @@ import { createSigners } from './signers/signers.ts'
 import { createTrusted } from './trust.ts'
 
 export { type Authority, chainOf, type Keyring, rootOf } from './keys/keyring.ts'
-export { localKeys } from './keys/local.ts'
-export type { KeyProviders } from './keys/provider.ts'
+export { createKeyProviders } from './keys/providers.ts'
 
 export function createTrust(deps: TrustDeps) {
   const trusted = createTrusted(deps)
@@ -26,6 +25,7 @@ export function createTrust(deps: TrustDeps) {
     certificateExpiries: createExpiries(trusted),
     jobs: trustJobs({ ...deps, signers, rotation }),
     prunes: [pruneSets],
+    stop: async () => void (await Promise.all(deps.providers.map((p) => p.stop?.()))),
     handlers: { ...anchorHandlers({ ...deps, trusted, rotation }), ...signerHandlers(signers) },
   }
 }

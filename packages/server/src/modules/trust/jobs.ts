@@ -6,6 +6,7 @@ import { day } from '../../kernel/time.ts'
 import { activeIssuing } from './anchors/rotation.queries.ts'
 import type { Rotation } from './anchors/rotation.ts'
 import type { TrustDeps } from './deps.ts'
+import { dueToDestroy, forgetDestroyed } from './keys/unneeded.queries.ts'
 import { dueToRetire } from './signers/signers.queries.ts'
 import type { Signers } from './signers/signers.ts'
 
@@ -15,9 +16,10 @@ const renewAfter = (365 * day * 2) / 3
 export function trustJobs({
   db,
   now,
+  providers,
   signers,
   rotation,
-}: Pick<TrustDeps, 'db' | 'now'> & { signers: Signers; rotation: Rotation }): Job[] {
+}: Pick<TrustDeps, 'db' | 'now' | 'providers'> & { signers: Signers; rotation: Rotation }): Job[] {
   const retire = async () => {
     const due = await db.acrossTenants((tx) => dueToRetire(tx, now()), background)
     const tenants = Map.groupBy(due, (key) => key.tenant_id)
@@ -34,7 +36,18 @@ export function trustJobs({
       (tenant) => rotation.renewIssuing(jobSource(tenant, 'renew_issuing_cas')),
     )
   }
+  /** After the commit that ended them; a token that is away is asked again by the next run. */
+  const destroy = async (): Promise<number> => {
+    const token = providers.find((provider) => provider.destroy)
+    const due = token ? await db.acrossTenants(dueToDestroy, background) : []
+    for (const kid of due) {
+      await token?.destroy?.(kid)
+      await db.acrossTenants((tx) => forgetDestroyed(tx, kid), background)
+    }
+    return due.length
+  }
   return [
+    { name: 'destroy_token_keys', cron: '* * * * *', run: destroy },
     { name: 'retire_signers', cron: '25 * * * *', run: retire },
     { name: 'renew_issuing_cas', cron: '40 * * * *', run: renew },
   ]

@@ -1,6 +1,7 @@
 import type { Purpose, Signer, VerificationKey } from '@holdfast/crypto'
 import type { TenantId } from '../../kernel/actor.ts'
 import { Representation } from '../../kernel/representation.ts'
+import { minute } from '../../kernel/time.ts'
 import { everything } from '../../memory/changes.ts'
 import { held } from '../../memory/held.ts'
 import { makeHierarchy } from './anchors/hierarchy.ts'
@@ -8,11 +9,20 @@ import type { TrustDeps } from './deps.ts'
 import { type Keyring, openKeyring } from './keys/keyring.ts'
 import * as keyQueries from './keys/keys.queries.ts'
 import { makeFirstKeys, makeKey } from './keys/make.ts'
+import { KeyAwayError } from './keys/provider.ts'
 import * as setQueries from './sets/sets.queries.ts'
 import { createSteps } from './sets/steps.ts'
 import { listedIn, type SignedTrustSet, saysSo, signTrustSet } from './sets/trust-set.ts'
 
-type Held = { keyring: Keyring; set: SignedTrustSet; representation: Representation<SignedTrustSet> }
+/** `set` is looked at again after `reviewAfter`. */
+type Held = {
+  keyring: Keyring
+  set: SignedTrustSet
+  reviewAfter: Date
+  representation: Representation<SignedTrustSet>
+}
+/** A set that could not be followed by another stays, until its end, and is tried again so often. */
+const followAgainMs = minute
 
 /** The keys of each tenant and the newest set that says what they are, held until one of them changes. */
 export function createTrusted({
@@ -21,7 +31,8 @@ export function createTrusted({
   feed,
   providers,
   now,
-}: Pick<TrustDeps, 'db' | 'changes' | 'feed' | 'providers' | 'now'>) {
+  onError,
+}: Pick<TrustDeps, 'db' | 'changes' | 'feed' | 'providers' | 'now' | 'onError'>) {
   const [provider] = providers
   const stepsOf = createSteps({ db })
   const read = (tenant: TenantId) =>
@@ -46,9 +57,23 @@ export function createTrusted({
     const keyring = await openKeyring(providers, rows, crosses)
     const current = newest?.document as SignedTrustSet | undefined
     const holds = current && now() < new Date(current.refresh_after) && saysSo(current, keyring)
-    const set = holds ? current : await issue(tenant, keyring, newest?.version ?? 0)
+    const { set, reviewAfter } = holds
+      ? { set: current, reviewAfter: new Date(current.refresh_after) }
+      : await follow(tenant, keyring, current, newest?.version ?? 0)
     const representation = new Representation<SignedTrustSet>(`ta-${set.version}`, Buffer.from(JSON.stringify(set)))
-    return { keyring, set, representation }
+    return { keyring, set, reviewAfter, representation }
+  }
+
+  /** Another set. While the keys that sign it are away, the one before serves those who have signed things to verify. */
+  async function follow(tenant: TenantId, keyring: Keyring, before: SignedTrustSet | undefined, version: number) {
+    try {
+      const set = await issue(tenant, keyring, version)
+      return { set, reviewAfter: new Date(set.refresh_after) }
+    } catch (e) {
+      if (!(e instanceof KeyAwayError) || !before || now() >= new Date(before.expires_at)) throw e
+      onError(e.cause)
+      return { set: before, reviewAfter: new Date(now().getTime() + followAgainMs) }
+    }
   }
 
   /** The next version; where another replica was faster, its set. */
@@ -74,7 +99,7 @@ export function createTrusted({
 
   const { get: trusted } = held<Held>(
     { changes, feed },
-    { kinds: ['trust'], load, isOver: ({ set }) => now() >= new Date(set.refresh_after) },
+    { kinds: ['trust'], load, isOver: ({ reviewAfter }) => now() >= reviewAfter },
   )
 
   return {

@@ -9,7 +9,7 @@ import {
   type VerificationKey,
 } from '@holdfast/crypto'
 import type { CrossRow, KeyRow } from './keys.queries.ts'
-import { type KeyProviders, providerNamed } from './provider.ts'
+import { type KeyProviders, openKey } from './provider.ts'
 
 /** A certification authority of the tenant: a root, or an issuing CA. */
 export type Authority = {
@@ -49,8 +49,8 @@ export async function openKeyring(
     rows.map(async (row) => {
       const purpose = row.purpose as Purpose
       const signs = row.state === 'active' || (row.state === 'retiring' && signsWhileRetiring.has(purpose))
-      const key = { kid: row.kid, purpose, privateJwe: row.private_jwe }
-      return { row, signer: signs ? await providerNamed(providers, row.provider).open(key) : undefined }
+      const key = { kid: row.kid, purpose, publicJwk: parsePublicJwk(row.public_jwk), privateJwe: row.private_jwe }
+      return { row, signer: signs ? await openKey(providers, row.provider, key) : undefined }
     }),
   )
   const activeFirst = opened

@@ -1,0 +1,173 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Log } from '../../../../kernel/log.ts'
+import { second } from '../../../../kernel/time.ts'
+import { KeyAwayError } from '../provider.ts'
+import type { TokenAnswer, TokenAnswers, TokenFault, TokenMessage, TokenRequest } from './messages.ts'
+
+export type TokenConfig = {
+  /** Path of the token's PKCS#11 library. */
+  library: string
+  /** The token's label. */
+  token: string
+  /** Its first line is the PIN of the token's user. */
+  pinFile: string
+  /** What the library may read of the environment. */
+  environment: Readonly<Record<string, string>>
+}
+
+/** Beside this file: in the sources, and in the bundle, which has one folder. */
+const program = new URL(`token-process${extname(fileURLToPath(import.meta.url))}`, import.meta.url)
+const answerWithinMs = 10 * second
+/** A token that could not be opened is left alone for so long. */
+const pauseMs = 2 * second
+const waitingMost = 1000
+/** Calls of the library that may run at once. */
+const threads = '8'
+
+/** The token did not do what it was asked; `fault` says whether it would anything else. */
+class TokenError extends Error {
+  readonly fault: TokenFault
+  /** Whether another process could do at once what this one could not. */
+  readonly mayTryAgain: boolean
+  constructor(fault: TokenFault, message: string, mayTryAgain = fault === 'token') {
+    super(message)
+    this.fault = fault
+    this.mayTryAgain = mayTryAgain
+  }
+}
+
+type Waiting = { resolve: (result: never) => void; reject: (e: Error) => void; timer: NodeJS.Timeout }
+
+/** A process with the token's library, and what it was asked. Whatever waits when it ends is rejected. */
+function startProcess(environment: TokenConfig['environment']) {
+  const child: ChildProcess = fork(program, {
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+    env: { ...environment, UV_THREADPOOL_SIZE: threads },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    serialization: 'advanced',
+  })
+  const waiting = new Map<number, Waiting>()
+  let asked = 0
+  let end: Error | undefined
+  const ended = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve())
+    child.once('error', () => resolve())
+  })
+  const fail = (e: Error) => {
+    end ??= e
+    for (const { reject, timer } of waiting.values()) {
+      clearTimeout(timer)
+      reject(end)
+    }
+    waiting.clear()
+    child.kill('SIGKILL')
+  }
+  child.once('exit', (code, signal) =>
+    fail(new TokenError('token', `the process with the token's library has ended (${signal ?? code})`)),
+  )
+  child.once('error', (e) => fail(new TokenError('token', e.message)))
+  child.on('message', (message: TokenAnswer) => {
+    const found = waiting.get(message.id)
+    if (!found) return
+    waiting.delete(message.id)
+    clearTimeout(found.timer)
+    if ('result' in message) found.resolve(message.result as never)
+    else found.reject(new TokenError(message.fault, message.message))
+  })
+  return {
+    fail,
+    ended,
+    ask: <R extends TokenRequest>(request: R): Promise<TokenAnswers[R['ask']]> =>
+      new Promise((resolve, reject) => {
+        if (end) return reject(end)
+        if (waiting.size >= waitingMost) return reject(new TokenError('request', 'too many wait for the token'))
+        const id = asked++
+        const late = () => fail(new TokenError('token', 'the token does not answer', false))
+        waiting.set(id, { resolve, reject, timer: setTimeout(late, answerWithinMs) })
+        child.send({ id, request } satisfies TokenMessage, (e) => e && fail(new TokenError('token', e.message)))
+      }),
+  }
+}
+type TokenProcess = ReturnType<typeof startProcess>
+
+/**
+ * The way to the token: opened when it is first needed, and anew when it was lost. Throws `KeyAwayError` while it can
+ * not be had.
+ */
+export function createTokenClient(config: TokenConfig, log: Log) {
+  const { token, library, environment } = config
+  let current: Promise<TokenProcess> | undefined
+  let notBefore = 0
+  let lastError: Error | undefined
+  let refusedPin: string | undefined
+  let isStopped = false
+  const running = new Set<TokenProcess>()
+
+  async function open(): Promise<TokenProcess> {
+    if (lastError && performance.now() < notBefore) throw lastError
+    const text = await readFile(config.pinFile, 'utf8')
+    const pin = text.split(/\r?\n/, 1)[0] ?? ''
+    // A few wrong tries lock a token for good.
+    if (pin === refusedPin) throw lastError ?? new TokenError('pin', 'the PIN was refused')
+    if (isStopped) throw new TokenError('token', 'the server stops', false)
+    const process = startProcess(environment)
+    running.add(process)
+    void process.ended.then(() => running.delete(process))
+    try {
+      await process.ask({ ask: 'open', place: { library, label: token, pin } })
+    } catch (e) {
+      process.fail(e as Error)
+      if (e instanceof TokenError && e.fault === 'pin') refusedPin = pin
+      throw e
+    }
+    refusedPin = undefined
+    log.info({ token, library }, 'the token is open')
+    return process
+  }
+
+  function connect(): Promise<TokenProcess> {
+    current ??= open().catch((e: Error) => {
+      current = undefined
+      if (e !== lastError) {
+        lastError = e
+        notBefore = performance.now() + pauseMs
+        log.error({ token, library, reason: e.message }, 'the token can not be used; what needs its keys is refused')
+      }
+      throw e
+    })
+    return current
+  }
+
+  /** Where the token turns out to be lost, what can be done twice is tried once more, with the library loaded anew. */
+  async function use<R extends TokenRequest>(request: R): Promise<TokenAnswers[R['ask']]> {
+    const wasOpen = current
+    const process = await connect()
+    try {
+      return await process.ask(request)
+    } catch (e) {
+      if (!(e instanceof TokenError) || e.fault === 'request') throw e
+      process.fail(e)
+      if (current && (await current.catch(() => undefined)) === process) current = undefined
+      log.warn({ token, reason: e.message }, 'the token was lost')
+      if (wasOpen === undefined || !e.mayTryAgain || request.ask === 'make') throw e
+      return (await connect()).ask(request)
+    }
+  }
+
+  return {
+    use: <R extends TokenRequest>(request: R): Promise<TokenAnswers[R['ask']]> =>
+      use(request).catch((e: Error) => {
+        throw new KeyAwayError(e)
+      }),
+    stop: async (): Promise<void> => {
+      isStopped = true
+      await current?.catch(() => {})
+      for (const process of running) process.fail(new TokenError('token', 'the server stops', false))
+      await Promise.all([...running].map((process) => process.ended))
+    },
+  }
+}
+export type TokenClient = ReturnType<typeof createTokenClient>

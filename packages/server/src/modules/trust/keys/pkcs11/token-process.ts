@@ -1,0 +1,43 @@
+/**
+ * A process beside the server, in which the token's library is loaded: it can hang or crash there, and be started anew,
+ * without the server; and it can not read the server's memory. It ends with the server.
+ */
+import { CryptokiError } from './cryptoki.ts'
+import type { TokenAnswer, TokenAnswers, TokenFault, TokenMessage, TokenRequest } from './messages.ts'
+import { openToken, type Token } from './token.ts'
+
+/** About the device, the slot, the login or the library, and so about every key in it. */
+const ofToken = new Set([0x2, 0x3, 0x5, 0x6, 0x30, 0x31, 0x32, 0xb0, 0xb1, 0xb3, 0xe0, 0xe1, 0x101, 0x190])
+/** Every further try could lock the token. */
+const ofPin = new Set([0xa0, 0xa2, 0xa3, 0xa4, 0x102])
+
+let token: Token | undefined
+
+async function answer(request: TokenRequest): Promise<TokenAnswers[TokenRequest['ask']]> {
+  if (request.ask === 'open') {
+    token = await openToken(request.place)
+    return null
+  }
+  if (!token) throw new Error('the token has not been opened')
+  if (request.ask === 'make') return token.make(request.alg, request.purpose)
+  if (request.ask === 'sign') return token.sign(request.kid, request.digest)
+  return token.destroy(request.kid)
+}
+
+function faultOf(e: unknown, { ask }: TokenRequest): TokenFault {
+  const rv = e instanceof CryptokiError ? e.rv : undefined
+  if (rv !== undefined && ofPin.has(rv)) return 'pin'
+  return ask === 'open' || (rv !== undefined && ofToken.has(rv)) ? 'token' : 'request'
+}
+
+process.on('message', async ({ id, request }: TokenMessage) => {
+  const reply = (message: TokenAnswer) => process.connected && process.send?.(message)
+  try {
+    reply({ id, result: await answer(request) })
+  } catch (e) {
+    reply({ id, fault: faultOf(e, request), message: (e as Error).message })
+  }
+})
+// Whoever stops the server stops it in order; what hangs in the library would hold a gentle end up.
+process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})

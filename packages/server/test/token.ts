@@ -1,0 +1,40 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Config, parseConfig } from '../src/config/config.ts'
+
+export type TokenOfTest = NonNullable<Config['pkcs11']>
+
+/**
+ * The token that every kit has its keys in, where the run names one as a deployment does (docs/hsm.md): never one of a
+ * deployment's own variables.
+ */
+export const tokenOfRun: Config['pkcs11'] = parseConfig({
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('HOLDFAST_'))),
+  HOLDFAST_PKCS11_LIBRARY: process.env.HOLDFAST_TEST_PKCS11_LIBRARY,
+  HOLDFAST_PKCS11_TOKEN: process.env.HOLDFAST_TEST_PKCS11_TOKEN,
+  HOLDFAST_PKCS11_PIN_FILE: process.env.HOLDFAST_TEST_PKCS11_PIN_FILE,
+}).pkcs11
+
+const libraries = ['/usr/lib/softhsm', '/usr/lib/x86_64-linux-gnu/softhsm', '/usr/lib/aarch64-linux-gnu/softhsm']
+/** Where Debian puts SoftHSM's library. */
+export const softHsmLibrary = (): string | undefined =>
+  libraries.map((folder) => join(folder, 'libsofthsm2.so')).find(existsSync)
+
+/** A token of SoftHSM in a folder of its own. */
+export function createSoftHsm(label = 'holdfast') {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-softhsm-'))
+  const tokens = join(folder, 'tokens')
+  const conf = join(folder, 'softhsm2.conf')
+  const pinFile = join(folder, 'pin')
+  const pin = '1234-of-the-tests'
+  mkdirSync(tokens)
+  writeFileSync(conf, `directories.tokendir = ${tokens}\nobjectstore.backend = file\nlog.level = ERROR\n`)
+  writeFileSync(pinFile, `${pin}\n`, { mode: 0o600 })
+  const environment = { ...process.env, SOFTHSM2_CONF: conf } as Record<string, string>
+  const init = ['--init-token', '--free', '--label', label, '--so-pin', 'of-the-officer', '--pin', pin]
+  execFileSync('softhsm2-util', init, { env: environment, stdio: 'pipe' })
+  const config: TokenOfTest = { library: softHsmLibrary() ?? '', token: label, pinFile, environment }
+  return { config, folder, tokens, pin, end: () => rmSync(folder, { recursive: true, force: true }) }
+}
