@@ -17,6 +17,8 @@ import {
 import { dirname, join } from 'node:path'
 
 const inBundle = join('server', 'src', 'main.mjs')
+/** What is a process of its own, or a part of one; all of them lie beside each other in the bundle. */
+const entries = ['main.ts', 'modules/trust/keys/pkcs11/token-process.ts'].map((file) => `packages/server/src/${file}`)
 const keepMs = 86_400_000
 
 /** What the bundle has that the sources give by themselves: `require` for CommonJS packages. */
@@ -85,7 +87,7 @@ function findEsbuild(root) {
 function make(root, esbuild, to) {
   mkdirSync(join(to, 'server', 'src'), { recursive: true })
   const options = [
-    ...['--bundle', '--platform=node', '--format=esm', '--target=node24', '--external:pg-native'],
+    ...['--entry-names=[name]', '--bundle', '--platform=node', '--format=esm', '--target=node24', '--external:pg-native'],
     // What is imported when it is first needed is a file of its own. The text of a file is held for as long as it runs:
     // no comments, whose letters would also make it twice as long in memory.
     ...['--splitting', '--out-extension:.js=.mjs', '--minify-whitespace', '--minify-syntax'],
@@ -99,7 +101,7 @@ function make(root, esbuild, to) {
   ]
   const made = spawnSync(
     esbuild,
-    [join('packages/server/src/main.ts'), ...options, `--outdir=${dirname(join(to, inBundle))}`],
+    [...entries, ...options, `--outdir=${dirname(join(to, inBundle))}`],
     {
       cwd: root,
       encoding: 'utf8',

@@ -2,6 +2,7 @@ import { execFile, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { softHsmLibrary } from '../token.ts'
 
 /** A program that others wrote: how to ask whether it is there, and the Debian packages that bring it, in one line. */
 type Tool = { package: string; commands: readonly string[]; probe: readonly string[] }
@@ -26,6 +27,15 @@ const tools = {
     package: 'strongswan-pki libstrongswan-standard-plugins',
     commands: ['pki'],
     probe: ['--help'],
+  },
+  'softhsm2-util': { package: 'softhsm2', commands: ['softhsm2-util'], probe: ['--version'] },
+  'pkcs11-tool': {
+    package: 'opensc',
+    commands: ['pkcs11-tool'],
+    // Without a library it finds nothing to show.
+    get probe() {
+      return ['--module', softHsmLibrary() ?? 'none', '--show-info']
+    },
   },
   haproxy: { package: 'haproxy', commands: ['haproxy', '/usr/sbin/haproxy'], probe: ['-v'] },
   java: { package: 'default-jre-headless', commands: ['java'], probe: ['--version'] },

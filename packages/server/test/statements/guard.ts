@@ -13,6 +13,7 @@ export const tenantTables: ReadonlySet<string> = new Set(
 /** Tables that belong to no tenant. */
 export const sharedTables: ReadonlySet<string> = new Set([
   'proofs_seen',
+  'unneeded_token_keys',
   'login_failures',
   'replicas',
   'plans',

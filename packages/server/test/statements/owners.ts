@@ -40,6 +40,7 @@ export const owners: Readonly<Record<string, string>> = {
   signing_keys: 'trust',
   trust_sets: 'trust',
   cross_certificates: 'trust',
+  unneeded_token_keys: 'trust',
   spcs: 'certificates',
   crls: 'certificates',
   devices: 'devices',

@@ -204,6 +204,7 @@ const schema: Record<string, string> = {
   schema_migrations_pkey: 'own',
   'schema_migrations.version': 'own',
   signing_keys_pkey: 'id',
+  unneeded_token_keys_pkey: 'id',
   tenant_epochs_pkey: 'id',
   tenant_settings_pkey: 'id',
   tenants_pkey: 'id',

@@ -107,11 +107,11 @@ export function createTokenClient(config: TokenConfig, log: Log) {
   const running = new Set<TokenProcess>()
 
   async function open(): Promise<TokenProcess> {
-    if (lastError && performance.now() < notBefore) throw lastError
     const text = await readFile(config.pinFile, 'utf8')
     const pin = text.split(/\r?\n/, 1)[0] ?? ''
     // A few wrong tries lock a token for good.
-    if (pin === refusedPin) throw lastError ?? new TokenError('pin', 'the PIN was refused')
+    const isLeftAlone = pin === refusedPin || (refusedPin === undefined && performance.now() < notBefore)
+    if (lastError && isLeftAlone) throw lastError
     if (isStopped) throw new TokenError('token', 'the server stops', false)
     const process = startProcess(environment)
     running.add(process)
@@ -124,6 +124,7 @@ export function createTokenClient(config: TokenConfig, log: Log) {
       throw e
     }
     refusedPin = undefined
+    lastError = undefined
     log.info({ token, library }, 'the token is open')
     return process
   }

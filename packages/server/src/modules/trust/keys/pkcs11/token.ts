@@ -12,8 +12,13 @@ const attribute = {
   label: 0x03,
   id: 0x102,
   sensitive: 0x103,
+  encrypt: 0x104,
+  decrypt: 0x105,
+  wrap: 0x106,
+  unwrap: 0x107,
   sign: 0x108,
   verify: 0x10a,
+  derive: 0x10c,
   extractable: 0x162,
   ecParams: 0x180,
   ecPoint: 0x181,
@@ -132,6 +137,8 @@ async function makePair(
   const publicHalf = [
     [attribute.token, yes],
     [attribute.verify, yes],
+    [attribute.encrypt, no],
+    [attribute.wrap, no],
     [attribute.ecParams, held(curve.params)],
     [attribute.label, label],
   ] as const
@@ -141,6 +148,9 @@ async function makePair(
     [attribute.sensitive, yes],
     [attribute.extractable, no],
     [attribute.sign, yes],
+    [attribute.decrypt, no],
+    [attribute.unwrap, no],
+    [attribute.derive, no],
     [attribute.label, label],
   ] as const
   const handles = [memory(word), memory(word)] as const
