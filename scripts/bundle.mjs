@@ -87,7 +87,14 @@ function findEsbuild(root) {
 function make(root, esbuild, to) {
   mkdirSync(join(to, 'server', 'src'), { recursive: true })
   const options = [
-    ...['--entry-names=[name]', '--bundle', '--platform=node', '--format=esm', '--target=node24', '--external:pg-native'],
+    ...[
+      '--entry-names=[name]',
+      '--bundle',
+      '--platform=node',
+      '--format=esm',
+      '--target=node24',
+      '--external:pg-native',
+    ],
     // What is imported when it is first needed is a file of its own. The text of a file is held for as long as it runs:
     // no comments, whose letters would also make it twice as long in memory.
     ...['--splitting', '--out-extension:.js=.mjs', '--minify-whitespace', '--minify-syntax'],
@@ -99,14 +106,10 @@ function make(root, esbuild, to) {
       `--banner:js=${banner}`,
     ],
   ]
-  const made = spawnSync(
-    esbuild,
-    [...entries, ...options, `--outdir=${dirname(join(to, inBundle))}`],
-    {
-      cwd: root,
-      encoding: 'utf8',
-    },
-  )
+  const made = spawnSync(esbuild, [...entries, ...options, `--outdir=${dirname(join(to, inBundle))}`], {
+    cwd: root,
+    encoding: 'utf8',
+  })
   if (made.error) throw made.error
   if (made.status !== 0) throw new Error(made.stderr.trim().split('\n')[0] || `esbuild ended with ${made.status}`)
   cpSync(join(root, 'packages/server/migrations'), join(to, 'migrations'), { recursive: true })

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Config, parseConfig } from '../src/config/config.ts'
@@ -36,5 +36,19 @@ export function createSoftHsm(label = 'holdfast') {
   const init = ['--init-token', '--free', '--label', label, '--so-pin', 'of-the-officer', '--pin', pin]
   execFileSync('softhsm2-util', init, { env: environment, stdio: 'pipe' })
   const config: TokenOfTest = { library: softHsmLibrary() ?? '', token: label, pinFile, environment }
-  return { config, folder, tokens, pin, end: () => rmSync(folder, { recursive: true, force: true }) }
+  const elsewhere = `${tokens}.away`
+  return {
+    config,
+    pin,
+    /** For whoever opens it from now on. */
+    takeAway: () => {
+      renameSync(tokens, elsewhere)
+      mkdirSync(tokens)
+    },
+    bringBack: () => {
+      rmSync(tokens, { recursive: true })
+      renameSync(elsewhere, tokens)
+    },
+    end: () => rmSync(folder, { recursive: true, force: true }),
+  }
 }

@@ -45,3 +45,22 @@ test('what is over is kept for a week at least, for as long as is said', () => {
       (e) => e instanceof ConfigError && /HOLDFAST_KEEP_TELEMETRY_DAYS/.test(e.message),
     )
 })
+
+test('a token is named whole, and its library reads nothing of ours', () => {
+  const named = { HOLDFAST_PKCS11_LIBRARY: '/p11.so', HOLDFAST_PKCS11_TOKEN: 'a', HOLDFAST_PKCS11_PIN_FILE: '/pin' }
+  assert.equal(parseConfig({}).pkcs11, undefined)
+  const { pkcs11 } = parseConfig({
+    ...named,
+    SOFTHSM2_CONF: '/conf',
+    DATABASE_URL: 'postgres://u:p@h/d',
+    PGPASSWORD: 'x',
+  })
+  assert.deepEqual(pkcs11, {
+    library: '/p11.so',
+    token: 'a',
+    pinFile: '/pin',
+    environment: { SOFTHSM2_CONF: '/conf' },
+  })
+  for (const name of Object.keys(named))
+    assert.throws(() => parseConfig({ ...named, [name]: '' }), /HOLDFAST_PKCS11_LIBRARY.*go together/)
+})

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { withClient } from '../../src/embedded/test-database.ts'
+import { enroll, publish, rule } from '../gateways.ts'
+import { createClock, startKit } from '../kit.ts'
+
+const isAway = (e: unknown) => {
+  const { status, retryAfterSeconds } = e as { status?: number; retryAfterSeconds?: number }
+  assert.equal(status, 500)
+  assert.ok(retryAfterSeconds)
+  return true
+}
+
+test('a replica that lacks the token of its keys verifies and serves, and signs nothing', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { now: clock.now })
+  await publish(kit, [rule('all', { any: true })])
+  const device = await enroll(kit, 'laptop', { now: clock.now })
+  const first = await kit.admin.trustAnchors()
+  await withClient(kit.databaseUrl, (client) =>
+    client.query(`update signing_keys set provider = 'pkcs11', private_jwe = null`),
+  )
+  const without = await kit.startReplica()
+  const its = device.at(without)
+
+  await t.test('devices are known by their credentials; what would have to be signed is refused for now', async () => {
+    assert.equal((await its.trustAnchors()).version, first.version)
+    await assert.rejects(kit.clientFor(kit.adminKey, without).rotateTrustAnchors({ body: { mode: 'planned' } }), isAway)
+    assert.ok(kit.logs.some((line) => /configured without one \(HOLDFAST_PKCS11_LIBRARY\)/.test(line)))
+  })
+  await t.test('it is ready', async () => {
+    assert.equal((await fetch(`${without.url}/readyz`)).status, 200)
+  })
+  await t.test('the trust set that was due for another one stays, until its end', async () => {
+    clock.advance(4 * 86_400)
+    const admin = kit.clientFor(kit.adminKey, without)
+    assert.ok(clock.now() > new Date(first.refresh_after))
+    assert.equal((await admin.trustAnchors()).version, first.version)
+    assert.equal((await its.trustAnchors()).version, first.version)
+    clock.advance(4 * 86_400)
+    await assert.rejects(admin.trustAnchors(), isAway)
+  })
+})
