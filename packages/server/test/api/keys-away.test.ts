@@ -13,7 +13,7 @@ const isAway = (e: unknown) => {
 
 test('a replica that lacks the token of its keys verifies and serves, and signs nothing', async (t) => {
   const clock = createClock()
-  const kit = await startKit(t, { now: clock.now })
+  const kit = await startKit(t, { now: clock.now, config: { pkcs11: undefined } })
   await publish(kit, [rule('all', { any: true })])
   const device = await enroll(kit, 'laptop', { now: clock.now })
   const first = await kit.admin.trustAnchors()

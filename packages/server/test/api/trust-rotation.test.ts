@@ -6,6 +6,7 @@ import { newCsr } from '../certificates.ts'
 import { audited, enroll, publish, refused, rule, withGateway } from '../gateways.ts'
 import { createClock, runJob, startKit, times } from '../kit.ts'
 import { until } from '../promptly.ts'
+import { tokenOfRun } from '../token.ts'
 
 const day = 86_400
 const subjects = (certificates: readonly string[]) => certificates.map((c) => certificateInfo(c).subject)
@@ -104,7 +105,7 @@ test('trust anchors are rotated as planned', async (t) => {
     const signer = await kit.admin.getSigner({ params: { signer_id: old.anchor_id } })
     assert.equal(signer.state, 'retired')
   })
-  await t.test('its private key is gone', async () => {
+  await t.test('its private key is gone', { skip: tokenOfRun && 'a token has the keys' }, async () => {
     const rows = await kit.db.inTenant(kit.tenant, (tx) =>
       tx.selectFrom('signing_keys').select(['state', 'private_jwe']).where('tenant_id', '=', kit.tenant).execute(),
     )
@@ -211,10 +212,11 @@ test('signing keys come, sign and go', async (t) => {
     assert.ok(jwks.keys.some((k) => k.kid === made[0]?.kid))
     assert.equal(await pointerKid(), (await activeOf('policy')).kid)
     await assert.rejects(kit.admin.createSigner({ body: { purpose: 'ca-root' } }), refused(422, /purpose/))
-    await assert.rejects(
-      kit.admin.createSigner({ body: { purpose: 'posture', provider: 'pkcs11' } }),
-      refused(422, /provider/),
-    )
+    if (!tokenOfRun)
+      await assert.rejects(
+        kit.admin.createSigner({ body: { purpose: 'posture', provider: 'pkcs11' } }),
+        refused(422, /provider/),
+      )
   })
   await t.test('activated by twenty at once: once; from then on it signs, on both replicas', async () => {
     const [pending] = (await kit.admin.listSigners({ query: { state: 'pending' } })).items

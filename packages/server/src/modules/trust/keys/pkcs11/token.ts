@@ -165,7 +165,7 @@ async function makePair(
   const [publicHandle, privateHandle] = handles.map((handle) => handle.readBigUInt64LE()) as [bigint, bigint]
   try {
     await requireKept(cryptoki, session, privateHandle)
-    const jwk = publicJwkOf(await valueOf(cryptoki, session, publicHandle, attribute.ecPoint), curve)
+    const jwk = publicJwkOf(await attributeOf(cryptoki, session, publicHandle, attribute.ecPoint), curve)
     const kid = thumbprint(jwk)
     const name = [
       [attribute.id, held(Buffer.from(kid, 'base64url'))],
@@ -183,12 +183,12 @@ async function makePair(
 
 /** A token may take a template and keep to another one. */
 async function requireKept(cryptoki: Cryptoki, session: bigint, handle: bigint): Promise<void> {
-  const [sensitive] = await valueOf(cryptoki, session, handle, attribute.sensitive)
-  const [extractable] = await valueOf(cryptoki, session, handle, attribute.extractable)
+  const [sensitive] = await attributeOf(cryptoki, session, handle, attribute.sensitive)
+  const [extractable] = await attributeOf(cryptoki, session, handle, attribute.extractable)
   if (sensitive !== 1 || extractable !== 0) throw new Error('the token does not keep its new key to itself')
 }
 
-async function valueOf(cryptoki: Cryptoki, session: bigint, handle: bigint, type: number): Promise<Buffer> {
+async function attributeOf(cryptoki: Cryptoki, session: bigint, handle: bigint, type: number): Promise<Buffer> {
   const value = memory(256)
   const template = cryptoki.template([[type, value]])
   await cryptoki.call('C_GetAttributeValue', session, handle, template, 1)
