@@ -86,7 +86,7 @@ export function softwareSigner(purpose: Purpose, privateJwk: PrivateJwk): Signer
 }
 
 /** Signs a digest of 32 (ES256) or 48 bytes (ES384): raw r‖s of twice that length. */
-export type DigestSigner = (digest: Buffer) => Promise<Buffer>
+type DigestSigner = (digest: Buffer) => Promise<Buffer>
 
 /**
  * A signer whose private key never comes here, as that of a token. No signature leaves that the public key does not

@@ -29,8 +29,8 @@ export type Config = {
    */
   smtpUrl: string | undefined
   /**
-   * The token in which new signing keys are made: its PKCS#11 library, its label, the file with its PIN, and what of the
-   * environment its library may read. Undefined: they are made in the database.
+   * The token in which new signing keys are made: its PKCS#11 library, its label, the file with its PIN, and what its
+   * library may read of the environment. Undefined: they are made in the database.
    */
   pkcs11: { library: string; token: string; pinFile: string; environment: Record<string, string> } | undefined
   /** For how many days what is over is kept. */

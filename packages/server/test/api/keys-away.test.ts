@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withClient } from '../../src/embedded/test-database.ts'
 import { enroll, publish, rule } from '../gateways.ts'
-import { createClock, startKit } from '../kit.ts'
+import { createClock, runJob, startKit } from '../kit.ts'
 
 const isAway = (e: unknown) => {
   const { status, retryAfterSeconds } = e as { status?: number; retryAfterSeconds?: number }
@@ -39,5 +39,21 @@ test('a replica that lacks the token of its keys verifies and serves, and signs 
     assert.equal((await its.trustAnchors()).version, first.version)
     clock.advance(4 * 86_400)
     await assert.rejects(admin.trustAnchors(), isAway)
+  })
+  await t.test('a token that is lost for good is left behind', async () => {
+    const admin = kit.clientFor(kit.adminKey, without)
+    await runJob(without.app, 'ensure_partitions')
+    for (const purpose of ['trust-set', 'credential', 'policy', 'gateway-policy'] as const) {
+      const [signer] = (await admin.listSigners({ query: { purpose, state: 'active' } })).items
+      assert.ok(signer)
+      await admin.retireSigner({ params: { signer_id: signer.signer_id }, body: { compromised: true } })
+    }
+    await admin.rotateTrustAnchors({ body: { mode: 'emergency' } })
+    const { version, anchors, jwks } = await admin.trustAnchors()
+    assert.ok(version > first.version)
+    assert.notEqual(anchors[0]?.anchor_id, first.anchors[0]?.anchor_id)
+    for (const { kid } of first.jwks.keys) assert.ok(!jwks.keys.some((key) => key.kid === kid))
+    await kit.heard()
+    await enroll(kit, 'laptop again', { now: clock.now })
   })
 })

@@ -37,13 +37,11 @@ export function createSigners({
 
   /** What takes the place of an active key that nobody may trust any more, made before the transaction. */
   async function heirOf(tenant: TenantId, purpose: string): Promise<NewKey | undefined> {
-    const { signers, roots } = await trusted.keyring(tenant)
-    if (purpose === 'ca-root' || !signers.has(purpose)) return undefined
+    if (purpose === 'ca-root') return undefined
     const [provider] = providers
-    const [root] = roots
-    return purpose === 'ca-issuing' && root
-      ? makeIssuing(provider, tenant, root, now())
-      : makeKey(provider, purpose as Purpose)
+    if (purpose !== 'ca-issuing') return makeKey(provider, purpose as Purpose)
+    const [root] = (await trusted.keyring(tenant)).roots
+    return root && makeIssuing(provider, tenant, root, now())
   }
 
   /** Ends a key that is locked; who it would leave behind is told in numbers, unless they are to be left. */

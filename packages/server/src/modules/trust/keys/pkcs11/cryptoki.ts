@@ -50,7 +50,7 @@ export class CryptokiError extends Error {
 export const memory = (bytes: number): Buffer => Buffer.from(new ArrayBuffer(bytes))
 
 /** CK_ATTRIBUTE or CK_MECHANISM, one after the other: a type, where its value is, how long that is. */
-export type Template = { bytes: Buffer; values: readonly Buffer[] }
+type Template = { bytes: Buffer; values: readonly Buffer[] }
 type Argument = Buffer | Template | bigint | number | null
 
 /** What a call was given lives at least until it returns. */

@@ -41,7 +41,7 @@ async function findSlot(cryptoki: Cryptoki, label: string): Promise<{ slot: bigi
 }
 
 /** Work in a session of its own; as many at once as the token has sessions, up to eight. */
-export type Sessions = { inSession: <T>(work: (session: bigint) => Promise<T>) => Promise<T> }
+type Sessions = { inSession: <T>(work: (session: bigint) => Promise<T>) => Promise<T> }
 
 /** Sessions with the token, logged in once for all of them. */
 export async function openSessions(cryptoki: Cryptoki, { label, pin }: TokenPlace): Promise<Sessions> {

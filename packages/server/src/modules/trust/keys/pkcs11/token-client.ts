@@ -165,7 +165,6 @@ export function createTokenClient(config: TokenConfig, log: Log) {
       }),
     stop: async (): Promise<void> => {
       isStopped = true
-      await current?.catch(() => {})
       for (const process of running) process.fail(new TokenError('token', 'the server stops', false))
       await Promise.all([...running].map((process) => process.ended))
     },
