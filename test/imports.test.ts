@@ -39,7 +39,7 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
     ),
   ],
   [
-    /^server\/src\/(app|app-deps|bootstrap|main|terminal)\.ts$/,
+    /^server\/src\/(app|app-deps|app-jobs|app-pipe|bootstrap|main|terminal)\.ts$/,
     new RegExp(
       `^(contract/|server/src/(app|bootstrap|terminal)|server/src/(config|db|embedded|http|jobs|kernel|memory|outbound)/|${door})`,
     ),
@@ -50,7 +50,7 @@ const order = [
   ['audit', 'health'],
   ['access', 'tenancy', 'notifications'],
   ['identity', 'trust', 'devices', 'policy', 'gateways'],
-  ['federation', 'directory'],
+  ['federation', 'directory', 'certificates'],
   ['enrollment'],
 ]
 

@@ -1,28 +1,14 @@
-import { readFileSync } from 'node:fs'
-import type { Operation } from '@holdfast/contract'
 import type { AppDeps } from './app-deps.ts'
-import { background, connectDatabase } from './db/database.ts'
+import { appJobs } from './app-jobs.ts'
+import { createPipe } from './app-pipe.ts'
+import { connectDatabase } from './db/database.ts'
 import { createPager } from './db/page.ts'
-import { dropPartitions, ensurePartitions } from './db/partitions.ts'
-import { createRetention } from './db/retention.ts'
-import { createAdmit } from './http/admit.ts'
+import { ensurePartitions } from './db/partitions.ts'
 import { createDescription } from './http/description.ts'
-import { createDraining } from './http/draining.ts'
 import { createEnding } from './http/ending.ts'
 import type { Handlers } from './http/handlers.ts'
-import { createIdempotency } from './http/idempotency.ts'
-import { createLargeBodies } from './http/large-bodies.ts'
-import { createNeverIssued } from './http/never-issued.ts'
 import { ofOpenTenants } from './http/of-open-tenants.ts'
-import { registerPages } from './http/pages.ts'
-import { createRefuse } from './http/refuse.ts'
-import { createHttp } from './http/serve.ts'
-import { createWarmReads } from './http/warm-reads.ts'
-import type { Job } from './jobs/runner.ts'
-import type { Actor } from './kernel/actor.ts'
-import type { AppError } from './kernel/app-error.ts'
-import { createGate } from './kernel/gate.ts'
-import { createChanges, pruneChanges } from './memory/changes.ts'
+import { createChanges } from './memory/changes.ts'
 import { createClock } from './memory/clock.ts'
 import { createFeed } from './memory/feed.ts'
 import { type Idle, idleAfterMs } from './memory/held.ts'
@@ -178,14 +164,6 @@ export function createApp({
     ...directory.handlers,
   }
 
-  const refuse = createRefuse({
-    audit,
-    log,
-    onError,
-    failuresPerMinute: config.authFailuresPerMinute,
-    tenantOfStrangers: () => tenancy.tenantByName('default'),
-  })
-  const { trustedProxies } = config
   const verifiers = ofOpenTenants(
     {
       readToken,
@@ -198,78 +176,35 @@ export function createApp({
     },
     tenancy.statusOf,
   )
-  const admit = createAdmit({
-    verifiers,
-    audit,
-    publicUrl,
-    trustedProxies,
-    refuse,
-    rates: access.rates,
-    log,
-    tenantExists: tenancy.exists,
+  const { http, draining, idempotency, refuse } = createPipe({
+    ...base,
+    ...{ config, log, verifiers, handlers },
+    ...{ audit, tenancy, access, identity, federation, enrollment, policy },
   })
-  const inFront = [
-    createWarmReads({ reads: policy.reads, verifiers, refuse, trustedProxies, log }),
-    createNeverIssued({ verifiers, refuse, trustedProxies, log }),
-  ]
-  const recordRefusal = (actor: Actor, operation: Operation, error: AppError) =>
-    audit.refused(actor, operation, error.code, error.message)
-  const draining = createDraining()
-  const idempotency = createIdempotency({ db, kek, onError, provenKeyOf: enrollment.provenKeyOf })
-  const http = createHttp({
-    maxConnections: config.maxConnections,
-    costly: createGate({ perKey: 3, total: 8, waiting: 64 }),
-    takeLargeBody: createLargeBodies(),
-    handlers,
-    inFront,
-    admit,
-    draining,
-    idempotency,
-    requireStepUp: identity.requireStepUp,
-    refusedLate: refuse.late,
-    recordRefusal,
-    log,
-    ...(config.tls && { https: { cert: readFileSync(config.tls.certFile), key: readFileSync(config.tls.keyFile) } }),
-  })
-  const { browser } = identity
-  const pages = { ...browser.pages, ...federation.pages }
-  const forms = { ...browser.forms, ...federation.forms }
-  registerPages(http, { ...browser, admit, trustedProxies, publicUrl, log, recordRefusal, pages, forms })
 
-  const expiries = [access.keyExpiries, trust.certificateExpiries, tenancy.licenseExpiries]
-  // Tokens go after the devices that were enrolled with them.
-  const prunes = [
-    tenancy,
-    identity,
-    federation,
-    certificates,
-    trust,
-    policy,
-    devices,
-    enrollment,
-    gateways,
-    notifications,
-    directory,
-  ].flatMap((module) => module.prunes)
-  const jobs: Job[] = [
-    { name: 'ensure_partitions', cron: '0 3 * * *', run: () => ensurePartitions(db, now()) },
-    { name: 'drop_old_months', cron: '10 3 * * *', run: () => dropPartitions(db, keptMonths) },
-    { name: 'forget_what_is_over', cron: '30 * * * *', run: createRetention({ db, tenants, prunes }) },
-    { name: 'forget_changes', cron: '15 * * * *', run: () => db.acrossTenants(pruneChanges, background) },
-    { name: 'forget_idempotency_keys', cron: '20 * * * *', run: idempotency.forgetOld },
-    ...tenancy.jobs,
-    ...access.jobs(tenants),
-    ...identity.jobs,
-    ...trust.jobs,
-    ...certificates.jobs,
-    ...policy.jobs,
-    ...gateways.jobs,
-    ...devices.jobs,
-    ...directory.jobs,
-    ...federation.jobs,
-    ...notifications.jobs({ gatewaysDown: gateways.gatewaysDown, tenants, expiries }),
-    ...health.jobs,
-  ]
+  const jobs = appJobs({
+    db,
+    now,
+    keptMonths,
+    tenants,
+    forgetOldClaims: idempotency.forgetOld,
+    // Tokens go after the devices that were enrolled with them.
+    pruning: [
+      ...[tenancy, identity, federation, certificates, trust, policy, devices],
+      ...[enrollment, gateways, notifications, directory],
+    ],
+    working: [
+      ...[tenancy, identity, trust, certificates, policy, gateways, devices, directory, federation, health],
+      { jobs: access.jobs(tenants) },
+      {
+        jobs: notifications.jobs({
+          gatewaysDown: gateways.gatewaysDown,
+          tenants,
+          expiries: [access.keyExpiries, trust.certificateExpiries, tenancy.licenseExpiries],
+        }),
+      },
+    ],
+  })
 
   const end = createEnding({
     health,

@@ -4,6 +4,7 @@ import type { Client } from '@holdfast/sdk'
 import type { TenantId } from '../src/kernel/actor.ts'
 import { decodeId, encodeId } from '../src/kernel/ids.ts'
 import { bearer, type Caller, call, enrollRaw, type RawDevice } from './calls.ts'
+import { newCsr } from './certificates.ts'
 import { snapshotOf } from './directories.ts'
 import type { Kit } from './kit.ts'
 
@@ -26,6 +27,8 @@ export const things = [
   'bundle_id',
   'run_id',
   'session_id',
+  'signer_id',
+  'spc_id',
 ] as const
 export type Thing = (typeof things)[number]
 export type Ids = Record<Thing, string>
@@ -121,6 +124,15 @@ export async function populate(kit: Kit, client: Client, wanted: readonly Thing[
     },
     run_id: () => dryRunOf(client),
     session_id: async () => encodeId('vpn_session', crypto.randomUUID()),
+    // One key of a purpose may be pending.
+    signer_id: async () => {
+      const [pending] = (await client.listSigners({ query: { purpose: 'posture', state: 'pending' } })).items
+      return (pending ?? (await client.createSigner({ body: { purpose: 'posture' } }))).signer_id
+    },
+    spc_id: async () => {
+      const body = { csr: await newCsr(), device_id: await idOf('device_id') }
+      return (await client.issueSpc({ body })).spc.spc_id
+    },
   }
   for (const thing of wanted) await idOf(thing)
   return onlyWhatIsThere<Population>({ ids: onlyWhatIsThere<Ids>(made), ...more })

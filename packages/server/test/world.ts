@@ -91,6 +91,8 @@ const thingOf: Readonly<Record<string, Thing>> = {
   idp: 'provider_id',
   run: 'run_id',
   dsr: 'source_id',
+  sgn: 'signer_id',
+  spc: 'spc_id',
 }
 const exampleId = /"([a-z]{3})_01jxz3c9dqf7vr2m8k4s6t0b5w"/g
 const exampleText = (name: Operation): string | undefined => JSON.stringify((examples as Record<string, unknown>)[name])

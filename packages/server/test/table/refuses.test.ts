@@ -172,6 +172,8 @@ const inventedIds = () => ({
   scim_user_id: encodeId('user', crypto.randomUUID()),
   scim_group_id: encodeId('group', crypto.randomUUID()),
   source_id: encodeId('directory_source', crypto.randomUUID()),
+  signer_id: encodeId('signer', crypto.randomUUID()),
+  spc_id: encodeId('spc', crypto.randomUUID()),
 })
 const brokenIds = () =>
   Object.fromEntries(Object.keys(inventedIds()).map((k) => [k, encodeId('notification', crypto.randomUUID())]))

@@ -35,4 +35,3 @@ export function createCertificates(deps: CertificatesDeps) {
     },
   }
 }
-export type Certificates = ReturnType<typeof createCertificates>

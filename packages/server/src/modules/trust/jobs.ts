@@ -1,5 +1,4 @@
 import { background } from '../../db/database.ts'
-import type { Job } from '../../jobs/runner.ts'
 import { jobSource } from '../../kernel/actor.ts'
 import { eachTenant } from '../../kernel/each-tenant.ts'
 import { day } from '../../kernel/time.ts'
@@ -17,7 +16,7 @@ export function trustJobs({
   now,
   signers,
   rotation,
-}: Pick<TrustDeps, 'db' | 'now'> & { signers: Signers; rotation: Rotation }): Job[] {
+}: Pick<TrustDeps, 'db' | 'now'> & { signers: Signers; rotation: Rotation }) {
   const retire = async () => {
     const due = await db.acrossTenants((tx) => dueToRetire(tx, now()), background)
     const tenants = Map.groupBy(due, (key) => key.tenant_id)

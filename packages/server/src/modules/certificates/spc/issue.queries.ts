@@ -6,20 +6,18 @@ import type { TenantId } from '../../../kernel/actor.ts'
 import type { SpcRow } from './spcs.queries.ts'
 
 /**
- * Devices with what decides about them, until commit; which somebody else holds are absent. Devices first, then their
- * users: whoever suspends one comes before or after this as a whole.
+ * Devices with what decides about them, until commit, users first; whose rows somebody else holds are absent. So
+ * whoever suspends one comes before or after this as a whole.
  */
-export async function holdDevices(tx: Tx, tenant: TenantId, ids: readonly string[]) {
-  const devices = await tx
-    .selectFrom('devices')
-    .select(['device_id', 'user_id', 'status', 'jkt'])
-    .where('tenant_id', '=', tenant)
-    .where('device_id', '=', sql<string>`any(${ids}::uuid[])`)
-    .orderBy('device_id')
-    .forNoKeyUpdate()
-    .skipLocked()
-    .execute()
-  const userIds = [...new Set(devices.flatMap((d) => d.user_id ?? []))].sort()
+export async function holdDevices(tx: Tx, tenant: TenantId, ids: readonly string[]): Promise<Map<string, HeldDevice>> {
+  const devices = () =>
+    tx
+      .selectFrom('devices')
+      .select(['device_id', 'user_id', 'status'])
+      .where('tenant_id', '=', tenant)
+      .where('device_id', '=', sql<string>`any(${ids}::uuid[])`)
+      .orderBy('device_id')
+  const userIds = [...new Set((await devices().execute()).flatMap((d) => d.user_id ?? []))]
   const users = await tx
     .selectFrom('users')
     .select(['user_id', 'status'])
@@ -30,8 +28,10 @@ export async function holdDevices(tx: Tx, tenant: TenantId, ids: readonly string
     .skipLocked()
     .execute()
   const statusOf = new Map(users.map((u) => [u.user_id, u.status]))
+  const held = await devices().forNoKeyUpdate().skipLocked().execute()
   return new Map(
-    devices
+    held
+      // Of a user who came to it meanwhile nothing is held.
       .filter((d) => d.user_id === null || statusOf.has(d.user_id))
       .map((d) => [d.device_id, { ...d, isUserSuspended: d.user_id !== null && statusOf.get(d.user_id) !== 'active' }]),
   )

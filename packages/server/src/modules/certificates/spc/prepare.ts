@@ -117,4 +117,3 @@ export function createPrepare({ trust, policyOf, publicUrl, now }: CertificatesD
     return { row, thumbprint: key, chain: chainOf(keyring, authority) }
   }
 }
-export type Prepare = ReturnType<typeof createPrepare>

@@ -9,15 +9,8 @@ import type { CertificatesDeps } from '../deps.ts'
 import type { NotGood } from './spcs.queries.ts'
 import type { StandingOf } from './standing.ts'
 
-export type Status =
-  | 'good'
-  | 'superseded'
-  | 'revoked'
-  | 'expired'
-  | 'not_yet_valid'
-  | 'device_inactive'
-  | 'unknown_issuer'
-export type Verdict = {
+type Status = 'good' | 'superseded' | 'revoked' | 'expired' | 'not_yet_valid' | 'device_inactive' | 'unknown_issuer'
+type Verdict = {
   status: Status
   reasons: string[]
   spc: Spc | null

@@ -19,7 +19,7 @@ const lifetime = { root: 3650 * day, issuing: 365 * day }
 const backdated = 5 * minute
 
 /** A root with its key, PEM. */
-export type Root = { signer: Signer; certificate: string; key: NewKey }
+type Root = { signer: Signer; certificate: string; key: NewKey }
 
 const termOf = (now: Date, life: number) => ({
   serial: mintSerial(),
