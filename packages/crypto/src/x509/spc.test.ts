@@ -181,6 +181,23 @@ test('an SPC is of the CA that signed it, and of no other', async () => {
   })
 })
 
+test('a certificate of another version, or with two algorithms, is not read, whoever signed it', async () => {
+  const { issuing, issue } = await hierarchy()
+  const { tbs } = readCertificate((await issue()).der).signed
+  const changed = async (from: string, to: string) => {
+    const hex = tbs.toString('hex')
+    assert.ok(hex.includes(from))
+    return encodeSigned(await sign(issuing.signer, Buffer.from(hex.replace(from, to), 'hex')))
+  }
+  const same = await changed('a003020102', 'a003020102')
+  assert.equal(readSpc(same).deviceId, deviceId)
+  for (const [from, to] of [
+    ['a003020102', 'a003020101'],
+    ['06082a8648ce3d040302', '06082a8648ce3d040303'],
+  ] as const)
+    await assert.rejects(async () => readSpc(await changed(from, to)), { code: 'malformed' })
+})
+
 /** A certificate that the issuing CA signed, with what is given in place of what an SPC has. */
 async function signedWith({ tenant = tenantId, extensions = [] as readonly Buffer[] }) {
   const { issuing } = await hierarchy()
@@ -237,6 +254,7 @@ test('an issuing CA vouches for its own tenant only', async () => {
       authorityKeyIdentifier(Buffer.alloc(20, 1)),
     ],
   })
+  assert.throws(() => verify(readSpc(der)), { code: 'wrong_issuer' }, 'it names another key than that of its issuer')
   const spc = { ...readSpc(der), issuerKeyIdentifier: keyIdentifier(issuing.pem) }
   assert.throws(() => verify(spc), { code: 'wrong_context' })
 })
