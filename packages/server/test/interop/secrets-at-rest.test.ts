@@ -122,8 +122,8 @@ test('nothing that is secret is in any column of the database, nor in the log', 
     assert.ok(!log.includes(secret), `${what}: not logged`)
   }
   for (const [what, bytes] of [
-    ['pepper', kit.secrets.pepper.export()],
-    ['key of the cursors', kit.secrets.cursorKey.export()],
+    ['pepper', kit.peppers.current.key.export()],
+    ['key of the cursors', kit.secrets.masterKeys[0].cursorKey.export()],
     ['master key', kit.secrets.kek.key.export()],
   ] as const)
     assert.deepEqual([what, holding(cells, Buffer.from(bytes))], [what, []])

@@ -3,6 +3,8 @@ import type { Tx } from '../../../db/database.ts'
 import { happened } from '../../../db/happened.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
+type StoredDigest = { digest: Buffer; version: number }
+
 const rowOf = (tx: Tx, tenant: TenantId, user: string) =>
   tx.selectFrom('user_totp').select('seed_jwe').where('tenant_id', '=', tenant).where('user_id', '=', user)
 
@@ -54,10 +56,17 @@ export const confirm = (
       .returning('user_id'),
   )
 
-export const insertRecoveryCodes = (tx: Tx, tenant: TenantId, user: string, digests: readonly Buffer[]) =>
+export const insertRecoveryCodes = (tx: Tx, tenant: TenantId, user: string, digests: readonly StoredDigest[]) =>
   tx
     .insertInto('recovery_codes')
-    .values(digests.map((code_digest) => ({ tenant_id: tenant, user_id: user, code_digest })))
+    .values(
+      digests.map(({ digest: code_digest, version: code_digest_version }) => ({
+        tenant_id: tenant,
+        user_id: user,
+        code_digest,
+        code_digest_version,
+      })),
+    )
     .execute()
 
 export const countRecoveryCodes = async (tx: Tx, tenant: TenantId, user: string): Promise<number> => {
@@ -88,14 +97,14 @@ export const useStep = (tx: Tx, tenant: TenantId, user: string, seed: string, st
   )
 
 /** True for the one call that used this code. */
-export const useRecoveryCode = (tx: Tx, tenant: TenantId, user: string, digest: Buffer, at: Date) =>
+export const useRecoveryCode = (tx: Tx, tenant: TenantId, user: string, digests: readonly Buffer[], at: Date) =>
   happened(
     tx
       .updateTable('recovery_codes')
       .set({ used_at: at })
       .where('tenant_id', '=', tenant)
       .where('user_id', '=', user)
-      .where('code_digest', '=', digest)
+      .where('code_digest', 'in', digests)
       .where('used_at', 'is', null)
       .returning('user_id'),
   )

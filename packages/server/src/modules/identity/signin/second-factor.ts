@@ -1,5 +1,5 @@
-import { type KeyObject, randomBytes } from 'node:crypto'
-import { digestToken, type Kek, matchTotp, seal, unseal } from '@holdfast/crypto'
+import { randomBytes } from 'node:crypto'
+import { digestSecret, digestsOfSecret, type Kek, matchTotp, type Peppers, seal, unseal } from '@holdfast/crypto'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import * as queries from './second-factor.queries.ts'
@@ -9,20 +9,19 @@ export type GivenFactor = { totp: string; recoveryCode: string }
 /** A code that fits; it counts only once it has been used up. */
 export type Proof =
   | { method: 'totp'; seed: string; step: number }
-  | { method: 'recovery_code'; seed: string; digest: Buffer }
+  | { method: 'recovery_code'; seed: string; digests: readonly Buffer[] }
 
 const recoveryCodes = 10
 
 /** The second factor of users: a TOTP seed (RFC 6238), sealed where it is stored, and recovery codes of 128 bits. */
-export function createSecondFactor({ kek, pepper, now }: { kek: Kek; pepper: KeyObject; now: () => Date }) {
+export function createSecondFactor({ kek, peppers, now }: { kek: Kek; peppers: Peppers; now: () => Date }) {
   const contextOf = (user: string) => `user_totp/${user}/seed`
 
   const matchCode = async (user: string, seed: string, code: string): Promise<Proof | undefined> => {
     const step = matchTotp(await unseal(kek, contextOf(user), seed), code, now())
     return step === undefined ? undefined : { method: 'totp', seed, step }
   }
-  const digestOf = (tenant: TenantId, user: string, code: string) =>
-    digestToken(pepper, `recovery_code ${tenant} ${user} ${code}`)
+  const secretOf = (tenant: TenantId, user: string, code: string) => `recovery_code ${tenant} ${user} ${code}`
 
   return {
     sealSeed: (user: string, seed: Uint8Array): Promise<string> => seal(kek, contextOf(user), seed),
@@ -38,14 +37,14 @@ export function createSecondFactor({ kek, pepper, now }: { kek: Kek; pepper: Key
       if (totp !== '') return matchCode(user, seed, totp.replaceAll(/\s/g, ''))
       const code = recoveryCode.replaceAll(/[\s-]/g, '').toLowerCase()
       if (!/^[0-9a-f]{32}$/.test(code)) return undefined
-      return { method: 'recovery_code', seed, digest: digestOf(tenant, user, code) }
+      return { method: 'recovery_code', seed, digests: digestsOfSecret(peppers, secretOf(tenant, user, code)) }
     },
 
     /** False when it was used before, on whatever replica, or the second factor is another one by now. */
     use: async (tx: Tx, tenant: TenantId, user: string, proof: Proof): Promise<boolean> => {
       if (proof.method === 'totp') return queries.useStep(tx, tenant, user, proof.seed, proof.step)
       if ((await queries.findSeed(tx, tenant, user)) !== proof.seed) return false
-      return queries.useRecoveryCode(tx, tenant, user, proof.digest, now())
+      return queries.useRecoveryCode(tx, tenant, user, proof.digests, now())
     },
 
     /** Fresh codes, in the transaction that makes the factor; only their digests are kept. */
@@ -55,7 +54,7 @@ export function createSecondFactor({ kek, pepper, now }: { kek: Kek; pepper: Key
         tx,
         tenant,
         user,
-        codes.map((code) => digestOf(tenant, user, code)),
+        codes.map((code) => digestSecret(peppers, secretOf(tenant, user, code))),
       )
       return codes.map((code) => code.replaceAll(/.{4}(?=.)/g, '$&-'))
     },
