@@ -151,7 +151,10 @@ export async function startKit(
       ...(snapshotSize && { snapshotSize }),
       ...(options.idleMs !== undefined && { idleMs: options.idleMs }),
     })
-    await app.start()
+    await app.start().catch(async (e: unknown) => {
+      await app.stop()
+      throw e
+    })
     await bootstrap(app, secrets, () => {})
     const url = await app.http.listen({ host: '127.0.0.1', port: 0 })
     const dispatcher = dispatcherTo(url)

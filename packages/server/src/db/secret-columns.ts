@@ -11,7 +11,7 @@ export type SecretColumn = {
   table: string
   column: string
   isOfTenants: boolean
-  /** The columns of its primary key, without the tenant. */
+  /** The columns of its primary key. */
   key: readonly { name: string; type: string }[]
 }
 
@@ -20,8 +20,7 @@ export async function secretColumns(tx: Tx): Promise<SecretColumn[]> {
     select c.relname as "table", a.attname as found,
       exists (select from pg_attribute t where t.attrelid = c.oid and t.attname = 'tenant_id' and not t.attisdropped)
         as is_of_tenants,
-      (select coalesce(json_agg(json_build_object('name', k.attname, 'type', format_type(k.atttypid, null)) order by p.place)
-          filter (where k.attname <> 'tenant_id'), '[]')
+      (select json_agg(json_build_object('name', k.attname, 'type', format_type(k.atttypid, null)) order by p.place)
         from pg_index i cross join unnest(i.indkey::int[]) with ordinality as p(number, place)
         join pg_attribute k on k.attrelid = i.indrelid and k.attnum = p.number
         where i.indrelid = c.oid and i.indisprimary) as key
@@ -66,10 +65,10 @@ export async function valuesUnder(
   const isLater = after.length > 0 ? sql`(${sql.join(key)}) > (${sql.join(place)})` : sql`true`
   const { rows } = await sql<Found>`
     select ctid::text as at, ${sql.ref(of.column)}::text as was, ${markOf(of, mark.length)} as mark,
-      array[${sql.join([...key.map((k) => sql`${k}::text`), ...(key.length === 0 ? [sql`''`] : [])])}] as place
+      array[${sql.join(key.map((k) => sql`${k}::text`))}] as place
     from ${sql.table(of.table)}
     where ${ofTenant(of, tenant)} and ${markOf(of, mark.length)} = ${mark} and ${isLater}
-    order by ${sql.join(key.length > 0 ? key : [sql`true`])} limit ${limit}`.execute(tx)
+    order by ${sql.join(key)} limit ${limit}`.execute(tx)
   return rows
 }
 
@@ -85,7 +84,7 @@ export async function replaceValues(
 ): Promise<number> {
   const type = sql.raw(of.kind === 'sealed' ? 'text' : 'bytea')
   const given = (take: (v: (typeof values)[number]) => string) => sql`${values.map(take)}`
-  const order = of.key.length > 0 ? of.key.map(({ name }) => sql.ref(`t.${name}`)) : [sql`true`]
+  const order = of.key.map(({ name }) => sql.ref(`t.${name}`))
   const [table, column] = [sql.table(of.table), sql.ref(of.column)]
   const marked = of.kind === 'digest' ? sql`, ${sql.ref(`${of.column}_version`)} = ${version}` : sql``
   const { numAffectedRows } = await sql`

@@ -64,7 +64,7 @@ export function createRewrap(deps: {
         moved += await run(tenant, (tx) => replaceValues(tx, of, { tenant, version: current, values }))
       if (values.length < found.length)
         onError(new Error(`${found.length - values.length} values of ${of.table}.${of.column} can not be opened`))
-      if (found.length < batch || of.key.length === 0) return moved
+      if (found.length < batch) return moved
       after = found.at(-1)!.place
     }
   }
