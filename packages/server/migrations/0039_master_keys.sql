@@ -22,6 +22,9 @@ insert into master_keys (version, key_id, written_at)
   select 1, convert_from(decode(rpad(translate(header, '-_', '+/'), (length(header) + 3) / 4 * 4, '='), 'base64'), 'UTF8')::json ->> 'kid', now()
   from (select split_part(private_jwe, '.', 1) as header from signing_keys limit 1) as any_key;
 
+-- Which factor a code was matched with, however its seed is sealed by then.
+alter table user_totp add column factor_id uuid not null default gen_random_uuid();
+
 -- The version of the key that made a digest last.
 alter table admin_sessions add column secret_digest_version smallint not null default 1;
 alter table api_keys add column secret_digest_version smallint not null default 1;

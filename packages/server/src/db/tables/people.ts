@@ -44,6 +44,7 @@ export type PeopleTables = {
     tenant_id: TenantId
     user_id: string
     seed_jwe: string
+    factor_id: Generated<string>
     expires_at: Date
     enrolled_at: Date | null
     last_step: Default<number>

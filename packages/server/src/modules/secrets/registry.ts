@@ -31,13 +31,16 @@ function requireNeeded(rows: readonly queries.MasterKeyRow[], { masterKeys }: Gi
  */
 export async function openPeppers(databaseUrl: string, given: GivenKeys): Promise<Peppers> {
   const { kek, masterKeys } = given
-  const sealed = await Promise.all(masterKeys.map(({ id, pepper }) => seal(kek, contextOf(id), pepper.export())))
   const db = connectDatabase(databaseUrl, { max: 1, onError: () => {} })
   try {
+    const before = await db.acrossTenants(queries.readMasterKeys, background)
+    requireNeeded(before, given)
+    // Under the key that others write under, not one that may never be.
+    const writes = under(kek, before.findLast(isNeeded)?.key_id ?? kek.kid)
+    const sealed = await Promise.all(masterKeys.map(({ id, pepper }) => seal(writes, contextOf(id), pepper.export())))
     const rows = await db.acrossTenants(async (tx) => {
       await queries.holdMasterKeys(tx)
       const known = await queries.readMasterKeys(tx)
-      requireNeeded(known, given)
       let version = known.length
       for (const [i, { id }] of masterKeys.entries()) {
         const before = known.find((row) => row.key_id === id)
@@ -58,6 +61,11 @@ export async function openPeppers(databaseUrl: string, given: GivenKeys): Promis
   } finally {
     await db.close()
   }
+}
+
+function under(kek: Kek, kid: string): Kek {
+  const key = kek.others.get(kid)
+  return key ? { ...kek, kid, key } : kek
 }
 
 async function openFormer(kek: Kek, id: string, jwe: string | null): Promise<KeyObject> {

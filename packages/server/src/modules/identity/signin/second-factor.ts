@@ -8,8 +8,8 @@ import * as queries from './second-factor.queries.ts'
 export type GivenFactor = { totp: string; recoveryCode: string }
 /** A code that fits; it counts only once it has been used up. */
 export type Proof =
-  | { method: 'totp'; seed: string; step: number }
-  | { method: 'recovery_code'; seed: string; digests: readonly Buffer[] }
+  | { method: 'totp'; factor: string; step: number }
+  | { method: 'recovery_code'; factor: string; digests: readonly Buffer[] }
 
 const recoveryCodes = 10
 
@@ -17,9 +17,13 @@ const recoveryCodes = 10
 export function createSecondFactor({ kek, peppers, now }: { kek: Kek; peppers: Peppers; now: () => Date }) {
   const contextOf = (user: string) => `user_totp/${user}/seed`
 
-  const matchCode = async (user: string, seed: string, code: string): Promise<Proof | undefined> => {
-    const step = matchTotp(await unseal(kek, contextOf(user), seed), code, now())
-    return step === undefined ? undefined : { method: 'totp', seed, step }
+  const matchCode = async (
+    user: string,
+    { jwe, factor }: queries.SealedSeed,
+    code: string,
+  ): Promise<Proof | undefined> => {
+    const step = matchTotp(await unseal(kek, contextOf(user), jwe), code, now())
+    return step === undefined ? undefined : { method: 'totp', factor, step }
   }
   const secretOf = (tenant: TenantId, user: string, code: string) => `recovery_code ${tenant} ${user} ${code}`
 
@@ -31,19 +35,23 @@ export function createSecondFactor({ kek, peppers, now }: { kek: Kek; peppers: P
     match: async (
       tenant: TenantId,
       user: string,
-      seed: string,
+      seed: queries.SealedSeed,
       { totp, recoveryCode }: GivenFactor,
     ): Promise<Proof | undefined> => {
       if (totp !== '') return matchCode(user, seed, totp.replaceAll(/\s/g, ''))
       const code = recoveryCode.replaceAll(/[\s-]/g, '').toLowerCase()
       if (!/^[0-9a-f]{32}$/.test(code)) return undefined
-      return { method: 'recovery_code', seed, digests: digestsOfSecret(peppers, secretOf(tenant, user, code)) }
+      return {
+        method: 'recovery_code',
+        factor: seed.factor,
+        digests: digestsOfSecret(peppers, secretOf(tenant, user, code)),
+      }
     },
 
     /** False when it was used before, on whatever replica, or the second factor is another one by now. */
     use: async (tx: Tx, tenant: TenantId, user: string, proof: Proof): Promise<boolean> => {
-      if (proof.method === 'totp') return queries.useStep(tx, tenant, user, proof.seed, proof.step)
-      if ((await queries.findSeed(tx, tenant, user)) !== proof.seed) return false
+      if (proof.method === 'totp') return queries.useStep(tx, tenant, user, proof.factor, proof.step)
+      if ((await queries.findSeed(tx, tenant, user))?.factor !== proof.factor) return false
       return queries.useRecoveryCode(tx, tenant, user, proof.digests, now())
     },
 
