@@ -16,9 +16,9 @@ export function createSecrets(deps: {
   now: () => Date
   onError: (e: Error) => void
 }) {
-  const { db, peppers, now } = deps
+  const { db, peppers } = deps
   return {
-    begin: (): Promise<void> => beginWriting(db, deps, peppers, now),
+    begin: (): Promise<void> => beginWriting(db, deps, peppers),
     jobs: [{ name: 'rewrap_secrets', cron: '*/5 * * * *', run: createRewrap(deps) }],
     handlers: masterKeyHandlers(deps),
   }

@@ -11,15 +11,15 @@ export const readMasterKeys = (tx: Tx): Promise<MasterKeyRow[]> =>
   tx.selectFrom('master_keys').selectAll().orderBy('version').execute()
 
 export const insertMasterKey = (tx: Tx, row: Insertable<Tables['master_keys']>) =>
-  tx.insertInto('master_keys').values(row).execute()
+  tx.insertInto('master_keys').values(row).returningAll().executeTakeFirstOrThrow()
 
 const ofVersion = (tx: Tx, version: number) => tx.updateTable('master_keys').where('version', '=', version)
 
 export const setPepper = (tx: Tx, version: number, pepper_jwe: string) =>
   ofVersion(tx, version).set({ pepper_jwe }).where('pepper_jwe', 'is', null).execute()
 
-export const markWriting = (tx: Tx, version: number, at: Date) =>
-  ofVersion(tx, version).set({ written_at: at }).execute()
+export const markWriting = (tx: Tx, version: number) =>
+  ofVersion(tx, version).set({ written_at: sql<Date>`clock_timestamp()` }).execute()
 
 export const setCounts = (tx: Tx, version: number, counts: { sealed: number; digests: number; counted_at: Date }) =>
   ofVersion(tx, version).set(counts).execute()

@@ -9,7 +9,8 @@ import * as queries from './registry.queries.ts'
 export class MasterKeyError extends Error {}
 
 /** What of the lines of the master key file is needed here; the first one writes. */
-export type GivenKeys = { kek: Kek; masterKeys: readonly { id: string; pepper: KeyObject }[] }
+type GivenKey = { id: string; pepper: KeyObject }
+export type GivenKeys = { kek: Kek; masterKeys: readonly [GivenKey, ...GivenKey[]] }
 
 const contextOf = (id: string) => `master_keys/${id}/pepper`
 const howTo = 'see docs/master-key.md'
@@ -33,34 +34,46 @@ export async function openPeppers(databaseUrl: string, given: GivenKeys): Promis
   const { kek, masterKeys } = given
   const db = connectDatabase(databaseUrl, { max: 1, onError: () => {} })
   try {
-    const before = await db.acrossTenants(queries.readMasterKeys, background)
-    requireNeeded(before, given)
-    // Under the key that others write under, not one that may never be.
-    const writes = under(kek, before.findLast(isNeeded)?.key_id ?? kek.kid)
-    const sealed = await Promise.all(masterKeys.map(({ id, pepper }) => seal(writes, contextOf(id), pepper.export())))
-    const rows = await db.acrossTenants(async (tx) => {
-      await queries.holdMasterKeys(tx)
-      const known = await queries.readMasterKeys(tx)
-      let version = known.length
-      for (const [i, { id }] of masterKeys.entries()) {
-        const before = known.find((row) => row.key_id === id)
-        if (before) await queries.setPepper(tx, before.version, sealed[i]!)
-        else if (++version > mostPeppers)
-          throw new MasterKeyError(`There were ${mostPeppers} master keys, which is all.`)
-        else await queries.insertMasterKey(tx, { version, key_id: id, pepper_jwe: sealed[i]! })
-      }
-      return queries.readMasterKeys(tx)
-    }, background)
+    let rows: queries.MasterKeyRow[] | undefined
+    while (!rows) rows = await register(db, given)
     const peppers = await Promise.all(
       rows.map(async ({ key_id, pepper_jwe }) => {
         const line = masterKeys.find(({ id }) => id === key_id)
         return { key: line?.pepper ?? (await openFormer(kek, key_id, pepper_jwe)), isRetired: line === undefined }
       }),
     )
-    return createPeppers(peppers, rows.find((row) => row.key_id === masterKeys[0]?.id)?.version ?? 0)
+    return createPeppers(peppers, rows.find((row) => row.key_id === masterKeys[0].id)?.version ?? 0)
   } finally {
     await db.close()
   }
+}
+
+/**
+ * The rows of all keys, with those of the file. The first start says at once that it writes, so that whoever comes with
+ * other keys is refused. Undefined where another key began to write meanwhile.
+ */
+async function register(db: Database, given: GivenKeys): Promise<queries.MasterKeyRow[] | undefined> {
+  const { kek, masterKeys } = given
+  const before = await db.acrossTenants(queries.readMasterKeys, background)
+  requireNeeded(before, given)
+  // Under a key that whoever starts must have.
+  const newest = before.findLast(isNeeded)?.key_id
+  const sealing = newest === undefined ? kek : under(kek, newest)
+  const sealed = await Promise.all(masterKeys.map(({ id, pepper }) => seal(sealing, contextOf(id), pepper.export())))
+  return db.acrossTenants(async (tx) => {
+    await queries.holdMasterKeys(tx)
+    const known = await queries.readMasterKeys(tx)
+    if (known.findLast(isNeeded)?.key_id !== newest) return undefined
+    for (const [i, { id }] of masterKeys.entries()) {
+      const row = known.find(({ key_id }) => key_id === id)
+      const version = row?.version ?? known.length + 1
+      if (version > mostPeppers) throw new MasterKeyError(`There were ${mostPeppers} master keys, which is all.`)
+      if (row) await queries.setPepper(tx, version, sealed[i]!)
+      else known.push(await queries.insertMasterKey(tx, { version, key_id: id, pepper_jwe: sealed[i]! }))
+      if (i === 0 && newest === undefined) await queries.markWriting(tx, version)
+    }
+    return queries.readMasterKeys(tx)
+  }, background)
 }
 
 function under(kek: Kek, kid: string): Kek {
@@ -91,7 +104,7 @@ const seenForMs = 5 * second
  * Before anything is written under the first key, and after this replica has said that it runs: every other one can read
  * what will be written, and this one what others write. Of two that start at once the second sees the first.
  */
-export async function beginWriting(db: Database, given: GivenKeys, peppers: Peppers, now: () => Date): Promise<void> {
+export async function beginWriting(db: Database, given: GivenKeys, peppers: Peppers): Promise<void> {
   const { version } = peppers.current
   const begin = async (tx: Tx): Promise<boolean> => {
     await queries.holdMasterKeys(tx)
@@ -105,12 +118,12 @@ export async function beginWriting(db: Database, given: GivenKeys, peppers: Pepp
       )
     const replicas = await queries.runningReplicas(tx)
     if (replicas.some(({ reads }) => !reads.includes(version))) return false
-    await queries.markWriting(tx, version, now())
+    await queries.markWriting(tx, version)
     return true
   }
   for (const until = performance.now() + seenForMs; !(await db.acrossTenants(begin)); await delay(second / 4))
     if (performance.now() > until)
       throw new MasterKeyError(
-        `Another replica runs that can not read the master key ${given.masterKeys[0]?.id}: put its line last, start every replica with that, and only then put it first; ${howTo}.`,
+        `Another replica runs that can not read the master key ${given.masterKeys[0].id}: put its line last, start every replica with that, and only then put it first; ${howTo}.`,
       )
 }
