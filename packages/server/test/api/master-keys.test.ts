@@ -206,7 +206,9 @@ test('what a code was matched with is the factor, however its seed is sealed by 
     await owner.query("begin; select from users where username = 'ana' for update")
     const signedIn = signIn(reads!)
     await until(async () => {
-      const { rows } = await owner.query("select from pg_stat_activity where wait_event_type = 'Lock'")
+      const { rows } = await owner.query(
+        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+      )
       return rows.length > 0
     }, 'the sign-in waits')
     await runJob(writes!.app, 'rewrap_secrets')
