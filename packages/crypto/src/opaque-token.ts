@@ -9,8 +9,8 @@ import { digestUnder, type Peppers, pepperNamed, storedDigests } from './peppers
  */
 export type TokenPrefix = (typeof prefixes)[number]
 /**
- * What a token says once its MAC holds: whose it is, by what to look it up, and which pepper minted it. `digest` is what
- * is stored of it at first; it never changes, what is stored may be taken on (`peppers.ts`).
+ * What a token says once its MAC holds: whose it is, by what to look it up, and which pepper minted it. `digest` is
+ * what is stored of it at first; it never changes, what is stored may be taken on (`peppers.ts`).
  */
 export type PresentedToken<T extends string = string> = {
   prefix: TokenPrefix

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { contract } from '@holdfast/contract'
-import { generateKey } from '@holdfast/crypto'
+import { generateKey, sealedKid } from '@holdfast/crypto'
 import pg from 'pg'
 import { call, deviceCaller } from './calls.ts'
 import { type Cell, readEverything } from './cells.ts'
@@ -98,4 +98,23 @@ export async function cellsOf(kit: Kit): Promise<Cell[]> {
   } finally {
     await client.end()
   }
+}
+
+export const jwe = /^eyJ[\w-]+\.[\w-]*\.[\w-]+\.[\w-]+\.[\w-]+$/
+/** The columns in which there is something sealed, and under which keys. */
+export async function sealedIn(kit: Kit): Promise<Map<string, Set<string>>> {
+  const found = new Map<string, Set<string>>()
+  for (const { relation, column, bytes } of await cellsOf(kit)) {
+    const text = bytes.toString('latin1')
+    if (!jwe.test(text)) continue
+    const place = `${relation}.${column}`
+    found.set(place, (found.get(place) ?? new Set()).add(sealedKid(text)))
+  }
+  return found
+}
+export const keysIn = async (kit: Kit) =>
+  [...new Set([...(await sealedIn(kit)).values()].flatMap((kids) => [...kids]))].sort()
+export const statusOf = async (kit: Kit, replica: Replica) => {
+  const { items, replicas } = await kit.clientFor(kit.adminKey, replica).listMasterKeys()
+  return { replicas, a: items.find((k) => k.key_id === idOf.a)!, b: items.find((k) => k.key_id === idOf.b) }
 }

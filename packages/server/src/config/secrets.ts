@@ -5,7 +5,7 @@ import { type Kek, openKek } from '@holdfast/crypto'
 import { type Config, ConfigError } from './config.ts'
 
 /** What is derived from one line of the master key file. `id` is that of its key-encryption key. */
-export type MasterKey = { id: string; pepper: KeyObject; cursorKey: KeyObject; serviceSecret: string }
+type MasterKey = { id: string; pepper: KeyObject; cursorKey: KeyObject; serviceSecret: string }
 /** Never logged, never serialised. */
 export type Secrets = {
   /** Wraps what is stored encrypted: signing keys, replayable answers. */

@@ -27,8 +27,8 @@ function requireNeeded(rows: readonly queries.MasterKeyRow[], { masterKeys }: Gi
 }
 
 /**
- * Gives each master key that is new its version, and reads the peppers of all that ever were. A start without a key that
- * is in use ends here.
+ * Gives each master key that is new its version, and reads the peppers of all that ever were. A start without a key
+ * that is in use ends here.
  */
 export async function openPeppers(databaseUrl: string, given: GivenKeys): Promise<Peppers> {
   const { kek, masterKeys } = given
@@ -101,8 +101,8 @@ export const presenceOf = ({ all, current }: Peppers): (readonly [number, number
 const seenForMs = 5 * second
 
 /**
- * Before anything is written under the first key, and after this replica has said that it runs: every other one can read
- * what will be written, and this one what others write. Of two that start at once the second sees the first.
+ * Before anything is written under the first key, and after this replica has said that it runs: every other one can
+ * read what will be written, and this one what others write. Of two that start at once the second sees the first.
  */
 export async function beginWriting(db: Database, given: GivenKeys, peppers: Peppers): Promise<void> {
   const { version } = peppers.current
