@@ -90,6 +90,8 @@ export async function startRotation(t: TestContext) {
   return { kit, clock, webhook, gateway, secret, token, cookie, useAll, signInWithCode, signInWithTotp }
 }
 
+export type Rotation = Awaited<ReturnType<typeof startRotation>>
+
 export async function cellsOf(kit: Kit): Promise<Cell[]> {
   const client = new pg.Client({ connectionString: kit.databaseUrl })
   await client.connect()
@@ -100,16 +102,16 @@ export async function cellsOf(kit: Kit): Promise<Cell[]> {
   }
 }
 
-export const jwe = /^eyJ[\w-]+\.[\w-]*\.[\w-]+\.[\w-]+\.[\w-]+$/
+/** What is sealed in a value, also where it stands in a longer text. JWE compact has five parts (RFC 7516 §7.1). */
+export const sealedTexts = ({ bytes }: Cell): string[] =>
+  bytes.toString('latin1').match(/eyJ[\w-]+\.[\w-]*\.[\w-]+\.[\w-]+\.[\w-]+/g) ?? []
+export const placeOf = ({ relation, column }: Cell) => `${relation}.${column}`
 /** The columns in which there is something sealed, and under which keys. */
 export async function sealedIn(kit: Kit): Promise<Map<string, Set<string>>> {
   const found = new Map<string, Set<string>>()
-  for (const { relation, column, bytes } of await cellsOf(kit)) {
-    const text = bytes.toString('latin1')
-    if (!jwe.test(text)) continue
-    const place = `${relation}.${column}`
-    found.set(place, (found.get(place) ?? new Set()).add(sealedKid(text)))
-  }
+  for (const cell of await cellsOf(kit))
+    for (const text of sealedTexts(cell))
+      found.set(placeOf(cell), (found.get(placeOf(cell)) ?? new Set()).add(sealedKid(text)))
   return found
 }
 export const keysIn = async (kit: Kit) =>
