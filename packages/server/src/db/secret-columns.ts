@@ -90,10 +90,9 @@ export async function replaceValues(
   const { numAffectedRows } = await sql`
     with mine as (
       select t.ctid as at, v.fresh
-      from ${table} as t join unnest(${given((v) => v.was)}::${type}[], ${given((v) => v.fresh)}::${type}[]) as v(was, fresh)
-        on t.${column} = v.was
-      where ${ofTenant(of, tenant, 't.')} and t.ctid = any(${given((v) => v.at)}::tid[])
-      order by ${sql.join(order)} for update of t)
+      from unnest(${given((v) => v.at)}::tid[], ${given((v) => v.was)}::${type}[], ${given((v) => v.fresh)}::${type}[])
+        as v(at, was, fresh) join ${table} as t on t.ctid = v.at and t.${column} = v.was
+      where ${ofTenant(of, tenant, 't.')} order by ${sql.join(order)} for update of t)
     update ${table} as t set ${column} = mine.fresh ${marked}
     from mine where ${ofTenant(of, tenant, 't.')} and t.ctid = mine.at`.execute(tx)
   return Number(numAffectedRows ?? 0)

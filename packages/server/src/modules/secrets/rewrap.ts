@@ -14,7 +14,8 @@ import { day } from '../../kernel/time.ts'
 import * as queries from './registry.queries.ts'
 import { isNeeded } from './registry.ts'
 
-const batch = 200
+/** So many that neither a turn of the loop nor a transaction is long. */
+const batches = { sealed: 50, digest: 500 } as const
 
 type Count = Counted & { of: SecretColumn }
 
@@ -52,9 +53,10 @@ export function createRewrap(deps: {
 
   /** All of one tenant's in one column that one key made. What can not be opened stays as it is. */
   async function take({ of, tenant, mark }: Count): Promise<number> {
+    const limit = batches[of.kind]
     let moved = 0
     for (let after: string[] = []; ; ) {
-      const found = await run(tenant, (tx) => valuesUnder(tx, of, { tenant, mark, after, limit: batch }))
+      const found = await run(tenant, (tx) => valuesUnder(tx, of, { tenant, mark, after, limit }))
       const made = await Promise.allSettled(found.map((value) => freshOf(of, value)))
       const values = found.flatMap((value, i) => {
         const fresh = made[i]!
@@ -64,7 +66,7 @@ export function createRewrap(deps: {
         moved += await run(tenant, (tx) => replaceValues(tx, of, { tenant, version: current, values }))
       if (values.length < found.length)
         onError(new Error(`${found.length - values.length} values of ${of.table}.${of.column} can not be opened`))
-      if (found.length < batch) return moved
+      if (found.length < limit) return moved
       after = found.at(-1)!.place
     }
   }
