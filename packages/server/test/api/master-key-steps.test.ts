@@ -62,6 +62,23 @@ test('no step can be left out: a start that would lock somebody out of something
   )
 })
 
+test('a replica whose connection was cut is seen again as soon as it has another', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const running = async () => (await statusOf(kit, kit.replicas[0]!)).replicas
+  assert.equal(await running(), 2)
+  const owner = new pg.Client({ connectionString: kit.databaseUrl })
+  await owner.connect()
+  await owner.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+     where datname = current_database() and application_name = 'holdfast feed'`,
+  )
+  await owner.end()
+  await kit.heard()
+  assert.equal(await running(), 2)
+  const { a } = await statusOf(kit, kit.replicas[1]!)
+  assert.deepEqual([a.reading, a.writing], [2, 2])
+})
+
 test('what a code was matched with is the factor, however its seed is sealed by then', async (t) => {
   const { kit, signInWithTotp, signInWithCode } = await startRotation(t)
   const [reads, other] = await roll(kit, kit.replicas.slice(), readsB)

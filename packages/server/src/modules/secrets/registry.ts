@@ -8,8 +8,8 @@ import * as queries from './registry.queries.ts'
 /** Master keys that are not as the database needs them: a failure that the operator can mend. */
 export class MasterKeyError extends Error {}
 
-/** What of the lines of the master key file is needed here; the first one writes. */
 type GivenKey = { id: string; pepper: KeyObject }
+/** What of the lines of the master key file is needed here; the first one writes. */
 export type GivenKeys = { kek: Kek; masterKeys: readonly [GivenKey, ...GivenKey[]] }
 
 const contextOf = (id: string) => `master_keys/${id}/pepper`
@@ -76,6 +76,7 @@ async function register(db: Database, given: GivenKeys): Promise<queries.MasterK
   }, background)
 }
 
+/** To seal under one of the keys that only open otherwise. */
 function under(kek: Kek, kid: string): Kek {
   const key = kek.others.get(kid)
   return key ? { ...kek, kid, key } : kek
