@@ -11,6 +11,7 @@ import { addGateway } from './commands/gateway.ts'
 import { addGroup } from './commands/group.ts'
 import { addKey } from './commands/key.ts'
 import { addLicense } from './commands/license.ts'
+import { addMasterKey } from './commands/master-key.ts'
 import { addNotification } from './commands/notification.ts'
 import { addPlan } from './commands/plan.ts'
 import { addPolicy } from './commands/policy.ts'
@@ -50,6 +51,7 @@ const nouns = [
   addTenant,
   addPlan,
   addLicense,
+  addMasterKey,
   addEnroll,
 ]
 

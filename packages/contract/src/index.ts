@@ -12,6 +12,7 @@ import * as gatewayRuntime from './gateway-runtime.ts'
 import * as gateways from './gateways.ts'
 import * as groups from './groups.ts'
 import * as health from './health.ts'
+import * as masterKeys from './master-keys.ts'
 import * as notifications from './notifications.ts'
 import * as policy from './policy.ts'
 import * as rbac from './rbac.ts'
@@ -53,6 +54,7 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Single logout', about: 'What identity providers say of who signed out', module: federationLogout },
   { tag: 'Tenants', about: 'The companies of this deployment, and their plans', module: tenants },
   { tag: 'Entitlement', about: 'License, limits and usage', module: entitlement },
+  { tag: 'Master keys', about: 'What this deployment seals under, and how far a rotation is', module: masterKeys },
   { tag: 'Trust', about: 'Trust anchors and their rotation', module: trust },
   { tag: 'Signers', about: 'Signing keys and certification authorities', module: signers },
   { tag: 'Certificates', about: 'Security Policy Certificates (SPC) of devices', module: spc },
@@ -87,6 +89,7 @@ export const contract = {
   ...endpointsOf(settings),
   ...endpointsOf(tenants),
   ...endpointsOf(entitlement),
+  ...endpointsOf(masterKeys),
   ...endpointsOf(trust),
   ...endpointsOf(signers),
   ...endpointsOf(spc),

@@ -43,9 +43,9 @@ export {
 } from './license.ts'
 export {
   challengeEnd,
-  digestToken,
   enrollmentNonce,
   equalDigest,
+  isStoredAs,
   type MintedToken,
   mintChallenge,
   mintToken,
@@ -63,7 +63,18 @@ export {
   verifyDummy,
   verifyPassword,
 } from './password.ts'
-export { type Kek, openKek, seal, sealedKid, unseal } from './seal.ts'
+export {
+  createPeppers,
+  digestSecret,
+  digestsOfSecret,
+  mostPeppers,
+  type Pepper,
+  type Peppers,
+  type StoredDigest,
+  storedDigests,
+  takenTo,
+} from './peppers.ts'
+export { type Kek, openKek, reseal, seal, sealedKid, sealedPrefix, unseal } from './seal.ts'
 export { QueueFullError } from './semaphore.ts'
 export type { VerificationKey } from './signature.ts'
 export { type GeneratedKey, generateKey, type Purpose, type Signer, softwareSigner } from './signer.ts'

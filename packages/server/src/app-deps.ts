@@ -3,12 +3,15 @@ import type { Secrets } from './config/secrets.ts'
 import type { Log } from './kernel/log.ts'
 import type { SnapshotSize } from './modules/gateways/index.ts'
 import type { PasswordCost } from './modules/identity/index.ts'
+import type { Peppers } from './modules/secrets/index.ts'
 import type { Outbound } from './outbound/outbound.ts'
 
 /** What a deployment is made of, and what tests set otherwise. */
 export type AppDeps = {
   config: Config
   secrets: Secrets
+  /** Of the master keys, as the database knows them. */
+  peppers: Peppers
   databaseUrl: string
   log: Log
   /** The database's time and the way to others, unless a test stands between. */

@@ -31,6 +31,7 @@ import { createHealth } from './modules/health/index.ts'
 import { createIdentity, usualPasswordCost } from './modules/identity/index.ts'
 import { createNotifications } from './modules/notifications/index.ts'
 import { createPolicy } from './modules/policy/index.ts'
+import { createSecrets, presenceOf } from './modules/secrets/index.ts'
 import { createTenancy } from './modules/tenancy/index.ts'
 import { createTrust, localKeys } from './modules/trust/index.ts'
 import { createOutbound } from './outbound/outbound.ts'
@@ -39,6 +40,7 @@ import { createOutbound } from './outbound/outbound.ts'
 export function createApp({
   config,
   secrets,
+  peppers,
   databaseUrl,
   log,
   now: given,
@@ -51,15 +53,15 @@ export function createApp({
   const onError = (e: unknown) => log.error({ err: e }, 'background work failed')
   const { publicUrl } = config
   const { revoked_devices: keptRevokedDays, ...keptMonths } = config.keptDays
-  const { pepper, kek } = secrets
+  const { kek, masterKeys } = secrets
 
   const db = connectDatabase(databaseUrl, { max: config.databaseConnections, onError, slowness })
   const clock = createClock()
   const now = given ?? clock.now
   const changes = createChanges(db, now)
-  const feed = createFeed({ url: databaseUrl, changes, clock, log })
-  const pager = createPager(secrets.cursorKey)
-  const base = { db, changes, feed, pager, now, pepper, kek, publicUrl, onError }
+  const feed = createFeed({ url: databaseUrl, changes, clock, log, presence: presenceOf(peppers) })
+  const pager = createPager(masterKeys.map((key) => key.cursorKey))
+  const base = { db, changes, feed, pager, now, peppers, kek, publicUrl, onError }
 
   const audit = createAudit(base)
   const tenancy = createTenancy({
@@ -110,8 +112,8 @@ export function createApp({
   }
   const fleet = createFleet({ ...base, idle, factNames: (tenant) => policy.factNames(tenant) })
   const policy = createPolicy({ ...base, idle, audit, fleet, trust, gatewaysKnow: config.gatewaysKnow })
-  const { gatewayServiceSecret: serviceSecret } = secrets
-  const gateways = createGateways({ ...limited, meter, serviceSecret, fleet, policy, trust, snapshotSize })
+  const { gatewayServiceSecrets: serviceSecrets } = secrets
+  const gateways = createGateways({ ...limited, meter, serviceSecrets, fleet, policy, trust, snapshotSize })
   const { policyOf } = policy
   const tenants = tenancy.listTenantIds
   const certificates = createCertificates({ ...base, audit, fleet, trust, policyOf, tenants })
@@ -146,9 +148,11 @@ export function createApp({
   })
   const enrollment = createEnrollment({ ...limited, trust, settings, federation, failures: identity.failures })
   const health = createHealth(base)
+  const rotation = createSecrets({ ...base, masterKeys })
   const handlers: Handlers = {
     ...createDescription().handlers,
     ...health.handlers,
+    ...rotation.handlers,
     ...audit.handlers,
     ...tenancy.handlers,
     ...access.handlers,
@@ -194,7 +198,7 @@ export function createApp({
       ...[enrollment, gateways, notifications, directory],
     ],
     working: [
-      ...[tenancy, identity, trust, certificates, policy, gateways, devices, directory, federation, health],
+      ...[tenancy, identity, trust, certificates, policy, gateways, devices, directory, federation, health, rotation],
       { jobs: access.jobs(tenants) },
       {
         jobs: notifications.jobs({
@@ -239,6 +243,7 @@ export function createApp({
     /** Proves the database; with one tenant reads what its first requests would otherwise wait for. */
     start: async (): Promise<void> => {
       await feed.start()
+      await rotation.begin()
       await ensurePartitions(db, now())
       // Of several tenants each is read when it is first asked for.
       const [only, ...others] = await tenancy.listTenantIds()

@@ -10,6 +10,7 @@ import { MigrationError, migrate } from './db/migrate.ts'
 import { EmbeddedPostgresError, startEmbeddedPostgres } from './embedded/postgres.ts'
 import { startJobs } from './jobs/runner.ts'
 import { giveBackWhenIdle } from './kernel/give-back.ts'
+import { MasterKeyError, openPeppers, type Peppers } from './modules/secrets/index.ts'
 import { printFirstStart, printReady } from './terminal.ts'
 
 const bootstrapLock = 7_264_402
@@ -67,7 +68,12 @@ async function start(): Promise<void> {
   }
   await patiently(async () => void (await migrate(databaseUrl)), stalls).catch(unreachable(config))
   if (stopping) return
-  const app = createApp({ config, secrets, databaseUrl, log })
+  let peppers!: Peppers
+  await patiently(async () => {
+    peppers = await openPeppers(databaseUrl, secrets)
+  }, stalls)
+  if (stopping) return
+  const app = createApp({ config, secrets, peppers, databaseUrl, log })
   running.push({ name: 'what writes to the database', stop: app.stop })
   await patiently(() => app.start(), stalls)
   if (stopping) return
@@ -123,7 +129,11 @@ const taken = (config: Config) => (e: NodeJS.ErrnoException) => {
 
 /** A failure of the start, said so that the operator can mend it. */
 function die(e: unknown): never {
-  const plain = e instanceof ConfigError || e instanceof StartError || e instanceof EmbeddedPostgresError
+  const plain =
+    e instanceof ConfigError ||
+    e instanceof StartError ||
+    e instanceof MasterKeyError ||
+    e instanceof EmbeddedPostgresError
   process.stderr.write(plain ? `holdfast: ${e.message}\n` : `holdfast: could not start\n${(e as Error).stack}\n`)
   process.exit(1)
 }

@@ -29,20 +29,21 @@ export type List = {
 
 /**
  * Cursors are the last row's sort key, signed together with the operation, tenant and filter that made them, so that
- * one list's cursor is refused by another.
+ * one list's cursor is refused by another. The first secret signs, any is believed.
  */
-export function createPager(secret: KeyObject) {
-  const sign = (body: string, scope: string) =>
+export function createPager(secrets: readonly KeyObject[]) {
+  const sign = (secret: KeyObject, body: string, scope: string) =>
     createHmac('sha256', secret).update(scope).update('\0').update(body).digest().subarray(0, 16)
 
   const encode = (key: readonly [string, string], scope: string) => {
     const body = Buffer.from(JSON.stringify(key)).toString('base64url')
-    return `${body}.${sign(body, scope).toString('base64url')}`
+    return `${body}.${sign(secrets[0]!, body, scope).toString('base64url')}`
   }
   const decode = (cursor: string, scope: string): [string, string] => {
     const [body = '', mac = '', ...rest] = cursor.split('.')
     const given = Buffer.from(mac, 'base64url')
-    if (rest.length > 0 || given.length !== 16 || !timingSafeEqual(given, sign(body, scope)))
+    const isSigned = secrets.some((secret) => given.length === 16 && timingSafeEqual(given, sign(secret, body, scope)))
+    if (rest.length > 0 || !isSigned)
       fail('bad_request', 'cursor: not a cursor of this list and filter; start again without it')
     return JSON.parse(Buffer.from(body, 'base64url').toString()) as [string, string]
   }

@@ -18,6 +18,7 @@ export const sharedTables: ReadonlySet<string> = new Set([
   'plans',
   'licenses',
   'deployment',
+  'master_keys',
   'schema_migrations',
 ])
 

@@ -14,6 +14,7 @@ export const owners: Readonly<Record<string, string>> = {
   changes: 'memory',
   idempotency_keys: 'db',
   replicas: 'health',
+  master_keys: 'secrets',
   audit_events: 'audit',
   api_keys: 'access',
   api_key_activity: 'access',
@@ -115,7 +116,7 @@ export const alsoReads: Readonly<Record<string, Readonly<Record<string, string>>
 export function mayTouch(origin: string, table: string, how: 'reads' | 'writes'): boolean {
   const room = origin.split('/')[0] ?? ''
   if (owners[table] === room || table in (alsoWrites[room] ?? {})) return true
-  // What prunes and pages any table is handed it by its owner.
+  // What prunes, pages and reseals any table is handed it by its owner.
   if (room === 'db' || (how === 'reads' && table in (alsoReads[room] ?? {}))) return true
   return false
 }

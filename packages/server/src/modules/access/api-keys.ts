@@ -1,6 +1,5 @@
-import type { KeyObject } from 'node:crypto'
 import type { Role } from '@holdfast/contract/vocabulary'
-import { mintToken } from '@holdfast/crypto'
+import { mintToken, type Peppers } from '@holdfast/crypto'
 import { background, type Database, type Tx } from '../../db/database.ts'
 import type { Actor, Principal, Source, TenantId } from '../../kernel/actor.ts'
 import { besideLimits, type Granted } from '../../kernel/allowance.ts'
@@ -40,11 +39,11 @@ export type ApiKeysDeps = {
   audit: Audit
   changes: Changes
   now: () => Date
-  pepper: KeyObject
+  peppers: Peppers
   entitlements: Entitlements
 }
 
-export function createApiKeys({ db, audit, changes, now, pepper, entitlements }: ApiKeysDeps) {
+export function createApiKeys({ db, audit, changes, now, peppers, entitlements }: ApiKeysDeps) {
   /** What ran out since it was last noted makes room. */
   const takePlace = async (tx: Tx, tenant: TenantId, at: Date): Promise<Granted> => {
     const places = await entitlements.hold(tx, tenant, 'api_keys')
@@ -59,7 +58,7 @@ export function createApiKeys({ db, audit, changes, now, pepper, entitlements }:
     maker?: Maker,
     owner?: Owner,
   ): Promise<{ row: KeyRow; secret: string }> => {
-    const { token, id: lookup, hint, digest } = mintToken(pepper, 'hfk', source.tenantId)
+    const { token, id: lookup, hint, digest, version } = mintToken(peppers, 'hfk', source.tenantId)
     // Its maker may be of another tenant than the key.
     const at = now()
     const asked = { expiresAt: endOf(wanted, at), allowedCidrs: wanted.allowed_cidrs ?? [], owner: undefined }
@@ -81,7 +80,7 @@ export function createApiKeys({ db, audit, changes, now, pepper, entitlements }:
         owner_user_id: whose?.userId ?? null,
         directory: wanted.directory ?? null,
       }
-      await insertKey(tx, granted, { ...row, lookup, secret_digest: digest })
+      await insertKey(tx, granted, { ...row, lookup, secret_digest: digest, secret_digest_version: version })
       const key_id = encodeId('api_key', row.key_id)
       await audit.record(tx, source, 'api_key.created', { key_id, role: row.role }, { target: targetOf(row) })
       return { row: { ...row, revoked_at: null, last_used_at: null }, secret: token }

@@ -31,7 +31,7 @@ export function createAccess(deps: AccessDeps) {
     /** What a token says that this deployment minted; undefined for every other text. */
     readToken: (text: string): PresentedToken | undefined => {
       if (last?.text === text) return last.read
-      const read = readToken(deps.pepper, text)
+      const read = readToken(deps.peppers, text)
       last = { text, read: read && { ...read, tenant: read.tenant as TenantId } }
       return last.read
     },

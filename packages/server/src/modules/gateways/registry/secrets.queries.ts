@@ -4,7 +4,7 @@ import { happened } from '../../../db/happened.ts'
 import { deleting } from '../../../db/retention.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-export type Digest = { lookup: string; secret_digest: Buffer }
+export type Digest = { lookup: string; secret_digest: Buffer; secret_digest_version: number }
 
 export const insertSecret = (tx: Tx, tenant: TenantId, gatewayId: string, secretId: string, d: Digest, at: Date) =>
   tx
