@@ -102,7 +102,7 @@ export function createApp({
     afterMs: idleMs,
     isAwaited: (tenant) => policy.isAwaited(tenant) || gateways.isAwaited(tenant),
   }
-  const fleet = createFleet({ ...base, idle, factNames: (tenant) => policy.factNames(tenant) })
+  const fleet = createFleet({ ...base, idle, checks: (tenant) => policy.checks(tenant) })
   const policy = createPolicy({ ...base, idle, audit, fleet, trust, gatewaysKnow: config.gatewaysKnow })
   const { gatewayServiceSecret: serviceSecret } = secrets
   const gateways = createGateways({ ...limited, meter, serviceSecret, fleet, policy, trust, snapshotSize })
@@ -127,6 +127,7 @@ export function createApp({
   const devices = createDevices({
     ...limited,
     fleet,
+    trust,
     endSessionsOf,
     appraise: policy.appraise,
     policyOf: policy.policyOf,

@@ -10,7 +10,6 @@ import { versioned } from '../../kernel/version.ts'
 import type { DeviceFilter, DevicePatch } from './devices.queries.ts'
 import * as queries from './devices.queries.ts'
 import { type Lifecycle, versionOf } from './lifecycle.ts'
-import type { Posture } from './posture.ts'
 import { type PolicyOf, viewDevice } from './view.ts'
 
 type FilterInput = Omit<DeviceFilter, 'user_id'> & { user_id?: string }
@@ -24,13 +23,11 @@ export function deviceHandlers({
   db,
   pager,
   lifecycle,
-  posture,
   policyOf,
 }: {
   db: Database
   pager: Pager
   lifecycle: Lifecycle
-  posture: Posture
   policyOf: (tenant: TenantId, deviceId: string) => PolicyOf | Promise<PolicyOf>
 }) {
   const read = async (tenant: TenantId, deviceId: string) => {
@@ -88,15 +85,6 @@ export function deviceHandlers({
         matched: results.length,
         results,
         summary: { changed: count('changed'), unchanged: count('unchanged'), failed: count('failed') },
-      }
-    },
-    reportPosture: async ({ actor, body }) => {
-      const { at, appraisal } = await posture.report(actor, body.facts)
-      return {
-        verdict: appraisal.verdict,
-        reported_at: at.toISOString(),
-        next_report_before: appraisal.validUntil === null ? null : new Date(appraisal.validUntil).toISOString(),
-        checks: appraisal.checks,
       }
     },
   } satisfies Partial<Handlers>

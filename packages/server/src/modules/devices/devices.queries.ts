@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import { fits, hasPrefix, isRare } from '../../db/page.ts'
-import type { DeviceStatus } from '../../db/tables/index.ts'
+import type { DeviceStatus, PostureVerdict } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
 export type DeviceFilter = {
@@ -13,6 +13,7 @@ export type DeviceFilter = {
   tag?: string
   token_id?: string
   provider_id?: string
+  posture?: PostureVerdict
 }
 
 /** What a filter fits, from an index of its own. */
@@ -35,15 +36,24 @@ const fitting = {
         where m.tenant_id = ${tenant} and m.group_id = ${group}::uuid`,
       ['m.tenant_id', 'm.group_id', 'm.user_id'],
     )}`,
+  posture: (tenant: TenantId, verdict: string) =>
+    fits('device_id', sql`device_postures where tenant_id = ${tenant} and verdict = ${verdict}`, [
+      'tenant_id',
+      'verdict',
+      'device_id',
+    ]),
 }
-const sought = ['q', 'tag', 'group_id'] as const
+const sought = ['q', 'tag', 'group_id', 'posture'] as const
 /** Filters that fit so many devices that a walk in the list's order finds a page sooner than their index. */
 export type Dense = ReadonlySet<(typeof sought)[number]>
 export async function denseFilters(tx: Tx, tenant: TenantId, f: DeviceFilter): Promise<Dense> {
   const dense = new Set<(typeof sought)[number]>()
   for (const name of sought) {
     const value = f[name]
-    if (value !== undefined && !(await isRare(tx, fitting[name](tenant, value)))) dense.add(name)
+    if (value === undefined) continue
+    // Whoever never reported is unknown too, and in no index.
+    if (value === 'unknown' && name === 'posture') dense.add(name)
+    else if (!(await isRare(tx, fitting[name](tenant, value)))) dense.add(name)
   }
   return dense
 }
@@ -85,6 +95,7 @@ export function selectDevices(tx: Tx, tenant: TenantId, f: DeviceFilter, dense: 
   // Looked up device by device (offset 0): the walk ends long before a whole group was worth reading.
   if (f.tag && dense.has('tag')) q = q.where(sql<boolean>`${f.tag} = any(devices.tags)`)
   if (f.q && dense.has('q')) q = q.where(hasPrefix('devices.name_key', f.q))
+  if (f.posture && dense.has('posture')) q = q.where(sql<boolean>`coalesce(posture.verdict, 'unknown') = ${f.posture}`)
   if (f.group_id && dense.has('group_id'))
     q = q.where(sql<boolean>`(${f.group_id}::uuid = any(devices.group_ids) or exists (
       select from group_members m where m.tenant_id = devices.tenant_id and m.user_id = devices.user_id

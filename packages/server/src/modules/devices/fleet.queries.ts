@@ -64,8 +64,9 @@ export const devicesById = (tx: Tx, tenant: TenantId, facts: readonly string[], 
 
 export const posturesAfter = async (tx: Tx, tenant: TenantId, facts: readonly string[], after: string, limit: number) =>
   (
-    await sql<PostureRow & { device_id: string }>`
-      select p.device_id, ${postureOf(facts)} from device_postures p
+    await sql<PostureRow & { device_id: string; seq: number }>`
+      select p.device_id, e.seq, ${postureOf(facts)} from device_postures p
+      join tenant_epochs e on e.tenant_id = ${tenant}
       where p.tenant_id = ${tenant} and p.device_id > ${after} order by p.device_id limit ${limit}`.execute(tx)
   ).rows
 
