@@ -71,6 +71,7 @@ export const postureAssertion = endpoint({
   }),
 })
 
+/** `valid_until`: when the outcome may change without another report. */
 const Check = Closed({
   check_id: Type.String(),
   applies: Type.Boolean({ description: 'Whether the check speaks of the platform of the device' }),
@@ -81,7 +82,7 @@ const Check = Closed({
     description: 'What was reported of the facts that it reads; null: nothing',
   }),
   observed_at: Nullable(Time),
-  valid_until: Nullable(Type.String({ ...Time, description: 'When that may change without another report' })),
+  valid_until: Nullable(Time),
   freshness_seconds: Count,
   platforms: Nullable(Type.Array(Type.String(), { description: 'null: every platform' })),
   severity: OneOf(['low', 'medium', 'high', 'critical']),
