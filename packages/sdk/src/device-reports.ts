@@ -10,7 +10,7 @@ export const createDeviceReports = ({ call, now }: { call: Send; now: () => Date
   reportPosture: async (facts: Input<Contract['reportPosture']>['body']['facts']) =>
     bodyOf(await call('reportPosture', { body: { facts } })),
   /**
-   * What the device shows to whoever relies on its posture, and who verifies it: `verifyPostureAssertion`. `nonce`: 8 to
+   * What the device shows to whoever relies on its posture, who verifies it by `verifyPostureAssertion`. `nonce`: 8 to
    * 64 bytes of theirs, base64url.
    */
   postureAssertion: async ({ nonce }: { nonce?: string } = {}): Promise<Output<Contract['postureAssertion']>> =>

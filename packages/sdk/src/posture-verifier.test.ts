@@ -94,7 +94,11 @@ test('algorithm and key are the published ones, whatever the header says', async
     ['malformed', { alg: 'ES256', typ: 'eat+jwt', kid, crit: ['b64'], b64: false }],
     ['bad_signature', { alg: 'ES256', typ: 'eat+jwt', kid, jku: 'https://evil.example/jwks' }],
   ] as const)
-    assert.throws(() => verifyPostureAssertion(withHeader(header), trust, options), refuses(code), JSON.stringify(header))
+    assert.throws(
+      () => verifyPostureAssertion(withHeader(header), trust, options),
+      refuses(code),
+      JSON.stringify(header),
+    )
 
   // Signed by the attacker, who names the published key and brings another.
   const forged = { ...softwareSigner('posture', own.privateJwk), kid }

@@ -1,4 +1,5 @@
-import { generateKey } from '@holdfast/crypto'
+import { type PostureAssertion, pinTrust, verifyPostureAssertion } from '@holdfast/sdk'
+import { encodeId } from '../src/kernel/ids.ts'
 import type { Kit } from './kit.ts'
 import { call, operation, type RawDevice, type Reached } from './world.ts'
 
@@ -28,5 +29,16 @@ export const report = async (kit: Reached, device: Pick<RawDevice, 'caller'>, fa
 export const assertionOf = (kit: Reached, { caller }: Pick<RawDevice, 'caller'>, query = '') =>
   call(kit, operation('postureAssertion'), caller, undefined, query)
 
-/** 16 bytes that nobody has shown before. */
-export const newNonce = () => generateKey('Ed25519').kid.slice(0, 22).replace(/.$/, 'A')
+export const reasonsOf = (reasons: readonly { code: string; check_id: string | null }[]) =>
+  reasons.map(({ code, check_id }) => (check_id ? `${code} ${check_id}` : code))
+
+/** What a relying party that trusts the tenant's keys makes of it. */
+export async function relied(
+  kit: Kit,
+  assertion: string,
+  nonce: string | null,
+  now = new Date(),
+): Promise<PostureAssertion> {
+  const trust = pinTrust(await kit.admin.trustAnchors(), { tenantId: encodeId('tenant', kit.tenant), now })
+  return verifyPostureAssertion(assertion, trust, { issuer: kit.publicUrl, nonce, now })
+}

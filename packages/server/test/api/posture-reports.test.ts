@@ -53,7 +53,12 @@ test('a posture report that changes no verdict changes no digest and writes no p
   const laptop = await enroll(kit, 'laptop')
   const { secret } = await withGateway(kit)
   const gateway = kit.clientFor(secret, kit.replicas[1])
-  await publishChecks(kit, { disk, edr: score(50), av, warned: { expression: 'firewall.enabled', enforcement: 'warn' } })
+  await publishChecks(kit, {
+    disk,
+    edr: score(50),
+    av,
+    warned: { expression: 'firewall.enabled', enforcement: 'warn' },
+  })
   const facts = (edr: number, more: object = {}) => ({
     ...{ 'disk.encrypted': true, 'edr.score': edr, 'av.updated_at': new Date(Date.now() - 3_600_000).toISOString() },
     ...more,
@@ -75,7 +80,11 @@ test('a posture report that changes no verdict changes no digest and writes no p
     const sent = await statementsOf(t, () => laptop.client.reportPosture({ body: { facts: each } }))
     assert.deepEqual(
       sent.map((text) => text.replaceAll('"', '').slice(0, 34)),
-      ['select pg_advisory_xact_lock_share', 'select facts, verdict, reported_at', 'insert into device_postures (facts'],
+      [
+        'select pg_advisory_xact_lock_share',
+        'select facts, verdict, reported_at',
+        'insert into device_postures (facts',
+      ],
     )
   }
   await kit.heard()

@@ -11,7 +11,7 @@ import { assertionType, claimsOf, type Judged } from './claims.ts'
 import { findReported, type Reported } from './posture.queries.ts'
 import { type Standing, shutOut, standingOf } from './status.ts'
 
-export type Asked = { device_id?: string; user_id?: string; nonce?: string }
+type Asked = { device_id?: string; user_id?: string; nonce?: string }
 type Assertion = Pick<Standing, 'status' | 'reasons'> & { assertion: string; expires_at: string }
 
 const lifetime = 10 * minute

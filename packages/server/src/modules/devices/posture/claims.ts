@@ -7,7 +7,7 @@ import type { Standing } from './status.ts'
 /** RFC 9711 as JWT (RFC 9782). */
 export const assertionType = 'eat+jwt'
 /** Whoever relies on a device's posture; nothing else that is signed here is for them. */
-export const assertionAudience = 'urn:holdfast:relying-party'
+const assertionAudience = 'urn:holdfast:relying-party'
 /** EAT Attestation Results (EAR, draft-ietf-rats-ear-04). */
 const profile = 'tag:ietf.org,2026:rats/ear#04'
 const verifier = { developer: 'Holdfast', build: 'holdfast' }

@@ -4,9 +4,9 @@ import type { Report } from './appraisal.ts'
 import type { Reported } from './posture.queries.ts'
 
 /** Trustworthiness tiers (draft-ietf-rats-ar4si §3.2). */
-export type AttestationStatus = 'none' | 'affirming' | 'warning' | 'contraindicated'
+type AttestationStatus = 'none' | 'affirming' | 'warning' | 'contraindicated'
 
-export type Reason = {
+type Reason = {
   code:
     | 'device_pending'
     | 'device_suspended'
