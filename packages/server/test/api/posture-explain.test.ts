@@ -70,7 +70,7 @@ test('an administrator sees what each check asked for and found; the device what
     admin: await kit.as('tenant_admin', await kit.newTenant()),
   })
   for (const device_id of [theirs.id, encodeId('device', crypto.randomUUID()), 'dev_nonsense'])
-    await assert.rejects(kit.admin.getDevicePosture({ params: { device_id } }), refused(404, /^no such device$/))
+    await assert.rejects(kit.admin.getDevicePosture({ params: { device_id } }), refused(404, /no such device/))
   await assert.rejects((await kit.as('helpdesk')).getDevicePosture({ params }), refused(403))
 })
 

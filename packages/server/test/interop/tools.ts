@@ -43,6 +43,8 @@ const tools = {
     commands: [process.env.SCIM_TESTER_PYTHON ?? 'python3'],
     probe: ['-B', '-c', 'import httpx2, scim2_tester'],
   },
+  // Of PyPI, not of Debian.
+  joserfc: { package: '', commands: ['python3'], probe: ['-B', '-c', 'from joserfc import jwt'] },
   'python3-jsonschema': module('jsonschema', 'from jsonschema import Draft202012Validator'),
 } satisfies Record<string, Tool>
 export type ToolName = keyof typeof tools
