@@ -52,6 +52,7 @@ export function deviceHandlers({
             orders,
             otherwise: '-enrolled_at',
             tie: 'devices.device_id',
+            ...(dense.has('posture') && { walked: 6_000 }),
           },
           queries.walkDevices(tx, tenantId, wanted, dense),
         )

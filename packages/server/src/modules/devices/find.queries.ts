@@ -95,12 +95,20 @@ export function selectDevices(tx: Tx, tenant: TenantId, f: DeviceFilter, dense: 
   // Looked up device by device (offset 0): the walk ends long before a whole group was worth reading.
   if (f.tag && dense.has('tag')) q = q.where(sql<boolean>`${f.tag} = any(devices.tags)`)
   if (f.q && dense.has('q')) q = q.where(hasPrefix('devices.name_key', f.q))
-  if (f.posture && dense.has('posture')) q = q.where(sql<boolean>`coalesce(posture.verdict, 'unknown') = ${f.posture}`)
+  if (f.posture && dense.has('posture')) q = q.where(hasVerdict(f.posture))
   if (f.group_id && dense.has('group_id'))
     q = q.where(sql<boolean>`(${f.group_id}::uuid = any(devices.group_ids) or exists (
       select from group_members m where m.tenant_id = devices.tenant_id and m.user_id = devices.user_id
         and m.group_id = ${f.group_id}::uuid offset 0))`)
   return q
+}
+
+const hasVerdict = (verdict: PostureVerdict) => {
+  const said = (condition: ReturnType<typeof sql>) => sql<boolean>`exists (select from device_postures p
+    where p.tenant_id = devices.tenant_id and p.device_id = devices.device_id and ${condition} offset 0)`
+  return verdict === 'unknown'
+    ? sql<boolean>`not ${said(sql`p.verdict <> 'unknown'`)}`
+    : said(sql`p.verdict = ${verdict}`)
 }
 
 /** What a list walks when a filter fits so many that no index serves it: its devices without that filter. */
