@@ -30,7 +30,10 @@ const answers: Record<string, Answered> = {
   '/v1/posture/assertion': { body: assertion },
 }
 const start = async (t: Parameters<typeof startServer>[0]) => {
-  const { url, asked } = await startServer(t, ({ line }) => answers[line.split(/[ ?]/)[1] ?? ''] ?? { status: 404, body: {} })
+  const { url, asked } = await startServer(
+    t,
+    ({ line }) => answers[line.split(/[ ?]/)[1] ?? ''] ?? { status: 404, body: {} },
+  )
   const { run } = await startShell(t, { HOLDFAST_URL: url, HOLDFAST_API_KEY: 'hfk_x' })
   return { run, lines: () => asked.map(({ line }) => line) }
 }

@@ -45,7 +45,7 @@ const fitting = {
 }
 const sought = ['q', 'tag', 'group_id', 'posture'] as const
 /** Filters that fit so many devices that a walk in the list's order finds a page sooner than their index. */
-export type Dense = ReadonlySet<(typeof sought)[number]>
+type Dense = ReadonlySet<(typeof sought)[number]>
 export async function denseFilters(tx: Tx, tenant: TenantId, f: DeviceFilter): Promise<Dense> {
   const dense = new Set<(typeof sought)[number]>()
   for (const name of sought) {

@@ -250,8 +250,7 @@ export function createDeviceVerifier({
       if (!isProven) return refused(device, 'no_proof')
       onSeen(device, at)
       const isConfirmed = v.generation !== device.generation || device.previousGenerationUntil === null
-      if (isConfirmed) return principalOf(device, token, v)
-      return confirmGeneration(device).then(() => principalOf(device, token, v))
+      return whenReady(isConfirmed ? undefined : confirmGeneration(device), () => principalOf(device, token, v))
     }
     const isUnproven = (e: unknown): RefusedCredential => {
       if (e instanceof CryptoError) return refused(device, 'no_proof')
