@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { enroll, payloadOf, withGateway } from '../gateways.ts'
-import { createClock, type Kit, type Replica, startKit } from '../kit.ts'
+import { createClock, type Kit, type Replica, startKit, times } from '../kit.ts'
 import { makeUser } from '../people.ts'
 import { checking, disk, publishChecks } from '../posture.ts'
 import { until } from '../promptly.ts'
@@ -194,6 +194,26 @@ test('reports and policies that come at once on two replicas end with what the l
     if (given.some((rules) => rules.join() !== wanted)) wrong.push(`${edr} of ${least}: ${given.join(' | ')}`)
   }
   assert.deepEqual(wrong, [])
+})
+
+test('of twenty reports at once on two replicas the last one stays, and is what both go by', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const laptop = await enroll(kit, 'laptop')
+  await publishChecks(kit, { edr: score(50) })
+  const devices = kit.replicas.map((replica) => laptop.at(replica))
+  const facts = (i: number) => ({ 'edr.score': i % 3 === 0 ? 10 : 90, 'custom.n': i })
+  const sent = await times(20, async (i) => {
+    const { reported_at } = await devices[i % 2]!.reportPosture({ body: { facts: facts(i) } })
+    return { i, reported_at }
+  })
+  const { facts: stored, reported_at } = await kit.admin.getDevicePosture({ params: { device_id: laptop.id } })
+  const last = sent.reduce((a, b) => (a.reported_at >= b.reported_at ? a : b))
+  assert.equal(reported_at, last.reported_at)
+  const n = Number(stored['custom.n'])
+  assert.ok(sent.some((each) => each.i === n && each.reported_at === reported_at))
+  await kit.heard()
+  const rules = n % 3 === 0 ? ['plain'] : ['plain', 'wiki']
+  assert.deepEqual(await rulesEverywhere(kit, laptop), [rules, rules])
 })
 
 test('no policy comes into force between the judgement of a report and its commit', async (t) => {
