@@ -85,26 +85,32 @@ export function createFleet({
       tenant.settle(stale, userRows, deviceRows)
     }
   }
-  /** The policy changed: every report is read again, unless all of its checks held before. */
+  /**
+   * The policy changed: unless all of its checks held before, the reports that nobody was told of are read again, or
+   * all of them where it reads a fact that is not held.
+   */
   async function refreshReports(tenant: FleetTenant): Promise<void> {
-    const { touches } = tenant.reports
+    const { touches, facts } = tenant.reports
     const wanted = await checks(tenant.tenantId)
-    if (!tenant.reports.isGoodFor(wanted)) await readReports(tenant, wanted.facts)
+    if (!tenant.reports.isGoodFor(wanted))
+      await readReports(tenant, wanted.facts, wanted.facts.isSubsetOf(facts) ? 'untold' : 'all')
     tenant.reports.settle(wanted, touches)
   }
-  async function readReports(tenant: FleetTenant, facts: ReadonlySet<string>): Promise<void> {
+  async function readReports(tenant: FleetTenant, wanted: ReadonlySet<string>, which: 'all' | 'untold') {
     const { tenantId } = tenant
+    const facts = [...wanted]
     await inPages(
       'device_id',
       (after) =>
-        db.inTenant(tenantId, (tx) => queries.posturesAfter(tx, tenantId, [...facts], after, page), background),
+        db.inTenant(tenantId, (tx) => queries.posturesAfter(tx, tenantId, { facts, which }, after, page), background),
       (row) => tenant.devices.get(row.device_id)?.takeReport(tenant.postureOf(row), row.seq),
     )
   }
   /** What a policy that is not published would be told of reports. */
   async function tryReports(tenant: FleetTenant, wanted: Checks): Promise<void> {
     if (tenant.reports.isTriedFor(wanted, performance.now())) return
-    await readReports(tenant, tenant.reports.facts.union(wanted.facts))
+    const { facts } = tenant.reports
+    await readReports(tenant, facts.union(wanted.facts), wanted.facts.isSubsetOf(facts) ? 'untold' : 'all')
     tenant.reports.try(wanted, performance.now())
   }
 

@@ -12,7 +12,7 @@ import { lockPosture, putPosture, type StoredPosture, shareVerdicts } from './po
 /**
  * A report is stored, and told of only where something follows from it. What a policy, a variant or a gateway makes of
  * a device depends on the outcomes of checks and on when these end; a report that moves neither is a row that is
- * written, and nothing else. Policies that ask for other checks have every report read again (`held-reports.ts`), and
+ * written, and nothing else. Policies that ask for other checks have such reports read again (`held-reports.ts`), and
  * none comes into force between the judgement and the commit.
  */
 export function createReports({
