@@ -9,7 +9,7 @@ import type { Fleet } from '../fleet.ts'
 import { type Appraise, reportOf } from './appraisal.ts'
 import { assertionType, claimsOf, type Judged } from './claims.ts'
 import { findReported, type Reported } from './posture.queries.ts'
-import { type Standing, shutOut, standingOf } from './status.ts'
+import { heardOf, type Standing, shutOut, standingOf } from './status.ts'
 
 type Asked = { device_id?: string; user_id?: string; nonce?: string }
 type Assertion = Pick<Standing, 'status' | 'reasons'> & { assertion: string; expires_at: string }
@@ -53,9 +53,7 @@ export function createAssertions({
     let judged = standingAt(nowMs)
     while (isOver(judged.standing, nowMs)) judged = standingAt(judged.standing.until)
     const { result, standing } = judged
-    const checks = result.checks
-      .filter((check) => check.applies && check.enforcement !== 'audit')
-      .map(({ id, passed }) => ({ id, passed }))
+    const checks = heardOf(result).map(({ id, passed }) => ({ id, passed }))
     return { standing, by, digest: by.digestAt(nowMs), checks }
   }
 

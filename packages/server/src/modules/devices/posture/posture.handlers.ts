@@ -4,6 +4,7 @@ import { encodeId, idOf } from '../../../kernel/ids.ts'
 import type { Assertions } from './assertion.ts'
 import type { Explanation, Explanations } from './explanation.ts'
 import type { Reports } from './reports.ts'
+import { heardOf } from './status.ts'
 
 export const postureHandlers = ({
   reports,
@@ -22,9 +23,11 @@ export const postureHandlers = ({
         reported_at: at.toISOString(),
         next_report_before: time(result.valid_until),
         // What was asked for is for administrators: whoever holds the device learns which check fails and what to do.
-        checks: result.checks
-          .filter((check) => check.applies && check.enforcement !== 'audit')
-          .map(({ id, passed, remediation }) => ({ id, passed, remediation: passed ? null : remediation || null })),
+        checks: heardOf(result).map(({ id, passed, remediation }) => ({
+          id,
+          passed,
+          remediation: passed ? null : remediation || null,
+        })),
       }
     },
     postureAssertion: ({ actor, query }) => assertions.of(actor, query),

@@ -1,4 +1,4 @@
-import type { PostureResult } from '@holdfast/policy'
+import type { CheckResult, PostureResult } from '@holdfast/policy'
 import { hour } from '../../../kernel/time.ts'
 import type { Report } from './appraisal.ts'
 import type { Reported } from './posture.queries.ts'
@@ -26,6 +26,10 @@ export type Standing = { status: AttestationStatus; reasons: Reason[]; until: nu
 const affirmedForMs = hour
 const forGood = Number.POSITIVE_INFINITY
 
+/** The checks whose outcome anybody but an administrator hears: those that apply and are not only audited. */
+export const heardOf = ({ checks }: PostureResult): CheckResult[] =>
+  checks.filter((check) => check.applies && check.enforcement !== 'audit')
+
 /** Whoever may not use the network is never vouched for, whatever the report says. */
 export function shutOut({ status, user_suspended }: Reported): Standing | undefined {
   const reasons: Reason[] = []
@@ -39,8 +43,8 @@ export function shutOut({ status, user_suspended }: Reported): Standing | undefi
  * report, a check that is unknown or one that only warns and fails is a warning. Checks that are only audited say
  * nothing, and where no other applies there is nothing to affirm.
  */
-export function standingOf(report: Report | null, { checks }: PostureResult, nowMs: number): Standing {
-  const heard = checks.filter((check) => check.applies && check.enforcement !== 'audit')
+export function standingOf(report: Report | null, result: PostureResult, nowMs: number): Standing {
+  const heard = heardOf(result)
   const staleAt = report ? report.reported_at + affirmedForMs : forGood
   const ends = [staleAt, ...heard.map((check) => check.valid_until ?? forGood)].filter((end) => end > nowMs)
   const until = Math.min(...ends, forGood)
