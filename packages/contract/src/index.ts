@@ -15,6 +15,7 @@ import * as health from './health.ts'
 import * as masterKeys from './master-keys.ts'
 import * as notifications from './notifications.ts'
 import * as policy from './policy.ts'
+import * as posture from './posture.ts'
 import * as rbac from './rbac.ts'
 import * as scim from './scim.ts'
 import * as settings from './settings.ts'
@@ -45,6 +46,7 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Directory sources', about: 'Directories that are read from here, and when', module: directorySources },
   { tag: 'Enrollment', about: 'Enrollment tokens, and how a device gets its credential', module: enrollment },
   { tag: 'Devices', about: 'The fleet, and what devices report', module: devices },
+  { tag: 'Posture', about: 'What devices report of themselves, and what checks make of it', module: posture },
   { tag: 'Policy', about: 'Documents, published bundles, and what a device gets', module: policy },
   { tag: 'Gateways', about: 'Gateway pools and gateways', module: gateways },
   { tag: 'Gateway runtime', about: 'What gateways fetch and report', module: gatewayRuntime },
@@ -82,6 +84,7 @@ export const contract = {
   ...endpointsOf(directorySources),
   ...endpointsOf(enrollment),
   ...endpointsOf(devices),
+  ...endpointsOf(posture),
   ...endpointsOf(policy),
   ...endpointsOf(gateways),
   ...endpointsOf(gatewayRuntime),

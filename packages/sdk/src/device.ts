@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto'
-import type { Contract, Input, Output } from '@holdfast/contract'
 import { createProof, type ProofSigner } from '@holdfast/crypto/dpop'
 import { type PrivateJwk, parsePublicJwk } from '@holdfast/crypto/jwk'
 import { generateKey } from '@holdfast/crypto/signer'
@@ -8,6 +6,7 @@ import { createDirectoryReader } from './device-directory.ts'
 import { deviceKey } from './device-key.ts'
 import type { DeviceOptions, Renewal } from './device-options.ts'
 import { type PollingOptions, runPolling } from './device-polling.ts'
+import { createDeviceReports } from './device-reports.ts'
 import type { DeviceState } from './device-state.ts'
 import { standingOf } from './device-status.ts'
 import { type FollowingOptions, followDirectory } from './directory-following.ts'
@@ -17,8 +16,6 @@ import { bodyOf, createSender, etagOf, type Send, urlOf } from './send.ts'
 import { openTrust } from './trust-store.ts'
 
 type Ask = { signal?: AbortSignal | undefined }
-export type TelemetryEvent = Input<Contract['telemetry']>['body']['events'][number]
-type Seen = Omit<TelemetryEvent, 'event_id' | 'at'> & { at?: string }
 /** `changed`: the content in force is another than the one held, so the bundle has to be fetched. */
 export type Polled = { changed: boolean; pollSeconds: number }
 
@@ -267,13 +264,7 @@ export function openDevice(
     fetchBundle,
     refreshTrust,
     renew,
-    reportPosture: async (facts: Input<Contract['reportPosture']>['body']['facts']) =>
-      bodyOf(await call('reportPosture', { body: { facts } })),
-    /** What was seen, now unless it says when, under an id of its own. */
-    observed: (seen: Seen): TelemetryEvent => ({ event_id: randomUUID(), at: now().toISOString(), ...seen }),
-    /** An event counts once, so what was not answered is sent again as it is; 1,000 at most. */
-    reportTelemetry: async (events: readonly TelemetryEvent[]): Promise<Output<Contract['telemetry']>> =>
-      bodyOf(await call('telemetry', { body: { events: [...events] } })),
+    ...createDeviceReports({ call, now }),
     /** What the device shows to this gateway when it opens a session; good once, for a minute. */
     sessionProof: (gatewayId: string): SessionProof => {
       const { method, url } = sessionTarget(gatewayId)

@@ -1,7 +1,7 @@
 export type { ProofSigner } from '@holdfast/crypto/dpop'
 export { createAdmin, type SignedIn, signIn } from './admin.ts'
 export { type CallInput, type Client, createClient } from './client.ts'
-export { type Device, openDevice, type Polled, type TelemetryEvent } from './device.ts'
+export { type Device, openDevice, type Polled } from './device.ts'
 export {
   createProofMemory,
   type DeviceAtGateway,
@@ -11,6 +11,7 @@ export {
 } from './device-at-gateway.ts'
 export type { DeviceOptions, Renewal } from './device-options.ts'
 export type { PollingOptions } from './device-polling.ts'
+export type { TelemetryEvent } from './device-reports.ts'
 export { type DeviceState, type DeviceStore, fileStore } from './device-state.ts'
 export { type DeviceEnd, DeviceEndedError, type DeviceStatus } from './device-status.ts'
 export type { FollowingOptions } from './directory-following.ts'
@@ -69,6 +70,7 @@ export {
   verifyBundle,
   verifyPointer,
 } from './policy-verifier.ts'
+export { type PostureAssertion, verifyPostureAssertion } from './posture-verifier.ts'
 export { readPrivateFile, writePrivateFile } from './private-file.ts'
 export { createSender, type Reply, type RequestOptions, type Send, type SenderOptions } from './send.ts'
 export { openTrust, pinTrust, type SignedTrustSet, type TrustStore } from './trust-store.ts'

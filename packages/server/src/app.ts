@@ -110,7 +110,7 @@ export function createApp({
     afterMs: idleMs,
     isAwaited: (tenant) => [policy, gateways, certificates].some((module) => module.isAwaited(tenant)),
   }
-  const fleet = createFleet({ ...base, idle, factNames: (tenant) => policy.factNames(tenant) })
+  const fleet = createFleet({ ...base, idle, checks: (tenant) => policy.checks(tenant) })
   const policy = createPolicy({ ...base, idle, audit, fleet, trust, gatewaysKnow: config.gatewaysKnow })
   const { gatewayServiceSecrets: serviceSecrets } = secrets
   const gateways = createGateways({ ...limited, meter, serviceSecrets, fleet, policy, trust, snapshotSize })
@@ -141,6 +141,7 @@ export function createApp({
   const devices = createDevices({
     ...limited,
     fleet,
+    trust,
     endSessionsOf,
     appraise: policy.appraise,
     policyOf,

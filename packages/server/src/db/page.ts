@@ -25,6 +25,8 @@ export type List = {
   otherwise: string
   /** The unique column that breaks ties. */
   tie: string
+  /** How many rows a page of a walk looks at, where each costs a look elsewhere. */
+  walked?: number
 }
 
 /**
@@ -50,8 +52,8 @@ export function createPager(secrets: readonly KeyObject[]) {
 
   /**
    * Runs a select in keyset order and cuts it to a page. `scope` names operation, tenant and filter. `walk` is the
-   * select without a condition that no index serves: a page then looks at no more than the next `walked` rows of it,
-   * and may be short, or empty, and go on.
+   * select without a condition that no index serves: a page then looks at no more than the next `most` rows of it, and
+   * may be short, or empty, and go on.
    */
   async function page<DB, T extends keyof DB, O extends object, WDB, WT extends keyof WDB, W extends object>(
     select: SelectQueryBuilder<DB, T, O>,
@@ -59,6 +61,7 @@ export function createPager(secrets: readonly KeyObject[]) {
     order: Order,
     scope: string,
     walk?: SelectQueryBuilder<WDB, WT, W>,
+    most = walked,
   ): Promise<Page<O>> {
     const limit = query.limit ?? 50
     const bound = `${scope}|${order.column}|${order.descending}`
@@ -80,7 +83,7 @@ export function createPager(secrets: readonly KeyObject[]) {
         .orderBy(sql`${tie} ${direction}`)
         .$castTo<R & { sort_key: string; tie_key: string }>()
     }
-    const end = walk && (await inOrder(walk).offset(walked).limit(1).execute())[0]
+    const end = walk && (await inOrder(walk).offset(most).limit(1).execute())[0]
     const within = end && select.where(() => compare(order.descending ? '>=' : '<=', [end.sort_key, end.tie_key]))
     const rows = await inOrder(within ?? select)
       .limit(limit + 1)
@@ -96,12 +99,13 @@ export function createPager(secrets: readonly KeyObject[]) {
    */
   const list = <DB, T extends keyof DB, O extends object, WDB, WT extends keyof WDB, W extends object>(
     select: SelectQueryBuilder<DB, T, O>,
-    { operation, tenant, query, orders, otherwise, tie }: List,
+    { operation, tenant, query, orders, otherwise, tie, walked: most }: List,
     walk?: SelectQueryBuilder<WDB, WT, W>,
   ): Promise<Page<O>> => {
     const { limit, cursor, sort = otherwise, ...filter } = query
     const window = { ...(limit !== undefined && { limit }), ...(cursor !== undefined && { cursor }) }
-    return page(select, window, orderOf(sort, orders, tie), `${operation}|${tenant}|${JSON.stringify(filter)}`, walk)
+    const scope = `${operation}|${tenant}|${JSON.stringify(filter)}`
+    return page(select, window, orderOf(sort, orders, tie), scope, walk, most)
   }
 
   return { page, list }

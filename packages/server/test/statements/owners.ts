@@ -93,7 +93,7 @@ export const alsoReads: Readonly<Record<string, Readonly<Record<string, string>>
     group_members: 'of users that a document asks about',
     devices: 'names in documents',
     device_activity: 'what devices have applied',
-    device_postures: 'whose reports grow old',
+    device_postures: 'whose reports grow old, and what they say',
     gateway_pools: 'names in documents',
     tenants: 'the salt of its canary',
     tenant_epochs: 'the number of what was read',

@@ -67,6 +67,9 @@ export async function fillLists(kit: Kit, rows: number) {
         case when i % 3 = 0 then null when i < 9 then '${id.rareToken}'::uuid else '${id.token}'::uuid end,
         case when i % 3 > 0 then null when i < 9 then '${id.rareProvider}'::uuid else '${id.provider}'::uuid end, ${at}
       ${each(rows)}`,
+    `insert into device_postures (tenant_id, device_id, facts, facts_digest, verdict, reported_at)
+      select ${t}, ${nth('device')}, '{}', '', case when i < 9 then 'non_compliant' else 'compliant' end, ${at}
+      from generate_series(2, ${rows}) as i where i % 100 > 0`,
     `insert into device_tags select tenant_id, unnest(tags), device_id from devices`,
     `insert into device_groups select tenant_id, unnest(group_ids), device_id from devices`,
     `insert into gateway_pools (tenant_id, pool_id, name, region, protocol, selection, created_at)

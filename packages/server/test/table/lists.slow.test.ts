@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { operations } from '@holdfast/contract'
 import pg from 'pg'
+import { uuidv7 } from 'uuidv7'
 import { connectionOptions } from '../../src/db/database.ts'
+import { encodeId } from '../../src/kernel/ids.ts'
 import { startKit } from '../kit.ts'
 import { bearer, call, populate } from '../world.ts'
 import { fillLists } from './lists.fixture.ts'
@@ -53,6 +55,7 @@ test(`no list scans: every filter × order at ${rows} rows is served by indexes`
     target_id: ['dev_1', 'dev_rare'],
     source_ip: ['192.0.2.10', '192.0.2.7'],
     request_id: ['req_1'],
+    plan_id: [encodeId('plan', uuidv7())],
     from: [new Date(Date.now() - 86_400_000).toISOString()],
     to: [new Date(Date.now() - (rows - 100) * 10_000).toISOString()],
   }
