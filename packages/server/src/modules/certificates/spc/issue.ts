@@ -92,6 +92,7 @@ export function createIssuing(deps: CertificatesDeps) {
         maxBatch: 100,
         maxQueue: 2000,
         maxPerTenant: 2000,
+        gathers: true,
       })
       queues.set(tenant, queue)
     }
