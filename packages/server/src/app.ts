@@ -39,6 +39,7 @@ import {
 } from './modules/devices/index.ts'
 import { createDirectory } from './modules/directory/index.ts'
 import { createEnrollment } from './modules/enrollment/index.ts'
+import { createExpiry } from './modules/expiry/index.ts'
 import { createFederation } from './modules/federation/index.ts'
 import { createGateways, trustCoverageOfGateways } from './modules/gateways/index.ts'
 import { createHealth } from './modules/health/index.ts'
@@ -159,6 +160,16 @@ export function createApp({
     keptRevokedDays,
   })
   const enrollment = createEnrollment({ ...limited, trust, settings, federation, failures: identity.failures })
+  const tls = config.tls && { cert: readFileSync(config.tls.certFile), key: readFileSync(config.tls.keyFile) }
+  const expiry = createExpiry({
+    ...base,
+    tenants,
+    notifications,
+    keys: access,
+    sources: [trust.expiries, certificates.expiries.ofCrls, gateways.secretExpiries, federation.certificateExpiries],
+    spcsByDay: certificates.expiries.ofSpcs,
+    deployment: { isHome: tenancy.isHome, license: tenancy.licenseExpiries, tlsCertificate: tls?.cert },
+  })
   const health = createHealth(base)
   const handlers: Handlers = {
     ...createDescription().handlers,
@@ -176,6 +187,7 @@ export function createApp({
     ...devices.handlers,
     ...enrollment.handlers,
     ...directory.handlers,
+    ...expiry.handlers,
   }
 
   const refuse = createRefuse({
@@ -229,14 +241,13 @@ export function createApp({
     refusedLate: refuse.late,
     recordRefusal,
     log,
-    ...(config.tls && { https: { cert: readFileSync(config.tls.certFile), key: readFileSync(config.tls.keyFile) } }),
+    ...(tls && { https: tls }),
   })
   const { browser } = identity
   const pages = { ...browser.pages, ...federation.pages }
   const forms = { ...browser.forms, ...federation.forms }
   registerPages(http, { ...browser, admit, trustedProxies, publicUrl, log, recordRefusal, pages, forms })
 
-  const expiries = [access.keyExpiries, trust.certificateExpiries, tenancy.licenseExpiries]
   // Tokens go after the devices that were enrolled with them.
   const prunes = [
     tenancy,
@@ -250,6 +261,7 @@ export function createApp({
     gateways,
     notifications,
     directory,
+    expiry,
   ].flatMap((module) => module.prunes)
   const jobs: Job[] = [
     { name: 'ensure_partitions', cron: '0 3 * * *', run: () => ensurePartitions(db, now()) },
@@ -267,7 +279,8 @@ export function createApp({
     ...devices.jobs,
     ...directory.jobs,
     ...federation.jobs,
-    ...notifications.jobs({ gatewaysDown: gateways.gatewaysDown, tenants, expiries }),
+    ...notifications.jobs(gateways.gatewaysDown),
+    ...expiry.jobs,
     ...health.jobs,
   ]
 
