@@ -51,7 +51,7 @@ const order = [
   ['access', 'tenancy', 'notifications'],
   ['identity', 'trust', 'devices', 'policy', 'gateways'],
   ['federation', 'directory', 'certificates'],
-  ['enrollment'],
+  ['enrollment', 'expiry'],
 ]
 
 const packageOf = new Map(

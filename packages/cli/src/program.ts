@@ -7,6 +7,7 @@ import { addAuth } from './commands/auth.ts'
 import { addDevice } from './commands/device.ts'
 import { addDirectory } from './commands/directory.ts'
 import { addEnroll } from './commands/enroll.ts'
+import { addExpiry } from './commands/expiry.ts'
 import { addGateway } from './commands/gateway.ts'
 import { addGroup } from './commands/group.ts'
 import { addKey } from './commands/key.ts'
@@ -46,6 +47,7 @@ const nouns = [
   addKey,
   addAudit,
   addNotification,
+  addExpiry,
   addSettings,
   addTrust,
   addTenant,

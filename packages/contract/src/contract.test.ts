@@ -85,7 +85,7 @@ test('how long something lasts is asked for in one way, and shown as one moment'
 test('what makes something answers 201', () => {
   const wrong = operations.flatMap(([name, e]) => {
     const isMade =
-      /\.(created|enrolled|published)$/.test(e.audit ?? '') ||
+      /\.(created|enrolled|published|issued)$|^spc\.rotated$/.test(e.audit ?? '') ||
       (e.protocol === 'scim' && e.method === 'POST' && e.records !== 'refusals')
     const creates = Object.entries(e.operations ?? {}).filter(
       ([o, { status }]) => (o === 'create') !== (status === 201),

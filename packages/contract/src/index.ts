@@ -6,6 +6,7 @@ import * as directorySources from './directory-sources.ts'
 import type { Endpoint } from './endpoint.ts'
 import * as enrollment from './enrollment.ts'
 import * as entitlement from './entitlement.ts'
+import * as expiry from './expiry.ts'
 import * as federation from './federation.ts'
 import * as federationLogout from './federation-logout.ts'
 import * as gatewayRuntime from './gateway-runtime.ts'
@@ -60,6 +61,7 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Trust', about: 'Trust anchors and their rotation', module: trust },
   { tag: 'Signers', about: 'Signing keys and certification authorities', module: signers },
   { tag: 'Certificates', about: 'Security Policy Certificates (SPC) of devices', module: spc },
+  { tag: 'Expiry', about: 'What runs out, and when', module: expiry },
   { tag: 'Audit', about: 'What happened', module: audit },
   { tag: 'Notifications', about: 'What administrators must hear of', module: notifications },
 ]
@@ -96,6 +98,7 @@ export const contract = {
   ...endpointsOf(trust),
   ...endpointsOf(signers),
   ...endpointsOf(spc),
+  ...endpointsOf(expiry),
   ...endpointsOf(audit),
   ...endpointsOf(notifications),
 }

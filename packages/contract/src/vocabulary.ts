@@ -231,6 +231,26 @@ export const revocationReasons = [
 ] as const
 export type RevocationReason = (typeof revocationReasons)[number]
 
+/** What stops working at a known time. A license has two ends where it gives grace. */
+export const expiryTypes = [
+  'api_key',
+  'gateway_secret',
+  'identity_provider_certificate',
+  'identity_provider_metadata',
+  'trust_anchor',
+  'issuing_ca',
+  'cross_certificate',
+  'signing_key',
+  'trust_set',
+  'crl',
+  'tls_certificate',
+  'license',
+] as const
+export type ExpiryType = (typeof expiryTypes)[number]
+/** The first that fits, of what somebody has to renew: over, within a day, within 30 days, later. */
+export const expiryStatuses = ['expired', 'critical', 'warning', 'ok'] as const
+export type ExpiryStatus = (typeof expiryStatuses)[number]
+
 /** Where a tenant stands: whose callers are let in, whose are refused, and who goes at a stated time. */
 export const tenantStatuses = ['active', 'suspended', 'deleting'] as const
 

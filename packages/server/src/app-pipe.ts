@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import type { Operation } from '@holdfast/contract'
 import type { Config } from './config/config.ts'
 import type { Secrets } from './config/secrets.ts'
@@ -36,6 +35,7 @@ export function createPipe({
   publicUrl,
   verifiers,
   handlers,
+  tls,
   ...modules
 }: {
   config: Config
@@ -46,6 +46,7 @@ export function createPipe({
   publicUrl: string
   verifiers: ReturnType<typeof ofOpenTenants>
   handlers: Handlers
+  tls: { cert: Buffer; key: Buffer } | undefined
   audit: Audit
   tenancy: Tenancy
   access: Access
@@ -94,7 +95,7 @@ export function createPipe({
     refusedLate: refuse.late,
     recordRefusal,
     log,
-    ...(config.tls && { https: { cert: readFileSync(config.tls.certFile), key: readFileSync(config.tls.keyFile) } }),
+    ...(tls && { https: tls }),
   })
   const { browser } = identity
   const pages = { ...browser.pages, ...federation.pages }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import type { AppDeps } from './app-deps.ts'
 import { appJobs } from './app-jobs.ts'
 import { createPipe } from './app-pipe.ts'
@@ -25,6 +26,7 @@ import {
 } from './modules/devices/index.ts'
 import { createDirectory } from './modules/directory/index.ts'
 import { createEnrollment } from './modules/enrollment/index.ts'
+import { createExpiry } from './modules/expiry/index.ts'
 import { createFederation } from './modules/federation/index.ts'
 import { createGateways, trustCoverageOfGateways } from './modules/gateways/index.ts'
 import { createHealth } from './modules/health/index.ts'
@@ -148,6 +150,16 @@ export function createApp({
     keptRevokedDays,
   })
   const enrollment = createEnrollment({ ...limited, trust, settings, federation, failures: identity.failures })
+  const tls = config.tls && { cert: readFileSync(config.tls.certFile), key: readFileSync(config.tls.keyFile) }
+  const expiry = createExpiry({
+    ...base,
+    tenants,
+    notifications,
+    keys: access,
+    sources: [trust.expiries, certificates.expiries.ofCrls, gateways.secretExpiries, federation.certificateExpiries],
+    spcsByDay: certificates.expiries.ofSpcs,
+    deployment: { isHome: tenancy.isHome, license: tenancy.licenseExpiries, tlsCertificate: tls?.cert },
+  })
   const health = createHealth(base)
   const rotation = createSecrets({ ...base, masterKeys })
   const handlers: Handlers = {
@@ -167,6 +179,7 @@ export function createApp({
     ...devices.handlers,
     ...enrollment.handlers,
     ...directory.handlers,
+    ...expiry.handlers,
   }
 
   const verifiers = ofOpenTenants(
@@ -183,7 +196,7 @@ export function createApp({
   )
   const { http, draining, idempotency, refuse } = createPipe({
     ...base,
-    ...{ config, log, verifiers, handlers },
+    ...{ config, log, verifiers, handlers, tls },
     ...{ audit, tenancy, access, identity, federation, enrollment, policy },
   })
 
@@ -196,18 +209,13 @@ export function createApp({
     // Tokens go after the devices that were enrolled with them.
     pruning: [
       ...[tenancy, identity, federation, certificates, trust, policy, devices],
-      ...[enrollment, gateways, notifications, directory],
+      ...[enrollment, gateways, notifications, directory, expiry],
     ],
     working: [
-      ...[tenancy, identity, trust, certificates, policy, gateways, devices, directory, federation, health, rotation],
+      ...[tenancy, identity, trust, certificates, policy, gateways, devices, directory, federation, health],
+      ...[rotation, expiry],
       { jobs: access.jobs(tenants) },
-      {
-        jobs: notifications.jobs({
-          gatewaysDown: gateways.gatewaysDown,
-          tenants,
-          expiries: [access.keyExpiries, trust.certificateExpiries, tenancy.licenseExpiries],
-        }),
-      },
+      { jobs: notifications.jobs(gateways.gatewaysDown) },
     ],
   })
 

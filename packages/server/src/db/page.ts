@@ -14,6 +14,9 @@ export type Page<T> = { items: T[]; next_cursor: string | null }
  */
 type Order = { column: string; kind: 'time' | 'text' | 'number'; tie: string; descending: boolean }
 
+/** Where something stands in the order of a list: its sort key, and what breaks ties. */
+export type Place = readonly [key: string, tie: string]
+
 /** What a list endpoint says of itself: its filter is all of the query but the page. */
 export type List = {
   operation: string
@@ -37,7 +40,7 @@ export function createPager(secrets: readonly KeyObject[]) {
   const sign = (secret: KeyObject, body: string, scope: string) =>
     createHmac('sha256', secret).update(scope).update('\0').update(body).digest().subarray(0, 16)
 
-  const encode = (key: readonly [string, string], scope: string) => {
+  const encode = (key: Place, scope: string) => {
     const body = Buffer.from(JSON.stringify(key)).toString('base64url')
     return `${body}.${sign(secrets[0]!, body, scope).toString('base64url')}`
   }
@@ -108,7 +111,24 @@ export function createPager(secrets: readonly KeyObject[]) {
     return page(select, window, orderOf(sort, orders, tie), scope, walk, most)
   }
 
-  return { page, list }
+  /**
+   * A page of a list that no one select gives: `read` answers what comes after a place in its order, no more than so
+   * many.
+   */
+  const gather = async <T>(
+    { operation, tenant, query }: Pick<List, 'operation' | 'tenant' | 'query'>,
+    read: (after: Place | undefined, most: number) => Promise<readonly T[]>,
+    placeOf: (item: T) => Place,
+  ): Promise<Page<T>> => {
+    const { limit = 50, cursor, ...filter } = query
+    const scope = `${operation}|${tenant}|${JSON.stringify(filter)}`
+    const found = await read(cursor === undefined ? undefined : decode(cursor, scope), limit + 1)
+    const items = found.slice(0, limit)
+    const last = found.length > limit ? items.at(-1) : undefined
+    return { items, next_cursor: last ? encode(placeOf(last), scope) : null }
+  }
+
+  return { page, list, gather }
 }
 export type Pager = ReturnType<typeof createPager>
 

@@ -38,6 +38,7 @@ export const owners: Readonly<Record<string, string>> = {
   notifications: 'notifications',
   notification_deliveries: 'notifications',
   notification_settings: 'notifications',
+  expiry_warnings: 'expiry',
   signing_keys: 'trust',
   trust_sets: 'trust',
   cross_certificates: 'trust',

@@ -50,6 +50,8 @@ test(`no list scans: every filter × order at ${rows} rows is served by indexes`
     provider: ['Corp', 'rare', 'none'],
     tag: ['common', 'rare', 'none'],
     mfa: ['true', 'false'],
+    renews_itself: ['true', 'false'],
+    within_days: ['30'],
     kind: ['api_key.used', 'login.failed'],
     actor_id: ['key_1', 'key_rare'],
     target_id: ['dev_1', 'dev_rare'],

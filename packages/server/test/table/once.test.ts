@@ -66,6 +66,7 @@ const elsewhere: Record<string, readonly [file: string, words: string]> = {
     'faults/master-keys.test.ts',
     'of twenty starts at once, with different lines, each key has one version',
   ],
+  'a warning of an end': ['api/expiry-warnings.test.ts', 'once at each threshold, on two replicas'],
   'what a first start makes': [
     'faults/first-start.test.ts',
     'three first starts at once agree on one tenant and one administrator',
@@ -130,6 +131,8 @@ const schema: Record<string, string> = {
   notifications_pkey: 'an acknowledgement',
   notification_deliveries_pkey: 'id',
   'notification_deliveries.attempts': 'own',
+  expiry_warnings_pkey: 'a warning of an end',
+  'expiry_warnings.days': 'a warning of an end',
   policy_bundles_pkey: 'a version of the policy',
   'policy_bundles.version': 'a version of the policy',
   'policy_bundles.seq': 'a number of the change log',

@@ -2,6 +2,7 @@ import type { AccessTables } from './access.ts'
 import type { AuditTables } from './audit.ts'
 import type { DevicesTables } from './devices.ts'
 import type { DirectoryTables } from './directory.ts'
+import type { ExpiryTables } from './expiry.ts'
 import type { FederationTables } from './federation.ts'
 import type { GatewaysTables } from './gateways.ts'
 import type { NotificationsTables } from './notifications.ts'
@@ -20,6 +21,7 @@ export type { OidcSettings } from './federation.ts'
 export type Tables = AccessTables &
   AuditTables &
   DevicesTables &
+  ExpiryTables &
   FederationTables &
   DirectoryTables &
   GatewaysTables &

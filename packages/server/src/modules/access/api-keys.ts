@@ -6,12 +6,15 @@ import { besideLimits, type Granted } from '../../kernel/allowance.ts'
 import { fail, failField, unauthorized } from '../../kernel/app-error.ts'
 import { isCidr, isPartOf } from '../../kernel/cidr.ts'
 import { eachTenant } from '../../kernel/each-tenant.ts'
+import type { Expiry } from '../../kernel/expiry.ts'
 import { decodeId, encodeId, missing, newUuid } from '../../kernel/ids.ts'
 import { second } from '../../kernel/time.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Entitlements } from '../tenancy/index.ts'
 import {
+  countEnding,
+  type EndsWithin,
   endingKeys,
   findBounds,
   findKey,
@@ -135,11 +138,29 @@ export function createApiKeys({ db, audit, changes, now, peppers, entitlements }
       await eachTenant(tenants, (tenant) => db.inTenant(tenant, (tx) => noteExpired(tx, tenant, now()), background))
     },
 
-    /** The ends of keys in use; keys without one are not in it. */
-    expiries: async (tenant: TenantId) => {
-      const rows = await db.inTenant(tenant, (tx) => endingKeys(tx, tenant, now()))
-      return rows.map((row) => ({ ...targetOf(row), since: row.created_at, expiresAt: row.expires_at! }))
+    /** Keys in use with an end, soonest first; those without one never run out. */
+    ending: async (
+      tenant: TenantId,
+      within: EndsWithin,
+      { behind, most }: { behind?: { expiresAt: Date; keyId: string }; most: number },
+    ): Promise<(Expiry & { keyId: string })[]> => {
+      const rows = await db.inTenant(tenant, (tx) => endingKeys(tx, tenant, within, behind, most))
+      return rows.map(({ key_id: keyId, name, created_at: since, expires_at }) => ({
+        type: 'api_key',
+        id: encodeId('api_key', keyId),
+        keyId,
+        name,
+        since,
+        expiresAt: expires_at!,
+        renewal: 'by_hand',
+      }))
     },
+    countEnding: (tenant: TenantId, each: readonly EndsWithin[]): Promise<number[]> =>
+      db.inTenant(tenant, async (tx) => {
+        const counts: number[] = []
+        for (const within of each) counts.push(await countEnding(tx, tenant, within))
+        return counts
+      }),
   }
 }
 export type ApiKeys = ReturnType<typeof createApiKeys>

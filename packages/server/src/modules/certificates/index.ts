@@ -2,6 +2,7 @@ import type { Handlers } from '../../http/handlers.ts'
 import { pruneCrls } from './crl/crls.queries.ts'
 import { createCrls } from './crl/crls.ts'
 import type { CertificatesDeps } from './deps.ts'
+import { createCertificateExpiries } from './expiries.ts'
 import { createGatewayAnchors } from './gateway-anchors.ts'
 import { certificateJobs } from './jobs.ts'
 import { createIssuing } from './spc/issue.ts'
@@ -23,6 +24,7 @@ export function createCertificates(deps: CertificatesDeps) {
     revokeIssuedBy: spcs.revokeIssuedBy,
     countOfIssuer: spcs.countOfIssuer,
     isAwaited: anchors.isAwaited,
+    expiries: createCertificateExpiries(deps),
     jobs: certificateJobs({ ...deps, spcs, crls }),
     prunes: [pruneSpcs, pruneCrls],
     handlers: {

@@ -23,7 +23,7 @@ export function createTrust(deps: TrustDeps) {
     signerFor: trusted.signerFor,
     keyFor: trusted.keyFor,
     versionOf: trusted.versionOf,
-    certificateExpiries: createExpiries(trusted),
+    expiries: createExpiries({ ...deps, trusted }),
     jobs: trustJobs({ ...deps, signers, rotation }),
     prunes: [pruneSets],
     handlers: { ...anchorHandlers({ ...deps, trusted, rotation }), ...signerHandlers(signers) },

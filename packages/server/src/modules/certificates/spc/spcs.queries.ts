@@ -106,6 +106,15 @@ export const tenantsWithSuperseded = async (tx: Tx, at: Date): Promise<TenantId[
   return rows.map((r) => r.tenant_id)
 }
 
+/** How many in use end on each day (UTC). */
+export const endsByDay = async (tx: Tx, tenant: TenantId, at: Date) => {
+  const { rows } = await sql<{ day: Date; count: number }>`
+    select date_trunc('day', not_after, 'UTC') as day, count(*) as count from spcs
+     where tenant_id = ${tenant} and status = 'active' and not_after > ${at}
+     group by 1 order by 1 limit 366`.execute(tx)
+  return rows
+}
+
 export const countOfIssuer = async (tx: Tx, tenant: TenantId, issuerId: string, at: Date): Promise<number> => {
   const { count } = await tx
     .selectFrom('spcs')

@@ -15,6 +15,8 @@ import type { KeyProvider } from '../keys/provider.ts'
 
 /** An issuing CA ends no later than its root, and is followed by another long before. */
 const lifetime = { root: 3650 * day, issuing: 365 * day }
+/** An issuing CA is followed by another after two thirds of its life. */
+export const renewIssuingAfter = (lifetime.issuing * 2) / 3
 /** Clocks of those who verify may be slow. */
 const backdated = 5 * minute
 
