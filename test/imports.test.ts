@@ -50,7 +50,7 @@ const order = [
   ['audit', 'health'],
   ['access', 'tenancy', 'notifications'],
   ['identity', 'trust', 'devices', 'policy', 'gateways'],
-  ['federation', 'directory'],
+  ['federation', 'directory', 'updates'],
   ['enrollment'],
 ]
 

@@ -19,6 +19,9 @@ import * as scim from './scim.ts'
 import * as settings from './settings.ts'
 import * as tenants from './tenants.ts'
 import * as trust from './trust.ts'
+import * as tuf from './tuf.ts'
+import * as updateDelivery from './update-delivery.ts'
+import * as updates from './updates.ts'
 import * as userCredentials from './user-credentials.ts'
 import * as users from './users.ts'
 import * as vpnSessions from './vpn-sessions.ts'
@@ -52,6 +55,9 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Tenants', about: 'The companies of this deployment, and their plans', module: tenants },
   { tag: 'Entitlement', about: 'License, limits and usage', module: entitlement },
   { tag: 'Trust', about: 'Trust anchors', module: trust },
+  { tag: 'Releases', about: 'Releases of the client, their packages, and to whom they are offered', module: updates },
+  { tag: 'Updates', about: 'What a device is offered and downloads', module: updateDelivery },
+  { tag: 'TUF', about: 'The same as a repository of The Update Framework', module: tuf },
   { tag: 'Audit', about: 'What happened', module: audit },
   { tag: 'Notifications', about: 'What administrators must hear of', module: notifications },
 ]
@@ -84,6 +90,9 @@ export const contract = {
   ...endpointsOf(tenants),
   ...endpointsOf(entitlement),
   ...endpointsOf(trust),
+  ...endpointsOf(updates),
+  ...endpointsOf(updateDelivery),
+  ...endpointsOf(tuf),
   ...endpointsOf(audit),
   ...endpointsOf(notifications),
 }

@@ -10,6 +10,7 @@ import type { DeviceOptions, Renewal } from './device-options.ts'
 import { type PollingOptions, runPolling } from './device-polling.ts'
 import type { DeviceState } from './device-state.ts'
 import { standingOf } from './device-status.ts'
+import { createDeviceUpdates } from './device-updates.ts'
 import { type FollowingOptions, followDirectory } from './directory-following.ts'
 import { ApiError, VerificationError } from './errors.ts'
 import { type DevicePolicy, type Judge, type PolicyPointer, verifyBundle, verifyPointer } from './policy-verifier.ts'
@@ -284,6 +285,7 @@ export function openDevice(
       return directory.current()
     },
     fetchDirectory: directory.fetch,
+    ...createDeviceUpdates({ call, judge, withTrust }),
     /** Keeps the directory current until aborted; see `FollowingOptions`. */
     followDirectory: (options: FollowingOptions): Promise<void> => followDirectory(device, options, { now, random }),
     /** Keeps the policy current until aborted; see `PollingOptions`. */
@@ -294,7 +296,5 @@ export function openDevice(
 export type Device = ReturnType<typeof openDevice>
 
 const halfway = (from: Date, to: Date): Date => new Date((from.getTime() + to.getTime()) / 2)
-
 const isUnauthorized = (error: unknown): boolean => error instanceof ApiError && error.status === 401
-
 const ifNoneMatch = (etag: string | undefined): Record<string, string> => (etag ? { 'if-none-match': etag } : {})

@@ -14,6 +14,7 @@ import { createIdempotency } from './http/idempotency.ts'
 import { createLargeBodies } from './http/large-bodies.ts'
 import { createNeverIssued } from './http/never-issued.ts'
 import { ofOpenTenants } from './http/of-open-tenants.ts'
+import { usualPace } from './http/pace.ts'
 import { registerPages } from './http/pages.ts'
 import { createRefuse } from './http/refuse.ts'
 import { createHttp } from './http/serve.ts'
@@ -39,6 +40,7 @@ import { createNotifications } from './modules/notifications/index.ts'
 import { createPolicy } from './modules/policy/index.ts'
 import { createTenancy } from './modules/tenancy/index.ts'
 import { createTrust } from './modules/trust/index.ts'
+import { createUpdates } from './modules/updates/index.ts'
 import { createOutbound } from './outbound/outbound.ts'
 
 /** The composition root: every module is made once, by hand, in the order in which they may use each other. */
@@ -53,6 +55,7 @@ export function createApp({
   idleMs = idleAfterMs,
   passwordCost = usualPasswordCost,
   slowness = 1,
+  pace = usualPace,
 }: AppDeps) {
   const onError = (e: unknown) => log.error({ err: e }, 'background work failed')
   const { publicUrl } = config
@@ -77,6 +80,7 @@ export function createApp({
     notify: (...given) => notifications.notify(...given),
     prepareAdministrator: (...given) => identity.prepareAdministrator(...given),
     provision: (tenant) => trust.provision(tenant),
+    removeContents: (tenant) => updates.removeAll(tenant),
     enforcement: {
       hold: (tx, tenant) => identity.breakGlass.hold(tx, tenant),
       require: async (tx, tenant) => {
@@ -133,6 +137,12 @@ export function createApp({
     keptRevokedDays,
   })
   const enrollment = createEnrollment({ ...limited, trust, settings, federation, failures: identity.failures })
+  const updates = createUpdates({
+    ...base,
+    ...{ audit, fleet, policy, trust, notify, tenants, log },
+    packages: config.packages,
+    bucketCredential: secrets.bucketCredential,
+  })
   const health = createHealth(base)
   const handlers: Handlers = {
     ...createDescription().handlers,
@@ -149,6 +159,7 @@ export function createApp({
     ...devices.handlers,
     ...enrollment.handlers,
     ...directory.handlers,
+    ...updates.handlers,
   }
 
   const refuse = createRefuse({
@@ -193,6 +204,7 @@ export function createApp({
     maxConnections: config.maxConnections,
     costly: createGate({ perKey: 3, total: 8, waiting: 64 }),
     takeLargeBody: createLargeBodies(),
+    pace,
     handlers,
     inFront,
     admit,
@@ -212,16 +224,8 @@ export function createApp({
   const expiries = [access.keyExpiries, trust.certificateExpiries, tenancy.licenseExpiries]
   // Tokens go after the devices that were enrolled with them.
   const prunes = [
-    tenancy,
-    identity,
-    federation,
-    trust,
-    policy,
-    devices,
-    enrollment,
-    gateways,
-    notifications,
-    directory,
+    ...[tenancy, identity, federation, trust, policy, devices, enrollment],
+    ...[gateways, notifications, directory, updates],
   ].flatMap((module) => module.prunes)
   const jobs: Job[] = [
     { name: 'ensure_partitions', cron: '0 3 * * *', run: () => ensurePartitions(db, now()) },
@@ -238,6 +242,7 @@ export function createApp({
     ...directory.jobs,
     ...federation.jobs,
     ...notifications.jobs({ gatewaysDown: gateways.gatewaysDown, tenants, expiries }),
+    ...updates.jobs,
     ...health.jobs,
   ]
 
@@ -275,6 +280,7 @@ export function createApp({
     start: async (): Promise<void> => {
       await feed.start()
       await ensurePartitions(db, now())
+      await updates.start()
       // Of several tenants each is read when it is first asked for.
       const [only, ...others] = await tenancy.listTenantIds()
       if (only === undefined || others.length > 0) return

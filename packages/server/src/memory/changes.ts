@@ -18,6 +18,7 @@ export const changeKinds = [
   'api_key',
   'enrollment_token',
   'trust',
+  'release',
   'settings',
   'identity_provider',
   'tenant',

@@ -18,6 +18,7 @@ export const makeSecrets = (): Secrets => ({
   cursorKey: createSecretKey(randomBytes(32)),
   adminPassword: undefined,
   breakGlassPassword: undefined,
+  bucketCredential: undefined,
   gatewayServiceSecret: randomBytes(32).toString('base64url'),
 })
 

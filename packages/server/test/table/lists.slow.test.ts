@@ -44,6 +44,7 @@ test(`no list scans: every filter × order at ${rows} rows is served by indexes`
 
   const values: Record<string, readonly string[]> = {
     ...ids,
+    plan_id: ['pln_01jxz3c9dqf7vr2m8k4s6t0b5w'],
     q: ['lap', 'z', 'api_key', 'account', 'person', 'key_r', 'gro', 'nothing'],
     provider: ['Corp', 'rare', 'none'],
     tag: ['common', 'rare', 'none'],
@@ -107,7 +108,7 @@ test(`no list scans: every filter × order at ${rows} rows is served by indexes`
     ]
     for (const question of questions)
       for (const sort of sorts) {
-        const path = e.path.replace('{pool_id}', ids.pool_id[0]!)
+        const path = e.path.replace('{pool_id}', ids.pool_id[0]!).replace('{release_id}', ids.release_id[0]!)
         const ask = async (more: string) => {
           const started = performance.now()
           const answer = await call(

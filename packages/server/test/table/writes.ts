@@ -27,9 +27,10 @@ import {
 } from '../world.ts'
 import { answeredMachine, samlMachine } from './saml-machine.ts'
 import { tenancyWrites } from './tenancy-writes.ts'
+import { updateWrites } from './update-writes.ts'
 
 type Example = { caller: Caller; path?: Record<string, string>; body?: unknown; query?: string }
-type Setup = (kit: Kit, world: World) => Promise<Example> | Example
+export type Setup = (kit: Kit, world: World) => Promise<Example> | Example
 /** The contract's own example of the body, sent by an administrator: the table grows with the contract. */
 const standard =
   (name: Operation): Setup =>
@@ -37,7 +38,7 @@ const standard =
 
 /** Where more must be there first, or another than an administrator asks. */
 const special: Partial<Record<Operation, Setup>> = {
-  ...tenancyWrites,
+  ...{ ...tenancyWrites, ...updateWrites },
   login: () => ({ caller: () => ({}), body: { username: 'admin', password: adminPassword } }),
   logout: (_, world) => ({ caller: world.callers.session }),
   reactivateUser: async (kit, world) => {
