@@ -50,7 +50,7 @@ const order = [
   ['audit', 'health', 'secrets'],
   ['access', 'tenancy', 'notifications'],
   ['identity', 'trust', 'devices', 'policy', 'gateways'],
-  ['federation', 'directory', 'certificates'],
+  ['federation', 'directory', 'certificates', 'updates'],
   ['enrollment', 'expiry'],
 ]
 

@@ -18,6 +18,7 @@ import { addPlan } from './commands/plan.ts'
 import { addPolicy } from './commands/policy.ts'
 import { addPool } from './commands/pool.ts'
 import { addProvider } from './commands/provider.ts'
+import { addRelease } from './commands/release.ts'
 import { addRole } from './commands/role.ts'
 import { addSession } from './commands/session.ts'
 import { addSettings } from './commands/settings.ts'
@@ -25,6 +26,7 @@ import { addTenant } from './commands/tenant.ts'
 import { addToken } from './commands/token.ts'
 import { addTotp } from './commands/totp.ts'
 import { addTrust } from './commands/trust.ts'
+import { addUpdate } from './commands/update.ts'
 import { addUser } from './commands/user.ts'
 import { explainError } from './exit.ts'
 import { version } from './version.ts'
@@ -50,6 +52,8 @@ const nouns = [
   addExpiry,
   addSettings,
   addTrust,
+  addRelease,
+  addUpdate,
   addTenant,
   addPlan,
   addLicense,
@@ -63,8 +67,8 @@ Environment:
   HOLDFAST_API_KEY  an API key, in place of the saved credential
   NO_COLOR          no bold headings
 
-Names: wherever a tenant, plan, user, group, device, gateway, pool, token, key, provider or policy version is asked for, its
-name (or version number) will do as well as its id.
+Names: wherever a tenant, plan, user, group, device, gateway, pool, token, key, provider, release or policy version is asked
+for, its name (or version number) will do as well as its id.
 
 Exit codes: 0 done, 1 refused by the server, 2 wrong use, 3 no connection.`
 

@@ -24,6 +24,9 @@ import * as signers from './signers.ts'
 import * as spc from './spc.ts'
 import * as tenants from './tenants.ts'
 import * as trust from './trust.ts'
+import * as tuf from './tuf.ts'
+import * as updateDelivery from './update-delivery.ts'
+import * as updates from './updates.ts'
 import * as userCredentials from './user-credentials.ts'
 import * as users from './users.ts'
 import * as vpnSessions from './vpn-sessions.ts'
@@ -62,6 +65,9 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Signers', about: 'Signing keys and certification authorities', module: signers },
   { tag: 'Certificates', about: 'Security Policy Certificates (SPC) of devices', module: spc },
   { tag: 'Expiry', about: 'What runs out, and when', module: expiry },
+  { tag: 'Releases', about: 'Releases of the client, their packages, and to whom they are offered', module: updates },
+  { tag: 'Updates', about: 'What a device is offered and downloads', module: updateDelivery },
+  { tag: 'TUF', about: 'The same as a repository of The Update Framework', module: tuf },
   { tag: 'Audit', about: 'What happened', module: audit },
   { tag: 'Notifications', about: 'What administrators must hear of', module: notifications },
 ]
@@ -99,6 +105,9 @@ export const contract = {
   ...endpointsOf(signers),
   ...endpointsOf(spc),
   ...endpointsOf(expiry),
+  ...endpointsOf(updates),
+  ...endpointsOf(updateDelivery),
+  ...endpointsOf(tuf),
   ...endpointsOf(audit),
   ...endpointsOf(notifications),
 }

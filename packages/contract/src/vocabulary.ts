@@ -32,6 +32,8 @@ export const idPrefixes = {
   directory_source: 'dsr',
   plan: 'pln',
   spc: 'spc',
+  release: 'rel',
+  package: 'pkg',
 } as const
 export type Noun = keyof typeof idPrefixes
 
@@ -266,6 +268,17 @@ export const entitlementStates = ['ok', 'approaching', 'at_limit', 'over'] as co
 export const licenseStates = ['active', 'grace', 'expired', 'required'] as const
 export type LicenseState = (typeof licenseStates)[number]
 
+/** Releases of the client: to whom they go, how grave they are, and where they stand. */
+export const releaseChannels = ['canary', 'stable'] as const
+export const releaseSeverities = ['low', 'normal', 'high', 'critical'] as const
+/** Offered while `published`; `paused` only to who has begun; `halted` and `withdrawn` to nobody, for good. */
+export const releaseStatuses = ['draft', 'published', 'paused', 'halted', 'withdrawn'] as const
+export type ReleaseStatus = (typeof releaseStatuses)[number]
+export const releaseOperations = ['publish', 'pause', 'resume', 'halt', 'withdraw', 'promote', 'roll_out'] as const
+export type ReleaseOperation = (typeof releaseOperations)[number]
+export const packagePlatforms = ['linux', 'macos', 'windows', 'ios', 'android', 'other'] as const
+export const packageArchitectures = ['x64', 'arm64', 'x86', 'arm', 'universal'] as const
+
 /** What administrators are notified of. */
 export const notificationKinds = [
   'account.locked',
@@ -279,7 +292,9 @@ export const notificationKinds = [
   'expiring',
   'gateway.down',
   'license.problem',
+  'release.halted',
   'tenant.deletion_scheduled',
+  'update_root.due',
   'webhook.disabled',
 ] as const
 export type NotificationKind = (typeof notificationKinds)[number]

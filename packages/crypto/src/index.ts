@@ -88,6 +88,19 @@ export {
   totpStep,
 } from './totp.ts'
 export {
+  importTufKey,
+  isSignedBy,
+  signTuf,
+  type TufKey,
+  type TufRole,
+  type TufSignature,
+  type TufSigned,
+  tufKeyId,
+  tufKeyOf,
+  tufSignature,
+  tufSpecVersion,
+} from './tuf.ts'
+export {
   type CaCertificateFields,
   createCrossCertificate,
   createIssuingCertificate,

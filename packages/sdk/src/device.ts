@@ -9,6 +9,7 @@ import { type PollingOptions, runPolling } from './device-polling.ts'
 import { createDeviceReports } from './device-reports.ts'
 import type { DeviceState } from './device-state.ts'
 import { standingOf } from './device-status.ts'
+import { createDeviceUpdates } from './device-updates.ts'
 import { type FollowingOptions, followDirectory } from './directory-following.ts'
 import { ApiError, VerificationError } from './errors.ts'
 import { type DevicePolicy, type Judge, type PolicyPointer, verifyBundle, verifyPointer } from './policy-verifier.ts'
@@ -275,6 +276,7 @@ export function openDevice(
       return directory.current()
     },
     fetchDirectory: directory.fetch,
+    ...createDeviceUpdates({ call, judge, withTrust }),
     /** Keeps the directory current until aborted; see `FollowingOptions`. */
     followDirectory: (options: FollowingOptions): Promise<void> => followDirectory(device, options, { now, random }),
     /** Keeps the policy current until aborted; see `PollingOptions`. */
@@ -285,7 +287,5 @@ export function openDevice(
 export type Device = ReturnType<typeof openDevice>
 
 const halfway = (from: Date, to: Date): Date => new Date((from.getTime() + to.getTime()) / 2)
-
 const isUnauthorized = (error: unknown): boolean => error instanceof ApiError && error.status === 401
-
 const ifNoneMatch = (etag: string | undefined): Record<string, string> => (etag ? { 'if-none-match': etag } : {})

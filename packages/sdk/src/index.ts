@@ -54,8 +54,10 @@ export {
   type TunnelKey,
   verifyGatewayPolicy,
 } from './gateway-verifier.ts'
+export { uploadPackageFile } from './package-upload.ts'
 export {
   changeDirectorySource,
+  changeDraft,
   changeGateway,
   changeGatewayPool,
   changeIdentityProvider,
@@ -74,4 +76,11 @@ export { type PostureAssertion, verifyPostureAssertion } from './posture-verifie
 export { readPrivateFile, writePrivateFile } from './private-file.ts'
 export { createSender, type Reply, type RequestOptions, type Send, type SenderOptions } from './send.ts'
 export { openTrust, pinTrust, type SignedTrustSet, type TrustStore } from './trust-store.ts'
+export type { DownloadOptions } from './update-download.ts'
+export {
+  type OfferedUpdate,
+  type UpdateCheck,
+  type UpdateQuestion,
+  verifyManifest,
+} from './update-verifier.ts'
 export { change, versionOf } from './versions.ts'

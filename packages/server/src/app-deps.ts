@@ -1,5 +1,6 @@
 import type { Config } from './config/config.ts'
 import type { Secrets } from './config/secrets.ts'
+import type { Pace } from './http/pace.ts'
 import type { Log } from './kernel/log.ts'
 import type { SnapshotSize } from './modules/gateways/index.ts'
 import type { PasswordCost } from './modules/identity/index.ts'
@@ -23,6 +24,8 @@ export type AppDeps = {
   idleMs?: number
   /** Less than in service in tests that sign in for other things. */
   passwordCost?: PasswordCost
+  /** How slow who sends or takes packages may be. */
+  pace?: Pace
   /** By how much longer than in service a transaction may take in tests that are not about it, on a busy machine. */
   slowness?: number
 }

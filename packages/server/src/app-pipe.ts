@@ -9,6 +9,7 @@ import { createIdempotency } from './http/idempotency.ts'
 import { createLargeBodies } from './http/large-bodies.ts'
 import { createNeverIssued } from './http/never-issued.ts'
 import type { ofOpenTenants } from './http/of-open-tenants.ts'
+import type { Pace } from './http/pace.ts'
 import { registerPages } from './http/pages.ts'
 import { createRefuse } from './http/refuse.ts'
 import { createHttp } from './http/serve.ts'
@@ -36,6 +37,7 @@ export function createPipe({
   verifiers,
   handlers,
   tls,
+  pace,
   ...modules
 }: {
   config: Config
@@ -47,6 +49,7 @@ export function createPipe({
   verifiers: ReturnType<typeof ofOpenTenants>
   handlers: Handlers
   tls: { cert: Buffer; key: Buffer } | undefined
+  pace: Pace
   audit: Audit
   tenancy: Tenancy
   access: Access
@@ -86,6 +89,7 @@ export function createPipe({
     maxConnections: config.maxConnections,
     costly: createGate({ perKey: 3, total: 8, waiting: 64 }),
     takeLargeBody: createLargeBodies(),
+    pace,
     handlers,
     inFront,
     admit,

@@ -9,6 +9,7 @@ import { createDescription } from './http/description.ts'
 import { createEnding } from './http/ending.ts'
 import type { Handlers } from './http/handlers.ts'
 import { ofOpenTenants } from './http/of-open-tenants.ts'
+import { usualPace } from './http/pace.ts'
 import { createChanges } from './memory/changes.ts'
 import { createClock } from './memory/clock.ts'
 import { createFeed } from './memory/feed.ts'
@@ -36,6 +37,7 @@ import { createPolicy } from './modules/policy/index.ts'
 import { createSecrets, presenceOf } from './modules/secrets/index.ts'
 import { createTenancy } from './modules/tenancy/index.ts'
 import { createTrust, localKeys } from './modules/trust/index.ts'
+import { createUpdates } from './modules/updates/index.ts'
 import { createOutbound } from './outbound/outbound.ts'
 
 /** The composition root: every module is made once, by hand, in the order in which they may use each other. */
@@ -51,6 +53,7 @@ export function createApp({
   idleMs = idleAfterMs,
   passwordCost = usualPasswordCost,
   slowness = 1,
+  pace = usualPace,
 }: AppDeps) {
   const onError = (e: unknown) => log.error({ err: e }, 'background work failed')
   const { publicUrl } = config
@@ -75,6 +78,7 @@ export function createApp({
     notify: (...given) => notifications.notify(...given),
     prepareAdministrator: (...given) => identity.prepareAdministrator(...given),
     provision: (tenant) => trust.provision(tenant),
+    removeContents: (tenant) => updates.removeAll(tenant),
     enforcement: {
       hold: (tx, tenant) => identity.breakGlass.hold(tx, tenant),
       require: async (tx, tenant) => {
@@ -150,6 +154,12 @@ export function createApp({
     keptRevokedDays,
   })
   const enrollment = createEnrollment({ ...limited, trust, settings, federation, failures: identity.failures })
+  const updates = createUpdates({
+    ...base,
+    ...{ audit, fleet, policy, trust, notify, tenants, log },
+    packages: config.packages,
+    bucketCredential: secrets.bucketCredential,
+  })
   const tls = config.tls && { cert: readFileSync(config.tls.certFile), key: readFileSync(config.tls.keyFile) }
   const expiry = createExpiry({
     ...base,
@@ -180,6 +190,7 @@ export function createApp({
     ...enrollment.handlers,
     ...directory.handlers,
     ...expiry.handlers,
+    ...updates.handlers,
   }
 
   const verifiers = ofOpenTenants(
@@ -196,7 +207,7 @@ export function createApp({
   )
   const { http, draining, idempotency, refuse } = createPipe({
     ...base,
-    ...{ config, log, verifiers, handlers, tls },
+    ...{ config, log, verifiers, handlers, tls, pace },
     ...{ audit, tenancy, access, identity, federation, enrollment, policy },
   })
 
@@ -209,11 +220,11 @@ export function createApp({
     // Tokens go after the devices that were enrolled with them.
     pruning: [
       ...[tenancy, identity, federation, certificates, trust, policy, devices],
-      ...[enrollment, gateways, notifications, directory, expiry],
+      ...[enrollment, gateways, notifications, directory, expiry, updates],
     ],
     working: [
       ...[tenancy, identity, trust, certificates, policy, gateways, devices, directory, federation, health],
-      ...[rotation, expiry],
+      ...[rotation, expiry, updates],
       { jobs: access.jobs(tenants) },
       { jobs: notifications.jobs(gateways.gatewaysDown) },
     ],
@@ -254,6 +265,7 @@ export function createApp({
       await feed.start()
       await rotation.begin()
       await ensurePartitions(db, now())
+      await updates.start()
       // Of several tenants each is read when it is first asked for.
       const [only, ...others] = await tenancy.listTenantIds()
       if (only === undefined || others.length > 0) return

@@ -1,4 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Role } from '@holdfast/contract/vocabulary'
 import type { PasswordParams } from '@holdfast/crypto'
@@ -10,6 +13,7 @@ import type { Config } from '../src/config/config.ts'
 import { deriveKeys, type Secrets } from '../src/config/secrets.ts'
 import { migrate } from '../src/db/migrate.ts'
 import { createTestDatabase, type Template } from '../src/embedded/test-database.ts'
+import type { Pace } from '../src/http/pace.ts'
 import type { TenantId } from '../src/kernel/actor.ts'
 import type { SnapshotSize } from '../src/modules/gateways/index.ts'
 import { openPeppers, type Peppers } from '../src/modules/secrets/index.ts'
@@ -35,7 +39,13 @@ export function secretsOf(...names: [string, ...string[]]): Secrets {
   const [first, ...others] = names
   const keys = deriveKeys([keyNamed(first), ...others.map(keyNamed)])
   const gatewayServiceSecrets = keys.masterKeys.map((key) => key.serviceSecret)
-  return { ...keys, adminPassword, breakGlassPassword: undefined, gatewayServiceSecrets }
+  return {
+    ...keys,
+    adminPassword,
+    breakGlassPassword: undefined,
+    bucketCredential: undefined,
+    gatewayServiceSecrets,
+  }
 }
 /** That of every kit, in whichever process: one first start is made for all, and what it sealed is copied with it. */
 export const usualMasterKey = 'master key'
@@ -53,6 +63,7 @@ const configFor = (databaseUrl: string): Config => ({
   drainSeconds: 0,
   logLevel: 'silent',
   masterKeyFile: '/nonexistent',
+  packages: { dir: '/nonexistent', bucket: undefined, largest: 64 * 1024 * 1024, largestOfTenant: 1024 * 1024 * 1024 },
   license: undefined,
   smtpUrl: undefined,
   keptDays: { vpn_sessions: 90, telemetry_events: 30, metering_reports: 400, revoked_devices: 90 },
@@ -125,9 +136,15 @@ export async function startKit(
     slowness?: number
     /** What stands between the deployment and others. */
     outbound?: Outbound
+    /** How slow who sends or takes packages may be. */
+    pace?: Pace
+    /** Where packages are kept and how much they may be, where that is not the usual. */
+    packages?: Partial<Config['packages']>
+    bucketCredential?: Secrets['bucketCredential']
   } = {},
 ) {
   const database = await createTestDatabase(started)
+  const packagesDir = await mkdtemp(join(tmpdir(), 'holdfast-packages-'))
   const nothingIsLeft = watchLeaks()
   const logs: string[] = []
   const note = (o: object, message: string) => void logs.push(`${message} ${JSON.stringify(o, errors)}`)
@@ -135,12 +152,13 @@ export async function startKit(
   const replicas: Replica[] = []
   const startReplica = async (secrets = secretsOf(usualMasterKey)): Promise<Replica> => {
     const databaseUrl = (await options.route?.(database.url, replicas.length)) ?? database.url
-    const config: Config = { ...configFor(databaseUrl), ...options.config }
+    const packages = { ...configFor(databaseUrl).packages, dir: packagesDir, ...options.packages }
+    const config: Config = { ...configFor(databaseUrl), packages, ...options.config }
     const snapshotSize = options.snapshotSizes?.[replicas.length]
     const peppers = await openPeppers(databaseUrl, secrets)
     const app = createApp({
       config,
-      secrets,
+      secrets: { ...secrets, bucketCredential: options.bucketCredential },
       peppers,
       databaseUrl,
       log,
@@ -148,6 +166,7 @@ export async function startKit(
       slowness: options.slowness ?? (options.route ? 1 : busy),
       ...(options.now && { now: options.now }),
       ...(options.outbound && { outbound: options.outbound }),
+      ...(options.pace && { pace: options.pace }),
       ...(snapshotSize && { snapshotSize }),
       ...(options.idleMs !== undefined && { idleMs: options.idleMs }),
     })
@@ -174,6 +193,7 @@ export async function startKit(
     for (const end of ends) await end()
     for (const { stop } of replicas) await stop()
     await database.drop()
+    await rm(packagesDir, { recursive: true })
     await nothingIsLeft()
   })
 
@@ -192,6 +212,7 @@ export async function startKit(
     /** Until every replica has heard of what was committed so far. */
     heard: async () => void (await Promise.all(replicas.map(({ app }) => app.feed.catchUp()))),
     databaseUrl: database.url,
+    packagesDir,
     db: first.app.db,
     secrets: secretsOf(usualMasterKey),
     publicUrl,

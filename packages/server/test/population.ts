@@ -7,6 +7,7 @@ import { bearer, type Caller, call, enrollRaw, type RawDevice } from './calls.ts
 import { newCsr } from './certificates.ts'
 import { snapshotOf } from './directories.ts'
 import type { Kit } from './kit.ts'
+import { contentOf, upload } from './updates.ts'
 
 /** What a population has one of, by the name of its path parameter, in the order in which it is made. */
 export const things = [
@@ -22,6 +23,8 @@ export const things = [
   'notification_id',
   'provider_id',
   'source_id',
+  'release_id',
+  'package_id',
   'scim_user_id',
   'scim_group_id',
   'bundle_id',
@@ -117,6 +120,14 @@ export async function populate(kit: Kit, client: Client, wanted: readonly Thing[
     source_id: async () => {
       const body = { kind: 'okta', issuer: 'https://localhost', client_id: '0oa1', credential: nobodysKey } as const
       return (await client.createDirectorySource({ body: { ...body, provider: named('directory') } })).source_id
+    },
+    release_id: async () => {
+      const version = `1.${Math.floor(Math.random() * 1e8)}.${Math.floor(Math.random() * 1e8)}`
+      return (await client.createRelease({ body: { version, channel: 'canary' } })).release_id
+    },
+    package_id: async () => {
+      const release_id = await idOf('release_id')
+      return (await upload(client, release_id, contentOf(release_id), { filename: named('client') })).package.package_id
     },
     bundle_id: async () => {
       const policy = { schema: 'holdfast.policy/1', rules: [] } as const

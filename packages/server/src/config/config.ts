@@ -22,6 +22,7 @@ export type Config = {
   drainSeconds: number
   logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
   masterKeyFile: string
+  packages: PackagesConfig
   /** The license of this deployment and the public keys of who may issue one; undefined: the community license. */
   license: { file: string; keysFile: string | undefined } | undefined
   /**
@@ -34,6 +35,16 @@ export type Config = {
   gatewaysKnow: ReadonlySet<'countries' | 'services'>
   /** Private networks that URLs chosen by tenants may lead into. */
   allowedPrivateCidrs: readonly string[]
+}
+
+/** Where the packages of releases are, and how much they may be (bytes). */
+type PackagesConfig = {
+  /** A folder; with several replicas, one that all of them see. Uploads arrive there, also where a bucket keeps them. */
+  dir: string
+  /** The bucket as a URL, path-style or virtual-hosted, and its region; its credential is among the secrets. */
+  bucket: { url: string; region: string } | undefined
+  largest: number
+  largestOfTenant: number
 }
 
 export class ConfigError extends Error {}
@@ -67,6 +78,7 @@ export function parseConfig(env: Env): Config {
     drainSeconds: wholeNumber(env, 'HOLDFAST_DRAIN_SECONDS', 5, 0, 300),
     logLevel,
     masterKeyFile: env.HOLDFAST_MASTER_KEY_FILE || resolve(dataDir, 'master.key'),
+    packages: packages(env, dataDir),
     license: env.HOLDFAST_LICENSE_FILE
       ? { file: env.HOLDFAST_LICENSE_FILE, keysFile: env.HOLDFAST_LICENSE_KEYS_FILE || undefined }
       : undefined,
@@ -106,6 +118,30 @@ function databaseUrl(env: Env): string | undefined {
   if (!/^postgres(ql)?:\/\//.test(text))
     throw new ConfigError('DATABASE_URL must look like postgres://user:password@host:5432/database.')
   return text
+}
+
+const mib = 1024 * 1024
+/** What one request may put into a bucket is 5 GiB. */
+const largestMib = 5 * 1024
+function packages(env: Env, dataDir: string): PackagesConfig {
+  const largest = wholeNumber(env, 'HOLDFAST_PACKAGE_MIB', 512, 1, largestMib)
+  return {
+    dir: resolve(env.HOLDFAST_PACKAGES_DIR || resolve(dataDir, 'packages')),
+    bucket: bucket(env),
+    largest: largest * mib,
+    largestOfTenant: wholeNumber(env, 'HOLDFAST_PACKAGES_OF_TENANT_MIB', 20 * 1024, largest, 1_000_000_000) * mib,
+  }
+}
+
+function bucket(env: Env): PackagesConfig['bucket'] {
+  const text = env.HOLDFAST_S3_BUCKET_URL
+  if (!text) return undefined
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username)
+    throw new ConfigError(
+      'HOLDFAST_S3_BUCKET_URL must look like https://s3.example.com/bucket or https://bucket.s3.example.com.',
+    )
+  return { url: url.origin + url.pathname.replace(/\/+$/, ''), region: env.HOLDFAST_S3_REGION || 'auto' }
 }
 
 /** The message holds no part of the value, which has a password in it. */

@@ -16,6 +16,8 @@ export type Secrets = {
   adminPassword: string | undefined
   /** Of the user `break-glass`, where the operator needs a way back in. */
   breakGlassPassword: string | undefined
+  /** Of the bucket that keeps packages. */
+  bucketCredential: { accessKeyId: string; secretAccessKey: string } | undefined
   /** Deployment-wide gateway service secrets for operational tooling: the operator's, or one of each master key. */
   gatewayServiceSecrets: readonly string[]
 }
@@ -42,6 +44,7 @@ export async function loadSecrets(env: Record<string, string | undefined>, confi
     masterKeys,
     adminPassword: env.HOLDFAST_ADMIN_PASSWORD,
     breakGlassPassword: env.HOLDFAST_BREAK_GLASS_PASSWORD || undefined,
+    bucketCredential: bucketCredential(env, config),
     gatewayServiceSecrets: own ? [own] : masterKeys.map((k) => k.serviceSecret),
   }
 }
@@ -73,6 +76,16 @@ function masterKeysIn(text: string, file: string): [Buffer, ...Buffer[]] {
   for (const [i, key] of keys.entries())
     if (keys.findIndex((k) => k.equals(key)) < i) wrong(`has the same key twice, in line ${i + 1} again`)
   return keys as [Buffer, ...Buffer[]]
+}
+
+function bucketCredential(env: Record<string, string | undefined>, config: Config): Secrets['bucketCredential'] {
+  const { HOLDFAST_S3_ACCESS_KEY_ID: accessKeyId, HOLDFAST_S3_SECRET_ACCESS_KEY: secretAccessKey } = env
+  if (!config.packages.bucket) return undefined
+  if (!accessKeyId || !secretAccessKey)
+    throw new ConfigError(
+      'HOLDFAST_S3_BUCKET_URL needs HOLDFAST_S3_ACCESS_KEY_ID and HOLDFAST_S3_SECRET_ACCESS_KEY beside it.',
+    )
+  return { accessKeyId, secretAccessKey }
 }
 
 /** Of two first starts at once one makes the file and both read it; it is there whole or not at all. */

@@ -17,6 +17,7 @@ export const makeSecrets = (): Secrets => ({
   adminPassword: undefined,
   breakGlassPassword: undefined,
   gatewayServiceSecrets: [randomBytes(32).toString('base64url')],
+  bucketCredential: undefined,
 })
 
 /**

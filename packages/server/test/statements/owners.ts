@@ -70,6 +70,11 @@ export const owners: Readonly<Record<string, string>> = {
   directory_sources: 'directory',
   directory_pulls: 'directory',
   directory_pages: 'directory',
+  update_repositories: 'updates',
+  releases: 'updates',
+  release_packages: 'updates',
+  package_blobs: 'updates',
+  tuf_metadata: 'updates',
 }
 
 /** Counters of a tenant that are taken where they are used, in columns of their own. */

@@ -3,10 +3,11 @@ import { uuidv7 } from 'uuidv7'
 import { encodeId } from '../../src/kernel/ids.ts'
 import type { Kit } from '../kit.ts'
 import { federationRows } from './lists-federation.fixture.ts'
+import { updateRows } from './lists-updates.fixture.ts'
 
 const named = [
   ...(['user', 'token', 'rareToken', 'provider', 'rareProvider', 'group', 'rareGroup'] as const),
-  ...(['pool', 'gateway', 'rareGateway', 'device', 'directory', 'rareDirectory'] as const),
+  ...(['pool', 'gateway', 'rareGateway', 'device', 'directory', 'rareDirectory', 'release'] as const),
 ] as const
 
 /**
@@ -107,6 +108,7 @@ export async function fillLists(kit: Kit, rows: number) {
         'dev_' || case when i < 9 then 'rare' else '' || i % 1000 end, 'Laptop ' || i % 1000,
         case when i < 9 then '192.0.2.7' else '192.0.2.' || i % 5 + 10 end, 'req_' || i, 'api' ${each(rows)}`,
     ...federationRows({ id, tenant: t, rows, few, at, nth, each }),
+    ...updateRows({ id, tenant: t, few, at, nth, each }),
     'vacuum analyze',
   ])
     await client.query(statement)
@@ -119,5 +121,6 @@ export async function fillLists(kit: Kit, rows: number) {
     device_id: [encodeId('device', id.device)],
     gateway_id: [encodeId('gateway', id.gateway), encodeId('gateway', id.rareGateway)],
     pool_id: [encodeId('gateway_pool', id.pool)],
+    release_id: [encodeId('release', id.release)],
   }
 }

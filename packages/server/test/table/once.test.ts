@@ -67,6 +67,18 @@ const elsewhere: Record<string, readonly [file: string, words: string]> = {
     'of twenty starts at once, with different lines, each key has one version',
   ],
   'a warning of an end': ['api/expiry-warnings.test.ts', 'once at each threshold, on two replicas'],
+  'a version that is released': [
+    'api/updates.test.ts',
+    'of twenty who publish, halt or create one version at once, on two replicas, one does',
+  ],
+  'a package, and its content': [
+    'api/updates-uploads.test.ts',
+    'of twenty uploads of one content at once, on two replicas, all are packages and one is stored',
+  ],
+  'a version of TUF metadata': [
+    'api/updates-tuf.test.ts',
+    'every version is given out once and says no less than the one before',
+  ],
   'what a first start makes': [
     'faults/first-start.test.ts',
     'three first starts at once agree on one tenant and one administrator',
@@ -260,6 +272,16 @@ const schema: Record<string, string> = {
   'directory_sources.interval_minutes': 'setting',
   'directory_sources.failures': 'own',
   vpn_session_is_there_once: 'id',
+  update_repositories_pkey: 'id',
+  releases_pkey: 'id',
+  release_version_is_unique_in_its_tenant: 'a version that is released',
+  package_blobs_pkey: 'id',
+  'package_blobs.size': 'setting',
+  package_content_is_stored_once: 'a package, and its content',
+  release_packages_pkey: 'id',
+  package_is_there_once_in_its_release: 'a package, and its content',
+  tuf_metadata_pkey: 'a version of TUF metadata',
+  'tuf_metadata.version': 'a version of TUF metadata',
 }
 
 test('what there is once or so often, of twenty who want it at once on two replicas', async (t: TestContext) => {

@@ -27,9 +27,10 @@ import { gatewayWrites } from './gateway-writes.ts'
 import { answeredMachine, samlMachine } from './saml-machine.ts'
 import { tenancyWrites } from './tenancy-writes.ts'
 import { trustWrites } from './trust-writes.ts'
+import { updateWrites } from './update-writes.ts'
 
 type Example = { caller: Caller; path?: Record<string, string>; body?: unknown; query?: string }
-type Setup = (kit: Kit, world: World) => Promise<Example> | Example
+export type Setup = (kit: Kit, world: World) => Promise<Example> | Example
 /** The contract's own example of the body, sent by an administrator: the table grows with the contract. */
 const standard =
   (name: Operation): Setup =>
@@ -40,6 +41,7 @@ const special: Partial<Record<Operation, Setup>> = {
   ...tenancyWrites,
   ...gatewayWrites,
   ...trustWrites,
+  ...updateWrites,
   login: () => ({ caller: () => ({}), body: { username: 'admin', password: adminPassword } }),
   logout: (_, world) => ({ caller: world.callers.session }),
   reactivateUser: async (kit, world) => {

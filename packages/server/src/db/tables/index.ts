@@ -10,6 +10,7 @@ import type { PeopleTables } from './people.ts'
 import type { PolicyTables } from './policy.ts'
 import type { TenancyTables } from './tenancy.ts'
 import type { TrustTables } from './trust.ts'
+import type { UpdatesTables } from './updates.ts'
 
 export type { DeviceStatus, PostureVerdict } from './devices.ts'
 export type { OidcSettings } from './federation.ts'
@@ -29,4 +30,5 @@ export type Tables = AccessTables &
   PeopleTables &
   PolicyTables &
   TenancyTables &
-  TrustTables
+  TrustTables &
+  UpdatesTables

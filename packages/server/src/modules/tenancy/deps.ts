@@ -27,4 +27,6 @@ export type TenancyDeps = {
   prepareAdministrator: PrepareAdministrator
   /** Makes a tenant's keys and certificates. */
   provision: (tenant: TenantId) => Promise<unknown>
+  /** What a deleted tenant has outside of the database goes first. */
+  removeContents: (tenant: TenantId) => Promise<void>
 }
