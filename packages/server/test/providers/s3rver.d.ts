@@ -10,5 +10,6 @@ declare module '@20minutes/s3rver' {
     run(): Promise<{ address: string; port: number }>
     close(): Promise<void>
   }
+
   export { S3rver as default }
 }
