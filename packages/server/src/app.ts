@@ -15,6 +15,7 @@ import { createLargeBodies } from './http/large-bodies.ts'
 import { createNeverIssued } from './http/never-issued.ts'
 import { ofOpenTenants } from './http/of-open-tenants.ts'
 import { registerPages } from './http/pages.ts'
+import { createPkiListener } from './http/pki.ts'
 import { createRefuse } from './http/refuse.ts'
 import { createHttp } from './http/serve.ts'
 import { createWarmReads } from './http/warm-reads.ts'
@@ -128,7 +129,17 @@ export function createApp({
   const gateways = createGateways({ ...limited, meter, serviceSecret, fleet, policy, trust, snapshotSize })
   const { policyOf } = policy
   const tenants = tenancy.listTenantIds
-  const certificates = createCertificates({ ...base, audit, fleet, trust, policyOf, tenants })
+  const certificates = createCertificates({
+    ...base,
+    audit,
+    fleet,
+    trust,
+    policyOf,
+    tenants,
+    tenantNamed: tenancy.tenantNamed,
+    pkiUrl: config.pki?.url,
+    oidArc: config.oidArc,
+  })
   /** In the transaction that stops devices or users: what lets them in elsewhere ends with it. */
   const endSessionsOf: typeof gateways.endSessionsOf = async (tx, tenant, which) => {
     await certificates.revokeOf(tx, tenant, which)
@@ -185,7 +196,7 @@ export function createApp({
     failuresPerMinute: config.authFailuresPerMinute,
     tenantOfStrangers: () => tenancy.tenantByName('default'),
   })
-  const { trustedProxies } = config
+  const { trustedProxies, maxConnections } = config
   const verifiers = ofOpenTenants(
     {
       readToken,
@@ -217,7 +228,7 @@ export function createApp({
   const draining = createDraining()
   const idempotency = createIdempotency({ db, kek, onError, provenKeyOf: enrollment.provenKeyOf })
   const http = createHttp({
-    maxConnections: config.maxConnections,
+    maxConnections,
     costly: createGate({ perKey: 3, total: 8, waiting: 64 }),
     takeLargeBody: createLargeBodies(),
     handlers,
@@ -231,6 +242,8 @@ export function createApp({
     log,
     ...(config.tls && { https: { cert: readFileSync(config.tls.certFile), key: readFileSync(config.tls.keyFile) } }),
   })
+  const pki =
+    config.pki && createPkiListener({ answer: certificates.pki, draining, trustedProxies, maxConnections, log })
   const { browser } = identity
   const pages = { ...browser.pages, ...federation.pages }
   const forms = { ...browser.forms, ...federation.forms }
@@ -274,7 +287,7 @@ export function createApp({
   const end = createEnding({
     health,
     draining,
-    http,
+    listeners: [{ server: http.server, close: () => http.close() }, ...(pki ? [pki] : [])],
     letGo: [policy.stop, gateways.stop, certificates.stop, federation.deviceGrants.letGo],
     writes: [
       ...[refuse.flush, notifications.stop, activity.flush, trustMarks.flush, access.stop],
@@ -286,6 +299,8 @@ export function createApp({
 
   return {
     http,
+    /** Undefined where the operator wants none. */
+    pki,
     jobs,
     db,
     changes,

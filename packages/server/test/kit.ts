@@ -1,7 +1,8 @@
 import { createHash, createSecretKey, randomBytes } from 'node:crypto'
+import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import type { Role } from '@holdfast/contract/vocabulary'
-import { openKek, type PasswordParams } from '@holdfast/crypto'
+import { defaultOidArc, openKek, type PasswordParams } from '@holdfast/crypto'
 import { createClient } from '@holdfast/sdk'
 import { Agent, buildConnector } from 'undici'
 import { type App, createApp } from '../src/app.ts'
@@ -42,6 +43,8 @@ const configFor = (databaseUrl: string): Config => ({
   host: '127.0.0.1',
   port: 0,
   publicUrl,
+  pki: undefined,
+  oidArc: defaultOidArc,
   dataDir: '/nonexistent',
   databaseUrl,
   databaseConnections: 10,
@@ -96,7 +99,8 @@ export function createClock(offset = 0) {
   return { now: () => new Date(Date.now() + offset), advance: (seconds: number) => (offset += seconds * 1000) }
 }
 
-export type Replica = { app: App; url: string; dispatcher: Agent }
+/** `pkiUrl` is where it serves what certificates point to, if it does. */
+export type Replica = { app: App; url: string; pkiUrl: string; dispatcher: Agent }
 /** Runs a background job at once; how much it did, where it says. */
 export const runJob = async ({ jobs }: Pick<App, 'jobs'>, name: string): Promise<number> =>
   Number(await jobs.find((job) => job.name === name)!.run())
@@ -149,7 +153,9 @@ export async function startKit(
     await app.start()
     await bootstrap(app, secrets, () => {})
     const url = await app.http.listen({ host: '127.0.0.1', port: 0 })
-    const replica = { app, url, dispatcher: dispatcherTo(url) }
+    await app.pki?.listen(0, '127.0.0.1')
+    const pkiUrl = `http://127.0.0.1:${(app.pki?.server.address() as AddressInfo | undefined)?.port}`
+    const replica = { app, url, pkiUrl, dispatcher: dispatcherTo(url) }
     replicas.push(replica)
     return replica
   }
