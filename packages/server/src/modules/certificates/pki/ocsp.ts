@@ -30,7 +30,7 @@ const rememberMost = 10_000
 const signaturesPerMinute = { issued: 30_000, unknown: 6000 }
 
 /**
- * Answers to OCSP (RFC 6960). Without a nonce and of one certificate it is signed once and given out as it is (RFC
+ * Answers to OCSP (RFC 6960). Throws `rate_limited` when more is asked for than can be looked up or signed. Without a nonce and of one certificate it is signed once and given out as it is (RFC
  * 5019), for as long as the certificate stands as it says.
  */
 export function createOcsp({ now, statusesOf }: Pick<CertificatesDeps, 'now'> & { statusesOf: StatusesOf }) {
@@ -99,13 +99,7 @@ export function createOcsp({ now, statusesOf }: Pick<CertificatesDeps, 'now'> & 
       if (!(e instanceof CryptoError)) throw e
       return { der: ocspErrorResponse(e.code === 'bad_algorithm' ? 'unauthorized' : 'malformedRequest') }
     }
-    try {
-      return await answer(caller, request)
-    } catch (e) {
-      // Too many ask, or the database is away: nothing is said of the certificate.
-      if (e instanceof AppError) return { der: ocspErrorResponse('tryLater') }
-      throw e
-    }
+    return answer(caller, request)
   }
 }
 export type Ocsp = ReturnType<typeof createOcsp>

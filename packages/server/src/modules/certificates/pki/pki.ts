@@ -1,7 +1,9 @@
 import { hash } from 'node:crypto'
+import { ocspErrorResponse } from '@holdfast/crypto'
 import type { Answered, Asked } from '../../../http/pki.ts'
 import { isKnown } from '../../../http/representation.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
+import { AppError } from '../../../kernel/app-error.ts'
 import { decodeId } from '../../../kernel/ids.ts'
 import { day, minute, second } from '../../../kernel/time.ts'
 import type { Authority } from '../../trust/index.ts'
@@ -13,10 +15,19 @@ type Named = { tenant: TenantId; authority: Authority; isIssuing: boolean; rest:
 type Route = {
   path: RegExp
   methods: readonly string[]
+  otherwise: Answered
   answer: (named: Named, asked: Asked) => Promise<Answered> | Answered
 }
 
+const ocspType = 'application/ocsp-response'
 const notFound: Answered = { status: 404, headers: { 'cache-control': 'no-store' } }
+/** Too many ask, or the database is away: nothing is said of any certificate (RFC 6960 §2.3). */
+const later: Answered = { status: 503, headers: { 'cache-control': 'no-store', 'retry-after': '2' } }
+const tryLater: Answered = {
+  status: 200,
+  headers: { 'cache-control': 'no-store', 'content-type': ocspType },
+  body: ocspErrorResponse('tryLater'),
+}
 const reads = ['GET', 'HEAD']
 /** RFC 6960 §A.1 has clients send longer requests by POST. */
 const longestInPath = 1024
@@ -70,19 +81,19 @@ export function createPki({
   }
   async function status(named: Named, request: Buffer, { method, headers, from }: Asked): Promise<Answered> {
     const { der, kept } = await ocsp({ ...named, from }, request)
-    const type = 'application/ocsp-response'
     if (!kept || method === 'POST')
-      return { status: 200, headers: { 'content-type': type, 'cache-control': 'no-store' }, body: der }
+      return { status: 200, headers: { 'content-type': ocspType, 'cache-control': 'no-store' }, body: der }
     const tag = hash('sha256', der, 'hex')
-    return document(headers, { type, tag, body: der, since: kept.since, maxAge: hiddenMs })
+    return document(headers, { type: ocspType, tag, body: der, since: kept.since, maxAge: hiddenMs })
   }
 
   const routes: readonly Route[] = [
-    { path: /^\/crl\/([^/]+)\/([^/]+)\.crl$/, methods: reads, answer: list },
-    { path: /^\/ca\/([^/]+)\/([^/]+)\.cer$/, methods: reads, answer: certificate },
+    { path: /^\/crl\/([^/]+)\/([^/]+)\.crl$/, methods: reads, otherwise: later, answer: list },
+    { path: /^\/ca\/([^/]+)\/([^/]+)\.cer$/, methods: reads, otherwise: later, answer: certificate },
     {
       path: /^\/ocsp\/([^/]+)\/([^/]+)\/?$/,
       methods: ['POST'],
+      otherwise: tryLater,
       answer: async (named, asked) => {
         if (!named.isIssuing) return notFound
         const body = await asked.body()
@@ -92,6 +103,7 @@ export function createPki({
     {
       path: /^\/ocsp\/([^/]+)\/([^/]+)\/(.+)$/,
       methods: reads,
+      otherwise: tryLater,
       answer: (named, asked) => {
         const request = named.isIssuing ? inPath(named.rest) : undefined
         return request ? status(named, request, asked) : notFound
@@ -100,12 +112,17 @@ export function createPki({
   ]
 
   return async (asked: Asked): Promise<Answered> => {
-    for (const { path, methods, answer } of routes) {
+    for (const { path, methods, otherwise, answer } of routes) {
       const [, tenant, signer, rest = ''] = path.exec(asked.path) ?? []
       if (tenant === undefined || signer === undefined) continue
       if (!methods.includes(asked.method)) return { status: 405, headers: { allow: methods.join(', ') } }
-      const named = await find(tenant, signer)
-      return named ? answer({ ...named, rest }, asked) : notFound
+      try {
+        const named = await find(tenant, signer)
+        return named ? await answer({ ...named, rest }, asked) : notFound
+      } catch (e) {
+        if (e instanceof AppError) return otherwise
+        throw e
+      }
     }
     return notFound
   }
