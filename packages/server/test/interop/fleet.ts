@@ -3,8 +3,8 @@ import type { TestContext } from 'node:test'
 import { encodePem, generateKey } from '@holdfast/crypto'
 import { csrFor } from '../certificates.ts'
 import { enroll, withGateway } from '../gateways.ts'
-import type { Kit } from '../kit.ts'
-import { startPki } from '../pki.ts'
+import { createClock, type Kit, startKit } from '../kit.ts'
+import { pkiName } from '../pki.ts'
 import { until } from '../promptly.ts'
 
 /** A device's certificate with its key, PEM. */
@@ -16,9 +16,17 @@ export async function certify({ client }: Awaited<ReturnType<typeof enroll>>) {
 }
 export type Certified = Awaited<ReturnType<typeof certify>>
 
+const ago = 25 * 3600
+
 /** A deployment with a device, a gateway and a device of another tenant, all of it got through the API. */
 export async function startFleet(t: TestContext) {
-  const { kit, device } = await startPki(t)
+  // Programs ask their own clock: what has ended was issued yesterday.
+  const clock = createClock(-ago * 1000)
+  const all = await startKit(t, { now: clock.now, config: { pki: { port: 0, url: pkiName } } })
+  const kit = { ...all, admin: await all.as('tenant_admin', await all.newTenant()) }
+  const device = await enroll(kit, 'laptop', { now: clock.now })
+  const expired = await certify(device)
+  clock.advance(ago)
   const { client: gateway } = await withGateway(kit)
   const admin = await kit.as('tenant_admin', await kit.newTenant())
   const foreign = await certify(await enroll(kit, 'foreign', { admin }))
@@ -27,7 +35,7 @@ export async function startFleet(t: TestContext) {
   const { number } = (await trustedBy(gateway)).set.crls.at(-1)!
   await kit.admin.revokeSpc({ body: { spc_id: revoked.spc.spc_id, reason: 'keyCompromise' } })
   await until(async () => (await trustedBy(gateway)).set.crls.some((crl) => crl.number > number))
-  return { kit, device, gateway, good, revoked, foreign, certify: () => certify(device) }
+  return { kit, gateway, good, revoked, expired, foreign, certify: () => certify(device) }
 }
 
 /** What a gateway gets, as the files that programs take, PEM. */
