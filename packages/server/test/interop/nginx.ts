@@ -15,7 +15,7 @@ const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind
 export async function startNginx(
   t: { after: (end: () => unknown) => void },
   { spc, key }: Shown,
-  settings: readonly { anchor: string; lists?: string }[],
+  settings: readonly { anchor: string; lists?: string; ocsp?: string }[],
 ): Promise<number[]> {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-nginx-'))
   const write = (name: string, text: string) => writeFileSync(join(directory, name), text)
@@ -23,7 +23,7 @@ export async function startNginx(
   // Who calls does not look at the certificate of the server.
   write('server.pem', spc)
   write('server.key', key)
-  const servers = settings.map(({ anchor, lists }, i) => {
+  const servers = settings.map(({ anchor, lists, ocsp }, i) => {
     write(`anchor${i}`, anchor)
     if (lists) write(`lists${i}`, lists)
     return `server {
@@ -34,6 +34,7 @@ export async function startNginx(
   ssl_verify_depth 4;
   ssl_client_certificate anchor${i};
   ${lists ? `ssl_crl lists${i};` : ''}
+  ${ocsp ? `ssl_ocsp leaf; ssl_ocsp_responder ${ocsp};` : ''}
   location / { return 200 $ssl_client_verify; }
 }`
   })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Certified, rotated, type Trusted } from './fleet.ts'
+import { addressesIn } from '../pki.ts'
+import { type Certified, rotated, startFleet, type Trusted, trustedBy } from './fleet.ts'
 import { show, startNginx } from './nginx.ts'
 import { judgedByOpenvpn } from './openvpn.ts'
 import { beside, judgedByStrongswan } from './strongswan.ts'
@@ -24,8 +25,7 @@ const judgedByPki: Judge = async ({ certificate, chain }, { anchors, intermediat
   const { isTrusted, text } = await judgedByStrongswan(certificate, cas, crls)
   if (isTrusted) assert.match(text, /certificate not revoked/)
   if (isTrusted) return 'good'
-  if (/certificate has expired|validity/.test(text)) console.log(text)
-  if (/expired/.test(text)) return 'expired'
+  if (/subject certificate invalid \(valid from /.test(text)) return 'expired'
   return /certificate was revoked on .*, reason: key compromise/.test(text) ? 'revoked' : 'foreign'
 }
 const judgedByVpn: Judge = async (device, files) => {
@@ -84,4 +84,16 @@ test('nginx takes devices that connect, before, during and after a rotation', { 
   assert.deepEqual(await statuses(2, later, revoked, foreign), [200, 400, 400])
   assert.deepEqual(await statuses(3, later, foreign), [200, 400])
   assert.deepEqual(await statuses(4, later, good, revoked, foreign), [200, 400, 400, 400])
+})
+
+test('nginx asks the listener by OCSP for what connects', { skip: without('nginx') }, async (t) => {
+  const { kit, gateway, good, revoked } = await startFleet(t)
+  const { anchors } = await trustedBy(gateway)
+  const [, ocsp] = addressesIn(good.certificate).map((url) => new URL(url).pathname)
+  const [port] = await startNginx(kit, { spc: good.certificate, key: good.key }, [
+    { anchor: [...anchors, ...good.chain].join(''), ocsp: `${kit.pkiUrl}${ocsp}` },
+  ])
+  const statusOf = async ({ certificate, key, chain }: Certified) =>
+    (await show({ spc: certificate, key }, port!, ...chain)).status
+  assert.deepEqual([await statusOf(good), await statusOf(revoked)], [200, 400])
 })
