@@ -106,7 +106,6 @@ export function createPkiListener({
     },
   }
 }
-export type PkiListener = ReturnType<typeof createPkiListener>
 
 function send(response: ServerResponse, { status, headers = {}, body }: Answered): void {
   const { req: request } = response

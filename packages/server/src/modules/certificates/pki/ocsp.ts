@@ -18,10 +18,10 @@ import type { CertificatesDeps } from '../deps.ts'
 import type { StatusesOf } from './statuses.ts'
 
 /** DER; of what others may keep for a while, since when it is true and until when. */
-export type OcspReply = { der: Buffer; kept?: { since: Date; until: Date } }
+type OcspReply = { der: Buffer; kept?: { since: Date; until: Date } }
 type Signed = Required<OcspReply>
 type Kept = { status: OcspStatus; until: Date; signed: Promise<Signed> }
-export type OcspCaller = { tenant: TenantId; authority: Authority; from: string }
+type OcspCaller = { tenant: TenantId; authority: Authority; from: string }
 
 /** How long an answer is good for; one that was signed before is given out for half of that. */
 const lifetime = 10 * minute
@@ -30,8 +30,9 @@ const rememberMost = 10_000
 const signaturesPerMinute = { issued: 30_000, unknown: 6000 }
 
 /**
- * Answers to OCSP (RFC 6960). Throws `rate_limited` when more is asked for than can be looked up or signed. Without a nonce and of one certificate it is signed once and given out as it is (RFC
- * 5019), for as long as the certificate stands as it says.
+ * Answers to OCSP (RFC 6960). Without a nonce and of one certificate it is signed once and given out as it is (RFC
+ * 5019), for as long as the certificate stands as it says. Throws `rate_limited` when more is asked for than can be
+ * looked up or signed.
  */
 export function createOcsp({ now, statusesOf }: Pick<CertificatesDeps, 'now'> & { statusesOf: StatusesOf }) {
   const responders = new WeakMap<Authority, OcspResponder>()

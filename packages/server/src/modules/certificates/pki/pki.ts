@@ -127,7 +127,6 @@ export function createPki({
     return notFound
   }
 }
-export type Pki = ReturnType<typeof createPki>
 
 /** Base64 in a path, as RFC 6960 §A.1 has it percent-encoded, and as clients send it that do not. */
 function inPath(text: string): Buffer | undefined {
