@@ -35,7 +35,7 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
   [
     /^server\/src\/modules\/(\w+)\//,
     new RegExp(
-      `^(contract/|crypto/|policy/|${spine}|server/src/modules/$1/|${door}|server/src/outbound/|server/src/http/(handlers|answer|page|representation|authenticate))`,
+      `^(contract/|crypto/|policy/|${spine}|server/src/modules/$1/|${door}|server/src/outbound/|server/src/http/(handlers|answer|page|pki|representation|authenticate))`,
     ),
   ],
   [

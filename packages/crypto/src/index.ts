@@ -128,6 +128,6 @@ export {
 export { encodePem, type PemLabel } from './x509/pem.ts'
 export { type RevocationReason, reasonCodes } from './x509/revocation-reason.ts'
 export { type SpcFields, type SpcIssuer, type SpcIssuerOptions, spcIssuer } from './x509/spc-issue.ts'
-export { defaultOidArc, type SpcPolicy } from './x509/spc-policy.ts'
+export { defaultOidArc, policyOid, type SpcPolicy } from './x509/spc-policy.ts'
 export { readSpc, type Spc, spcVerifier } from './x509/spc-read.ts'
 export { spiffeId } from './x509/spiffe-id.ts'

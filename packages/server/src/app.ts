@@ -10,6 +10,7 @@ import { createEnding } from './http/ending.ts'
 import type { Handlers } from './http/handlers.ts'
 import { ofOpenTenants } from './http/of-open-tenants.ts'
 import { usualPace } from './http/pace.ts'
+import { createPkiListener } from './http/pki.ts'
 import { createChanges } from './memory/changes.ts'
 import { createClock } from './memory/clock.ts'
 import { createFeed } from './memory/feed.ts'
@@ -122,7 +123,17 @@ export function createApp({
   const gateways = createGateways({ ...limited, meter, serviceSecrets, fleet, policy, trust, snapshotSize })
   const { policyOf } = policy
   const tenants = tenancy.listTenantIds
-  const certificates = createCertificates({ ...base, audit, fleet, trust, policyOf, tenants })
+  const certificates = createCertificates({
+    ...base,
+    audit,
+    fleet,
+    trust,
+    policyOf,
+    tenants,
+    tenantNamed: tenancy.tenantNamed,
+    pkiUrl: config.pki?.url,
+    oidArc: config.oidArc,
+  })
   /** In the transaction that stops devices or users: what lets them in elsewhere ends with it. */
   const endSessionsOf: typeof gateways.endSessionsOf = async (tx, tenant, which) => {
     await certificates.revokeOf(tx, tenant, which)
@@ -210,6 +221,9 @@ export function createApp({
     ...{ config, log, verifiers, handlers, tls, pace },
     ...{ audit, tenancy, access, identity, federation, enrollment, policy },
   })
+  const { trustedProxies, maxConnections } = config
+  const pki =
+    config.pki && createPkiListener({ answer: certificates.pki, draining, trustedProxies, maxConnections, log })
 
   const jobs = appJobs({
     db,
@@ -233,7 +247,7 @@ export function createApp({
   const end = createEnding({
     health,
     draining,
-    http,
+    listeners: [{ server: http.server, close: () => http.close() }, ...(pki ? [pki] : [])],
     letGo: [policy.stop, gateways.stop, certificates.stop, federation.deviceGrants.letGo],
     writes: [
       ...[refuse.flush, notifications.stop, activity.flush, trustMarks.flush, access.stop],
@@ -245,6 +259,8 @@ export function createApp({
 
   return {
     http,
+    /** Undefined where the operator wants none. */
+    pki,
     jobs,
     db,
     changes,

@@ -78,7 +78,11 @@ async function start(): Promise<void> {
   await patiently(() => app.start(), stalls)
   if (stopping) return
   // The port before the first administrator: a start that fails leaves no password that nobody saw.
-  await app.http.listen({ host: config.host, port: config.port, backlog: 4096 }).catch(taken(config))
+  await app.http
+    .listen({ host: config.host, port: config.port, backlog: 4096 })
+    .catch(taken(config.host, config.port, 'HOLDFAST_PORT'))
+  if (config.pki)
+    await app.pki?.listen(config.pki.port, config.host).catch(taken(config.host, config.pki.port, 'HOLDFAST_PKI_PORT'))
   const makeFirst = () => bootstrap(app, secrets, (first) => printFirstStart(first, config))
   await patiently(() => withDatabaseLock(databaseUrl, bootstrapLock, makeFirst), stalls)
   if (stopping) return
@@ -113,17 +117,12 @@ const unreachable = (config: Config) => (e: unknown) => {
     )
   throw e
 }
-const taken = (config: Config) => (e: NodeJS.ErrnoException) => {
+const taken = (host: string, port: number, name: string) => (e: NodeJS.ErrnoException) => {
   if (e.code === 'EADDRINUSE')
-    throw new StartError(
-      `Port ${config.port} on ${config.host} is in use: stop what listens there or set HOLDFAST_PORT.`,
-    )
+    throw new StartError(`Port ${port} on ${host} is in use: stop what listens there or set ${name}.`)
   if (e.code === 'EACCES')
-    throw new StartError(
-      `Port ${config.port} needs more rights than this user has: set HOLDFAST_PORT to 1024 or higher.`,
-    )
-  if (e.code === 'EADDRNOTAVAIL')
-    throw new StartError(`HOLDFAST_HOST ${config.host} is not an address of this machine.`)
+    throw new StartError(`Port ${port} needs more rights than this user has: set ${name} to 1024 or higher.`)
+  if (e.code === 'EADDRNOTAVAIL') throw new StartError(`HOLDFAST_HOST ${host} is not an address of this machine.`)
   throw e
 }
 

@@ -1,10 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Role } from '@holdfast/contract/vocabulary'
-import type { PasswordParams } from '@holdfast/crypto'
+import { defaultOidArc, type PasswordParams } from '@holdfast/crypto'
 import { createClient } from '@holdfast/sdk'
 import { Agent, buildConnector } from 'undici'
 import { type App, createApp } from '../src/app.ts'
@@ -53,6 +54,8 @@ const configFor = (databaseUrl: string): Config => ({
   host: '127.0.0.1',
   port: 0,
   publicUrl,
+  pki: undefined,
+  oidArc: defaultOidArc,
   dataDir: '/nonexistent',
   databaseUrl,
   databaseConnections: 10,
@@ -110,7 +113,15 @@ export function createClock(offset = 0) {
   return { now: () => new Date(Date.now() + offset), advance: (seconds: number) => (offset += seconds * 1000) }
 }
 
-export type Replica = { app: App; url: string; dispatcher: Agent; peppers: Peppers; stop: () => Promise<void> }
+/** `pkiUrl` is where it serves what certificates point to, if it does. */
+export type Replica = {
+  app: App
+  url: string
+  pkiUrl: string
+  dispatcher: Agent
+  peppers: Peppers
+  stop: () => Promise<void>
+}
 /** Runs a background job at once; how much it did, where it says. */
 export const runJob = async ({ jobs }: Pick<App, 'jobs'>, name: string): Promise<number> =>
   Number(await jobs.find((job) => job.name === name)!.run())
@@ -182,7 +193,9 @@ export async function startKit(
       stopping ??= dispatcher.destroy().then(app.stop)
       return stopping
     }
-    const replica = { app, url, dispatcher, peppers, stop }
+    await app.pki?.listen(0, '127.0.0.1')
+    const pkiUrl = `http://127.0.0.1:${(app.pki?.server.address() as AddressInfo | undefined)?.port}`
+    const replica = { app, url, pkiUrl, dispatcher, peppers, stop }
     replicas.push(replica)
     return replica
   }

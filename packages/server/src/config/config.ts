@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
+import { defaultOidArc, policyOid } from '@holdfast/crypto'
 import ipaddr from 'ipaddr.js'
 
 /** What the operator decides; no secrets (those are in `secrets.ts`). */
@@ -8,6 +9,13 @@ export type Config = {
   port: number
   /** Origin under which clients reach this deployment: no trailing slash. Issuer of credentials, base of proofs. */
   publicUrl: string
+  /**
+   * Where revocation lists, OCSP and the certificates of authorities are served, in plain HTTP, and the origin under
+   * which certificates name it; undefined: nowhere.
+   */
+  pki: { port: number; url: string } | undefined
+  /** The operator's own arc, under which the extensions of certificates are named. */
+  oidArc: string
   dataDir: string
   /** Undefined: the embedded PostgreSQL in the data directory. */
   databaseUrl: string | undefined
@@ -67,7 +75,9 @@ export function parseConfig(env: Env): Config {
   return {
     host,
     port,
-    publicUrl: publicUrl(env, `${tls ? 'https' : 'http'}://${isIP(host) === 6 ? `[${host}]` : host}:${port}`),
+    publicUrl: originOf(env, 'HOLDFAST_PUBLIC_URL', `${tls ? 'https' : 'http'}://${hostInUrl(host)}:${port}`),
+    pki: pki(env, host),
+    oidArc: oidArc(env),
     dataDir,
     databaseUrl: databaseUrl(env),
     databaseConnections: wholeNumber(env, 'HOLDFAST_DATABASE_CONNECTIONS', 20, 2, 500),
@@ -103,13 +113,40 @@ function wholeNumber(env: Env, name: string, otherwise: number, min: number, max
   return value
 }
 
-function publicUrl(env: Env, otherwise: string): string {
-  const text = env.HOLDFAST_PUBLIC_URL
+const hostInUrl = (host: string) => (isIP(host) === 6 ? `[${host}]` : host)
+
+function originOf(env: Env, name: string, otherwise: string): string {
+  const text = env[name]
   if (!text) return otherwise
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.search || url.hash || url.username)
-    throw new ConfigError('HOLDFAST_PUBLIC_URL must be an origin such as https://vpn.example.com, without a path.')
+    throw new ConfigError(`${name} must be an origin such as https://vpn.example.com, without a path.`)
   return url.origin
+}
+
+/** Plain HTTP also in what certificates say: who fetches it over TLS would need it to do so (RFC 5280 §8). */
+function pki(env: Env, host: string): Config['pki'] {
+  if (!env.HOLDFAST_PKI_PORT) {
+    if (env.HOLDFAST_PKI_PUBLIC_URL)
+      throw new ConfigError('HOLDFAST_PKI_PUBLIC_URL needs HOLDFAST_PKI_PORT: nothing is served there without it.')
+    return undefined
+  }
+  const port = wholeNumber(env, 'HOLDFAST_PKI_PORT', 0, 1, 65_535)
+  const url = originOf(env, 'HOLDFAST_PKI_PUBLIC_URL', `http://${hostInUrl(host)}:${port}`)
+  if (!url.startsWith('http:'))
+    throw new ConfigError('HOLDFAST_PKI_PUBLIC_URL must begin with http://: what is served there is signed already.')
+  return { port, url }
+}
+
+function oidArc(env: Env): string {
+  const arc = env.HOLDFAST_OID_ARC || defaultOidArc
+  try {
+    policyOid(arc)
+    return arc
+  } catch (e) {
+    if (!(e instanceof RangeError)) throw e
+    throw new ConfigError(`HOLDFAST_OID_ARC must be an object identifier such as ${defaultOidArc}, not "${arc}".`)
+  }
 }
 
 function databaseUrl(env: Env): string | undefined {

@@ -27,6 +27,7 @@ const tools = {
     commands: ['pki'],
     probe: ['--help'],
   },
+  openvpn: { package: 'openvpn', commands: ['openvpn', '/usr/sbin/openvpn'], probe: ['--show-tls'] },
   haproxy: { package: 'haproxy', commands: ['haproxy', '/usr/sbin/haproxy'], probe: ['-v'] },
   java: { package: 'default-jre-headless', commands: ['java'], probe: ['--version'] },
   mvn: { package: 'maven', commands: ['mvn'], probe: ['--version'] },

@@ -46,6 +46,15 @@ export const revoke = (
     .returningAll()
     .executeTakeFirst()
 
+/** Of these certificates those that were issued: by whom, and until when. */
+export const issuedOf = (tx: Tx, tenant: TenantId, spcIds: readonly string[]) =>
+  tx
+    .selectFrom('spcs')
+    .select(['spc_id', 'issuer_id', 'not_after'])
+    .where('tenant_id', '=', tenant)
+    .where('spc_id', '=', sql<string>`any(${spcIds}::uuid[])`)
+    .execute()
+
 type End = { reason: string; at: Date }
 const anyNumber = 2 ** 31 - 1
 

@@ -6,6 +6,7 @@ import { BoundedMap } from '../../../kernel/bounded-map.ts'
 import { decodeId, encodeId } from '../../../kernel/ids.ts'
 import type { Authority } from '../../trust/index.ts'
 import type { CertificatesDeps } from '../deps.ts'
+import { uuidOf } from './prepare.ts'
 import type { NotGood } from './spcs.queries.ts'
 import type { StandingOf } from './standing.ts'
 
@@ -28,8 +29,6 @@ const unknown: Verdict = {
   currentDigest: null,
 }
 
-const uuidOf = (serial: string) =>
-  `${serial.slice(0, 8)}-${serial.slice(8, 12)}-${serial.slice(12, 16)}-${serial.slice(16, 20)}-${serial.slice(20)}`
 export const spcIdOf = ({ serial }: Pick<Spc, 'serial'>): string => encodeId('spc', uuidOf(serial))
 
 /**
