@@ -41,12 +41,13 @@ export function createCertificateKeeper(
   /** What is to be done now; seconds until there may be something again. */
   async function attend(): Promise<number> {
     try {
-      if (device.isCertificateDue) await device.renewCertificate({ signal: until })
+      const isRenewal = device.isCertificateDue
+      if (isRenewal) await device.renewCertificate({ signal: until })
       else if (now().getTime() >= checkAt) await device.checkCertificate({ signal: until })
       else return longestNap
       failures = 0
       checkAt = now().getTime() + jitter(checkSeconds, random) * 1000
-      return device.isCertificateDue ? 0 : longestNap
+      return !isRenewal && device.isCertificateDue ? 0 : longestNap
     } catch (e) {
       if (!until.aborted) report(e)
       return backoffSeconds(++failures, e, random)

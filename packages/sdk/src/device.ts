@@ -11,10 +11,11 @@ import { type PollingOptions, runPolling } from './device-polling.ts'
 import { createRenewal } from './device-renewal.ts'
 import type { DeviceState } from './device-state.ts'
 import { standingOf } from './device-status.ts'
+import { createDeviceTrust } from './device-trust.ts'
 import { type FollowingOptions, followDirectory } from './directory-following.ts'
 import { ApiError, VerificationError } from './errors.ts'
 import { type DevicePolicy, type Judge, type PolicyPointer, verifyBundle, verifyPointer } from './policy-verifier.ts'
-import { bodyOf, createSender, etagOf, requireTls, type Send } from './send.ts'
+import { bodyOf, createSender, etagOf, type Send } from './send.ts'
 import { openTrust } from './trust-store.ts'
 
 type Ask = { signal?: AbortSignal | undefined }
@@ -88,31 +89,11 @@ export function openDevice(
     }
   }
 
-  async function refreshTrust({ signal }: Ask = {}): Promise<boolean> {
-    const next = bodyOf(await call('trustAnchors', { query: { since: trust.version } }, { signal }))
-    const changed = trust.accept(next, now())
-    if (changed) await save({ trust: trust.document })
-    return changed
-  }
-
-  async function repinTrustOverTls({ signal }: Ask = {}): Promise<void> {
-    requireTls(baseUrl)
-    const { steps: _, ...first } = bodyOf(await call('trustAnchors', {}, { signal }))
-    trust.repin(first, now())
-    await save({ trust: trust.document })
-  }
-
-  /** A key we do not know may be one of a newer trust set. */
-  async function withTrust<T>(check: () => T, ask: Ask): Promise<T> {
-    try {
-      return check()
-    } catch (error) {
-      const mayBeNewer =
-        error instanceof VerificationError && (error.code === 'unknown_key' || error.code === 'trust_expired')
-      if (!mayBeNewer || !(await refreshTrust(ask))) throw error
-      return check()
-    }
-  }
+  const {
+    refresh: refreshTrust,
+    judge: withTrust,
+    repinOverTls,
+  } = createDeviceTrust({ trust, call, baseUrl, save, now })
 
   const directory = createDirectoryReader({
     ...{ call, judge, withTrust, saved: state.directory },
@@ -256,7 +237,7 @@ export function openDevice(
      * Gives up the trust set for the one that the server shows, believed for its TLS certificate alone, as the first one
      * was: for a device whose every trusted key was replaced in an emergency. Nothing here ever does so by itself.
      */
-    repinTrustOverTls,
+    repinTrustOverTls: repinOverTls,
     /** Gets a new credential; calls that ask for nothing else share one renewal. */
     renew: renewal,
     reportPosture: async (facts: Input<Contract['reportPosture']>['body']['facts']) =>

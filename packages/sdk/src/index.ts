@@ -9,7 +9,8 @@ export {
   type SessionProof,
   verifyDeviceAtGateway,
 } from './device-at-gateway.ts'
-export type { DeviceOptions, Renewal } from './device-options.ts'
+export type { CertificateRenewal, DeviceCertificate } from './device-certificate.ts'
+export type { CertificateKey, DeviceOptions, Renewal } from './device-options.ts'
 export type { PollingOptions } from './device-polling.ts'
 export { type DeviceState, type DeviceStore, fileStore } from './device-state.ts'
 export { type DeviceEnd, DeviceEndedError, type DeviceStatus } from './device-status.ts'
