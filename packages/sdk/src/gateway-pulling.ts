@@ -1,9 +1,11 @@
 import { backoffSeconds, jitter, type Random, sleep } from './backoff.ts'
 import { ApiError, ConnectionError } from './errors.ts'
 import { type createApplier, wholeOf } from './gateway-applier.ts'
+import type { GatewayCrls } from './gateway-crls.ts'
 import type { Holder } from './gateway-holder.ts'
 import type { GatewayChange, GatewayState } from './gateway-state.ts'
 import { safely } from './safely.ts'
+import type { SignedTrustSet } from './trust-store.ts'
 
 /**
  * How the gateway stands with its control plane. `connected`: what is held is what it says now. `unreachable`: it gives
@@ -25,11 +27,17 @@ export type PullingOptions = {
    * count as applied: heartbeats say so, and all that there is is handed over again until it is. One call at a time.
    */
   onChange: (change: GatewayChange, state: GatewayState) => void | Promise<void>
+  /**
+   * With it the revocation lists of device certificates are followed beside the policy. Called with those that are in
+   * force and the trust set that they belong to, the saved ones first, and with null when one of them has ended. One
+   * call at a time. Where it throws or rejects, it is called again, until it settles or something newer is in force.
+   */
+  onCrls?: (crls: GatewayCrls | null, trust: SignedTrustSet) => void | Promise<void>
   /** Told of each move between the three. */
   onStatus?: (status: GatewayStatus) => void
   /**
    * Told of every failure that is survived: `VerificationError`, `ConnectionError`, `ApiError`, and those of
-   * `onChange`.
+   * `onChange` and `onCrls`.
    */
   onError?: (error: unknown) => void
   /** Seconds that the server may hold a pull, ± 20 %; 25 unless said. */
