@@ -19,6 +19,8 @@ import { addProvider } from './commands/provider.ts'
 import { addRole } from './commands/role.ts'
 import { addSession } from './commands/session.ts'
 import { addSettings } from './commands/settings.ts'
+import { addSigner } from './commands/signer.ts'
+import { addSpc } from './commands/spc.ts'
 import { addTenant } from './commands/tenant.ts'
 import { addToken } from './commands/token.ts'
 import { addTotp } from './commands/totp.ts'
@@ -47,6 +49,8 @@ const nouns = [
   addNotification,
   addSettings,
   addTrust,
+  addSigner,
+  addSpc,
   addTenant,
   addPlan,
   addLicense,
