@@ -12,6 +12,8 @@ import { authoritiesOf, type SignedTrustSet } from './trust-store.ts'
 export type GatewayCrls = {
   /** All of them in one text, as nginx (`ssl_crl`) and OpenVPN (`crl-verify`) read them. */
   pem: string
+  /** The anchors and intermediates that are trusted, likewise (`ssl_client_certificate`, `ca`). */
+  authorities: string
   lists: readonly { issuer: string; number: bigint; nextUpdate: Date; der: Buffer }[]
   /** When the first of them ends, unless it is followed by another: then what it says counts no more. */
   expiresAt: Date
@@ -28,13 +30,14 @@ export function createCrls({ store, onStoreError, now }: CrlOptions) {
   let held = new Map<string, Held>()
   let shown: GatewayCrls | null = null
 
-  function show(): GatewayCrls | null {
+  function show(set: SignedTrustSet): GatewayCrls | null {
     if (held.size === 0) return null
     const lists = [...held.values()].map(({ issuer, der, crl: { number, nextUpdate } }) => {
       return { issuer, number, nextUpdate, der }
     })
     return {
       pem: lists.map(({ der }) => encodePem('X509 CRL', der)).join(''),
+      authorities: Object.values(authoritiesOf(set)).flat().join(''),
       lists,
       expiresAt: new Date(Math.min(...lists.map(({ nextUpdate }) => nextUpdate.getTime()))),
     }
@@ -73,7 +76,7 @@ export function createCrls({ store, onStoreError, now }: CrlOptions) {
     const isNew = next.size !== held.size || [...next].some(([key, list]) => held.get(key) !== list)
     if (isNew) {
       held = next
-      shown = show()
+      shown = show(set)
     }
     return { isNew, refusal }
   }

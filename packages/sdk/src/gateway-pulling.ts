@@ -5,7 +5,6 @@ import type { GatewayCrls } from './gateway-crls.ts'
 import type { Holder } from './gateway-holder.ts'
 import type { GatewayChange, GatewayState } from './gateway-state.ts'
 import { safely } from './safely.ts'
-import type { SignedTrustSet } from './trust-store.ts'
 
 /**
  * How the gateway stands with its control plane. `connected`: what is held is what it says now. `unreachable`: it gives
@@ -29,10 +28,10 @@ export type PullingOptions = {
   onChange: (change: GatewayChange, state: GatewayState) => void | Promise<void>
   /**
    * With it the revocation lists of device certificates are followed beside the policy. Called with those that are in
-   * force and the trust set that they belong to, the saved ones first, and with null when one of them has ended. One
-   * call at a time. Where it throws or rejects, it is called again, until it settles or something newer is in force.
+   * force, the saved ones first, and with null when one of them has ended. One call at a time. Where it throws or
+   * rejects, it is called again, until it settles or something newer is in force.
    */
-  onCrls?: (crls: GatewayCrls | null, trust: SignedTrustSet) => void | Promise<void>
+  onCrls?: (crls: GatewayCrls | null) => void | Promise<void>
   /** Told of each move between the three. */
   onStatus?: (status: GatewayStatus) => void
   /**

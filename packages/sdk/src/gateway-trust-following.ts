@@ -28,10 +28,7 @@ export async function followTrust(
   const applier = createApplier({
     current: () => trust.crls.current,
     textOf: ({ lists }) => lists.map(({ issuer, number }) => `${issuer} ${number}`).join(),
-    onChange: async (crls) => {
-      if (trust.held) await onCrls(crls, trust.held.document)
-    },
-    ...{ onError: report, now, random },
+    ...{ onChange: onCrls, onError: report, now, random },
   })
   const lag = createLagPatience()
   let failures = 0
