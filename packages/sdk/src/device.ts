@@ -234,8 +234,9 @@ export function openDevice(
     fetchBundle,
     refreshTrust,
     /**
-     * Gives up the trust set for the one that the server shows, believed for its TLS certificate alone, as the first one
-     * was: for a device whose every trusted key was replaced in an emergency. Nothing here ever does so by itself.
+     * Gives up the trust set for the one that the server shows, believed for its TLS certificate alone, as the first
+     * one was: for a device whose every trusted key was replaced in an emergency. Nothing ever calls it by itself.
+     * Throws `TypeError` where the server is not reached over TLS.
      */
     repinTrustOverTls: repinOverTls,
     /** Gets a new credential; calls that ask for nothing else share one renewal. */

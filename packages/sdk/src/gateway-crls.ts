@@ -56,8 +56,8 @@ export function createCrls({ store, onStoreError, now }: CrlOptions) {
   }
 
   /**
-   * Takes what is newer. A list that is refused leaves the one before, and the others are taken; of an authority that is
-   * not in the set nothing is. Answers whether something is other than before, and the first refusal.
+   * Takes what is newer. A list that is refused leaves the one before, and the others are taken; of an authority that
+   * is not in the set nothing is. Answers whether something is other than before, and the first refusal.
    */
   function take(given: readonly Given[], set: SignedTrustSet, mayHaveEnded = false) {
     const authorities = authoritiesByKey(set)

@@ -170,8 +170,9 @@ export function openGateway({
     noteHandshake: tunnelKeys.noteHandshake,
     refreshTrust: trust.refresh,
     /**
-     * Gives up the trust set for the one that the server shows, believed for its TLS certificate alone, as the first one
-     * was: for a gateway whose every trusted key was replaced in an emergency. Nothing here ever does so by itself.
+     * Gives up the trust set for the one that the server shows, believed for its TLS certificate alone, as the first
+     * one was: for a gateway whose every trusted key was replaced in an emergency. Nothing ever calls it by itself.
+     * Throws `TypeError` where the server is not reached over TLS.
      */
     repinTrustOverTls: trust.repinOverTls,
     /** Keeps the state current until aborted; see `PullingOptions`. */

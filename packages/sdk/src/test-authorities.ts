@@ -9,7 +9,6 @@ import {
   spcIssuer,
 } from '@holdfast/crypto'
 import { certificateInfo } from '@holdfast/crypto/x509/certificate-info'
-import type { createIssuer } from './test-issuer.ts'
 
 const hour = 3_600_000
 
@@ -58,6 +57,3 @@ export async function createAuthorities({ tenantId, now }: { tenantId: string; n
   }
 }
 export type Authorities = Awaited<ReturnType<typeof createAuthorities>>
-/** A trust set that names these authorities. */
-export const trustWith = (issuer: ReturnType<typeof createIssuer>, authorities: Authorities, version = 1) =>
-  issuer.trustSet({ version, ...authorities.inSet() })
