@@ -22,6 +22,8 @@ import { addRelease } from './commands/release.ts'
 import { addRole } from './commands/role.ts'
 import { addSession } from './commands/session.ts'
 import { addSettings } from './commands/settings.ts'
+import { addSigner } from './commands/signer.ts'
+import { addSpc } from './commands/spc.ts'
 import { addTenant } from './commands/tenant.ts'
 import { addToken } from './commands/token.ts'
 import { addTotp } from './commands/totp.ts'
@@ -54,6 +56,8 @@ const nouns = [
   addTrust,
   addRelease,
   addUpdate,
+  addSigner,
+  addSpc,
   addTenant,
   addPlan,
   addLicense,

@@ -110,7 +110,7 @@ export {
 export type { CertificateFiles } from './x509/certificate.ts'
 export { type CertificateInfo, certificateInfo } from './x509/certificate-info.ts'
 export { type CertificateRequest, readCertificateRequest } from './x509/certificate-request.ts'
-export { createCertificateRequest } from './x509/certificate-request-write.ts'
+export { createCertificateRequest, createKeyAndRequest } from './x509/certificate-request-write.ts'
 export { type ChainOptions, verifyChain } from './x509/chain.ts'
 export { type Crl, readCrl } from './x509/crl-read.ts'
 export { type CrlFields, createCrl, type RevokedCertificate, type Slices } from './x509/crl-write.ts'

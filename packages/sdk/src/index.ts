@@ -9,7 +9,8 @@ export {
   type SessionProof,
   verifyDeviceAtGateway,
 } from './device-at-gateway.ts'
-export type { DeviceOptions, Renewal } from './device-options.ts'
+export type { CertificateRenewal, DeviceCertificate } from './device-certificate.ts'
+export type { CertificateKey, DeviceOptions, Renewal } from './device-options.ts'
 export type { PollingOptions } from './device-polling.ts'
 export type { TelemetryEvent } from './device-reports.ts'
 export { type DeviceState, type DeviceStore, fileStore } from './device-state.ts'
@@ -39,6 +40,7 @@ export {
 } from './errors.ts'
 export { type Gateway, type GatewayOptions, openGateway } from './gateway.ts'
 export type { ApplyFailure } from './gateway-applier.ts'
+export type { GatewayCrls } from './gateway-crls.ts'
 export type { AddressMove } from './gateway-keys.ts'
 export type { Metered, MeteringLoad, MeteringSample } from './gateway-metering.ts'
 export type { GatewayStatus, PullingOptions } from './gateway-pulling.ts'
@@ -75,6 +77,7 @@ export {
 export { type PostureAssertion, verifyPostureAssertion } from './posture-verifier.ts'
 export { readPrivateFile, writePrivateFile } from './private-file.ts'
 export { createSender, type Reply, type RequestOptions, type Send, type SenderOptions } from './send.ts'
+export type { SpcAtGateway } from './spc-at-gateway.ts'
 export { openTrust, pinTrust, type SignedTrustSet, type TrustStore } from './trust-store.ts'
 export type { DownloadOptions } from './update-download.ts'
 export {

@@ -101,6 +101,13 @@ function checkBaseUrl(baseUrl: string): string {
   return url.origin + url.pathname.replace(/\/+$/, '')
 }
 
+/** Throws `TypeError` unless TLS says who answers, or nobody can stand between: the server is on this machine. */
+export function requireTls(baseUrl: string): void {
+  const { protocol, hostname } = new URL(checkBaseUrl(baseUrl))
+  const isLocal = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
+  if (protocol !== 'https:' && !isLocal) throw new TypeError(`${baseUrl} is not reached over TLS`)
+}
+
 function fillPath(path: string, params: Record<string, unknown> = {}): string {
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const value = params[name]

@@ -55,6 +55,8 @@ export function createIssuer({
       tenant_id?: string
       expires_at?: string
       refresh_after?: string
+      anchors?: SignedTrustSet['anchors']
+      intermediates?: string[]
     } = {}): Promise<SignedTrustSet> => {
       const document = {
         tenant_id: tenantId,
