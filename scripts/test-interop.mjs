@@ -15,7 +15,14 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
 installMissing()
 installSchemathesis()
-installScimTester()
+installPython(
+  'SCIM_TESTER_PYTHON',
+  'scim2-tester==0.5.2',
+  'scim2-client==0.13.2',
+  'scim2-models==0.12.3',
+  'httpx2==2.16.2',
+)
+installPython('JOSERFC_PYTHON', 'joserfc==1.8.0')
 await installKeycloak()
 process.exitCode = (await runTests()) ? 0 : 1
 
@@ -49,16 +56,16 @@ function installSchemathesis() {
   if (pip.status !== 0) stop('Schemathesis could not be installed: pip install schemathesis')
 }
 
-/** What checks SCIM comes from PyPI, into an environment of its own. */
-function installScimTester() {
-  const packages = ['scim2-tester==0.5.2', 'scim2-client==0.13.2', 'scim2-models==0.12.3', 'httpx2==2.16.2']
-  const directory = join(tmpdir(), 'holdfast-scim2-tester-0.5.2')
-  process.env.SCIM_TESTER_PYTHON ??= join(directory, 'bin/python')
-  if (existsSync(process.env.SCIM_TESTER_PYTHON)) return
-  process.stderr.write('Installing scim2-tester…\n')
+/** Packages of PyPI, in an environment of their own, whose Python a variable names. */
+function installPython(variable, ...packages) {
+  const [name] = packages
+  const directory = join(tmpdir(), `holdfast-${name.replace('==', '-')}`)
+  const python = (process.env[variable] ??= join(directory, 'bin/python'))
+  if (existsSync(python)) return
+  process.stderr.write(`Installing ${name}…\n`)
   spawnSync('python3', ['-m', 'venv', directory], { stdio: 'inherit' })
   const pip = spawnSync(join(directory, 'bin/pip'), ['install', '-q', ...packages], { stdio: 'inherit' })
-  if (pip.status !== 0) stop(`scim2-tester could not be installed: pip install ${packages.join(' ')}`)
+  if (pip.status !== 0) stop(`${name} could not be installed: pip install ${packages.join(' ')}`)
 }
 
 /** Keycloak comes from Maven's central repository (200 MB), where KEYCLOAK_HOME does not say where it is. */

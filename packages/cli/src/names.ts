@@ -23,8 +23,9 @@ const nounOfField: Record<string, Noun> = {
   bundle_id: 'policy_bundle',
   provider_id: 'identity_provider',
   source_id: 'directory_source',
+  release_id: 'release',
 }
-const opaque = new Set(['policy', 'facts', 'reason', 'note', 'users', 'groups'])
+const opaque = new Set(['root', 'policy', 'facts', 'reason', 'note', 'users', 'groups'])
 const mostPages = 50
 
 type Candidate = { id: string; names: readonly (string | null)[] }
@@ -84,6 +85,11 @@ const searches: Partial<Record<Noun, Search>> = {
     walk(
       (page) => c.listDirectorySources({ query: { ...page, ...scope } }),
       (s) => ({ id: s.source_id, names: [s.provider] }),
+    ),
+  release: (c, _version, scope) =>
+    walk(
+      (page) => c.listReleases({ query: { ...page, ...scope } }),
+      (r) => ({ id: r.release_id, names: [r.version] }),
     ),
   policy_bundle: (c, _version, scope) =>
     walk(
@@ -146,6 +152,8 @@ export function withNames(client: Client, scope: () => { tenant_id?: string }): 
     if (noun && typeof value === 'string') return idOf(noun, value)
     if (Array.isArray(value)) return Promise.all(value.map((each) => resolve(field, each)))
     if (typeof value !== 'object' || value === null || opaque.has(field)) return value
+    // Bytes on their way.
+    if (Symbol.asyncIterator in value) return value
     const entries = Object.entries(value).map(async ([name, inner]) => [name, await resolve(name, inner)] as const)
     return Object.fromEntries(await Promise.all(entries))
   }

@@ -7,22 +7,28 @@ import { addAuth } from './commands/auth.ts'
 import { addDevice } from './commands/device.ts'
 import { addDirectory } from './commands/directory.ts'
 import { addEnroll } from './commands/enroll.ts'
+import { addExpiry } from './commands/expiry.ts'
 import { addGateway } from './commands/gateway.ts'
 import { addGroup } from './commands/group.ts'
 import { addKey } from './commands/key.ts'
 import { addLicense } from './commands/license.ts'
+import { addMasterKey } from './commands/master-key.ts'
 import { addNotification } from './commands/notification.ts'
 import { addPlan } from './commands/plan.ts'
 import { addPolicy } from './commands/policy.ts'
 import { addPool } from './commands/pool.ts'
 import { addProvider } from './commands/provider.ts'
+import { addRelease } from './commands/release.ts'
 import { addRole } from './commands/role.ts'
 import { addSession } from './commands/session.ts'
 import { addSettings } from './commands/settings.ts'
+import { addSigner } from './commands/signer.ts'
+import { addSpc } from './commands/spc.ts'
 import { addTenant } from './commands/tenant.ts'
 import { addToken } from './commands/token.ts'
 import { addTotp } from './commands/totp.ts'
 import { addTrust } from './commands/trust.ts'
+import { addUpdate } from './commands/update.ts'
 import { addUser } from './commands/user.ts'
 import { explainError } from './exit.ts'
 import { version } from './version.ts'
@@ -45,11 +51,17 @@ const nouns = [
   addKey,
   addAudit,
   addNotification,
+  addExpiry,
   addSettings,
   addTrust,
+  addRelease,
+  addUpdate,
+  addSigner,
+  addSpc,
   addTenant,
   addPlan,
   addLicense,
+  addMasterKey,
   addEnroll,
 ]
 
@@ -59,8 +71,8 @@ Environment:
   HOLDFAST_API_KEY  an API key, in place of the saved credential
   NO_COLOR          no bold headings
 
-Names: wherever a tenant, plan, user, group, device, gateway, pool, token, key, provider or policy version is asked for, its
-name (or version number) will do as well as its id.
+Names: wherever a tenant, plan, user, group, device, gateway, pool, token, key, provider, release or policy version is asked
+for, its name (or version number) will do as well as its id.
 
 Exit codes: 0 done, 1 refused by the server, 2 wrong use, 3 no connection.`
 

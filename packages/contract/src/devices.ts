@@ -1,7 +1,6 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { Platform } from './enrollment.ts'
-import { PostureFacts } from './posture-facts.ts'
 import { Closed, Count, Id, Ids, List, ListQuery, Name, Nullable, OneOf, Prefix, Reason, Tags, Time } from './schema.ts'
 import { enrollmentMethods } from './vocabulary.ts'
 
@@ -31,7 +30,7 @@ export const Device = Closed(
     binding: OneOf(['dpop', 'none']),
     addresses: Closed({ ipv4: Nullable(Type.String()), ipv6: Nullable(Type.String()) }),
     wireguard_public_key: Nullable(Type.String()),
-    posture: Closed({ verdict: PostureVerdict, reported_at: Nullable(Time) }),
+    posture: Closed({ verdict: PostureVerdict, reported_at: Nullable(Time) }, { description: 'Of its last report' }),
     policy: Closed({
       digest: Nullable(Type.String()),
       applied_digest: Nullable(Type.String()),
@@ -58,6 +57,11 @@ const filters = {
   tag: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
   token_id: Type.Optional(Id('enrollment_token')),
   provider_id: Type.Optional(Id('identity_provider')),
+  posture: Type.Optional(
+    OneOf(['compliant', 'non_compliant', 'unknown'], {
+      description: 'Verdict of the last report; unknown without one',
+    }),
+  ),
 }
 
 export const listDevices = endpoint({
@@ -139,23 +143,5 @@ export const changeDevices = endpoint({
       }),
     ),
     summary: Closed({ changed: Count, unchanged: Count, failed: Count }),
-  }),
-})
-
-export const reportPosture = endpoint({
-  method: 'POST',
-  path: '/v1/posture/report',
-  summary: 'Report what is true of the device; the answer says which checks fail and what to do',
-  access: { by: ['device'], permission: 'own' },
-  audit: 'posture.reported',
-  records: 'refusals',
-  body: Closed({
-    facts: PostureFacts,
-  }),
-  response: Closed({
-    verdict: PostureVerdict,
-    reported_at: Time,
-    next_report_before: Nullable(Time),
-    checks: Type.Array(Closed({ id: Type.String(), passed: Type.Boolean(), remediation: Nullable(Type.String()) })),
   }),
 })

@@ -52,6 +52,8 @@ type Read = {
   waits?: true
   /** Its path names its content, so whoever has it need not ask again. */
   immutable?: true
+  /** Its answer is bytes, sent as they are read, with an ETag; a part of them where `Range` asks for one. */
+  download?: true
 }
 type NoRead = { [K in keyof Read]?: never }
 
@@ -68,6 +70,7 @@ export type Endpoint =
         records?: never
         bodyLimit?: never
         bodyNames?: never
+        upload?: never
         form?: never
         stepUp?: never
         operations?: never
@@ -83,6 +86,8 @@ export type Endpoint =
         bodyLimit?: number
         /** Names in all objects of its body together; 2,000 unless said. */
         bodyNames?: number
+        /** Its body is `application/octet-stream`, handed on as it comes; its rule bounds how much that is. */
+        upload?: true
         /** Also takes the fields of its body as an HTML form. */
         form?: true
         /**

@@ -3,13 +3,17 @@ import type { Contract, Operation } from './index.ts'
 import { exampleId } from './schema.ts'
 import { defaultSecuritySettings } from './settings.ts'
 
-type WithBody = { [K in Operation]: Contract[K] extends { body: TSchema } ? K : never }[Operation]
+type WithBody = {
+  [K in Operation]: Contract[K] extends { upload: true } ? never : Contract[K] extends { body: TSchema } ? K : never
+}[Operation]
 type BodyOf<E> = E extends { body: infer S extends TSchema } ? Static<S> : never
 
 const user_id = exampleId('user')
 const device_id = exampleId('device')
 const group_id = exampleId('group')
 const provider_id = exampleId('identity_provider')
+const keyid = 'ab'.repeat(32)
+const tufRole = { keyids: [keyid], threshold: 1 }
 const at = '2026-01-31T09:30:00.000Z'
 /** Of one P-256 key: a request, and what no authority of a tenant issued. */
 const csr =
@@ -238,6 +242,26 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
   },
   telemetry: { events: [{ event_id: 'event-1', kind: 'connected', at }] },
   terminateSessions: { operation: 'terminate', session_ids: [exampleId('vpn_session')], reason: 'maintenance' },
+  createRelease: { version: '1.4.0', channel: 'canary', notes: 'Faster reconnects.', severity: 'normal' },
+  updateRelease: {
+    ...{ notes: 'Faster reconnects.', notes_url: 'https://example.com/releases/1.4.0', severity: 'normal' },
+    ...{ mandatory: false, min_from_version: null },
+  },
+  changeRelease: { operation: 'pause', reason: 'reports of slow starts' },
+  replaceTufRoot: {
+    signed: {
+      ...{
+        _type: 'root',
+        spec_version: '1.0.31',
+        version: 2,
+        expires: '2027-01-31T09:30:00Z',
+        consistent_snapshot: true,
+      },
+      keys: { [keyid]: { keytype: 'ed25519', scheme: 'ed25519', keyval: { public: keyid } } },
+      roles: { root: tufRole, targets: tufRole, snapshot: tufRole, timestamp: tufRole },
+    },
+    signatures: [{ keyid, sig: '3045' }],
+  },
   updateNotificationSettings: {
     email: { enabled: false, recipients: ['security@example.com'], kinds: [], min_severity: 'info' },
     webhook: { enabled: false, kinds: [] },

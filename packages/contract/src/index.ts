@@ -6,14 +6,17 @@ import * as directorySources from './directory-sources.ts'
 import type { Endpoint } from './endpoint.ts'
 import * as enrollment from './enrollment.ts'
 import * as entitlement from './entitlement.ts'
+import * as expiry from './expiry.ts'
 import * as federation from './federation.ts'
 import * as federationLogout from './federation-logout.ts'
 import * as gatewayRuntime from './gateway-runtime.ts'
 import * as gateways from './gateways.ts'
 import * as groups from './groups.ts'
 import * as health from './health.ts'
+import * as masterKeys from './master-keys.ts'
 import * as notifications from './notifications.ts'
 import * as policy from './policy.ts'
+import * as posture from './posture.ts'
 import * as rbac from './rbac.ts'
 import * as scim from './scim.ts'
 import * as settings from './settings.ts'
@@ -21,6 +24,9 @@ import * as signers from './signers.ts'
 import * as spc from './spc.ts'
 import * as tenants from './tenants.ts'
 import * as trust from './trust.ts'
+import * as tuf from './tuf.ts'
+import * as updateDelivery from './update-delivery.ts'
+import * as updates from './updates.ts'
 import * as userCredentials from './user-credentials.ts'
 import * as users from './users.ts'
 import * as vpnSessions from './vpn-sessions.ts'
@@ -44,6 +50,7 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Directory sources', about: 'Directories that are read from here, and when', module: directorySources },
   { tag: 'Enrollment', about: 'Enrollment tokens, and how a device gets its credential', module: enrollment },
   { tag: 'Devices', about: 'The fleet, and what devices report', module: devices },
+  { tag: 'Posture', about: 'What devices report of themselves, and what checks make of it', module: posture },
   { tag: 'Policy', about: 'Documents, published bundles, and what a device gets', module: policy },
   { tag: 'Gateways', about: 'Gateway pools and gateways', module: gateways },
   { tag: 'Gateway runtime', about: 'What gateways fetch and report', module: gatewayRuntime },
@@ -53,9 +60,14 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Single logout', about: 'What identity providers say of who signed out', module: federationLogout },
   { tag: 'Tenants', about: 'The companies of this deployment, and their plans', module: tenants },
   { tag: 'Entitlement', about: 'License, limits and usage', module: entitlement },
+  { tag: 'Master keys', about: 'What this deployment seals under, and how far a rotation is', module: masterKeys },
   { tag: 'Trust', about: 'Trust anchors and their rotation', module: trust },
   { tag: 'Signers', about: 'Signing keys and certification authorities', module: signers },
   { tag: 'Certificates', about: 'Security Policy Certificates (SPC) of devices', module: spc },
+  { tag: 'Expiry', about: 'What runs out, and when', module: expiry },
+  { tag: 'Releases', about: 'Releases of the client, their packages, and to whom they are offered', module: updates },
+  { tag: 'Updates', about: 'What a device is offered and downloads', module: updateDelivery },
+  { tag: 'TUF', about: 'The same as a repository of The Update Framework', module: tuf },
   { tag: 'Audit', about: 'What happened', module: audit },
   { tag: 'Notifications', about: 'What administrators must hear of', module: notifications },
 ]
@@ -80,6 +92,7 @@ export const contract = {
   ...endpointsOf(directorySources),
   ...endpointsOf(enrollment),
   ...endpointsOf(devices),
+  ...endpointsOf(posture),
   ...endpointsOf(policy),
   ...endpointsOf(gateways),
   ...endpointsOf(gatewayRuntime),
@@ -87,9 +100,14 @@ export const contract = {
   ...endpointsOf(settings),
   ...endpointsOf(tenants),
   ...endpointsOf(entitlement),
+  ...endpointsOf(masterKeys),
   ...endpointsOf(trust),
   ...endpointsOf(signers),
   ...endpointsOf(spc),
+  ...endpointsOf(expiry),
+  ...endpointsOf(updates),
+  ...endpointsOf(updateDelivery),
+  ...endpointsOf(tuf),
   ...endpointsOf(audit),
   ...endpointsOf(notifications),
 }

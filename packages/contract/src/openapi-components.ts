@@ -25,6 +25,14 @@ const headers: Record<string, Json> = {
   ),
   'Set-Cookie': header("The session's cookie", text, '__Host-holdfast_session=…; Path=/; Secure; HttpOnly'),
   Location: header('Where the browser goes next', text, '/admin'),
+  'Accept-Ranges': header('A part can be asked for by Range', text, 'bytes'),
+  'Content-Range': header('Which part of how much this is', text, 'bytes 1024-2047/4096'),
+  'Content-Disposition': header('The name of the file', text, 'attachment; filename="holdfast-1.4.0.tar.gz"'),
+  'Repr-Digest': header(
+    'SHA-256 of the whole (RFC 9530)',
+    text,
+    'sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:',
+  ),
   'Idempotency-Replayed': header('The first answer to this Idempotency-Key, again', text, 'true'),
 }
 
@@ -43,6 +51,12 @@ const parameters: Record<string, Json> = {
   'If-Match': inHeader(
     'If-Match',
     'The ETag of what is to be changed: 422 where its version, the part in front of the dot, is no longer current; 412 in SCIM',
+  ),
+  Range: inHeader('Range', 'One part, `bytes=<first>-<last>`; several are answered with the whole'),
+  'If-Range': inHeader('If-Range', 'The ETag that the part has to be of; else the whole is sent'),
+  'Repr-Digest': inHeader(
+    'Repr-Digest',
+    'SHA-256 of the body, `sha-256=:<base64>:` (RFC 9530): refused where it is another',
   ),
   Prefer: inHeader('Prefer', '`wait=N`: hold the answer up to N seconds (at most 300) until there is something new'),
   'Idempotency-Key': inHeader('Idempotency-Key', 'Within 24 hours the same key gets the first answer again', {

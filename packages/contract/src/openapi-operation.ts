@@ -55,17 +55,21 @@ function requestHeaders(e: Endpoint): string[] {
   return [
     ...(proves ? ['DPoP'] : []),
     ...(e.headers ?? []),
-    ...(e.etag ? ['If-None-Match'] : []),
+    ...(e.etag || e.download ? ['If-None-Match'] : []),
+    ...(e.download ? ['Range', 'If-Range'] : []),
+    ...(e.upload ? ['Repr-Digest'] : []),
     ...(e.ifMatch ? ['If-Match'] : []),
     ...(e.waits ? ['Prefer'] : []),
     ...(e.method === 'POST' && by !== 'anyone' ? ['Idempotency-Key'] : []),
   ]
 }
 
+const octets = 'application/octet-stream'
 const mediaTypeOf = ({ protocol }: Endpoint) => (protocol === 'scim' ? scimMediaType : 'application/json')
 
 function requestBody(components: Components, operationId: string, e: Endpoint): Json {
   const schema = components.schema(e.body!)
+  if (e.upload) return { required: true, content: { [octets]: { schema } } }
   const example = (examples as Record<string, unknown>)[operationId]
   const { required = [] } = e.body as ObjectSchema
   return {
@@ -79,7 +83,7 @@ function requestBody(components: Components, operationId: string, e: Endpoint): 
 
 function responses(components: Components, e: Endpoint): Json {
   const cookie = e.setsCookie ? ['Set-Cookie'] : []
-  const tag = e.etag ? ['ETag'] : []
+  const tag = e.etag || e.download ? ['ETag'] : []
   const standing = e.access.by !== 'anyone' && e.access.by.includes('device') ? ['Holdfast-Device-Status'] : []
   const always = ['X-Request-Id', ...cookie, ...tag, ...standing]
   const success = {
@@ -87,10 +91,11 @@ function responses(components: Components, e: Endpoint): Json {
     headers: components.headers([
       ...always,
       ...(e.waits ? ['Preference-Applied'] : []),
+      ...(e.download ? downloadHeaders : []),
       ...(e.method === 'POST' && e.access.by !== 'anyone' ? ['Idempotency-Replayed'] : []),
     ]),
   }
-  const content = { [mediaTypeOf(e)]: { schema: components.schema(e.response) } }
+  const content = { [e.download ? octets : mediaTypeOf(e)]: { schema: components.schema(e.response) } }
   return {
     ...Object.fromEntries(
       successStatuses(e).map((status) => [status, status === 204 ? success : { ...success, content }]),
@@ -99,7 +104,16 @@ function responses(components: Components, e: Endpoint): Json {
       e.protocol === undefined && {
         303: { description: 'After a form: onward', headers: components.headers([...always, 'Location']) },
       }),
-    ...(e.etag && { 304: { description: 'What If-None-Match names is current', headers: components.headers(always) } }),
+    ...(e.download && {
+      206: {
+        description: 'The part that Range asks for',
+        headers: components.headers([...always, ...downloadHeaders, 'Content-Range']),
+        content,
+      },
+    }),
+    ...((e.etag || e.download) && {
+      304: { description: 'What If-None-Match names is current', headers: components.headers(always) },
+    }),
     ...Object.fromEntries(
       refusalStatuses(e).map((status) => [
         status,
@@ -108,6 +122,8 @@ function responses(components: Components, e: Endpoint): Json {
     ),
   }
 }
+
+const downloadHeaders = ['Accept-Ranges', 'Content-Disposition', 'Repr-Digest']
 
 /** A failed sign-in by form shows the form again. */
 const showsPage = (e: Endpoint, status: RefusalStatus) =>

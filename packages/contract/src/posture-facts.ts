@@ -39,6 +39,20 @@ const named = {
   'geo.country': Type.String({ pattern: '^[A-Z]{2}$', description: 'ISO 3166-1' }),
   uptime_seconds: number('Seconds since it started', Number.MAX_SAFE_INTEGER),
 }
+
+export type FactType = 'text' | 'number' | 'boolean' | 'time' | 'list'
+const typeOf = ({ type, format }: { type?: unknown; format?: unknown }): FactType => {
+  if (format === 'date-time') return 'time'
+  if (type === 'string') return 'text'
+  return type === 'array' ? 'list' : type === 'boolean' ? 'boolean' : 'number'
+}
+/** What kind of value each fact has. Of a tenant's own facts nobody knows. */
+export const factTypes: ReadonlyMap<string, FactType> = new Map(
+  Object.entries(named).map(([name, schema]) => [name, typeOf(schema)]),
+)
+/** How a tenant's own facts begin. */
+export const ownFacts = 'custom.'
+
 const own = Type.Union([
   Type.Boolean(),
   Type.Number(),

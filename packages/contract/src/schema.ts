@@ -25,6 +25,13 @@ export const Shown = <const P extends TProperties>(object: TObject<P>) => {
   return marked as typeof properties
 }
 
+/** Bytes that are sent as they are, neither read nor written whole. */
+export const Octets = Type.Unsafe<AsyncIterable<Uint8Array>>({
+  type: 'string',
+  format: 'binary',
+  description: 'Bytes as they are',
+})
+
 /** What an answer without a body gives. */
 export const Nothing = Type.Null()
 export const Nullable = <const S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()])

@@ -32,6 +32,8 @@ export const idPrefixes = {
   directory_source: 'dsr',
   plan: 'pln',
   spc: 'spc',
+  release: 'rel',
+  package: 'pkg',
 } as const
 export type Noun = keyof typeof idPrefixes
 
@@ -202,35 +204,6 @@ export type ToldDeviceStatus = (typeof toldDeviceStatuses)[number]
 export const enrollmentMethods = ['token', 'oidc', 'saml', 'device_code'] as const
 export type EnrollmentMethod = (typeof enrollmentMethods)[number]
 
-/** What a key signs: one thing, so that a signature of one kind never passes for another (SP 800-57 part 1 §5.2). */
-export const signerPurposes = [
-  'credential',
-  'policy',
-  'gateway-policy',
-  'posture',
-  'update',
-  'trust-set',
-  'ca-root',
-  'ca-issuing',
-] as const
-export type SignerPurpose = (typeof signerPurposes)[number]
-export const signerStates = ['pending', 'active', 'retiring', 'retired', 'compromised'] as const
-export type SignerState = (typeof signerStates)[number]
-/** Where private keys are: sealed in the database, or in a token that makes the signatures itself. */
-export const signerProviders = ['local', 'pkcs11'] as const
-export type SignerProvider = (typeof signerProviders)[number]
-
-/** Why a certificate no longer counts (RFC 5280 §5.3.1), as far as somebody may say it here. */
-export const revocationReasons = [
-  'unspecified',
-  'keyCompromise',
-  'affiliationChanged',
-  'superseded',
-  'cessationOfOperation',
-  'privilegeWithdrawn',
-] as const
-export type RevocationReason = (typeof revocationReasons)[number]
-
 /** Where a tenant stands: whose callers are let in, whose are refused, and who goes at a stated time. */
 export const tenantStatuses = ['active', 'suspended', 'deleting'] as const
 
@@ -246,6 +219,17 @@ export const entitlementStates = ['ok', 'approaching', 'at_limit', 'over'] as co
 export const licenseStates = ['active', 'grace', 'expired', 'required'] as const
 export type LicenseState = (typeof licenseStates)[number]
 
+/** Releases of the client: to whom they go, how grave they are, and where they stand. */
+export const releaseChannels = ['canary', 'stable'] as const
+export const releaseSeverities = ['low', 'normal', 'high', 'critical'] as const
+/** Offered while `published`; `paused` only to who has begun; `halted` and `withdrawn` to nobody, for good. */
+export const releaseStatuses = ['draft', 'published', 'paused', 'halted', 'withdrawn'] as const
+export type ReleaseStatus = (typeof releaseStatuses)[number]
+export const releaseOperations = ['publish', 'pause', 'resume', 'halt', 'withdraw', 'promote', 'roll_out'] as const
+export type ReleaseOperation = (typeof releaseOperations)[number]
+export const packagePlatforms = ['linux', 'macos', 'windows', 'ios', 'android', 'other'] as const
+export const packageArchitectures = ['x64', 'arm64', 'x86', 'arm', 'universal'] as const
+
 /** What administrators are notified of. */
 export const notificationKinds = [
   'account.locked',
@@ -259,7 +243,9 @@ export const notificationKinds = [
   'expiring',
   'gateway.down',
   'license.problem',
+  'release.halted',
   'tenant.deletion_scheduled',
+  'update_root.due',
   'webhook.disabled',
 ] as const
 export type NotificationKind = (typeof notificationKinds)[number]
@@ -273,3 +259,4 @@ export type NotificationChannel = (typeof notificationChannels)[number]
 export type Origin = 'api' | 'console' | 'device' | 'gateway' | 'job'
 
 export type { AuditFields, AuditKind } from './audit-fields.ts'
+export * from './trust-vocabulary.ts'

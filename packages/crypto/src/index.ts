@@ -43,9 +43,9 @@ export {
 } from './license.ts'
 export {
   challengeEnd,
-  digestToken,
   enrollmentNonce,
   equalDigest,
+  isStoredAs,
   type MintedToken,
   mintChallenge,
   mintToken,
@@ -63,7 +63,18 @@ export {
   verifyDummy,
   verifyPassword,
 } from './password.ts'
-export { type Kek, openKek, seal, sealedKid, unseal } from './seal.ts'
+export {
+  createPeppers,
+  digestSecret,
+  digestsOfSecret,
+  mostPeppers,
+  type Pepper,
+  type Peppers,
+  type StoredDigest,
+  storedDigests,
+  takenTo,
+} from './peppers.ts'
+export { type Kek, openKek, reseal, seal, sealedKid, sealedPrefix, unseal } from './seal.ts'
 export { QueueFullError } from './semaphore.ts'
 export type { VerificationKey } from './signature.ts'
 export { type GeneratedKey, generateKey, type Purpose, remoteSigner, type Signer, softwareSigner } from './signer.ts'
@@ -77,6 +88,19 @@ export {
   totpStep,
 } from './totp.ts'
 export {
+  importTufKey,
+  isSignedBy,
+  signTuf,
+  type TufKey,
+  type TufRole,
+  type TufSignature,
+  type TufSigned,
+  tufKeyId,
+  tufKeyOf,
+  tufSignature,
+  tufSpecVersion,
+} from './tuf.ts'
+export {
   type CaCertificateFields,
   createCrossCertificate,
   createIssuingCertificate,
@@ -86,7 +110,7 @@ export {
 export type { CertificateFiles } from './x509/certificate.ts'
 export { type CertificateInfo, certificateInfo } from './x509/certificate-info.ts'
 export { type CertificateRequest, readCertificateRequest } from './x509/certificate-request.ts'
-export { createCertificateRequest } from './x509/certificate-request-write.ts'
+export { createCertificateRequest, createKeyAndRequest } from './x509/certificate-request-write.ts'
 export { type ChainOptions, verifyChain } from './x509/chain.ts'
 export { type Crl, readCrl } from './x509/crl-read.ts'
 export { type CrlFields, createCrl, type RevokedCertificate, type Slices } from './x509/crl-write.ts'
@@ -104,6 +128,6 @@ export {
 export { encodePem, type PemLabel } from './x509/pem.ts'
 export { type RevocationReason, reasonCodes } from './x509/revocation-reason.ts'
 export { type SpcFields, type SpcIssuer, type SpcIssuerOptions, spcIssuer } from './x509/spc-issue.ts'
-export { defaultOidArc, type SpcPolicy } from './x509/spc-policy.ts'
+export { defaultOidArc, policyOid, type SpcPolicy } from './x509/spc-policy.ts'
 export { readSpc, type Spc, spcVerifier } from './x509/spc-read.ts'
 export { spiffeId } from './x509/spiffe-id.ts'

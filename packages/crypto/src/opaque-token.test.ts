@@ -1,26 +1,33 @@
 import assert from 'node:assert/strict'
-import { createHmac, createSecretKey, randomBytes } from 'node:crypto'
+import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 import { decodeUuid62, encodeUuid62, toBase62 } from './base62.ts'
 import {
   challengeEnd,
-  digestToken,
   enrollmentNonce,
   equalDigest,
+  isStoredAs,
   mintChallenge,
   mintToken,
   readToken,
   type TokenPrefix,
 } from './opaque-token.ts'
+import { createPeppers, digestSecret, digestsOfSecret, type Peppers, storedDigests, takenTo } from './peppers.ts'
 
 const base62 = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz']
 const prefix = fc.constantFrom<TokenPrefix>('hfk', 'hfg', 'hfe', 'hfc', 'hfs', 'hfl', 'hfr')
-const pepper = createSecretKey(Buffer.alloc(32, 7))
-const otherPepper = createSecretKey(Buffer.alloc(32, 8))
+const keyOf = (byte: number) => createSecretKey(Buffer.alloc(32, byte))
+const peppersOf = (current: number, ...keys: { key: KeyObject; isRetired?: boolean }[]) =>
+  createPeppers(
+    keys.map(({ key, isRetired = false }) => ({ key, isRetired })),
+    current,
+  )
+const [old, young] = [{ key: keyOf(7) }, { key: keyOf(8) }]
+const peppers = peppersOf(1, old)
 const tenant = '019c8f00-1234-7abc-8def-0123456789ab'
-const mint = (kind: TokenPrefix = 'hfk', of = tenant) => mintToken(pepper, kind, of)
+const mint = (kind: TokenPrefix = 'hfk', of = tenant) => mintToken(peppers, kind, of)
 /** With a checksum that fits, so that only the MAC can refuse it. */
 const withChecksum = (body: string) => body + toBase62(BigInt(crc32(body)), 6)
 
@@ -30,7 +37,7 @@ test('a minted token says its prefix, tenant and id, and what is stored of it', 
       const { hint, ...presented } = mint(kind, of)
       const { token } = presented
       assert.match(token, /^hf[kgecslr]_[0-9A-Za-z]{76}$/)
-      assert.deepEqual(readToken(pepper, token), presented)
+      assert.deepEqual(readToken(peppers, token), presented)
       assert.deepEqual([presented.prefix, presented.tenant], [kind, of])
       assert.ok(token.startsWith(`${kind}_${encodeUuid62(of)}${presented.id}1`) && token.endsWith(hint))
     }),
@@ -39,11 +46,11 @@ test('a minted token says its prefix, tenant and id, and what is stored of it', 
 
 test('the format is fixed: a token of known parts has this MAC and this checksum', () => {
   const signed = `hfk_${'0'.repeat(21)}1${'A'.repeat(16)}1${'z'.repeat(21)}`
-  const digest = createHmac('sha256', pepper).update(signed).digest()
+  const digest = createHmac('sha256', old.key).update(signed).digest()
   const token = withChecksum(signed + toBase62(digest.readBigUInt64BE(0), 10))
   const id = 'A'.repeat(16)
   const one = '00000000-0000-0000-0000-000000000001'
-  assert.deepEqual(readToken(pepper, token), { prefix: 'hfk', tenant: one, id, digest, token })
+  assert.deepEqual(readToken(peppers, token), { prefix: 'hfk', tenant: one, id, version: 1, digest, token })
 })
 
 test('any one changed character is refused, by the checksum, and by the MAC where the checksum was made to fit', () => {
@@ -52,8 +59,8 @@ test('any one changed character is refused, by the checksum, and by the MAC wher
       const { token } = mint(kind)
       fc.pre(token[at] !== character)
       const changed = token.slice(0, at) + character + token.slice(at + 1)
-      assert.equal(readToken(pepper, changed), undefined)
-      if (at < 74) assert.equal(readToken(pepper, withChecksum(changed.slice(0, -6))), undefined)
+      assert.equal(readToken(peppers, changed), undefined)
+      if (at < 74) assert.equal(readToken(peppers, withChecksum(changed.slice(0, -6))), undefined)
     }),
     { numRuns: 2000 },
   )
@@ -61,12 +68,12 @@ test('any one changed character is refused, by the checksum, and by the MAC wher
 
 test('an invented token with a right checksum is refused, and so is one of another pepper or key version', () => {
   const { token } = mint()
-  assert.equal(readToken(otherPepper, token), undefined)
+  assert.equal(readToken(peppersOf(1, young), token), undefined)
   const other = `${token.slice(0, 42)}2${token.slice(43, -6)}`
-  assert.equal(readToken(pepper, withChecksum(other)), undefined)
+  assert.equal(readToken(peppers, withChecksum(other)), undefined)
   for (let i = 0; i < 2000; i++) {
     const random = [...randomBytes(31)].map((byte) => base62[byte % 62]).join('')
-    assert.equal(readToken(pepper, withChecksum(`${token.slice(0, 43)}${random}`)), undefined)
+    assert.equal(readToken(peppers, withChecksum(`${token.slice(0, 43)}${random}`)), undefined)
   }
 })
 
@@ -86,7 +93,7 @@ test('another length, another alphabet, surrounding space, another case or anoth
     flipped,
     token.toLowerCase(),
   ])
-    assert.equal(readToken(pepper, text), undefined, JSON.stringify(text))
+    assert.equal(readToken(peppers, text), undefined, JSON.stringify(text))
 })
 
 test('a challenge says when it ends, to the second, and no other token can be made of it', () => {
@@ -95,17 +102,17 @@ test('a challenge says when it ends, to the second, and no other token can be ma
       fc.date({ min: new Date(0), max: new Date('9999-12-31'), noInvalidDate: true }),
       fc.uuid(),
       (end, of) => {
-        const { token } = mintChallenge(pepper, of, end)
-        const read = readToken(pepper, token)!
+        const { token } = mintChallenge(peppers, of, end)
+        const read = readToken(peppers, token)!
         assert.deepEqual([read.prefix, read.tenant], ['hfc', of])
         assert.equal(challengeEnd(read).getTime(), Math.floor(end.getTime() / 1000) * 1000)
         const later = `${token.slice(0, 32)}${token[32] === '1' ? '2' : '1'}${token.slice(33, -6)}`
-        assert.equal(readToken(pepper, withChecksum(later)), undefined)
+        assert.equal(readToken(peppers, withChecksum(later)), undefined)
       },
     ),
   )
   const end = new Date()
-  assert.notEqual(mintChallenge(pepper, tenant, end).token, mintChallenge(pepper, tenant, end).token)
+  assert.notEqual(mintChallenge(peppers, tenant, end).token, mintChallenge(peppers, tenant, end).token)
 })
 
 test('the nonce of an enrollment is the SHA-256 of challenge, dot, thumbprint', () => {
@@ -133,10 +140,83 @@ test('every character of the alphabet is drawn about equally often', () => {
   assert.ok(chiSquare < 140, `chi-square ${chiSquare}`)
 })
 
-test('the digest is HMAC-SHA-256 under the pepper; a short pepper is refused', () => {
-  assert.deepEqual(digestToken(pepper, 'x'), createHmac('sha256', pepper).update('x').digest())
-  assert.ok(equalDigest(digestToken(pepper, 'x'), digestToken(pepper, 'x')))
-  assert.ok(!equalDigest(digestToken(pepper, 'x'), digestToken(otherPepper, 'x')))
-  assert.ok(!equalDigest(Buffer.alloc(32), Buffer.alloc(31)))
-  assert.throws(() => digestToken(createSecretKey(Buffer.alloc(8)), 'x'), RangeError)
+test('a token is read by the pepper that it names, whichever mints now, and by no other', () => {
+  const before = mint().token
+  for (const now of [
+    peppersOf(1, old, young),
+    peppersOf(2, old, young),
+    peppersOf(2, { ...old, isRetired: true }, young),
+  ])
+    assert.equal(readToken(now, before)?.version, 1)
+  const after = mintToken(peppersOf(2, old, young), 'hfk', tenant).token
+  assert.equal(after[42], '2')
+  assert.equal(readToken(peppersOf(1, old, young), after)?.version, 2)
+  assert.equal(readToken(peppers, after), undefined, 'a pepper that is not known')
+  assert.equal(readToken(peppersOf(2, young, old), after), undefined, 'another key of that version')
+})
+
+test('the version is authenticated: under another one no token is read', () => {
+  const all = peppersOf(2, old, young, { key: keyOf(9) })
+  fc.assert(
+    fc.property(prefix, fc.constantFrom(...base62), (kind, character) => {
+      const { token } = mintToken(all, kind, tenant)
+      fc.pre(character !== '2')
+      assert.equal(readToken(all, withChecksum(`${token.slice(0, 42)}${character}${token.slice(43, -6)}`)), undefined)
+    }),
+  )
+})
+
+test('what only a MAC vouches for, or a row for minutes, ends with its pepper; what is stored does not', () => {
+  const retired = peppersOf(2, { ...old, isRetired: true }, young)
+  const outlives = (kind: TokenPrefix) => readToken(retired, mint(kind).token) !== undefined
+  const kinds: TokenPrefix[] = ['hfk', 'hfg', 'hfe', 'hfs', 'hfc', 'hfl', 'hfr']
+  assert.deepEqual(kinds.filter(outlives), ['hfk', 'hfg', 'hfe', 'hfs'])
+})
+
+test('what is stored is known under every pepper that is not retired, and taken on without the token', () => {
+  const [both, alone] = [peppersOf(2, old, young), peppersOf(2, { ...old, isRetired: true }, young)]
+  const { token, digest } = mint()
+  const taken = takenTo(both, { digest, version: 1 }, 2)
+  assert.deepEqual(taken, createHmac('sha256', young.key).update(digest).digest())
+  const known = (now: Peppers, stored: Buffer) => isStoredAs(now, readToken(now, token)!, stored)
+  assert.deepEqual([known(both, digest), known(both, taken), known(peppers, digest)], [true, true, true])
+  assert.deepEqual([known(alone, digest), known(alone, taken)], [false, true])
+  assert.ok(!known(both, mint().digest) && !known(both, Buffer.alloc(0)))
+})
+
+test('a digest is the same, step by step or at once, over any number of peppers', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 61 }), fc.nat(60), fc.nat(60), (count, a, b) => {
+      const from = 1 + (Math.min(a, b) % count)
+      const all = peppersOf(count, ...Array.from({ length: count }, (_, i) => ({ key: keyOf(i + 1) })))
+      const minted = mintToken(peppersOf(from, ...all.all), 'hfs', tenant)
+      let digest = minted.digest
+      for (let version = from; version < count; version++) digest = takenTo(all, { digest, version }, version + 1)
+      assert.deepEqual(takenTo(all, { digest: minted.digest, version: from }, count), digest)
+      const read = readToken(all, minted.token)!
+      assert.deepEqual(storedDigests(all, read)[0], digest)
+      assert.equal(storedDigests(all, read).length, count - from + 1)
+      assert.deepEqual(storedDigests(all, read).at(-1), minted.digest)
+    }),
+    { numRuns: 50 },
+  )
+})
+
+test('a secret that names no pepper is known by any that it may have begun with', () => {
+  const both = peppersOf(2, old, young)
+  const made = digestSecret(peppers, 'x')
+  assert.deepEqual(made, { digest: createHmac('sha256', old.key).update('x').digest(), version: 1 })
+  const known = (now: Peppers) => digestsOfSecret(now, 'x').map((d) => d.toString('hex'))
+  for (const stored of [made.digest, takenTo(both, made, 2), digestSecret(both, 'x').digest])
+    assert.ok(known(both).includes(stored.toString('hex')))
+  assert.equal(known(both).length, 3)
+  assert.ok(!known(peppersOf(2, { ...old, isRetired: true }, young)).includes(made.digest.toString('hex')))
+})
+
+test('peppers are long enough, not too many, and one of them mints', () => {
+  assert.throws(() => peppersOf(1, { key: createSecretKey(Buffer.alloc(8)) }), RangeError)
+  assert.throws(() => peppersOf(1, ...Array.from({ length: 62 }, () => old)), RangeError)
+  for (const current of [0, 2]) assert.throws(() => peppersOf(current, old), RangeError)
+  assert.throws(() => peppersOf(1, { ...old, isRetired: true }), RangeError)
+  assert.ok(equalDigest(Buffer.alloc(32), Buffer.alloc(32)) && !equalDigest(Buffer.alloc(32), Buffer.alloc(31)))
 })

@@ -1,17 +1,22 @@
-import { createHash, createHmac, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { decodeUuid62, encodeUuid62, fromBase62, toBase62 } from './base62.ts'
+import { digestUnder, type Peppers, pepperNamed, storedDigests } from './peppers.ts'
 
 /**
  * hfk: API key, hfg: gateway service secret, hfe: enrollment or bootstrap token, hfc: enrollment challenge, hfs:
  * session cookie, hfl: a browser that was sent to an identity provider, hfr: what it was sent there with (RelayState).
  */
 export type TokenPrefix = (typeof prefixes)[number]
-/** What a token says once its MAC holds: whose it is and by what to look it up. `digest` is what is stored of it. */
+/**
+ * What a token says once its MAC holds: whose it is, by what to look it up, and which pepper minted it. `digest` is
+ * what is stored of it at first; it never changes, what is stored may be taken on (`peppers.ts`).
+ */
 export type PresentedToken<T extends string = string> = {
   prefix: TokenPrefix
   tenant: T
   id: string
+  version: number
   digest: Buffer
   token: string
 }
@@ -19,8 +24,8 @@ export type PresentedToken<T extends string = string> = {
 export type MintedToken<T extends string = string> = PresentedToken<T> & { hint: string }
 
 const prefixes = ['hfk', 'hfg', 'hfe', 'hfc', 'hfs', 'hfl', 'hfr'] as const
-/** Which pepper made the MAC; another character once there is another pepper. */
-const keyVersion = '1'
+/** Those that the MAC alone vouches for, or that a row knows for minutes: they end with their master key. */
+const shortLived: readonly TokenPrefix[] = ['hfc', 'hfl', 'hfr']
 const lengths = { prefix: 4, tenant: 22, id: 16, head: 21, mac: 10, checksum: 6 } as const
 const shape = /^(hf[kgecslr])_([0-9A-Za-z]{22})([0-9A-Za-z]{16})[0-9A-Za-z]{22}([0-9A-Za-z]{10})([0-9A-Za-z]{6})$/
 const versionAt = lengths.prefix + lengths.tenant + lengths.id
@@ -49,12 +54,12 @@ const macOf = (digest: Buffer): string => toBase62(digest.readBigUInt64BE(0) % 6
  * of all that under the pepper. So a token names its tenant, secret scanners find it, typos are caught, and whoever
  * invents one is refused without a database.
  */
-export const mintToken = <T extends string>(pepper: KeyObject, prefix: TokenPrefix, tenant: T): MintedToken<T> =>
-  mint(pepper, prefix, tenant, randomBase62(lengths.id))
+export const mintToken = <T extends string>(peppers: Peppers, prefix: TokenPrefix, tenant: T): MintedToken<T> =>
+  mint(peppers, prefix, tenant, randomBase62(lengths.id))
 
 /** A token that is stored nowhere: its id begins with its end, in seconds, and the MAC alone vouches for it. */
-export const mintChallenge = <T extends string>(pepper: KeyObject, tenant: T, expiresAt: Date): MintedToken<T> =>
-  mint(pepper, 'hfc', tenant, endOf(expiresAt) + randomBase62(lengths.id - timeDigits))
+export const mintChallenge = <T extends string>(peppers: Peppers, tenant: T, expiresAt: Date): MintedToken<T> =>
+  mint(peppers, 'hfc', tenant, endOf(expiresAt) + randomBase62(lengths.id - timeDigits))
 const endOf = (at: Date) => toBase62(BigInt(Math.floor(at.getTime() / 1000)), timeDigits)
 /** When a challenge ends that was read and found minted. */
 export const challengeEnd = ({ id }: Pick<PresentedToken, 'id'>): Date =>
@@ -68,32 +73,36 @@ const timeDigits = 7
 export const enrollmentNonce = (challenge: string, jkt: string): string =>
   createHash('sha256').update(`${challenge}.${jkt}`).digest('base64url')
 
-function mint<T extends string>(pepper: KeyObject, prefix: TokenPrefix, tenant: T, id: string): MintedToken<T> {
-  const signed = `${prefix}_${encodeUuid62(tenant)}${id}${keyVersion}${randomBase62(lengths.head)}`
-  const digest = digestToken(pepper, signed)
+function mint<T extends string>(peppers: Peppers, prefix: TokenPrefix, tenant: T, id: string): MintedToken<T> {
+  const { current } = peppers
+  const signed = `${prefix}_${encodeUuid62(tenant)}${id}${current.character}${randomBase62(lengths.head)}`
+  const digest = digestUnder(current, signed)
   const body = signed + macOf(digest)
   const token = body + checksum(body)
-  return { prefix, tenant, id, digest, token, hint: token.slice(-4) }
+  return { prefix, tenant, id, version: current.version, digest, token, hint: token.slice(-4) }
 }
 
-/** Undefined for what was not minted under this pepper. Whether a minted token is still good, the database knows. */
-export function readToken(pepper: KeyObject, text: string): PresentedToken | undefined {
-  if (text.length !== longest || text[versionAt] !== keyVersion) return undefined
-  const match = shape.exec(text)
+/**
+ * Undefined for what was not minted under the pepper that it names. Whether a minted token is still good, the database
+ * knows. One HMAC, however many peppers there are.
+ */
+export function readToken(peppers: Peppers, text: string): PresentedToken | undefined {
+  if (text.length !== longest) return undefined
+  const pepper = pepperNamed(peppers, text[versionAt] ?? '')
+  const match = pepper && shape.exec(text)
   const prefix = prefixes.find((p) => p === match?.[1])
   if (!match || !prefix || checksum(text.slice(0, -lengths.checksum)) !== match[5]) return undefined
+  if (pepper.isRetired && shortLived.includes(prefix)) return undefined
   const tenant = decodeUuid62(match[2] ?? '')
   if (tenant === undefined) return undefined
-  const digest = digestToken(pepper, text.slice(0, macAt))
+  const digest = digestUnder(pepper, text.slice(0, macAt))
   if (!equalDigest(Buffer.from(match[4] ?? ''), Buffer.from(macOf(digest)))) return undefined
-  return { prefix, tenant, id: match[3] ?? '', digest, token: text }
+  return { prefix, tenant, id: match[3] ?? '', version: pepper.version, digest, token: text }
 }
 
-/** What is stored: HMAC-SHA-256 under a pepper (at least 16 bytes) that is not in the database. */
-export function digestToken(pepper: KeyObject, token: string): Buffer {
-  if ((pepper.symmetricKeySize ?? 0) < 16) throw new RangeError('a pepper has at least 16 bytes')
-  return createHmac('sha256', pepper).update(token).digest()
-}
+/** Whether what is stored is of this token. */
+export const isStoredAs = (peppers: Peppers, token: PresentedToken, stored: Uint8Array): boolean =>
+  storedDigests(peppers, token).some((digest) => equalDigest(stored, digest))
 
 /** Constant-time for equal lengths, which is all that digests have. */
 export function equalDigest(a: Uint8Array, b: Uint8Array): boolean {

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { CompactEncrypt } from 'jose'
-import { openKek, seal, sealedKid, unseal } from './seal.ts'
+import { openKek, reseal, seal, sealedKid, sealedPrefix, unseal } from './seal.ts'
 
 const bytes = Buffer.alloc(32, 9)
 const kek = openKek(bytes)
@@ -46,6 +46,40 @@ test('another key-encryption key is named, not tried', async () => {
   assert.notEqual(other.kid, kek.kid)
   await assert.rejects(unseal(other, context, jwe), { code: 'unknown_key' })
   await assert.rejects(unseal({ ...other, kid: kek.kid }, context, jwe), { code: 'bad_signature' })
+})
+
+test('several keys open what each has sealed, and the first one seals', async () => {
+  const other = randomBytes(32)
+  const [before, both, after] = [openKek(other), openKek(bytes, [other]), openKek(bytes)]
+  const old = await seal(before, context, Buffer.from('secret'))
+  assert.equal((await unseal(both, context, old)).toString(), 'secret')
+  assert.equal(sealedKid(await seal(both, context, Buffer.from('x'))), kek.kid)
+  await assert.rejects(unseal(after, context, old), { code: 'unknown_key' })
+
+  const anew = await reseal(both, old)
+  assert.equal((await unseal(after, context, anew)).toString(), 'secret')
+  await assert.rejects(unseal(after, 'signing_key/sgn_02/private_jwk', anew), { code: 'wrong_context' })
+  await assert.rejects(reseal(after, old), { code: 'unknown_key' })
+  const at = old.lastIndexOf('.') - 1
+  const altered = `${old.slice(0, at)}${old[at] === 'A' ? 'B' : 'A'}${old.slice(at + 1)}`
+  await assert.rejects(reseal(both, altered), { code: 'bad_signature' })
+})
+
+test('what is sealed begins with a text that tells the key, whatever the place', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.uint8Array({ minLength: 32, maxLength: 32 }),
+      fc.string({ maxLength: 99 }),
+      async (key, place) => {
+        const own = openKek(key)
+        const jwe = await seal(own, place, Buffer.from('x'))
+        assert.ok(jwe.startsWith(sealedPrefix(own.kid)))
+        assert.ok(Buffer.from(sealedPrefix(own.kid), 'base64url').toString().includes(`"kid":"${own.kid}"`))
+        assert.equal(sealedPrefix(own.kid).length, sealedPrefix(kek.kid).length)
+      },
+    ),
+    { numRuns: 30 },
+  )
 })
 
 test('any changed character is refused', async () => {

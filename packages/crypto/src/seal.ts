@@ -4,26 +4,40 @@ import { decodeBase64url } from './base64url.ts'
 import { refuse } from './errors.ts'
 import { parseStrictObject } from './strict-json.ts'
 
-/** A key-encryption key. The key object never serialises its bytes, so a logged Kek shows its `kid` only. */
-export type Kek = { readonly kid: string; readonly key: KeyObject }
+/**
+ * The key-encryption key that seals, and the others that open what was sealed under them. A key object never serialises
+ * its bytes, so a logged Kek shows its `kid` only.
+ */
+export type Kek = { readonly kid: string; readonly key: KeyObject; readonly others: ReadonlyMap<string, KeyObject> }
 
 const sealType = 'holdfast-secret'
 
-/** Opens 32 key bytes. The `kid` is derived from them, so replicas and restarts agree on it. */
-export function openKek(bytes: Uint8Array): Kek {
-  if (bytes.length !== 32) throw new RangeError('a key-encryption key has 32 bytes')
-  const kid = createHmac('sha256', bytes).update('holdfast kek id').digest('hex').slice(0, 16)
-  return { kid, key: createSecretKey(bytes) }
+/** Opens keys of 32 bytes. The `kid` is derived from them, so replicas and restarts agree on it. */
+export function openKek(bytes: Uint8Array, others: readonly Uint8Array[] = []): Kek {
+  if ([bytes, ...others].some((b) => b.length !== 32)) throw new RangeError('a key-encryption key has 32 bytes')
+  return {
+    kid: kidOf(bytes),
+    key: createSecretKey(bytes),
+    others: new Map(others.map((other) => [kidOf(other), createSecretKey(other)])),
+  }
 }
+const kidOf = (bytes: Uint8Array): string =>
+  createHmac('sha256', bytes).update('holdfast kek id').digest('hex').slice(0, 16)
 
 /**
  * Seals a secret for one place: JWE compact (RFC 7516), A256KW around a fresh A256GCM key. `context`
  * (`table/row/column`) is authenticated, so that ciphertexts can't be moved between rows.
  */
 export async function seal(kek: Kek, context: string, plaintext: Uint8Array): Promise<string> {
-  return new CompactEncrypt(plaintext)
-    .setProtectedHeader({ alg: 'A256KW', enc: 'A256GCM', kid: kek.kid, typ: sealType, ctx: context })
-    .encrypt(kek.key)
+  return new CompactEncrypt(plaintext).setProtectedHeader(headerOf(kek.kid, context)).encrypt(kek.key)
+}
+const headerOf = (kid: string, ctx: string) => ({ alg: 'A256KW', enc: 'A256GCM', kid, typ: sealType, ctx })
+
+/** How whatever was sealed under this key begins, and nothing else: by it a database finds what to seal anew. */
+export function sealedPrefix(kid: string): string {
+  const before = Buffer.from(JSON.stringify(headerOf(kid, '')))
+  const end = before.indexOf(',"typ"') + 1
+  return before.subarray(0, end - (end % 3)).toString('base64url')
 }
 
 function sealHeader(jwe: string): Record<string, unknown> {
@@ -49,14 +63,15 @@ export function sealedKid(jwe: string): string {
  */
 export async function unseal(kek: Kek, context: string, jwe: string): Promise<Buffer> {
   const { alg, enc, kid, ctx } = sealHeader(jwe)
-  if (kid !== kek.kid) refuse('unknown_key', 'sealed under another key-encryption key')
+  const key = kid === kek.kid ? kek.key : kek.others.get(String(kid))
+  if (!key) refuse('unknown_key', 'sealed under another key-encryption key')
   if (alg !== 'A256KW' || enc !== 'A256GCM')
     refuse('bad_algorithm', 'sealed with other algorithms than A256KW and A256GCM')
   if (ctx !== context) refuse('wrong_context', 'sealed for another place')
   const [, ...parts] = jwe.split('.')
   for (const part of parts) decodeBase64url(part, 'the sealed secret')
   try {
-    const { plaintext } = await compactDecrypt(jwe, kek.key, {
+    const { plaintext } = await compactDecrypt(jwe, key, {
       keyManagementAlgorithms: ['A256KW'],
       contentEncryptionAlgorithms: ['A256GCM'],
     })
@@ -64,4 +79,14 @@ export async function unseal(kek: Kek, context: string, jwe: string): Promise<Bu
   } catch (cause) {
     return refuse('bad_signature', 'the sealed secret was altered or the key is wrong', cause)
   }
+}
+
+/** The same secret, sealed anew for the same place. Throws what `unseal` throws. */
+export async function reseal(kek: Kek, jwe: string): Promise<string> {
+  const { ctx } = sealHeader(jwe)
+  if (typeof ctx !== 'string') return refuse('malformed', 'the sealed secret names no place')
+  const plaintext = await unseal(kek, ctx, jwe)
+  const sealed = await seal(kek, ctx, plaintext)
+  plaintext.fill(0)
+  return sealed
 }

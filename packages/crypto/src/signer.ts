@@ -22,6 +22,10 @@ export type Purpose =
   | 'ca-root'
   | 'ca-issuing'
   | 'audit-checkpoint'
+  | 'tuf-root'
+  | 'tuf-targets'
+  | 'tuf-snapshot'
+  | 'tuf-timestamp'
 
 /**
  * A private key behind a door. Asynchronous because an HSM may stand behind it; `sign` returns the JWS form (ECDSA: raw

@@ -8,7 +8,10 @@ import { compile, device, NOW } from './fixture.ts'
 const at = (text: string): number => Date.parse(text)
 const db = {
   resources: { db: { cidrs: ['10.1.0.0/16'] } },
-  posture_checks: { disk: { expression: 'disk.encrypted' }, seen: { expression: 'x', enforcement: 'audit' as const } },
+  posture_checks: {
+    disk: { expression: 'disk.encrypted' },
+    seen: { expression: 'custom.x', enforcement: 'audit' as const },
+  },
 }
 const rule = (
   id: string,

@@ -43,7 +43,7 @@ test('rules come, go and change', () => {
 test('a rule changes with what it names, and not with what it does not', () => {
   assert.deepEqual(change({ groups: { eng: { users: ['alice', 'eve'], groups: ['dev'] } } }), changed('eng'))
   assert.deepEqual(change({ resources: { db: { cidrs: ['10.1.0.0/16'] } } }), changed('eng'))
-  assert.deepEqual(change({ posture_checks: { disk: { expression: 'disk.encrypted && a' } } }), changed('bob'))
+  assert.deepEqual(change({ posture_checks: { disk: { expression: 'disk.encrypted && custom.a' } } }), changed('bob'))
   assert.deepEqual(
     change({ resources: { ...base.resources, other: { dns: ['a.b'] } }, settings: { mtu: 1_400 } }),
     changed(),

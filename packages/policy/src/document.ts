@@ -16,6 +16,7 @@ import { hasSchema, schemaErrors } from './schema-errors.ts'
 import { isDnsName, isHostName } from './shapes.ts'
 import { parseTarget } from './target.ts'
 import { isZone } from './time-window.ts'
+import { typeErrors } from './typing.ts'
 
 /** So many mistakes are told at once; whoever corrects them asks again. */
 export const MAX_DOCUMENT_ERRORS = 50
@@ -130,7 +131,7 @@ class RuleBook {
       const at = ['posture_checks', name]
       if (check.platforms?.length === 0) this.#say([...at, 'platforms'], 'is empty; leave it out for every platform')
       try {
-        parseExpression(check.expression)
+        for (const error of typeErrors(parseExpression(check.expression))) this.#say([...at, 'expression'], error)
       } catch (error) {
         if (!(error instanceof ExpressionError)) throw error
         this.#say([...at, 'expression'], `line ${error.line}, column ${error.column}: ${error.message}`)

@@ -28,6 +28,7 @@ test('a check tells what it found and what it asked for', () => {
   const [disk] = evaluate(reported({ 'disk.encrypted': false })).checks
   assert.deepEqual(disk, {
     id: 'disk',
+    outcome: 'failed',
     passed: false,
     reason_code: 'failed',
     actual: { 'disk.encrypted': false },
@@ -36,6 +37,9 @@ test('a check tells what it found and what it asked for', () => {
     enforcement: 'enforce',
     remediation: 'Encrypt the disk.',
     applies: true,
+    platforms: null,
+    freshness_seconds: 600,
+    valid_until: NOW + 600_000,
   })
 })
 

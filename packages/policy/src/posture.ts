@@ -57,6 +57,8 @@ export function evaluateCheck(check: CompiledCheck, facts: DeviceFacts, nowMs: n
 
 export type CheckResult = {
   id: string
+  /** What it was found to be; of these only `passed` passes. */
+  outcome: 'passed' | 'failed' | 'unknown'
   passed: boolean
   reason_code: ReasonCode
   /** What the report said of the facts the check reads (null: nothing), and what was asked. For administrators only. */
@@ -66,6 +68,10 @@ export type CheckResult = {
   enforcement: Enforcement
   remediation: string
   applies: boolean
+  platforms: readonly string[] | null
+  freshness_seconds: number
+  /** When the outcome may change without a new report (ms); null: never. */
+  valid_until: number | null
 }
 
 export type PostureVerdict = 'compliant' | 'non_compliant' | 'unknown'
@@ -87,9 +93,11 @@ export function evaluateChecks(
   return {
     checks: outcomes.map(({ check, outcome }) => resultOf(check, outcome, facts)),
     verdict: verdictOf(enforced, facts.posture !== null),
-    valid_until: Number.isFinite(until) ? until : null,
+    valid_until: endOf(until),
   }
 }
+
+const endOf = (until: number): number | null => (Number.isFinite(until) ? until : null)
 
 function verdictOf(enforced: readonly Truth[], reported: boolean): PostureVerdict {
   if (enforced.includes(false)) return 'non_compliant'
@@ -100,6 +108,7 @@ function resultOf(check: CompiledCheck, outcome: CheckOutcome, { posture }: Devi
   const reported = posture?.facts ?? {}
   return {
     id: check.id,
+    outcome: outcome.value === null ? 'unknown' : outcome.value ? 'passed' : 'failed',
     passed: outcome.value === true,
     reason_code: outcome.reason,
     actual: Object.fromEntries(check.facts.map((name) => [name, factOf(reported, name) ?? null])),
@@ -108,5 +117,8 @@ function resultOf(check: CompiledCheck, outcome: CheckOutcome, { posture }: Devi
     enforcement: check.enforcement,
     remediation: check.remediation,
     applies: outcome.reason !== 'not_applicable',
+    platforms: check.platforms && [...check.platforms],
+    freshness_seconds: check.freshnessMs / 1_000,
+    valid_until: endOf(outcome.until),
   }
 }

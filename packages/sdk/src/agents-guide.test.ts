@@ -4,9 +4,10 @@ import { stripTypeScriptTypes } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { createProof, generateKey } from '@holdfast/crypto'
+import { createKeyAndRequest, createProof, generateKey } from '@holdfast/crypto'
 import { sessionTarget } from './device-at-gateway.ts'
 import * as sdk from './index.ts'
+import { createAuthorities } from './test-authorities.ts'
 import { startControl } from './test-control.ts'
 import { contentFor, createIssuer, digestOf, peerOf } from './test-issuer.ts'
 import { type Answered, startServer } from './test-server.ts'
@@ -41,19 +42,34 @@ test('the snippets for a device', { timeout: 20_000 }, async (t) => {
   control.clock.now = new Date()
   control.content = { ...contentFor('r1'), settings: { poll_seconds: 1 } }
   control.instead['/v1/gateway/pools'] = async () => ({ body: { directory: await control.issuer.directory() } })
+  const authorities = await createAuthorities({ tenantId: control.issuer.tenantId, now: () => new Date() })
+  control.trust = await control.issuer.trustSet(authorities.inSet())
+  control.instead['/v1/spc/issue'] = async ({ body }) => {
+    const { pem } = await authorities.issue((body as { csr: string }).csr)
+    const spc = { spc_id: 'spc_1', renew_after: new Date(Date.now() + 60_000).toISOString() }
+    return { body: { spc, certificate: pem, chain: [authorities.issuing], trust_anchor_version: 1 } }
+  }
+  const used = Promise.withResolvers<sdk.DeviceCertificate | null>()
   control.instead['/v1/telemetry/session'] = () => ({ body: { accepted: 1, duplicate: 0, rejected: [] } })
   const applied: unknown[] = []
   const said: string[] = []
   const tunnel = {
     publicKey: () => `${'A'.repeat(43)}=`,
     apply: async (...given: unknown[]) => void applied.push(given),
+    useCertificate: used.resolve,
     close: () => void applied.push('closed'),
   }
   const stop = new AbortController()
   const log = (line: string) => void said.push(line)
   const given = { ...{ baseUrl: control.baseUrl, token: 'hfe_token', folder: await folderFor(t) }, tunnel, stop, log }
-  const { device, polling, following, shown } = await snippetsOf('A device', given, 'device, polling, following, shown')
+  const { device, polling, following, shown, beginAnew } = await snippetsOf(
+    'A device',
+    given,
+    'device, polling, following, shown, beginAnew',
+  )
   while (applied.length === 0 || said.length === 0) await new Promise((resolve) => setTimeout(resolve, 10))
+  assert.equal((await used.promise)?.spcId, 'spc_1')
+  await (beginAnew as () => Promise<void>)()
   stop.abort()
   await Promise.all([polling, following])
   const { state } = device as sdk.Device
@@ -66,7 +82,9 @@ test('the snippets for a device', { timeout: 20_000 }, async (t) => {
 
 test('the snippets for a gateway', { timeout: 20_000 }, async (t) => {
   const issuer = createIssuer()
-  const trust = await issuer.trustSet()
+  const authorities = await createAuthorities({ tenantId: issuer.tenantId, now: () => new Date() })
+  const trust = await issuer.trustSet(authorities.inSet())
+  const crls = [await authorities.rootList(), await authorities.issuingList()]
   const content = contentFor('a')
   const policy = await issuer.gatewayPolicy({
     variants: { [digestOf(content)]: content },
@@ -81,7 +99,7 @@ test('the snippets for a gateway', { timeout: 20_000 }, async (t) => {
     ],
   })
   const server = await startServer(t, ({ path, search }): Answered => {
-    if (path.endsWith('/trust-anchors')) return { body: trust }
+    if (path.endsWith('/trust-anchors')) return { body: { ...trust, crls } }
     if (path.endsWith('/heartbeat')) return { body: { status: 'healthy', server_time: '', next_heartbeat_seconds: 10 } }
     if (path.endsWith('/metering'))
       return { body: { accepted: 1, duplicate: false, rejected: [], unknown_resources: [] } }
@@ -98,6 +116,7 @@ test('the snippets for a gateway', { timeout: 20_000 }, async (t) => {
   const said: string[] = []
   const stop = new AbortController()
   const isReady = Promise.withResolvers<void>()
+  const installed = Promise.withResolvers<{ authorities: string; crls: string }>()
   const given = {
     ...{ baseUrl: server.baseUrl, tenantId: issuer.tenantId, gatewayId: 'gwy_a', folder: await folderFor(t) },
     ...{ readSecret: () => 'hfg_x', stop },
@@ -108,6 +127,7 @@ test('the snippets for a gateway', { timeout: 20_000 }, async (t) => {
       },
       counters: () => ({ wiki: { rx_bytes: 2, tx_bytes: 3 } }),
     },
+    tls: { install: installed.resolve },
     wireguard: { counters: () => counters, moveAddresses: (move: sdk.AddressMove) => void moves.push(move) },
     log: (line: string) => void said.push(line),
   }
@@ -115,13 +135,17 @@ test('the snippets for a gateway', { timeout: 20_000 }, async (t) => {
   const made = await snippetsOf(
     'A gateway',
     given,
-    'gateway, pulling, next_heartbeat_seconds, admit, report, onHandshake',
+    'gateway, pulling, next_heartbeat_seconds, admit, admitByCertificate, report, onHandshake',
   )
   const { gateway, pulling, next_heartbeat_seconds } = made
   await isReady.promise
   const [admit, report] = [made.admit as (shown: sdk.SessionProof) => object, made.report as () => Promise<void>]
   admit({ credential, proof })
   assert.throws(() => admit({ credential, proof }), { code: 'replayed' })
+  const byCertificate = made.admitByCertificate as (certificate: string) => { deviceId: string }
+  const { csr } = await createKeyAndRequest('test')
+  assert.match((await installed.promise).crls, /BEGIN X509 CRL/)
+  assert.equal(byCertificate((await authorities.issue(csr)).pem).deviceId, 'dev_1')
   const onHandshake = made.onHandshake as (deviceId: string, key: string) => void
   for (const key of ['old', 'new', 'old']) onHandshake('dev_1', key)
   assert.deepEqual(

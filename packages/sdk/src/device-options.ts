@@ -1,4 +1,5 @@
 import type { ProofSigner } from '@holdfast/crypto/dpop'
+import type { Signer } from '@holdfast/crypto/signer'
 import type { Dispatcher } from 'undici'
 import type { Random } from './backoff.ts'
 import type { DeviceStore } from './device-state.ts'
@@ -10,10 +11,17 @@ export type DeviceOptions = {
    * proof.
    */
   key?: ProofSigner
+  /**
+   * Makes the key of each certificate where the caller holds them, in a TPM for instance: a new one each time. Without
+   * it they are made here and kept in the state.
+   */
+  newCertificateKey?: () => CertificateKey | Promise<CertificateKey>
   dispatcher?: Dispatcher
   now?: () => Date
   random?: Random
 }
+/** A key of P-256, P-384 or Ed25519; `sign` answers as JWS has it (RFC 7518 §3.4: r‖s). */
+export type CertificateKey = Pick<Signer, 'alg' | 'publicJwk' | 'sign'>
 export type Renewal = {
   /** Binds the credential to a new key made here. */
   rotateKey?: boolean

@@ -1,6 +1,8 @@
 import { backoffSeconds, jitter, type Random, sleep } from './backoff.ts'
 import type { Device } from './device.ts'
 import { createApplier } from './device-applier.ts'
+import type { DeviceCertificate } from './device-certificate.ts'
+import { createCertificateKeeper } from './device-certificate-keeping.ts'
 import { DeviceEndedError, type DeviceStatus, statusOfFailure } from './device-status.ts'
 import { ConnectionError } from './errors.ts'
 import { createLagPatience } from './lagging.ts'
@@ -15,11 +17,16 @@ export type PollingOptions = {
    * force.
    */
   onPolicy: (policy: DevicePolicy | null) => void | Promise<void>
+  /**
+   * With it a certificate is kept in use too. Called as `onPolicy` is: with each certificate that comes into use, the
+   * saved one first, and with null when the last one has ended.
+   */
+  onCertificate?: (certificate: DeviceCertificate | null) => void | Promise<void>
   /** Told of each move between the states in which a device may stand. */
   onStatus?: (status: DeviceStatus) => void
   /**
    * Told of every failure that is survived: `VerificationError`, `ConnectionError`, `ApiError`, and those of
-   * `onPolicy`.
+   * `onPolicy` and `onCertificate`.
    */
   onError?: (error: unknown) => void
   /** Seconds that the server may hold a request, ± 20 %; 240 unless said. 0 asks as often as the policy advises. */
@@ -48,11 +55,16 @@ const lagPauseSeconds = 1
  */
 export async function runPolling(
   device: Device,
-  { signal, onPolicy, onStatus, onError, wait = 240, slow = 60 }: PollingOptions,
+  { signal, onPolicy, onCertificate, onStatus, onError, wait = 240, slow = 60 }: PollingOptions,
   { now, random }: { now: () => Date; random: Random },
 ): Promise<void> {
   const report = safely(onError)
-  const tell = createTeller(safely(onStatus), now)
+  const tellAgent = createTeller(safely(onStatus), now)
+  const certificates = onCertificate && createCertificateKeeper(device, { signal, onCertificate, report, now, random })
+  const tell = (status: DeviceStatus['status'], error?: unknown): void => {
+    tellAgent(status, error)
+    certificates?.told(status)
+  }
   const applier = createApplier({
     current: () => device.policy,
     textOf: ({ digest }) => digest,
@@ -131,6 +143,7 @@ export async function runPolling(
       })
     }
   } finally {
+    await certificates?.stop()
     await applier.stop()
   }
 }

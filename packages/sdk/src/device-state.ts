@@ -1,4 +1,4 @@
-import type { PrivateJwk } from '@holdfast/crypto/jwk'
+import type { PrivateJwk, PublicJwk } from '@holdfast/crypto/jwk'
 import { readPrivateFile, writePrivateFile } from './private-file.ts'
 import { isObject } from './signed.ts'
 import type { SignedTrustSet } from './trust-store.ts'
@@ -29,7 +29,19 @@ export type DeviceState = {
   } | null
   /** The gateway directory accepted last, a compact JWS; what comes later must not be older. */
   directory: { jws: string; etag: string | null; seq: number; issuedAt: string } | null
+  /** The certificate in use with its key; it and the next are absent in states from before there were any. */
+  certificate?: SavedCertificate | null
+  /** What was asked for and not answered yet; the answer comes under the same `idempotencyKey`. */
+  certificateRequest?: SavedRequest | null
 }
+
+type SavedKey = {
+  publicJwk: PublicJwk
+  /** PKCS#8 PEM; null where the caller holds the key. */
+  privateKey: string | null
+}
+export type SavedCertificate = SavedKey & { spcId: string; certificate: string; chain: string[]; renewAfter: string }
+export type SavedRequest = SavedKey & { csr: string; replaces: string | null; idempotencyKey: string }
 
 /** Where a device keeps its state; `save` has to be durable when it settles. */
 export type DeviceStore = { save: (state: DeviceState) => void | Promise<void> }

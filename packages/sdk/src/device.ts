@@ -1,24 +1,24 @@
-import { randomUUID } from 'node:crypto'
-import type { Contract, Input, Output } from '@holdfast/contract'
 import { createProof, type ProofSigner } from '@holdfast/crypto/dpop'
-import { type PrivateJwk, parsePublicJwk } from '@holdfast/crypto/jwk'
-import { generateKey } from '@holdfast/crypto/signer'
+import type { PrivateJwk } from '@holdfast/crypto/jwk'
 import { type SessionProof, sessionTarget } from './device-at-gateway.ts'
+import { type CertificateRenewal, createCertificates, type DeviceCertificate } from './device-certificate.ts'
 import { createDirectoryReader } from './device-directory.ts'
 import { deviceKey } from './device-key.ts'
-import type { DeviceOptions, Renewal } from './device-options.ts'
+import type { DeviceOptions } from './device-options.ts'
 import { type PollingOptions, runPolling } from './device-polling.ts'
+import { createRenewal } from './device-renewal.ts'
+import { createDeviceReports } from './device-reports.ts'
 import type { DeviceState } from './device-state.ts'
 import { standingOf } from './device-status.ts'
+import { createDeviceTrust } from './device-trust.ts'
+import { createDeviceUpdates } from './device-updates.ts'
 import { type FollowingOptions, followDirectory } from './directory-following.ts'
 import { ApiError, VerificationError } from './errors.ts'
 import { type DevicePolicy, type Judge, type PolicyPointer, verifyBundle, verifyPointer } from './policy-verifier.ts'
-import { bodyOf, createSender, etagOf, type Send, urlOf } from './send.ts'
+import { bodyOf, createSender, etagOf, type Send } from './send.ts'
 import { openTrust } from './trust-store.ts'
 
 type Ask = { signal?: AbortSignal | undefined }
-export type TelemetryEvent = Input<Contract['telemetry']>['body']['events'][number]
-type Seen = Omit<TelemetryEvent, 'event_id' | 'at'> & { at?: string }
 /** `changed`: the content in force is another than the one held, so the bundle has to be fetched. */
 export type Polled = { changed: boolean; pollSeconds: number }
 
@@ -27,7 +27,14 @@ const defaultPollSeconds = 60
 /** A device that enrolled before. What it holds stays in force until its own end, whatever server or network do. */
 export function openDevice(
   saved: DeviceState,
-  { store, key: ownKey, dispatcher, now = () => new Date(), random = Math.random }: DeviceOptions = {},
+  {
+    store,
+    key: ownKey,
+    newCertificateKey,
+    dispatcher,
+    now = () => new Date(),
+    random = Math.random,
+  }: DeviceOptions = {},
 ) {
   let state = saved
   let key = deviceKey(ownKey, saved.privateJwk)
@@ -80,24 +87,11 @@ export function openDevice(
     }
   }
 
-  async function refreshTrust({ signal }: Ask = {}): Promise<boolean> {
-    const next = bodyOf(await call('trustAnchors', { query: { since: trust.version } }, { signal }))
-    const changed = trust.accept(next, now())
-    if (changed) await save({ trust: trust.document })
-    return changed
-  }
-
-  /** A key we do not know may be one of a newer trust set. */
-  async function withTrust<T>(check: () => T, ask: Ask): Promise<T> {
-    try {
-      return check()
-    } catch (error) {
-      const mayBeNewer =
-        error instanceof VerificationError && (error.code === 'unknown_key' || error.code === 'trust_expired')
-      if (!mayBeNewer || !(await refreshTrust(ask))) throw error
-      return check()
-    }
-  }
+  const {
+    refresh: refreshTrust,
+    judge: withTrust,
+    repinOverTls,
+  } = createDeviceTrust({ trust, call, baseUrl, save, now })
 
   const directory = createDirectoryReader({
     ...{ call, judge, withTrust, saved: state.directory },
@@ -179,47 +173,18 @@ export function openDevice(
     return fetched
   }
 
-  let renewing: Promise<void> | undefined
-  /**
-   * Gets a new credential; calls that ask for nothing else share one renewal, the others are made one after the other.
-   */
-  function renew({ signal, ...asked }: Ask & Renewal = {}): Promise<void> {
-    if (renewing && Object.keys(asked).length === 0) return renewing
-    const before = renewing?.catch(() => undefined)
-    const one = (before ? before.then(() => renewOnce(asked, signal)) : renewOnce(asked, signal)).finally(() => {
-      if (renewing === one) renewing = undefined
-    })
-    renewing = one
-    return one
-  }
-
-  async function renewOnce(
-    { rotateKey = false, newKey, wireguardPublicKey }: Renewal,
-    signal: AbortSignal | undefined,
-  ): Promise<void> {
-    const made = rotateKey && !newKey ? generateKey('ES256') : undefined
-    const next = newKey ?? made?.privateJwk
-    const target = urlOf(baseUrl, 'renewCredential')
-    const publicJwk = newKey?.publicJwk ?? made?.publicJwk
-    const reply = await send(
-      'renewCredential',
-      {
-        body: {
-          ...(publicJwk && { new_public_key: parsePublicJwk(publicJwk) }),
-          ...(wireguardPublicKey !== undefined && { wireguard_public_key: wireguardPublicKey }),
-        },
-      },
-      { signal, headers: next && { 'dpop-new-key': prove(next)('POST', target, state.credential) } },
-    )
-    const renewed = bodyOf(reply)
-    key = next ?? key
-    await save({
-      credential: renewed.credential,
-      expiresAt: renewed.expires_at,
-      renewAfter: renewed.renew_after,
-      ...(next && { privateJwk: made?.privateJwk ?? null }),
-    })
-  }
+  const renewal = createRenewal({
+    ...{ send, baseUrl, prove },
+    credential: () => state.credential,
+    renewed: async (next, renewed) => {
+      key = next?.key ?? key
+      await save({ ...renewed, ...(next && { privateJwk: next.privateJwk }) })
+    },
+  })
+  const certificates = createCertificates({
+    ...{ call, deviceId: state.deviceId, tenantId, trust, refreshTrust, saved: state, save, now, random },
+    newKey: newCertificateKey,
+  })
 
   const device = {
     /** A copy of the state as it would be saved. */
@@ -266,14 +231,15 @@ export function openDevice(
     pollDigest,
     fetchBundle,
     refreshTrust,
-    renew,
-    reportPosture: async (facts: Input<Contract['reportPosture']>['body']['facts']) =>
-      bodyOf(await call('reportPosture', { body: { facts } })),
-    /** What was seen, now unless it says when, under an id of its own. */
-    observed: (seen: Seen): TelemetryEvent => ({ event_id: randomUUID(), at: now().toISOString(), ...seen }),
-    /** An event counts once, so what was not answered is sent again as it is; 1,000 at most. */
-    reportTelemetry: async (events: readonly TelemetryEvent[]): Promise<Output<Contract['telemetry']>> =>
-      bodyOf(await call('telemetry', { body: { events: [...events] } })),
+    /**
+     * Gives up the trust set for the one that the server shows, believed for its TLS certificate alone, as the first
+     * one was: for a device whose every trusted key was replaced in an emergency. Nothing ever calls it by itself.
+     * Throws `TypeError` where the server is not reached over TLS.
+     */
+    repinTrustOverTls: repinOverTls,
+    /** Gets a new credential; calls that ask for nothing else share one renewal. */
+    renew: renewal,
+    ...createDeviceReports({ call, now }),
     /** What the device shows to this gateway when it opens a session; good once, for a minute. */
     sessionProof: (gatewayId: string): SessionProof => {
       const { method, url } = sessionTarget(gatewayId)
@@ -284,6 +250,23 @@ export function openDevice(
       return directory.current()
     },
     fetchDirectory: directory.fetch,
+    ...createDeviceUpdates({ call, judge, withTrust }),
+    /** The certificate that was taken last; null before the first and after its end. */
+    get certificate(): DeviceCertificate | null {
+      return certificates.current()
+    },
+    get isCertificateDue(): boolean {
+      return certificates.isDue()
+    },
+    /**
+     * Gets the first certificate, or one for another key in place of that in use, which stays good for an hour; calls
+     * that bring no key share one. An answer that was lost is asked for again, also after a restart.
+     */
+    renewCertificate: (renewal?: CertificateRenewal): Promise<DeviceCertificate> => certificates.renew(renewal),
+    /** Asks whether the certificate counts; `isCertificateDue` where it does not. */
+    checkCertificate: certificates.check,
+    /** Another certificate is due: what was issued may have been revoked. */
+    doubtCertificate: certificates.doubt,
     /** Keeps the directory current until aborted; see `FollowingOptions`. */
     followDirectory: (options: FollowingOptions): Promise<void> => followDirectory(device, options, { now, random }),
     /** Keeps the policy current until aborted; see `PollingOptions`. */
@@ -294,7 +277,5 @@ export function openDevice(
 export type Device = ReturnType<typeof openDevice>
 
 const halfway = (from: Date, to: Date): Date => new Date((from.getTime() + to.getTime()) / 2)
-
 const isUnauthorized = (error: unknown): boolean => error instanceof ApiError && error.status === 401
-
 const ifNoneMatch = (etag: string | undefined): Record<string, string> => (etag ? { 'if-none-match': etag } : {})

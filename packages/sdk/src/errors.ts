@@ -51,15 +51,18 @@ export class ConnectionError extends Error {
 
 /**
  * Why something signed was not accepted. Beside what cryptography says: `wrong_tenant` and `wrong_gateway` (meant for
- * another), `wrong_digest` (content other than announced), `rollback` (older than what is held), `wrong_base` (a delta
- * on another state), `trust_expired` (the held trust set is too old to judge by); of a device at a gateway `no_policy`
- * (nothing in force to judge by), `not_a_peer` (suspended, revoked or without a right), `blocked` (kept out for a
- * while).
+ * another), `wrong_device` and `wrong_nonce` (an assertion of another device, or for somebody else's question),
+ * `wrong_digest` (content other than announced), `rollback` (older than what is held), `wrong_base` (a delta on another
+ * state), `trust_expired` (the held trust set is too old to judge by); of a device at a gateway `no_policy` (nothing in
+ * force to judge by), `not_a_peer` (suspended, revoked or without a right), `blocked` (kept out for a while);
+ * of a certificate `revoked`, `no_crl` and `crl_expired` (whether it is revoked can not be said).
  */
 export type VerificationCode =
   | CryptoErrorCode
   | 'wrong_tenant'
   | 'wrong_gateway'
+  | 'wrong_device'
+  | 'wrong_nonce'
   | 'wrong_digest'
   | 'rollback'
   | 'wrong_base'
@@ -67,6 +70,9 @@ export type VerificationCode =
   | 'no_policy'
   | 'not_a_peer'
   | 'blocked'
+  | 'revoked'
+  | 'no_crl'
+  | 'crl_expired'
 
 /** Something signed was refused; what was held before stays in force. */
 export class VerificationError extends Error {

@@ -1,6 +1,7 @@
 import { backoffSeconds, jitter, type Random, sleep } from './backoff.ts'
 import { ApiError, ConnectionError } from './errors.ts'
 import { type createApplier, wholeOf } from './gateway-applier.ts'
+import type { GatewayCrls } from './gateway-crls.ts'
 import type { Holder } from './gateway-holder.ts'
 import type { GatewayChange, GatewayState } from './gateway-state.ts'
 import { safely } from './safely.ts'
@@ -25,11 +26,17 @@ export type PullingOptions = {
    * count as applied: heartbeats say so, and all that there is is handed over again until it is. One call at a time.
    */
   onChange: (change: GatewayChange, state: GatewayState) => void | Promise<void>
+  /**
+   * With it the revocation lists of device certificates are followed beside the policy. Called with those that are in
+   * force, the saved ones first, and with null when one of them has ended. One call at a time. Where it throws or
+   * rejects, it is called again, until it settles or something newer is in force.
+   */
+  onCrls?: (crls: GatewayCrls | null) => void | Promise<void>
   /** Told of each move between the three. */
   onStatus?: (status: GatewayStatus) => void
   /**
    * Told of every failure that is survived: `VerificationError`, `ConnectionError`, `ApiError`, and those of
-   * `onChange`.
+   * `onChange` and `onCrls`.
    */
   onError?: (error: unknown) => void
   /** Seconds that the server may hold a pull, ± 20 %; 25 unless said. */

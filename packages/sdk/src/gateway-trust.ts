@@ -1,38 +1,57 @@
 import { reject, VerificationError } from './errors.ts'
-import { bodyOf, type Send } from './send.ts'
+import type { Crls } from './gateway-crls.ts'
+import { bodyOf, etagOf, requireTls, type Send } from './send.ts'
 import { openTrust, pinTrust, type SignedTrustSet, type TrustStore } from './trust-store.ts'
 
 type Ask = { signal?: AbortSignal | undefined }
+type Fetched = { isNew: boolean; refusal?: VerificationError | undefined }
 type TrustOptions = {
   send: Send
+  baseUrl: string
   query: Record<string, string>
   tenantId: string
   pinned: SignedTrustSet | undefined
+  /** Come along with the set, signed by their own authorities. */
+  crls: Crls
   /** Told of every set that is pinned or follows. */
   onTrust: (trust: SignedTrustSet) => void | Promise<void>
   now: () => Date
 }
 
 /** The trust set by which a gateway judges: pinned once, then moved only by its own keys. */
-export function createGatewayTrust({ send, query, tenantId, pinned, onTrust, now }: TrustOptions) {
+export function createGatewayTrust({ send, baseUrl, query, tenantId, pinned, crls, onTrust, now }: TrustOptions) {
   let trust: TrustStore | null = pinned ? openTrust(pinned, { tenantId }) : null
+  let etag: string | null = null
 
-  /** Whether there is another trust set than before. */
-  async function refresh({ signal }: Ask = {}): Promise<boolean> {
-    const since = trust ? { since: String(trust.version) } : {}
-    const { crls: _, ...next } = bodyOf(
-      await send('gatewayTrustAnchors', { query: { ...query, ...since } }, { signal }),
-    )
-    if (trust && !trust.accept(next, now())) return false
-    trust ??= pinTrust(next, { tenantId, now: now() })
-    await onTrust(trust.document)
+  function believe(next: Parameters<TrustStore['accept']>[0]): boolean {
+    if (trust) return trust.accept(next, now())
+    trust = pinTrust(next, { tenantId, now: now() })
     return true
+  }
+
+  /** The tag to ask with; none when what is held must be confirmed in full, which ends an attempt to freeze us. */
+  const knownEtag = () => (etag !== null && trust && !trust.isDue(now()) && !crls.isDue() ? etag : undefined)
+
+  /** `wait` seconds the answer may be held while nothing changes. */
+  async function fetch({ signal, wait }: Ask & { wait?: number }): Promise<Fetched> {
+    const since = trust ? { since: String(trust.version) } : {}
+    const known = wait === undefined ? undefined : knownEtag()
+    const headers = known === undefined ? {} : { 'if-none-match': known }
+    const reply = await send('gatewayTrustAnchors', { query: { ...query, ...since } }, { signal, wait, headers })
+    if (reply.status === 304) return { isNew: false }
+    const { crls: given = [], ...next } = bodyOf(reply)
+    const isNew = believe(next)
+    const { document } = trust ?? refuseWithoutTrust()
+    if (isNew) await onTrust(document)
+    const refusal = await crls.take(given, document)
+    etag = refusal ? null : etagOf(reply)
+    return { isNew, refusal }
   }
 
   async function current(ask: Ask): Promise<TrustStore> {
     if (trust && !trust.isDue(now())) return trust
     try {
-      await refresh(ask)
+      await fetch(ask)
     } catch (e) {
       // One that is merely due still judges, until its own end.
       if (!trust || ask.signal?.aborted) throw e
@@ -44,20 +63,41 @@ export function createGatewayTrust({ send, query, tenantId, pinned, onTrust, now
     get held(): TrustStore | null {
       return trust
     },
+    crls,
     /** Goes on with a set that an earlier run kept, unless there is one already. */
     reopen: (kept: SignedTrustSet): void => {
       if (kept.tenant_id !== tenantId) reject('wrong_tenant', 'the trust set that was kept is of another tenant')
       trust ??= openTrust(kept, { tenantId })
     },
-    refresh,
+    /** Whether there is another trust set than before. */
+    refresh: async (ask: Ask = {}): Promise<boolean> => (await fetch(ask)).isNew,
+    /** The same of the set and the lists, of which none may be refused; the answer may be held. */
+    follow: async (ask: Ask & { wait: number }): Promise<boolean> => {
+      const before = crls.current
+      const { isNew, refusal } = await fetch(ask)
+      if (refusal) throw refusal
+      return isNew || crls.current !== before
+    },
+    repinOverTls: async ({ signal }: Ask = {}): Promise<void> => {
+      requireTls(baseUrl)
+      const { crls: given = [], steps: _, ...first } = bodyOf(await send('gatewayTrustAnchors', { query }, { signal }))
+      if (trust) trust.repin(first, now())
+      else believe(first)
+      await onTrust(first)
+      const refusal = await crls.take(given, first)
+      if (refusal) throw refusal
+    },
     /** Judges by the current set, and once more by a newer one where a key is unknown. */
     judge: async <T>(check: (trust: TrustStore) => T, ask: Ask): Promise<T> => {
       const held = await current(ask)
+      const { document } = held
       try {
         return check(held)
       } catch (e) {
-        const mayBeNewer = e instanceof VerificationError && e.code === 'unknown_key'
-        if (!mayBeNewer || !(await refresh(ask))) throw e
+        if (!(e instanceof VerificationError && e.code === 'unknown_key')) throw e
+        await fetch(ask)
+        // It may also have been followed beside.
+        if (held.document === document) throw e
         return check(held)
       }
     },

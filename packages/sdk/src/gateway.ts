@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Contract, Input } from '@holdfast/contract'
+import type { Contract, Input, Output } from '@holdfast/contract'
 import type { Dispatcher } from 'undici'
 import type { Random } from './backoff.ts'
 import {
@@ -9,6 +9,7 @@ import {
   verifyDeviceAtGateway,
 } from './device-at-gateway.ts'
 import { createApplier } from './gateway-applier.ts'
+import { createCrls, type GatewayCrls } from './gateway-crls.ts'
 import { createHolder } from './gateway-holder.ts'
 import { createTunnelKeys } from './gateway-keys.ts'
 import { createMeter, type MeterCall, type Metered, type MeteringSample } from './gateway-metering.ts'
@@ -17,9 +18,11 @@ import { createSessions } from './gateway-sessions.ts'
 import type { GatewayChange, GatewayState } from './gateway-state.ts'
 import type { GatewayStore } from './gateway-store.ts'
 import { createGatewayTrust, refuseWithoutTrust } from './gateway-trust.ts'
+import { followTrust } from './gateway-trust-following.ts'
 import { createArchive } from './policy-archive.ts'
 import { safely } from './safely.ts'
 import { bodyOf, createSender } from './send.ts'
+import { checkSpcAtGateway, type SpcAtGateway } from './spc-at-gateway.ts'
 import { readTrustSet, type SignedTrustSet } from './trust-store.ts'
 
 export type GatewayOptions = {
@@ -79,7 +82,8 @@ export function openGateway({
   const bootId = randomUUID()
   const proofs = createProofMemory()
   const storeFailed = safely(onStoreError)
-  const trust = createGatewayTrust({ send, query, tenantId, pinned, onTrust: keepTrust, now })
+  const crls = createCrls({ store, onStoreError: storeFailed, now })
+  const trust = createGatewayTrust({ send, baseUrl, query, tenantId, pinned, crls, onTrust: keepTrust, now })
   const archive = store && createArchive({ store, tenantId, gatewayId, now })
   const holder = createHolder({ send, query, tenantId, gatewayId, trust, archive, onStoreError: storeFailed, now })
   const tunnelKeys = createTunnelKeys(() => holder.inForce, { store, onStoreError: storeFailed })
@@ -112,6 +116,7 @@ export function openGateway({
       await sessions.restore().catch(storeFailed)
       await tunnelKeys.restore().catch(storeFailed)
       const broken = await reopenTrust()
+      if (trust.held) await crls.restore(trust.held.document).catch(storeFailed)
       // Without trust nothing is believed; what was accepted before is still known, so that nothing older is.
       const isThere = await holder.restore().catch((e) => {
         throw broken ?? e
@@ -164,10 +169,20 @@ export function openGateway({
      */
     noteHandshake: tunnelKeys.noteHandshake,
     refreshTrust: trust.refresh,
+    /**
+     * Gives up the trust set for the one that the server shows, believed for its TLS certificate alone, as the first
+     * one was: for a gateway whose every trusted key was replaced in an emergency. Nothing ever calls it by itself.
+     * Throws `TypeError` where the server is not reached over TLS.
+     */
+    repinTrustOverTls: trust.repinOverTls,
     /** Keeps the state current until aborted; see `PullingOptions`. */
     runPulling: async (options: PullingOptions): Promise<void> => {
       await restore().catch(storeFailed)
-      await runPulling(holder, options, { applier, now, random })
+      const { onCrls } = options
+      await Promise.all([
+        runPulling(holder, options, { applier, now, random }),
+        onCrls && followTrust(trust, { ...options, onCrls }, { now, random }),
+      ])
     },
     /**
      * Says that the gateway lives, what it carries, what it enforces and what keeps it from enforcing something newer.
@@ -183,6 +198,19 @@ export function openGateway({
         ...{ trust: trust.held ?? refuseWithoutTrust(), state: holder.inForce },
         ...{ tenantId, gatewayId, issuer, proofs, now: now() },
       }),
+    /** The revocation lists in force; see `onCrls` of `PullingOptions`. Null: none, or one of them has ended. */
+    get crls(): GatewayCrls | null {
+      return crls.current
+    },
+    /**
+     * Judges a device certificate by what the gateway holds, without asking anybody: give `runPulling` an `onCrls`, so
+     * that it holds the lists. Throws `VerificationError`; see `checkSpcAtGateway`.
+     */
+    checkSpc: (certificate: string | Uint8Array): SpcAtGateway =>
+      checkSpcAtGateway(certificate, { trust: trust.held ?? refuseWithoutTrust(), crls, tenantId, now: now() }),
+    /** Asks the control plane, which also knows how the device stands (PEM). */
+    validateSpc: async (certificate: string, { signal }: Ask = {}): Promise<Output<Contract['validateSpc']>> =>
+      bodyOf(await send('validateSpc', { query, body: { certificate } }, { signal })),
     /** The connections that the gateway carries, and their reports: what an agent wants instead of `meter`. */
     sessions,
     /** Reports samples that the caller keeps itself. */

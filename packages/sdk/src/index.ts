@@ -1,7 +1,7 @@
 export type { ProofSigner } from '@holdfast/crypto/dpop'
 export { createAdmin, type SignedIn, signIn } from './admin.ts'
 export { type CallInput, type Client, createClient } from './client.ts'
-export { type Device, openDevice, type Polled, type TelemetryEvent } from './device.ts'
+export { type Device, openDevice, type Polled } from './device.ts'
 export {
   createProofMemory,
   type DeviceAtGateway,
@@ -9,8 +9,10 @@ export {
   type SessionProof,
   verifyDeviceAtGateway,
 } from './device-at-gateway.ts'
-export type { DeviceOptions, Renewal } from './device-options.ts'
+export type { CertificateRenewal, DeviceCertificate } from './device-certificate.ts'
+export type { CertificateKey, DeviceOptions, Renewal } from './device-options.ts'
 export type { PollingOptions } from './device-polling.ts'
+export type { TelemetryEvent } from './device-reports.ts'
 export { type DeviceState, type DeviceStore, fileStore } from './device-state.ts'
 export { type DeviceEnd, DeviceEndedError, type DeviceStatus } from './device-status.ts'
 export type { FollowingOptions } from './directory-following.ts'
@@ -38,6 +40,7 @@ export {
 } from './errors.ts'
 export { type Gateway, type GatewayOptions, openGateway } from './gateway.ts'
 export type { ApplyFailure } from './gateway-applier.ts'
+export type { GatewayCrls } from './gateway-crls.ts'
 export type { AddressMove } from './gateway-keys.ts'
 export type { Metered, MeteringLoad, MeteringSample } from './gateway-metering.ts'
 export type { GatewayStatus, PullingOptions } from './gateway-pulling.ts'
@@ -53,8 +56,10 @@ export {
   type TunnelKey,
   verifyGatewayPolicy,
 } from './gateway-verifier.ts'
+export { uploadPackageFile } from './package-upload.ts'
 export {
   changeDirectorySource,
+  changeDraft,
   changeGateway,
   changeGatewayPool,
   changeIdentityProvider,
@@ -69,7 +74,16 @@ export {
   verifyBundle,
   verifyPointer,
 } from './policy-verifier.ts'
+export { type PostureAssertion, verifyPostureAssertion } from './posture-verifier.ts'
 export { readPrivateFile, writePrivateFile } from './private-file.ts'
 export { createSender, type Reply, type RequestOptions, type Send, type SenderOptions } from './send.ts'
+export type { SpcAtGateway } from './spc-at-gateway.ts'
 export { openTrust, pinTrust, type SignedTrustSet, type TrustStore } from './trust-store.ts'
+export type { DownloadOptions } from './update-download.ts'
+export {
+  type OfferedUpdate,
+  type UpdateCheck,
+  type UpdateQuestion,
+  verifyManifest,
+} from './update-verifier.ts'
 export { change, versionOf } from './versions.ts'

@@ -10,6 +10,7 @@ type Changing =
   | 'updateIdentityProvider'
   | 'updateDirectorySource'
   | 'updatePlan'
+  | 'updateRelease'
 type Body<K extends Changing> = Input<Contract[K]>['body']
 type Sections<T> = { readonly [K in keyof T]?: Readonly<Partial<T[K]>> }
 type Scope = Pick<CallInput<Contract['getSecuritySettings']>, 'query'>
@@ -116,4 +117,15 @@ export const changePlan = (
     () => client.getPlan(of),
     (whole, options) =>
       client.updatePlan({ ...of, body: { ...whole, ...named, limits: { ...whole.limits, ...limits } } }, options),
+  )
+
+/** Changes the fields named of a draft; the others stay. */
+export const changeDraft = (
+  client: Client,
+  of: CallInput<Contract['getRelease']>,
+  named: Partial<Body<'updateRelease'>>,
+) =>
+  change(
+    () => client.getRelease(of),
+    (whole, options) => client.updateRelease({ ...of, body: { ...whole, ...named } }, options),
   )

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { type Contract, contract, type Endpoint, type Operation, type Output } from '@holdfast/contract'
 import { scimUrns } from '@holdfast/contract/scim-shapes'
 import { deviceStatusHeader, errorStatus } from '@holdfast/contract/vocabulary'
@@ -57,8 +58,7 @@ export function createSender(options: SenderOptions): Send {
     const endpoint: Endpoint = contract[operation]
     const url = base + fillPath(endpoint.path, input.params)
     const headers = requestHeaders(options, requestOptions, endpoint, url)
-    const body = endpoint.body ? JSON.stringify(input.body ?? {}) : undefined
-    if (body !== undefined) headers['content-type'] = 'application/json'
+    const body = bodyFor(endpoint, input.body, headers)
     const timeout = ((endpoint.patience ?? patienceSeconds) + (requestOptions.wait ?? 0)) * 1000
     try {
       const response = await request(url + queryText(input.query), {
@@ -70,7 +70,10 @@ export function createSender(options: SenderOptions): Send {
         ...(requestOptions.signal && { signal: requestOptions.signal }),
         ...(options.dispatcher && { dispatcher: options.dispatcher }),
       })
-      return readReply(base, response.statusCode, response.headers, await response.body.text())
+      const { statusCode: status } = response
+      if (endpoint.download && status >= 200 && status < 300)
+        return { status, headers: response.headers, body: response.body }
+      return readReply(base, status, response.headers, await response.body.text())
     } catch (cause) {
       if (cause instanceof ApiError || cause instanceof ConnectionError || requestOptions.signal?.aborted) throw cause
       throw new ConnectionError(`Can't reach ${base}: ${causeText(cause)}.`, { cause })
@@ -78,6 +81,14 @@ export function createSender(options: SenderOptions): Send {
   }
   // The body has the operation's type because the server serialises it through the same contract.
   return send as Send
+}
+
+/** JSON, or bytes as they are; says of which type it is. */
+function bodyFor(endpoint: Endpoint, given: unknown, headers: Record<string, string>) {
+  if (!endpoint.body) return undefined
+  headers['content-type'] = endpoint.upload ? 'application/octet-stream' : 'application/json'
+  if (!endpoint.upload) return JSON.stringify(given ?? {})
+  return Readable.from(given as AsyncIterable<Uint8Array>)
 }
 
 /** The absolute URL of an operation without parameters, as a proof of possession names it. */
@@ -88,6 +99,13 @@ function checkBaseUrl(baseUrl: string): string {
   const usable = url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.search && !url.hash
   if (!usable) throw new TypeError(`not a base URL: ${JSON.stringify(baseUrl)}; it looks like https://control.example`)
   return url.origin + url.pathname.replace(/\/+$/, '')
+}
+
+/** Throws `TypeError` unless TLS says who answers, or nobody can stand between: the server is on this machine. */
+export function requireTls(baseUrl: string): void {
+  const { protocol, hostname } = new URL(checkBaseUrl(baseUrl))
+  const isLocal = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
+  if (protocol !== 'https:' && !isLocal) throw new TypeError(`${baseUrl} is not reached over TLS`)
 }
 
 function fillPath(path: string, params: Record<string, unknown> = {}): string {

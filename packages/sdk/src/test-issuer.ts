@@ -38,6 +38,7 @@ export function createIssuer({
     gateway: makeKey('gateway-policy'),
     trust: makeKey('trust-set'),
     credential: makeKey('credential'),
+    posture: makeKey('posture'),
   }
   return {
     tenantId,
@@ -54,6 +55,8 @@ export function createIssuer({
       tenant_id?: string
       expires_at?: string
       refresh_after?: string
+      anchors?: SignedTrustSet['anchors']
+      intermediates?: string[]
     } = {}): Promise<SignedTrustSet> => {
       const document = {
         tenant_id: tenantId,
@@ -117,6 +120,21 @@ export function createIssuer({
         pools: [],
         ...overrides,
       }),
+    assertion: (claims: object = {}, { key = keys.posture, typ = 'eat+jwt' } = {}): Promise<string> => {
+      const at = Math.floor(now().getTime() / 1000)
+      return signJws(key.signer, typ, {
+        ...{ iss: 'https://control.example', sub: 'dev_1', aud: ['urn:holdfast:relying-party'], tid: tenantId },
+        ...{ uid: 'usr_1', cnf: { jkt: 'thumb' }, jti: 'one', iat: at, exp: at + 600 },
+        submods: {
+          device: {
+            ear_status: 'affirming',
+            ear_verifier_claims: { checks: [{ id: 'disk', passed: true }], reasons: [] },
+          },
+        },
+        posture: { disk_encrypted: true, reported_at: now().toISOString() },
+        ...claims,
+      })
+    },
     gatewayPolicy: (overrides: object = {}, { key = keys.gateway, typ = 'gateway-policy+jws' } = {}): Promise<string> =>
       signJws(key.signer, typ, {
         schema: 'holdfast.gateway-policy/1',

@@ -17,12 +17,16 @@ export type TrustStore = {
   readonly version: number
   /** The keys that may sign for this purpose. Throws `trust_expired` when the set is too old to judge by. */
   keysFor(purpose: TrustPurpose, now: Date): KeyLookup
+  /** What chains of certificates are judged by, PEM. Throws `trust_expired`. */
+  authorities(now: Date): { anchors: string[]; intermediates: string[] }
   isDue(now: Date): boolean
   /**
    * Believes the next set if a key of the present one signed it, or of one of the `steps` that lead to it; answers
    * whether it is another. Throws `VerificationError`.
    */
   accept(next: SignedTrustSet & { steps?: Steps }, now: Date): boolean
+  /** Believes a set as `pinTrust` believes the first: nothing that is held says that it follows. */
+  repin(first: SignedTrustSet, now: Date): void
 }
 
 /**
@@ -43,6 +47,10 @@ export function openTrust(pinned: SignedTrustSet, { tenantId }: { tenantId: stri
     keys.set(purpose, known)
     return known
   }
+  const take = (set: SignedTrustSet): void => {
+    held = set
+    keys = new Map()
+  }
   return {
     get document() {
       return held
@@ -51,20 +59,29 @@ export function openTrust(pinned: SignedTrustSet, { tenantId }: { tenantId: stri
       return held.version
     },
     keysFor: (purpose, now) => {
-      if (now >= new Date(held.expires_at)) reject('trust_expired', 'the trust set has expired; a newer one is needed')
+      requireCurrent(held, now)
       return lookup(purpose)
+    },
+    authorities: (now) => {
+      requireCurrent(held, now)
+      return authoritiesOf(held)
     },
     isDue: (now) => now >= new Date(held.refresh_after),
     accept: ({ steps = [], ...next }, now) => {
       if (next.version < held.version) reject('rollback', `trust set ${next.version} is older than ${held.version}`)
-      checkSet(next, ledBy(steps, held, lookup('trust-set'), tenantId), tenantId, now)
+      const led = ledBy(steps, { version: held.version, keys: lookup('trust-set') }, tenantId)
+      checkSet(next, led.keys, tenantId, now)
+      if (steps.length > 0 && next.version <= led.version) reject('rollback', 'the steps lead past the trust set')
       if (next.version === held.version) {
         if (next.signed.payload !== held.signed.payload) reject('rollback', 'another trust set of the same version')
         return false
       }
-      held = next
-      keys = new Map()
+      take(next)
       return true
+    },
+    repin: (first, now) => {
+      checkSet(first, keysOf(first, 'trust-set'), tenantId, now)
+      take(first)
     },
   }
 }
@@ -90,22 +107,24 @@ export function readTrustSet(text: string): SignedTrustSet {
   return value as SignedTrustSet
 }
 
+/** More than any server gives: rotations of the key that signs sets, one after the other. */
+const mostSteps = 100
+
+type Led = { version: number; keys: KeyLookup }
+
 /**
  * The keys by which the next set is judged: those of the present one, or of the last of the sets that lead on from it,
  * each signed by a key of the one before. They may have ended, as steps of a TUF root may.
  */
-function ledBy(steps: Steps, from: SignedTrustSet, keys: KeyLookup, tenantId: string): KeyLookup {
-  let version = from.version
-  let current = keys
-  for (const step of steps) {
-    const { payload } = verified(() => verifyGeneralJws(step, { typ: 'trust-set+jws', key: current }))
+function ledBy(steps: Steps, from: Led, tenantId: string): Led {
+  if (steps.length > mostSteps) reject('malformed', `more than ${mostSteps} steps to a trust set`)
+  return steps.reduce(({ version, keys }, step) => {
+    const { payload } = verified(() => verifyGeneralJws(step, { typ: 'trust-set+jws', key: keys }))
     const set = parseStep(payload)
     if (set.tenant_id !== tenantId) reject('wrong_tenant', 'a step is of another tenant')
-    if (!(set.version > version)) reject('rollback', 'the steps do not lead on')
-    version = set.version
-    current = keysOf(set, 'trust-set')
-  }
-  return current
+    if (set.version <= version) reject('rollback', 'the steps do not lead on')
+    return { version: set.version, keys: keysOf(set, 'trust-set') }
+  }, from)
 }
 
 function parseStep(payload: Buffer): SignedTrustSet {
@@ -115,10 +134,21 @@ function parseStep(payload: Buffer): SignedTrustSet {
   } catch {
     value = undefined
   }
-  if (!isObject(value) || !isObject(value.jwks) || !Array.isArray(value.jwks.keys))
-    reject('malformed', 'a step is no trust set')
+  const isSet =
+    isObject(value) && Number.isSafeInteger(value.version) && isObject(value.jwks) && Array.isArray(value.jwks.keys)
+  if (!isSet) reject('malformed', 'a step is no trust set')
   return value as SignedTrustSet
 }
+
+function requireCurrent(set: SignedTrustSet, now: Date): void {
+  if (now >= new Date(set.expires_at)) reject('trust_expired', 'the trust set has expired; a newer one is needed')
+}
+
+/** Anchors that have ended are listed so that one knows of it; no chain leads to them. */
+export const authoritiesOf = ({ anchors, intermediates }: SignedTrustSet) => ({
+  anchors: anchors.filter(({ state }) => state !== 'retired' && state !== 'distrusted').map((a) => a.certificate),
+  intermediates: [...intermediates],
+})
 
 function checkSet(set: SignedTrustSet, key: KeyLookup, tenantId: string, now: Date): void {
   const { signed, ...document } = set

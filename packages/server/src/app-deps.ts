@@ -1,14 +1,18 @@
 import type { Config } from './config/config.ts'
 import type { Secrets } from './config/secrets.ts'
+import type { Pace } from './http/pace.ts'
 import type { Log } from './kernel/log.ts'
 import type { SnapshotSize } from './modules/gateways/index.ts'
 import type { PasswordCost } from './modules/identity/index.ts'
+import type { Peppers } from './modules/secrets/index.ts'
 import type { Outbound } from './outbound/outbound.ts'
 
 /** What a deployment is made of, and what tests set otherwise. */
 export type AppDeps = {
   config: Config
   secrets: Secrets
+  /** Of the master keys, as the database knows them. */
+  peppers: Peppers
   databaseUrl: string
   log: Log
   /** The database's time and the way to others, unless a test stands between. */
@@ -20,6 +24,8 @@ export type AppDeps = {
   idleMs?: number
   /** Less than in service in tests that sign in for other things. */
   passwordCost?: PasswordCost
+  /** How slow who sends or takes packages may be. */
+  pace?: Pace
   /** By how much longer than in service a transaction may take in tests that are not about it, on a busy machine. */
   slowness?: number
 }

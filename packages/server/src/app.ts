@@ -1,28 +1,17 @@
 import { readFileSync } from 'node:fs'
-import type { Operation } from '@holdfast/contract'
 import type { AppDeps } from './app-deps.ts'
-import { background, connectDatabase } from './db/database.ts'
+import { appJobs } from './app-jobs.ts'
+import { createPipe } from './app-pipe.ts'
+import { connectDatabase } from './db/database.ts'
 import { createPager } from './db/page.ts'
-import { dropPartitions, ensurePartitions } from './db/partitions.ts'
-import { createRetention } from './db/retention.ts'
-import { createAdmit } from './http/admit.ts'
+import { ensurePartitions } from './db/partitions.ts'
 import { createDescription } from './http/description.ts'
-import { createDraining } from './http/draining.ts'
 import { createEnding } from './http/ending.ts'
 import type { Handlers } from './http/handlers.ts'
-import { createIdempotency } from './http/idempotency.ts'
-import { createLargeBodies } from './http/large-bodies.ts'
-import { createNeverIssued } from './http/never-issued.ts'
 import { ofOpenTenants } from './http/of-open-tenants.ts'
-import { registerPages } from './http/pages.ts'
-import { createRefuse } from './http/refuse.ts'
-import { createHttp } from './http/serve.ts'
-import { createWarmReads } from './http/warm-reads.ts'
-import type { Job } from './jobs/runner.ts'
-import type { Actor } from './kernel/actor.ts'
-import type { AppError } from './kernel/app-error.ts'
-import { createGate } from './kernel/gate.ts'
-import { createChanges, pruneChanges } from './memory/changes.ts'
+import { usualPace } from './http/pace.ts'
+import { createPkiListener } from './http/pki.ts'
+import { createChanges } from './memory/changes.ts'
 import { createClock } from './memory/clock.ts'
 import { createFeed } from './memory/feed.ts'
 import { type Idle, idleAfterMs } from './memory/held.ts'
@@ -39,20 +28,24 @@ import {
 } from './modules/devices/index.ts'
 import { createDirectory } from './modules/directory/index.ts'
 import { createEnrollment } from './modules/enrollment/index.ts'
+import { createExpiry } from './modules/expiry/index.ts'
 import { createFederation } from './modules/federation/index.ts'
 import { createGateways, trustCoverageOfGateways } from './modules/gateways/index.ts'
 import { createHealth } from './modules/health/index.ts'
 import { createIdentity, usualPasswordCost } from './modules/identity/index.ts'
 import { createNotifications } from './modules/notifications/index.ts'
 import { createPolicy } from './modules/policy/index.ts'
+import { createSecrets, presenceOf } from './modules/secrets/index.ts'
 import { createTenancy } from './modules/tenancy/index.ts'
 import { createKeyProviders, createTrust } from './modules/trust/index.ts'
+import { createUpdates } from './modules/updates/index.ts'
 import { createOutbound } from './outbound/outbound.ts'
 
 /** The composition root: every module is made once, by hand, in the order in which they may use each other. */
 export function createApp({
   config,
   secrets,
+  peppers,
   databaseUrl,
   log,
   now: given,
@@ -61,19 +54,20 @@ export function createApp({
   idleMs = idleAfterMs,
   passwordCost = usualPasswordCost,
   slowness = 1,
+  pace = usualPace,
 }: AppDeps) {
   const onError = (e: unknown) => log.error({ err: e }, 'background work failed')
   const { publicUrl } = config
   const { revoked_devices: keptRevokedDays, ...keptMonths } = config.keptDays
-  const { pepper, kek } = secrets
+  const { kek, masterKeys } = secrets
 
   const db = connectDatabase(databaseUrl, { max: config.databaseConnections, onError, slowness })
   const clock = createClock()
   const now = given ?? clock.now
   const changes = createChanges(db, now)
-  const feed = createFeed({ url: databaseUrl, changes, clock, log })
-  const pager = createPager(secrets.cursorKey)
-  const base = { db, changes, feed, pager, now, pepper, kek, publicUrl, onError }
+  const feed = createFeed({ url: databaseUrl, changes, clock, log, presence: presenceOf(peppers) })
+  const pager = createPager(masterKeys.map((key) => key.cursorKey))
+  const base = { db, changes, feed, pager, now, peppers, kek, publicUrl, onError }
 
   const audit = createAudit(base)
   const tenancy = createTenancy({
@@ -85,6 +79,7 @@ export function createApp({
     notify: (...given) => notifications.notify(...given),
     prepareAdministrator: (...given) => identity.prepareAdministrator(...given),
     provision: (tenant) => trust.provision(tenant),
+    removeContents: (tenant) => updates.removeAll(tenant),
     enforcement: {
       hold: (tx, tenant) => identity.breakGlass.hold(tx, tenant),
       require: async (tx, tenant) => {
@@ -122,13 +117,23 @@ export function createApp({
     afterMs: idleMs,
     isAwaited: (tenant) => [policy, gateways, certificates].some((module) => module.isAwaited(tenant)),
   }
-  const fleet = createFleet({ ...base, idle, factNames: (tenant) => policy.factNames(tenant) })
+  const fleet = createFleet({ ...base, idle, checks: (tenant) => policy.checks(tenant) })
   const policy = createPolicy({ ...base, idle, audit, fleet, trust, gatewaysKnow: config.gatewaysKnow })
-  const { gatewayServiceSecret: serviceSecret } = secrets
-  const gateways = createGateways({ ...limited, meter, serviceSecret, fleet, policy, trust, snapshotSize })
+  const { gatewayServiceSecrets: serviceSecrets } = secrets
+  const gateways = createGateways({ ...limited, meter, serviceSecrets, fleet, policy, trust, snapshotSize })
   const { policyOf } = policy
   const tenants = tenancy.listTenantIds
-  const certificates = createCertificates({ ...base, audit, fleet, trust, policyOf, tenants })
+  const certificates = createCertificates({
+    ...base,
+    audit,
+    fleet,
+    trust,
+    policyOf,
+    tenants,
+    tenantNamed: tenancy.tenantNamed,
+    pkiUrl: config.pki?.url,
+    oidArc: config.oidArc,
+  })
   /** In the transaction that stops devices or users: what lets them in elsewhere ends with it. */
   const endSessionsOf: typeof gateways.endSessionsOf = async (tx, tenant, which) => {
     await certificates.revokeOf(tx, tenant, which)
@@ -153,16 +158,35 @@ export function createApp({
   const devices = createDevices({
     ...limited,
     fleet,
+    trust,
     endSessionsOf,
     appraise: policy.appraise,
     policyOf,
     keptRevokedDays,
   })
   const enrollment = createEnrollment({ ...limited, trust, settings, federation, failures: identity.failures })
+  const updates = createUpdates({
+    ...base,
+    ...{ audit, fleet, policy, trust, notify, tenants, log },
+    packages: config.packages,
+    bucketCredential: secrets.bucketCredential,
+  })
+  const tls = config.tls && { cert: readFileSync(config.tls.certFile), key: readFileSync(config.tls.keyFile) }
+  const expiry = createExpiry({
+    ...base,
+    tenants,
+    notifications,
+    keys: access,
+    sources: [trust.expiries, certificates.expiries.ofCrls, gateways.secretExpiries, federation.certificateExpiries],
+    spcsByDay: certificates.expiries.ofSpcs,
+    deployment: { isHome: tenancy.isHome, license: tenancy.licenseExpiries, tlsCertificate: tls?.cert },
+  })
   const health = createHealth(base)
+  const rotation = createSecrets({ ...base, masterKeys })
   const handlers: Handlers = {
     ...createDescription().handlers,
     ...health.handlers,
+    ...rotation.handlers,
     ...audit.handlers,
     ...tenancy.handlers,
     ...access.handlers,
@@ -176,16 +200,10 @@ export function createApp({
     ...devices.handlers,
     ...enrollment.handlers,
     ...directory.handlers,
+    ...expiry.handlers,
+    ...updates.handlers,
   }
 
-  const refuse = createRefuse({
-    audit,
-    log,
-    onError,
-    failuresPerMinute: config.authFailuresPerMinute,
-    tenantOfStrangers: () => tenancy.tenantByName('default'),
-  })
-  const { trustedProxies } = config
   const verifiers = ofOpenTenants(
     {
       readToken,
@@ -198,83 +216,38 @@ export function createApp({
     },
     tenancy.statusOf,
   )
-  const admit = createAdmit({
-    verifiers,
-    audit,
-    publicUrl,
-    trustedProxies,
-    refuse,
-    rates: access.rates,
-    log,
-    tenantExists: tenancy.exists,
+  const { http, draining, idempotency, refuse } = createPipe({
+    ...base,
+    ...{ config, log, verifiers, handlers, tls, pace },
+    ...{ audit, tenancy, access, identity, federation, enrollment, policy },
   })
-  const inFront = [
-    createWarmReads({ reads: policy.reads, verifiers, refuse, trustedProxies, log }),
-    createNeverIssued({ verifiers, refuse, trustedProxies, log }),
-  ]
-  const recordRefusal = (actor: Actor, operation: Operation, error: AppError) =>
-    audit.refused(actor, operation, error.code, error.message)
-  const draining = createDraining()
-  const idempotency = createIdempotency({ db, kek, onError, provenKeyOf: enrollment.provenKeyOf })
-  const http = createHttp({
-    maxConnections: config.maxConnections,
-    costly: createGate({ perKey: 3, total: 8, waiting: 64 }),
-    takeLargeBody: createLargeBodies(),
-    handlers,
-    inFront,
-    admit,
-    draining,
-    idempotency,
-    requireStepUp: identity.requireStepUp,
-    refusedLate: refuse.late,
-    recordRefusal,
-    log,
-    ...(config.tls && { https: { cert: readFileSync(config.tls.certFile), key: readFileSync(config.tls.keyFile) } }),
-  })
-  const { browser } = identity
-  const pages = { ...browser.pages, ...federation.pages }
-  const forms = { ...browser.forms, ...federation.forms }
-  registerPages(http, { ...browser, admit, trustedProxies, publicUrl, log, recordRefusal, pages, forms })
+  const { trustedProxies, maxConnections } = config
+  const pki =
+    config.pki && createPkiListener({ answer: certificates.pki, draining, trustedProxies, maxConnections, log })
 
-  const expiries = [access.keyExpiries, trust.certificateExpiries, tenancy.licenseExpiries]
-  // Tokens go after the devices that were enrolled with them.
-  const prunes = [
-    tenancy,
-    identity,
-    federation,
-    certificates,
-    trust,
-    policy,
-    devices,
-    enrollment,
-    gateways,
-    notifications,
-    directory,
-  ].flatMap((module) => module.prunes)
-  const jobs: Job[] = [
-    { name: 'ensure_partitions', cron: '0 3 * * *', run: () => ensurePartitions(db, now()) },
-    { name: 'drop_old_months', cron: '10 3 * * *', run: () => dropPartitions(db, keptMonths) },
-    { name: 'forget_what_is_over', cron: '30 * * * *', run: createRetention({ db, tenants, prunes }) },
-    { name: 'forget_changes', cron: '15 * * * *', run: () => db.acrossTenants(pruneChanges, background) },
-    { name: 'forget_idempotency_keys', cron: '20 * * * *', run: idempotency.forgetOld },
-    ...tenancy.jobs,
-    ...access.jobs(tenants),
-    ...identity.jobs,
-    ...trust.jobs,
-    ...certificates.jobs,
-    ...policy.jobs,
-    ...gateways.jobs,
-    ...devices.jobs,
-    ...directory.jobs,
-    ...federation.jobs,
-    ...notifications.jobs({ gatewaysDown: gateways.gatewaysDown, tenants, expiries }),
-    ...health.jobs,
-  ]
+  const jobs = appJobs({
+    db,
+    now,
+    keptMonths,
+    tenants,
+    forgetOldClaims: idempotency.forgetOld,
+    // Tokens go after the devices that were enrolled with them.
+    pruning: [
+      ...[tenancy, identity, federation, certificates, trust, policy, devices],
+      ...[enrollment, gateways, notifications, directory, expiry, updates],
+    ],
+    working: [
+      ...[tenancy, identity, trust, certificates, policy, gateways, devices, directory, federation, health],
+      ...[rotation, expiry, updates],
+      { jobs: access.jobs(tenants) },
+      { jobs: notifications.jobs(gateways.gatewaysDown) },
+    ],
+  })
 
   const end = createEnding({
     health,
     draining,
-    http,
+    listeners: [{ server: http.server, close: () => http.close() }, ...(pki ? [pki] : [])],
     letGo: [policy.stop, gateways.stop, certificates.stop, federation.deviceGrants.letGo],
     writes: [
       ...[refuse.flush, notifications.stop, activity.flush, trustMarks.flush, access.stop],
@@ -286,6 +259,8 @@ export function createApp({
 
   return {
     http,
+    /** Undefined where the operator wants none. */
+    pki,
     jobs,
     db,
     changes,
@@ -304,7 +279,9 @@ export function createApp({
     /** Proves the database; with one tenant reads what its first requests would otherwise wait for. */
     start: async (): Promise<void> => {
       await feed.start()
+      await rotation.begin()
       await ensurePartitions(db, now())
+      await updates.start()
       // Of several tenants each is read when it is first asked for.
       const [only, ...others] = await tenancy.listTenantIds()
       if (only === undefined || others.length > 0) return

@@ -10,6 +10,7 @@ import { MigrationError, migrate } from './db/migrate.ts'
 import { EmbeddedPostgresError, startEmbeddedPostgres } from './embedded/postgres.ts'
 import { startJobs } from './jobs/runner.ts'
 import { giveBackWhenIdle } from './kernel/give-back.ts'
+import { MasterKeyError, openPeppers, type Peppers } from './modules/secrets/index.ts'
 import { printFirstStart, printReady } from './terminal.ts'
 
 const bootstrapLock = 7_264_402
@@ -67,12 +68,21 @@ async function start(): Promise<void> {
   }
   await patiently(async () => void (await migrate(databaseUrl)), stalls).catch(unreachable(config))
   if (stopping) return
-  const app = createApp({ config, secrets, databaseUrl, log })
+  let peppers!: Peppers
+  await patiently(async () => {
+    peppers = await openPeppers(databaseUrl, secrets)
+  }, stalls)
+  if (stopping) return
+  const app = createApp({ config, secrets, peppers, databaseUrl, log })
   running.push({ name: 'what writes to the database', stop: app.stop })
   await patiently(() => app.start(), stalls)
   if (stopping) return
   // The port before the first administrator: a start that fails leaves no password that nobody saw.
-  await app.http.listen({ host: config.host, port: config.port, backlog: 4096 }).catch(taken(config))
+  await app.http
+    .listen({ host: config.host, port: config.port, backlog: 4096 })
+    .catch(taken(config.host, config.port, 'HOLDFAST_PORT'))
+  if (config.pki)
+    await app.pki?.listen(config.pki.port, config.host).catch(taken(config.host, config.pki.port, 'HOLDFAST_PKI_PORT'))
   const makeFirst = () => bootstrap(app, secrets, (first) => printFirstStart(first, config))
   await patiently(() => withDatabaseLock(databaseUrl, bootstrapLock, makeFirst), stalls)
   if (stopping) return
@@ -107,23 +117,22 @@ const unreachable = (config: Config) => (e: unknown) => {
     )
   throw e
 }
-const taken = (config: Config) => (e: NodeJS.ErrnoException) => {
+const taken = (host: string, port: number, name: string) => (e: NodeJS.ErrnoException) => {
   if (e.code === 'EADDRINUSE')
-    throw new StartError(
-      `Port ${config.port} on ${config.host} is in use: stop what listens there or set HOLDFAST_PORT.`,
-    )
+    throw new StartError(`Port ${port} on ${host} is in use: stop what listens there or set ${name}.`)
   if (e.code === 'EACCES')
-    throw new StartError(
-      `Port ${config.port} needs more rights than this user has: set HOLDFAST_PORT to 1024 or higher.`,
-    )
-  if (e.code === 'EADDRNOTAVAIL')
-    throw new StartError(`HOLDFAST_HOST ${config.host} is not an address of this machine.`)
+    throw new StartError(`Port ${port} needs more rights than this user has: set ${name} to 1024 or higher.`)
+  if (e.code === 'EADDRNOTAVAIL') throw new StartError(`HOLDFAST_HOST ${host} is not an address of this machine.`)
   throw e
 }
 
 /** A failure of the start, said so that the operator can mend it. */
 function die(e: unknown): never {
-  const plain = e instanceof ConfigError || e instanceof StartError || e instanceof EmbeddedPostgresError
+  const plain =
+    e instanceof ConfigError ||
+    e instanceof StartError ||
+    e instanceof MasterKeyError ||
+    e instanceof EmbeddedPostgresError
   process.stderr.write(plain ? `holdfast: ${e.message}\n` : `holdfast: could not start\n${(e as Error).stack}\n`)
   process.exit(1)
 }

@@ -50,13 +50,14 @@ export const call = (
   query = '',
 ): Promise<Raw> => {
   const url = kit.publicUrl + e.path
-  const json = body === undefined ? {} : { 'content-type': 'application/json' }
+  const type = body instanceof Uint8Array ? 'application/octet-stream' : 'application/json'
+  const json = body === undefined ? {} : { 'content-type': type }
   return send(
     kit,
     e.method,
     e.path + query,
     { ...json, ...caller?.(e.method, url) },
-    body === undefined ? undefined : JSON.stringify(body),
+    body === undefined ? undefined : body instanceof Uint8Array ? Buffer.from(body) : JSON.stringify(body),
   )
 }
 

@@ -10,6 +10,7 @@ import { updateNotificationSettings } from '@holdfast/contract/notifications'
 import { PolicyBundle } from '@holdfast/contract/policy'
 import { SecuritySettings } from '@holdfast/contract/settings'
 import { Plan, Tenant } from '@holdfast/contract/tenants'
+import { Release } from '@holdfast/contract/updates'
 import { User } from '@holdfast/contract/users'
 import { idPrefixes, type Noun } from '@holdfast/contract/vocabulary'
 import type { TSchema } from 'typebox'
@@ -37,6 +38,7 @@ const nouns: Readonly<Record<string, TSchema>> = {
   policy: PolicyBundle,
   tenant: Tenant,
   plan: Plan,
+  release: Release,
   security_settings: SecuritySettings,
   notification_settings: updateNotificationSettings.body,
 }

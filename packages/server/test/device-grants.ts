@@ -101,7 +101,7 @@ export async function plantGrant(kit: Kit, token: string, providerId: string): P
       .insertInto('device_grants')
       .values({
         ...{ tenant_id: kit.tenant, provider_id: decodeId('identity_provider', providerId)!, source: '192.0.2.1' },
-        ...{ ticket: readToken(kit.secrets.pepper, challenge)!.digest, jkt: thumbprint(privateJwk) },
+        ...{ ticket: readToken(kit.peppers, challenge)!.digest, jkt: thumbprint(privateJwk) },
         ...{ state: 'pending', end_reason: null, secret_jwe: 'x', interval_seconds: 5, poller: null },
         ...{ next_poll_at: later, expires_at: later },
       })

@@ -1,17 +1,23 @@
-import { createHash, createSecretKey, randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Role } from '@holdfast/contract/vocabulary'
-import { openKek, type PasswordParams } from '@holdfast/crypto'
+import { defaultOidArc, type PasswordParams } from '@holdfast/crypto'
 import { createClient } from '@holdfast/sdk'
 import { Agent, buildConnector } from 'undici'
 import { type App, createApp } from '../src/app.ts'
 import { bootstrap } from '../src/bootstrap.ts'
 import type { Config } from '../src/config/config.ts'
-import type { Secrets } from '../src/config/secrets.ts'
+import { deriveKeys, type Secrets } from '../src/config/secrets.ts'
 import { migrate } from '../src/db/migrate.ts'
 import { createTestDatabase, type Template, withClient } from '../src/embedded/test-database.ts'
+import type { Pace } from '../src/http/pace.ts'
 import type { TenantId } from '../src/kernel/actor.ts'
 import type { SnapshotSize } from '../src/modules/gateways/index.ts'
+import { openPeppers, type Peppers } from '../src/modules/secrets/index.ts'
 import type { Outbound } from '../src/outbound/outbound.ts'
 import { watchLeaks } from './leaks.ts'
 import './statements/record.ts'
@@ -30,19 +36,27 @@ const cheap: PasswordParams = { m: 64, t: 1, p: 1 }
 const busy = 5
 const publicUrl = 'http://holdfast.test'
 const keyNamed = (name: string) => createHash('sha256').update(`of the tests: ${name}`).digest()
-/** Those of every kit, in whichever process: one first start is made for all, and what it sealed is copied with it. */
-const secrets: Secrets = {
-  kek: openKek(keyNamed('kek')),
-  pepper: createSecretKey(keyNamed('pepper')),
-  cursorKey: createSecretKey(keyNamed('cursors')),
-  adminPassword,
-  breakGlassPassword: undefined,
-  gatewayServiceSecret: keyNamed('gateway service').toString('base64url'),
+/** Of a replica whose file has these master keys, by names that tests give them. */
+export function secretsOf(...names: [string, ...string[]]): Secrets {
+  const [first, ...others] = names
+  const keys = deriveKeys([keyNamed(first), ...others.map(keyNamed)])
+  const gatewayServiceSecrets = keys.masterKeys.map((key) => key.serviceSecret)
+  return {
+    ...keys,
+    adminPassword,
+    breakGlassPassword: undefined,
+    bucketCredential: undefined,
+    gatewayServiceSecrets,
+  }
 }
+/** That of every kit, in whichever process: one first start is made for all, and what it sealed is copied with it. */
+export const usualMasterKey = 'master key'
 const configFor = (databaseUrl: string): Config => ({
   host: '127.0.0.1',
   port: 0,
   publicUrl,
+  pki: undefined,
+  oidArc: defaultOidArc,
   dataDir: '/nonexistent',
   databaseUrl,
   databaseConnections: 10,
@@ -53,6 +67,7 @@ const configFor = (databaseUrl: string): Config => ({
   drainSeconds: 0,
   logLevel: 'silent',
   masterKeyFile: '/nonexistent',
+  packages: { dir: '/nonexistent', bucket: undefined, largest: 64 * 1024 * 1024, largestOfTenant: 1024 * 1024 * 1024 },
   license: undefined,
   smtpUrl: undefined,
   pkcs11: undefined,
@@ -70,9 +85,11 @@ const started: Template = {
   prepare: async (url) => {
     const ignore = () => {}
     const log = { info: ignore, warn: ignore, error: ignore }
+    const secrets = secretsOf(usualMasterKey)
     const app = createApp({
       config: configFor(url),
       secrets,
+      peppers: await openPeppers(url, secrets),
       databaseUrl: url,
       log,
       passwordCost: cheap,
@@ -108,7 +125,15 @@ export function createClock(offset = 0) {
   return { now: () => new Date(Date.now() + offset), advance: (seconds: number) => (offset += seconds * 1000) }
 }
 
-export type Replica = { app: App; url: string; dispatcher: Agent }
+/** `pkiUrl` is where it serves what certificates point to, if it does. */
+export type Replica = {
+  app: App
+  url: string
+  pkiUrl: string
+  dispatcher: Agent
+  peppers: Peppers
+  stop: () => Promise<void>
+}
 /** Runs a background job at once; how much it did, where it says. */
 export const runJob = async ({ jobs }: Pick<App, 'jobs'>, name: string): Promise<number> =>
   Number(await jobs.find((job) => job.name === name)!.run())
@@ -134,35 +159,56 @@ export async function startKit(
     slowness?: number
     /** What stands between the deployment and others. */
     outbound?: Outbound
+    /** How slow who sends or takes packages may be. */
+    pace?: Pace
+    /** Where packages are kept and how much they may be, where that is not the usual. */
+    packages?: Partial<Config['packages']>
+    bucketCredential?: Secrets['bucketCredential']
   } = {},
 ) {
   const pkcs11 = options.config?.pkcs11 ?? tokenOfRun
   const database = await createTestDatabase(pkcs11 ? keyless : started)
+  const packagesDir = await mkdtemp(join(tmpdir(), 'holdfast-packages-'))
   const nothingIsLeft = watchLeaks()
   const logs: string[] = []
   const note = (o: object, message: string) => void logs.push(`${message} ${JSON.stringify(o, errors)}`)
   const log = { info: note, warn: note, error: note }
   const replicas: Replica[] = []
-  const startReplica = async (): Promise<Replica> => {
+  const startReplica = async (secrets = secretsOf(usualMasterKey)): Promise<Replica> => {
     const databaseUrl = (await options.route?.(database.url, replicas.length)) ?? database.url
-    const config: Config = { ...configFor(databaseUrl), pkcs11, ...options.config }
+    const packages = { ...configFor(databaseUrl).packages, dir: packagesDir, ...options.packages }
+    const config: Config = { ...configFor(databaseUrl), packages, pkcs11, ...options.config }
     const snapshotSize = options.snapshotSizes?.[replicas.length]
+    const peppers = await openPeppers(databaseUrl, secrets)
     const app = createApp({
       config,
-      secrets,
+      secrets: { ...secrets, bucketCredential: options.bucketCredential },
+      peppers,
       databaseUrl,
       log,
       passwordCost: options.passwordCost ?? cheap,
       slowness: options.slowness ?? (options.route ? 1 : busy),
       ...(options.now && { now: options.now }),
       ...(options.outbound && { outbound: options.outbound }),
+      ...(options.pace && { pace: options.pace }),
       ...(snapshotSize && { snapshotSize }),
       ...(options.idleMs !== undefined && { idleMs: options.idleMs }),
     })
-    await app.start()
+    await app.start().catch(async (e: unknown) => {
+      await app.stop()
+      throw e
+    })
     await bootstrap(app, secrets, () => {})
     const url = await app.http.listen({ host: '127.0.0.1', port: 0 })
-    const replica = { app, url, dispatcher: dispatcherTo(url) }
+    const dispatcher = dispatcherTo(url)
+    let stopping: Promise<void> | undefined
+    const stop = () => {
+      stopping ??= dispatcher.destroy().then(app.stop)
+      return stopping
+    }
+    await app.pki?.listen(0, '127.0.0.1')
+    const pkiUrl = `http://127.0.0.1:${(app.pki?.server.address() as AddressInfo | undefined)?.port}`
+    const replica = { app, url, pkiUrl, dispatcher, peppers, stop }
     replicas.push(replica)
     return replica
   }
@@ -171,11 +217,9 @@ export async function startKit(
   const ends: (() => unknown)[] = []
   t.after(async () => {
     for (const end of ends) await end()
-    for (const r of replicas) {
-      await r.dispatcher.destroy()
-      await r.app.stop()
-    }
+    for (const { stop } of replicas) await stop()
     await database.drop()
+    await rm(packagesDir, { recursive: true })
     await nothingIsLeft()
   })
 
@@ -194,8 +238,9 @@ export async function startKit(
     /** Until every replica has heard of what was committed so far. */
     heard: async () => void (await Promise.all(replicas.map(({ app }) => app.feed.catchUp()))),
     databaseUrl: database.url,
+    packagesDir,
     db: first.app.db,
-    secrets,
+    secrets: secretsOf(usualMasterKey),
     publicUrl,
     tenant,
     adminKey,

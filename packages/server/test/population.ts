@@ -4,8 +4,10 @@ import type { Client } from '@holdfast/sdk'
 import type { TenantId } from '../src/kernel/actor.ts'
 import { decodeId, encodeId } from '../src/kernel/ids.ts'
 import { bearer, type Caller, call, enrollRaw, type RawDevice } from './calls.ts'
+import { newCsr } from './certificates.ts'
 import { snapshotOf } from './directories.ts'
 import type { Kit } from './kit.ts'
+import { contentOf, upload } from './updates.ts'
 
 /** What a population has one of, by the name of its path parameter, in the order in which it is made. */
 export const things = [
@@ -21,11 +23,15 @@ export const things = [
   'notification_id',
   'provider_id',
   'source_id',
+  'release_id',
+  'package_id',
   'scim_user_id',
   'scim_group_id',
   'bundle_id',
   'run_id',
   'session_id',
+  'signer_id',
+  'spc_id',
 ] as const
 export type Thing = (typeof things)[number]
 export type Ids = Record<Thing, string>
@@ -115,12 +121,29 @@ export async function populate(kit: Kit, client: Client, wanted: readonly Thing[
       const body = { kind: 'okta', issuer: 'https://localhost', client_id: '0oa1', credential: nobodysKey } as const
       return (await client.createDirectorySource({ body: { ...body, provider: named('directory') } })).source_id
     },
+    release_id: async () => {
+      const version = `1.${Math.floor(Math.random() * 1e8)}.${Math.floor(Math.random() * 1e8)}`
+      return (await client.createRelease({ body: { version, channel: 'canary' } })).release_id
+    },
+    package_id: async () => {
+      const release_id = await idOf('release_id')
+      return (await upload(client, release_id, contentOf(release_id), { filename: named('client') })).package.package_id
+    },
     bundle_id: async () => {
       const policy = { schema: 'holdfast.policy/1', rules: [] } as const
       return (await client.publishPolicy({ body: { channel: 'stable', policy } })).bundle_id
     },
     run_id: () => dryRunOf(client),
     session_id: async () => encodeId('vpn_session', crypto.randomUUID()),
+    // One key of a purpose may be pending.
+    signer_id: async () => {
+      const [pending] = (await client.listSigners({ query: { purpose: 'posture', state: 'pending' } })).items
+      return (pending ?? (await client.createSigner({ body: { purpose: 'posture' } }))).signer_id
+    },
+    spc_id: async () => {
+      const body = { csr: await newCsr(), device_id: await idOf('device_id') }
+      return (await client.issueSpc({ body })).spc.spc_id
+    },
   }
   for (const thing of wanted) await idOf(thing)
   return onlyWhatIsThere<Population>({ ids: onlyWhatIsThere<Ids>(made), ...more })

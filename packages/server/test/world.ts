@@ -91,6 +91,10 @@ const thingOf: Readonly<Record<string, Thing>> = {
   idp: 'provider_id',
   run: 'run_id',
   dsr: 'source_id',
+  sgn: 'signer_id',
+  spc: 'spc_id',
+  rel: 'release_id',
+  pkg: 'package_id',
 }
 const exampleId = /"([a-z]{3})_01jxz3c9dqf7vr2m8k4s6t0b5w"/g
 const exampleText = (name: Operation): string | undefined => JSON.stringify((examples as Record<string, unknown>)[name])
@@ -112,8 +116,13 @@ export function thingsIn(name: Operation): Thing[] {
   return [...inPath, ...inBody, ...inScim, ...asCaller].filter((thing) => thing !== undefined)
 }
 
+/** What a write has to say in its query. */
+export const exampleQuery = (name: Operation): string =>
+  name === 'uploadPackage' ? '?platform=linux&arch=arm64&filename=client' : ''
+
 /** The contract's example of a body, with the ids of a population; undefined where there is no body. */
 export const exampleBody = (name: Operation, ids: Record<string, string>): unknown => {
+  if (operation(name).upload) return Buffer.from('a package')
   const text = exampleText(name)
   return (
     text &&

@@ -7,6 +7,7 @@ import { waiters } from './p04-waiters.ts'
 import { publish } from './p05-publish.ts'
 import { membership } from './p06-membership.ts'
 import { enrollment } from './p07-enrollment.ts'
+import { certificates } from './p08-certificates.ts'
 import { auditedRead } from './p10-audited-read.ts'
 import { deviceList } from './p12-device-list.ts'
 import { reconnectStorm } from './p14-reconnect-storm.ts'
@@ -25,7 +26,7 @@ import { small } from './small.ts'
 /** In the order of the design. */
 export const benchmarks: readonly Benchmark[] = [
   ...[digestPoll, digestPollProof, bundleFetch, waiters, publish, membership, enrollment],
-  ...[auditedRead, deviceList, reconnectStorm, starting, memory, revocation, directory, pollCost],
+  ...[certificates, auditedRead, deviceList, reconnectStorm, starting, memory, revocation, directory, pollCost],
   ...[gatewaySnapshot, randomMemberships, flattening, tenants],
   ...[loginFlood, forgedFlood, small],
 ]

@@ -1,5 +1,5 @@
 import { createSecretKey, randomBytes, randomUUID } from 'node:crypto'
-import { mintToken } from '@holdfast/crypto'
+import { createPeppers, mintToken } from '@holdfast/crypto'
 import { startHelper } from './rig/calls.ts'
 import { loadCore } from './rig/cores.ts'
 import { deviceGet, digestPath, seedFleet } from './rig/fleet.ts'
@@ -27,10 +27,8 @@ export const forgedFlood: Benchmark = {
     const { load } = startRig(bench)
     const requests = pack(fleet.devices.map((device) => deviceGet(fleet, device, digestPath)))
     await load.call('run', { port: server.port, connections, requests, once: true })
-    const invented = Array.from(
-      { length: 5000 },
-      () => mintToken(createSecretKey(randomBytes(32)), 'hfk', randomUUID()).token,
-    )
+    const others = createPeppers([{ key: createSecretKey(randomBytes(32)), isRetired: false }], 1)
+    const invented = Array.from({ length: 5000 }, () => mintToken(others, 'hfk', randomUUID()).token)
     const forged = pack(
       invented.map((token) => rawRequest('GET', '/v1/admin/me', { authorization: `Bearer ${token}` })),
     )

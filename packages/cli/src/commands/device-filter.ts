@@ -11,6 +11,7 @@ export type Filter = {
   provider?: string
   platform?: Device['platform']
   tag?: string
+  posture?: Device['posture']['verdict']
   q?: string
 }
 
@@ -23,4 +24,5 @@ export const filtered = (command: Command): Command =>
     .option('--provider <provider>', 'enrolled by this identity provider')
     .addOption(choice('--platform <platform>', 'of this platform', platforms))
     .option('--tag <tag>', 'with this tag')
+    .addOption(choice('--posture <verdict>', 'whose last report is this', ['compliant', 'non_compliant', 'unknown']))
     .option('--q <prefix>', 'name starts with')

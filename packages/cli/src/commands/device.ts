@@ -7,6 +7,7 @@ import { type Column, printItem, printList } from '../output.ts'
 import { jsonText } from '../text.ts'
 import { addDeviceBatch } from './device-batch.ts'
 import { type Filter, filtered } from './device-filter.ts'
+import { addDevicePosture } from './device-posture.ts'
 import { addDeviceEnroll } from './enroll.ts'
 
 type Device = Output<Contract['getDevice']>
@@ -38,6 +39,7 @@ export function addDevice(program: Command, cli: Cli): void {
       },
     ),
     'device list --status pending',
+    'device list --posture non_compliant',
     'device list --json --limit 10000 | jq -r .device_id',
   )
   examples(device.command('show <device>'), 'device show anna-laptop')
@@ -70,6 +72,7 @@ export function addDevice(program: Command, cli: Cli): void {
       }),
     'device revoke anna-laptop --reason stolen',
   )
+  addDevicePosture(device, cli)
   addDeviceBatch(device, cli)
 }
 

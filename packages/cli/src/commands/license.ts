@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   generateLicenseKey,
@@ -13,7 +13,8 @@ import {
 import { parseStrictObject } from '@holdfast/crypto/strict-json'
 import type { Command } from 'commander'
 import type { Cli } from '../cli.ts'
-import { Declined, UsageError } from '../exit.ts'
+import { Declined } from '../exit.ts'
+import { attempt, readBytes, readText, writeNew } from '../files.ts'
 import { describeLimits } from '../limits.ts'
 import { examples } from '../options.ts'
 import { printItem } from '../output.ts'
@@ -68,7 +69,7 @@ async function keygen(cli: Cli, directory: string): Promise<void> {
 
 async function sign(cli: Cli, file: string, { key, out }: { key: string; out?: string }): Promise<void> {
   // Signing checks every claim.
-  const claims = parseStrictObject(await read(file), file) as LicenseClaims
+  const claims = parseStrictObject(await readBytes(file), file) as LicenseClaims
   const license = signLicense(claims, await readText(key))
   if (out === undefined) return cli.say(cli.json ? jsonText({ license }, 2) : license)
   await writeNew(out, `${license}\n`)
@@ -122,24 +123,3 @@ function describe({ sub, edition, jti, iss, iat, nbf, exp, grace_days }: License
 }
 
 const timeOf = (seconds: number): string => new Date(seconds * 1000).toISOString()
-
-const read = (path: string): Promise<Buffer> => attempt(`${path} can't be read`, () => readFile(path))
-const readText = async (path: string): Promise<string> => (await read(path)).toString('utf8')
-
-const writeNew = (path: string, text: string, mode = 0o644): Promise<void> =>
-  attempt(`${path} can't be written`, () => writeFile(path, text, { flag: 'wx', mode, flush: true }))
-
-const explained: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file or directory',
-  EISDIR: 'it is a directory; name a file',
-  EEXIST: 'it is there already and is not overwritten; name another, or move it away',
-}
-
-async function attempt<T>(failure: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    const { code = '', message } = error as NodeJS.ErrnoException
-    throw new UsageError(`${failure}: ${explained[code] ?? message}.`)
-  }
-}

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import type { Cli } from '../cli.ts'
-import { examples } from '../options.ts'
-import { type Column, printAll } from '../output.ts'
+import { type Cli, given } from '../cli.ts'
+import { duration, examples, reason } from '../options.ts'
+import { type Column, printAll, printItem } from '../output.ts'
 import { jsonText } from '../text.ts'
 
 type Anchor = { anchor_id: string; state: string; subject: string; not_after: string }
@@ -11,6 +11,8 @@ const columns: readonly Column<Anchor>[] = [
   ['SUBJECT', (a) => a.subject],
   ['ENDS', (a) => a.not_after],
 ]
+
+type Rotate = { emergency?: boolean; anchor?: string; overlap?: number; reason?: string; yes?: boolean }
 
 /** What devices and gateways trust, and the description of the interface itself. */
 export function addTrust(program: Command, cli: Cli): void {
@@ -28,6 +30,19 @@ export function addTrust(program: Command, cli: Cli): void {
     'trust show',
     'trust show --json > trust-set.json',
   )
+  reason(
+    examples(
+      trust
+        .command('rotate')
+        .description('put another trust anchor in place of the active one')
+        .option('--emergency', 'the old one ends at once, with every certificate under it')
+        .option('--anchor <signer>', 'the active anchor as you know it: refused where it is another by now')
+        .option('--overlap <duration>', 'how long the old one stays at least, e.g. 30d', duration)
+        .option('--yes', 'do not ask'),
+      'trust rotate --overlap 30d --reason "yearly change"',
+      'trust rotate --emergency --anchor sgn_01h455vb4pex5vsknk084sn02q --reason "key stolen"',
+    ),
+  ).action((options: Rotate) => rotate(cli, options))
   examples(
     program
       .command('openapi')
@@ -35,4 +50,20 @@ export function addTrust(program: Command, cli: Cli): void {
       .action(async () => cli.say(jsonText(await (await cli.client()).openapiDocument(), 2))),
     'openapi > openapi.json',
   )
+}
+
+const explained = {
+  planned: `Old and new anchor count side by side. Devices and gateways fetch the next trust set by themselves; the old
+anchor retires when its time is over and nobody needs it any more.`,
+  emergency: `The active anchor ends now, and every certificate under it is revoked: whoever connects by certificate is
+refused until the device has fetched the next trust set and has another certificate.`,
+}
+
+async function rotate(cli: Cli, { emergency, anchor, overlap, reason: why, yes }: Rotate): Promise<void> {
+  const mode = emergency ? 'emergency' : 'planned'
+  cli.note(explained[mode])
+  if (emergency) await cli.sure(yes, 'End the active trust anchor now?')
+  const body = { mode, ...given({ anchor_id: anchor, overlap_seconds: overlap, reason: why }) } as const
+  printItem(cli, await (await cli.client()).rotateTrustAnchors({ body, query: cli.scope }))
+  cli.note('See it with: holdfast trust show')
 }

@@ -56,6 +56,15 @@ test('at most 8 KiB', async () => {
   assert.ok(performance.now() - began < 500, 'two megabytes are refused by their length')
 })
 
+test('a request of another version', async () => {
+  const der = await requestOf()
+  const version = der.indexOf(Buffer.from('020100', 'hex'))
+  assert.ok(version > 0 && version < 8)
+  const other = Buffer.from(der)
+  other[version + 2] = 1
+  refuses(base64(other), 'malformed')
+})
+
 test('what it asks for is not looked at', async () => {
   const key = generateKey('ES256')
   const extensionRequest = oid('1.2.840.113549.1.9.14')

@@ -3,7 +3,7 @@ import type { SigningAlg } from '../jwk.ts'
 import type { Signer } from '../signer.ts'
 import { type DerReader, readDer } from './der-read.ts'
 import { contextOf, element, integer, sequence, time } from './der-write.ts'
-import { type Extensions, readExtensions } from './extensions.ts'
+import { type Extensions, readTaggedExtensions } from './extensions.ts'
 import { decodePem, encodePem } from './pem.ts'
 import { algorithmIdentifier, encodeSigned, readAlgorithm, readSigned, type Signed, signChecked } from './signed.ts'
 
@@ -98,27 +98,16 @@ export function readCertificate(certificate: string | Uint8Array): Certificate {
     const version = tbs.explicit(0) ?? refuse('malformed', 'not a certificate of version 3')
     if (version.number() !== 2) refuse('malformed', 'not a certificate of version 3')
     version.done()
-    const serial = tbs.magnitude()
+    const serial = tbs.magnitude().toString('hex')
     if (readAlgorithm(tbs) !== signed.algorithm) refuse('malformed', 'a certificate that names two algorithms')
     const issuer = tbs.whole()
     const [notBefore, notAfter] = readValidity(tbs.sequence())
     const subject = tbs.whole()
     const spki = tbs.whole()
-    const extensions = tbs.explicit(3) ?? refuse('malformed', 'a certificate without extensions')
+    const tagged = tbs.explicit(3) ?? refuse('malformed', 'a certificate without extensions')
     tbs.done()
-    const found = readExtensions(extensions)
-    extensions.done()
-    return {
-      der,
-      signed,
-      serial: serial.toString('hex'),
-      issuer,
-      subject,
-      notBefore,
-      notAfter,
-      spki,
-      extensions: found,
-    }
+    const extensions = readTaggedExtensions(tagged)
+    return { der, signed, serial, issuer, subject, notBefore, notAfter, spki, extensions }
   })
 }
 

@@ -6,7 +6,14 @@ import { generateKey, softwareSigner } from '../signer.ts'
 import { createRootCertificate, mintSerial } from './ca.ts'
 import { type Certificate, readCertificate, signCertificate } from './certificate.ts'
 import { verifyChain } from './chain.ts'
-import { authorityKeyIdentifier, basicConstraints, keyUsage, keyUsages, subjectKeyIdentifier } from './extensions.ts'
+import {
+  authorityKeyIdentifier,
+  basicConstraints,
+  extension,
+  keyUsage,
+  keyUsages,
+  subjectKeyIdentifier,
+} from './extensions.ts'
 import {
   after,
   damaged,
@@ -22,6 +29,7 @@ import {
 } from './fixture.ts'
 import { subjectKeyOf } from './issuer.ts'
 import { buildName } from './name.ts'
+import { oid } from './oids.ts'
 import { encodePem } from './pem.ts'
 import { spcIssuer } from './spc-issue.ts'
 
@@ -93,14 +101,18 @@ test('an anchor counts while it is valid', async () => {
 })
 
 /** A CA certificate as nobody here would issue it. */
-async function oddIssuer(root: Awaited<ReturnType<typeof rootOf>>, extensions: readonly Buffer[]) {
+async function oddIssuer(
+  root: Awaited<ReturnType<typeof rootOf>>,
+  extensions: readonly Buffer[],
+  subject = buildName(tenantId, 'Odd CA'),
+) {
   const signer = softwareSigner('ca-issuing', generateKey('ES256').privateJwk)
   const above = readCertificate(root.pem)
   const spki = publicSpki(signer.publicJwk)
   const id = Buffer.alloc(20, 5)
   const ids = [subjectKeyIdentifier(id), authorityKeyIdentifier(subjectKeyOf(above))]
   const dates = { notBefore: now, notAfter: after(24 * hour) }
-  const names = { issuer: above.subject, subject: buildName(tenantId, 'Odd CA') }
+  const names = { issuer: above.subject, subject }
   const files = await signCertificate(root.signer, {
     ...{ serial: mintSerial(), ...names, spki, ...dates },
     extensions: [...extensions, ...ids],
@@ -185,6 +197,23 @@ async function impostorOf({ subject, notBefore, notAfter, ...root }: Certificate
     extensions: [...constraints, subjectKeyIdentifier(id), authorityKeyIdentifier(id)],
   })
 }
+
+test('a CA of the same name and another key is passed over', async () => {
+  const { root, issuing, issue } = await hierarchy()
+  const spc = await issue()
+  const { subject } = readCertificate(issuing.pem)
+  const twin = await oddIssuer(root, [basicConstraints({ ca: true }), keyUsage(keyUsages.keyCertSign)], subject)
+  assert.throws(() => depth(spc, [twin], [root]), { code: 'wrong_issuer' })
+  assert.equal(depth(spc, [twin, issuing], [root]), 3)
+})
+
+test('what must be understood and is not known ends every way', async () => {
+  const { root, issuing } = await hierarchy()
+  const strange = extension(oid('1.2.3.4'), true, Buffer.alloc(0))
+  const odd = await oddIssuer(root, [basicConstraints({ ca: true }), keyUsage(keyUsages.keyCertSign), strange])
+  assert.throws(() => depth(odd, [], [root]), { code: 'malformed' })
+  assert.equal(depth(issuing, [odd], [root]), 2)
+})
 
 test('the work for one leaf is bounded', async () => {
   const { root, issuing, issue } = await hierarchy()

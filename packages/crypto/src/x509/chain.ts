@@ -69,7 +69,7 @@ function createSearch(anchors: readonly Certificate[], intermediates: readonly C
     if (anchor) return [...path, anchor]
     if (path.length === maxDepth) return undefined
     for (const issuer of intermediates) {
-      if (path.includes(issuer) || !isStep(last, issuer, () => requireIssuer(issuer, path))) continue
+      if (!isStep(last, issuer, () => requireIssuer(issuer, path))) continue
       const found = extend([...path, issuer])
       if (found) return found
     }

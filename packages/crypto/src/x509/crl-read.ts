@@ -8,6 +8,7 @@ import {
   readAuthorityKeyIdentifier,
   readExtensions,
   readKeyUsage,
+  readTaggedExtensions,
   requireKnown,
 } from './extensions.ts'
 import { subjectKeyOf } from './issuer.ts'
@@ -44,10 +45,9 @@ export function readCrl(der: Uint8Array, issuerCertificate: string | Uint8Array)
     if (!isSignedBy(signed, importSpki(issuer.spki))) refuse('bad_signature', 'the list is not signed by its issuer')
     const [thisUpdate, nextUpdate] = [list.time(), list.time()]
     const revoked = list.isAt(tags.sequence) ? readEntries(list.sequence()) : new Map()
-    const wrapped = list.explicit(0) ?? refuse('malformed', 'a list without extensions')
+    const tagged = list.explicit(0) ?? refuse('malformed', 'a list without extensions')
     list.done()
-    const extensions = readExtensions(wrapped)
-    wrapped.done()
+    const extensions = readTaggedExtensions(tagged)
     const key = extensions.get(oids.authorityKeyIdentifier)
     if (!key || !readAuthorityKeyIdentifier(key)?.equals(subjectKeyOf(issuer)))
       refuse('wrong_issuer', 'the list names another key')

@@ -1,16 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import type { SigningAlg } from '../jwk.ts'
 import { generateKey, softwareSigner } from '../signer.ts'
 import { createRootCertificate, mintSerial } from './ca.ts'
+import { readCertificate } from './certificate.ts'
 import { certificateInfo } from './certificate-info.ts'
 import { readCrl } from './crl-read.ts'
 import { createCrl, type RevokedCertificate } from './crl-write.ts'
 import { readDer } from './der-read.ts'
+import { contextOf, element, integer, sequence, tags, time } from './der-write.ts'
+import { authorityKeyIdentifier, extension } from './extensions.ts'
 import { after, damaged, hierarchy, hour, now, openssl, orRefused, tenantId, withoutOpenssl, year } from './fixture.ts'
+import { subjectKeyOf } from './issuer.ts'
+import { oid, oids } from './oids.ts'
 import { encodePem } from './pem.ts'
 import { type RevocationReason, reasonCodes } from './revocation-reason.ts'
-import { encodeSigned, readSigned, sign } from './signed.ts'
+import { algorithmIdentifier, encodeSigned, readSigned, sign } from './signed.ts'
 import { readSpc } from './spc-read.ts'
 
 const dates = { thisUpdate: now, nextUpdate: after(24 * hour) }
@@ -156,6 +162,54 @@ test('a list of another CA, or that another one signed, is not read', async () =
   assert.throws(() => readCrl(ofOne, two.pem), { code: 'bad_signature' })
   const device = await other.issue()
   assert.throws(() => readCrl(ofOne, device.pem), { code: 'wrong_issuer' })
+})
+
+test('a list of another shape is not read, whoever signed it', async () => {
+  const { issuing } = await hierarchy()
+  const { subject, ...ca } = readCertificate(issuing.pem)
+  const key = authorityKeyIdentifier(subjectKeyOf({ subject, ...ca }))
+  const number = extension(oids.cRLNumber, false, integer(1))
+  const strange = extension(oid('1.2.3.4'), true, Buffer.alloc(0))
+  const made = async ({
+    version = 1,
+    alg = 'ES256' as SigningAlg,
+    inEntry = [] as Buffer[],
+    extensions = [key, number],
+  }) => {
+    const entry = sequence(integer(1), time(now), ...(inEntry.length > 0 ? [sequence(...inEntry)] : []))
+    const head = sequence(
+      integer(version),
+      algorithmIdentifier(alg),
+      subject,
+      time(now),
+      time(after(hour)),
+      sequence(entry),
+    )
+    const tbs = sequence(
+      readDer(head, (reader) => reader.content(tags.sequence)),
+      ...(extensions.length > 0 ? [element(contextOf(0), sequence(...extensions))] : []),
+    )
+    return encodeSigned(await sign(issuing.signer, tbs))
+  }
+  const coded = (code: number) => extension(oids.cRLReason, false, element(tags.enumerated, Buffer.of(code)))
+  assert.equal(readCrl(await made({}), issuing.pem).revoked.get('01')?.reason, 'unspecified')
+  assert.equal(readCrl(await made({ inEntry: [coded(4)] }), issuing.pem).revoked.get('01')?.reason, 'superseded')
+  const odd: readonly (readonly [Parameters<typeof made>[0], string])[] = [
+    [{ version: 0 }, 'malformed'],
+    [{ alg: 'ES384' }, 'malformed'],
+    [{ extensions: [] }, 'malformed'],
+    [{ extensions: [key] }, 'malformed'],
+    [{ extensions: [key, number, strange] }, 'malformed'],
+    [{ extensions: [number] }, 'wrong_issuer'],
+    [{ extensions: [authorityKeyIdentifier(Buffer.alloc(20)), number] }, 'wrong_issuer'],
+    [{ inEntry: [strange] }, 'malformed'],
+    [{ inEntry: [coded(7)] }, 'malformed'],
+    [{ inEntry: [coded(8)] }, 'malformed'],
+  ]
+  for (const [i, [what, code]] of odd.entries()) {
+    const der = await made(what)
+    assert.throws(() => readCrl(der, issuing.pem), { code }, String(i))
+  }
 })
 
 test('no octet of a list can be changed, and no bytes are an accident', async () => {

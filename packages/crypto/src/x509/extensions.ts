@@ -37,6 +37,13 @@ export function readExtensions(reader: DerReader): Extensions {
   return found
 }
 
+/** The same in an explicit tag, in which nothing else stands. */
+export function readTaggedExtensions(tagged: DerReader): Extensions {
+  const found = readExtensions(tagged)
+  tagged.done()
+  return found
+}
+
 /** Throws `malformed` where one that must be understood is none of these (RFC 5280 §4.2). */
 export function requireKnown(extensions: Extensions, known: readonly Oid[]): void {
   for (const [type, { critical }] of extensions)

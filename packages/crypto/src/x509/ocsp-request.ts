@@ -1,7 +1,7 @@
 import { refuse } from '../errors.ts'
 import { type DerReader, readDer } from './der-read.ts'
 import { contextOf, tags } from './der-write.ts'
-import { readExtensions, requireKnown } from './extensions.ts'
+import { type Extensions, readTaggedExtensions, requireKnown } from './extensions.ts'
 import { type Oid, oids } from './oids.ts'
 
 /** Which certificate is asked for (RFC 6960 §4.1.1): `der` is the whole of it, as the answer repeats it. */
@@ -39,9 +39,9 @@ export function readOcspRequest(der: Uint8Array): OcspRequest {
     if (version && version.number() !== 0) refuse('malformed', 'not a request of version 1')
     if (tbs.isAt(contextOf(1))) tbs.whole()
     const certIds = readCertIds(tbs.sequence())
-    const wrapped = tbs.explicit(2)
+    const tagged = tbs.explicit(2)
     tbs.done()
-    const nonce = wrapped && readNonce(wrapped)
+    const nonce = tagged && readNonce(readTaggedExtensions(tagged))
     return nonce ? { certIds, nonce } : { certIds }
   })
 }
@@ -51,18 +51,17 @@ function readCertIds(list: DerReader): CertId[] {
   while (!list.isDone) {
     if (certIds.length === maxCertIds) refuse('malformed', 'more certificates than may be asked for at once')
     const request = list.sequence()
-    certIds.push(readDer(request.whole(tags.sequence), readCertId))
-    const extensions = request.explicit(0)
-    if (extensions) requireKnown(readExtensions(extensions), [])
+    certIds.push(readCertId(request.whole(tags.sequence)))
+    const tagged = request.explicit(0)
+    if (tagged) requireKnown(readTaggedExtensions(tagged), [])
     request.done()
   }
   return certIds.length > 0 ? certIds : refuse('malformed', 'a request for nothing')
 }
 
-function readCertId(reader: DerReader): CertId {
-  const der = reader.whole(tags.sequence)
-  return readDer(der, (again) => {
-    const parts = again.sequence()
+function readCertId(der: Buffer): CertId {
+  return readDer(der, (reader) => {
+    const parts = reader.sequence()
     const algorithm = parts.sequence()
     const hashAlgorithm = hashAlgorithms.get(algorithm.oid()) ?? refuse('bad_algorithm', 'not SHA-1 or SHA-256')
     if (!algorithm.isDone) algorithm.content(tags.null)
@@ -79,9 +78,7 @@ function readCertId(reader: DerReader): CertId {
   })
 }
 
-function readNonce(wrapped: DerReader): Buffer | undefined {
-  const extensions = readExtensions(wrapped)
-  wrapped.done()
+function readNonce(extensions: Extensions): Buffer | undefined {
   requireKnown(extensions, [oids.ocspNonce])
   const found = extensions.get(oids.ocspNonce)
   if (!found) return undefined

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { generateKey, softwareSigner } from '../signer.ts'
+import { readCertificate } from './certificate.ts'
 import { contextOf, element, integer, objectIdentifier, octetString, sequence, tags } from './der-write.ts'
-import { extension } from './extensions.ts'
+import { extension, keyBits } from './extensions.ts'
 import { damaged, hierarchy, hour, openssl, orRefused, withoutOpenssl } from './fixture.ts'
 import { type CertId, readOcspRequest } from './ocsp-request.ts'
 import { type OcspStatus, ocspErrorResponse, ocspResponder } from './ocsp-response.ts'
@@ -169,8 +170,14 @@ test('a responder knows its own certificates, and signs with its own key', async
   const [own, other] = [await hierarchy(), await hierarchy()]
   const responder = ocspResponder(own.issuing.signer, own.issuing.pem)
   const foreign: CertId = readOcspRequest(request([certId()])).certIds[0]!
-  assert.ok(!responder.isIssuerOf(foreign))
-  assert.ok(!responder.isIssuerOf({ ...foreign, hashAlgorithm: 'sha256' }))
+  const { subject, spki } = readCertificate(own.issuing.pem)
+  for (const hashAlgorithm of ['sha1', 'sha256'] as const) {
+    const issuerNameHash = hash(hashAlgorithm, subject, 'buffer')
+    const issuerKeyHash = hash(hashAlgorithm, keyBits(spki), 'buffer')
+    assert.ok(responder.isIssuerOf({ ...foreign, hashAlgorithm, issuerNameHash, issuerKeyHash }))
+    assert.ok(!responder.isIssuerOf({ ...foreign, hashAlgorithm, issuerNameHash }))
+    assert.ok(!responder.isIssuerOf({ ...foreign, hashAlgorithm, issuerKeyHash }))
+  }
   assert.throws(() => ocspResponder(own.root.signer, own.root.pem), { code: 'wrong_type' })
   assert.throws(() => ocspResponder(other.issuing.signer, own.issuing.pem), { code: 'unknown_key' })
   const swapped = { ...own.issuing.signer, sign: softwareSigner('ca-issuing', generateKey('ES256').privateJwk).sign }

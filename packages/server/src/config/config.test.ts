@@ -64,3 +64,33 @@ test('a token is named whole, and its library reads nothing of ours', () => {
   for (const name of Object.keys(named))
     assert.throws(() => parseConfig({ ...named, [name]: '' }), /HOLDFAST_PKCS11_LIBRARY.*go together/)
 })
+
+test('what certificates point to is served where the operator says, in plain HTTP; nowhere unless said', () => {
+  assert.equal(parseConfig({}).pki, undefined)
+  assert.deepEqual(parseConfig({ HOLDFAST_PKI_PORT: '8081' }).pki, { port: 8081, url: 'http://127.0.0.1:8081' })
+  const named = { HOLDFAST_PKI_PORT: '8081', HOLDFAST_PKI_PUBLIC_URL: 'http://pki.example.com/' }
+  assert.deepEqual(parseConfig(named).pki, { port: 8081, url: 'http://pki.example.com' })
+  assert.equal(parseConfig({ HOLDFAST_PKI_PORT: '8081', HOLDFAST_HOST: '::1' }).pki?.url, 'http://[::1]:8081')
+  for (const wrong of [
+    { HOLDFAST_PKI_PORT: '0' },
+    { HOLDFAST_PKI_PUBLIC_URL: 'http://pki.example.com' },
+    { ...named, HOLDFAST_PKI_PUBLIC_URL: 'https://pki.example.com' },
+    { ...named, HOLDFAST_PKI_PUBLIC_URL: 'http://pki.example.com/path' },
+  ])
+    assert.throws(
+      () => parseConfig(wrong),
+      (e) => e instanceof ConfigError && /HOLDFAST_PKI/.test(e.message),
+      JSON.stringify(wrong),
+    )
+})
+
+test('the arc of the operator is an object identifier; that of examples unless said', () => {
+  assert.equal(parseConfig({}).oidArc, '1.3.6.1.4.1.32473')
+  assert.equal(parseConfig({ HOLDFAST_OID_ARC: '1.3.6.1.4.1.55555' }).oidArc, '1.3.6.1.4.1.55555')
+  for (const arc of ['3.1', '1.3.06', '1.3.6.', 'enterprise', '2.25.340282366920938463463374607431768211455'])
+    assert.throws(
+      () => parseConfig({ HOLDFAST_OID_ARC: arc }),
+      (e) => e instanceof ConfigError && /HOLDFAST_OID_ARC/.test(e.message),
+      arc,
+    )
+})

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
+import { defaultOidArc, policyOid } from '@holdfast/crypto'
 import ipaddr from 'ipaddr.js'
 
 /** What the operator decides; no secrets (those are in `secrets.ts`). */
@@ -8,6 +9,13 @@ export type Config = {
   port: number
   /** Origin under which clients reach this deployment: no trailing slash. Issuer of credentials, base of proofs. */
   publicUrl: string
+  /**
+   * Where revocation lists, OCSP and the certificates of authorities are served, in plain HTTP, and the origin under
+   * which certificates name it; undefined: nowhere.
+   */
+  pki: { port: number; url: string } | undefined
+  /** The operator's own arc, under which the extensions of certificates are named. */
+  oidArc: string
   dataDir: string
   /** Undefined: the embedded PostgreSQL in the data directory. */
   databaseUrl: string | undefined
@@ -22,6 +30,7 @@ export type Config = {
   drainSeconds: number
   logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
   masterKeyFile: string
+  packages: PackagesConfig
   /** The license of this deployment and the public keys of who may issue one; undefined: the community license. */
   license: { file: string; keysFile: string | undefined } | undefined
   /**
@@ -39,6 +48,16 @@ export type Config = {
   gatewaysKnow: ReadonlySet<'countries' | 'services'>
   /** Private networks that URLs chosen by tenants may lead into. */
   allowedPrivateCidrs: readonly string[]
+}
+
+/** Where the packages of releases are, and how much they may be (bytes). */
+type PackagesConfig = {
+  /** A folder; with several replicas, one that all of them see. Uploads arrive there, also where a bucket keeps them. */
+  dir: string
+  /** The bucket as a URL, path-style or virtual-hosted, and its region; its credential is among the secrets. */
+  bucket: { url: string; region: string } | undefined
+  largest: number
+  largestOfTenant: number
 }
 
 export class ConfigError extends Error {}
@@ -61,7 +80,9 @@ export function parseConfig(env: Env): Config {
   return {
     host,
     port,
-    publicUrl: publicUrl(env, `${tls ? 'https' : 'http'}://${isIP(host) === 6 ? `[${host}]` : host}:${port}`),
+    publicUrl: originOf(env, 'HOLDFAST_PUBLIC_URL', `${tls ? 'https' : 'http'}://${hostInUrl(host)}:${port}`),
+    pki: pki(env, host),
+    oidArc: oidArc(env),
     dataDir,
     databaseUrl: databaseUrl(env),
     databaseConnections: wholeNumber(env, 'HOLDFAST_DATABASE_CONNECTIONS', 20, 2, 500),
@@ -72,6 +93,7 @@ export function parseConfig(env: Env): Config {
     drainSeconds: wholeNumber(env, 'HOLDFAST_DRAIN_SECONDS', 5, 0, 300),
     logLevel,
     masterKeyFile: env.HOLDFAST_MASTER_KEY_FILE || resolve(dataDir, 'master.key'),
+    packages: packages(env, dataDir),
     license: env.HOLDFAST_LICENSE_FILE
       ? { file: env.HOLDFAST_LICENSE_FILE, keysFile: env.HOLDFAST_LICENSE_KEYS_FILE || undefined }
       : undefined,
@@ -97,13 +119,40 @@ function wholeNumber(env: Env, name: string, otherwise: number, min: number, max
   return value
 }
 
-function publicUrl(env: Env, otherwise: string): string {
-  const text = env.HOLDFAST_PUBLIC_URL
+const hostInUrl = (host: string) => (isIP(host) === 6 ? `[${host}]` : host)
+
+function originOf(env: Env, name: string, otherwise: string): string {
+  const text = env[name]
   if (!text) return otherwise
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.search || url.hash || url.username)
-    throw new ConfigError('HOLDFAST_PUBLIC_URL must be an origin such as https://vpn.example.com, without a path.')
+    throw new ConfigError(`${name} must be an origin such as https://vpn.example.com, without a path.`)
   return url.origin
+}
+
+/** Plain HTTP also in what certificates say: who fetches it over TLS would need it to do so (RFC 5280 §8). */
+function pki(env: Env, host: string): Config['pki'] {
+  if (!env.HOLDFAST_PKI_PORT) {
+    if (env.HOLDFAST_PKI_PUBLIC_URL)
+      throw new ConfigError('HOLDFAST_PKI_PUBLIC_URL needs HOLDFAST_PKI_PORT: nothing is served there without it.')
+    return undefined
+  }
+  const port = wholeNumber(env, 'HOLDFAST_PKI_PORT', 0, 1, 65_535)
+  const url = originOf(env, 'HOLDFAST_PKI_PUBLIC_URL', `http://${hostInUrl(host)}:${port}`)
+  if (!url.startsWith('http:'))
+    throw new ConfigError('HOLDFAST_PKI_PUBLIC_URL must begin with http://: what is served there is signed already.')
+  return { port, url }
+}
+
+function oidArc(env: Env): string {
+  const arc = env.HOLDFAST_OID_ARC || defaultOidArc
+  try {
+    policyOid(arc)
+    return arc
+  } catch (e) {
+    if (!(e instanceof RangeError)) throw e
+    throw new ConfigError(`HOLDFAST_OID_ARC must be an object identifier such as ${defaultOidArc}, not "${arc}".`)
+  }
 }
 
 function databaseUrl(env: Env): string | undefined {
@@ -112,6 +161,30 @@ function databaseUrl(env: Env): string | undefined {
   if (!/^postgres(ql)?:\/\//.test(text))
     throw new ConfigError('DATABASE_URL must look like postgres://user:password@host:5432/database.')
   return text
+}
+
+const mib = 1024 * 1024
+/** What one request may put into a bucket is 5 GiB. */
+const largestMib = 5 * 1024
+function packages(env: Env, dataDir: string): PackagesConfig {
+  const largest = wholeNumber(env, 'HOLDFAST_PACKAGE_MIB', 512, 1, largestMib)
+  return {
+    dir: resolve(env.HOLDFAST_PACKAGES_DIR || resolve(dataDir, 'packages')),
+    bucket: bucket(env),
+    largest: largest * mib,
+    largestOfTenant: wholeNumber(env, 'HOLDFAST_PACKAGES_OF_TENANT_MIB', 20 * 1024, largest, 1_000_000_000) * mib,
+  }
+}
+
+function bucket(env: Env): PackagesConfig['bucket'] {
+  const text = env.HOLDFAST_S3_BUCKET_URL
+  if (!text) return undefined
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username)
+    throw new ConfigError(
+      'HOLDFAST_S3_BUCKET_URL must look like https://s3.example.com/bucket or https://bucket.s3.example.com.',
+    )
+  return { url: url.origin + url.pathname.replace(/\/+$/, ''), region: env.HOLDFAST_S3_REGION || 'auto' }
 }
 
 /** The message holds no part of the value, which has a password in it. */

@@ -14,6 +14,9 @@ export type Page<T> = { items: T[]; next_cursor: string | null }
  */
 type Order = { column: string; kind: 'time' | 'text' | 'number'; tie: string; descending: boolean }
 
+/** Where something stands in the order of a list: its sort key, and what breaks ties. */
+export type Place = readonly [key: string, tie: string]
+
 /** What a list endpoint says of itself: its filter is all of the query but the page. */
 export type List = {
   operation: string
@@ -25,32 +28,35 @@ export type List = {
   otherwise: string
   /** The unique column that breaks ties. */
   tie: string
+  /** How many rows a page of a walk looks at, where each costs a look elsewhere. */
+  walked?: number
 }
 
 /**
  * Cursors are the last row's sort key, signed together with the operation, tenant and filter that made them, so that
- * one list's cursor is refused by another.
+ * one list's cursor is refused by another. The first secret signs, any is believed.
  */
-export function createPager(secret: KeyObject) {
-  const sign = (body: string, scope: string) =>
+export function createPager(secrets: readonly KeyObject[]) {
+  const sign = (secret: KeyObject, body: string, scope: string) =>
     createHmac('sha256', secret).update(scope).update('\0').update(body).digest().subarray(0, 16)
 
-  const encode = (key: readonly [string, string], scope: string) => {
+  const encode = (key: Place, scope: string) => {
     const body = Buffer.from(JSON.stringify(key)).toString('base64url')
-    return `${body}.${sign(body, scope).toString('base64url')}`
+    return `${body}.${sign(secrets[0]!, body, scope).toString('base64url')}`
   }
   const decode = (cursor: string, scope: string): [string, string] => {
     const [body = '', mac = '', ...rest] = cursor.split('.')
     const given = Buffer.from(mac, 'base64url')
-    if (rest.length > 0 || given.length !== 16 || !timingSafeEqual(given, sign(body, scope)))
+    const isSigned = secrets.some((secret) => given.length === 16 && timingSafeEqual(given, sign(secret, body, scope)))
+    if (rest.length > 0 || !isSigned)
       fail('bad_request', 'cursor: not a cursor of this list and filter; start again without it')
     return JSON.parse(Buffer.from(body, 'base64url').toString()) as [string, string]
   }
 
   /**
    * Runs a select in keyset order and cuts it to a page. `scope` names operation, tenant and filter. `walk` is the
-   * select without a condition that no index serves: a page then looks at no more than the next `walked` rows of it,
-   * and may be short, or empty, and go on.
+   * select without a condition that no index serves: a page then looks at no more than the next `most` rows of it, and
+   * may be short, or empty, and go on.
    */
   async function page<DB, T extends keyof DB, O extends object, WDB, WT extends keyof WDB, W extends object>(
     select: SelectQueryBuilder<DB, T, O>,
@@ -58,6 +64,7 @@ export function createPager(secret: KeyObject) {
     order: Order,
     scope: string,
     walk?: SelectQueryBuilder<WDB, WT, W>,
+    most = walked,
   ): Promise<Page<O>> {
     const limit = query.limit ?? 50
     const bound = `${scope}|${order.column}|${order.descending}`
@@ -79,7 +86,7 @@ export function createPager(secret: KeyObject) {
         .orderBy(sql`${tie} ${direction}`)
         .$castTo<R & { sort_key: string; tie_key: string }>()
     }
-    const end = walk && (await inOrder(walk).offset(walked).limit(1).execute())[0]
+    const end = walk && (await inOrder(walk).offset(most).limit(1).execute())[0]
     const within = end && select.where(() => compare(order.descending ? '>=' : '<=', [end.sort_key, end.tie_key]))
     const rows = await inOrder(within ?? select)
       .limit(limit + 1)
@@ -95,15 +102,33 @@ export function createPager(secret: KeyObject) {
    */
   const list = <DB, T extends keyof DB, O extends object, WDB, WT extends keyof WDB, W extends object>(
     select: SelectQueryBuilder<DB, T, O>,
-    { operation, tenant, query, orders, otherwise, tie }: List,
+    { operation, tenant, query, orders, otherwise, tie, walked: most }: List,
     walk?: SelectQueryBuilder<WDB, WT, W>,
   ): Promise<Page<O>> => {
     const { limit, cursor, sort = otherwise, ...filter } = query
     const window = { ...(limit !== undefined && { limit }), ...(cursor !== undefined && { cursor }) }
-    return page(select, window, orderOf(sort, orders, tie), `${operation}|${tenant}|${JSON.stringify(filter)}`, walk)
+    const scope = `${operation}|${tenant}|${JSON.stringify(filter)}`
+    return page(select, window, orderOf(sort, orders, tie), scope, walk, most)
   }
 
-  return { page, list }
+  /**
+   * A page of a list that no one select gives: `read` answers what comes after a place in its order, no more than so
+   * many.
+   */
+  const gather = async <T>(
+    { operation, tenant, query }: Pick<List, 'operation' | 'tenant' | 'query'>,
+    read: (after: Place | undefined, most: number) => Promise<readonly T[]>,
+    placeOf: (item: T) => Place,
+  ): Promise<Page<T>> => {
+    const { limit = 50, cursor, ...filter } = query
+    const scope = `${operation}|${tenant}|${JSON.stringify(filter)}`
+    const found = await read(cursor === undefined ? undefined : decode(cursor, scope), limit + 1)
+    const items = found.slice(0, limit)
+    const last = found.length > limit ? items.at(-1) : undefined
+    return { items, next_cursor: last ? encode(placeOf(last), scope) : null }
+  }
+
+  return { page, list, gather }
 }
 export type Pager = ReturnType<typeof createPager>
 

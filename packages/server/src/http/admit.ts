@@ -96,7 +96,7 @@ function settle(
       if (endpoint) admission.refusal = refusalOf(deps, endpoint, admission, principal)
       return admission
     })
-  if (endpoint) admission.refusal = refusalOf(deps, endpoint, admission, principal)
+  if (endpoint) admission.refusal = refusalOf(deps, endpoint, admission, principal) ?? foreignTenant(request, actor)
   return admission
 }
 
@@ -179,14 +179,23 @@ function refusalOf(
   return undefined
 }
 
+const namedTenant = ({ url }: FastifyRequest) => new URLSearchParams(url.split('?')[1] ?? '').get('tenant_id')
+
+/** A credential that is of one tenant for good may name that one. */
+function foreignTenant(request: FastifyRequest, { tenantId }: Actor): AppError | undefined {
+  const named = namedTenant(request)
+  if (named === null || named === encodeId('tenant', tenantId)) return undefined
+  return new AppError('forbidden', 'tenant_id names another tenant')
+}
+
 /** `?tenant_id=` moves a platform role into that tenant; for anyone else only the own tenant is allowed. */
 async function scopeTenant(deps: AdmitDeps, request: FastifyRequest, actor: Actor): Promise<AppError | undefined> {
   if (!('roles' in actor.principal)) return undefined
-  const named = new URLSearchParams(request.url.split('?')[1] ?? '').get('tenant_id')
-  if (named === null || named === encodeId('tenant', actor.tenantId)) return undefined
+  const foreign = foreignTenant(request, actor)
+  const named = namedTenant(request)
+  if (!foreign || named === null) return undefined
   const isOfDirectory = actor.principal.kind === 'api_key' && actor.principal.directory !== null
-  if (isOfDirectory || !actor.principal.roles.includes('platform_admin'))
-    return new AppError('forbidden', 'tenant_id names another tenant')
+  if (isOfDirectory || !actor.principal.roles.includes('platform_admin')) return foreign
   const tenant = decodeId('tenant', named) as TenantId | undefined
   if (!tenant || !(await deps.tenantExists(tenant))) return new AppError('not_found', 'no such tenant')
   actor.tenantId = tenant

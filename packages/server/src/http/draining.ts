@@ -1,7 +1,8 @@
 import type { RequestListener, Server, ServerResponse } from 'node:http'
-import type { FastifyInstance } from 'fastify'
 import { second } from '../kernel/time.ts'
 
+/** What listens, and how it is told to end. */
+export type Listening = { server: Server; close: () => Promise<unknown> }
 /** What still runs after this long is cut. */
 const finishWithinMs = 5 * second
 
@@ -31,11 +32,10 @@ export function createDraining() {
       for (const response of open) response.shouldKeepAlive = false
     },
     /** No new connection; requests that run are finished, within bounds. */
-    finish: async (http: FastifyInstance): Promise<void> => {
-      const server: Server = http.server
+    finish: async ({ server, close }: Listening): Promise<void> => {
       const timer = setTimeout(() => server.closeAllConnections(), finishWithinMs)
       try {
-        await http.close()
+        await close()
       } finally {
         clearTimeout(timer)
       }

@@ -1,14 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { createDraining } from './draining.ts'
+import type { Draining, Listening } from './draining.ts'
 
-type Draining = ReturnType<typeof createDraining>
 type Step = () => unknown
 
 /** How a replica ends: whoever waits is answered, what waits in memory is written, and the database is let go. */
 export function createEnding({
   health,
   draining,
-  http,
+  listeners,
   letGo,
   writes,
   release,
@@ -16,7 +15,7 @@ export function createEnding({
 }: {
   health: { close: () => void }
   draining: Draining
-  http: Parameters<Draining['finish']>[0]
+  listeners: readonly Listening[]
   /** Answers who is held. */
   letGo: readonly Step[]
   writes: readonly Step[]
@@ -32,7 +31,7 @@ export function createEnding({
       draining.begin()
       await delay(seconds * 1000)
       for (const step of letGo) step()
-      await draining.finish(http)
+      await Promise.all(listeners.map(draining.finish))
     })()
     return drained
   }

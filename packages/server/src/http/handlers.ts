@@ -1,6 +1,7 @@
 import type { Contract, Endpoint, Given, Operation, Output } from '@holdfast/contract'
 import type { CredentialKind } from '@holdfast/contract/vocabulary'
 import type { Actor, Caller } from '../kernel/actor.ts'
+import type { Download } from '../kernel/download.ts'
 import type { Representation } from '../kernel/representation.ts'
 import type { Expected } from '../kernel/version.ts'
 import type { Answer } from './answer.ts'
@@ -14,6 +15,8 @@ export type RequestFacts = {
   isForm: boolean
   /** Of the header DPoP-New-Key: a proof of the key that is to be a device's. */
   newKeyProof: unknown
+  /** What it says of a body that is handed on as it comes: how long it is, and `Repr-Digest`. */
+  announced: { length: number | undefined; digest: string | undefined }
   /** Settles when the client has gone; what only its answer would need is given up then. */
   signal: AbortSignal
 }
@@ -34,9 +37,11 @@ type Calling<E extends Endpoint> = E['access'] extends { by: 'anyone' } ? { acto
 type Waiting<E extends Endpoint> = E extends { waits: true } ? { hold: Hold | undefined } : unknown
 /** Where the contract says that a write may name the version it means. */
 type Expecting<E extends Endpoint> = E extends { ifMatch: true } ? { expected: Expected } : unknown
-type Result<E extends Endpoint> = E extends { etag: true }
-  ? Representation<Output<E>>
-  : Output<E> | Representation<Output<E>> | Answer<Output<E>>
+type Result<E extends Endpoint> = E extends { download: true }
+  ? Download
+  : E extends { etag: true }
+    ? Representation<Output<E>>
+    : Output<E> | Representation<Output<E>> | Answer<Output<E>>
 
 /** One for each operation of the contract, which says what it is given and what it gives. */
 export type Handlers = {

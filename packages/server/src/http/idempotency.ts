@@ -52,7 +52,7 @@ export function createIdempotency({ db, kek, onError, provenKeyOf }: Idempotency
     const provenKey = enrolls ? provenKeyOf(principal, endpoint) : undefined
     const fingerprint = createHash('sha256')
       .update(`${request.method} ${request.url}\n${provenKey ?? ''}\n`)
-      .update(request.longBody?.digest ?? JSON.stringify(request.body ?? null))
+      .update(bodyPrint(endpoint, request))
       .digest()
     const claim: Claim = {
       tenantId: actor.tenantId,
@@ -96,4 +96,8 @@ export function createIdempotency({ db, kek, onError, provenKeyOf }: Idempotency
     forgetOld: () => db.acrossTenants(claims.forgetOld, background),
   }
 }
+/** Of a body that is handed on as it comes only what is said of it beforehand is known. */
+const bodyPrint = ({ upload }: Endpoint, { headers, longBody, body }: FastifyRequest): string | Buffer =>
+  upload ? String(headers['repr-digest'] ?? '') : (longBody?.digest ?? JSON.stringify(body ?? null))
+
 export type Idempotency = ReturnType<typeof createIdempotency>

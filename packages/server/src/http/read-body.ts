@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Endpoint } from '@holdfast/contract'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { fail } from '../kernel/app-error.ts'
+import { AppError, fail } from '../kernel/app-error.ts'
 import { createSlices, type Slices } from '../kernel/time-slice.ts'
 import { readJson, readLong } from './read-json.ts'
 
@@ -10,6 +10,7 @@ declare module 'fastify' {
     takesForm?: boolean
     protocol?: Endpoint['protocol']
     bodyNames?: number | undefined
+    upload?: boolean
   }
   interface FastifyRequest {
     /** Of a body that is too long to be judged at once: the digest of its bytes, where somebody will ask for it. */
@@ -21,18 +22,31 @@ const json = /^application\/json(?:; ?charset=utf-8)?$/i
 const scim = /^application\/scim\+json(?:; ?charset=utf-8)?$/i
 const form = /^application\/x-www-form-urlencoded(?:; ?charset=utf-8)?$/i
 
+const octets = 'application/octet-stream'
+const compressed = () => new AppError('bad_request', 'send the body without Content-Encoding')
+
 export const isForm = (request: FastifyRequest) => form.test(request.headers['content-type'] ?? '')
 
 /** Reading what is longer takes milliseconds: others have their turns meanwhile. */
 const atOnce = 128 * 1024
 
-/** Bodies are JSON, also by the name that SCIM has for it; forms where the route says so; nothing else, and nothing compressed. */
+/**
+ * Bodies are JSON, also by the name that SCIM has for it; forms where the route says so, and bytes as they are where it
+ * says that; nothing else, and nothing compressed.
+ */
 export function registerBodyReaders(http: FastifyInstance): void {
   http.removeAllContentTypeParsers()
   http.decorateRequest('longBody', null)
+  // Whoever handles an upload reads it; nobody reads any other.
+  http.addContentTypeParser(octets, (request: FastifyRequest, _payload, done) => {
+    if (!request.routeOptions.config.upload) done(new AppError('bad_request', 'send a body as application/json'))
+    else if (request.headers['content-encoding'] !== undefined) done(compressed())
+    else done(null)
+  })
   http.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: FastifyRequest, bytes: Buffer) => {
     const type = request.headers['content-type'] ?? ''
-    if (request.headers['content-encoding'] !== undefined) fail('bad_request', 'send the body without Content-Encoding')
+    if (request.headers['content-encoding'] !== undefined) throw compressed()
+    if (request.routeOptions.config.upload) fail('bad_request', `send the body as ${octets}`)
     if (form.test(type) && request.routeOptions.config.takesForm) return readForm(bytes)
     const takesScim = request.routeOptions.config.protocol === 'scim'
     if (!json.test(type) && !(takesScim && scim.test(type))) fail('bad_request', 'send a body as application/json')
@@ -73,6 +87,12 @@ function readForm(bytes: Buffer): Record<string, string> {
     fields[name] = value
   }
   return { ...fields }
+}
+
+/** Whether the bytes of an upload are on their way. */
+export function requireOctets({ headers }: FastifyRequest): void {
+  const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase()
+  if (type !== octets || !hasBody(headers)) fail('bad_request', `send the body as ${octets}`)
 }
 
 /** A route without a body takes none, or an empty object. */

@@ -9,7 +9,8 @@ import { answerRefusal, type RefusalDeps } from './answer-refusal.ts'
 import type { Call, Handlers, RequestFacts } from './handlers.ts'
 import type { Idempotency } from './idempotency.ts'
 import type { LargeBodies, LargeBody } from './large-bodies.ts'
-import { hasBody, isForm, unexpectedBody } from './read-body.ts'
+import { type Pace, paced } from './pace.ts'
+import { hasBody, isForm, requireOctets, unexpectedBody } from './read-body.ts'
 import { createQueryReader, requireReadableQuery } from './read-query.ts'
 import { expectedOf, type Granted, goneSignal, holdOf, preferenceApplied } from './representation.ts'
 import { send } from './send.ts'
@@ -31,6 +32,8 @@ export type EndpointDeps = RefusalDeps & {
   /** Few at a time, of each tenant and of all. */
   costly: <T>(tenant: string, work: () => T | Promise<T>) => Promise<T>
   takeLargeBody: LargeBodies
+  /** Of uploads and downloads. */
+  pace: Pace
 }
 type AnyHandler = (call: Call) => unknown
 
@@ -53,12 +56,22 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
     requireReadableQuery(request.url)
     const query = readQuery(admission.search)
     if (isRead && hasBody(request.headers)) fail('bad_request', 'a GET takes no body')
-    const body = endpoint.body ? (request.body === undefined ? {} : request.body) : unexpectedBody(request.body)
-    if (!request.longBody) validateBody?.(body)
+    const body = bodyOf(request)
     const { actor } = admission
     const hold = endpoint.waits ? holdOf(request.raw, reply.raw) : undefined
     const expected = endpoint.ifMatch ? expectedOf(request.headers['if-match']) : undefined
     return { actor, params: request.params, query, body, request: factsOf(request, reply, admission), hold, expected }
+  }
+  function bodyOf(request: FastifyRequest): unknown {
+    if (endpoint.upload) return upload(request)
+    const body = endpoint.body ? (request.body === undefined ? {} : request.body) : unexpectedBody(request.body)
+    if (!request.longBody) validateBody?.(body)
+    return body
+  }
+  /** It is read by whoever handles it; until then nothing of it is. */
+  function upload(request: FastifyRequest): AsyncIterable<Buffer> {
+    requireOctets(request)
+    return paced(request.raw, deps.pace)
   }
   function tooManyLarge({ actor }: Admission, request: FastifyRequest, reply: FastifyReply): AppError | undefined {
     if (!actor || !('permissions' in actor.principal)) return undefined
@@ -83,7 +96,7 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
     if (principal?.kind === 'device' && principal.isPending) reply.header(deviceStatusHeader, 'pending')
     if (endpoint.immutable) reply.header('cache-control', 'private, max-age=86400, immutable')
     if (hold && !hold.isDeclined) reply.header('preference-applied', preferenceApplied(hold))
-    send(request, reply, result)
+    return send(request, reply, result, deps.pace)
   }
   async function finishLater(
     request: FastifyRequest,
@@ -94,7 +107,9 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
   ): Promise<void> {
     const answer = await result
     await admission.recorded
-    finish(request, reply, answer, hold)
+    // Nobody waits for the rest of an upload that its rule did not need.
+    if (endpoint.upload && !request.raw.complete) reply.header('connection', 'close')
+    await finish(request, reply, answer, hold)
   }
 
   return {
@@ -121,8 +136,7 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
       const result = handler(call)
       if (result instanceof Promise || admission.recorded)
         return finishLater(request, reply, admission, result, call.hold)
-      finish(request, reply, result, call.hold)
-      return undefined
+      return finish(request, reply, result, call.hold)
     },
     errorHandler: answerRefusal(deps, name, endpoint),
   }
@@ -140,11 +154,17 @@ const needsStepUp = ({ stepUp }: Endpoint, body: unknown): boolean =>
   stepUp !== undefined &&
   Object.entries(stepUp).every(([field, value]) => (body as Record<string, unknown>)[field] === value)
 
+const announcedIn = (headers: FastifyRequest['headers']): RequestFacts['announced'] => {
+  const { 'content-length': length, 'repr-digest': digest } = headers
+  return { length: length === undefined ? undefined : Number(length), digest: digest?.toString() }
+}
+
 const factsOf = (request: FastifyRequest, reply: FastifyReply, { caller, isSameOrigin }: Admission): RequestFacts => ({
   caller,
   isSameOrigin,
   isForm: isForm(request),
   newKeyProof: request.headers['dpop-new-key'],
+  announced: announcedIn(request.headers),
   get signal() {
     return goneSignal(reply.raw)
   },

@@ -1,6 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Download } from '../kernel/download.ts'
 import { Representation } from '../kernel/representation.ts'
 import { Answer } from './answer.ts'
+import { sendDownload } from './download.ts'
+import type { Pace } from './pace.ts'
 import { mediaTypeOf } from './protocol.ts'
 import { isKnown } from './representation.ts'
 
@@ -8,7 +11,18 @@ import { isKnown } from './representation.ts'
  * Decides 304, and nothing else does. The status of success is set already. A HEAD is answered as its GET; Node leaves
  * the body out.
  */
-export function send(request: FastifyRequest, reply: FastifyReply, result: unknown): void {
+export function send(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  result: unknown,
+  pace: Pace,
+): Promise<void> | undefined {
+  if (result instanceof Download) return sendDownload(request, reply, result, pace)
+  sendNow(request, reply, result)
+  return undefined
+}
+
+function sendNow(request: FastifyRequest, reply: FastifyReply, result: unknown): void {
   if (result instanceof Representation) {
     const { etag, content } = result
     if (etag !== undefined) void reply.header('etag', etag)

@@ -49,11 +49,18 @@ export function createHttp(deps: HttpDeps): FastifyInstance {
       url: urlOf(endpoint),
       schema: {
         response: Object.fromEntries(
-          successStatuses(endpoint).flatMap((s) => (s === 204 ? [] : [[s, endpoint.response]])),
+          endpoint.download
+            ? []
+            : successStatuses(endpoint).flatMap((s) => (s === 204 ? [] : [[s, endpoint.response]])),
         ),
       },
       bodyLimit: bodyLimitOf(endpoint),
-      config: { takesForm: endpoint.form === true, bodyNames: endpoint.bodyNames, protocol: endpoint.protocol },
+      config: {
+        takesForm: endpoint.form === true,
+        upload: endpoint.upload === true,
+        bodyNames: endpoint.bodyNames,
+        protocol: endpoint.protocol,
+      },
       ...runEndpoint(deps, name, endpoint),
     })
   }

@@ -7,6 +7,7 @@ import {
 } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import type { Draining } from './draining.ts'
+import { createPatience } from './patience.ts'
 import { refuseUnusual, withHost } from './unreadable.ts'
 
 export type ServerDeps = {
@@ -18,9 +19,10 @@ export type ServerDeps = {
 }
 
 /** A client that takes longer to say what it wants holds a connection for nothing. Looked after every two seconds. */
-const patience = {
+const waiting = {
   headersTimeout: 8000,
-  requestTimeout: 20_000,
+  // Bodies are waited for by `patience.ts`.
+  requestTimeout: 0,
   connectionsCheckingInterval: 2000,
   keepAliveTimeout: 72_000,
 }
@@ -40,10 +42,12 @@ export function createServer(
     for (const answers of inFront) if (answers(request, response)) return
     router(request, response)
   }
-  const listener = withHost(draining.around(answer))
-  const options = { ...https, ...patience, ...reading }
+  const patience = createPatience()
+  const listener = withHost(draining.around(patience.around(answer)))
+  const options = { ...https, ...waiting, ...reading }
   const server = https ? createHttpsServer(options, listener) : createHttpServer(options, listener)
   server.maxConnections = maxConnections
+  patience.attend(server)
   refuseUnusual(server)
   return server
 }

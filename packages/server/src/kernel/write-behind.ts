@@ -4,9 +4,9 @@ import { second } from './time.ts'
 const retryMs = 5 * second
 
 /**
- * Remembers the newest moment (or the highest number) per key and writes all of them in one batch, at the latest `withinMs` after the first one
- * that waits. For what may lag and must not cost a request a statement: "last seen". What can't be written now stays,
- * and is tried again soon; what is refused for its data is dropped alone.
+ * Remembers the newest moment, or the highest number, per key and writes all of them in one batch, at the latest
+ * `withinMs` after the first one that waits. For what may lag and must not cost a request a statement: "last seen".
+ * What can't be written now stays, and is tried again soon; what is refused for its data is dropped alone.
  */
 export function createWriteBehind<V extends Date | number = Date>(deps: {
   write: (batch: ReadonlyMap<string, V>) => Promise<void>

@@ -20,6 +20,7 @@ export const changeKinds = [
   'trust',
   'certificate',
   'crl',
+  'release',
   'settings',
   'identity_provider',
   'tenant',

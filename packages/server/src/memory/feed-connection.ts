@@ -24,7 +24,11 @@ const heartbeat = `select across_tenants() as scoped, pg_is_in_recovery() as sta
 const whereAllStand = `select coalesce(${standing}, '[]') as tenants from tenant_epochs`
 
 /** The feed's own connection. Any failure ends it for good: nothing is left open, nothing half done is gone on with. */
-export async function connectFeed(url: string, onHeard: (payload: string) => void) {
+export async function connectFeed(
+  url: string,
+  onHeard: (payload: string) => void,
+  presence: readonly (readonly [number, number])[] = [],
+) {
   const client = new Connection({
     connectionString: url,
     options: connectionOptions,
@@ -63,6 +67,7 @@ export async function connectFeed(url: string, onHeard: (payload: string) => voi
   try {
     await client.connect()
     await asked(client.query('listen holdfast'))
+    for (const lock of presence) await asked(client.query('select pg_advisory_lock_shared($1, $2)', [...lock]))
     await asked(client.query(`prepare heartbeat as ${heartbeat}`))
     const database = await asked(identify(client))
 

@@ -26,8 +26,10 @@ export function createFeed(deps: {
   changes: Changes
   clock: Clock
   log: { warn: (o: object, message: string) => void }
+  /** Locks that are shared for as long as the feed is connected, so that others see what runs. */
+  presence?: readonly (readonly [number, number])[]
 }) {
-  const { url, changes, clock, log } = deps
+  const { url, changes, clock, log, presence = [] } = deps
   const replica = randomUUID().slice(0, 8)
   const followed = createFollowed()
   const onBeat: (() => void)[] = []
@@ -61,7 +63,7 @@ export function createFeed(deps: {
 
   async function connected(): Promise<FeedConnection> {
     if (connection?.isOpen()) return connection
-    const made = await connectFeed(url, hear)
+    const made = await connectFeed(url, hear, presence)
     if (stopped) made.close()
     connection = made
     // What was notified while nobody listened is found by comparing.

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AuditKind } from '@holdfast/contract/vocabulary'
-import { mintToken } from '@holdfast/crypto'
+import { createPeppers, mintToken } from '@holdfast/crypto'
 import { changeSecuritySettings } from '@holdfast/sdk'
 import { eventsOf } from '../events.ts'
 import { type Kit, startKit, times } from '../kit.ts'
@@ -32,7 +32,8 @@ async function onRecord<K extends AuditKind>(kit: Kit, kind: K) {
 test('credentials that fail', async (t) => {
   const kit = await startKit(t, { config: { authFailuresPerMinute: 60 } })
   const { admin } = kit
-  const forge = () => mintToken(createSecretKey(Buffer.alloc(32, 9)), 'hfk', kit.tenant).token
+  const others = createPeppers([{ key: createSecretKey(Buffer.alloc(32, 9)), isRetired: false }], 1)
+  const forge = () => mintToken(others, 'hfk', kit.tenant).token
 
   await t.test(
     'from one address they are told to wait, while good ones pass, and other addresses are not concerned',

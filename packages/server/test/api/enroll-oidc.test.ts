@@ -114,7 +114,7 @@ test('whatever does not prove who it is and for which key is the same 401; why i
   const challenge = await challengeOf(w)
   const foreign = await kit.newTenant()
   const auditor = await kit.as('tenant_admin', foreign)
-  const foreignChallenge = mintChallenge(kit.secrets.pepper, foreign, new Date(clock.now().getTime() + 60_000)).token
+  const foreignChallenge = mintChallenge(kit.peppers, foreign, new Date(clock.now().getTime() + 60_000)).token
   const stolen = await tokenFor(w, { nonce: enrollmentNonce(challenge, thumbprint(newKey())) })
   const refused: Record<string, [reason: string, given: Partial<Attempt>]> = {
     'an ID token for another key': ['nonce', { challenge, key: thief, body: { id_token: stolen } }],

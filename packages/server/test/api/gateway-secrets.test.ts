@@ -22,7 +22,7 @@ test('gateway service secrets', async (t: TestContext) => {
       )
 
   await t.test('it appears once, and is stored as a digest only', async () => {
-    assert.equal(readToken(kit.secrets.pepper, made.secret)?.prefix, 'hfg')
+    assert.equal(readToken(kit.peppers, made.secret)?.prefix, 'hfg')
     const { rows } = await kit.db.acrossTenants((tx) =>
       sql<{ t: string }>`select gateway_secrets::text t from gateway_secrets`.execute(tx),
     )
@@ -31,7 +31,7 @@ test('gateway service secrets', async (t: TestContext) => {
     assert.ok(!kit.logs.join().includes(made.secret))
   })
   await t.test('a minted secret of nobody is 401, and a device or key is 403', async () => {
-    assert.equal(await works(mintToken(kit.secrets.pepper, 'hfg', kit.tenant).token), false)
+    assert.equal(await works(mintToken(kit.peppers, 'hfg', kit.tenant).token), false)
     await assert.rejects(admin.heartbeat({ body: { boot_id: 'b', active_sessions: 0 } }), refused(403))
     await assert.rejects(made.client.listGatewayPools(), refused(403))
   })
@@ -73,7 +73,7 @@ test('gateway service secrets', async (t: TestContext) => {
     await assert.rejects(named(other.gateway.gateway_id), refused(403))
   })
   await t.test('the deployment-wide secret names tenant and gateway', async () => {
-    const tool = kit.clientFor(kit.secrets.gatewayServiceSecret)
+    const tool = kit.clientFor(kit.secrets.gatewayServiceSecrets[0]!)
     const query = { tenant_id: encodeId('tenant', kit.tenant), gateway_id: made.gateway.gateway_id }
     assert.equal((await tool.unifiedPolicy({ query })).kind, 'snapshot')
     await assert.rejects(tool.unifiedPolicy({}), refused(403, /tenant_id and gateway_id/))

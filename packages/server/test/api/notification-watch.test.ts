@@ -47,37 +47,3 @@ test('a silent gateway is reported once, and closed by the system when it is bac
   await run(kit, 'watch_gateways')
   assert.deepEqual(await inbox(kit), [])
 })
-
-test('what expires is warned of once at each threshold', async (t) => {
-  const clock = createClock()
-  const kit = await startKit(t, { now: clock.now })
-  const create = (name: string, days: number) =>
-    kit.admin.createApiKey({ body: { name, role: 'viewer', expires_in_seconds: days * 86_400 } })
-  const { api_key } = await create('long', 31)
-  await create('short', 0.5)
-  const gone = await create('revoked', 20)
-  await kit.admin.revokeApiKey({ params: { key_id: gone.api_key.key_id }, body: {} })
-  await run(kit, 'warn_of_expiry')
-  assert.deepEqual(await inbox(kit), [])
-
-  const steps: [days: number, severity: string][] = [
-    [2, 'info'],
-    [15, 'info'],
-    [8, 'warning'],
-    [5.5, 'critical'],
-  ]
-  for (const [days, severity] of steps) {
-    clock.advance(days * 86_400)
-    await run(kit, 'ensure_partitions')
-    await Promise.all([run(kit, 'warn_of_expiry'), run(kit, 'warn_of_expiry')])
-    const [warning, ...more] = await inbox(kit)
-    assert.equal(more.length, 0, JSON.stringify(more))
-    assert.deepEqual([warning?.kind, warning?.severity, warning?.subject.id], ['expiring', severity, api_key.key_id])
-    await kit.admin.acknowledgeNotification({ params: { notification_id: warning!.notification_id } })
-    await run(kit, 'warn_of_expiry')
-    assert.deepEqual(await inbox(kit), [])
-  }
-  clock.advance(86_400)
-  await run(kit, 'warn_of_expiry')
-  assert.deepEqual(await inbox(kit), [])
-})

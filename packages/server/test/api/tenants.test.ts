@@ -120,7 +120,7 @@ test('whoever is of a suspended tenant is refused, by every credential and on ev
   const device = await enrollRaw(kit, token)
   const pool = await client.createGatewayPool({ body: { name: 'p', region: { code: 'eu' } } })
   const gateway = await client.createGateway({ params: { pool_id: pool.pool_id }, body: { name: 'g' } })
-  const service = bearer(kit.secrets.gatewayServiceSecret)
+  const service = bearer(kit.secrets.gatewayServiceSecrets[0]!)
   const challenge = bearer(await challengeFrom(kit, bearer(token)))
   const jane = { username: 'acme/jane', password: janesPassword }
   const signIn = () => send(kit.url, { method: 'POST', path: '/admin/login', json: jane })

@@ -167,6 +167,12 @@ test('a replica whose clock is ten minutes ahead and one ten minutes behind stor
       await until(async () => (await digestAt(of, device)).digest !== before.digest, 'what the report allows')
     assert.equal((await digestAt(ahead, device)).digest, (await digestAt(behind, device)).digest)
     asked.push(`a report to ${i ? 'the one behind' : 'the one ahead'}, good for 5 minutes: counts at both`)
+    const vouched = async (of: Reached) => {
+      const { status, expires_at } = (await call(of, operation('postureAssertion'), device.caller)).json
+      near('the end of its assertion', expires_at, 300 * second)
+      return status
+    }
+    await answers('and is vouched for until then', vouched, 'affirming')
   }
 
   // Gateways: how they are, VPN sessions, notifications of their silence.

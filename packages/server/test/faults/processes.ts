@@ -78,5 +78,5 @@ export async function startDeployment(t: TestContext) {
   first.signal()
   const { how, tookMs } = await first.end()
   assert.equal(how, '0', first.output())
-  return { database, launch, start, firstTookMs: tookMs }
+  return { database, folder, launch, start, firstTookMs: tookMs }
 }

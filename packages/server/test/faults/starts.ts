@@ -1,24 +1,23 @@
 import assert from 'node:assert/strict'
-import { createSecretKey, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
-import { openKek } from '@holdfast/crypto'
 import { createApp } from '../../src/app.ts'
 import { bootstrap } from '../../src/bootstrap.ts'
 import { parseConfig } from '../../src/config/config.ts'
-import type { Secrets } from '../../src/config/secrets.ts'
+import { deriveKeys, type Secrets } from '../../src/config/secrets.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { createTestDatabase } from '../../src/embedded/test-database.ts'
+import { openPeppers } from '../../src/modules/secrets/index.ts'
 import { createNetwork } from './proxy.ts'
 
 const quiet = { info() {}, warn() {}, error() {} }
 
 export const makeSecrets = (): Secrets => ({
-  kek: openKek(randomBytes(32)),
-  pepper: createSecretKey(randomBytes(32)),
-  cursorKey: createSecretKey(randomBytes(32)),
+  ...deriveKeys([randomBytes(32)]),
   adminPassword: undefined,
   breakGlassPassword: undefined,
-  gatewayServiceSecret: randomBytes(32).toString('base64url'),
+  gatewayServiceSecrets: [randomBytes(32).toString('base64url')],
+  bucketCredential: undefined,
 })
 
 /**
@@ -28,7 +27,8 @@ export async function startOnce(url: string, secrets: Secrets): Promise<string[]
   const announced: string[] = []
   await migrate(url)
   const config = parseConfig({ DATABASE_URL: url, HOLDFAST_DRAIN_SECONDS: '0' })
-  const app = createApp({ config, secrets, databaseUrl: url, log: quiet })
+  const peppers = await openPeppers(url, secrets)
+  const app = createApp({ config, secrets, peppers, databaseUrl: url, log: quiet })
   try {
     await app.start()
     await bootstrap(app, secrets, ({ password }) => announced.push(password))

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { request } from 'node:https'
 import { test } from 'node:test'
-import { certificatesOfATenant, type TenantCertificates } from './device-certificates.ts'
-import { startNginx } from './nginx.ts'
+import { certificatesOfATenant } from './device-certificates.ts'
+import { show, startNginx } from './nginx.ts'
+import { judgedByStrongswan } from './strongswan.ts'
 import { runOnFiles, without } from './tools.ts'
 
 /** An old hierarchy and a new one of the same tenant, each root certified by the other. */
@@ -55,23 +55,6 @@ test('certtool reads a device certificate and a list as written', { skip: withou
   assert.match(verified.stdout, /Verified\. The certificate is trusted\./)
 })
 
-/** Every step up is a CA that strongSwan is given; it trusts the one that signed itself. */
-const judgedByStrongswan = async (leaf: string, cas: readonly string[], lists: readonly string[] = []) => {
-  const named = (kind: string, texts: readonly string[]) => texts.map((text, i) => [`${kind}${i}`, text] as const)
-  const [caFiles, listFiles] = [named('ca', cas), named('crl', lists)]
-  const args = [
-    ...['--verify', '--in', 'leaf'],
-    ...caFiles.flatMap(([name]) => ['--cacert', name]),
-    ...listFiles.flatMap(([name]) => ['--crl', name]),
-  ]
-  const { status, stdout, stderr } = await runOnFiles(
-    'pki',
-    Object.fromEntries([['leaf', leaf], ...caFiles, ...listFiles]),
-    args,
-  )
-  return { isTrusted: status === 0, text: stdout + stderr }
-}
-
 test('strongSwan: good, revoked, foreign, and through cross certificates', { skip: without('pki') }, async () => {
   const { before: own, next, newWithOld, oldWithNew } = await rotated()
   const cas = [own.root, own.issuing]
@@ -86,21 +69,6 @@ test('strongSwan: good, revoked, foreign, and through cross certificates', { ski
   assert.ok(!(await judgedByStrongswan(next.spc, [own.root, next.issuing])).isTrusted)
   assert.ok((await judgedByStrongswan(own.spc, [next.root, own.issuing, oldWithNew])).isTrusted)
 })
-
-/** What nginx answers a device that shows itself with this chain. */
-const show = ({ spc, key }: TenantCertificates, port: number, ...chain: string[]) => {
-  const { promise, resolve, reject } = Promise.withResolvers<{ status: number | undefined; text: string }>()
-  const tls = { cert: [spc, ...chain].join(''), key, rejectUnauthorized: false, agent: false }
-  const asked = request({ host: '127.0.0.1', port, ...tls }, (response) => {
-    let text = ''
-    response.setEncoding('utf8').on('data', (some) => {
-      text += some
-    })
-    response.on('end', () => resolve({ status: response.statusCode, text }))
-  })
-  asked.on('error', reject).end()
-  return promise
-}
 
 test('nginx: mutual TLS with lists, which it wants of every CA of the chain', { skip: without('nginx') }, async (t) => {
   const [own, foreign] = [await certificatesOfATenant(), await certificatesOfATenant()]

@@ -1,18 +1,21 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { request } from 'node:https'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { TenantCertificates } from './device-certificates.ts'
 import { createProgram, freePort } from './program.ts'
 import { commandOf } from './tools.ts'
+
+/** A certificate and its key, PEM. */
+type Shown = { spc: string; key: string }
 
 const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${kind};`)
 
 /** An nginx that asks for certificates: a port for each of these settings, on which it says how it judged them. */
 export async function startNginx(
   t: { after: (end: () => unknown) => void },
-  { spc, key }: TenantCertificates,
-  settings: readonly { anchor: string; lists?: string }[],
+  { spc, key }: Shown,
+  settings: readonly { anchor: string; lists?: string; ocsp?: string }[],
 ): Promise<number[]> {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-nginx-'))
   const write = (name: string, text: string) => writeFileSync(join(directory, name), text)
@@ -20,7 +23,7 @@ export async function startNginx(
   // Who calls does not look at the certificate of the server.
   write('server.pem', spc)
   write('server.key', key)
-  const servers = settings.map(({ anchor, lists }, i) => {
+  const servers = settings.map(({ anchor, lists, ocsp }, i) => {
     write(`anchor${i}`, anchor)
     if (lists) write(`lists${i}`, lists)
     return `server {
@@ -31,6 +34,7 @@ export async function startNginx(
   ssl_verify_depth 4;
   ssl_client_certificate anchor${i};
   ${lists ? `ssl_crl lists${i};` : ''}
+  ${ocsp ? `ssl_ocsp leaf; ssl_ocsp_responder ${ocsp};` : ''}
   location / { return 200 $ssl_client_verify; }
 }`
   })
@@ -61,4 +65,19 @@ function isOpen(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1')
   socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
   return promise.finally(() => socket.destroy())
+}
+
+/** What nginx answers a device that shows itself with this chain. */
+export function show({ spc, key }: Shown, port: number, ...chain: string[]) {
+  const { promise, resolve, reject } = Promise.withResolvers<{ status: number | undefined; text: string }>()
+  const tls = { cert: [spc, ...chain].join(''), key, rejectUnauthorized: false, agent: false }
+  const asked = request({ host: '127.0.0.1', port, ...tls }, (response) => {
+    let text = ''
+    response.setEncoding('utf8').on('data', (some) => {
+      text += some
+    })
+    response.on('end', () => resolve({ status: response.statusCode, text }))
+  })
+  asked.on('error', reject).end()
+  return promise
 }

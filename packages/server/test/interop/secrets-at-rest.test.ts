@@ -3,31 +3,10 @@ import { test } from 'node:test'
 import { unseal } from '@holdfast/crypto'
 import { changeNotificationSettings } from '@holdfast/sdk'
 import pg from 'pg'
+import { type Cell, readEverything } from '../cells.ts'
 import { adminPassword, createClock, type Kit, startKit } from '../kit.ts'
 import { createAuthenticator, makeUser, passwordOf, signInAs } from '../people.ts'
 import { call, operation, populate } from '../world.ts'
-
-type Column = { relation: string; column: string }
-type Cell = Column & { bytes: Buffer }
-
-/** Every value of every column of every table, as bytes: bytea as it is, all else as its text. */
-async function readEverything(client: pg.Client): Promise<Cell[]> {
-  const columns = await client.query<Column & { type: string }>(
-    `select c.oid::regclass::text as relation, quote_ident(a.attname) as column, format_type(a.atttypid, null) as type
-     from pg_class c join pg_attribute a on a.attrelid = c.oid join pg_namespace n on n.oid = c.relnamespace
-     where c.relkind = 'r' and n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast')
-       and a.attnum > 0 and not a.attisdropped`,
-  )
-  const cells: Cell[] = []
-  for (const { relation, column, type } of columns.rows) {
-    const value = type === 'bytea' ? column : `convert_to(${column}::text, 'UTF8')`
-    const { rows } = await client.query<{ bytes: Buffer }>(
-      `select ${value} as bytes from ${relation} where ${column} is not null`,
-    )
-    cells.push(...rows.map(({ bytes }) => ({ relation, column, bytes })))
-  }
-  return cells
-}
 
 async function readDatabase(kit: Kit) {
   const client = new pg.Client({ connectionString: kit.databaseUrl })
@@ -122,13 +101,13 @@ test('nothing that is secret is in any column of the database, nor in the log', 
     assert.ok(!log.includes(secret), `${what}: not logged`)
   }
   for (const [what, bytes] of [
-    ['pepper', kit.secrets.pepper.export()],
-    ['key of the cursors', kit.secrets.cursorKey.export()],
+    ['pepper', kit.peppers.current.key.export()],
+    ['key of the cursors', kit.secrets.masterKeys[0].cursorKey.export()],
     ['master key', kit.secrets.kek.key.export()],
   ] as const)
     assert.deepEqual([what, holding(cells, Buffer.from(bytes))], [what, []])
 
-  assert.equal(keys.length, 6)
+  assert.equal(keys.length, 7)
   for (const { kid, private_jwe, x } of keys) {
     const opened = await unseal(kit.secrets.kek, `signing_keys/${kid}/private_jwe`, private_jwe)
     const { d } = JSON.parse(opened.toString()) as { d: string }

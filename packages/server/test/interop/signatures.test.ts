@@ -75,8 +75,20 @@ async function collectSigned(kit: Kit) {
   const delta = await gatewayClient.unifiedPolicy({ query: { since: snapshot.seq, as_of } })
   assert.deepEqual([snapshot.kind, delta.kind, delta.base_seq], ['snapshot', 'delta', snapshot.seq])
   const deliveredNext = (await call(kit, operation('policyBundle'), device)).json
+  const assertion = String((await call(kit, operation('postureAssertion'), device)).json.assertion)
   const trust = await admin.trustAnchors()
-  return { enrolled: enrolled.json, publicJwk, credential, delivered, deliveredNext, gateway, snapshot, delta, trust }
+  return {
+    assertion,
+    enrolled: enrolled.json,
+    publicJwk,
+    credential,
+    delivered,
+    deliveredNext,
+    gateway,
+    snapshot,
+    delta,
+    trust,
+  }
 }
 
 test('jwcrypto verifies all that is signed, by the published keys and no others, and to the last bit', {
@@ -87,6 +99,7 @@ test('jwcrypto verifies all that is signed, by the published keys and no others,
   const { signed, ...document } = made.trust
   const messages = {
     credential: made.credential,
+    assertion: made.assertion,
     pointer: String(made.delivered.pointer),
     bundle: String(made.delivered.bundle),
     snapshot: made.snapshot.policy,
@@ -99,10 +112,11 @@ test('jwcrypto verifies all that is signed, by the published keys and no others,
     device_keys: [made.publicJwk],
     documents: [document],
   })
-  const { credential, pointer, bundle, snapshot, delta, trust } = verdicts.messages
+  const { assertion, credential, pointer, bundle, snapshot, delta, trust } = verdicts.messages
 
   const kinds = {
     credential: ['device+jwt', 'credential'],
+    assertion: ['eat+jwt', 'posture'],
     pointer: ['policy-pointer+jwt', 'policy'],
     bundle: ['policy-bundle+jws', 'policy'],
     snapshot: ['gateway-policy+jws', 'gateway-policy'],
@@ -122,6 +136,9 @@ test('jwcrypto verifies all that is signed, by the published keys and no others,
 
   assert.equal(credential.payload.cnf.jkt, verdicts.device_thumbprints[0], 'bound to the key that was proved')
   assert.equal(credential.payload.sub, made.enrolled.device_id)
+  const { sub, tid, cnf } = credential.payload
+  const { payload } = assertion
+  assert.deepEqual([payload.sub, payload.tid, payload.cnf], [sub, tid, cnf], 'of the same device and key')
   assert.deepEqual(credential.payload.aud, [kit.publicUrl, 'urn:holdfast:gateway'])
   assert.equal(bundle.content_digest, made.delivered.digest, 'the digest is that of the content')
   assert.equal(pointer.payload.digest, made.delivered.digest)

@@ -37,6 +37,7 @@ const tools = {
       return ['--module', softHsmLibrary() ?? 'none', '--show-info']
     },
   },
+  openvpn: { package: 'openvpn', commands: ['openvpn', '/usr/sbin/openvpn'], probe: ['--show-tls'] },
   haproxy: { package: 'haproxy', commands: ['haproxy', '/usr/sbin/haproxy'], probe: ['-v'] },
   java: { package: 'default-jre-headless', commands: ['java'], probe: ['--version'] },
   mvn: { package: 'maven', commands: ['mvn'], probe: ['--version'] },
@@ -53,11 +54,16 @@ const tools = {
   'python3-argon2': module('argon2', 'from argon2 import PasswordHasher'),
   'python3-jwcrypto': module('jwcrypto', 'from jwcrypto import jwk, jws, jwt, jwe'),
   'python3-pysaml2': module('pysaml2', 'import saml2.server'),
-  // Of PyPI, not of Debian: `npm run test:interop` makes it a Python of its own.
+  // These two are of PyPI, not of Debian: `npm run test:interop` makes each a Python of its own.
   'scim2-tester': {
     package: '',
     commands: [process.env.SCIM_TESTER_PYTHON ?? 'python3'],
     probe: ['-B', '-c', 'import httpx2, scim2_tester'],
+  },
+  joserfc: {
+    package: '',
+    commands: [process.env.JOSERFC_PYTHON ?? 'python3'],
+    probe: ['-B', '-c', 'from joserfc import jwt'],
   },
   'python3-jsonschema': module('jsonschema', 'from jsonschema import Draft202012Validator'),
 } satisfies Record<string, Tool>

@@ -19,6 +19,7 @@ export const sharedTables: ReadonlySet<string> = new Set([
   'plans',
   'licenses',
   'deployment',
+  'master_keys',
   'schema_migrations',
 ])
 

@@ -1,6 +1,7 @@
 /** Statements that look at, or write rows of, several tenants in one: where they stand, and why they must. */
 export const acrossTenants: Readonly<Record<string, string>> = {
   'db/claims.ts#forgetOld': 'keys of a day ago',
+  'db/secret-columns.ts#countByKey': 'how much is under which master key, of all tenants',
   'memory/feed-connection.ts#connectFeed': 'the heartbeat compares where all tenants stand',
   'memory/changes.ts#pruneChanges': 'changes of a day ago',
   'policy/policy.queries.ts#tenantsWithReports': 'whose devices a sweep must look at',
@@ -53,6 +54,7 @@ export const inNoOrder: Readonly<Record<string, string>> = {
   'tenancy/entitlement/entitlement.queries.ts#takeMoves':
     'of counters that are locked in order; nobody else deletes any',
   'tenancy/entitlement/entitlement.queries.ts#writeCounters': 'lockCounters has locked them in order',
+  'identity/signin/second-factor.queries.ts#useRecoveryCode': 'of the digests that one code may have, one is there',
   'db/erase.ts': 'of a tenant that is gone: nobody else changes anything of it',
   'enrollment/batch.queries.ts#useTokens': 'lockTokens has locked them in order',
   'identity/people/groups.queries.ts#removeMembers': 'only who holds the group changes who is in it',
@@ -67,6 +69,8 @@ export const inNoOrder: Readonly<Record<string, string>> = {
   'gateways/registry/secrets.queries.ts#endUnused': 'secrets of a gateway whose row is held',
   'gateways/registry/secrets.queries.ts#limitCurrent': 'secrets of a gateway whose row is held',
   'gateways/registry/secrets.queries.ts#endAll': 'secrets of a gateway whose row is held',
+  'updates/releases/releases.queries.ts#deleteDraft': 'of a release whose row is held',
+  'updates/packages/packages.queries.ts#deleteBlobs': 'what is being removed is changed by nobody',
   'db/retention.ts#take': 'what is over is changed by nobody, and one replica runs the job',
   'db/claims.ts#forgetOld': 'what is over is changed by nobody, and one replica runs the job',
   'devices/proofs.queries.ts#forgetProofs': 'what is over is changed by nobody, and one replica runs the job',

@@ -14,6 +14,7 @@ export const owners: Readonly<Record<string, string>> = {
   changes: 'memory',
   idempotency_keys: 'db',
   replicas: 'health',
+  master_keys: 'secrets',
   audit_events: 'audit',
   api_keys: 'access',
   api_key_activity: 'access',
@@ -37,6 +38,7 @@ export const owners: Readonly<Record<string, string>> = {
   notifications: 'notifications',
   notification_deliveries: 'notifications',
   notification_settings: 'notifications',
+  expiry_warnings: 'expiry',
   signing_keys: 'trust',
   trust_sets: 'trust',
   cross_certificates: 'trust',
@@ -69,6 +71,11 @@ export const owners: Readonly<Record<string, string>> = {
   directory_sources: 'directory',
   directory_pulls: 'directory',
   directory_pages: 'directory',
+  update_repositories: 'updates',
+  releases: 'updates',
+  release_packages: 'updates',
+  package_blobs: 'updates',
+  tuf_metadata: 'updates',
 }
 
 /** Counters of a tenant that are taken where they are used, in columns of their own. */
@@ -93,7 +100,7 @@ export const alsoReads: Readonly<Record<string, Readonly<Record<string, string>>
     group_members: 'of users that a document asks about',
     devices: 'names in documents',
     device_activity: 'what devices have applied',
-    device_postures: 'whose reports grow old',
+    device_postures: 'whose reports grow old, and what they say',
     gateway_pools: 'names in documents',
     tenants: 'the salt of its canary',
     tenant_epochs: 'the number of what was read',
@@ -116,7 +123,7 @@ export const alsoReads: Readonly<Record<string, Readonly<Record<string, string>>
 export function mayTouch(origin: string, table: string, how: 'reads' | 'writes'): boolean {
   const room = origin.split('/')[0] ?? ''
   if (owners[table] === room || table in (alsoWrites[room] ?? {})) return true
-  // What prunes and pages any table is handed it by its owner.
+  // What prunes, pages and reseals any table is handed it by its owner.
   if (room === 'db' || (how === 'reads' && table in (alsoReads[room] ?? {}))) return true
   return false
 }

@@ -101,6 +101,8 @@ test('what makes something answers 201, what holds already 200 and changed: fals
       'notification_settings.updated',
       'plan.updated',
       'policy.published',
+      'release.changed',
+      'release.updated',
       'security_settings.updated',
       'tenant.changed',
       'user.changed',

@@ -102,7 +102,7 @@ test('no secret reaches an event or a log line', async (t) => {
   await call(
     kit,
     operation('generateToken'),
-    () => ({ authorization: `Bearer ${mintToken(kit.secrets.pepper, 'hfk', kit.tenant).token}` }),
+    () => ({ authorization: `Bearer ${mintToken(kit.peppers, 'hfk', kit.tenant).token}` }),
     {},
   )
   const events = JSON.stringify((await kit.admin.listAuditEvents({ query: { limit: 200 } })).items)

@@ -2,7 +2,15 @@ import assert from 'node:assert/strict'
 import { createSecretKey, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { type CredentialKind, credentialKinds } from '@holdfast/contract/vocabulary'
-import { createProof, generateKey, mintToken, signJws, softwareSigner, type TokenPrefix } from '@holdfast/crypto'
+import {
+  createPeppers,
+  createProof,
+  generateKey,
+  mintToken,
+  signJws,
+  softwareSigner,
+  type TokenPrefix,
+} from '@holdfast/crypto'
 import pg from 'pg'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { startKit } from '../kit.ts'
@@ -54,7 +62,8 @@ const spellings: Record<string, (text: string) => string> = {
 test('every kind of credential, in every way that is not it, is one and the same 401, and costs no statement', async (t) => {
   const kit = await startKit(t)
   const world = await createWorld(kit)
-  const { pepper } = kit.secrets
+  const { peppers } = kit
+  const others = createPeppers([{ key: createSecretKey(randomBytes(32)), isRetired: false }], 1)
   const { cookie } = world.callers.session('GET', '')
   const { secret: enrollment } = await kit.admin.generateToken({ body: { max_uses: 0 } })
   const good: Record<CredentialKind, string> = {
@@ -138,11 +147,11 @@ test('every kind of credential, in every way that is not it, is one and the same
       } else await expect401('session as Bearer', path, { authorization: `Bearer ${value}` })
       if (kind === 'device') continue
       const prefix: TokenPrefix = prefixOf[kind]
-      const strangers = mintToken(createSecretKey(randomBytes(32)), prefix, kit.tenant).token
+      const strangers = mintToken(others, prefix, kit.tenant).token
       await expect401(`${kind} of another pepper`, path, headersOf(kind, path, strangers))
-      const unknown = mintToken(pepper, prefix, crypto.randomUUID()).token
+      const unknown = mintToken(peppers, prefix, crypto.randomUUID()).token
       await expect401(`${kind} of an unknown tenant`, path, headersOf(kind, path, unknown), true)
-      const never = mintToken(pepper, prefix, kit.tenant).token
+      const never = mintToken(peppers, prefix, kit.tenant).token
       await expect401(`${kind} that was never stored`, path, headersOf(kind, path, never), true)
       const isCached = kind !== 'enrollment_token'
       await expect401(`${kind} that was never stored, again`, path, headersOf(kind, path, never), !isCached)

@@ -10,7 +10,11 @@ const tagged = reads.filter(([, e]) => e.etag)
 
 const pathOf = (e: Endpoint, { own }: World): string => fill(e.path, own.ids)
 const queryOf = (name: string, { own }: World) =>
-  name === 'gatewayPolicyBundle' ? `?device_id=${own.ids.device_id}` : ''
+  ({
+    gatewayPolicyBundle: `?device_id=${own.ids.device_id}`,
+    updateManifest: `?platform=linux&arch=x64&version=1.0.0&device_id=${own.ids.device_id}`,
+    updatePackage: `?target=${own.ids.package_id}`,
+  })[name] ?? ''
 /** What needs a caller of its own. */
 type Own = Readonly<Record<string, Caller>>
 const ownCallers = async (kit: Kit, { own }: World): Promise<Own> => {
@@ -34,7 +38,7 @@ test('every read with an ETag × {none, exact, weak, list, *, other} × GET, HEA
   const kit = await startKit(t)
   const world = await createWorld(kit)
   const own = await ownCallers(kit, world)
-  Object.assign(world.own.ids, { digest: await chunkOf(kit, world) })
+  Object.assign(world.own.ids, { digest: await chunkOf(kit, world), file: 'timestamp.json' })
   const wrong: string[] = []
   const walk = async (name: string, e: Endpoint): Promise<string[]> => {
     const wrong: string[] = []

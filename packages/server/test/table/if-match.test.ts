@@ -67,6 +67,11 @@ const rows: Partial<Record<Operation, Row>> = {
     }),
   },
   deleteScimGroup: { read: 'getScimGroup' },
+  updateRelease: { read: 'getRelease', body: (_, n, shown) => ({ ...shown, notes: `notes ${n}` }) },
+  changeRelease: {
+    read: 'getRelease',
+    body: (_, n) => ({ operation: 'roll_out', rollout: { percent: n, group_ids: [] } }),
+  },
   updateSecuritySettings: {
     read: 'getSecuritySettings',
     body: (_, n, shown) => ({ ...shown, passwords: { min_length: 16 + n } }),

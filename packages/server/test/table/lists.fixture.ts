@@ -3,10 +3,11 @@ import { uuidv7 } from 'uuidv7'
 import { encodeId } from '../../src/kernel/ids.ts'
 import type { Kit } from '../kit.ts'
 import { federationRows } from './lists-federation.fixture.ts'
+import { updateRows } from './lists-updates.fixture.ts'
 
 const named = [
   ...(['user', 'token', 'rareToken', 'provider', 'rareProvider', 'group', 'rareGroup'] as const),
-  ...(['pool', 'gateway', 'rareGateway', 'device', 'directory', 'rareDirectory'] as const),
+  ...(['pool', 'gateway', 'rareGateway', 'device', 'directory', 'rareDirectory', 'release'] as const),
 ] as const
 
 /**
@@ -67,6 +68,9 @@ export async function fillLists(kit: Kit, rows: number) {
         case when i % 3 = 0 then null when i < 9 then '${id.rareToken}'::uuid else '${id.token}'::uuid end,
         case when i % 3 > 0 then null when i < 9 then '${id.rareProvider}'::uuid else '${id.provider}'::uuid end, ${at}
       ${each(rows)}`,
+    `insert into device_postures (tenant_id, device_id, facts, facts_digest, verdict, reported_at)
+      select ${t}, ${nth('device')}, '{}', '', case when i < 9 then 'non_compliant' else 'compliant' end, ${at}
+      from generate_series(2, ${rows}) as i where i % 100 > 0`,
     `insert into device_tags select tenant_id, unnest(tags), device_id from devices`,
     `insert into device_groups select tenant_id, unnest(group_ids), device_id from devices`,
     `insert into gateway_pools (tenant_id, pool_id, name, region, protocol, selection, created_at)
@@ -104,6 +108,7 @@ export async function fillLists(kit: Kit, rows: number) {
         'dev_' || case when i < 9 then 'rare' else '' || i % 1000 end, 'Laptop ' || i % 1000,
         case when i < 9 then '192.0.2.7' else '192.0.2.' || i % 5 + 10 end, 'req_' || i, 'api' ${each(rows)}`,
     ...federationRows({ id, tenant: t, rows, few, at, nth, each }),
+    ...updateRows({ id, tenant: t, few, at, nth, each }),
     'vacuum analyze',
   ])
     await client.query(statement)
@@ -116,5 +121,6 @@ export async function fillLists(kit: Kit, rows: number) {
     device_id: [encodeId('device', id.device)],
     gateway_id: [encodeId('gateway', id.gateway), encodeId('gateway', id.rareGateway)],
     pool_id: [encodeId('gateway_pool', id.pool)],
+    release_id: [encodeId('release', id.release)],
   }
 }

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { operations } from '@holdfast/contract'
 import pg from 'pg'
+import { uuidv7 } from 'uuidv7'
 import { connectionOptions } from '../../src/db/database.ts'
+import { encodeId } from '../../src/kernel/ids.ts'
 import { startKit } from '../kit.ts'
 import { bearer, call, populate } from '../world.ts'
 import { fillLists } from './lists.fixture.ts'
@@ -48,11 +50,14 @@ test(`no list scans: every filter × order at ${rows} rows is served by indexes`
     provider: ['Corp', 'rare', 'none'],
     tag: ['common', 'rare', 'none'],
     mfa: ['true', 'false'],
+    renews_itself: ['true', 'false'],
+    within_days: ['30'],
     kind: ['api_key.used', 'login.failed'],
     actor_id: ['key_1', 'key_rare'],
     target_id: ['dev_1', 'dev_rare'],
     source_ip: ['192.0.2.10', '192.0.2.7'],
     request_id: ['req_1'],
+    plan_id: [encodeId('plan', uuidv7())],
     from: [new Date(Date.now() - 86_400_000).toISOString()],
     to: [new Date(Date.now() - (rows - 100) * 10_000).toISOString()],
   }
@@ -107,7 +112,7 @@ test(`no list scans: every filter × order at ${rows} rows is served by indexes`
     ]
     for (const question of questions)
       for (const sort of sorts) {
-        const path = e.path.replace('{pool_id}', ids.pool_id[0]!)
+        const path = e.path.replace('{pool_id}', ids.pool_id[0]!).replace('{release_id}', ids.release_id[0]!)
         const ask = async (more: string) => {
           const started = performance.now()
           const answer = await call(

@@ -5,7 +5,7 @@ import { entryPermissions } from '@holdfast/contract/endpoint'
 import { credentialKinds, type Permission, type Role, roleNames, roles } from '@holdfast/contract/vocabulary'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { startKit } from '../kit.ts'
-import { type Caller, call, createWorld, exampleBody, fill, refusalIn, speaking } from '../world.ts'
+import { type Caller, call, createWorld, exampleBody, exampleQuery, fill, refusalIn, speaking } from '../world.ts'
 
 const has = (role: Role, permission: Permission) => (roles[role] as readonly string[]).includes(permission)
 const guarded = operations.filter(([, e]) => e.access.by !== 'anyone')
@@ -119,7 +119,9 @@ test('every route against every wrong caller', async (t) => {
       const body = exampleBody(name, world.own.ids)
       const answers = []
       for (const ids of [world.others.ids, inventedIds(), brokenIds()])
-        answers.push(await call(kit, { method: e.method, path: fill(e.path, ids) }, callerOf(e), body))
+        answers.push(
+          await call(kit, { method: e.method, path: fill(e.path, ids) }, callerOf(e), body, exampleQuery(name)),
+        )
       const bodies = new Set(answers.map((a) => `${a.status} ${a.json.error} ${a.json.detail}`))
       if (bodies.size !== 1 || answers[0]!.status !== 404)
         wrong.push(`${e.method} ${e.path}: ${[...bodies].join(' | ')}`)
@@ -172,6 +174,10 @@ const inventedIds = () => ({
   scim_user_id: encodeId('user', crypto.randomUUID()),
   scim_group_id: encodeId('group', crypto.randomUUID()),
   source_id: encodeId('directory_source', crypto.randomUUID()),
+  signer_id: encodeId('signer', crypto.randomUUID()),
+  spc_id: encodeId('spc', crypto.randomUUID()),
+  release_id: encodeId('release', crypto.randomUUID()),
+  package_id: encodeId('package', crypto.randomUUID()),
 })
 const brokenIds = () =>
   Object.fromEntries(Object.keys(inventedIds()).map((k) => [k, encodeId('notification', crypto.randomUUID())]))

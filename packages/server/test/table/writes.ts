@@ -3,10 +3,8 @@ import { randomBytes } from 'node:crypto'
 import type { Operation } from '@holdfast/contract'
 import { examples } from '@holdfast/contract/examples'
 import { enrollmentNonce, generateKey, thumbprint } from '@holdfast/crypto'
-import { changeGatewayPool, changeSecuritySettings } from '@holdfast/sdk'
-import { encodeId } from '../../src/kernel/ids.ts'
+import { changeSecuritySettings } from '@holdfast/sdk'
 import { person, snapshotOf } from '../directories.ts'
-import { newWireguardKey } from '../gateways.ts'
 import { adminPassword, type Kit } from '../kit.ts'
 import { createAuthenticator, enrollFactor, makeUser, signInAs, trySignIn } from '../people.ts'
 import { startDirectoryServer } from '../providers/directory-server.ts'
@@ -25,11 +23,14 @@ import {
   thingsIn,
   type World,
 } from '../world.ts'
+import { gatewayWrites } from './gateway-writes.ts'
 import { answeredMachine, samlMachine } from './saml-machine.ts'
 import { tenancyWrites } from './tenancy-writes.ts'
+import { trustWrites } from './trust-writes.ts'
+import { updateWrites } from './update-writes.ts'
 
 type Example = { caller: Caller; path?: Record<string, string>; body?: unknown; query?: string }
-type Setup = (kit: Kit, world: World) => Promise<Example> | Example
+export type Setup = (kit: Kit, world: World) => Promise<Example> | Example
 /** The contract's own example of the body, sent by an administrator: the table grows with the contract. */
 const standard =
   (name: Operation): Setup =>
@@ -38,6 +39,9 @@ const standard =
 /** Where more must be there first, or another than an administrator asks. */
 const special: Partial<Record<Operation, Setup>> = {
   ...tenancyWrites,
+  ...gatewayWrites,
+  ...trustWrites,
+  ...updateWrites,
   login: () => ({ caller: () => ({}), body: { username: 'admin', password: adminPassword } }),
   logout: (_, world) => ({ caller: world.callers.session }),
   reactivateUser: async (kit, world) => {
@@ -190,18 +194,6 @@ const special: Partial<Record<Operation, Setup>> = {
     return { caller: world.callers.api_key, path: { run_id: run.run_id }, body: {} }
   },
   renewCredential: (_, world) => ({ caller: world.own.device.caller, body: {} }),
-  identifyGateway: (_, world) => ({
-    caller: world.callers.gateway,
-    body: { ...examples.identifyGateway, public_key: newWireguardKey() },
-  }),
-  approveGateway: async (kit, world) => {
-    const { pool_id, gateway_id } = world.own.ids as { pool_id: string; gateway_id: string }
-    const body = { public_key: newWireguardKey() }
-    await changeGatewayPool(kit.admin, { params: { pool_id } }, { requires_approval: true })
-    const announced = await call(kit, operation('identifyGateway'), world.callers.gateway, body)
-    assert.equal(announced.json.approval, 'pending', announced.text)
-    return { caller: world.callers.api_key, path: { gateway_id }, body }
-  },
   updateIdentityProvider: async (kit, world) => {
     const { provider_id } = world.own.ids as { provider_id: string }
     const shown = await kit.admin.getIdentityProvider({ params: { provider_id } })
@@ -212,26 +204,6 @@ const special: Partial<Record<Operation, Setup>> = {
     const body = { provider_id, subject: '1' }
     await kit.admin.linkUserIdentity({ params: { user_id }, body })
     return { caller: world.callers.api_key, body }
-  },
-  deleteGatewayPool: async (kit, world) => ({
-    caller: world.callers.api_key,
-    path: { pool_id: (await kit.admin.createGatewayPool({ body: { name: 'empty', region: { code: 'us' } } })).pool_id },
-  }),
-  terminateSessions: async (kit, world) => {
-    const at = new Date()
-    const session_id = encodeId('vpn_session', crypto.randomUUID())
-    const sample = { session_id, device_id: world.own.ids.device_id, state: 'active', rx_bytes: 1, tx_bytes: 1 }
-    const report = {
-      report_id: 'r',
-      boot_id: 'b',
-      sequence: 1,
-      interval_start: at.toISOString(),
-      interval_end: at.toISOString(),
-      samples: [sample],
-    }
-    const metered = await call(kit, operation('metering'), world.callers.gateway, report)
-    assert.equal(metered.json.accepted, 1, metered.text)
-    return { caller: world.callers.api_key, body: { operation: 'terminate', session_ids: [session_id] } }
   },
 }
 

@@ -48,6 +48,16 @@ const calls = {
       }
     return count / ((performance.now() - started) / 1000)
   },
+  /** ES256 signatures per second, over as much as a certificate is. */
+  sign: ({ seconds }: { seconds: number }): number => {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const message = randomBytes(600)
+    const started = performance.now()
+    let count = 0
+    while (performance.now() - started < seconds * 1000)
+      for (let i = 0; i < 64; i++, count++) sign('sha256', message, privateKey)
+    return count / ((performance.now() - started) / 1000)
+  },
 }
 export type BareCalls = typeof calls
 serveCalls(calls)

@@ -7,6 +7,7 @@ export type AccessTables = {
     key_id: string
     lookup: string
     secret_digest: Buffer
+    secret_digest_version: number
     hint: string
     name: string
     role: string
@@ -26,6 +27,7 @@ export type AccessTables = {
     token_id: string
     lookup: string
     secret_digest: Buffer
+    secret_digest_version: number
     hint: string
     name: Default<string>
     kind: 'enroll' | 'bootstrap'

@@ -59,6 +59,8 @@ export type DevicesTables = {
     facts_digest: string
     verdict: PostureVerdict
     reported_at: Date
+    told_at: Date | null
+    told_until: Date | null
   }
   proofs_seen: { proof: Buffer; expires_at: Date }
 }

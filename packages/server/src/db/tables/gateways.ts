@@ -69,6 +69,7 @@ export type GatewaysTables = {
     secret_id: string
     lookup: string
     secret_digest: Buffer
+    secret_digest_version: number
     created_at: Default<Date>
     valid_until: Date | null
   }

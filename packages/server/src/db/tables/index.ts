@@ -2,6 +2,7 @@ import type { AccessTables } from './access.ts'
 import type { AuditTables } from './audit.ts'
 import type { DevicesTables } from './devices.ts'
 import type { DirectoryTables } from './directory.ts'
+import type { ExpiryTables } from './expiry.ts'
 import type { FederationTables } from './federation.ts'
 import type { GatewaysTables } from './gateways.ts'
 import type { NotificationsTables } from './notifications.ts'
@@ -9,6 +10,7 @@ import type { PeopleTables } from './people.ts'
 import type { PolicyTables } from './policy.ts'
 import type { TenancyTables } from './tenancy.ts'
 import type { TrustTables } from './trust.ts'
+import type { UpdatesTables } from './updates.ts'
 
 export type { DeviceStatus, PostureVerdict } from './devices.ts'
 export type { OidcSettings } from './federation.ts'
@@ -20,6 +22,7 @@ export type { OidcSettings } from './federation.ts'
 export type Tables = AccessTables &
   AuditTables &
   DevicesTables &
+  ExpiryTables &
   FederationTables &
   DirectoryTables &
   GatewaysTables &
@@ -27,4 +30,5 @@ export type Tables = AccessTables &
   PeopleTables &
   PolicyTables &
   TenancyTables &
-  TrustTables
+  TrustTables &
+  UpdatesTables

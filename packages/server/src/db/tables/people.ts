@@ -44,11 +44,18 @@ export type PeopleTables = {
     tenant_id: TenantId
     user_id: string
     seed_jwe: string
+    factor_id: Generated<string>
     expires_at: Date
     enrolled_at: Date | null
     last_step: Default<number>
   }
-  recovery_codes: { tenant_id: TenantId; user_id: string; code_digest: Buffer; used_at: Date | null }
+  recovery_codes: {
+    tenant_id: TenantId
+    user_id: string
+    code_digest: Buffer
+    code_digest_version: number
+    used_at: Date | null
+  }
   groups: {
     tenant_id: TenantId
     group_id: string
@@ -78,6 +85,7 @@ export type PeopleTables = {
     session_id: string
     user_id: string
     secret_digest: Buffer
+    secret_digest_version: number
     auth_method: string
     source_ip: string | null
     user_agent: string | null

@@ -55,6 +55,17 @@ export type TenancyTables = {
     problem: string | null
     problem_at: Date | null
   }
+  master_keys: {
+    version: number
+    key_id: string
+    pepper_jwe: string | null
+    first_seen_at: Default<Date>
+    written_at: Date | null
+    unused_since: Date | null
+    sealed: number | null
+    digests: number | null
+    counted_at: Date | null
+  }
   deployment: { singleton: Default<boolean>; deployment_id: Default<string>; seen_at: Default<Date> }
   entitlement_counters: { tenant_id: TenantId; metric: string; used: number }
   entitlement_moves: {

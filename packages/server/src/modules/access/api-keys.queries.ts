@@ -123,11 +123,38 @@ export const writeActivity = (tx: Tx, used: { tenant_id: string; key_id: string;
     on conflict (tenant_id, key_id)
       do update set last_used_at = greatest(api_key_activity.last_used_at, excluded.last_used_at)`.execute(tx)
 
-export const endingKeys = (tx: Tx, tenant: TenantId, at: Date) =>
-  tx
+/** Keys in use that end after a time, and no later than another. */
+export type EndsWithin = { after: Date; until?: Date }
+const selectEnding = (tx: Tx, tenant: TenantId, { after, until }: EndsWithin) => {
+  const q = tx
     .selectFrom('api_keys')
-    .select(['key_id', 'name', 'created_at', 'expires_at'])
     .where('tenant_id', '=', tenant)
     .where('revoked_at', 'is', null)
-    .where('expires_at', '>', at)
-    .execute()
+    .where('expires_at', '>', after)
+  return until ? q.where('expires_at', '<=', until) : q
+}
+
+/** The first of them behind a place in their order. */
+export const endingKeys = (
+  tx: Tx,
+  tenant: TenantId,
+  within: EndsWithin,
+  behind: { expiresAt: Date; keyId: string } | undefined,
+  most: number,
+) => {
+  const q = selectEnding(tx, tenant, within)
+    .select(['key_id', 'name', 'created_at', 'expires_at'])
+    .orderBy('expires_at')
+    .orderBy('key_id')
+    .limit(most)
+  if (!behind) return q.execute()
+  const { expiresAt, keyId } = behind
+  return q.where(sql<boolean>`(expires_at, key_id) > (${expiresAt}::timestamptz, ${keyId}::uuid)`).execute()
+}
+
+export const countEnding = async (tx: Tx, tenant: TenantId, within: EndsWithin): Promise<number> => {
+  const { count } = await selectEnding(tx, tenant, within)
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return count
+}

@@ -1,18 +1,20 @@
-import type { KeyObject } from 'node:crypto'
 import type { Role } from '@holdfast/contract/vocabulary'
-import { mintToken } from '@holdfast/crypto'
+import { mintToken, type Peppers } from '@holdfast/crypto'
 import { background, type Database, type Tx } from '../../db/database.ts'
 import type { Actor, Principal, Source, TenantId } from '../../kernel/actor.ts'
 import { besideLimits, type Granted } from '../../kernel/allowance.ts'
 import { fail, failField, unauthorized } from '../../kernel/app-error.ts'
 import { isCidr, isPartOf } from '../../kernel/cidr.ts'
 import { eachTenant } from '../../kernel/each-tenant.ts'
+import type { Expiry } from '../../kernel/expiry.ts'
 import { decodeId, encodeId, missing, newUuid } from '../../kernel/ids.ts'
 import { second } from '../../kernel/time.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Entitlements } from '../tenancy/index.ts'
 import {
+  countEnding,
+  type EndsWithin,
   endingKeys,
   findBounds,
   findKey,
@@ -40,11 +42,11 @@ export type ApiKeysDeps = {
   audit: Audit
   changes: Changes
   now: () => Date
-  pepper: KeyObject
+  peppers: Peppers
   entitlements: Entitlements
 }
 
-export function createApiKeys({ db, audit, changes, now, pepper, entitlements }: ApiKeysDeps) {
+export function createApiKeys({ db, audit, changes, now, peppers, entitlements }: ApiKeysDeps) {
   /** What ran out since it was last noted makes room. */
   const takePlace = async (tx: Tx, tenant: TenantId, at: Date): Promise<Granted> => {
     const places = await entitlements.hold(tx, tenant, 'api_keys')
@@ -59,7 +61,7 @@ export function createApiKeys({ db, audit, changes, now, pepper, entitlements }:
     maker?: Maker,
     owner?: Owner,
   ): Promise<{ row: KeyRow; secret: string }> => {
-    const { token, id: lookup, hint, digest } = mintToken(pepper, 'hfk', source.tenantId)
+    const { token, id: lookup, hint, digest, version } = mintToken(peppers, 'hfk', source.tenantId)
     // Its maker may be of another tenant than the key.
     const at = now()
     const asked = { expiresAt: endOf(wanted, at), allowedCidrs: wanted.allowed_cidrs ?? [], owner: undefined }
@@ -81,7 +83,7 @@ export function createApiKeys({ db, audit, changes, now, pepper, entitlements }:
         owner_user_id: whose?.userId ?? null,
         directory: wanted.directory ?? null,
       }
-      await insertKey(tx, granted, { ...row, lookup, secret_digest: digest })
+      await insertKey(tx, granted, { ...row, lookup, secret_digest: digest, secret_digest_version: version })
       const key_id = encodeId('api_key', row.key_id)
       await audit.record(tx, source, 'api_key.created', { key_id, role: row.role }, { target: targetOf(row) })
       return { row: { ...row, revoked_at: null, last_used_at: null }, secret: token }
@@ -136,11 +138,29 @@ export function createApiKeys({ db, audit, changes, now, pepper, entitlements }:
       await eachTenant(tenants, (tenant) => db.inTenant(tenant, (tx) => noteExpired(tx, tenant, now()), background))
     },
 
-    /** The ends of keys in use; keys without one are not in it. */
-    expiries: async (tenant: TenantId) => {
-      const rows = await db.inTenant(tenant, (tx) => endingKeys(tx, tenant, now()))
-      return rows.map((row) => ({ ...targetOf(row), since: row.created_at, expiresAt: row.expires_at! }))
+    /** Keys in use with an end, soonest first; those without one never run out. */
+    ending: async (
+      tenant: TenantId,
+      within: EndsWithin,
+      { behind, most }: { behind?: { expiresAt: Date; keyId: string }; most: number },
+    ): Promise<(Expiry & { keyId: string })[]> => {
+      const rows = await db.inTenant(tenant, (tx) => endingKeys(tx, tenant, within, behind, most))
+      return rows.map(({ key_id: keyId, name, created_at: since, expires_at }) => ({
+        type: 'api_key',
+        id: encodeId('api_key', keyId),
+        keyId,
+        name,
+        since,
+        expiresAt: expires_at!,
+        renewal: 'by_hand',
+      }))
     },
+    countEnding: (tenant: TenantId, each: readonly EndsWithin[]): Promise<number[]> =>
+      db.inTenant(tenant, async (tx) => {
+        const counts: number[] = []
+        for (const within of each) counts.push(await countEnding(tx, tenant, within))
+        return counts
+      }),
   }
 }
 export type ApiKeys = ReturnType<typeof createApiKeys>

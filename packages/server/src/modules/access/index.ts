@@ -31,7 +31,7 @@ export function createAccess(deps: AccessDeps) {
     /** What a token says that this deployment minted; undefined for every other text. */
     readToken: (text: string): PresentedToken | undefined => {
       if (last?.text === text) return last.read
-      const read = readToken(deps.pepper, text)
+      const read = readToken(deps.peppers, text)
       last = { text, read: read && { ...read, tenant: read.tenant as TenantId } }
       return last.read
     },
@@ -40,7 +40,8 @@ export function createAccess(deps: AccessDeps) {
     /** A key made by the deployment itself; returns its secret. */
     createKeyFor: async (tenant: TenantId, wanted: NewKey): Promise<string> =>
       (await keys.mint(jobSource(tenant, 'bootstrap'), wanted)).secret,
-    keyExpiries: keys.expiries,
+    endingKeys: keys.ending,
+    countEndingKeys: keys.countEnding,
     /** Work that visits every tenant. */
     jobs: (tenants: () => Promise<readonly TenantId[]>) => [
       { name: 'note_expired_keys', cron: '25 * * * *', run: async () => keys.noteExpired(await tenants()) },

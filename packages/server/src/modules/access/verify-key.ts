@@ -1,4 +1,4 @@
-import { equalDigest } from '@holdfast/crypto'
+import { isStoredAs, type Peppers } from '@holdfast/crypto'
 import type { Database } from '../../db/database.ts'
 import type { PresentedToken } from '../../http/authenticate.ts'
 import type { Principal, RefusedCredential, TenantId } from '../../kernel/actor.ts'
@@ -30,10 +30,11 @@ export function createKeyVerifier(deps: {
   changes: Changes
   feed: Memory['feed']
   now: () => Date
+  peppers: Peppers
   statusOf: StatusOf
   onError: (e: Error) => void
 }) {
-  const { db, changes, feed, now, statusOf } = deps
+  const { db, changes, feed, now, peppers, statusOf } = deps
 
   /** What the key may do now; undefined when the user is gone or suspended whose rights bound it, or their tenant is. */
   async function rightsOf(tenant: TenantId, role: string, owner: Owner | undefined) {
@@ -47,9 +48,10 @@ export function createKeyVerifier(deps: {
     return { ...boundedBy(role, user.roles.filter(isRole)), standsForPerson: user.kind === 'person' }
   }
 
-  async function load({ tenant: tenantId, id, digest }: PresentedToken): Promise<Known | undefined> {
+  async function load(presented: PresentedToken): Promise<Known | undefined> {
+    const { tenant: tenantId, id } = presented
     const row = await db.inTenant(tenantId, (tx) => findByLookup(tx, tenantId, id))
-    if (!row || !equalDigest(row.secret_digest, digest)) return undefined
+    if (!row || !isStoredAs(peppers, presented, row.secret_digest)) return undefined
     const owner = ownerOf(row)
     const rights = await rightsOf(tenantId, row.role, owner)
     return {

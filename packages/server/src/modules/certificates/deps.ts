@@ -22,5 +22,11 @@ export type CertificatesDeps = {
   trust: Pick<Trust, 'anchors' | 'keyring' | 'versionOf'>
   /** Names the deployment in SPIFFE ids. */
   publicUrl: string
+  /** Where what certificates point to is served; undefined: nowhere, and they point to nothing. */
+  pkiUrl: string | undefined
+  /** Under which the extensions of certificates are named. */
+  oidArc: string
+  /** The tenant of an id that anybody may name; told from memory. */
+  tenantNamed: (id: string) => TenantId | undefined
   tenants: () => Promise<readonly TenantId[]>
 }

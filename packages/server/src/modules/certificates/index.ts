@@ -2,8 +2,12 @@ import type { Handlers } from '../../http/handlers.ts'
 import { pruneCrls } from './crl/crls.queries.ts'
 import { createCrls } from './crl/crls.ts'
 import type { CertificatesDeps } from './deps.ts'
+import { createCertificateExpiries } from './expiries.ts'
 import { createGatewayAnchors } from './gateway-anchors.ts'
 import { certificateJobs } from './jobs.ts'
+import { createOcsp } from './pki/ocsp.ts'
+import { createPki } from './pki/pki.ts'
+import { createStatuses } from './pki/statuses.ts'
 import { createIssuing } from './spc/issue.ts'
 import { spcHandlers } from './spc/spcs.handlers.ts'
 import { pruneSpcs } from './spc/spcs.queries.ts'
@@ -14,7 +18,9 @@ import { createValidate } from './spc/validate.ts'
 export function createCertificates(deps: CertificatesDeps) {
   const crls = createCrls(deps)
   const spcs = createSpcs({ ...deps, crls, issue: createIssuing(deps) })
-  const validate = createValidate({ ...deps, standingOf: createStandings(deps) })
+  const standingOf = createStandings(deps)
+  const validate = createValidate({ ...deps, standingOf })
+  const ocsp = createOcsp({ ...deps, statusesOf: createStatuses({ ...deps, standingOf }) })
   const anchors = createGatewayAnchors({ ...deps, crls })
   return {
     /** In the transaction that stops devices or users. */
@@ -23,6 +29,9 @@ export function createCertificates(deps: CertificatesDeps) {
     revokeIssuedBy: spcs.revokeIssuedBy,
     countOfIssuer: spcs.countOfIssuer,
     isAwaited: anchors.isAwaited,
+    expiries: createCertificateExpiries(deps),
+    /** What certificates point to. */
+    pki: createPki({ ...deps, crls, ocsp }),
     jobs: certificateJobs({ ...deps, spcs, crls }),
     prunes: [pruneSpcs, pruneCrls],
     handlers: {
@@ -35,4 +44,3 @@ export function createCertificates(deps: CertificatesDeps) {
     },
   }
 }
-export type Certificates = ReturnType<typeof createCertificates>

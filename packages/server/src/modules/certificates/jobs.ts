@@ -1,5 +1,4 @@
 import { background } from '../../db/database.ts'
-import type { Job } from '../../jobs/runner.ts'
 import { eachTenant } from '../../kernel/each-tenant.ts'
 import type { Crls } from './crl/crls.ts'
 import type { CertificatesDeps } from './deps.ts'
@@ -15,7 +14,7 @@ export const certificateJobs = ({
   now,
   spcs,
   crls,
-}: Pick<CertificatesDeps, 'db' | 'now'> & { spcs: Spcs; crls: Crls }): Job[] => [
+}: Pick<CertificatesDeps, 'db' | 'now'> & { spcs: Spcs; crls: Crls }) => [
   { name: 'issue_crls', cron: '* * * * *', run: crls.sweep },
   {
     name: 'end_superseded_spcs',

@@ -7,10 +7,10 @@ import { fail, failField } from '../../kernel/app-error.ts'
 import { decodeId, idOf, missing } from '../../kernel/ids.ts'
 import { whenReady } from '../../kernel/ready.ts'
 import { versioned } from '../../kernel/version.ts'
-import type { DeviceFilter, DevicePatch } from './devices.queries.ts'
-import * as queries from './devices.queries.ts'
+import type { DevicePatch } from './devices.queries.ts'
+import type { DeviceFilter } from './find.queries.ts'
+import * as queries from './find.queries.ts'
 import { type Lifecycle, versionOf } from './lifecycle.ts'
-import type { Posture } from './posture.ts'
 import { type PolicyOf, viewDevice } from './view.ts'
 
 type FilterInput = Omit<DeviceFilter, 'user_id'> & { user_id?: string }
@@ -24,13 +24,11 @@ export function deviceHandlers({
   db,
   pager,
   lifecycle,
-  posture,
   policyOf,
 }: {
   db: Database
   pager: Pager
   lifecycle: Lifecycle
-  posture: Posture
   policyOf: (tenant: TenantId, deviceId: string) => PolicyOf | Promise<PolicyOf>
 }) {
   const read = async (tenant: TenantId, deviceId: string) => {
@@ -54,6 +52,7 @@ export function deviceHandlers({
             orders,
             otherwise: '-enrolled_at',
             tie: 'devices.device_id',
+            ...(dense.has('posture') && { walked: 6_000 }),
           },
           queries.walkDevices(tx, tenantId, wanted, dense),
         )
@@ -88,15 +87,6 @@ export function deviceHandlers({
         matched: results.length,
         results,
         summary: { changed: count('changed'), unchanged: count('unchanged'), failed: count('failed') },
-      }
-    },
-    reportPosture: async ({ actor, body }) => {
-      const { at, appraisal } = await posture.report(actor, body.facts)
-      return {
-        verdict: appraisal.verdict,
-        reported_at: at.toISOString(),
-        next_report_before: appraisal.validUntil === null ? null : new Date(appraisal.validUntil).toISOString(),
-        checks: appraisal.checks,
       }
     },
   } satisfies Partial<Handlers>

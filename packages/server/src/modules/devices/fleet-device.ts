@@ -65,7 +65,7 @@ export class FleetDevice {
   readonly addressNumber: number
   /** When its credential ends unless it is renewed. */
   readonly credentialUntil: number
-  /** Of the facts only those that a check of the current policy reads. */
+  /** As it was last told of: of the facts those that a check of the current policy reads (`held-reports.ts`). */
   posture: Posture | null
   /** Left here by the policy module. */
   selected: Selected | null = null
@@ -77,7 +77,7 @@ export class FleetDevice {
   usedUntil: number
   readonly #user: FleetUser | null
   readonly #ownGroupIds: readonly string[]
-  readonly #seq: number
+  #seq: number
 
   constructor(
     tenantId: TenantId,
@@ -116,6 +116,12 @@ export class FleetDevice {
     this.#seq = row.seq
   }
 
+  /** What was read of its report, as of the tenant's sequence number. */
+  takeReport(posture: Posture | null, seq: number): void {
+    this.posture = posture
+    this.selected = null
+    this.#seq = Math.max(this.#seq, seq)
+  }
   /** Active, and its user not suspended. */
   get usable(): boolean {
     return this.status === 'active' && !this.isSuspended

@@ -2,6 +2,7 @@ import type { TenantId } from '../../kernel/actor.ts'
 import { type Change, everything } from '../../memory/changes.ts'
 import type { FleetRow, UserRow } from './fleet.queries.ts'
 import { FleetDevice, FleetUser, none, type Posture } from './fleet-device.ts'
+import { HeldReports } from './held-reports.ts'
 import { createShared } from './shared.ts'
 
 /** What was stale when a read began. */
@@ -23,10 +24,7 @@ export class FleetTenant {
   readonly #staleDevices = new Map<string, number>()
   readonly #staleUsers = new Map<string, number>()
   #touches = 0
-  /** The facts that are held of every report. */
-  factNames: ReadonlySet<string> = new Set()
-  /** The policy changed: it may ask for facts that are not held. */
-  mayLackFacts = false
+  readonly reports = new HeldReports()
   refreshing: Promise<void> | undefined
   readonly #texts = createShared<string>()
   readonly #lists = createShared<readonly string[]>()
@@ -40,7 +38,7 @@ export class FleetTenant {
   touch(changes: readonly Change[]): boolean {
     const touch = ++this.#touches
     for (const { kind, subject } of changes) {
-      if (kind === 'policy') this.mayLackFacts = true
+      if (kind === 'policy') this.reports.touch()
       else if (kind === 'user' && subject === everything && this.#users.size <= mostMarked)
         for (const id of this.#users.keys()) this.#touchUser(id, touch)
       else if (subject === everything) return false
@@ -55,11 +53,11 @@ export class FleetTenant {
   }
 
   get isTrue(): boolean {
-    return !this.mayLackFacts && this.#staleDevices.size === 0 && this.#staleUsers.size === 0
+    return this.reports.areTrue && this.#staleDevices.size === 0 && this.#staleUsers.size === 0
   }
   /** Whether what is held of one device is true as of every change told. */
   isTrueOf(deviceId: string, device: FleetDevice | undefined): boolean {
-    return !this.mayLackFacts && !this.#staleDevices.has(deviceId) && !device?.isStale
+    return this.reports.areTrue && !this.#staleDevices.has(deviceId) && !device?.isStale
   }
   /** Some of it, as much as is read at once. */
   get stale(): Stale {

@@ -62,11 +62,21 @@ export const devicesAfter = (tx: Tx, tenant: TenantId, facts: readonly string[],
 export const devicesById = (tx: Tx, tenant: TenantId, facts: readonly string[], ids: readonly string[]) =>
   devicesWhere(tx, tenant, facts, (id) => sql`${id} = any(${ids}::uuid[])`)
 
-export const posturesAfter = async (tx: Tx, tenant: TenantId, facts: readonly string[], after: string, limit: number) =>
+/** The next `limit` reports after a device's id, in id order: all of them, or those that nobody was told of. */
+export const posturesAfter = async (
+  tx: Tx,
+  tenant: TenantId,
+  { facts, which }: { facts: readonly string[]; which: 'all' | 'untold' },
+  after: string,
+  limit: number,
+) =>
   (
-    await sql<PostureRow & { device_id: string }>`
-      select p.device_id, ${postureOf(facts)} from device_postures p
-      where p.tenant_id = ${tenant} and p.device_id > ${after} order by p.device_id limit ${limit}`.execute(tx)
+    await sql<PostureRow & { device_id: string; seq: number }>`
+      select p.device_id, e.seq, ${postureOf(facts)} from device_postures p
+      join tenant_epochs e on e.tenant_id = ${tenant}
+      where p.tenant_id = ${tenant} and p.device_id > ${after}
+        and ${which === 'all' ? sql`true` : sql`(p.told_at is null or p.reported_at > p.told_at)`}
+      order by p.device_id limit ${limit}`.execute(tx)
   ).rows
 
 export type UserRow = { user_id: string; suspended: boolean; mfa_at: Date | null; group_ids: string[]; seq: number }

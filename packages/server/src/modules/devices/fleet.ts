@@ -4,6 +4,7 @@ import { held, type Idle, type Memory } from '../../memory/held.ts'
 import * as queries from './fleet.queries.ts'
 import type { FleetDevice } from './fleet-device.ts'
 import { FleetTenant } from './fleet-tenant.ts'
+import type { Checks } from './held-reports.ts'
 
 const page = 5000
 const first = '00000000-0000-0000-0000-000000000000'
@@ -17,12 +18,12 @@ export function createFleet({
   db,
   changes,
   feed,
-  factNames,
+  checks,
   idle,
 }: {
   db: Database
-  /** The posture facts that the checks of the tenant's current policy read. Given by the policy module. */
-  factNames: (tenant: TenantId) => Promise<ReadonlySet<string>>
+  /** The checks of the tenant's policies in force. Given by the policy module. */
+  checks: (tenant: TenantId) => Promise<Checks>
   idle: Idle
 } & Memory) {
   const onDrop: ((tenant: TenantId) => void)[] = []
@@ -52,8 +53,8 @@ export function createFleet({
 
   async function load(tenantId: TenantId): Promise<FleetTenant> {
     const tenant = new FleetTenant(tenantId)
-    tenant.factNames = await factNames(tenantId)
-    const names = [...tenant.factNames]
+    tenant.reports.settle(await checks(tenantId), tenant.reports.touches)
+    const names = [...tenant.reports.facts]
     await inPages(
       'user_id',
       (after) => db.inTenant(tenantId, (tx) => queries.usersAfter(tx, tenantId, after, page), background),
@@ -72,11 +73,11 @@ export function createFleet({
   async function refresh(tenant: FleetTenant): Promise<void> {
     const { tenantId } = tenant
     while (!tenant.isTrue) {
-      if (tenant.mayLackFacts) await readFacts(tenant, await neededFacts(tenant))
+      if (!tenant.reports.areTrue) await refreshReports(tenant)
       const { stale } = tenant
       const [users, devices] = [[...stale.users.keys()], [...stale.devices.keys()]]
       if (users.length + devices.length === 0) continue
-      const names = [...tenant.factNames]
+      const names = [...tenant.reports.facts]
       const [userRows, deviceRows] = await db.inTenant(tenantId, async (tx) => [
         users.length > 0 ? await queries.usersById(tx, tenantId, users) : [],
         devices.length > 0 ? await queries.devicesById(tx, tenantId, names, devices) : [],
@@ -84,40 +85,42 @@ export function createFleet({
       tenant.settle(stale, userRows, deviceRows)
     }
   }
-  async function neededFacts(tenant: FleetTenant): Promise<ReadonlySet<string>> {
-    tenant.mayLackFacts = false
-    return factNames(tenant.tenantId).catch((e) => {
-      tenant.mayLackFacts = true
-      throw e
-    })
+  /**
+   * The policy changed: unless all of its checks held before, the reports that nobody was told of are read again, or
+   * all of them where it reads a fact that is not held.
+   */
+  async function refreshReports(tenant: FleetTenant): Promise<void> {
+    const { touches, facts } = tenant.reports
+    const wanted = await checks(tenant.tenantId)
+    if (!tenant.reports.isGoodFor(wanted))
+      await readReports(tenant, wanted.facts, wanted.facts.isSubsetOf(facts) ? 'untold' : 'all')
+    tenant.reports.settle(wanted, touches)
   }
-  /** Reads the reports again where some of these facts are not held. */
-  async function readFacts(tenant: FleetTenant, names: ReadonlySet<string>): Promise<void> {
+  async function readReports(tenant: FleetTenant, wanted: ReadonlySet<string>, which: 'all' | 'untold') {
     const { tenantId } = tenant
-    if (names.isSubsetOf(tenant.factNames)) return
-    const all = tenant.factNames.union(names)
-    tenant.mayLackFacts = true
+    const facts = [...wanted]
     await inPages(
       'device_id',
-      (after) => db.inTenant(tenantId, (tx) => queries.posturesAfter(tx, tenantId, [...all], after, page), background),
-      (row) => {
-        const device = tenant.devices.get(row.device_id)
-        if (!device) return
-        device.posture = tenant.postureOf(row)
-        device.selected = null
-      },
+      (after) =>
+        db.inTenant(tenantId, (tx) => queries.posturesAfter(tx, tenantId, { facts, which }, after, page), background),
+      (row) => tenant.devices.get(row.device_id)?.takeReport(tenant.postureOf(row), row.seq),
     )
-    tenant.factNames = all
-    tenant.mayLackFacts = false
+  }
+  /** What a policy that is not published would be told of reports. */
+  async function tryReports(tenant: FleetTenant, wanted: Checks): Promise<void> {
+    if (tenant.reports.isTriedFor(wanted, performance.now())) return
+    const { facts } = tenant.reports
+    await readReports(tenant, facts.union(wanted.facts), wanted.facts.isSubsetOf(facts) ? 'untold' : 'all')
+    tenant.reports.try(wanted, performance.now())
   }
 
   /** The tenant with nothing stale in it. */
-  async function settled(found: FleetTenant | Promise<FleetTenant>, facts?: ReadonlySet<string>): Promise<FleetTenant> {
+  async function settled(found: FleetTenant | Promise<FleetTenant>, wanted?: Checks): Promise<FleetTenant> {
     const tenant = await found
-    const isIn = () => tenant.isTrue && (!facts || facts.isSubsetOf(tenant.factNames))
+    const isIn = () => tenant.isTrue && (!wanted || tenant.reports.isTriedFor(wanted, performance.now()))
     while (!isIn()) {
       tenant.refreshing ??= (async () => {
-        if (facts) await readFacts(tenant, facts)
+        if (wanted) await tryReports(tenant, wanted)
         await refresh(tenant)
       })().finally(() => {
         tenant.refreshing = undefined
@@ -143,9 +146,9 @@ export function createFleet({
       }
       return settled(tenant).then((t) => t.devices.get(deviceId))
     },
-    /** All of them; `facts` names what is wanted of their reports beside what the current policy reads. */
-    all: async (tenantId: TenantId, facts?: ReadonlySet<string>): Promise<ReadonlyMap<string, FleetDevice>> =>
-      (await settled(tenants.get(tenantId), facts)).devices,
+    /** All of them; `wanted` are the checks of a policy that is not published, for which they shall be good too. */
+    all: async (tenantId: TenantId, wanted?: Checks): Promise<ReadonlyMap<string, FleetDevice>> =>
+      (await settled(tenants.get(tenantId), wanted)).devices,
     devicesOfUser: async (tenantId: TenantId, userId: string) =>
       (await settled(tenants.get(tenantId))).devicesOfUser(userId),
     devicesOfGroup: async (tenantId: TenantId, groupId: string) => {

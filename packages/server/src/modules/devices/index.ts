@@ -1,14 +1,10 @@
-import type { Database } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import type { Changes } from '../../memory/changes.ts'
-import type { Audit } from '../audit/index.ts'
 import type { Entitlements } from '../tenancy/index.ts'
 import { deviceHandlers } from './devices.handlers.ts'
-import type { Fleet } from './fleet.ts'
 import { deviceJobs } from './jobs.ts'
 import { createLifecycle, type EndSessionsOf } from './lifecycle.ts'
-import { type Appraise, createPosture } from './posture.ts'
+import { createPostureHandlers, type PostureDeps } from './posture/index.ts'
 import { pruneRevoked } from './revoked.queries.ts'
 import type { PolicyOf } from './view.ts'
 
@@ -18,31 +14,29 @@ export { labelDevices, markDevices, type Seen } from './devices.queries.ts'
 export { createFleet, type Fleet } from './fleet.ts'
 export type { FleetDevice, Selected } from './fleet-device.ts'
 export { type Caller, createHeldReads, type HeldReads } from './held-reads.ts'
+export type { Checks } from './held-reports.ts'
 export * as joining from './joining.queries.ts'
-export type { Appraisal } from './posture.ts'
+export type { Appraise } from './posture/appraisal.ts'
+export { holdVerdicts } from './posture/posture.queries.ts'
 export { rememberProofs } from './proofs.queries.ts'
 export * as renewal from './renewal.queries.ts'
 export { trustCoverageOfDevices } from './trust-coverage.queries.ts'
 export { createTrustMarks } from './trust-marks.ts'
 export { createDeviceVerifier, proofSeconds } from './verify.ts'
 
-export function createDevices(deps: {
-  db: Database
-  audit: Audit
-  changes: Changes
-  pager: Pager
-  fleet: Fleet
-  entitlements: Entitlements
-  endSessionsOf: EndSessionsOf
-  appraise: Appraise
-  policyOf: (tenant: TenantId, deviceId: string) => PolicyOf | Promise<PolicyOf>
-  /** For how many days a revoked device is kept. */
-  keptRevokedDays: number
-  now: () => Date
-}) {
+export function createDevices(
+  deps: PostureDeps & {
+    pager: Pager
+    entitlements: Entitlements
+    endSessionsOf: EndSessionsOf
+    policyOf: (tenant: TenantId, deviceId: string) => PolicyOf | Promise<PolicyOf>
+    /** For how many days a revoked device is kept. */
+    keptRevokedDays: number
+  },
+) {
   const lifecycle = createLifecycle(deps)
   return {
-    handlers: deviceHandlers({ ...deps, lifecycle, posture: createPosture(deps) }),
+    handlers: { ...deviceHandlers({ ...deps, lifecycle }), ...createPostureHandlers(deps) },
     jobs: deviceJobs({ ...deps, lifecycle }),
     prunes: [pruneRevoked(deps.keptRevokedDays)],
   }

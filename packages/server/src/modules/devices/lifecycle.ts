@@ -7,8 +7,9 @@ import type { Changes } from '../../memory/changes.ts'
 import type { Audit, Changed } from '../audit/index.ts'
 import { requireNotStronger } from '../identity/index.ts'
 import type { Entitlements } from '../tenancy/index.ts'
-import type { DeviceFilter, DevicePatch, Move } from './devices.queries.ts'
+import type { DevicePatch, Move } from './devices.queries.ts'
 import * as queries from './devices.queries.ts'
+import { type DeviceFilter, denseFilters, selectDevices } from './find.queries.ts'
 
 /** Ends VPN sessions of devices, in the transaction that stops them. Given by the gateways module. */
 export type EndSessionsOf = (
@@ -177,8 +178,7 @@ export function createLifecycle({
 export type Lifecycle = ReturnType<typeof createLifecycle>
 
 async function matching(tx: Tx, tenant: TenantId, filter: DeviceFilter): Promise<string[]> {
-  const rows = await queries
-    .selectDevices(tx, tenant, filter, await queries.denseFilters(tx, tenant, filter))
+  const rows = await selectDevices(tx, tenant, filter, await denseFilters(tx, tenant, filter))
     .limit(batchLimit + 1)
     .execute()
   if (rows.length > batchLimit)

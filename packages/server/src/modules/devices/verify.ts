@@ -21,6 +21,7 @@ import type { Feed } from '../../memory/feed.ts'
 import type { Rates } from '../access/index.ts'
 import type { Trust } from '../trust/index.ts'
 import * as queries from './devices.queries.ts'
+import { findDevice } from './find.queries.ts'
 import type { Fleet } from './fleet.ts'
 import type { FleetDevice } from './fleet-device.ts'
 import { rememberProofs } from './proofs.queries.ts'
@@ -222,7 +223,7 @@ export function createDeviceVerifier({
 
   /** The fleet holds only devices that are not revoked. */
   async function refuseRevoked(v: Proven, token: string, incoming: Incoming): Promise<Verdict> {
-    const row = await db.inTenant(v.tenantId, (tx) => queries.findDevice(tx, v.tenantId, v.deviceId))
+    const row = await db.inTenant(v.tenantId, (tx) => findDevice(tx, v.tenantId, v.deviceId))
     if (row?.status !== 'revoked') return undefined
     v.isOver = true
     gone.set(v.digest, { of: v, name: row.name })
@@ -249,8 +250,7 @@ export function createDeviceVerifier({
       if (!isProven) return refused(device, 'no_proof')
       onSeen(device, at)
       const isConfirmed = v.generation !== device.generation || device.previousGenerationUntil === null
-      if (isConfirmed) return principalOf(device, token, v)
-      return confirmGeneration(device).then(() => principalOf(device, token, v))
+      return whenReady(isConfirmed ? undefined : confirmGeneration(device), () => principalOf(device, token, v))
     }
     const isUnproven = (e: unknown): RefusedCredential => {
       if (e instanceof CryptoError) return refused(device, 'no_proof')

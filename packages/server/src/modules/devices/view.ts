@@ -1,7 +1,7 @@
 import type { Contract, Output } from '@holdfast/contract'
 import { encodeId } from '../../kernel/ids.ts'
 import { addressesOf } from './address.ts'
-import type { findDevice } from './devices.queries.ts'
+import type { findDevice } from './find.queries.ts'
 
 type DeviceRow = NonNullable<Awaited<ReturnType<typeof findDevice>>>
 type DeviceView = Output<Contract['getDevice']>

@@ -1,5 +1,4 @@
-import type { KeyObject } from 'node:crypto'
-import { challengeEnd, mintChallenge } from '@holdfast/crypto'
+import { challengeEnd, mintChallenge, type Peppers } from '@holdfast/crypto'
 import type { Incoming, PresentedToken, Verdict } from '../../http/authenticate.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { minute } from '../../kernel/time.ts'
@@ -12,10 +11,10 @@ export const challengeLife = 15 * minute
  * device's key. It is stored nowhere. The MAC says that it was given out here, of which tenant it is and when it ends;
  * that it was used is remembered in the transaction that enrolls its device, and only so long as it would be good.
  */
-export function createChallenges({ pepper, now }: { pepper: KeyObject; now: () => Date }) {
+export function createChallenges({ peppers, now }: { peppers: Peppers; now: () => Date }) {
   return {
     mint: (tenant: TenantId): { challenge: string; expiresAt: Date } => {
-      const { token, id } = mintChallenge(pepper, tenant, new Date(now().getTime() + challengeLife))
+      const { token, id } = mintChallenge(peppers, tenant, new Date(now().getTime() + challengeLife))
       return { challenge: token, expiresAt: challengeEnd({ id }) }
     },
 

@@ -1,5 +1,5 @@
-import type { KeyObject } from 'node:crypto'
 import type { SecuritySettings } from '@holdfast/contract/settings'
+import type { Peppers } from '@holdfast/crypto'
 import type { Database } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
 import type { TenantId } from '../../kernel/actor.ts'
@@ -23,7 +23,7 @@ export type EnrollmentDeps = {
   entitlements: Entitlements
   failures: SourceFailures
   settings: (tenant: TenantId) => SecuritySettings | Promise<SecuritySettings>
-  pepper: KeyObject
+  peppers: Peppers
   publicUrl: string
   onError: (e: Error) => void
   now: () => Date

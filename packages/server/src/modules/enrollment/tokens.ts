@@ -1,5 +1,4 @@
-import type { KeyObject } from 'node:crypto'
-import { equalDigest, mintToken } from '@holdfast/crypto'
+import { isStoredAs, mintToken, type Peppers } from '@holdfast/crypto'
 import ipaddr from 'ipaddr.js'
 import type { Database } from '../../db/database.ts'
 import type { Incoming, PresentedToken, Verdict } from '../../http/authenticate.ts'
@@ -41,14 +40,14 @@ export function createTokens({
   audit,
   changes,
   feed,
-  pepper,
+  peppers,
   now,
 }: {
   db: Database
   audit: Audit
   changes: Changes
   feed: Memory['feed']
-  pepper: KeyObject
+  peppers: Peppers
   now: () => Date
 }) {
   const target = (row: TokenRow) => ({
@@ -60,9 +59,10 @@ export function createTokens({
     max: 50_000,
     feed,
     changes,
-    load: async ({ tenant, id, digest }) => {
+    load: async (presented) => {
+      const { tenant, id } = presented
       const row = await db.inTenant(tenant, (tx) => queries.findByLookup(tx, tenant, id))
-      return row && equalDigest(row.secret_digest, digest) ? row : undefined
+      return row && isStoredAs(peppers, presented, row.secret_digest) ? row : undefined
     },
     subjectsOf: ({ token_id }) => [`enrollment_token:${token_id}`],
   })
@@ -77,7 +77,7 @@ export function createTokens({
       )
       for (const [i, cidr] of (input.allowed_cidrs ?? []).entries())
         if (!ipaddr.isValidCIDR(cidr)) failField(`allowed_cidrs[${i}]`, 'must be a CIDR such as 203.0.113.0/24')
-      const minted = mintToken(pepper, 'hfe', tenant)
+      const minted = mintToken(peppers, 'hfe', tenant)
       const at = now()
       const row = await db.inTenant(tenant, async (tx) => {
         if (userId) await requireNotStronger(tx, actor, userId, 'user_id')
@@ -88,6 +88,7 @@ export function createTokens({
           token_id: newUuid(),
           lookup: minted.id,
           secret_digest: minted.digest,
+          secret_digest_version: minted.version,
           hint: minted.hint,
           name: input.name ?? '',
           kind: input.kind ?? 'enroll',

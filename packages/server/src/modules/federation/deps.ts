@@ -1,5 +1,4 @@
-import type { KeyObject } from 'node:crypto'
-import type { Kek } from '@holdfast/crypto'
+import type { Kek, Peppers } from '@holdfast/crypto'
 import type { Database } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
 import type { Changes } from '../../memory/changes.ts'
@@ -20,7 +19,7 @@ export type FederationDeps = {
   now: () => Date
   /** What a token says that this deployment minted. */
   readToken: Access['readToken']
-  pepper: KeyObject
+  peppers: Peppers
   kek: Kek
   publicUrl: string
   outbound: Pick<Outbound, 'request' | 'refusalOf'>

@@ -11,6 +11,7 @@ import { createProviders } from './providers.ts'
 import { prunes } from './prunes.ts'
 import { createSaml } from './saml/saml.ts'
 import { createSamlEnrolling } from './saml-enrolling.ts'
+import { createSamlExpiries } from './saml-expiries.ts'
 import { createSamlRefresh } from './saml-refresh.ts'
 import { createSamlSettings } from './saml-settings.ts'
 import { createSamlSignIn } from './saml-sign-in.ts'
@@ -43,6 +44,7 @@ export function createFederation(deps: FederationDeps) {
     requireSignIn: lastWay.requireOne,
     samlEnrolling: createSamlEnrolling({ ...deps, saml, newcomer, opening }),
     prunes,
+    certificateExpiries: createSamlExpiries(deps),
     jobs: [{ name: 'refresh_saml_metadata', cron: '25 * * * *', run: metadata.sweep }],
     pages: { ...signInPaths.pages, ...signOut.pages },
     forms: signInPaths.forms,

@@ -24,9 +24,9 @@ export type Wanted = { tenantName: string; providerId: string; next: string | un
 
 /** What every way in by an identity provider has in common, whatever proves the person. */
 export function createOpening(
-  deps: Pick<FederationDeps, 'db' | 'audit' | 'changes' | 'now' | 'readToken' | 'pepper' | 'tenancy' | 'people'>,
+  deps: Pick<FederationDeps, 'db' | 'audit' | 'changes' | 'now' | 'readToken' | 'peppers' | 'tenancy' | 'people'>,
 ) {
-  const { db, audit, changes, readToken, pepper, tenancy, people } = deps
+  const { db, audit, changes, readToken, peppers, tenancy, people } = deps
   const recognise = createRecognise(deps)
   const steps = createRateLimiter()
 
@@ -78,7 +78,7 @@ export function createOpening(
     /** The cookie of a browser: the one that it has, where that is of this tenant, so that several ways lead back. */
     browserOf: (tenant: TenantId, shown: string | undefined) => {
       const known = shown === undefined ? undefined : readToken(shown)
-      return known?.prefix === 'hfl' && known.tenant === tenant ? known : mintToken(pepper, 'hfl', tenant)
+      return known?.prefix === 'hfl' && known.tenant === tenant ? known : mintToken(peppers, 'hfl', tenant)
     },
 
     /** What goes wrong at a provider is put on record and is 401. */

@@ -162,6 +162,20 @@ export async function updateMeasured(tx: Tx, tenant: TenantId, providerId: strin
     .execute()
 }
 
+/** Those of SAML that are in use. */
+export const selectSaml = (tx: Tx, tenant: TenantId) =>
+  tx
+    .selectFrom('identity_providers')
+    .select(['provider_id', 'name', 'saml', ...measured])
+    .where('tenant_id', '=', tenant)
+    .where('kind', '=', 'saml')
+    .where('enabled', '=', true)
+    .where('deleted_at', 'is', null)
+    .orderBy('created_at')
+    .limit(1000)
+    .execute()
+export type SamlRow = Awaited<ReturnType<typeof selectSaml>>[number]
+
 /** Those whose metadata have not been looked at since then. */
 export const selectUnread = (tx: Tx, tenant: TenantId, since: Date, most: number): Promise<ProviderRow[]> =>
   selectProviders(tx, tenant)

@@ -25,13 +25,13 @@ type NotProven = {
  * the key of the device, so whoever gets hold of the response enrolls nothing with it.
  */
 export function createSamlEnrolling(
-  deps: Pick<FederationDeps, 'db' | 'audit' | 'now' | 'readToken' | 'pepper' | 'publicUrl'> & {
+  deps: Pick<FederationDeps, 'db' | 'audit' | 'now' | 'readToken' | 'peppers' | 'publicUrl'> & {
     saml: Pick<Saml, 'begin' | 'finish'>
     newcomer: Newcomers
     opening: Pick<Opening, 'takeStep'>
   },
 ) {
-  const { db, audit, now, readToken, pepper, publicUrl, saml, newcomer, opening } = deps
+  const { db, audit, now, readToken, peppers, publicUrl, saml, newcomer, opening } = deps
   const isOpen = ({ enabled, enrollment }: ProviderRow) => enabled && enrollment
 
   return {
@@ -47,7 +47,7 @@ export function createSamlEnrolling(
       const provider = await db.inTenant(tenant, (tx) => findProvider(tx, tenant, providerId))
       if (!provider) return refuse('unknown_provider')
       if (!isOpen(provider)) return refuse('turned_off')
-      const state = mintToken(pepper, 'hfr', tenant)
+      const state = mintToken(peppers, 'hfr', tenant)
       try {
         const { url, requestId } = await saml.begin(samlOf(publicUrl, provider, now()), { relayState: state.token })
         const expiresAt = new Date(Math.min(now().getTime() + waitsForMs, until.getTime()))

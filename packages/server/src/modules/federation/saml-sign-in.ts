@@ -25,17 +25,17 @@ type SamlReturn = {
  * browser is sent away with (RelayState) is a token that says nothing but which request it is, so it leads nowhere.
  */
 export function createSamlSignIn(
-  deps: Pick<FederationDeps, 'db' | 'now' | 'readToken' | 'pepper' | 'publicUrl' | 'tenancy'> & {
+  deps: Pick<FederationDeps, 'db' | 'now' | 'readToken' | 'peppers' | 'publicUrl' | 'tenancy'> & {
     saml: Pick<Saml, 'begin' | 'finish' | 'metadata'>
     opening: Opening
   },
 ) {
-  const { db, now, readToken, pepper, publicUrl, tenancy, saml, opening } = deps
+  const { db, now, readToken, peppers, publicUrl, tenancy, saml, opening } = deps
 
   return {
     begin: async (wanted: Wanted, caller: Caller): Promise<{ url: string; browser: string }> => {
       const { tenant, by, provider } = await opening.wanted(wanted, caller)
-      const state = mintToken(pepper, 'hfr', tenant)
+      const state = mintToken(peppers, 'hfr', tenant)
       const { url, requestId } = await opening.refusing(by, provider, async () =>
         saml.begin(samlOf(publicUrl, provider, now()), { relayState: state.token }),
       )

@@ -1,4 +1,4 @@
-import type { KeyObject } from 'node:crypto'
+import type { Peppers } from '@holdfast/crypto'
 import type { Database } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
 import type { Changes } from '../../memory/changes.ts'
@@ -19,9 +19,9 @@ export type GatewaysDeps = {
   pager: Pager
   now: () => Date
   /** Keys the digests of stored secrets. */
-  pepper: KeyObject
-  /** The deployment-wide gateway service secret. */
-  serviceSecret: string
+  peppers: Peppers
+  /** The deployment-wide gateway service secrets; each of them is good. */
+  serviceSecrets: readonly string[]
   entitlements: Entitlements
   /** Adds what a report carried to the usage of the tenant. */
   meter: Tenancy['meter']

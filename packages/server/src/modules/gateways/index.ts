@@ -1,5 +1,6 @@
 import type { GatewaysDeps } from './deps.ts'
 import { createPull } from './pull/pull.ts'
+import { createSecretExpiries } from './registry/expiries.ts'
 import { gatewayHandlers } from './registry/gateways.handlers.ts'
 import { createGatewayRules } from './registry/gateways.ts'
 import { createIdentities } from './registry/identity.ts'
@@ -43,6 +44,7 @@ export function createGateways(deps: GatewaysDeps) {
     /** Ends the VPN sessions of devices or users in the transaction that stops them. */
     endSessionsOf: sessions.endSessionsOf,
     gatewaysDown: activity.down,
+    secretExpiries: createSecretExpiries(deps),
     jobs: [{ name: 'end_silent_vpn_sessions', cron: '* * * * *', run: sessions.endSilent }],
     prunes: [pruneSecrets],
     waiting,

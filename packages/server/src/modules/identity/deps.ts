@@ -1,5 +1,4 @@
-import type { KeyObject } from 'node:crypto'
-import type { Kek, PasswordParams as PasswordCost } from '@holdfast/crypto'
+import type { Kek, PasswordParams as PasswordCost, Peppers } from '@holdfast/crypto'
 import type { Database, Tx } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
 import type { Caller, TenantId } from '../../kernel/actor.ts'
@@ -40,7 +39,7 @@ export type IdentityDeps = {
   feed: Memory['feed']
   pager: Pager
   now: () => Date
-  pepper: KeyObject
+  peppers: Peppers
   kek: Kek
   publicUrl: string
   /** What a hash of a password costs. */

@@ -12,10 +12,10 @@ import { pruneNotifications } from './notifications.queries.ts'
 import { createNotificationRules } from './notifications.ts'
 import { createChannelSettings } from './settings.ts'
 import { createTester } from './try-out.ts'
-import { createWatch, type Watched } from './watch.ts'
+import { createWatch, type SilentGateway } from './watch.ts'
 
-export type { Notice, Notify } from './notifications.ts'
-export type { Expiry, SilentGateway } from './watch.ts'
+export type { Notice, NotificationRules, Notify } from './notifications.ts'
+export type { SilentGateway } from './watch.ts'
 
 type NotificationsDeps = {
   db: Database
@@ -45,11 +45,11 @@ export function createNotifications(deps: NotificationsDeps) {
 
   return {
     notify: rules.notify,
-    /** Which gateways are down and what ends when, other modules know: whoever makes this one says whom to ask. */
-    jobs: (of: Watched) => [
+    closeOthers: rules.closeOthers,
+    /** Which gateways are down, another module knows: whoever makes this one says whom to ask. */
+    jobs: (gatewaysDown: () => Promise<readonly SilentGateway[]>) => [
       { name: 'deliver_notifications', cron: '* * * * *', run: deliveries.deliver },
-      { name: 'watch_gateways', cron: '* * * * *', run: () => watch.watchGateways(of.gatewaysDown) },
-      { name: 'warn_of_expiry', cron: '20 6 * * *', run: () => watch.warnOfExpiry(of.tenants, of.expiries) },
+      { name: 'watch_gateways', cron: '* * * * *', run: () => watch.watchGateways(gatewaysDown) },
     ],
     prunes: [pruneNotifications],
     deliver: deliveries.deliver,

@@ -25,6 +25,8 @@ export type Notice = {
  */
 export type Notify = (tx: Tx, tenant: TenantId, notice: Notice) => Promise<string | undefined>
 
+const bySystem = { type: 'system', id: null, name: 'system' }
+
 export function createNotificationRules(deps: {
   db: Database
   audit: Audit
@@ -73,7 +75,13 @@ export function createNotificationRules(deps: {
 
   return {
     notify,
-    acknowledgeAs,
+    /** Closes what is open of a kind and has none of these causes any more. */
+    closeOthers: async (source: Source, kind: NotificationKind, causes: ReadonlySet<string>): Promise<void> => {
+      const { tenantId } = source
+      for (const open of await db.inTenant(tenantId, (tx) => queries.openOfKind(tx, tenantId, kind)))
+        if (open.dedupe_key === null || !causes.has(open.dedupe_key))
+          await db.inTenant(tenantId, (tx) => acknowledgeAs(tx, source, bySystem, open))
+    },
     /** Idempotent: what is acknowledged keeps the name of who was first. */
     acknowledge: (actor: Actor, id: string): Promise<{ row: queries.NotificationRow; changed: boolean }> =>
       db.inTenant(actor.tenantId, async (tx) => {

@@ -1,24 +1,28 @@
 import { evaluateChecks } from '@holdfast/policy'
-import type { TenantId } from '../../kernel/actor.ts'
-import type { Appraisal, FleetDevice } from '../devices/index.ts'
+import type { Appraise } from '../devices/index.ts'
 import type { PolicyStore } from './store.ts'
 import { factsOf } from './tenant-policy.ts'
 
-/** The checks of the policy that a device is under, on the given report. */
+/** The checks of the policy that a device is under now, ready to judge any report of it. */
 export const createAppraisal =
-  (store: Pick<PolicyStore, 'at'>) =>
-  async (
-    tenant: TenantId,
-    device: FleetDevice,
-    posture: { facts: Record<string, unknown>; reported_at: number },
-  ): Promise<Appraisal> => {
-    const compiled = (await store.at(tenant)).compiledFor(device)
-    const result = evaluateChecks(compiled, { ...factsOf(device), posture }, posture.reported_at)
+  (store: Pick<PolicyStore, 'at'>): Appraise =>
+  async (tenant, device) => {
+    const policy = await store.at(tenant)
+    const channel = policy.channelOf(device)
+    const { version, compiled } = policy.versionOn(channel)
+    const facts = factsOf(device)
     return {
-      verdict: result.verdict,
-      validUntil: result.valid_until,
-      checks: result.checks
-        .filter((c) => c.applies && c.enforcement !== 'audit')
-        .map((c) => ({ id: c.id, passed: c.passed, remediation: c.passed ? null : c.remediation || null })),
+      newest: policy.newest,
+      channel,
+      version,
+      digestAt: (nowMs) => policy.variantOf(device, nowMs).digest,
+      appraise: (report, nowMs) => evaluateChecks(compiled, { ...facts, posture: report }, nowMs),
+      outcomes: (report, nowMs) => {
+        const found = policy.inForce.map((each) => evaluateChecks(each, { ...facts, posture: report }, nowMs))
+        return {
+          text: found.map(({ checks }) => checks.map(({ outcome }) => outcome).join()).join(';'),
+          until: Math.min(...found.map(({ valid_until }) => valid_until ?? Number.POSITIVE_INFINITY)),
+        }
+      },
     }
   }

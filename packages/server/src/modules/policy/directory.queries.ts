@@ -65,3 +65,14 @@ export const groupsOfUsers = async (tx: Tx, tenant: TenantId, userIds: readonly 
       select user_id, array_agg(group_id) as group_ids from group_members
       where tenant_id = ${tenant} and user_id = any(${userIds}::uuid[]) group by user_id`.execute(tx)
   ).rows
+
+/** The last report of a device. */
+export const reportOfDevice = async (tx: Tx, tenant: TenantId, deviceId: string) => {
+  const row = await tx
+    .selectFrom('device_postures')
+    .select(['facts', 'reported_at'])
+    .where('tenant_id', '=', tenant)
+    .where('device_id', '=', deviceId)
+    .executeTakeFirst()
+  return row ? { facts: row.facts, reported_at: row.reported_at.getTime() } : null
+}

@@ -2,7 +2,7 @@ import { type CompiledPolicy, createImpact, type Impact } from '@holdfast/policy
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Fleet } from '../devices/index.ts'
 import { walkFleet } from './fleet-walk.ts'
-import { factsOf, type Rollout, type TenantPolicy } from './tenant-policy.ts'
+import { checksOf, factsOf, type Rollout, type TenantPolicy } from './tenant-policy.ts'
 
 /** From so many different policies on, a fleet that has more than one for every few devices is split too finely. */
 const manyVariants = 1000
@@ -24,8 +24,7 @@ export const createImpactOf =
     const impact = createImpact(before.versionOn(rollout ? 'canary' : 'stable').compiled, after)
     const at = now().getTime()
     const variants = new Set<string>()
-    const facts = new Set(after.checks.flatMap((check) => check.facts))
-    await walkFleet(await fleet.all(tenant, facts), (device) => {
+    await walkFleet(await fleet.all(tenant, checksOf([after])), (device) => {
       if (rollout && !before.reaches(rollout, device)) return
       variants.add(impact.add(factsOf(device), at).key)
     })

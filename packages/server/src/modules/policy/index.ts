@@ -41,7 +41,7 @@ export function createPolicy(given: PolicyDeps) {
     at: store.at,
     atVersions: store.atVersions,
     versionsAt: store.versionsAt,
-    factNames: async (tenant: TenantId) => (await store.at(tenant)).factNames,
+    checks: async (tenant: TenantId) => (await store.at(tenant)).checks,
     ...ofDevices,
     appraise: createAppraisal(store),
     ...createUses(),

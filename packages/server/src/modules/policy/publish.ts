@@ -9,6 +9,7 @@ import { minute } from '../../kernel/time.ts'
 import type { Changes } from '../../memory/changes.ts'
 import { everything } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
+import { holdVerdicts } from '../devices/index.ts'
 import { knownGroups } from '../identity/index.ts'
 import { type Candidate, type ReadCandidate, refuseDocument } from './candidate.ts'
 import { devicesNamed, holdGroups, holdPools } from './directory.queries.ts'
@@ -149,6 +150,7 @@ export function createPublishing({
     const bundleId = newUuid()
     return db.inTenant(tenant, async (tx) => {
       await requireNamed(tx, tenant, candidate)
+      await holdVerdicts(tx, tenant)
       const version = await queries.takeVersion(tx, tenant)
       const inForce = await queries.inForce(tx, tenant)
       if (input.channel === 'stable' && !input.supersede) refuseSuperseding(inForce, candidate)

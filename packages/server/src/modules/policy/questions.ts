@@ -11,11 +11,11 @@ import type { Database } from '../../db/database.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { failField } from '../../kernel/app-error.ts'
 import { idOf, missing } from '../../kernel/ids.ts'
-import type { Fleet, FleetDevice } from '../devices/index.ts'
+import type { Checks, Fleet, FleetDevice } from '../devices/index.ts'
 import { userExists } from '../identity/index.ts'
-import { devicesNamed, groupsOfUsers } from './directory.queries.ts'
+import { devicesNamed, groupsOfUsers, reportOfDevice } from './directory.queries.ts'
 import type { PolicyStore } from './store.ts'
-import { factsOf } from './tenant-policy.ts'
+import { checksOf, factsOf } from './tenant-policy.ts'
 
 export type Question = {
   device_id?: string
@@ -41,13 +41,13 @@ export function createQuestions({
   store: PolicyStore
   now: () => Date
 }) {
-  /** `facts`: what the checks of a policy that is not published read of a report. */
-  async function askerOf(tenant: TenantId, q: Question, facts?: ReadonlySet<string>): Promise<Asker> {
+  /** `checks`: those of a policy that is not published. */
+  async function askerOf(tenant: TenantId, q: Question, checks?: Checks): Promise<Asker> {
     if ((q.device_id === undefined) === (q.user_id === undefined))
       failField('device_id', 'name a device_id or a user_id, one of the two')
     if (q.device_id !== undefined) {
       const id = idOf('device', q.device_id)
-      const device = (await fleet.all(tenant, facts)).get(id)
+      const device = (await fleet.all(tenant, checks)).get(id)
       if (!device) return revoked(tenant, id)
       return {
         facts: factsOf(device),
@@ -62,6 +62,14 @@ export function createQuestions({
     })
     const known = { device_id: '', user_id: userId, group_ids, tags: [], platform: 'other', posture: null }
     return { facts: known, device: undefined, out: undefined }
+  }
+
+  /** The fleet need not know the last report; what is shown of it is what was reported. */
+  async function withReport(tenant: TenantId, asker: Asker): Promise<Asker> {
+    if (!asker.device?.posture) return asker
+    const { deviceId } = asker.device
+    const posture = await db.inTenant(tenant, (tx) => reportOfDevice(tx, tenant, deviceId))
+    return { ...asker, facts: { ...asker.facts, posture } }
   }
 
   /** The fleet knows only devices that are not revoked. */
@@ -95,7 +103,7 @@ export function createQuestions({
 
   return {
     explain: async (tenant: TenantId, q: Question) => {
-      const asker = await askerOf(tenant, q)
+      const asker = await withReport(tenant, await askerOf(tenant, q))
       const policy = await store.at(tenant)
       const channel = asker.device ? policy.channelOf(asker.device) : 'stable'
       const version = policy.versionOn(channel)
@@ -105,7 +113,7 @@ export function createQuestions({
     },
     /** The same question under two policies; a target that only one of them knows is denied by the other. */
     compare: async (tenant: TenantId, q: Question, after: CompiledPolicy) => {
-      const asker = await askerOf(tenant, q, new Set(after.checks.flatMap((check) => check.facts)))
+      const asker = await askerOf(tenant, q, checksOf([after]))
       const policy = await store.at(tenant)
       const before = policy.versionOn(asker.device ? policy.channelOf(asker.device) : 'stable').compiled
       return { before: decideOrUnknown(() => decideFor(before, asker, q)), after: decideFor(after, asker, q) }

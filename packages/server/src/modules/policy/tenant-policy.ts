@@ -8,7 +8,7 @@ import {
   type Variant,
   variantContent,
 } from '@holdfast/policy'
-import type { FleetDevice, Selected } from '../devices/index.ts'
+import type { Checks, FleetDevice, Selected } from '../devices/index.ts'
 import type { Slot, VariantBudget } from './variants.ts'
 
 export type { Variant } from '@holdfast/policy'
@@ -24,6 +24,19 @@ export type Version = {
 export type Rollout = { percent: number; groupIds: ReadonlySet<string>; deviceIds: ReadonlySet<string> }
 
 const nothing: Selection = { key: '', rules: [], checks: [], valid_until: null }
+
+/** What the checks of policies read, and each by what its outcome follows from. */
+export const checksOf = (policies: readonly CompiledPolicy[]): Checks => {
+  const checks = policies.flatMap((policy) => policy.checks)
+  return {
+    facts: new Set(checks.flatMap((check) => check.facts)),
+    texts: new Set(
+      checks.map(({ text, freshnessMs, platforms }) =>
+        JSON.stringify([text, freshnessMs, platforms && [...platforms].sort()]),
+      ),
+    ),
+  }
+}
 
 export const factsOf = (device: FleetDevice): DeviceFacts => ({
   device_id: device.deviceId,
@@ -42,8 +55,8 @@ export class TenantPolicy {
   /** The tenant's sequence number as of which this was read. */
   readonly seq: number
   readonly versions: { canary: number | null; stable: number | null }
-  /** The posture facts that checks of either version read. */
-  readonly factNames: ReadonlySet<string>
+  /** Those of every policy that some device is under. */
+  readonly checks: Checks
   readonly #canary: Version | undefined
   readonly #stable: Version
   readonly #salt: Buffer
@@ -63,10 +76,17 @@ export class TenantPolicy {
     this.#budget = budget
     this.seq = seq
     this.versions = { canary: canary?.version ?? null, stable: stable.version || null }
-    const compiled = [stable, ...(this.#canary ? [this.#canary] : [])]
-    this.factNames = new Set(compiled.flatMap((v) => v.compiled.checks.flatMap((check) => check.facts)))
+    this.checks = checksOf(this.inForce)
   }
 
+  /** Every policy that some device is under. */
+  get inForce(): readonly CompiledPolicy[] {
+    return [this.#stable, this.#canary].flatMap((version) => version?.compiled ?? [])
+  }
+  /** The number of the newest version, on whichever channel. */
+  get newest(): number {
+    return Math.max(this.versions.canary ?? 0, this.versions.stable ?? 0)
+  }
   /** Whether time alone can give a device another variant: a check that decides about rules has a freshness. */
   get isTimed(): boolean {
     return [this.#stable, this.#canary].some((v) => v?.compiled.checks.some((c) => c.enforcement === 'enforce'))

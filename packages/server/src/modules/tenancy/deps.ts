@@ -2,6 +2,7 @@ import type { Database } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Changes } from '../../memory/changes.ts'
+import type { Feed } from '../../memory/feed.ts'
 import type { Memory } from '../../memory/held.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Notify } from '../notifications/index.ts'
@@ -14,7 +15,7 @@ export type TenancyDeps = {
   db: Database
   audit: Audit
   changes: Changes
-  feed: Memory['feed']
+  feed: Memory['feed'] & Pick<Feed, 'knows'>
   pager: Pager
   now: () => Date
   log: { warn: (o: object, message: string) => void }
@@ -27,4 +28,6 @@ export type TenancyDeps = {
   prepareAdministrator: PrepareAdministrator
   /** Makes a tenant's keys and certificates. */
   provision: (tenant: TenantId) => Promise<unknown>
+  /** What a deleted tenant has outside of the database goes first. */
+  removeContents: (tenant: TenantId) => Promise<void>
 }

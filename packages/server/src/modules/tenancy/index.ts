@@ -24,8 +24,9 @@ export function createTenancy(deps: TenancyDeps) {
     entitlements,
     meter: usage.meter,
     loadLicense: license.load,
-    licenseExpiries: async (tenant: TenantId) =>
-      (await known.nameOf(tenant)) === defaultTenant ? license.expiries(tenant) : [],
+    /** Where the deployment itself is administered. */
+    isHome: async (tenant: TenantId): Promise<boolean> => (await known.nameOf(tenant)) === defaultTenant,
+    licenseExpiries: license.expiries,
     prunes: pruneUsage(deps.keptUsageDays),
     jobs: tenancyJobs({ ...deps, ...known, ...rules }),
     handlers: tenancyHandlers({ ...deps, ...rules }),

@@ -1,19 +1,94 @@
 import { certificateInfo } from '@holdfast/crypto'
 import type { TenantId } from '../../kernel/actor.ts'
+import type { Expiry } from '../../kernel/expiry.ts'
 import { encodeId } from '../../kernel/ids.ts'
+import { day, hour } from '../../kernel/time.ts'
+import { renewIssuingAfter } from './anchors/hierarchy.ts'
+import type { TrustDeps } from './deps.ts'
+import * as keyQueries from './keys/keys.queries.ts'
+import * as setQueries from './sets/sets.queries.ts'
+import type { SignedTrustSet } from './sets/trust-set.ts'
 import type { Trusted } from './trust.ts'
 
-/** The ends of the CA certificates in use and of the newest trust set, which is issued anew first where that is due. */
-export const createExpiries = (trusted: Trusted) => async (tenant: TenantId) => {
-  const { keyring, set } = await trusted.trusted(tenant)
-  const certificates = [...keyring.roots, ...keyring.issuing].map(({ signerId, certificate }) => {
-    const { subject, not_before, not_after } = certificateInfo(certificate)
-    const id = encodeId('signer', signerId)
-    return { type: 'certificate', id, name: subject, since: new Date(not_before), expiresAt: new Date(not_after) }
-  })
-  const [since, expiresAt] = [new Date(set.issued_at), new Date(set.expires_at)]
-  return [
-    ...certificates,
-    { type: 'trust_set', id: `ta-${set.version}`, name: `version ${set.version}`, since, expiresAt },
-  ]
+type Found = {
+  rows: readonly keyQueries.KeyRow[]
+  crosses: readonly keyQueries.CrossRow[]
+  set: SignedTrustSet | undefined
 }
+
+/** The ends of authorities, of keys that retire, and of the newest trust set. */
+export const createExpiries = ({ db, now, trusted }: Pick<TrustDeps, 'db' | 'now'> & { trusted: Trusted }) => {
+  const read = (tenant: TenantId): Promise<Found> =>
+    db.inTenant(tenant, async (tx) => ({
+      rows: await keyQueries.usableKeys(tx, tenant),
+      crosses: await keyQueries.crossesOf(tx, tenant),
+      set: (await setQueries.newestSet(tx, tenant))?.document as SignedTrustSet | undefined,
+    }))
+  /** A set is issued anew when somebody asks for it. False where that fails: then the old one is what there is. */
+  const issue = async (tenant: TenantId): Promise<boolean> => {
+    try {
+      await trusted.trusted(tenant)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  return async (tenant: TenantId): Promise<Expiry[]> => {
+    const found = await read(tenant)
+    const isDue = !found.set || now() >= new Date(found.set.refresh_after)
+    return expiriesOf(isDue && (await issue(tenant)) ? await read(tenant) : found)
+  }
+}
+
+const expiriesOf = ({ rows, crosses, set }: Found): Expiry[] => [
+  ...rows.flatMap((row) => (row.certificate === null ? (retiring(row) ?? []) : authority(row, row.certificate))),
+  ...crosses.map(({ subject_id, certificate, created_at: since, not_after: expiresAt }): Expiry => {
+    const id = encodeId('signer', subject_id)
+    // It ends with one of its roots, which is said of that root.
+    return {
+      type: 'cross_certificate',
+      id,
+      name: certificateInfo(certificate).subject,
+      since,
+      expiresAt,
+      renewal: 'not_needed',
+    }
+  }),
+  ...(set ? [expiryOfSet(set)] : []),
+]
+
+function authority({ signer_id, purpose, state, created_at, retire_after }: keyQueries.KeyRow, pem: string): Expiry {
+  const { subject, not_before, not_after } = certificateInfo(pem)
+  const ends = new Date(not_after)
+  const of = { id: encodeId('signer', signer_id), name: subject, since: new Date(not_before) }
+  const type = purpose === 'ca-root' ? 'trust_anchor' : 'issuing_ca'
+  if (state === 'retiring')
+    return { ...of, type, expiresAt: retire_after && retire_after < ends ? retire_after : ends, renewal: 'not_needed' }
+  const renewed = new Date(created_at.getTime() + renewIssuingAfter + day)
+  // An issuing CA that is shortened by the end of its root has no successor under it.
+  const renewal = type === 'issuing_ca' && renewed < ends ? renewed : 'by_hand'
+  return { ...of, type, expiresAt: ends, renewal }
+}
+
+/** A key has an end once another one signs in its place. */
+const retiring = ({ signer_id, purpose, activated_at, created_at, retire_after }: keyQueries.KeyRow) =>
+  retire_after
+    ? ({
+        type: 'signing_key',
+        id: encodeId('signer', signer_id),
+        name: purpose,
+        since: activated_at ?? created_at,
+        expiresAt: retire_after,
+        renewal: 'not_needed',
+      } satisfies Expiry)
+    : undefined
+
+const expiryOfSet = ({ version, issued_at, expires_at, refresh_after }: SignedTrustSet): Expiry => ({
+  type: 'trust_set',
+  id: `ta-${version}`,
+  name: `version ${version}`,
+  since: new Date(issued_at),
+  expiresAt: new Date(expires_at),
+  renewal: new Date(Date.parse(refresh_after) + hour),
+})

@@ -22,7 +22,7 @@ export function createTrust(deps: TrustDeps) {
     signerFor: trusted.signerFor,
     keyFor: trusted.keyFor,
     versionOf: trusted.versionOf,
-    certificateExpiries: createExpiries(trusted),
+    expiries: createExpiries({ ...deps, trusted }),
     jobs: trustJobs({ ...deps, signers, rotation }),
     prunes: [pruneSets],
     stop: async () => void (await Promise.all(deps.providers.map((p) => p.stop?.()))),

@@ -1,8 +1,7 @@
 import { background } from '../../db/database.ts'
-import type { Job } from '../../jobs/runner.ts'
 import { jobSource } from '../../kernel/actor.ts'
 import { eachTenant } from '../../kernel/each-tenant.ts'
-import { day } from '../../kernel/time.ts'
+import { renewIssuingAfter } from './anchors/hierarchy.ts'
 import { activeIssuing } from './anchors/rotation.queries.ts'
 import type { Rotation } from './anchors/rotation.ts'
 import type { TrustDeps } from './deps.ts'
@@ -10,16 +9,13 @@ import { dueToDestroy, forgetDestroyed } from './keys/unneeded.queries.ts'
 import { dueToRetire } from './signers/signers.queries.ts'
 import type { Signers } from './signers/signers.ts'
 
-/** An issuing CA lives a year and is followed by another after two thirds of it. */
-const renewAfter = (365 * day * 2) / 3
-
 export function trustJobs({
   db,
   now,
   providers,
   signers,
   rotation,
-}: Pick<TrustDeps, 'db' | 'now' | 'providers'> & { signers: Signers; rotation: Rotation }): Job[] {
+}: Pick<TrustDeps, 'db' | 'now' | 'providers'> & { signers: Signers; rotation: Rotation }) {
   const retire = async () => {
     const due = await db.acrossTenants((tx) => dueToRetire(tx, now()), background)
     const tenants = Map.groupBy(due, (key) => key.tenant_id)
@@ -29,7 +25,7 @@ export function trustJobs({
     })
   }
   const renew = async () => {
-    const madeBefore = new Date(now().getTime() - renewAfter)
+    const madeBefore = new Date(now().getTime() - renewIssuingAfter)
     const due = await db.acrossTenants((tx) => activeIssuing(tx, madeBefore), background)
     await eachTenant(
       due.map((key) => key.tenant_id),

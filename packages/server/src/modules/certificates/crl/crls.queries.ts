@@ -28,6 +28,18 @@ export const authorityIds = async (tx: Tx, tenant: TenantId): Promise<string[]> 
 export const crlsOf = (tx: Tx, tenant: TenantId): Promise<CrlRow[]> =>
   tx.selectFrom('crls').selectAll().where('tenant_id', '=', tenant).execute()
 
+/** When their newest lists were issued, and end. */
+export const endsOfCrls = (tx: Tx, tenant: TenantId) =>
+  tx
+    .selectFrom('crls as c')
+    .innerJoin('signing_keys as k', (on) =>
+      on.onRef('k.tenant_id', '=', 'c.tenant_id').onRef('k.signer_id', '=', 'c.issuer_id'),
+    )
+    .select(['c.issuer_id', 'c.number', 'c.this_update', 'c.next_update'])
+    .where('c.tenant_id', '=', tenant)
+    .where('k.state', 'in', ['active', 'retiring'])
+    .execute()
+
 /** What the list of an issuing CA says, in the order of serial numbers. */
 export const revokedBy = (tx: Tx, tenant: TenantId, issuerId: string, endsAfter: Date) =>
   tx

@@ -6,20 +6,18 @@ import type { TenantId } from '../../../kernel/actor.ts'
 import type { SpcRow } from './spcs.queries.ts'
 
 /**
- * Devices with what decides about them, until commit; which somebody else holds are absent. Devices first, then their
- * users: whoever suspends one comes before or after this as a whole.
+ * Devices with what decides about them, until commit, users first; whose rows somebody else holds are absent. So
+ * whoever suspends one comes before or after this as a whole.
  */
-export async function holdDevices(tx: Tx, tenant: TenantId, ids: readonly string[]) {
-  const devices = await tx
-    .selectFrom('devices')
-    .select(['device_id', 'user_id', 'status', 'jkt'])
-    .where('tenant_id', '=', tenant)
-    .where('device_id', '=', sql<string>`any(${ids}::uuid[])`)
-    .orderBy('device_id')
-    .forNoKeyUpdate()
-    .skipLocked()
-    .execute()
-  const userIds = [...new Set(devices.flatMap((d) => d.user_id ?? []))].sort()
+export async function holdDevices(tx: Tx, tenant: TenantId, ids: readonly string[]): Promise<Map<string, HeldDevice>> {
+  const devices = () =>
+    tx
+      .selectFrom('devices')
+      .select(['device_id', 'user_id', 'status'])
+      .where('tenant_id', '=', tenant)
+      .where('device_id', '=', sql<string>`any(${ids}::uuid[])`)
+      .orderBy('device_id')
+  const userIds = [...new Set((await devices().execute()).flatMap((d) => d.user_id ?? []))]
   const users = await tx
     .selectFrom('users')
     .select(['user_id', 'status'])
@@ -30,8 +28,10 @@ export async function holdDevices(tx: Tx, tenant: TenantId, ids: readonly string
     .skipLocked()
     .execute()
   const statusOf = new Map(users.map((u) => [u.user_id, u.status]))
+  const held = await devices().forNoKeyUpdate().skipLocked().execute()
   return new Map(
-    devices
+    held
+      // Of a user who came to it meanwhile nothing is held.
       .filter((d) => d.user_id === null || statusOf.has(d.user_id))
       .map((d) => [d.device_id, { ...d, isUserSuspended: d.user_id !== null && statusOf.get(d.user_id) !== 'active' }]),
   )
@@ -94,12 +94,20 @@ export const lockActive = async (tx: Tx, tenant: TenantId, spcIds: readonly stri
 
 /** Those whose key nobody of the tenant has had a certificate for. */
 export const insertSpcs = async (tx: Tx, tenant: TenantId, spcs: readonly SpcRow[]): Promise<Set<string>> => {
-  const rows = await tx
-    .insertInto('spcs')
-    .values(spcs.map((s) => ({ ...s, tenant_id: tenant })))
-    .onConflict((c) => c.columns(['tenant_id', 'spki_sha256']).doNothing())
-    .returning('spc_id')
-    .execute()
+  const { rows } = await sql<{ spc_id: string }>`
+    insert into spcs (tenant_id, spc_id, device_id, user_id, issuer_id, status, certificate, spki_sha256,
+      fingerprint_sha256, not_before, not_after, renew_after, policy_channel, policy_version, policy_digest, replaces,
+      issued_at)
+    select ${tenant}, s.spc_id, s.device_id, s.user_id, s.issuer_id, 'active', s.certificate, s.spki_sha256,
+      s.fingerprint_sha256, s.not_before, s.not_after, s.renew_after, s.policy_channel, s.policy_version,
+      s.policy_digest, s.replaces, s.issued_at
+    from jsonb_to_recordset(${JSON.stringify(spcs)}::jsonb) as s (spc_id uuid, device_id uuid, user_id uuid,
+      issuer_id uuid, certificate text, spki_sha256 text, fingerprint_sha256 text, not_before timestamptz,
+      not_after timestamptz, renew_after timestamptz, policy_channel text, policy_version bigint, policy_digest text,
+      replaces uuid, issued_at timestamptz)
+    order by s.spki_sha256
+    on conflict (tenant_id, spki_sha256) do nothing
+    returning spc_id`.execute(tx)
   return new Set(rows.map((r) => r.spc_id))
 }
 

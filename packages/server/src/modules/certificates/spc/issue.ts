@@ -33,7 +33,7 @@ const refusals: Record<Exclude<Refusal, 'busy'>, () => never> = {
 
 /**
  * Issues certificates: signed first, then made to count, those of a tenant that come at once in one transaction. Rows
- * are locked in one order: devices, their users, the certificates that are replaced. Devices and users that somebody
+ * are locked in one order: users, their devices, the certificates that are replaced. Devices and users that somebody
  * else holds are not waited for: whose they are leaves the batch and comes again.
  */
 export function createIssuing(deps: CertificatesDeps) {
@@ -92,6 +92,7 @@ export function createIssuing(deps: CertificatesDeps) {
         maxBatch: 100,
         maxQueue: 2000,
         maxPerTenant: 2000,
+        gathers: true,
       })
       queues.set(tenant, queue)
     }

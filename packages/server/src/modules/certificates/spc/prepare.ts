@@ -14,6 +14,7 @@ import { day, minute, second } from '../../../kernel/time.ts'
 import type { FleetDevice } from '../../devices/index.ts'
 import { type Authority, chainOf, type Keyring } from '../../trust/index.ts'
 import type { CertificatesDeps } from '../deps.ts'
+import { addressesOf } from '../pki/addresses.ts'
 import type { SpcRow } from './spcs.queries.ts'
 
 const lifetime = day
@@ -42,19 +43,25 @@ export function keyOfRequest(csr: string): { publicJwk: PublicJwk; spkiSha256: s
 
 const bytesOf = (uuid: string) => Buffer.from(uuid.replaceAll('-', ''), 'hex')
 export const serialOf = (uuid: string): string => uuid.replaceAll('-', '')
+export const uuidOf = (serial: string): string =>
+  `${serial.slice(0, 8)}-${serial.slice(8, 12)}-${serial.slice(12, 16)}-${serial.slice(16, 20)}-${serial.slice(20)}`
 
 /** What names this deployment (SPIFFE-ID §2.1): letters, digits, dots, dashes; an IPv6 address has none of them. */
 export const trustDomainOf = (publicUrl: string): string =>
   new URL(publicUrl).hostname.replaceAll(/[[\]]/g, '').replaceAll(':', '-')
 
 /** A certificate with everything that its row says, signed before the transaction that makes it count. */
-export function createPrepare({ trust, policyOf, publicUrl, now }: CertificatesDeps) {
+export function createPrepare({ trust, policyOf, publicUrl, pkiUrl, oidArc, now }: CertificatesDeps) {
   const trustDomain = trustDomainOf(publicUrl)
   const issuers = new WeakMap<Authority, SpcIssuer>()
-  const issuerOf = (authority: Authority): SpcIssuer => {
-    const known = issuers.get(authority) ?? spcIssuer(authority.signer, authority.certificate, { trustDomain })
-    issuers.set(authority, known)
-    return known
+  function issuerOf(tenant: TenantId, authority: Authority): SpcIssuer {
+    const known = issuers.get(authority)
+    if (known) return known
+    const { signer, certificate, signerId } = authority
+    const addresses = pkiUrl === undefined ? {} : addressesOf(pkiUrl, tenant, signerId)
+    const issuer = spcIssuer(signer, certificate, { trustDomain, oidArc, ...addresses })
+    issuers.set(authority, issuer)
+    return issuer
   }
   const activeOf = ({ issuing }: Keyring): Authority => {
     const [authority] = issuing
@@ -83,7 +90,7 @@ export function createPrepare({ trust, policyOf, publicUrl, now }: CertificatesD
       channel: variant.channel,
       digest: variant.digest.slice('sha256:'.length),
     }
-    const { der, pem } = await issuerOf(authority).issue({
+    const { der, pem } = await issuerOf(tenant, authority).issue({
       serial: bytesOf(spc_id),
       deviceId: encodeId('device', device.deviceId),
       publicJwk,
@@ -91,7 +98,7 @@ export function createPrepare({ trust, policyOf, publicUrl, now }: CertificatesD
       notAfter: new Date(end),
       ...(policy && { policy }),
     })
-    const read = readSpc(der)
+    const read = readSpc(der, { oidArc })
     const row: SpcRow = {
       tenant_id: tenant,
       spc_id,
@@ -117,4 +124,3 @@ export function createPrepare({ trust, policyOf, publicUrl, now }: CertificatesD
     return { row, thumbprint: key, chain: chainOf(keyring, authority) }
   }
 }
-export type Prepare = ReturnType<typeof createPrepare>

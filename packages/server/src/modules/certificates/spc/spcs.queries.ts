@@ -46,6 +46,15 @@ export const revoke = (
     .returningAll()
     .executeTakeFirst()
 
+/** Of these certificates those that were issued: by whom, and until when. */
+export const issuedOf = (tx: Tx, tenant: TenantId, spcIds: readonly string[]) =>
+  tx
+    .selectFrom('spcs')
+    .select(['spc_id', 'issuer_id', 'not_after'])
+    .where('tenant_id', '=', tenant)
+    .where('spc_id', '=', sql<string>`any(${spcIds}::uuid[])`)
+    .execute()
+
 type End = { reason: string; at: Date }
 const anyNumber = 2 ** 31 - 1
 
@@ -104,6 +113,15 @@ export const tenantsWithSuperseded = async (tx: Tx, at: Date): Promise<TenantId[
     .where('not_after', '>', at)
     .execute()
   return rows.map((r) => r.tenant_id)
+}
+
+/** How many in use end on each day (UTC). */
+export const endsByDay = async (tx: Tx, tenant: TenantId, at: Date) => {
+  const { rows } = await sql<{ day: Date; count: number }>`
+    select date_trunc('day', not_after, 'UTC') as day, count(*) as count from spcs
+     where tenant_id = ${tenant} and status = 'active' and not_after > ${at}
+     group by 1 order by 1 limit 366`.execute(tx)
+  return rows
 }
 
 export const countOfIssuer = async (tx: Tx, tenant: TenantId, issuerId: string, at: Date): Promise<number> => {

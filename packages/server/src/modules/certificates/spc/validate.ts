@@ -6,18 +6,12 @@ import { BoundedMap } from '../../../kernel/bounded-map.ts'
 import { decodeId, encodeId } from '../../../kernel/ids.ts'
 import type { Authority } from '../../trust/index.ts'
 import type { CertificatesDeps } from '../deps.ts'
+import { uuidOf } from './prepare.ts'
 import type { NotGood } from './spcs.queries.ts'
 import type { StandingOf } from './standing.ts'
 
-export type Status =
-  | 'good'
-  | 'superseded'
-  | 'revoked'
-  | 'expired'
-  | 'not_yet_valid'
-  | 'device_inactive'
-  | 'unknown_issuer'
-export type Verdict = {
+type Status = 'good' | 'superseded' | 'revoked' | 'expired' | 'not_yet_valid' | 'device_inactive' | 'unknown_issuer'
+type Verdict = {
   status: Status
   reasons: string[]
   spc: Spc | null
@@ -35,8 +29,6 @@ const unknown: Verdict = {
   currentDigest: null,
 }
 
-const uuidOf = (serial: string) =>
-  `${serial.slice(0, 8)}-${serial.slice(8, 12)}-${serial.slice(12, 16)}-${serial.slice(16, 20)}-${serial.slice(20)}`
 export const spcIdOf = ({ serial }: Pick<Spc, 'serial'>): string => encodeId('spc', uuidOf(serial))
 
 /**

@@ -4,7 +4,7 @@ import { happened } from '../../../db/happened.ts'
 import { deleting } from '../../../db/retention.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-export type Digest = { lookup: string; secret_digest: Buffer }
+export type Digest = { lookup: string; secret_digest: Buffer; secret_digest_version: number }
 
 export const insertSecret = (tx: Tx, tenant: TenantId, gatewayId: string, secretId: string, d: Digest, at: Date) =>
   tx
@@ -69,6 +69,18 @@ export const findReplaced = (tx: Tx, tenant: TenantId, gatewayId: string) =>
     .where('gateway_id', '=', gatewayId)
     .where('valid_until', 'is not', null)
     .executeTakeFirst()
+
+/** Of gateways with two secrets, the end of the first, and when the second was made. */
+export const endingSecrets = async (tx: Tx, tenant: TenantId, at: Date) => {
+  const { rows } = await sql<{ gateway_id: string; name: string; replaced_at: Date; valid_until: Date }>`
+    select g.gateway_id, g.name, n.created_at as replaced_at, s.valid_until
+      from gateway_secrets s
+      join gateway_secrets n on n.tenant_id = ${tenant} and n.gateway_id = s.gateway_id and n.valid_until is null
+      join gateways g on g.tenant_id = ${tenant} and g.gateway_id = s.gateway_id
+     where s.tenant_id = ${tenant} and s.valid_until > ${at} and g.deleted_at is null
+     order by s.valid_until, s.gateway_id limit 10000`.execute(tx)
+  return rows
+}
 
 export const limitCurrent = (tx: Tx, tenant: TenantId, gatewayId: string, until: Date) =>
   tx

@@ -1,4 +1,4 @@
-import { digestToken, equalDigest, mintToken } from '@holdfast/crypto'
+import { digestSecret, equalDigest, isStoredAs, mintToken } from '@holdfast/crypto'
 import type { Tx } from '../../../db/database.ts'
 import type { Incoming, PresentedToken } from '../../../http/authenticate.ts'
 import type { Principal, RefusedCredential, TenantId } from '../../../kernel/actor.ts'
@@ -26,11 +26,12 @@ export function createSecrets({
   changes,
   feed,
   now,
-  pepper,
-  serviceSecret,
+  peppers,
+  serviceSecrets,
   registry,
-}: Pick<GatewaysDeps, 'db' | 'changes' | 'feed' | 'now' | 'pepper' | 'serviceSecret'> & { registry: Registry }) {
-  const serviceDigest = digestToken(pepper, serviceSecret)
+}: Pick<GatewaysDeps, 'db' | 'changes' | 'feed' | 'now' | 'peppers' | 'serviceSecrets'> & { registry: Registry }) {
+  const digestOf = (secret: string) => digestSecret(peppers, secret).digest
+  const serviceDigests = serviceSecrets.map(digestOf)
 
   const cache = createCredentialCache<PresentedToken, Known>({
     max: 50_000,
@@ -40,10 +41,11 @@ export function createSecrets({
     subjectsOf: ({ principal }) => [`gateway:${principal.id}`],
   })
 
-  async function load({ tenant: tenantId, id, digest }: PresentedToken): Promise<Known | undefined> {
+  async function load(presented: PresentedToken): Promise<Known | undefined> {
+    const { tenant: tenantId, id } = presented
     return db.inTenant(tenantId, async (tx) => {
       const row = await queries.findSecret(tx, tenantId, id)
-      if (!row || !equalDigest(row.secret_digest, digest)) return undefined
+      if (!row || !isStoredAs(peppers, presented, row.secret_digest)) return undefined
       if (row.valid_until === null && row.another_is_ending && !(await endReplaced(tx, tenantId, row))) return undefined
       return {
         principal: { kind: 'gateway', tenantId, id: row.gateway_id, name: row.name, poolId: row.pool_id },
@@ -100,15 +102,18 @@ export function createSecrets({
      * The deployment-wide secret: the operator chose it, so that only comparing tells it from other credentials.
      */
     service: {
-      is: (text: string): boolean =>
-        text.length === serviceSecret.length && equalDigest(digestToken(pepper, text), serviceDigest),
+      is: (text: string): boolean => {
+        if (!serviceSecrets.some((secret) => secret.length === text.length)) return false
+        const digest = digestOf(text)
+        return serviceDigests.some((known) => equalDigest(known, digest))
+      },
       verify: (_: string, incoming: Pick<Incoming, 'scope'>) => speakFor(incoming.scope),
     },
 
     /** Made before the transaction that stores it. */
     mint: (tenant: TenantId): NewSecret => {
-      const { token, id, digest } = mintToken(pepper, 'hfg', tenant)
-      return { token, digest: { lookup: id, secret_digest: digest } }
+      const { token, id, digest, version } = mintToken(peppers, 'hfg', tenant)
+      return { token, digest: { lookup: id, secret_digest: digest, secret_digest_version: version } }
     },
     store: (tx: Tx, tenant: TenantId, gatewayId: string, { digest }: NewSecret) =>
       queries.insertSecret(tx, tenant, gatewayId, newUuid(), digest, now()),

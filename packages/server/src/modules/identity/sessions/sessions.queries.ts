@@ -8,7 +8,7 @@ export const insertSession = (tx: Tx, session: Omit<Selectable<Tables['admin_ses
   tx.insertInto('admin_sessions').values(session).execute()
 
 /** Only of users who may still sign in. */
-export const findByDigest = (tx: Tx, tenant: TenantId, digest: Buffer) =>
+export const findByDigest = (tx: Tx, tenant: TenantId, digests: readonly Buffer[]) =>
   tx
     .selectFrom('admin_sessions')
     .innerJoin('users', (j) =>
@@ -33,7 +33,7 @@ export const findByDigest = (tx: Tx, tenant: TenantId, digest: Buffer) =>
         where r.tenant_id = ${tenant} and r.user_id = users.user_id order by r.role)`.as('roles'),
     ])
     .where('admin_sessions.tenant_id', '=', tenant)
-    .where('admin_sessions.secret_digest', '=', digest)
+    .where('admin_sessions.secret_digest', 'in', digests)
     .where('admin_sessions.ended_at', 'is', null)
     .where('users.status', '=', 'active')
     .where('users.deleted_at', 'is', null)
@@ -145,7 +145,14 @@ export const replaceSession = async (
   tx: Tx,
   tenant: TenantId,
   id: string,
-  next: { session_id: string; secret_digest: Buffer; auth_method: string; stepped_up_at: Date | null; at: Date },
+  next: {
+    session_id: string
+    secret_digest: Buffer
+    secret_digest_version: number
+    auth_method: string
+    stepped_up_at: Date | null
+    at: Date
+  },
 ): Promise<{ expires_at: Date } | undefined> => {
   const { at, ...fresh } = next
   const old = await tx

@@ -1,6 +1,5 @@
-import type { KeyObject } from 'node:crypto'
 import type { SecuritySettings } from '@holdfast/contract/settings'
-import { mintToken } from '@holdfast/crypto'
+import { mintToken, type Peppers, storedDigests } from '@holdfast/crypto'
 import type { Database, Tx } from '../../../db/database.ts'
 import type { PresentedToken } from '../../../http/authenticate.ts'
 import {
@@ -37,7 +36,7 @@ type SessionsDeps = {
   changes: Changes
   feed: Memory['feed']
   now: () => Date
-  pepper: KeyObject
+  peppers: Peppers
   tenancy: Pick<IdentityDeps['tenancy'], 'settings'>
   onError: (e: Error) => void
 }
@@ -49,11 +48,13 @@ type SessionsDeps = {
  * database, which is asked before a session is called idle, would say so of one that is not.
  */
 export function createSessions(deps: SessionsDeps) {
-  const { db, audit, changes, feed, now, pepper, tenancy } = deps
+  const { db, audit, changes, feed, now, peppers, tenancy } = deps
   const seen = new BoundedMap<string, number>(50_000)
 
-  async function load({ tenant: tenantId, digest }: PresentedToken): Promise<Known | undefined> {
-    const row = await db.inTenant(tenantId, (tx) => queries.findByDigest(tx, tenantId, digest))
+  async function load(presented: PresentedToken): Promise<Known | undefined> {
+    const { tenant: tenantId } = presented
+    const digests = storedDigests(peppers, presented)
+    const row = await db.inTenant(tenantId, (tx) => queries.findByDigest(tx, tenantId, digests))
     if (!row) return undefined
     const roles = row.roles.filter(isRole)
     const principal: Principal<'session'> = {
@@ -163,7 +164,7 @@ export function createSessions(deps: SessionsDeps) {
         provider: { id: string; subject: string; sid: string | null } | null
       },
     ) => {
-      const minted = mintToken(pepper, 'hfs', source.tenantId)
+      const minted = mintToken(peppers, 'hfs', source.tenantId)
       const at = now()
       const id = newUuid()
       const expiresAt = new Date(at.getTime() + limits.absolute_seconds * second)
@@ -172,6 +173,7 @@ export function createSessions(deps: SessionsDeps) {
         session_id: id,
         user_id: user,
         secret_digest: minted.digest,
+        secret_digest_version: minted.version,
         auth_method: how.authMethod,
         source_ip: source.sourceIp,
         user_agent: source.userAgent?.slice(0, 512) ?? null,
@@ -228,11 +230,12 @@ export function createSessions(deps: SessionsDeps) {
       session: Principal<'session'>,
       more: { steppedUpAt?: Date; authMethod?: string } = {},
     ): Promise<Renewed> => {
-      const { token: secret, digest } = mintToken(pepper, 'hfs', session.tenantId)
+      const { token: secret, digest, version } = mintToken(peppers, 'hfs', session.tenantId)
       const id = newUuid()
       const made = await queries.replaceSession(tx, session.tenantId, session.id, {
         session_id: id,
         secret_digest: digest,
+        secret_digest_version: version,
         auth_method: more.authMethod ?? session.authMethod,
         stepped_up_at: more.steppedUpAt ?? session.steppedUpAt,
         at: now(),

@@ -52,7 +52,7 @@ export function createCodeStep(deps: { audit: Audit; now: () => Date; kek: Kek; 
       const shut = whyShut(account, enforcesSso)
       if (shut) return shut
       if (!reservation) return 'locked'
-      const { password_phc: phc, seed_jwe: seed } = account
+      const { password_phc: phc, seed } = account
       if (!phc || digestOf(phc) !== shown.password) return 'wrong_password'
       const proof = seed === null ? undefined : await factor.match(tenantId, account.user_id, seed, given)
       return proof ? { account, reservation, phc, proof } : 'wrong_second_factor'

@@ -3,6 +3,7 @@ import type { Tx } from '../../../db/database.ts'
 import { happened } from '../../../db/happened.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
+import type { SealedSeed } from './second-factor.queries.ts'
 
 /**
  * Counts one attempt from this source, unless the window that runs is full. In one statement, so that attempts on any
@@ -63,8 +64,8 @@ export const findAccount = (tx: Tx, tenant: TenantId, username: string) =>
       'locked_until',
     ])
     .select(
-      sql<string | null>`(select t.seed_jwe from user_totp t where t.tenant_id = users.tenant_id
-        and t.user_id = users.user_id and t.enrolled_at is not null)`.as('seed_jwe'),
+      sql<SealedSeed | null>`(select json_build_object('jwe', t.seed_jwe, 'factor', t.factor_id) from user_totp t
+        where t.tenant_id = users.tenant_id and t.user_id = users.user_id and t.enrolled_at is not null)`.as('seed'),
     )
     .where('tenant_id', '=', tenant)
     .where('username_key', '=', sql<string>`lower(${username})`)

@@ -67,9 +67,9 @@ export function createLogin(deps: {
     }
     if (!(await hasher.verifyPassword(phc, given.password))) return 'wrong_password'
     if (account.password_expires_at && account.password_expires_at <= now()) return 'password_expired'
-    if (account.seed_jwe === null) return { account, reservation, phc, proof: undefined }
+    if (account.seed === null) return { account, reservation, phc, proof: undefined }
     if (given.totp === '' && given.recoveryCode === '') return 'missing_second_factor'
-    const proof = await factor.match(tenantId, account.user_id, account.seed_jwe, given)
+    const proof = await factor.match(tenantId, account.user_id, account.seed, given)
     return proof ? { account, reservation, phc, proof } : 'wrong_second_factor'
   }
 

@@ -3,17 +3,25 @@ import type { Tx } from '../../../db/database.ts'
 import { happened } from '../../../db/happened.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
+type StoredDigest = { digest: Buffer; version: number }
+
+/** The seed of a second factor, and which factor that is: the same one may be sealed anew at any moment. */
+export type SealedSeed = { jwe: string; factor: string }
+
 const rowOf = (tx: Tx, tenant: TenantId, user: string) =>
-  tx.selectFrom('user_totp').select('seed_jwe').where('tenant_id', '=', tenant).where('user_id', '=', user)
+  tx
+    .selectFrom('user_totp')
+    .select(['seed_jwe as jwe', 'factor_id as factor'])
+    .where('tenant_id', '=', tenant)
+    .where('user_id', '=', user)
 
-/** The sealed seed of a user's second factor. */
-export const findSeed = async (tx: Tx, tenant: TenantId, user: string): Promise<string | undefined> =>
-  (await rowOf(tx, tenant, user).where('enrolled_at', 'is not', null).executeTakeFirst())?.seed_jwe
+/** That of a user's second factor. */
+export const findSeed = (tx: Tx, tenant: TenantId, user: string): Promise<SealedSeed | undefined> =>
+  rowOf(tx, tenant, user).where('enrolled_at', 'is not', null).executeTakeFirst()
 
-/** The sealed seed that a code must still confirm. */
-export const findPending = async (tx: Tx, tenant: TenantId, user: string, at: Date): Promise<string | undefined> =>
-  (await rowOf(tx, tenant, user).where('enrolled_at', 'is', null).where('expires_at', '>', at).executeTakeFirst())
-    ?.seed_jwe
+/** The one that a code must still confirm. */
+export const findPending = (tx: Tx, tenant: TenantId, user: string, at: Date): Promise<SealedSeed | undefined> =>
+  rowOf(tx, tenant, user).where('enrolled_at', 'is', null).where('expires_at', '>', at).executeTakeFirst()
 
 /** Replaces a pending seed; false when the user has a second factor already. */
 export const insertPending = (
@@ -29,7 +37,7 @@ export const insertPending = (
       .onConflict((c) =>
         c
           .columns(['tenant_id', 'user_id'])
-          .doUpdateSet({ seed_jwe, expires_at, last_step: 0 })
+          .doUpdateSet({ seed_jwe, factor_id: sql`gen_random_uuid()`, expires_at, last_step: 0 })
           .where('user_totp.enrolled_at', 'is', null),
       )
       .returning('user_id'),
@@ -40,7 +48,7 @@ export const confirm = (
   tx: Tx,
   tenant: TenantId,
   user: string,
-  { seed_jwe, step, at }: { seed_jwe: string; step: number; at: Date },
+  { factor, step, at }: { factor: string; step: number; at: Date },
 ): Promise<boolean> =>
   happened(
     tx
@@ -48,16 +56,23 @@ export const confirm = (
       .set({ enrolled_at: at, last_step: step })
       .where('tenant_id', '=', tenant)
       .where('user_id', '=', user)
-      .where('seed_jwe', '=', seed_jwe)
+      .where('factor_id', '=', factor)
       .where('enrolled_at', 'is', null)
       .where('expires_at', '>', at)
       .returning('user_id'),
   )
 
-export const insertRecoveryCodes = (tx: Tx, tenant: TenantId, user: string, digests: readonly Buffer[]) =>
+export const insertRecoveryCodes = (tx: Tx, tenant: TenantId, user: string, digests: readonly StoredDigest[]) =>
   tx
     .insertInto('recovery_codes')
-    .values(digests.map((code_digest) => ({ tenant_id: tenant, user_id: user, code_digest })))
+    .values(
+      digests.map(({ digest: code_digest, version: code_digest_version }) => ({
+        tenant_id: tenant,
+        user_id: user,
+        code_digest,
+        code_digest_version,
+      })),
+    )
     .execute()
 
 export const countRecoveryCodes = async (tx: Tx, tenant: TenantId, user: string): Promise<number> => {
@@ -74,28 +89,28 @@ export const countRecoveryCodes = async (tx: Tx, tenant: TenantId, user: string)
 /**
  * True once for every step, and never again for an earlier one: the statement is the lock, on any number of replicas.
  */
-export const useStep = (tx: Tx, tenant: TenantId, user: string, seed: string, step: number): Promise<boolean> =>
+export const useStep = (tx: Tx, tenant: TenantId, user: string, factor: string, step: number): Promise<boolean> =>
   happened(
     tx
       .updateTable('user_totp')
       .set({ last_step: step })
       .where('tenant_id', '=', tenant)
       .where('user_id', '=', user)
-      .where('seed_jwe', '=', seed)
+      .where('factor_id', '=', factor)
       .where('enrolled_at', 'is not', null)
       .where('last_step', '<', step)
       .returning('user_id'),
   )
 
 /** True for the one call that used this code. */
-export const useRecoveryCode = (tx: Tx, tenant: TenantId, user: string, digest: Buffer, at: Date) =>
+export const useRecoveryCode = (tx: Tx, tenant: TenantId, user: string, digests: readonly Buffer[], at: Date) =>
   happened(
     tx
       .updateTable('recovery_codes')
       .set({ used_at: at })
       .where('tenant_id', '=', tenant)
       .where('user_id', '=', user)
-      .where('code_digest', '=', digest)
+      .where('code_digest', 'in', digests)
       .where('used_at', 'is', null)
       .returning('user_id'),
   )

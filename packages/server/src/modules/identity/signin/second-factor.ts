@@ -1,5 +1,5 @@
-import { type KeyObject, randomBytes } from 'node:crypto'
-import { digestToken, type Kek, matchTotp, seal, unseal } from '@holdfast/crypto'
+import { randomBytes } from 'node:crypto'
+import { digestSecret, digestsOfSecret, type Kek, matchTotp, type Peppers, seal, unseal } from '@holdfast/crypto'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import * as queries from './second-factor.queries.ts'
@@ -8,21 +8,24 @@ import * as queries from './second-factor.queries.ts'
 export type GivenFactor = { totp: string; recoveryCode: string }
 /** A code that fits; it counts only once it has been used up. */
 export type Proof =
-  | { method: 'totp'; seed: string; step: number }
-  | { method: 'recovery_code'; seed: string; digest: Buffer }
+  | { method: 'totp'; factor: string; step: number }
+  | { method: 'recovery_code'; factor: string; digests: readonly Buffer[] }
 
 const recoveryCodes = 10
 
 /** The second factor of users: a TOTP seed (RFC 6238), sealed where it is stored, and recovery codes of 128 bits. */
-export function createSecondFactor({ kek, pepper, now }: { kek: Kek; pepper: KeyObject; now: () => Date }) {
+export function createSecondFactor({ kek, peppers, now }: { kek: Kek; peppers: Peppers; now: () => Date }) {
   const contextOf = (user: string) => `user_totp/${user}/seed`
 
-  const matchCode = async (user: string, seed: string, code: string): Promise<Proof | undefined> => {
-    const step = matchTotp(await unseal(kek, contextOf(user), seed), code, now())
-    return step === undefined ? undefined : { method: 'totp', seed, step }
+  const matchCode = async (
+    user: string,
+    { jwe, factor }: queries.SealedSeed,
+    code: string,
+  ): Promise<Proof | undefined> => {
+    const step = matchTotp(await unseal(kek, contextOf(user), jwe), code, now())
+    return step === undefined ? undefined : { method: 'totp', factor, step }
   }
-  const digestOf = (tenant: TenantId, user: string, code: string) =>
-    digestToken(pepper, `recovery_code ${tenant} ${user} ${code}`)
+  const secretOf = (tenant: TenantId, user: string, code: string) => `recovery_code ${tenant} ${user} ${code}`
 
   return {
     sealSeed: (user: string, seed: Uint8Array): Promise<string> => seal(kek, contextOf(user), seed),
@@ -32,20 +35,24 @@ export function createSecondFactor({ kek, pepper, now }: { kek: Kek; pepper: Key
     match: async (
       tenant: TenantId,
       user: string,
-      seed: string,
+      seed: queries.SealedSeed,
       { totp, recoveryCode }: GivenFactor,
     ): Promise<Proof | undefined> => {
       if (totp !== '') return matchCode(user, seed, totp.replaceAll(/\s/g, ''))
       const code = recoveryCode.replaceAll(/[\s-]/g, '').toLowerCase()
       if (!/^[0-9a-f]{32}$/.test(code)) return undefined
-      return { method: 'recovery_code', seed, digest: digestOf(tenant, user, code) }
+      return {
+        method: 'recovery_code',
+        factor: seed.factor,
+        digests: digestsOfSecret(peppers, secretOf(tenant, user, code)),
+      }
     },
 
     /** False when it was used before, on whatever replica, or the second factor is another one by now. */
     use: async (tx: Tx, tenant: TenantId, user: string, proof: Proof): Promise<boolean> => {
-      if (proof.method === 'totp') return queries.useStep(tx, tenant, user, proof.seed, proof.step)
-      if ((await queries.findSeed(tx, tenant, user)) !== proof.seed) return false
-      return queries.useRecoveryCode(tx, tenant, user, proof.digest, now())
+      if (proof.method === 'totp') return queries.useStep(tx, tenant, user, proof.factor, proof.step)
+      if ((await queries.findSeed(tx, tenant, user))?.factor !== proof.factor) return false
+      return queries.useRecoveryCode(tx, tenant, user, proof.digests, now())
     },
 
     /** Fresh codes, in the transaction that makes the factor; only their digests are kept. */
@@ -55,7 +62,7 @@ export function createSecondFactor({ kek, pepper, now }: { kek: Kek; pepper: Key
         tx,
         tenant,
         user,
-        codes.map((code) => digestOf(tenant, user, code)),
+        codes.map((code) => digestSecret(peppers, secretOf(tenant, user, code))),
       )
       return codes.map((code) => code.replaceAll(/.{4}(?=.)/g, '$&-'))
     },

@@ -110,7 +110,7 @@ export function createTotp(deps: TotpDeps) {
       return db.inTenant(tenant, async (tx) => {
         const user = await hold(tx, actor, subject)
         const at = now()
-        if (!(await queries.confirm(tx, tenant, id, { seed_jwe: seed, step: proof.step, at })))
+        if (!(await queries.confirm(tx, tenant, id, { factor: seed.factor, step: proof.step, at })))
           failField('code', 'no enrollment is under way; start one first')
         const codes = await factor.issueRecoveryCodes(tx, tenant, id)
         const touched: Change[] = await sessions.endOfUser(tx, source, id, own?.id ?? null)

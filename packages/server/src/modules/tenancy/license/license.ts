@@ -1,6 +1,7 @@
 import type { Database, Tx } from '../../../db/database.ts'
 import { type Actor, jobSource, type Source, type TenantId } from '../../../kernel/actor.ts'
 import { failField } from '../../../kernel/app-error.ts'
+import type { Expiry } from '../../../kernel/expiry.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { Notice, Notify } from '../../notifications/index.ts'
 import * as queries from './license.queries.ts'
@@ -85,17 +86,14 @@ export function createLicense(deps: {
       }
     },
 
-    /** The end of the license and of its grace, to be warned of where the deployment is administered. */
-    expiries: async (tenant: TenantId) => {
+    /** The end of the license and of its grace. */
+    expiries: async (tenant: TenantId): Promise<Expiry[]> => {
       const claims = (await db.inTenant(tenant, queries.findLicense))?.claims
       if (!claims) return []
-      const since = dateOf(claims.iat)
-      const [end, graceEnd] = [dateOf(claims.exp), graceEndOf(claims)]
-      const of = { type: 'license', id: claims.jti, since }
-      return [
-        { ...of, name: claims.edition, expiresAt: end },
-        { ...of, name: `${claims.edition}, with its grace,`, expiresAt: graceEnd },
-      ]
+      const of = { type: 'license', id: claims.jti, since: dateOf(claims.iat), renewal: 'by_hand' } as const
+      const end = { ...of, name: claims.edition, expiresAt: dateOf(claims.exp) }
+      const graceEnd = { ...of, name: `${claims.edition} with its grace`, expiresAt: graceEndOf(claims) }
+      return claims.grace_days > 0 ? [end, graceEnd] : [end]
     },
 
     read: (tenant: TenantId) =>

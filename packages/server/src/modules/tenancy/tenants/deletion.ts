@@ -18,6 +18,7 @@ export function createDeletion({
   changes,
   now,
   platform,
+  removeContents,
 }: {
   db: Database
   audit: Audit
@@ -25,6 +26,8 @@ export function createDeletion({
   now: () => Date
   /** Where it stands on record: the tenant's own record goes with it. */
   platform: () => Promise<TenantId | undefined>
+  /** What a tenant has outside of the database. */
+  removeContents: (tenant: TenantId) => Promise<void>
 }) {
   /** From its commit on the tenant is not there: no replica follows it, and what comes late finds no epoch. */
   const entomb = (tenant: TenantId, recordIn: TenantId): Promise<void> =>
@@ -45,6 +48,7 @@ export function createDeletion({
 
   async function erase(tenant: TenantId, deletedAt: Date): Promise<void> {
     if (now().getTime() - deletedAt.getTime() < settledAfterMs) return
+    await removeContents(tenant)
     while ((await eraseTenant(db, tenant)) > 0);
     await db.inTenant(tenant, (tx) => queries.markErased(tx, tenant, now()))
   }

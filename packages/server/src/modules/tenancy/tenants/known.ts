@@ -1,14 +1,15 @@
-import type { Database } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { BoundedMap } from '../../../kernel/bounded-map.ts'
 import { whenReady } from '../../../kernel/ready.ts'
-import { held, type Memory } from '../../../memory/held.ts'
+import { held } from '../../../memory/held.ts'
+import type { TenancyDeps } from '../deps.ts'
+import { readTenantId } from './tenant-id.ts'
 import { findTenant, findTenantByName, listTenants, type TenantRow } from './tenants.queries.ts'
 
 type Known = { name: string | undefined; status: TenantRow['status'] }
 
 /** Which tenants there are, as every verifier and every warm read asks: in memory, true within a second. */
-export function createKnown({ db, changes, feed }: Memory & { db: Database }) {
+export function createKnown({ db, changes, feed }: Pick<TenancyDeps, 'db' | 'changes' | 'feed'>) {
   const { get } = held<Known>(
     { changes, feed },
     {
@@ -35,6 +36,11 @@ export function createKnown({ db, changes, feed }: Memory & { db: Database }) {
     /** At once where it is known; `deleted` also for what never was. */
     statusOf: (tenant: TenantId): Known['status'] | Promise<Known['status']> =>
       whenReady(get(tenant), ({ status }) => status),
+    /** The tenant of an id that a stranger may have invented: known without a statement, within a second of its making. */
+    tenantNamed: (id: string): TenantId | undefined => {
+      const tenant = readTenantId(id)
+      return tenant !== undefined && feed.knows(tenant) ? tenant : undefined
+    },
     /** Whether a platform administrator may look into it. */
     exists: async (tenant: TenantId): Promise<boolean> => (await get(tenant)).status !== 'deleted',
     /** The open tenant of this name. Anybody may name one that is there: it costs a statement once. */

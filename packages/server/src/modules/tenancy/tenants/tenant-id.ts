@@ -1,8 +1,14 @@
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
-import { idOf, missing, newUuid } from '../../../kernel/ids.ts'
+import { decodeId, idOf, missing, newUuid } from '../../../kernel/ids.ts'
 
 const tenantId = (uuid: string) => uuid as TenantId
 export const newTenantId = () => tenantId(newUuid())
+
+/** Of a text that anybody sends: it need not name a tenant that there is. */
+export const readTenantId = (text: string): TenantId | undefined => {
+  const uuid = decodeId('tenant', text)
+  return uuid === undefined ? undefined : tenantId(uuid)
+}
 
 const isOfPlatform = ({ principal }: Actor): boolean =>
   'roles' in principal && principal.roles.includes('platform_admin')

@@ -15,11 +15,13 @@ import type { KeyProvider } from '../keys/provider.ts'
 
 /** An issuing CA ends no later than its root, and is followed by another long before. */
 const lifetime = { root: 3650 * day, issuing: 365 * day }
+/** An issuing CA is followed by another after two thirds of its life. */
+export const renewIssuingAfter = (lifetime.issuing * 2) / 3
 /** Clocks of those who verify may be slow. */
 const backdated = 5 * minute
 
 /** A root with its key, PEM. */
-export type Root = { signer: Signer; certificate: string; key: NewKey }
+type Root = { signer: Signer; certificate: string; key: NewKey }
 
 const termOf = (now: Date, life: number) => ({
   serial: mintSerial(),

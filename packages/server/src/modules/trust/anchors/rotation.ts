@@ -12,7 +12,7 @@ import type { Trusted } from '../trust.ts'
 import { crossCertify, makeHierarchy, makeIssuing } from './hierarchy.ts'
 import { insertCross } from './rotation.queries.ts'
 
-export type Rotate = {
+type Rotate = {
   mode: 'planned' | 'emergency'
   /** The active anchor as the caller knows it. */
   anchorId: string | undefined
@@ -103,8 +103,10 @@ export function createRotation({
         { anchor_id: anchorId, mode: asked.mode },
         {
           target: { type: 'signer', id: anchorId, name: 'ca-root' },
-          changes: { active_anchor: [encodeId('signer', active.signer_id), anchorId] },
-          ...(asked.reason !== undefined && { details: { reason: asked.reason } }),
+          details: {
+            replaced_anchor_id: encodeId('signer', active.signer_id),
+            ...(asked.reason !== undefined && { reason: asked.reason }),
+          },
         },
       )
       await changes.record(tx, tenant, [{ kind: 'trust', subject: everything }])

@@ -1,4 +1,3 @@
-import type { SignerState } from '@holdfast/contract/vocabulary'
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { Tables } from '../../../db/tables/index.ts'
@@ -13,7 +12,7 @@ export type NewKey = Pick<
   public_jwk: object
 }
 
-const active = sql.lit<SignerState>('active')
+const active = sql.lit<KeyRow['state']>('active')
 const rowsOf = (tenant: TenantId, keys: readonly NewKey[], at: Date) =>
   keys.map((k) => ({
     ...k,

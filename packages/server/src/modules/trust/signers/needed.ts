@@ -27,4 +27,3 @@ export const createNeeded =
     }
     return reasons
   }
-export type Needed = ReturnType<typeof createNeeded>

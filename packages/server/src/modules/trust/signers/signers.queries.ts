@@ -1,11 +1,10 @@
-import type { SignerState } from '@holdfast/contract/vocabulary'
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import { happened } from '../../../db/happened.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import type { KeyRow, NewKey } from '../keys/keys.queries.ts'
 
-export const selectSigners = (tx: Tx, tenant: TenantId, filter: { purpose?: string; state?: SignerState }) => {
+export const selectSigners = (tx: Tx, tenant: TenantId, filter: { purpose?: string; state?: KeyRow['state'] }) => {
   let select = tx.selectFrom('signing_keys').selectAll().where('tenant_id', '=', tenant)
   if (filter.purpose !== undefined) select = select.where('purpose', '=', filter.purpose)
   if (filter.state !== undefined) select = select.where('state', '=', filter.state)
@@ -45,7 +44,7 @@ export const insertPending = (tx: Tx, tenant: TenantId, key: NewKey, at: Date): 
         public_jwk: JSON.stringify(key.public_jwk),
       })
       .onConflict((c) =>
-        c.columns(['tenant_id', 'purpose']).where('state', '=', sql.lit<SignerState>('pending')).doNothing(),
+        c.columns(['tenant_id', 'purpose']).where('state', '=', sql.lit<KeyRow['state']>('pending')).doNothing(),
       )
       .returning('signer_id'),
   )

@@ -65,10 +65,9 @@ export function createSigners({
     if (!ended) throw new Error('a key that is locked has moved')
     if (key.state === 'active' && heir) await insertKeys(tx, tenant, [heir], at)
     if (how.compromised && ofAuthorities.has(key.purpose)) await deps.revokeIssuedBy(tx, source, [key.signer_id], at)
-    await audit.record(tx, source, 'signer.retired', named(key), {
-      ...about(key, how.reason),
-      changes: { state: [key.state, ended.state] },
-    })
+    const { target } = about(key, undefined)
+    const details = { compromised: how.compromised, ...(how.reason !== undefined && { reason: how.reason }) }
+    await audit.record(tx, source, 'signer.retired', named(key), { target, details })
     await record(tx, tenant)
     return ended
   }

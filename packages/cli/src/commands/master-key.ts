@@ -1,0 +1,38 @@
+import type { Contract, Output } from '@holdfast/contract'
+import type { Command } from 'commander'
+import type { Cli } from '../cli.ts'
+import { examples } from '../options.ts'
+import { type Column, printAll } from '../output.ts'
+import { jsonText } from '../text.ts'
+
+type Key = Output<Contract['listMasterKeys']>['items'][number]
+const columns: readonly Column<Key>[] = [
+  ['KEY', (k) => k.key_id],
+  ['LINE', (k) => k.line],
+  ['READING', (k) => k.reading],
+  ['WRITING', (k) => k.writing],
+  ['SEALED', (k) => k.sealed],
+  ['DIGESTS', (k) => k.digests],
+  ['COUNTED', (k) => k.counted_at],
+  ['STATE', stateOf],
+]
+
+export function addMasterKey(program: Command, cli: Cli): void {
+  const masterKey = program.command('master-key').description('the master keys of the deployment, and their rotation')
+  examples(masterKey.command('status'), 'master-key status', 'master-key status --json')
+    .description('how much is under each master key, which replicas read and write it, and what may be removed')
+    .action(async () => {
+      const found = await (await cli.client()).listMasterKeys({ query: cli.scope })
+      if (cli.json) return cli.say(jsonText(found, 2))
+      cli.note(`Replicas that run: ${found.replicas}.`)
+      await printAll(cli, columns, found.items)
+    })
+}
+
+function stateOf({ line, needed, unused_since, removable, writing }: Key): string {
+  if (writing > 0) return 'in use'
+  if (needed) return 'needed'
+  if (line === null) return 'removed'
+  if (unused_since !== null && !removable) return 'unused; removable soon'
+  return unused_since === null ? 'not used yet' : 'may be removed'
+}

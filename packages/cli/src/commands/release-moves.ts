@@ -1,0 +1,79 @@
+import type { Contract, Input, Output } from '@holdfast/contract'
+import type { Command } from 'commander'
+import { type Cli, given } from '../cli.ts'
+import { examples, percentage, reason } from '../options.ts'
+import { printItem } from '../output.ts'
+
+type Operation = Input<Contract['changeRelease']>['body']['operation']
+type Given = { percent?: number; group?: string[]; reason?: string }
+
+const reaching = (command: Command): Command =>
+  command
+    .option('--percent <n>', 'of the devices; 100 unless groups are named', percentage)
+    .option('--group <group...>', 'and all devices of these groups')
+
+/** Under `holdfast release`: where it stands and to whom it is offered. */
+export function addReleaseMoves(release: Command, cli: Cli): void {
+  const move = (operation: Operation) => (release_id: string, options: Given) =>
+    change(cli, release_id, operation, options)
+  examples(
+    reaching(release.command('publish <release>').description('offer a draft to devices; its packages are fixed then')),
+    'release publish 1.4.0 --percent 10',
+    'release publish 1.4.0 --percent 0 --group testers',
+  ).action(move('publish'))
+  examples(
+    reason(
+      release.command('pause <release>').description('offer it to nobody else for now; who downloads it may finish'),
+    ),
+    'release pause 1.4.0 --reason "slow starts"',
+  ).action(move('pause'))
+  examples(
+    release.command('resume <release>').description('offer it again, to whom it was before'),
+    'release resume 1.4.0',
+  ).action(move('resume'))
+  examples(
+    release
+      .command('halt <release>')
+      .description('take it back for good: nobody is offered it or can download it any more')
+      .requiredOption('--reason <text>', 'why; administrators are notified of it')
+      .option('--yes', 'do not ask')
+      .action(async (release_id: string, { yes, ...options }: Given & { yes?: boolean }) => {
+        await cli.sure(yes, `Halt ${release_id} for good?`)
+        await change(cli, release_id, 'halt', options)
+      }),
+    'release halt 1.4.0 --reason "loses its settings" --yes',
+  )
+  examples(
+    reason(release.command('withdraw <release>').description('offer it no more, for good: there are better ones')),
+    'release withdraw 1.3.0',
+  ).action(move('withdraw'))
+  examples(
+    reaching(release.command('promote <release>').description('from canary to stable; canary devices keep it')),
+    'release promote 1.4.0 --percent 10',
+  ).action(move('promote'))
+  examples(
+    release
+      .command('rollout <release> <percent>')
+      .description('to what share of the devices it is offered; more only adds devices')
+      .option('--group <group...>', 'and to all devices of these groups')
+      .action((release_id: string, percent: string, options: Given) =>
+        change(cli, release_id, 'roll_out', { ...options, percent: percentage(percent) }),
+      ),
+    'release rollout 1.4.0 50',
+    'release rollout 1.4.0 5 --group testers',
+  )
+}
+
+async function change(cli: Cli, release_id: string, operation: Operation, options: Given): Promise<void> {
+  const { percent, group: group_ids } = options
+  const isNamed = percent !== undefined || group_ids !== undefined
+  const rollout = isNamed ? { percent: percent ?? 0, group_ids: group_ids ?? [] } : undefined
+  const body = { operation, ...given({ rollout, reason: options.reason }) }
+  const { changed, release }: Output<Contract['changeRelease']> = await (await cli.client()).changeRelease({
+    params: { release_id },
+    body,
+    query: cli.scope,
+  })
+  printItem(cli, release)
+  if (!changed) cli.note('It was so before.')
+}

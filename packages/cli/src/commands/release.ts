@@ -1,0 +1,97 @@
+import type { Contract, Output } from '@holdfast/contract'
+import { releaseChannels, releaseSeverities, releaseStatuses } from '@holdfast/contract/vocabulary'
+import { changeDraft } from '@holdfast/sdk'
+import type { Command } from 'commander'
+import { type Cli, given } from '../cli.ts'
+import { UsageError } from '../exit.ts'
+import { choice, examples, limit } from '../options.ts'
+import { type Column, printItem, printList } from '../output.ts'
+import { addReleaseMoves } from './release-moves.ts'
+import { addReleasePackages } from './release-packages.ts'
+
+type Release = Output<Contract['getRelease']>
+const columns: readonly Column<Release>[] = [
+  ['RELEASE', (r) => r.release_id],
+  ['VERSION', (r) => r.version],
+  ['CHANNEL', (r) => r.channel],
+  ['STATUS', (r) => r.status],
+  ['PERCENT', (r) => r.rollout.percent],
+  ['PACKAGES', (r) => r.packages],
+  ['PUBLISHED', (r) => r.published_at],
+]
+type Fields = {
+  notes?: string
+  notesUrl?: string
+  severity?: Release['severity']
+  mandatory?: boolean
+  minFrom?: string
+}
+
+const fields = (command: Command): Command =>
+  command
+    .option('--notes <text>')
+    .option('--notes-url <url>', 'where people read about it')
+    .addOption(choice('--severity <how>', 'how grave it is not to have it; normal unless said', releaseSeverities))
+    .option('--mandatory', 'devices of an older version have to update')
+    .option('--no-mandatory', 'they need not')
+    .option('--min-from <version>', 'devices of an older version go to another release first; none: the word none')
+const fieldsOf = ({ notes, notesUrl, severity, mandatory, minFrom }: Fields) =>
+  given({
+    notes,
+    notes_url: notesUrl,
+    severity,
+    mandatory,
+    min_from_version: minFrom === 'none' ? null : minFrom,
+  })
+
+export function addRelease(program: Command, cli: Cli): void {
+  const release = program.command('release').description('releases of the client, and to whom they are offered')
+  limit(examples(release.command('list'), 'release list --status published').description('list releases'))
+    .addOption(choice('--channel <channel>', 'only of this one', releaseChannels))
+    .addOption(choice('--status <status>', 'only where they stand there', releaseStatuses))
+    .action(async ({ limit: most, ...filters }: { limit: number } & Partial<Pick<Release, 'channel' | 'status'>>) => {
+      const client = await cli.client()
+      const query = { ...given(filters), ...cli.scope }
+      await printList(cli, most, columns, (page) => client.listReleases({ query: { ...query, ...page } }))
+    })
+  examples(release.command('show <release>'), 'release show 1.4.0')
+    .description('one release, by its version')
+    .action(async (release_id: string) =>
+      printItem(cli, await (await cli.client()).getRelease({ params: { release_id }, query: cli.scope })),
+    )
+  examples(
+    fields(release.command('create <version>').description('create a release, as a draft without packages'))
+      .addOption(choice('--channel <channel>', 'for whom; canary unless said', releaseChannels).default('canary'))
+      .action(async (version: string, { channel, ...options }: Fields & Pick<Release, 'channel'>) => {
+        const body = { version, channel, ...fieldsOf(options) }
+        printItem(cli, await (await cli.client()).createRelease({ body, query: cli.scope }))
+      }),
+    'release create 1.4.0 --severity high --notes-url https://example.com/releases/1.4.0',
+  )
+  examples(
+    fields(release.command('update <release>').description('change a draft; what is not named stays')).action(
+      async (release_id: string, options: Fields) => {
+        const named = fieldsOf(options)
+        if (Object.keys(named).length === 0)
+          throw new UsageError('Nothing to change; see: holdfast release update --help')
+        printItem(cli, await changeDraft(await cli.client(), { params: { release_id }, query: cli.scope }, named))
+      },
+    ),
+    'release update 1.4.0 --mandatory',
+  )
+  examples(
+    release
+      .command('delete <release>')
+      .description('delete a draft and its packages')
+      .option('--yes', 'do not ask')
+      .action(async (release_id: string, { yes }: { yes?: boolean }) => {
+        await cli.sure(yes, `Delete the draft ${release_id}?`)
+        await (await cli.client()).deleteRelease({ params: { release_id }, query: cli.scope })
+        if (cli.json) printItem(cli, { release_id, changed: true })
+        else cli.say(`${release_id}  deleted`)
+      }),
+    'release delete 1.4.0 --yes',
+  )
+  addReleasePackages(release, cli)
+  addReleaseMoves(release, cli)
+}

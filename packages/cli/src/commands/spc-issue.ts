@@ -1,0 +1,80 @@
+import { rm, writeFile } from 'node:fs/promises'
+import type { Contract, Output } from '@holdfast/contract'
+import { createKeyAndRequest } from '@holdfast/crypto/x509/certificate-request-write'
+import type { Command } from 'commander'
+import type { Cli } from '../cli.ts'
+import { UsageError } from '../exit.ts'
+import { attempt, readText, writeNew } from '../files.ts'
+import { examples } from '../options.ts'
+import { printItem } from '../output.ts'
+import { plain } from '../text.ts'
+
+type Issued = Output<Contract['issueSpc']>
+type Files = { csr?: string; newKey?: string; out?: string }
+
+const withFiles = (command: Command): Command =>
+  command
+    .option('--csr <file>', 'a request for its key (PKCS#10), as `openssl req -new` makes it')
+    .option('--new-key <file>', 'make a key instead, and write it there (PEM, mode 0600), where no file is yet')
+    .option('--out <file>', 'write the certificate and its chain (PEM) there, where no file is yet')
+
+export function addSpcIssue(spc: Command, cli: Cli): void {
+  withFiles(
+    examples(
+      spc.command('issue <device>').description('issue a certificate for a key of a device'),
+      'spc issue laptop --csr laptop.csr --out laptop.pem',
+      'spc issue laptop --new-key laptop.key --out laptop.pem',
+    ),
+  ).action((device_id: string, files: Files) =>
+    issue(cli, files, async (csr) => (await cli.client()).issueSpc({ body: { csr, device_id }, query: cli.scope })),
+  )
+  withFiles(
+    examples(
+      spc
+        .command('rotate <spc>')
+        .description('issue a certificate for another key in place of one, which stays good for an hour'),
+      'spc rotate spc_01h455vb4pex5vsknk084sn02q --new-key laptop-2.key --out laptop-2.pem',
+    ),
+  ).action((spc_id: string, files: Files) =>
+    issue(cli, files, async (csr) => (await cli.client()).rotateSpc({ body: { csr, spc_id }, query: cli.scope })),
+  )
+}
+
+async function issue(cli: Cli, files: Files, ask: (csr: string) => Promise<Issued>): Promise<void> {
+  const { newKey, out } = files
+  const issued = await withNewFiles([newKey, out], async () => ask(await requestOf(files)))
+  const { spc, certificate, chain } = issued
+  const pem = [certificate, ...chain].join('')
+  if (out !== undefined) await attempt(`${out} can't be written`, () => writeFile(out, pem, { flush: true }))
+  if (cli.json) printItem(cli, issued)
+  else if (out === undefined) cli.say(pem.trimEnd())
+  cli.note(`${spc.spc_id} of ${spc.device_id}, good until ${spc.not_after}.`)
+  if (out !== undefined) cli.note(`The certificate and its chain are in ${plain(out)}.`)
+  if (newKey !== undefined) cli.note(`Its private key is in ${plain(newKey)}, and nowhere else.`)
+}
+
+/** Files that only their owner reads, made before anything is asked, so that what was issued has a place to go. */
+async function withNewFiles<T>(names: readonly (string | undefined)[], work: () => Promise<T>): Promise<T> {
+  const made: string[] = []
+  try {
+    for (const name of names) {
+      if (name === undefined) continue
+      await writeNew(name, '', 0o600)
+      made.push(name)
+    }
+    return await work()
+  } catch (e) {
+    for (const name of made) await rm(name, { force: true })
+    throw e
+  }
+}
+
+/** The key is on disk before anybody certifies it. */
+async function requestOf({ csr, newKey }: Files): Promise<string> {
+  if (csr !== undefined && newKey === undefined) return readText(csr)
+  if (newKey === undefined || csr !== undefined)
+    throw new UsageError('Give a request with --csr, or have a key made with --new-key.')
+  const made = await createKeyAndRequest('holdfast')
+  await attempt(`${newKey} can't be written`, () => writeFile(newKey, made.privateKey, { flush: true }))
+  return made.csr
+}

@@ -1,0 +1,65 @@
+import { type Static, Type } from 'typebox'
+import { endpoint } from './endpoint.ts'
+import { Closed, Count, List, Nullable, OneOf, Time } from './schema.ts'
+import { expiryStatuses, expiryTypes } from './vocabulary.ts'
+
+const ExpiryType = OneOf(expiryTypes)
+const Status = OneOf(expiryStatuses, {
+  description: 'expired; critical: within a day; warning: within 30 days; ok: later, or nobody has to do anything',
+})
+
+export const Expiry = Closed(
+  {
+    type: ExpiryType,
+    id: Type.String({
+      description:
+        'Of the key, gateway, provider, signer or license; version of a trust set; SHA-256 fingerprint of a TLS certificate',
+    }),
+    name: Type.String(),
+    since: Time,
+    expires_at: Time,
+    days_left: Type.Integer({ description: 'Whole days; negative once it is over' }),
+    status: Status,
+    renews_itself: Type.Boolean({
+      description:
+        'Nobody has to do anything: it is renewed in time, was replaced, or goes with something else. False once that is overdue',
+    }),
+  },
+  { title: 'Expiry' },
+)
+export type Expiry = Static<typeof Expiry>
+
+const Summary = Closed(
+  {
+    expired: Count,
+    critical: Count,
+    warning: Count,
+    ok: Count,
+    spcs: Type.Array(Closed({ day: Type.String({ format: 'date', description: 'UTC' }), count: Count }), {
+      description: 'How many device certificates in use end on a day, unless their devices rotate them before',
+    }),
+  },
+  { title: 'ExpirySummary', description: 'Of everything, whatever is asked for; with the first page only' },
+)
+
+export const listExpiries = endpoint({
+  method: 'GET',
+  path: '/v1/admin/certs/expiry',
+  summary:
+    'What runs out, soonest first: certificates, keys, secrets, lists; where the deployment is administered its license and TLS certificate too',
+  access: { by: ['session', 'api_key'], permission: 'operations:read' },
+  query: Closed({
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'Items a page; 50 unless said' })),
+    cursor: Type.Optional(Type.String({ maxLength: 1024 })),
+    type: Type.Optional(ExpiryType),
+    status: Type.Optional(Status),
+    within_days: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: 36_500, description: 'What ends by then, or has ended' }),
+    ),
+    renews_itself: Type.Optional(Type.Boolean({ description: 'false: what somebody has to renew' })),
+  }),
+  response: Closed({
+    ...List(Expiry).properties,
+    summary: Nullable(Summary),
+  }),
+})

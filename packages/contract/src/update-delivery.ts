@@ -1,0 +1,72 @@
+import { Type } from 'typebox'
+import { endpoint } from './endpoint.ts'
+import { Bytes, Closed, Count, Id, Nullable, Octets, Time } from './schema.ts'
+import { Version } from './semver.ts'
+import { Architecture, Channel, Filename, Platform, Severity, Sha256 } from './updates.ts'
+
+const Update = Closed(
+  {
+    version: Version,
+    channel: Channel,
+    platform: Platform,
+    arch: Architecture,
+    filename: Filename,
+    target: Id('package'),
+    target_path: Type.String({ description: 'Its path in the TUF repository' }),
+    size: Bytes,
+    sha256: Sha256,
+    mandatory: Type.Boolean({ description: 'It, or a release between the current version and it, is mandatory' }),
+    severity: Severity,
+    released_at: Time,
+    notes_url: Nullable(Type.String()),
+    rollout_percent: Type.Number(),
+  },
+  { title: 'Update' },
+)
+export const UpdateManifest = Closed(
+  {
+    client_version: Closed({
+      current: Version,
+      minimum: Nullable(Version),
+      latest: Nullable(Version),
+    }),
+    channel: Channel,
+    updates: Type.Array(Update, {
+      description: 'The packages of the newest release that is offered; empty where nothing newer is',
+    }),
+    generated_at: Time,
+    expires_at: Time,
+    tuf: Closed({ root_version: Count, timestamp_version: Count, metadata_base: Type.String() }),
+    signature: Type.String({ description: 'JWS (typ `update-manifest+jws`) of all of this, tenant and platform' }),
+  },
+  { title: 'UpdateManifest' },
+)
+
+const access = { by: ['device', 'session', 'api_key'], permission: 'updates:read' } as const
+
+export const updateManifest = endpoint({
+  method: 'GET',
+  path: '/v1/update/manifest',
+  summary: 'What is offered to a device of this platform and version; people and automation say which in device_id',
+  access,
+  query: Closed({
+    platform: Platform,
+    arch: Architecture,
+    version: Version,
+    channel: Type.Optional(Channel),
+    device_id: Type.Optional(Id('device')),
+  }),
+  response: UpdateManifest,
+  errors: ['not_found'],
+  etag: true,
+})
+export const updatePackage = endpoint({
+  method: 'GET',
+  path: '/v1/update/package',
+  summary: 'Download a package that is offered to the device; an administrator any of the tenant',
+  access,
+  query: Closed({ target: Id('package') }),
+  response: Octets,
+  errors: ['not_found', 'rate_limited'],
+  download: true,
+})

@@ -1,0 +1,58 @@
+import { type FactType, factTypes, ownFacts } from '@holdfast/contract/posture-facts'
+import { type Expression, factsIn, type Literal, type Operand, type Sign } from './expression.ts'
+import { parseVersion } from './version.ts'
+
+const spoken: Record<FactType, string> = {
+  text: 'a text',
+  number: 'a number',
+  boolean: 'true or false',
+  time: 'a time',
+  list: 'a list',
+}
+
+/**
+ * Why an expression could never be true or false, whatever is reported: it reads a fact that no device reports, or asks
+ * of one what its kind of value can't answer. Of a tenant's own facts nobody knows what they are, so they pass.
+ */
+export function typeErrors(expression: Expression): string[] {
+  const errors: string[] = []
+
+  for (const name of factsIn(expression))
+    if (!factTypes.has(name) && !name.startsWith(ownFacts))
+      errors.push(`no device reports a fact called "${name}"; your own begin with "${ownFacts}"`)
+
+  const expect = (fact: string, wanted: readonly FactType[], how: string): void => {
+    const type = factTypes.get(fact)
+    if (type && !wanted.includes(type)) errors.push(`${fact} is ${spoken[type]}${how}`)
+  }
+  const equal = (fact: string, literal: Literal): void => {
+    if (typeof literal === 'string') expect(fact, ['text', 'time'], `, never "${literal}"`)
+    else expect(fact, [typeof literal === 'number' ? 'number' : 'boolean'], `, never ${literal}`)
+  }
+  const compare = (sign: Sign, left: Operand, right: Operand): void => {
+    const isOrder = sign !== '==' && sign !== '!='
+    for (const side of [left, right]) {
+      if ('fact' in side) {
+        if (isOrder) expect(side.fact, ['number', 'text'], '; only numbers and versions have an order')
+        else expect(side.fact, ['number', 'text', 'boolean', 'time'], '; write "value" in it')
+      } else if (isOrder && typeof side.literal === 'string' && !parseVersion(side.literal))
+        errors.push(`"${side.literal}" is no version, so nothing is before or after it`)
+    }
+    if ('fact' in left && 'fact' in right) {
+      const [a, b] = [factTypes.get(left.fact), factTypes.get(right.fact)]
+      if (a && b && a !== b) errors.push(`${left.fact} is ${spoken[a]} and ${right.fact} ${spoken[b]}`)
+    } else if ('fact' in left && 'literal' in right) equal(left.fact, right.literal)
+    else if ('literal' in left && 'fact' in right) equal(right.fact, left.literal)
+  }
+  const walk = (e: Expression): void => {
+    if ('parts' in e) e.parts.forEach(walk)
+    else if ('part' in e) walk(e.part)
+    else if (e.op === 'fact') expect(e.fact, ['boolean'], ', so it is nothing on its own; compare it')
+    else if (e.op === 'compare') compare(e.sign, e.left, e.right)
+    else if (e.op === 'one_of') for (const value of e.values) equal(e.fact, value)
+    else if (e.op === 'contains') expect(e.fact, ['list'], ', which holds nothing')
+    else if (e.op === 'within_last') expect(e.fact, ['time'], ', which was never')
+  }
+  walk(expression)
+  return [...new Set(errors)]
+}

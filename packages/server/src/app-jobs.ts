@@ -1,0 +1,36 @@
+import { background, type Database } from './db/database.ts'
+import { dropPartitions, ensurePartitions } from './db/partitions.ts'
+import { createRetention, type Prune } from './db/retention.ts'
+import type { Job } from './jobs/runner.ts'
+import type { TenantId } from './kernel/actor.ts'
+import { pruneChanges } from './memory/changes.ts'
+
+/** The background work of the deployment: what concerns every table, and what each module brings. */
+export const appJobs = ({
+  db,
+  now,
+  keptMonths,
+  tenants,
+  forgetOldClaims,
+  pruning,
+  working,
+}: {
+  db: Database
+  now: () => Date
+  keptMonths: Parameters<typeof dropPartitions>[1]
+  tenants: () => Promise<readonly TenantId[]>
+  forgetOldClaims: () => Promise<unknown>
+  /** In the order in which what they keep is forgotten. */
+  pruning: readonly { prunes: readonly Prune[] }[]
+  working: readonly { jobs: readonly Job[] }[]
+}): Job[] => {
+  const prunes = pruning.flatMap((module) => module.prunes)
+  return [
+    { name: 'ensure_partitions', cron: '0 3 * * *', run: () => ensurePartitions(db, now()) },
+    { name: 'drop_old_months', cron: '10 3 * * *', run: () => dropPartitions(db, keptMonths) },
+    { name: 'forget_what_is_over', cron: '30 * * * *', run: createRetention({ db, tenants, prunes }) },
+    { name: 'forget_changes', cron: '15 * * * *', run: () => db.acrossTenants(pruneChanges, background) },
+    { name: 'forget_idempotency_keys', cron: '20 * * * *', run: forgetOldClaims },
+    ...working.flatMap((module) => module.jobs),
+  ]
+}

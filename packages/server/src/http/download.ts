@@ -1,0 +1,48 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { AppError } from '../kernel/app-error.ts'
+import type { Download } from '../kernel/download.ts'
+import { cutWhenSlow, type Pace } from './pace.ts'
+import { rangeOf } from './range.ts'
+import { isKnown } from './representation.ts'
+
+/**
+ * Decides for bytes that are sent as they are read what `send` decides for others, and which part (RFC 9110 §13, §14).
+ * There is no 416 among our statuses: a part that is not there is 400, with the size that is.
+ */
+export async function sendDownload(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  download: Download,
+  pace: Pace,
+): Promise<void> {
+  const { size, sha256, filename } = download
+  const etag = `"${sha256}"`
+  const { headers } = request
+  reply.headers({
+    etag,
+    'accept-ranges': 'bytes',
+    'content-disposition': `attachment; filename="${filename}"`,
+    'repr-digest': `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`,
+  })
+  if (isKnown(headers['if-none-match'], etag)) return void reply.code(304).send()
+  const isHead = request.method === 'HEAD'
+  // A date in If-Range fits nothing: there is no Last-Modified.
+  const isPartWanted = !isHead && (headers['if-range'] === undefined || headers['if-range'] === etag)
+  const range = isPartWanted ? rangeOf(headers.range, size) : undefined
+  if (range === 'unsatisfiable') {
+    reply.header('content-range', `bytes */${size}`)
+    for (const name of ['etag', 'accept-ranges', 'content-disposition', 'repr-digest']) reply.removeHeader(name)
+    throw new AppError('bad_request', `Range: there are ${size} bytes`)
+  }
+  const bytes = isHead ? undefined : await download.open(range)
+  if (range) reply.code(206).header('content-range', `bytes ${range.first}-${range.last}/${size}`)
+  else reply.code(200)
+  reply.headers({
+    'content-type': 'application/octet-stream',
+    'content-length': String(range ? range.last - range.first + 1 : size),
+  })
+  if (!bytes) return void reply.send()
+  cutWhenSlow(reply.raw, pace)
+  // Whoever returns before the head is out would have it sent again, empty.
+  await reply.send(bytes)
+}

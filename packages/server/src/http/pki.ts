@@ -1,0 +1,140 @@
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { promisify } from 'node:util'
+import { sourceBlock } from '../kernel/cidr.ts'
+import type { Log } from '../kernel/log.ts'
+import { createRateLimiter } from '../kernel/rate-limit.ts'
+import { second } from '../kernel/time.ts'
+import type { Draining } from './draining.ts'
+import { sourceOf } from './source-ip.ts'
+
+/** What is asked of the listener for the data of certificates. */
+export type Asked = {
+  method: string
+  path: string
+  headers: IncomingHttpHeaders
+  /** Whom the address stands for where requests are counted. */
+  from: string
+  /** Undefined when it is longer than this listener takes. */
+  body: () => Promise<Buffer | undefined>
+}
+export type Answered = { status: number; headers?: Readonly<Record<string, string>>; body?: Buffer }
+
+const patience = {
+  headersTimeout: 5 * second,
+  requestTimeout: 10 * second,
+  connectionsCheckingInterval: 2 * second,
+  keepAliveTimeout: 15 * second,
+}
+/** Whoever takes longer to read an answer does not read it. */
+const readWithin = 60 * second
+const longestHead = 8 * 1024
+const longestBody = 4 * 1024
+/** Of one connection, sent without waiting for answers. */
+const mostUnanswered = 8
+/** Of one address (IPv6: /64): that of a gateway which asks for every device that comes back at once. */
+const perMinute = 6000
+
+/** Nothing of it is for a page, and nothing of it is any other type. */
+const fixed = { 'x-content-type-options': 'nosniff', 'content-security-policy': "default-src 'none'" }
+
+/**
+ * Plain HTTP for anybody, beside the contract: what RFC 5280 and RFC 6960 name by a URL. Every kind of waiting and
+ * every length is bounded.
+ */
+export function createPkiListener({
+  answer,
+  draining,
+  trustedProxies,
+  maxConnections,
+  log,
+}: {
+  answer: (asked: Asked) => Promise<Answered>
+  draining: Draining
+  trustedProxies: readonly string[]
+  maxConnections: number
+  log: Pick<Log, 'error'>
+}) {
+  const rates = createRateLimiter()
+  const unanswered = new WeakMap<Socket, number>()
+
+  async function answerOf(request: IncomingMessage): Promise<Answered> {
+    const { method = '', url: path = '', headers } = request
+    const from = sourceBlock(sourceOf(request, trustedProxies))
+    const wait = rates.take(from, perMinute, performance.now())
+    if (wait > 0) return { status: 429, headers: { 'retry-after': String(wait) } }
+    return answer({ method, path, headers, from, body: () => read(request) })
+  }
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      send(response, await answerOf(request))
+    } catch (e) {
+      if (request.destroyed && !request.complete) return
+      log.error({ err: e }, 'what certificates point to could not be answered')
+      send(response, { status: 503, headers: { 'retry-after': '2' } })
+    }
+  }
+  function isTooMuch(socket: Socket, response: ServerResponse): boolean {
+    const count = (unanswered.get(socket) ?? 0) + 1
+    unanswered.set(socket, count)
+    response.once('close', () => unanswered.set(socket, unanswered.get(socket)! - 1))
+    return count > mostUnanswered
+  }
+
+  const server = createServer(
+    { ...patience, maxHeaderSize: longestHead },
+    draining.around((request, response) => {
+      if (isTooMuch(request.socket, response)) return void request.socket.destroy()
+      void serve(request, response)
+    }),
+  )
+  server.maxConnections = maxConnections
+  const close = promisify(server.close.bind(server))
+  return {
+    server,
+    listen: (port: number, host: string): Promise<void> => {
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      server.once('error', reject)
+      server.listen({ port, host, backlog: 4096 }, () => {
+        server.off('error', reject)
+        resolve()
+      })
+      return promise
+    },
+    close: async (): Promise<void> => {
+      if (server.listening) await close()
+    },
+  }
+}
+
+function send(response: ServerResponse, { status, headers = {}, body }: Answered): void {
+  const { req: request } = response
+  // Nobody waits for the rest of a body that nobody reads.
+  if (!request.complete && hasBody(request)) response.shouldKeepAlive = false
+  const length = status === 304 ? {} : { 'content-length': String(body?.length ?? 0) }
+  const socket = response.socket
+  const patience = setTimeout(() => socket?.destroy(), readWithin).unref()
+  response.once('close', () => clearTimeout(patience))
+  response.writeHead(status, { ...fixed, ...headers, ...length }).end(body)
+}
+
+const hasBody = ({ headers }: IncomingMessage) =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+
+/** Rejects when the client goes before it has said all. */
+async function read(request: IncomingMessage): Promise<Buffer | undefined> {
+  if (Number(request.headers['content-length'] ?? 0) > longestBody) return undefined
+  const pieces: Buffer[] = []
+  let length = 0
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer | undefined>()
+  request.on('data', (piece: Buffer) => {
+    length += piece.length
+    if (length <= longestBody) return void pieces.push(piece)
+    request.pause()
+    resolve(undefined)
+  })
+  request.on('end', () => resolve(Buffer.concat(pieces)))
+  request.on('error', reject)
+  request.on('close', () => reject(new Error('the client went before it had said all')))
+  return promise
+}

@@ -1,0 +1,111 @@
+import {
+  type CertId,
+  CryptoError,
+  type OcspRequest,
+  type OcspResponder,
+  type OcspStatus,
+  ocspErrorResponse,
+  ocspResponder,
+  readOcspRequest,
+} from '@holdfast/crypto'
+import type { TenantId } from '../../../kernel/actor.ts'
+import { AppError } from '../../../kernel/app-error.ts'
+import { BoundedMap } from '../../../kernel/bounded-map.ts'
+import { createRateLimiter } from '../../../kernel/rate-limit.ts'
+import { minute, second } from '../../../kernel/time.ts'
+import type { Authority } from '../../trust/index.ts'
+import type { CertificatesDeps } from '../deps.ts'
+import type { StatusesOf } from './statuses.ts'
+
+/** DER; of what others may keep for a while, since when it is true and until when. */
+type OcspReply = { der: Buffer; kept?: { since: Date; until: Date } }
+type Signed = Required<OcspReply>
+type Kept = { status: OcspStatus; until: Date; signed: Promise<Signed> }
+type OcspCaller = { tenant: TenantId; authority: Authority; from: string }
+
+/** How long an answer is good for; one that was signed before is given out for half of that. */
+const lifetime = 10 * minute
+const rememberMost = 10_000
+/** Signatures of this replica. Who asks for what was never issued takes none from the others. */
+const signaturesPerMinute = { issued: 30_000, unknown: 6000 }
+
+/**
+ * Answers to OCSP (RFC 6960). Without a nonce and of one certificate it is signed once and given out as it is (RFC
+ * 5019), for as long as the certificate stands as it says. Throws `rate_limited` when more is asked for than can be
+ * looked up or signed.
+ */
+export function createOcsp({ now, statusesOf }: Pick<CertificatesDeps, 'now'> & { statusesOf: StatusesOf }) {
+  const responders = new WeakMap<Authority, OcspResponder>()
+  const remembered = new BoundedMap<string, Kept>(rememberMost)
+  const budget = createRateLimiter()
+
+  function responderOf(authority: Authority): OcspResponder {
+    const known = responders.get(authority) ?? ocspResponder(authority.signer, authority.certificate)
+    responders.set(authority, known)
+    return known
+  }
+  async function sign(
+    authority: Authority,
+    { certIds, nonce }: OcspRequest,
+    statuses: readonly OcspStatus[],
+    since: Date,
+  ): Promise<Signed> {
+    const kind = statuses.includes('unknown') ? 'unknown' : 'issued'
+    if (budget.take(kind, signaturesPerMinute[kind], performance.now()) > 0)
+      throw new AppError('rate_limited', 'more answers are asked for than can be signed')
+    const until = new Date(since.getTime() + lifetime)
+    const responses = certIds.map((certId, i) => ({
+      certId,
+      status: statuses[i]!,
+      thisUpdate: since,
+      nextUpdate: until,
+    }))
+    const der = await responderOf(authority).respond({ producedAt: since, responses, ...(nonce && { nonce }) })
+    return { der, kept: { since, until } }
+  }
+
+  /** Whoever asks for the same at the same time gets the same. */
+  function signOnce(authority: Authority, certId: CertId, status: OcspStatus, since: Date): Promise<Signed> {
+    const key = `${authority.signerId} ${certId.der.toString('base64url')}`
+    const before = remembered.get(key)
+    if (before && isSame(before.status, status) && since < before.until) return before.signed
+    const signed = sign(authority, { certIds: [certId] }, [status], since)
+    const kept = { status, until: new Date(since.getTime() + lifetime / 2), signed }
+    remembered.set(key, kept)
+    signed.catch(() => remembered.get(key) === kept && remembered.delete(key))
+    return signed
+  }
+
+  async function answer({ tenant, authority, from }: OcspCaller, request: OcspRequest): Promise<OcspReply> {
+    const { certIds, nonce } = request
+    const { isIssuerOf } = responderOf(authority)
+    if (!certIds.every(isIssuerOf)) return { der: ocspErrorResponse('unauthorized') }
+    const caller = { tenant, issuerId: authority.signerId, from }
+    const statuses = await statusesOf(
+      caller,
+      certIds.map(({ serial }) => serial),
+    )
+    const since = new Date(Math.floor(now().getTime() / second) * second)
+    const [status] = statuses
+    if (nonce || certIds.length > 1 || status === undefined || status === 'unknown')
+      return { der: (await sign(authority, request, statuses, since)).der }
+    return signOnce(authority, certIds[0]!, status, since)
+  }
+
+  return async (caller: OcspCaller, der: Buffer): Promise<OcspReply> => {
+    let request: OcspRequest
+    try {
+      request = readOcspRequest(der)
+    } catch (e) {
+      if (!(e instanceof CryptoError)) throw e
+      return { der: ocspErrorResponse(e.code === 'bad_algorithm' ? 'unauthorized' : 'malformedRequest') }
+    }
+    return answer(caller, request)
+  }
+}
+export type Ocsp = ReturnType<typeof createOcsp>
+
+const isSame = (a: OcspStatus, b: OcspStatus): boolean =>
+  typeof a === 'string' || typeof b === 'string'
+    ? a === b
+    : a.reason === b.reason && a.revokedAt.getTime() === b.revokedAt.getTime()

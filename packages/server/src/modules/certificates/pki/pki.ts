@@ -1,0 +1,155 @@
+import { hash } from 'node:crypto'
+import { ocspErrorResponse } from '@holdfast/crypto'
+import type { Answered, Asked } from '../../../http/pki.ts'
+import { isKnown } from '../../../http/representation.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+import { AppError } from '../../../kernel/app-error.ts'
+import { decodeId } from '../../../kernel/ids.ts'
+import { day, minute, second } from '../../../kernel/time.ts'
+import type { Authority } from '../../trust/index.ts'
+import type { Crls } from '../crl/crls.ts'
+import type { CertificatesDeps } from '../deps.ts'
+import type { Ocsp } from './ocsp.ts'
+
+type Named = { tenant: TenantId; authority: Authority; isIssuing: boolean; rest: string }
+type Route = {
+  path: RegExp
+  methods: readonly string[]
+  otherwise: Answered
+  answer: (named: Named, asked: Asked) => Promise<Answered> | Answered
+}
+
+const ocspType = 'application/ocsp-response'
+const notFound: Answered = { status: 404, headers: { 'cache-control': 'no-store' } }
+/** Too many ask, or the database is away: nothing is said of any certificate (RFC 6960 §2.3). */
+const later: Answered = { status: 503, headers: { 'cache-control': 'no-store', 'retry-after': '2' } }
+const tryLater: Answered = {
+  status: 200,
+  headers: { 'cache-control': 'no-store', 'content-type': ocspType },
+  body: ocspErrorResponse('tryLater'),
+}
+const reads = ['GET', 'HEAD']
+/** RFC 6960 §A.1 has clients send longer requests by POST. */
+const longestInPath = 1024
+/**
+ * A cache between here and who verifies may hide something newer for so long. A list is good for a day, but the next
+ * one need not wait so long.
+ */
+const hiddenMs = minute
+
+/**
+ * What certificates point to, for anybody (RFC 5280 §4.2.1.13, §4.2.2.1, RFC 6960 §A): the list and the certificate of
+ * each authority that counts, and answers about what an issuing CA issued. An invented name costs no statement.
+ */
+export function createPki({
+  trust,
+  tenantNamed,
+  now,
+  crls,
+  ocsp,
+}: Pick<CertificatesDeps, 'trust' | 'tenantNamed' | 'now'> & { crls: Crls; ocsp: Ocsp }) {
+  async function find(tenantText: string, signerText: string): Promise<Omit<Named, 'rest'> | undefined> {
+    const tenant = tenantNamed(tenantText)
+    const signerId = decodeId('signer', signerText)
+    if (!tenant || signerId === undefined) return undefined
+    const { roots, issuing } = await trust.keyring(tenant)
+    const authority = [...issuing, ...roots].find((a) => a.signerId === signerId)
+    return authority && { tenant, authority, isIssuing: issuing.includes(authority) }
+  }
+
+  async function list({ tenant, authority }: Named, { headers }: Asked): Promise<Answered> {
+    const found = (await crls.get(tenant)).find((crl) => crl.authority.signerId === authority.signerId)
+    if (!found) return notFound
+    const { der, number, thisUpdate, nextUpdate } = found
+    return document(headers, {
+      type: 'application/pkix-crl',
+      tag: String(number),
+      body: der,
+      since: thisUpdate,
+      maxAge: Math.min(hiddenMs, nextUpdate.getTime() - now().getTime()),
+    })
+  }
+  function certificate({ authority: { x509 } }: Named, { headers }: Asked): Answered {
+    const body = x509.raw
+    return document(headers, {
+      type: 'application/pkix-cert',
+      tag: x509.fingerprint256.replaceAll(':', '').toLowerCase(),
+      body,
+      since: x509.validFromDate,
+      maxAge: day,
+    })
+  }
+  async function status(named: Named, request: Buffer, { method, headers, from }: Asked): Promise<Answered> {
+    const { der, kept } = await ocsp({ ...named, from }, request)
+    if (!kept || method === 'POST')
+      return { status: 200, headers: { 'content-type': ocspType, 'cache-control': 'no-store' }, body: der }
+    const tag = hash('sha256', der, 'hex')
+    return document(headers, { type: ocspType, tag, body: der, since: kept.since, maxAge: hiddenMs })
+  }
+
+  const routes: readonly Route[] = [
+    { path: /^\/crl\/([^/]+)\/([^/]+)\.crl$/, methods: reads, otherwise: later, answer: list },
+    { path: /^\/ca\/([^/]+)\/([^/]+)\.cer$/, methods: reads, otherwise: later, answer: certificate },
+    {
+      path: /^\/ocsp\/([^/]+)\/([^/]+)\/?$/,
+      methods: ['POST'],
+      otherwise: tryLater,
+      answer: async (named, asked) => {
+        if (!named.isIssuing) return notFound
+        const body = await asked.body()
+        return body ? status(named, body, asked) : { status: 413 }
+      },
+    },
+    {
+      path: /^\/ocsp\/([^/]+)\/([^/]+)\/(.+)$/,
+      methods: reads,
+      otherwise: tryLater,
+      answer: (named, asked) => {
+        const request = named.isIssuing ? inPath(named.rest) : undefined
+        return request ? status(named, request, asked) : notFound
+      },
+    },
+  ]
+
+  return async (asked: Asked): Promise<Answered> => {
+    for (const { path, methods, otherwise, answer } of routes) {
+      const [, tenant, signer, rest = ''] = path.exec(asked.path) ?? []
+      if (tenant === undefined || signer === undefined) continue
+      if (!methods.includes(asked.method)) return { status: 405, headers: { allow: methods.join(', ') } }
+      try {
+        const named = await find(tenant, signer)
+        return named ? await answer({ ...named, rest }, asked) : notFound
+      } catch (e) {
+        if (e instanceof AppError) return otherwise
+        throw e
+      }
+    }
+    return notFound
+  }
+}
+
+/** Base64 in a path, as RFC 6960 §A.1 has it percent-encoded, and as clients send it that do not. */
+function inPath(text: string): Buffer | undefined {
+  if (text.length > longestInPath) return undefined
+  try {
+    const base64 = decodeURIComponent(text)
+    return /^[A-Za-z0-9+/]+={0,2}$/.test(base64) ? Buffer.from(base64, 'base64') : undefined
+  } catch {
+    return undefined
+  }
+}
+
+type Document = { type: string; tag: string; body: Buffer; since: Date; maxAge: number }
+
+/** What may be kept by anybody, and asked for again with its tag or time (RFC 9110 §13). */
+function document(headers: Asked['headers'], { type, tag, body, since, maxAge }: Document): Answered {
+  const etag = `"${tag}"`
+  const kept = {
+    etag,
+    'last-modified': since.toUTCString(),
+    'cache-control': `public, max-age=${Math.max(0, Math.floor(maxAge / second))}, no-transform, must-revalidate`,
+  }
+  const { 'if-none-match': tags, 'if-modified-since': date } = headers
+  const isThere = tags === undefined ? date !== undefined && Date.parse(date) >= since.getTime() : isKnown(tags, etag)
+  return isThere ? { status: 304, headers: kept } : { status: 200, headers: { ...kept, 'content-type': type }, body }
+}

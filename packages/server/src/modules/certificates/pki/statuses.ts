@@ -1,0 +1,75 @@
+import type { OcspStatus, RevocationReason } from '@holdfast/crypto'
+import type { TenantId } from '../../../kernel/actor.ts'
+import { BoundedMap } from '../../../kernel/bounded-map.ts'
+import { createGate } from '../../../kernel/gate.ts'
+import { second } from '../../../kernel/time.ts'
+import type { CertificatesDeps } from '../deps.ts'
+import { uuidOf } from '../spc/prepare.ts'
+import { issuedOf, type NotGood } from '../spc/spcs.queries.ts'
+import type { StandingOf } from '../spc/standing.ts'
+
+type Issued = { issuerId: string; notAfter: Date }
+
+const rememberMost = { issued: 50_000, absent: 20_000 }
+/** What was not issued is looked for again after a while only. */
+const absentMs = 10 * second
+/** By address. Whoever asks for what was asked for before needs no place. */
+const places = { perKey: 2, total: 8, waiting: 256, waitingPerKey: 32 }
+
+/**
+ * What may be said of certificates of an authority, by their serial numbers (RFC 6960 §2.2): `good` is what was issued
+ * here and has neither ended nor been revoked. Whether something was issued costs a statement the first time; what has
+ * become of it is in memory.
+ */
+export function createStatuses({
+  db,
+  now,
+  standingOf,
+}: Pick<CertificatesDeps, 'db' | 'now'> & { standingOf: StandingOf }) {
+  const issued = new BoundedMap<string, Issued>(rememberMost.issued)
+  const absent = new BoundedMap<string, number>(rememberMost.absent)
+  const gate = createGate(places)
+
+  const keyOf = (tenant: TenantId, spcId: string) => `${tenant} ${spcId}`
+  const isOpen = (key: string) => !issued.get(key) && (absent.get(key) ?? 0) <= performance.now()
+
+  async function lookUp(tenant: TenantId, spcIds: readonly string[]): Promise<void> {
+    const open = spcIds.filter((id) => isOpen(keyOf(tenant, id)))
+    if (open.length === 0) return
+    const rows = await db.inTenant(tenant, (tx) => issuedOf(tx, tenant, open))
+    const found = new Map(rows.map((row) => [row.spc_id, row]))
+    for (const id of open) {
+      const row = found.get(id)
+      if (row) issued.set(keyOf(tenant, id), { issuerId: row.issuer_id, notAfter: row.not_after })
+      else absent.set(keyOf(tenant, id), performance.now() + absentMs)
+    }
+  }
+
+  /** In the order of the serial numbers (hex). `from` is who asks, as requests are counted. */
+  return async (
+    { tenant, issuerId, from }: { tenant: TenantId; issuerId: string; from: string },
+    serials: readonly string[],
+  ): Promise<OcspStatus[]> => {
+    const spcIds = serials.map((serial) => (serial.length === 32 ? uuidOf(serial) : undefined))
+    const open = spcIds.filter((id) => id !== undefined && isOpen(keyOf(tenant, id))) as string[]
+    if (open.length > 0) await gate(from, () => lookUp(tenant, open))
+    const standing = await standingOf(tenant)
+    const at = now()
+    return spcIds.map((id) => {
+      const found = id === undefined ? undefined : issued.get(keyOf(tenant, id))
+      return id === undefined || found?.issuerId !== issuerId ? 'unknown' : judged(found, standing.get(id), at)
+    })
+  }
+}
+export type StatusesOf = ReturnType<typeof createStatuses>
+
+/** Of what has ended nothing good is said any more: it is kept in memory no longer. */
+function judged({ notAfter }: Issued, notGood: NotGood | undefined, at: Date): OcspStatus {
+  if (notGood?.revoked_at) {
+    const reason = (notGood.reason ?? 'unspecified') as RevocationReason
+    return { revokedAt: notGood.revoked_at, reason }
+  }
+  if (notGood?.revoke_after && notGood.revoke_after <= at)
+    return { revokedAt: notGood.revoke_after, reason: 'superseded' }
+  return notAfter > at ? 'good' : 'unknown'
+}

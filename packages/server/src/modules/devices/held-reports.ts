@@ -1,0 +1,53 @@
+import { minute } from '../../kernel/time.ts'
+
+/** The facts that checks read, and the checks, each by all that its outcome follows from. */
+export type Checks = { readonly facts: ReadonlySet<string>; readonly texts: ReadonlySet<string> }
+
+/** How long what was read of reports for a policy that is not published is good for that. */
+const trialMs = minute
+const noTrial = { facts: new Set<string>(), untilMs: 0 }
+
+/**
+ * What is held of the reports of a tenant, and for which checks that is good. A report that turns no check of a policy
+ * in force is not told of, so for those checks what is held is as good as what is stored, and for no others.
+ */
+export class HeldReports {
+  #checks: Checks = { facts: new Set(), texts: new Set() }
+  #trial: { readonly facts: ReadonlySet<string>; readonly untilMs: number } = noTrial
+  #touches = 0
+  #settled = 0
+
+  /** The policy changed. */
+  touch(): void {
+    this.#touches++
+  }
+  get areTrue(): boolean {
+    return this.#settled === this.#touches
+  }
+  /** How often the policy has changed: a later change is not settled by what was asked before it. */
+  get touches(): number {
+    return this.#touches
+  }
+  /** What to read of a report. */
+  get facts(): ReadonlySet<string> {
+    return this.#checks.facts.union(this.#trial.facts)
+  }
+  isGoodFor({ texts }: Checks): boolean {
+    return texts.isSubsetOf(this.#checks.texts)
+  }
+  /** Whether it is good enough to say what another policy would do; a minute old at most. */
+  isTriedFor(checks: Checks, nowMs: number): boolean {
+    return this.isGoodFor(checks) || (nowMs < this.#trial.untilMs && checks.facts.isSubsetOf(this.#trial.facts))
+  }
+
+  /** The checks that hold since the policy had changed so often; every report was read for them. */
+  settle(checks: Checks, touches: number): void {
+    this.#checks = checks
+    this.#trial = noTrial
+    this.#settled = touches
+  }
+  /** Every report was read for other checks too. */
+  try({ facts }: Checks, nowMs: number): void {
+    this.#trial = { facts, untilMs: nowMs + trialMs }
+  }
+}

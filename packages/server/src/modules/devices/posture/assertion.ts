@@ -1,0 +1,131 @@
+import { canonicalJson, type Purpose, peekDeviceCredential, type Signer, signJws } from '@holdfast/crypto'
+import type { Database } from '../../../db/database.ts'
+import type { Actor, TenantId } from '../../../kernel/actor.ts'
+import { fail } from '../../../kernel/app-error.ts'
+import { BoundedMap } from '../../../kernel/bounded-map.ts'
+import { encodeId, idOf, missing, newUuid } from '../../../kernel/ids.ts'
+import { minute, second } from '../../../kernel/time.ts'
+import type { Fleet } from '../fleet.ts'
+import { type Appraise, reportOf } from './appraisal.ts'
+import { assertionType, claimsOf, type Judged } from './claims.ts'
+import { findReported, type Reported } from './posture.queries.ts'
+import { heardOf, type Standing, shutOut, standingOf } from './status.ts'
+
+type Asked = { device_id?: string; user_id?: string; nonce?: string }
+type Assertion = Pick<Standing, 'status' | 'reasons'> & { assertion: string; expires_at: string }
+
+const lifetime = 10 * minute
+/** Assertions that are given out again; each takes about 2 KB. */
+const mostShared = 10_000
+type Shared = { says: string; making: Promise<string>; iat: number; exp: number }
+
+/** What the control plane vouches for: that a device, as it is now, reported what its policy's checks ask for. */
+export function createAssertions({
+  db,
+  fleet,
+  trust,
+  appraise,
+  publicUrl,
+  now,
+}: {
+  db: Database
+  fleet: Fleet
+  trust: { signerFor: (tenant: TenantId, purpose: Purpose) => Promise<Signer> }
+  appraise: Appraise
+  publicUrl: string
+  now: () => Date
+}) {
+  const shared = new BoundedMap<string, Shared>(mostShared)
+
+  async function judge(tenant: TenantId, reported: Reported, nowMs: number): Promise<Judged> {
+    const out = shutOut(reported)
+    if (out) return { standing: out, by: undefined, digest: null, checks: [] }
+    const device = await fleet.device(tenant, reported.device_id)
+    // Revoked since its row was read.
+    if (!device) return missing('device')
+    const by = await appraise(tenant, device)
+    const report = reportOf(reported)
+    const standingAt = (at: number) => {
+      const result = by.appraise(report, at)
+      return { result, standing: standingOf(report, result, at) }
+    }
+    // What would not outlive the second in which it is made is judged as what comes after it.
+    let judged = standingAt(nowMs)
+    while (isOver(judged.standing, nowMs)) judged = standingAt(judged.standing.until)
+    const { result, standing } = judged
+    const checks = heardOf(result).map(({ id, passed }) => ({ id, passed }))
+    return { standing, by, digest: by.digestAt(nowMs), checks }
+  }
+
+  /** Who says the same of a device gives out the same assertion, until half of its life is over. */
+  async function sign(tenant: TenantId, claims: object, until: number, nowMs: number, key: string | undefined) {
+    const signer = await trust.signerFor(tenant, 'posture')
+    const says = canonicalJson({ ...claims, kid: signer.kid })
+    const known = key === undefined ? undefined : shared.get(key)
+    const at = inSeconds(nowMs)
+    if (known?.says === says && known.iat <= at && at <= (known.iat + known.exp) / 2)
+      return { assertion: await known.making, exp: known.exp }
+    const exp = Math.min(at + inSeconds(lifetime), inSeconds(until))
+    const making = signJws(signer, assertionType, { ...claims, jti: newUuid(), iat: at, exp })
+    if (key !== undefined) {
+      shared.set(key, { says, making, iat: at, exp })
+      making.catch(() => shared.delete(key))
+    }
+    return { assertion: await making, exp }
+  }
+
+  return {
+    of: async (actor: Actor, asked: Asked): Promise<Assertion> => {
+      const tenant = actor.tenantId
+      const deviceId = askedDevice(actor, asked)
+      const { nonce } = asked
+      if (nonce !== undefined) requireNonce(nonce)
+      const reported = (await db.inTenant(tenant, (tx) => findReported(tx, tenant, deviceId))) ?? missing('device')
+      requireTuple(actor, asked, reported)
+      const nowMs = now().getTime()
+      const judged = await judge(tenant, reported, nowMs)
+      const claims = claimsOf(publicUrl, tenant, reported, judged, nonce)
+      const key = nonce === undefined ? `${tenant}/${deviceId}` : undefined
+      const { status, reasons, until } = judged.standing
+      const { assertion, exp } = await sign(tenant, claims, until, nowMs, key)
+      return { assertion, expires_at: new Date(exp * 1000).toISOString(), status, reasons }
+    },
+  }
+}
+export type Assertions = ReturnType<typeof createAssertions>
+
+const inSeconds = (ms: number): number => Math.floor(ms / second)
+const isOver = ({ until }: Standing, nowMs: number): boolean => inSeconds(until) <= inSeconds(nowMs)
+
+/** A device asks about itself; anyone else names one. */
+function askedDevice({ principal }: Actor, { device_id }: Asked): string {
+  if (principal.kind !== 'device')
+    return idOf('device', device_id ?? fail('bad_request', 'device_id: name the device that the assertion is about'))
+  if (device_id !== undefined && device_id !== encodeId('device', principal.id)) refuseTuple('device_id')
+  return principal.id
+}
+
+/**
+ * Rule 3: the credential was issued for exactly this tenant, user and device, and they still are what it says. The
+ * tenant that a request names was compared with the credential's before (`http/admit.ts`).
+ */
+function requireTuple({ principal }: Actor, { user_id }: Asked, reported: Reported): void {
+  const userId = reported.user_id && encodeId('user', reported.user_id)
+  if (principal.kind !== 'device') {
+    if (user_id !== undefined && user_id !== userId) missing('device')
+    return
+  }
+  const { uid } = peekDeviceCredential(principal.presented.token).claims
+  if ((uid ?? null) !== userId)
+    fail('forbidden', 'the credential was issued for another user of the device: renew it first')
+  if (user_id !== undefined && user_id !== userId) refuseTuple('user_id')
+}
+const refuseTuple = (name: string): never =>
+  fail('forbidden', `${name} is not that of the credential: a device asks about itself`)
+
+/** RFC 9711 §4.1: 8 to 64 bytes. Each has one spelling, so that whoever compares texts compares bytes. */
+function requireNonce(nonce: string): void {
+  const bytes = Buffer.from(nonce, 'base64url')
+  if (bytes.toString('base64url') !== nonce || bytes.length < 8 || bytes.length > 64)
+    fail('bad_request', 'nonce: is not 8 to 64 bytes in base64url without padding')
+}

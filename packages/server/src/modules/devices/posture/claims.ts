@@ -1,0 +1,72 @@
+import type { TenantId } from '../../../kernel/actor.ts'
+import { encodeId } from '../../../kernel/ids.ts'
+import type { Appraiser } from './appraisal.ts'
+import type { Reported } from './posture.queries.ts'
+import type { Standing } from './status.ts'
+
+/** RFC 9711 as JWT (RFC 9782). */
+export const assertionType = 'eat+jwt'
+/** Whoever relies on a device's posture; nothing else that is signed here is for them. */
+const assertionAudience = 'urn:holdfast:relying-party'
+/** EAT Attestation Results (EAR, draft-ietf-rats-ear-04). */
+const profile = 'tag:ietf.org,2026:rats/ear#04'
+const verifier = { developer: 'Holdfast', build: 'holdfast' }
+
+/** What the device says of itself, as far as relying parties may want it. */
+const summarised = {
+  os: 'os.type',
+  os_version: 'os.version',
+  disk_encrypted: 'disk.encrypted',
+  firewall: 'firewall.enabled',
+  screen_lock: 'screen_lock.enabled',
+  rooted: 'jailbroken',
+  client_version: 'client.version',
+} as const
+
+export type Judged = { standing: Standing; by: Appraiser | undefined; digest: string | null; checks: Passed[] }
+type Passed = { id: string; passed: boolean }
+
+/**
+ * All that an assertion says but when it was made. Of a check it names the outcome, never what was expected: the
+ * device reads it too.
+ */
+export function claimsOf(
+  issuer: string,
+  tenant: TenantId,
+  device: Reported,
+  judged: Judged,
+  nonce: string | undefined,
+) {
+  const { standing, by, digest, checks } = judged
+  const policies = by && by.version > 0 ? [`urn:holdfast:policy:${encodeId('tenant', tenant)}:${by.version}`] : []
+  return {
+    iss: issuer,
+    sub: encodeId('device', device.device_id),
+    aud: [assertionAudience],
+    tid: encodeId('tenant', tenant),
+    ...(device.user_id && { uid: encodeId('user', device.user_id) }),
+    ...(device.jkt && { cnf: { jkt: device.jkt } }),
+    ...(nonce !== undefined && { eat_nonce: nonce }),
+    eat_profile: profile,
+    ear_verifier_id: verifier,
+    submods: {
+      device: {
+        ear_status: standing.status,
+        ear_appraisal_policy_ids: policies,
+        ear_verifier_claims: { checks, reasons: standing.reasons },
+      },
+    },
+    ...(by && { policy: { channel: by.channel, version: by.version, digest } }),
+    ...(device.facts_digest && { facts_digest: device.facts_digest }),
+    posture: summaryOf(device),
+  }
+}
+
+function summaryOf({ facts, reported_at }: Reported) {
+  const known: Readonly<Record<string, unknown>> = facts ?? {}
+  const said = Object.entries(summarised).filter(([, name]) => Object.hasOwn(known, name))
+  return {
+    ...Object.fromEntries(said.map(([claim, name]) => [claim, known[name]])),
+    reported_at: reported_at?.toISOString() ?? null,
+  }
+}

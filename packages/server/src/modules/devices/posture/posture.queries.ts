@@ -1,0 +1,57 @@
+import { type Selectable, sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import type { Tables } from '../../../db/tables/index.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+
+// Any number serves that no other user of the database takes.
+const verdictLock = 7_264_413
+
+/** Until commit no policy of the tenant comes into force; whoever reports shares this. */
+export const shareVerdicts = (tx: Tx, tenant: TenantId) =>
+  sql`select pg_advisory_xact_lock_shared(${sql.lit(verdictLock)}, hashtext(${tenant}::text))`.execute(tx)
+
+/** For whoever brings a policy into force: until commit no report of the tenant is judged by the one before. */
+export const holdVerdicts = (tx: Tx, tenant: TenantId) =>
+  sql`select pg_advisory_xact_lock(${sql.lit(verdictLock)}, hashtext(${tenant}::text))`.execute(tx)
+
+/** The report that is stored, locked, with the number of the newest policy. */
+export const lockPosture = (tx: Tx, tenant: TenantId, deviceId: string) =>
+  tx
+    .selectFrom('device_postures')
+    .select(['facts', 'verdict', 'reported_at', 'told_at', 'told_until'])
+    .select((eb) =>
+      eb.selectFrom('tenant_epochs').select('policy_version').where('tenant_id', '=', tenant).as('newest_policy'),
+    )
+    .where('tenant_id', '=', tenant)
+    .where('device_id', '=', deviceId)
+    .forUpdate()
+    .executeTakeFirst()
+export type StoredPosture = NonNullable<Awaited<ReturnType<typeof lockPosture>>>
+
+type PostureRow = Omit<Selectable<Tables['device_postures']>, 'tenant_id' | 'facts' | 'told_at' | 'told_until'> & {
+  facts: object
+}
+type Told = Pick<Selectable<Tables['device_postures']>, 'told_at' | 'told_until'>
+/** Stores a report; `told` where it is told of. */
+export async function putPosture(tx: Tx, tenant: TenantId, { device_id, ...row }: PostureRow, told: Told | undefined) {
+  const values = { ...row, facts: JSON.stringify(row.facts), ...told }
+  await tx
+    .insertInto('device_postures')
+    .values({ ...values, device_id, tenant_id: tenant })
+    .onConflict((c) => c.columns(['tenant_id', 'device_id']).doUpdateSet(values))
+    .execute()
+}
+
+/** What an assertion is about: the device and its user as they are now, and its last report. */
+export const findReported = (tx: Tx, tenant: TenantId, deviceId: string) =>
+  tx
+    .selectFrom('devices as d')
+    .leftJoin('device_postures as p', (j) => j.on('p.tenant_id', '=', tenant).onRef('p.device_id', '=', 'd.device_id'))
+    .leftJoin('users as u', (j) => j.on('u.tenant_id', '=', tenant).onRef('u.user_id', '=', 'd.user_id'))
+    .select(['d.device_id', 'd.user_id', 'd.name', 'd.status', 'd.jkt', 'd.platform'])
+    .select(['p.facts', 'p.facts_digest', 'p.reported_at'])
+    .select(sql<boolean>`coalesce(u.status = 'suspended' or u.deleted_at is not null, false)`.as('user_suspended'))
+    .where('d.tenant_id', '=', tenant)
+    .where('d.device_id', '=', deviceId)
+    .executeTakeFirst()
+export type Reported = NonNullable<Awaited<ReturnType<typeof findReported>>>

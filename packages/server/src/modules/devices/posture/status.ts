@@ -1,0 +1,65 @@
+import type { CheckResult, PostureResult } from '@holdfast/policy'
+import { hour } from '../../../kernel/time.ts'
+import type { Report } from './appraisal.ts'
+import type { Reported } from './posture.queries.ts'
+
+/** Trustworthiness tiers (draft-ietf-rats-ar4si §3.2). */
+type AttestationStatus = 'none' | 'affirming' | 'warning' | 'contraindicated'
+
+type Reason = {
+  code:
+    | 'device_pending'
+    | 'device_suspended'
+    | 'device_revoked'
+    | 'user_suspended'
+    | 'no_report'
+    | 'stale_report'
+    | 'nothing_checked'
+    | 'check_failed'
+    | 'check_unknown'
+  check_id: string | null
+}
+/** What is asserted, and until when if nothing but time passes (ms; Infinity: for good). */
+export type Standing = { status: AttestationStatus; reasons: Reason[]; until: number }
+
+/** However long the checks let a report count, nothing is affirmed on an older one. */
+const affirmedForMs = hour
+const forGood = Number.POSITIVE_INFINITY
+
+/** The checks whose outcome anybody but an administrator hears: those that apply and are not only audited. */
+export const heardOf = ({ checks }: PostureResult): CheckResult[] =>
+  checks.filter((check) => check.applies && check.enforcement !== 'audit')
+
+/** Whoever may not use the network is never vouched for, whatever the report says. */
+export function shutOut({ status, user_suspended }: Reported): Standing | undefined {
+  const reasons: Reason[] = []
+  if (status !== 'active') reasons.push(because(`device_${status}`))
+  if (user_suspended) reasons.push(because('user_suspended'))
+  return reasons.length > 0 ? { status: 'contraindicated', reasons, until: forGood } : undefined
+}
+
+/**
+ * The worst that holds: an enforced check that is known to fail contradicts; without a report nothing is said; an old
+ * report, a check that is unknown or one that only warns and fails is a warning. Checks that are only audited say
+ * nothing, and where no other applies there is nothing to affirm.
+ */
+export function standingOf(report: Report | null, result: PostureResult, nowMs: number): Standing {
+  const heard = heardOf(result)
+  const staleAt = report ? report.reported_at + affirmedForMs : forGood
+  const ends = [staleAt, ...heard.map((check) => check.valid_until ?? forGood)].filter((end) => end > nowMs)
+  const until = Math.min(...ends, forGood)
+
+  const reasons: Reason[] = heard.flatMap(({ id, outcome }) =>
+    outcome === 'passed' ? [] : [because(outcome === 'failed' ? 'check_failed' : 'check_unknown', id)],
+  )
+  const contradicts = heard.some(({ outcome, enforcement }) => outcome === 'failed' && enforcement === 'enforce')
+  if (contradicts) return { status: 'contraindicated', reasons, until }
+  if (!report) return { status: 'none', reasons: [because('no_report')], until }
+  const isStale = nowMs >= staleAt || heard.some((check) => check.reason_code === 'stale_report')
+  if (isStale) return { status: 'warning', reasons: [because('stale_report'), ...reasons], until }
+  if (reasons.length > 0) return { status: 'warning', reasons, until }
+  if (heard.length === 0) return { status: 'none', reasons: [because('nothing_checked')], until }
+  return { status: 'affirming', reasons, until }
+}
+
+const because = (code: Reason['code'], check_id: string | null = null): Reason => ({ code, check_id })

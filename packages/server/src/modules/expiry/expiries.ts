@@ -1,0 +1,121 @@
+import { hash } from 'node:crypto'
+import type { Contract, Output } from '@holdfast/contract'
+import { type ExpiryStatus, expiryStatuses } from '@holdfast/contract/vocabulary'
+import type { Static } from 'typebox'
+import type { Page, Place } from '../../db/page.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+import type { Expiry } from '../../kernel/expiry.ts'
+import { day } from '../../kernel/time.ts'
+import type { ExpiryDeps } from './deps.ts'
+import { endsWhile, renewsItself, statusOf } from './standing.ts'
+import { certificatesIn } from './tls.ts'
+
+type Query = Static<Contract['listExpiries']['query']>
+type Summary = NonNullable<Output<Contract['listExpiries']>['summary']>
+/** What breaks ties is a UUID; of a key, its own. */
+type Placed = Expiry & { tie: string }
+
+/** Keys that have ended are named for so long; whatever else has ended, for as long as it is in use. */
+export const endedKeysFor = 30 * day
+
+/** What runs out, collected where it stands: keys page by page, and what there is little of as a whole. */
+export function createExpiries({
+  pager,
+  now,
+  keys,
+  sources,
+  spcsByDay,
+  deployment,
+}: Pick<ExpiryDeps, 'pager' | 'now' | 'keys' | 'sources' | 'spcsByDay' | 'deployment'>) {
+  const { isHome, license, tlsCertificate } = deployment
+  const shown = certificatesIn(tlsCertificate?.toString() ?? '')
+  const sourcesOf = async (tenant: TenantId) =>
+    (await isHome(tenant)) ? [...sources, license, async () => shown] : sources
+
+  /** All but keys, soonest first. */
+  async function others(tenant: TenantId, at: Date): Promise<Placed[]> {
+    const found: Expiry[] = []
+    for (const source of await sourcesOf(tenant)) found.push(...(await source(tenant)))
+    const placed = found.filter((e) => isOfInterest(e, at)).map((e) => [tieOf(e), e] as const)
+    return [...new Map(placed)].map(([tie, e]) => ({ ...e, tie })).sort(inOrder)
+  }
+
+  async function list(tenant: TenantId, query: Query, few: readonly Placed[], at: Date): Promise<Page<Expiry>> {
+    const fitting = few.filter((e) => fits(e, query, at))
+    const within = keysWithin(query, at)
+    const read = async (after: Place | undefined, most: number): Promise<Placed[]> => {
+      const place = after && { expiresAt: new Date(Number(after[0])), tie: after[1] }
+      const behind = place && { expiresAt: place.expiresAt, keyId: place.tie }
+      const page = within ? await keys.endingKeys(tenant, within, { most, ...(behind && { behind }) }) : []
+      const beside = fitting.filter((e) => !place || inOrder(place, e) < 0)
+      return [...beside, ...page.map((key) => ({ ...key, tie: key.keyId }))].sort(inOrder).slice(0, most)
+    }
+    const placeOf = ({ expiresAt, tie }: Placed): Place => [String(expiresAt.getTime()), tie]
+    return pager.gather({ operation: 'listExpiries', tenant, query }, read, placeOf)
+  }
+
+  async function summarise(tenant: TenantId, few: readonly Placed[], at: Date): Promise<Summary> {
+    const spans = expiryStatuses.map((status) => keysWhile(status, at))
+    const ofKeys = await keys.countEndingKeys(tenant, spans)
+    const count = (status: ExpiryStatus) =>
+      (ofKeys[expiryStatuses.indexOf(status)] ?? 0) + few.filter((e) => statusOf(e, at) === status).length
+    return {
+      expired: count('expired'),
+      critical: count('critical'),
+      warning: count('warning'),
+      ok: count('ok'),
+      spcs: await spcsByDay(tenant),
+    }
+  }
+
+  return {
+    sourcesOf,
+
+    /** A page as of a moment; the first one comes with a summary of everything, whatever is asked for. */
+    read: async (tenant: TenantId, query: Query) => {
+      const at = now()
+      const few = await others(tenant, at)
+      const page = await list(tenant, query, few, at)
+      const summary = query.cursor === undefined ? await summarise(tenant, few, at) : null
+      return { ...page, summary, at }
+    },
+  }
+}
+export type Expiries = ReturnType<typeof createExpiries>
+
+/** Nobody asks for what has ended and was not needed any more. */
+const isOfInterest = ({ renewal, expiresAt }: Expiry, at: Date) => renewal !== 'not_needed' || expiresAt > at
+
+const inOrder = (a: Pick<Placed, 'expiresAt' | 'tie'>, b: Pick<Placed, 'expiresAt' | 'tie'>): number =>
+  a.expiresAt.getTime() - b.expiresAt.getTime() || (a.tie < b.tie ? -1 : Number(a.tie > b.tie))
+
+/** The same for the same thing and end, so that a page goes on where the one before stopped. */
+function tieOf({ type, id, name, expiresAt }: Expiry): string {
+  const digest = hash('sha256', JSON.stringify([type, id, name, expiresAt]), 'hex')
+  return digest.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+}
+
+const withinOf = (days: number, at: Date) => new Date(at.getTime() + days * day)
+
+function fits(e: Expiry, { type, status, within_days, renews_itself }: Query, at: Date): boolean {
+  if (type !== undefined && e.type !== type) return false
+  if (status !== undefined && statusOf(e, at) !== status) return false
+  if (within_days !== undefined && e.expiresAt > withinOf(within_days, at)) return false
+  return renews_itself === undefined || renewsItself(e, at) === renews_itself
+}
+
+const keysWhile = (status: ExpiryStatus | undefined, at: Date): { after: Date; until?: Date } => {
+  const oldest = new Date(at.getTime() - endedKeysFor)
+  if (status === undefined) return { after: oldest }
+  const { after, ...until } = endsWhile(status, at)
+  return { after: after < oldest ? oldest : after, ...until }
+}
+
+/** Which keys a filter fits, by when they end; undefined: none. */
+function keysWithin({ type, status, within_days, renews_itself }: Query, at: Date) {
+  if (renews_itself === true || (type !== undefined && type !== 'api_key')) return undefined
+  const { after, until } = keysWhile(status, at)
+  const end = within_days === undefined ? until : withinOf(within_days, at)
+  const soonest = until && end && until < end ? until : end
+  return { after, ...(soonest && { until: soonest }) }
+}

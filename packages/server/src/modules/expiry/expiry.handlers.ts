@@ -1,0 +1,24 @@
+import type { Contract, Output } from '@holdfast/contract'
+import type { Handlers } from '../../http/handlers.ts'
+import type { Expiry } from '../../kernel/expiry.ts'
+import type { Expiries } from './expiries.ts'
+import { daysUntil, renewsItself, statusOf } from './standing.ts'
+
+export const expiryHandlers = (expiries: Expiries) =>
+  ({
+    listExpiries: async ({ actor, query }) => {
+      const { items, at, ...more } = await expiries.read(actor.tenantId, query)
+      return { items: items.map((e) => view(e, at)), ...more }
+    },
+  }) satisfies Partial<Handlers>
+
+const view = (e: Expiry, at: Date): Output<Contract['listExpiries']>['items'][number] => ({
+  type: e.type,
+  id: e.id,
+  name: e.name,
+  since: e.since.toISOString(),
+  expires_at: e.expiresAt.toISOString(),
+  days_left: Math.floor(daysUntil(e, at)),
+  status: statusOf(e, at),
+  renews_itself: renewsItself(e, at),
+})

@@ -1,0 +1,16 @@
+import type { ExpiryDeps } from './deps.ts'
+import { createExpiries } from './expiries.ts'
+import { expiryHandlers } from './expiry.handlers.ts'
+import { pruneWarnings } from './warnings.queries.ts'
+import { createWarnings } from './warnings.ts'
+
+/** What runs out, and that administrators hear of it in time. */
+export function createExpiry(deps: ExpiryDeps) {
+  const expiries = createExpiries(deps)
+  const warnings = createWarnings({ ...deps, expiries })
+  return {
+    jobs: [{ name: 'warn_of_expiry', cron: '20 * * * *', run: warnings.sweep }],
+    prunes: [pruneWarnings],
+    handlers: expiryHandlers(expiries),
+  }
+}

@@ -1,0 +1,42 @@
+import type { ExpiryStatus } from '@holdfast/contract/vocabulary'
+import type { Expiry } from '../../kernel/expiry.ts'
+import { day } from '../../kernel/time.ts'
+
+/** Days before the end, nearest first, at which administrators hear of it. */
+const thresholds = [1, 7, 14, 30] as const
+export type Threshold = (typeof thresholds)[number]
+export const firstWarning = 30 * day
+
+/** Nobody has to do anything about it, so far. */
+export const renewsItself = ({ renewal }: Pick<Expiry, 'renewal'>, at: Date): boolean =>
+  renewal === 'not_needed' || (renewal instanceof Date && at < renewal)
+
+/** When what somebody has to renew ends: after one time and, where there is another, no later than that. */
+export function endsWhile(status: ExpiryStatus, at: Date): { after: Date; until?: Date } {
+  const after = (days: number) => new Date(at.getTime() + days * day)
+  if (status === 'expired') return { after: new Date(0), until: at }
+  if (status === 'critical') return { after: at, until: after(1) }
+  return status === 'warning' ? { after: after(1), until: after(30) } : { after: after(30) }
+}
+
+export function statusOf(expiry: Pick<Expiry, 'renewal' | 'expiresAt'>, at: Date): ExpiryStatus {
+  if (renewsItself(expiry, at)) return 'ok'
+  const days = daysUntil(expiry, at)
+  if (days <= 0) return 'expired'
+  return days <= 1 ? 'critical' : days <= 30 ? 'warning' : 'ok'
+}
+
+/**
+ * The nearest threshold that has passed. What was made to live no longer than a threshold is not warned of at it, but
+ * what should have renewed itself is.
+ */
+export function thresholdOf(expiry: Expiry, at: Date): Threshold | undefined {
+  if (renewsItself(expiry, at)) return undefined
+  const left = daysUntil(expiry, at)
+  const days = thresholds.find((d) => left <= d)
+  if (days === undefined) return undefined
+  return expiry.renewal === 'by_hand' && daysUntil(expiry, expiry.since) <= days ? undefined : days
+}
+
+export const daysUntil = ({ expiresAt }: Pick<Expiry, 'expiresAt'>, at: Date): number =>
+  (expiresAt.getTime() - at.getTime()) / day

@@ -1,0 +1,41 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../db/database.ts'
+import { deleting } from '../../db/retention.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+import type { Expiry } from '../../kernel/expiry.ts'
+
+/** A thing with an end, at a threshold: administrators hear of it once. */
+export type Passed = Pick<Expiry, 'type' | 'id'> & { endsAt: Date; days: number }
+const given = (passed: readonly Passed[]) => sql`unnest(${passed.map((p) => p.type)}::text[],
+  ${passed.map((p) => p.id)}::text[], ${passed.map((p) => p.endsAt.toISOString())}::timestamptz[],
+  ${passed.map((p) => p.days)}::int[]) with ordinality as given (type, id, ends_at, days, position)`
+
+/** Of any number of callers at once, one is told of each: which of them nobody had claimed, as they were given. */
+export const claim = async <P extends Passed & { cause: string }>(
+  tx: Tx,
+  tenant: TenantId,
+  passed: readonly P[],
+  at: Date,
+): Promise<P[]> => {
+  const { rows } = await sql<{ type: string; id: string; ends_at: Date; days: number }>`
+    insert into expiry_warnings (tenant_id, type, id, ends_at, days, cause, warned_at)
+    select ${tenant}, type, id, ends_at, days, (${passed.map((p) => p.cause)}::text[])[position], ${at}::timestamptz
+      from ${given(passed)} order by type, id, ends_at, days
+    on conflict do nothing returning type, id, ends_at, days`.execute(tx)
+  const claimed = new Set(rows.map((r) => keyOf({ ...r, endsAt: r.ends_at })))
+  return passed.filter((p) => claimed.delete(keyOf(p)))
+}
+const keyOf = ({ type, id, endsAt, days }: Omit<Passed, 'type'> & { type: string }) =>
+  `${type} ${id} ${endsAt.toISOString()} ${days}`
+
+/** By which notifications administrators have heard of these. */
+export const causesOf = async (tx: Tx, tenant: TenantId, passed: readonly Passed[]): Promise<Set<string>> => {
+  const { rows } = await sql<{ cause: string }>`
+    select distinct w.cause from ${given(passed)}
+      join expiry_warnings w on w.tenant_id = ${tenant}
+        and w.type = given.type and w.id = given.id and w.ends_at = given.ends_at and w.days = given.days`.execute(tx)
+  return new Set(rows.map((r) => r.cause))
+}
+
+/** As long as notifications that were acknowledged. What ended so long ago and is still in use is said again. */
+export const pruneWarnings = deleting('expiry_warnings', sql`warned_at < now() - interval '180 days'`)

@@ -1,0 +1,43 @@
+import { X509Certificate } from 'node:crypto'
+import type { TenantId } from '../../kernel/actor.ts'
+import type { Expiry } from '../../kernel/expiry.ts'
+import { encodeId } from '../../kernel/ids.ts'
+import type { FederationDeps } from './deps.ts'
+import { idpOf } from './kinds.ts'
+import { type SamlRow, selectSaml } from './providers.queries.ts'
+
+/** The ends of the certificates that identity providers of SAML sign with, and of their metadata. */
+export const createSamlExpiries =
+  ({ db }: Pick<FederationDeps, 'db'>) =>
+  async (tenant: TenantId): Promise<Expiry[]> => {
+    const rows = await db.inTenant(tenant, (tx) => selectSaml(tx, tenant))
+    return rows.flatMap((row) => [...ofCertificates(row), ...ofMetadata(row)])
+  }
+
+/** Metadata with an address are read once an hour. What can't be read since then renews nothing. */
+const renewalOf = ({ saml, saml_checked_at, saml_problem }: SamlRow, end: Date): Expiry['renewal'] => {
+  if (saml?.idp) return 'by_hand'
+  return saml_problem === null ? end : (saml_checked_at ?? end)
+}
+
+function ofCertificates(row: SamlRow): Expiry[] {
+  const certificates = (idpOf(row)?.certificates ?? []).map((pem) => new X509Certificate(pem))
+  const last = Math.max(...certificates.map((c) => c.validToDate.getTime()))
+  return certificates.map(({ validFromDate: since, validToDate: end }) => ({
+    type: 'identity_provider_certificate',
+    ...named(row),
+    since,
+    expiresAt: end,
+    renewal: end.getTime() < last ? 'not_needed' : renewalOf(row, end),
+  }))
+}
+
+function ofMetadata(row: SamlRow): Expiry[] {
+  const { valid_until, read_at } = row.saml_found ?? {}
+  if (row.saml?.idp || !valid_until || !read_at) return []
+  const end = new Date(valid_until)
+  const since = new Date(read_at)
+  return [{ type: 'identity_provider_metadata', ...named(row), since, expiresAt: end, renewal: renewalOf(row, end) }]
+}
+
+const named = ({ provider_id, name }: SamlRow) => ({ id: encodeId('identity_provider', provider_id), name })

@@ -1,0 +1,20 @@
+import type { TenantId } from '../../../kernel/actor.ts'
+import type { Expiry } from '../../../kernel/expiry.ts'
+import { encodeId } from '../../../kernel/ids.ts'
+import type { GatewaysDeps } from '../deps.ts'
+import { endingSecrets } from './secrets.queries.ts'
+
+/** Secrets that were replaced and whose gateways have not used the next one yet: with these they are shut out. */
+export const createSecretExpiries =
+  ({ db, now }: Pick<GatewaysDeps, 'db' | 'now'>) =>
+  async (tenant: TenantId): Promise<Expiry[]> => {
+    const rows = await db.inTenant(tenant, (tx) => endingSecrets(tx, tenant, now()))
+    return rows.map(({ gateway_id, name, replaced_at, valid_until }) => ({
+      type: 'gateway_secret',
+      id: encodeId('gateway', gateway_id),
+      name,
+      since: replaced_at,
+      expiresAt: valid_until,
+      renewal: 'by_hand',
+    }))
+  }

@@ -1,0 +1,25 @@
+import type { Kek, Peppers } from '@holdfast/crypto'
+import type { Database } from '../../db/database.ts'
+import { masterKeyHandlers } from './master-keys.handlers.ts'
+import { beginWriting, type GivenKeys } from './registry.ts'
+import { createRewrap } from './rewrap.ts'
+
+export type { Peppers } from '@holdfast/crypto'
+export { MasterKeyError, openPeppers, presenceOf } from './registry.ts'
+
+/** The master keys: which there are, what is under each, and what takes it from one to the next. */
+export function createSecrets(deps: {
+  db: Database
+  kek: Kek
+  peppers: Peppers
+  masterKeys: GivenKeys['masterKeys']
+  now: () => Date
+  onError: (e: Error) => void
+}) {
+  const { db, peppers } = deps
+  return {
+    begin: (): Promise<void> => beginWriting(db, deps, peppers),
+    jobs: [{ name: 'rewrap_secrets', cron: '*/5 * * * *', run: createRewrap(deps) }],
+    handlers: masterKeyHandlers(deps),
+  }
+}

@@ -1,0 +1,45 @@
+import { type Insertable, type Selectable, sql } from 'kysely'
+import type { Tx } from '../../db/database.ts'
+import type { Tables } from '../../db/tables/index.ts'
+
+export type MasterKeyRow = Selectable<Tables['master_keys']>
+
+/** Whoever says something of the master keys takes turns until commit. */
+export const holdMasterKeys = (tx: Tx) => sql`select pg_advisory_xact_lock(7264413)`.execute(tx)
+
+export const readMasterKeys = (tx: Tx): Promise<MasterKeyRow[]> =>
+  tx.selectFrom('master_keys').selectAll().orderBy('version').execute()
+
+export const insertMasterKey = (tx: Tx, row: Insertable<Tables['master_keys']>) =>
+  tx.insertInto('master_keys').values(row).returningAll().executeTakeFirstOrThrow()
+
+const ofVersion = (tx: Tx, version: number) => tx.updateTable('master_keys').where('version', '=', version)
+
+export const setPepper = (tx: Tx, version: number, pepper_jwe: string) =>
+  ofVersion(tx, version).set({ pepper_jwe }).where('pepper_jwe', 'is', null).execute()
+
+export const markWriting = (tx: Tx, version: number) =>
+  ofVersion(tx, version).set({ written_at: sql<Date>`clock_timestamp()` }).execute()
+
+export const setCounts = (tx: Tx, version: number, counts: { sealed: number; digests: number; counted_at: Date }) =>
+  ofVersion(tx, version).set(counts).execute()
+
+export const markUnused = (tx: Tx, version: number, at: Date) =>
+  ofVersion(tx, version).set({ unused_since: at }).where('unused_since', 'is', null).execute()
+
+/** Locks that a replica shares for as long as its change feed is connected: one number says what it does with a key. */
+export const presence = { reads: 7_264_411, writes: 7_264_412 } as const
+
+/** A running replica: the versions of the keys that it reads, and those that it writes under. */
+export type Replica = { reads: number[]; writes: number[] }
+
+export async function runningReplicas(tx: Tx): Promise<Replica[]> {
+  const { rows } = await sql<Replica>`
+    select coalesce(array_agg(objid::int) filter (where classid = ${presence.reads}), '{}') as reads,
+      coalesce(array_agg(objid::int) filter (where classid = ${presence.writes}), '{}') as writes
+    from pg_catalog.pg_locks
+    where locktype = 'advisory' and objsubid = 2 and granted and classid in (${presence.reads}, ${presence.writes})
+      and database = (select oid from pg_catalog.pg_database where datname = current_database())
+    group by pid`.execute(tx)
+  return rows
+}

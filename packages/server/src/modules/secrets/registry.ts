@@ -1,0 +1,130 @@
+import { createSecretKey, type KeyObject } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createPeppers, type Kek, mostPeppers, type Peppers, seal, unseal } from '@holdfast/crypto'
+import { background, connectDatabase, type Database, type Tx } from '../../db/database.ts'
+import { second } from '../../kernel/time.ts'
+import * as queries from './registry.queries.ts'
+
+/** Master keys that are not as the database needs them: a failure that the operator can mend. */
+export class MasterKeyError extends Error {}
+
+type GivenKey = { id: string; pepper: KeyObject }
+/** What of the lines of the master key file is needed here; the first one writes. */
+export type GivenKeys = { kek: Kek; masterKeys: readonly [GivenKey, ...GivenKey[]] }
+
+const contextOf = (id: string) => `master_keys/${id}/pepper`
+const howTo = 'see docs/master-key.md'
+
+/** Whether something is under it. */
+export const isNeeded = (row: queries.MasterKeyRow): boolean => row.written_at !== null && row.unused_since === null
+
+function requireNeeded(rows: readonly queries.MasterKeyRow[], { masterKeys }: GivenKeys): void {
+  const missing = rows.find((row) => isNeeded(row) && !masterKeys.some(({ id }) => id === row.key_id))
+  if (missing)
+    throw new MasterKeyError(
+      `The master key ${missing.key_id} is in use and not in HOLDFAST_MASTER_KEY_FILE, which has ${masterKeys.map(({ id }) => id).join(', ')}: put its line back; ${howTo}.`,
+    )
+}
+
+/**
+ * Gives each master key that is new its version, and reads the peppers of all that ever were. A start without a key
+ * that is in use ends here.
+ */
+export async function openPeppers(databaseUrl: string, given: GivenKeys): Promise<Peppers> {
+  const { kek, masterKeys } = given
+  const db = connectDatabase(databaseUrl, { max: 1, onError: () => {} })
+  try {
+    let rows: queries.MasterKeyRow[] | undefined
+    while (!rows) rows = await register(db, given)
+    const peppers = await Promise.all(
+      rows.map(async ({ key_id, pepper_jwe }) => {
+        const line = masterKeys.find(({ id }) => id === key_id)
+        return { key: line?.pepper ?? (await openFormer(kek, key_id, pepper_jwe)), isRetired: line === undefined }
+      }),
+    )
+    return createPeppers(peppers, rows.find((row) => row.key_id === masterKeys[0].id)?.version ?? 0)
+  } finally {
+    await db.close()
+  }
+}
+
+/**
+ * The rows of all keys, with those of the file. The first start says at once that it writes, so that whoever comes with
+ * other keys is refused. Undefined where another key began to write meanwhile.
+ */
+async function register(db: Database, given: GivenKeys): Promise<queries.MasterKeyRow[] | undefined> {
+  const { kek, masterKeys } = given
+  const before = await db.acrossTenants(queries.readMasterKeys, background)
+  requireNeeded(before, given)
+  // Under a key that whoever starts must have.
+  const newest = before.findLast(isNeeded)?.key_id
+  const sealing = newest === undefined ? kek : under(kek, newest)
+  const sealed = await Promise.all(masterKeys.map(({ id, pepper }) => seal(sealing, contextOf(id), pepper.export())))
+  return db.acrossTenants(async (tx) => {
+    await queries.holdMasterKeys(tx)
+    const known = await queries.readMasterKeys(tx)
+    if (known.findLast(isNeeded)?.key_id !== newest) return undefined
+    for (const [i, { id }] of masterKeys.entries()) {
+      const row = known.find(({ key_id }) => key_id === id)
+      const version = row?.version ?? known.length + 1
+      if (version > mostPeppers) throw new MasterKeyError(`There were ${mostPeppers} master keys, which is all.`)
+      if (row) await queries.setPepper(tx, version, sealed[i]!)
+      else known.push(await queries.insertMasterKey(tx, { version, key_id: id, pepper_jwe: sealed[i]! }))
+      if (i === 0 && newest === undefined) await queries.markWriting(tx, version)
+    }
+    return queries.readMasterKeys(tx)
+  }, background)
+}
+
+/** To seal under one of the keys that only open otherwise. */
+function under(kek: Kek, kid: string): Kek {
+  const key = kek.others.get(kid)
+  return key ? { ...kek, kid, key } : kek
+}
+
+async function openFormer(kek: Kek, id: string, jwe: string | null): Promise<KeyObject> {
+  const bytes = await unseal(kek, contextOf(id), jwe ?? '').catch((cause: unknown) => {
+    throw new MasterKeyError(
+      `What is kept of the master key ${id} can not be opened with the keys of HOLDFAST_MASTER_KEY_FILE; ${howTo}.`,
+      { cause },
+    )
+  })
+  return createSecretKey(bytes)
+}
+
+/** What the change feed of this replica says as long as it is connected: which keys it reads, and writes under. */
+export const presenceOf = ({ all, current }: Peppers): (readonly [number, number])[] => [
+  ...all.filter((p) => !p.isRetired).map((p) => [queries.presence.reads, p.version] as const),
+  [queries.presence.writes, current.version],
+]
+
+/** A replica that has just ended may still be seen; one that runs is seen for longer. */
+const seenForMs = 5 * second
+
+/**
+ * Before anything is written under the first key, and after this replica has said that it runs: every other one can
+ * read what will be written, and this one what others write. Of two that start at once the second sees the first.
+ */
+export async function beginWriting(db: Database, given: GivenKeys, peppers: Peppers): Promise<void> {
+  const { version } = peppers.current
+  const begin = async (tx: Tx): Promise<boolean> => {
+    await queries.holdMasterKeys(tx)
+    const rows = await queries.readMasterKeys(tx)
+    requireNeeded(rows, given)
+    const mine = rows.find((row) => row.version === version)
+    const successor = rows.findLast((row) => row.written_at !== null && row.version > version)
+    if (successor && mine?.unused_since)
+      throw new MasterKeyError(
+        `The master key ${mine.key_id} was replaced by ${successor.key_id}: put that one first; ${howTo}.`,
+      )
+    const replicas = await queries.runningReplicas(tx)
+    if (replicas.some(({ reads }) => !reads.includes(version))) return false
+    await queries.markWriting(tx, version)
+    return true
+  }
+  for (const until = performance.now() + seenForMs; !(await db.acrossTenants(begin)); await delay(second / 4))
+    if (performance.now() > until)
+      throw new MasterKeyError(
+        `Another replica runs that can not read the master key ${given.masterKeys[0].id}: put its line last, start every replica with that, and only then put it first; ${howTo}.`,
+      )
+}

@@ -1,0 +1,118 @@
+import { type Kek, type Peppers, reseal, sealedPrefix, takenTo } from '@holdfast/crypto'
+import { background, type Database } from '../../db/database.ts'
+import {
+  type Counted,
+  countByKey,
+  type Found,
+  replaceValues,
+  type SecretColumn,
+  secretColumns,
+  valuesUnder,
+} from '../../db/secret-columns.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+import { day } from '../../kernel/time.ts'
+import * as queries from './registry.queries.ts'
+import { isNeeded } from './registry.ts'
+
+/** So many that neither a turn of the loop nor a transaction is long. */
+const batches = { sealed: 50, digest: 500 } as const
+
+type Count = Counted & { of: SecretColumn }
+
+/**
+ * Takes all that a former master key sealed or digested to the one that writes now, and notes of each key how much is
+ * under it. A key under which nothing is, and under which no replica writes, is not needed any more. Whatever ends in
+ * between, the next run goes on: a value is replaced only where it still is what was read.
+ */
+export function createRewrap(deps: {
+  db: Database
+  kek: Kek
+  peppers: Peppers
+  now: () => Date
+  onError: (e: Error) => void
+}) {
+  const { db, kek, peppers, now, onError } = deps
+  const { version: current } = peppers.current
+  const length = sealedPrefix(kek.kid).length
+  const run = <T>(tenant: TenantId | null, work: Parameters<typeof db.acrossTenants<T>>[0]): Promise<T> =>
+    tenant === null ? db.acrossTenants(work, background) : db.inTenant(tenant, work, background)
+
+  async function countAll(columns: readonly SecretColumn[]): Promise<Count[]> {
+    const counts: Count[] = []
+    for (const of of columns)
+      for (const found of await db.acrossTenants((tx) => countByKey(tx, of, length), background))
+        counts.push({ ...found, of })
+    return counts
+  }
+
+  const freshOf = async (of: SecretColumn, { was, mark }: Found): Promise<string> => {
+    if (of.kind === 'sealed') return reseal(kek, was)
+    const digest = { digest: Buffer.from(was.slice(2), 'hex'), version: Number(mark) }
+    return `\\x${takenTo(peppers, digest, current).toString('hex')}`
+  }
+
+  /** All of one tenant's in one column that one key made. What can not be opened stays as it is. */
+  async function take({ of, tenant, mark }: Count): Promise<number> {
+    const limit = batches[of.kind]
+    let moved = 0
+    for (let after: string[] = []; ; ) {
+      const found = await run(tenant, (tx) => valuesUnder(tx, of, { tenant, mark, after, limit }))
+      const made = await Promise.allSettled(found.map((value) => freshOf(of, value)))
+      const values = found.flatMap((value, i) => {
+        const fresh = made[i]!
+        return fresh.status === 'fulfilled' ? [{ ...value, fresh: fresh.value }] : []
+      })
+      if (values.length > 0)
+        moved += await run(tenant, (tx) => replaceValues(tx, of, { tenant, version: current, values }))
+      if (values.length < found.length)
+        onError(new Error(`${found.length - values.length} values of ${of.table}.${of.column} can not be opened`))
+      if (found.length < limit) return moved
+      after = found.at(-1)!.place
+    }
+  }
+
+  return async (): Promise<number> => {
+    const [rows, replicas] = await db.acrossTenants(async (tx) => [
+      await queries.readMasterKeys(tx),
+      await queries.runningReplicas(tx),
+    ])
+    // A replica that writes under a newer key does it.
+    if (rows.some((row) => row.version > current && row.written_at !== null)) return 0
+    const former = rows.filter((row) => row.version !== current && isNeeded(row))
+    const counted = rows.find((row) => row.version === current)?.counted_at ?? new Date(0)
+    if (former.length === 0 && now().getTime() - counted.getTime() < day) return 0
+
+    const keyOf = new Map(rows.map((row) => [sealedPrefix(row.key_id), row.version]))
+    const versionOf = ({ of, mark }: Count) => (of.kind === 'digest' ? Number(mark) : keyOf.get(mark))
+    const columns = await db.acrossTenants(secretColumns)
+    let counts = await countAll(columns)
+    let moved = 0
+    for (const count of counts) {
+      if ((versionOf(count) ?? 0) >= current) continue
+      // What fails for one stops no other; it is counted below.
+      moved += await take(count).catch((e: Error) => {
+        onError(e)
+        return 0
+      })
+    }
+    if (moved > 0) counts = await countAll(columns)
+
+    const amount = (version: number, kind: SecretColumn['kind']) =>
+      counts.filter((c) => c.of.kind === kind && versionOf(c) === version).reduce((sum, c) => sum + c.amount, 0)
+    const at = now()
+    await db.acrossTenants(async (tx) => {
+      await queries.holdMasterKeys(tx)
+      const running = [...replicas, ...(await queries.runningReplicas(tx))]
+      for (const { version, written_at } of await queries.readMasterKeys(tx)) {
+        const found = { sealed: amount(version, 'sealed'), digests: amount(version, 'digest') }
+        await queries.setCounts(tx, version, { ...found, counted_at: at })
+        const before = former.find((row) => row.version === version)
+        const isSame = before?.written_at?.getTime() === written_at?.getTime()
+        const isWritten = running.some(({ writes }) => writes.includes(version))
+        if (before && isSame && !isWritten && found.sealed + found.digests === 0)
+          await queries.markUnused(tx, version, at)
+      }
+    })
+    return moved
+  }
+}

@@ -1,0 +1,29 @@
+import type { TenantId } from '../../../kernel/actor.ts'
+import { fail } from '../../../kernel/app-error.ts'
+import { encodeId, missing } from '../../../kernel/ids.ts'
+import { whenReady } from '../../../kernel/ready.ts'
+import type { UpdatesDeps } from '../deps.ts'
+import type { Asker } from './offer.ts'
+
+/**
+ * A device as releases are offered to it. Its channel is the one it was given, or where that is `auto` the one that
+ * delivers its policy; who is on canary may ask for stable, and not the other way round.
+ */
+export const createAskers =
+  ({ fleet, policy }: Pick<UpdatesDeps, 'fleet' | 'policy'>) =>
+  (tenant: TenantId, deviceId: string, channel?: Asker['channel']): Asker | Promise<Asker> =>
+    whenReady(fleet.device(tenant, deviceId), (device) => {
+      if (!device) return missing('device')
+      const given = device.channel
+      const own = given === 'auto' ? whenReady(policy.policyOf(tenant, deviceId), (p) => p?.channel ?? 'stable') : given
+      return whenReady(own, (entitled) => {
+        if (channel === 'canary' && entitled !== 'canary') fail('forbidden', 'the device is not on the channel canary')
+        return {
+          tenantId: encodeId('tenant', tenant),
+          deviceId: encodeId('device', deviceId),
+          groupIds: device.groupIds,
+          channel: channel ?? entitled,
+        }
+      })
+    })
+export type Askers = ReturnType<typeof createAskers>

@@ -1,0 +1,38 @@
+import { compareVersions } from '@holdfast/contract/semver'
+import type { TenantId } from '../../../kernel/actor.ts'
+import { held } from '../../../memory/held.ts'
+import type { UpdatesDeps } from '../deps.ts'
+import { pathOfTarget } from '../packages/package.ts'
+import * as queries from './live.queries.ts'
+import type { LivePackage, LiveRelease } from './offer.ts'
+
+type Found = { release: LiveRelease; package: LivePackage }
+type Live = {
+  /** From the newest version to the oldest. */
+  releases: readonly LiveRelease[]
+  byPackage: ReadonlyMap<string, Found>
+  byTarget: ReadonlyMap<string, Found>
+}
+
+/** What a tenant offers, held in memory: a poll or a download asks no database what there is. */
+export function createLive({ db, changes, feed }: Pick<UpdatesDeps, 'db' | 'changes' | 'feed'>) {
+  async function load(tenant: TenantId): Promise<Live> {
+    const { rows, packages } = await db.inTenant(tenant, async (tx) => {
+      const rows = await queries.liveReleases(tx, tenant)
+      const ids = rows.map((r) => r.release_id)
+      return { rows, packages: await queries.packagesOf(tx, tenant, ids) }
+    })
+    const ofRelease = Map.groupBy(packages, (p) => p.release_id)
+    const releases = rows
+      .map((row) => ({ ...row, packages: ofRelease.get(row.release_id) ?? [] }))
+      .sort((a, b) => compareVersions(b.version, a.version))
+    const found = releases.flatMap((release) => release.packages.map((p) => ({ release, package: p })))
+    return {
+      releases,
+      byPackage: new Map(found.map((f) => [f.package.package_id, f])),
+      byTarget: new Map(found.map((f) => [pathOfTarget({ ...f.package, version: f.release.version }), f])),
+    }
+  }
+  return held<Live>({ changes, feed }, { kinds: ['release'], load }).get
+}
+export type LiveOf = ReturnType<typeof createLive>

@@ -1,0 +1,112 @@
+import type { Output } from '@holdfast/contract'
+import type { updateManifest } from '@holdfast/contract/update-delivery'
+import { type Signer, sha256Hex, signJws } from '@holdfast/crypto'
+import type { TenantId } from '../../../kernel/actor.ts'
+import { BoundedMap } from '../../../kernel/bounded-map.ts'
+import { encodeId } from '../../../kernel/ids.ts'
+import { whenReady } from '../../../kernel/ready.ts'
+import { Representation } from '../../../kernel/representation.ts'
+import { hour, second } from '../../../kernel/time.ts'
+import type { UpdatesDeps } from '../deps.ts'
+import { pathOfTarget } from '../packages/package.ts'
+import type { Repository, RepositoryOf } from '../tuf/repository.ts'
+import type { Askers } from './asker.ts'
+import type { LiveOf } from './live.ts'
+import { type Asker, type Offer, offerOf, type Wanted } from './offer.ts'
+
+type Manifest = Output<typeof updateManifest>
+type Content = Omit<Manifest, 'generated_at' | 'expires_at' | 'signature'>
+type Held = Representation<Manifest>
+
+const metadataBase = '/v1/update/tuf/metadata'
+/** A manifest is good until the end of the next half day, so for 12 to 24 hours, the same on every replica. */
+const halfDay = 12 * hour
+/** Devices that are offered the same share one: distinct manifests are few dozens a tenant. */
+const most = 5000
+
+/** What a device is offered, signed once for all devices to which the same is said. */
+export function createManifests({
+  trust,
+  now,
+  live,
+  repository,
+  askers,
+}: Pick<UpdatesDeps, 'trust' | 'now'> & { live: LiveOf; repository: RepositoryOf; askers: Askers }) {
+  const made = new BoundedMap<string, Promise<Held>>(most)
+
+  type Wish = { tenant: TenantId; wanted: Wanted; content: Content; tag: string; exp: number }
+  async function make(signer: Signer, { tenant, wanted, content, tag, exp }: Wish): Promise<Held> {
+    const generatedAt = now()
+    const said = {
+      ...content,
+      generated_at: generatedAt.toISOString(),
+      expires_at: new Date(exp).toISOString(),
+    }
+    const signature = await signJws(signer, 'update-manifest+jws', {
+      schema: 'holdfast.update-manifest/1',
+      tenant_id: encodeId('tenant', tenant),
+      platform: wanted.platform,
+      arch: wanted.arch,
+      ...said,
+      iat: Math.floor(generatedAt.getTime() / second),
+      exp: Math.floor(exp / second),
+    })
+    return new Representation<Manifest>(tag, Buffer.from(JSON.stringify({ ...said, signature })))
+  }
+
+  async function manifestOf(tenant: TenantId, wanted: Wanted, content: Content): Promise<Held> {
+    // Held by its key too: what another one signed is made anew.
+    const signer = await trust.signerFor(tenant, 'update')
+    const exp = (Math.floor(now().getTime() / halfDay) + 2) * halfDay
+    const { platform, arch } = wanted
+    const digest = sha256Hex(`${tenant} ${signer.kid} ${platform} ${arch} ${JSON.stringify(content)}`)
+    const tag = `${digest}.${(exp / halfDay).toString(36)}`
+    const before = made.get(tag)
+    if (before) return before
+    const making = make(signer, { tenant, wanted, content, tag, exp }).catch((e: unknown) => {
+      made.delete(tag)
+      throw e
+    })
+    made.set(tag, making)
+    return making
+  }
+
+  return (tenant: TenantId, deviceId: string, { channel, ...wanted }: Wanted & { channel?: Asker['channel'] }) =>
+    whenReady(askers(tenant, deviceId, channel), (asker) =>
+      whenReady(live(tenant), ({ releases }) =>
+        whenReady(repository(tenant), (tuf) =>
+          manifestOf(tenant, wanted, contentOf(offerOf(releases, asker, wanted), asker, wanted, tuf)),
+        ),
+      ),
+    )
+}
+export type Manifests = ReturnType<typeof createManifests>
+
+function contentOf(offer: Offer, { channel }: Asker, { version: current }: Wanted, tuf: Repository): Content {
+  const { release, packages, mandatory, minimum, latest } = offer
+  return {
+    client_version: { current, minimum, latest },
+    channel,
+    updates: packages.flatMap((p) =>
+      release
+        ? {
+            version: release.version,
+            channel: release.channel,
+            platform: p.platform,
+            arch: p.arch,
+            filename: p.filename,
+            target: encodeId('package', p.package_id),
+            target_path: pathOfTarget({ ...p, version: release.version }),
+            size: p.size,
+            sha256: p.sha256,
+            mandatory,
+            severity: release.severity,
+            released_at: release.published_at?.toISOString() ?? '',
+            notes_url: release.notes_url,
+            rollout_percent: release.rollout_percent,
+          }
+        : [],
+    ),
+    tuf: { root_version: tuf.versions.root, timestamp_version: tuf.versions.timestamp, metadata_base: metadataBase },
+  }
+}

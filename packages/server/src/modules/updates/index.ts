@@ -1,0 +1,49 @@
+import type { TenantId } from '../../kernel/actor.ts'
+import { createAskers } from './delivery/asker.ts'
+import { deliveryHandlers } from './delivery/delivery.handlers.ts'
+import { createDownloads } from './delivery/downloads.ts'
+import { createLive } from './delivery/live.ts'
+import { createManifests } from './delivery/manifest.ts'
+import type { UpdatesDeps } from './deps.ts'
+import { updateJobs } from './jobs.ts'
+import { packageHandlers } from './packages/packages.handlers.ts'
+import { createPackageRules } from './packages/packages.ts'
+import { createSweep } from './packages/sweep.ts'
+import { createUploads } from './packages/uploads.ts'
+import { createMoves } from './releases/moves.ts'
+import { releaseHandlers } from './releases/releases.handlers.ts'
+import { createReleaseRules } from './releases/releases.ts'
+import { createIncoming } from './store/incoming.ts'
+import { createPackageStore } from './store/store.ts'
+import { createRepository } from './tuf/repository.ts'
+import { createRoots } from './tuf/roots.ts'
+import { tufHandlers } from './tuf/tuf.handlers.ts'
+import { pruneMetadata } from './tuf/tuf.queries.ts'
+
+/** Releases of the client: their packages, to whom they are offered, and how a device makes sure of what it gets. */
+export function createUpdates(given: UpdatesDeps) {
+  const deps = {
+    ...given,
+    incoming: createIncoming(given.packages.dir),
+    store: createPackageStore(given.packages, given.bucketCredential),
+  }
+  const repositories = createRepository(deps)
+  const roots = createRoots({ ...deps, repositories })
+  const delivery = { ...deps, live: createLive(deps), repository: repositories.of, askers: createAskers(deps) }
+  const sweep = createSweep(deps)
+
+  return {
+    handlers: {
+      ...releaseHandlers(createReleaseRules(deps), createMoves(deps)),
+      ...packageHandlers(createPackageRules(deps), createUploads(deps)),
+      ...deliveryHandlers(createManifests(delivery), createDownloads(delivery)),
+      ...tufHandlers(repositories, roots, deps.now),
+    },
+    jobs: updateJobs({ ...deps, repositories, roots, sweep: sweep.run }),
+    prunes: [pruneMetadata],
+    /** What a process that ended left behind on this machine. */
+    start: deps.incoming.sweep,
+    /** Takes what a tenant has out of the store, before its rows are erased. */
+    removeAll: (tenant: TenantId): Promise<void> => sweep.removeAll(tenant),
+  }
+}

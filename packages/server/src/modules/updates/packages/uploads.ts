@@ -1,0 +1,171 @@
+import type { Tx } from '../../../db/database.ts'
+import type { Actor, TenantId } from '../../../kernel/actor.ts'
+import { AppError, fail, failField } from '../../../kernel/app-error.ts'
+import { encodeId, newUuid } from '../../../kernel/ids.ts'
+import type { UpdatesDeps } from '../deps.ts'
+import { countPackages, lockRelease } from '../releases/releases.queries.ts'
+import { noRelease } from '../releases/releases.ts'
+import { lockRepository } from '../repositories.queries.ts'
+import type { Incoming, Received } from '../store/incoming.ts'
+import type { PackageStore } from '../store/store.ts'
+import { targetOfPackage } from './package.ts'
+import type { Package, Slot } from './packages.queries.ts'
+import * as queries from './packages.queries.ts'
+
+/** What comes with the bytes: how many there are, where that was said, and what `Repr-Digest` says of them. */
+type Announced = { length: number | undefined; digest: string | undefined }
+type Done = { package: Package; changed: boolean }
+
+const mostPackages = 50
+/** Uploads that are received at once. */
+const most = { ofTenant: 32, ofAll: 128 }
+
+/**
+ * Adds packages to drafts. What arrives is counted and hashed on its way to a file and then brought to the store, all
+ * of it outside of any transaction; a content that the tenant has already is not stored again. Whatever ends in
+ * between, there is a row of what is in the store, or a file that a job removes.
+ */
+export function createUploads({
+  db,
+  audit,
+  now,
+  packages: { largest, largestOfTenant },
+  incoming,
+  store,
+}: Pick<UpdatesDeps, 'db' | 'audit' | 'now' | 'packages'> & { incoming: Incoming; store: PackageStore }) {
+  const running = new Map<TenantId, number>()
+  let all = 0
+
+  async function taken<T>(tenant: TenantId, work: () => Promise<T>): Promise<T> {
+    const own = running.get(tenant) ?? 0
+    if (own >= most.ofTenant || all >= most.ofAll)
+      throw new AppError('rate_limited', 'many packages are being received; try again shortly', {
+        retryAfterSeconds: 5,
+      })
+    running.set(tenant, own + 1)
+    all++
+    try {
+      return await work()
+    } finally {
+      all--
+      const left = (running.get(tenant) ?? 1) - 1
+      if (left > 0) running.set(tenant, left)
+      else running.delete(tenant)
+    }
+  }
+
+  const requireDraft = async (tx: Tx, tenant: TenantId, releaseId: string) => {
+    const release = (await lockRelease(tx, tenant, releaseId)) ?? noRelease()
+    if (release.status !== 'draft') fail('validation_error', `the release is ${release.status}: its packages are fixed`)
+    return release
+  }
+  async function requireRoom(tx: Tx, tenant: TenantId, more: number): Promise<void> {
+    if ((await queries.bytesOf(tx, tenant)) + more > largestOfTenant)
+      fail('validation_error', `the packages of a tenant may have ${largestOfTenant} bytes together: delete some first`)
+  }
+
+  /** In the transaction that makes it a package: of several with one content the first one stored holds. */
+  async function add(tx: Tx, actor: Actor, slot: Slot, received: Received, blobId: string | undefined) {
+    const { sha256 } = received
+    const tenant = actor.tenantId
+    await lockRepository(tx, tenant)
+    const release = await requireDraft(tx, tenant, slot.release_id)
+    const there = await inSlot(tx, tenant, slot, received)
+    if (there) return { package: there, changed: false, used: false }
+    if ((await countPackages(tx, tenant, slot.release_id)) >= mostPackages)
+      fail('validation_error', `a release has at most ${mostPackages} packages`)
+    let blob = await queries.shareStored(tx, tenant, sha256)
+    const used = !blob && blobId !== undefined
+    if (used) {
+      if (!(await queries.moveBlob(tx, tenant, blobId, { from: 'storing', to: 'stored' }, now()))) throw new Late()
+      blob = await queries.shareStored(tx, tenant, sha256)
+    }
+    if (!blob) throw new Late()
+    const id = { package_id: newUuid(), blob_id: blob.blob_id }
+    const row = await queries.insertPackage(tx, tenant, { ...slot, ...id }, now())
+    const added = { ...row, version: release.version, sha256: blob.sha256, size: blob.size }
+    const release_id = encodeId('release', row.release_id)
+    const package_id = encodeId('package', row.package_id)
+    await audit.record(
+      tx,
+      actor,
+      'package.created',
+      { package_id, release_id, sha256 },
+      { target: targetOfPackage(added) },
+    )
+    return { package: added, changed: true, used }
+  }
+
+  /** With a content that is stored already, or by bringing it there first. */
+  async function keep(actor: Actor, slot: Slot, received: Received): Promise<Done> {
+    const tenant = actor.tenantId
+    const isStored = await db.inTenant(tenant, (tx) => queries.shareStored(tx, tenant, received.sha256))
+    if (isStored) return db.inTenant(tenant, (tx) => add(tx, actor, slot, received, undefined))
+    const blobId = newUuid()
+    await db.inTenant(tenant, async (tx) => {
+      await lockRepository(tx, tenant)
+      await requireDraft(tx, tenant, slot.release_id)
+      await inSlot(tx, tenant, slot, received)
+      await requireRoom(tx, tenant, received.size)
+      await queries.insertBlob(tx, tenant, { blob_id: blobId, sha256: received.sha256, size: received.size }, now())
+    })
+    let isUsed = false
+    try {
+      await store.put({ tenant, blobId }, received.file, received.size)
+      const done = await db.inTenant(tenant, (tx) => add(tx, actor, slot, received, blobId))
+      isUsed = done.used
+      return done
+    } finally {
+      // The job that removes what nobody uses does it where this fails too.
+      if (!isUsed)
+        await db
+          .inTenant(tenant, (tx) => queries.moveBlob(tx, tenant, blobId, { from: 'storing', to: 'removing' }, now()))
+          .catch(() => {})
+    }
+  }
+
+  return {
+    upload: (actor: Actor, slot: Slot, bytes: AsyncIterable<Uint8Array>, announced: Announced): Promise<Done> =>
+      taken(actor.tenantId, async () => {
+        const digest = digestOf(announced.digest)
+        const length = announced.length ?? 0
+        if (length > largest) fail('bad_request', `a package may have ${largest} bytes here`)
+        await db.inTenant(actor.tenantId, async (tx) => {
+          await requireDraft(tx, actor.tenantId, slot.release_id)
+          await requireRoom(tx, actor.tenantId, 0)
+        })
+        const received = await incoming.receive(bytes, largest)
+        try {
+          if (digest !== undefined && digest !== received.sha256)
+            failField('Repr-Digest', `what arrived has the SHA-256 ${received.sha256}`)
+          return await keep(actor, slot, received).catch((e) => {
+            // The content went between two looks at it; now it is brought anew.
+            if (e instanceof Late) return keep(actor, slot, received)
+            throw e
+          })
+        } finally {
+          await incoming.discard(received.file)
+        }
+      }),
+  }
+}
+export type Uploads = ReturnType<typeof createUploads>
+
+/** The same package, where it is there already. */
+async function inSlot(tx: Tx, tenant: TenantId, slot: Slot, { sha256 }: Received): Promise<Package | undefined> {
+  const there = await queries.packageInSlot(tx, tenant, slot)
+  if (there && there.sha256 !== sha256)
+    failField('filename', 'there is such a package with another content: delete it first')
+  return there
+}
+
+/** What was stored a moment ago is being removed. */
+class Late extends Error {}
+
+/** The SHA-256 of `Repr-Digest` (RFC 9530 §3), hexadecimal; other algorithms in it are not looked at. */
+function digestOf(header: string | undefined): string | undefined {
+  if (header === undefined) return undefined
+  const [, base64] = /(?:^|,)\s*sha-256\s*=\s*:([A-Za-z0-9+/]{43}=):/.exec(header) ?? []
+  if (base64 === undefined) return fail('bad_request', 'Repr-Digest: must be sha-256=:<base64>:')
+  return Buffer.from(base64, 'base64').toString('hex')
+}

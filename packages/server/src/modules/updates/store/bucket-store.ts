@@ -1,0 +1,44 @@
+import { createReadStream } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import type { ReadableStream } from 'node:stream/web'
+import type { S3mini } from 's3mini'
+import type { BucketCredential } from '../deps.ts'
+import { type PackageStore, pathOf } from './store.ts'
+
+/** A bucket that speaks the interface of S3. Its endpoint is the operator's choice, so it may be a private address. */
+export function createBucketStore({
+  url,
+  ...options
+}: { url: string; region: string } & BucketCredential): PackageStore {
+  let client: S3mini | undefined
+  // Loaded with the first package: few deployments have a bucket.
+  const bucket = async () => {
+    const library = await import('s3mini')
+    client ??= new library.S3mini({ endpoint: url, ...options, fetch: fetchStreaming })
+    return client
+  }
+  return {
+    put: async (name, file, size) => {
+      const type = 'application/octet-stream'
+      const bytes = Readable.toWeb(createReadStream(file)) as globalThis.ReadableStream
+      await (await bucket()).putObject(pathOf(name), bytes, type, undefined, undefined, size)
+      await rm(file, { force: true })
+    },
+    open: async (name, size, range) => {
+      const s3 = await bucket()
+      const wanted = range ? range.last - range.first + 1 : size
+      const answer = range
+        ? await s3.getObjectRaw(pathOf(name), false, range.first, range.last + 1)
+        : await s3.getObjectRaw(pathOf(name))
+      if (answer.body && Number(answer.headers.get('content-length')) === wanted)
+        return Readable.fromWeb(answer.body as ReadableStream)
+      await answer.body?.cancel()
+      throw new Error('a package is not in the bucket as it was put there')
+    },
+    remove: async (name) => void (await (await bucket()).deleteObject(pathOf(name))),
+  }
+}
+
+/** A body that is a stream is sent while it is read (`duplex`, Fetch standard §6.4). */
+const fetchStreaming: typeof fetch = (url, init) => fetch(url, { ...init, duplex: 'half' } as RequestInit)

@@ -1,0 +1,46 @@
+import { constants } from 'node:fs'
+import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { ByteRange } from '../../../kernel/download.ts'
+import { missing } from '../../../kernel/ids.ts'
+import { type BlobName, type PackageStore, pathOf } from './store.ts'
+
+/** A folder for each tenant. With several replicas all of them have to see the same one. */
+export function createFolderStore(dir: string): PackageStore {
+  const fileOf = (name: BlobName) => join(dir, 'blobs', pathOf(name))
+  return {
+    put: async (name, file) => {
+      const target = fileOf(name)
+      await mkdir(dirname(target), { recursive: true, mode: 0o700 })
+      await rename(file, target)
+      await sync(dirname(target))
+    },
+    open: async (name, size, range) => {
+      // What is no plain file, a link above all, was not put here by us.
+      const handle = await open(fileOf(name), constants.O_RDONLY | constants.O_NOFOLLOW).catch((e) =>
+        e.code === 'ELOOP' ? missing('package') : Promise.reject(e),
+      )
+      try {
+        const found = await handle.stat()
+        if (!found.isFile() || found.size !== size) throw new Error('a package is not in the store as it was put there')
+        return handle.createReadStream(boundsOf(range))
+      } catch (e) {
+        await handle.close()
+        throw e
+      }
+    },
+    remove: (name) => rm(fileOf(name), { force: true }),
+  }
+}
+
+const boundsOf = (range: ByteRange | undefined) => (range ? { start: range.first, end: range.last } : {})
+
+/** So that a name survives a power failure. */
+async function sync(folder: string): Promise<void> {
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}

@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto'
+import { mkdir, open, readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { AppError, fail } from '../../../kernel/app-error.ts'
+import { newUuid } from '../../../kernel/ids.ts'
+import { hour } from '../../../kernel/time.ts'
+
+export type Received = { file: string; size: number; sha256: string }
+
+/** What was not written to for so long, nobody writes to any more: its process ended. */
+const abandonedMs = hour
+
+/** Where uploads arrive, under names of their own, until their content is known. */
+export function createIncoming(dir: string) {
+  const folder = join(dir, 'incoming')
+
+  /** Writes what comes to a file, counted and hashed. Of what breaks off, or is longer, nothing stays. */
+  async function receive(bytes: AsyncIterable<Uint8Array>, most: number): Promise<Received> {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    const file = join(folder, newUuid())
+    const handle = await open(file, 'wx', 0o600)
+    const hash = createHash('sha256')
+    let size = 0
+    try {
+      for await (const chunk of bytes) {
+        size += chunk.length
+        if (size > most) fail('bad_request', `a package may have ${most} bytes here`)
+        hash.update(chunk)
+        await handle.writeFile(chunk)
+      }
+      if (size === 0) fail('bad_request', 'the body is empty')
+      await handle.sync()
+    } catch (e) {
+      await handle.close()
+      await discard(file)
+      throw isFull(e) ? noRoom(e) : e
+    }
+    await handle.close()
+    return { file, size, sha256: hash.digest('hex') }
+  }
+
+  const discard = (file: string) => rm(file, { force: true })
+
+  /** Removes what a process left behind that ended while it received. */
+  async function sweep(): Promise<number> {
+    const names = await readdir(folder).catch((e) => (e.code === 'ENOENT' ? [] : Promise.reject(e)))
+    let removed = 0
+    for (const name of names) {
+      const file = join(folder, name)
+      const found = await stat(file).catch(() => undefined)
+      if (!found || Date.now() - found.mtimeMs < abandonedMs) continue
+      await discard(file)
+      removed++
+    }
+    return removed
+  }
+
+  return { receive, discard, sweep }
+}
+export type Incoming = ReturnType<typeof createIncoming>
+
+const isFull = (e: unknown) => ['ENOSPC', 'EDQUOT'].includes(String((e as NodeJS.ErrnoException).code))
+const noRoom = (cause: unknown) =>
+  new AppError('internal_error', 'there is no room left where packages are kept; nothing was changed', { cause })

@@ -1,0 +1,128 @@
+import type { TufRoot } from '@holdfast/contract/tuf'
+import { type Signer, sha256Hex, signTuf, type TufSigned, tufKeyId, tufKeyOf, tufSpecVersion } from '@holdfast/crypto'
+import type { Static } from 'typebox'
+import { day } from '../../../kernel/time.ts'
+import type { Role } from './tuf.queries.ts'
+
+export type Root = Static<typeof TufRoot>
+/** A key for each role, in its own purpose. */
+export type Keys = Readonly<Record<Role, Signer>>
+export const onlineRoles = ['targets', 'snapshot', 'timestamp'] as const
+
+/** What a role says of its like, whatever else it says. */
+type Common = { _type: Role; spec_version: string; version: number; expires: string }
+type FileMeta = { version: number; length: number; hashes: { sha256: string } }
+export type Target = { length: number; hashes: { sha256: string } }
+type Targets = Common & { targets: Record<string, Target> }
+type Parent = Common & { meta: Record<string, FileMeta> }
+
+/** A version of a role as it is given out. */
+export type Issued<S = unknown> = {
+  version: number
+  text: string
+  document: TufSigned<S>
+  issuedAt: Date
+  expiresAt: Date
+}
+export type State = {
+  root?: Issued<Root['signed']>
+  targets?: Issued<Targets>
+  snapshot?: Issued<Parent>
+  timestamp?: Issued<Parent>
+}
+export type Made = Issued & { role: Role }
+
+/** How long a version is good for; it is replaced after half of that. */
+export const lifetimes: Readonly<Record<Role, number>> = {
+  root: 365 * day,
+  targets: 30 * day,
+  snapshot: 7 * day,
+  timestamp: day,
+}
+
+export const keyIdOf = ({ publicJwk }: Signer): string => tufKeyId(tufKeyOf(publicJwk))
+const isAlone = ({ keyids, threshold }: { keyids: readonly string[]; threshold: number }, signer: Signer) =>
+  threshold === 1 && keyids.length === 1 && keyids[0] === keyIdOf(signer)
+
+/** Whether the control plane signs the root itself. */
+export const isOnline = ({ roles }: Root['signed'], keys: Keys): boolean => isAlone(roles.root, keys.root)
+/** Whether a root names the keys that sign now. */
+export const namesOnline = ({ roles }: Root['signed'], keys: Keys): boolean =>
+  onlineRoles.every((role) => isAlone(roles[role], keys[role]))
+
+/**
+ * What is to be given out next, so that the metadata say what is offered, under the keys that sign now, and not about
+ * to expire; in the order of the roles. Nothing while the root does not name these keys: nobody would believe it.
+ */
+export async function nextMetadata(
+  state: State,
+  targets: Record<string, Target>,
+  keys: Keys,
+  now: Date,
+): Promise<Made[]> {
+  const made: Made[] = []
+  const issue = async <S extends Common>(role: Role, before: Issued | undefined, rest: Omit<S, keyof Common>) => {
+    const one = await sign<S>(keys[role], role, (before?.version ?? 0) + 1, rest, now)
+    made.push({ ...one, role })
+    return one
+  }
+  let { root } = state
+  if (
+    !root ||
+    (isOnline(root.document.signed, keys) && (!namesOnline(root.document.signed, keys) || isDue(root, 'root', now)))
+  )
+    root = await issue<Root['signed'] & { _type: 'root' }>('root', root, rootOf(keys))
+  if (!namesOnline(root.document.signed, keys)) return made
+
+  const mustSign = (role: Role, before: Issued | undefined) =>
+    !before || isDue(before, role, now) || before.document.signatures[0]?.keyid !== keyIdOf(keys[role])
+  let current = state.targets
+  if (!current || mustSign('targets', current) || !isSame(current.document.signed.targets, targets))
+    current = await issue<Targets>('targets', current, { targets })
+  let { snapshot, timestamp } = state
+  const inSnapshot = { 'targets.json': metaOf(current) }
+  if (!snapshot || mustSign('snapshot', snapshot) || !isSame(snapshot.document.signed.meta, inSnapshot))
+    snapshot = await issue<Parent>('snapshot', snapshot, { meta: inSnapshot })
+  const inTimestamp = { 'snapshot.json': metaOf(snapshot) }
+  if (!timestamp || mustSign('timestamp', timestamp) || !isSame(timestamp.document.signed.meta, inTimestamp))
+    timestamp = await issue<Parent>('timestamp', timestamp, { meta: inTimestamp })
+  return made
+}
+
+const isDue = ({ issuedAt }: Issued, role: Role, now: Date): boolean =>
+  now.getTime() >= issuedAt.getTime() + lifetimes[role] / 2
+
+const rootOf = (keys: Keys): Omit<Root['signed'], keyof Common> => ({
+  consistent_snapshot: true,
+  keys: Object.fromEntries(Object.values(keys).map((signer) => [keyIdOf(signer), tufKeyOf(signer.publicJwk)])),
+  roles: {
+    root: alone(keys.root),
+    targets: alone(keys.targets),
+    snapshot: alone(keys.snapshot),
+    timestamp: alone(keys.timestamp),
+  },
+})
+const alone = (signer: Signer) => ({ keyids: [keyIdOf(signer)], threshold: 1 })
+
+const metaOf = ({ version, text }: Issued): FileMeta => ({
+  version,
+  length: Buffer.byteLength(text),
+  hashes: { sha256: sha256Hex(text) },
+})
+
+async function sign<S extends Common>(
+  signer: Signer,
+  role: Role,
+  version: number,
+  rest: Omit<S, keyof Common>,
+  now: Date,
+): Promise<Issued<S>> {
+  const expiresAt = new Date(Math.floor((now.getTime() + lifetimes[role]) / 1000) * 1000)
+  const expires = `${expiresAt.toISOString().slice(0, 19)}Z`
+  // The names of a role are these four and its own.
+  const signed = { _type: role, spec_version: tufSpecVersion, version, expires, ...rest } as unknown as S
+  const document = await signTuf(signed, [signer])
+  return { version, text: JSON.stringify(document), document, issuedAt: now, expiresAt }
+}
+
+const isSame = (a: object, b: object): boolean => JSON.stringify(a) === JSON.stringify(b)

@@ -1,0 +1,169 @@
+import type { Purpose } from '@holdfast/crypto'
+import { sha256Hex } from '@holdfast/crypto'
+import type { Tx } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+import { fail } from '../../../kernel/app-error.ts'
+import { Representation } from '../../../kernel/representation.ts'
+import { hour } from '../../../kernel/time.ts'
+import { everything } from '../../../memory/changes.ts'
+import { held } from '../../../memory/held.ts'
+import { liveReleases, packagesOf } from '../delivery/live.queries.ts'
+import type { UpdatesDeps } from '../deps.ts'
+import { pathOfTarget } from '../packages/package.ts'
+import {
+  type Issued,
+  isOnline,
+  type Keys,
+  lifetimes,
+  type Made,
+  namesOnline,
+  nextMetadata,
+  onlineRoles,
+  type State,
+  type Target,
+} from './metadata.ts'
+import * as queries from './tuf.queries.ts'
+
+type File = Representation<never>
+export type Repository = {
+  versions: Readonly<Record<queries.Role, number>>
+  root: Issued<NonNullable<State['root']>['document']['signed']>
+  keys: Keys
+  isOnline: boolean
+  /** Whether what is given out is signed by keys that the root names. */
+  isCurrent: boolean
+  files: ReadonlyMap<string, File>
+  refreshAt: Date
+}
+
+const purposes = {
+  root: 'tuf-root',
+  targets: 'tuf-targets',
+  snapshot: 'tuf-snapshot',
+  timestamp: 'tuf-timestamp',
+} as const satisfies Record<queries.Role, Purpose>
+const roles = ['root', 'targets', 'snapshot', 'timestamp'] as const
+/** So often another replica may have been faster before it is taken for a fault. */
+const attempts = 8
+
+/**
+ * The TUF repository of a tenant: metadata that say what is published, signed by whoever needs them first after a
+ * change, or when half of their time has passed. Of two who sign the same versions the first to commit holds, and the
+ * other looks again: what was there is read before what is published, so that no version says less than the one before.
+ */
+export function createRepository({
+  db,
+  changes,
+  feed,
+  trust,
+  now,
+}: Pick<UpdatesDeps, 'db' | 'changes' | 'feed' | 'trust' | 'now'>) {
+  const keysOf = async (tenant: TenantId): Promise<Keys> => ({
+    root: await trust.signerFor(tenant, purposes.root),
+    targets: await trust.signerFor(tenant, purposes.targets),
+    snapshot: await trust.signerFor(tenant, purposes.snapshot),
+    timestamp: await trust.signerFor(tenant, purposes.timestamp),
+  })
+
+  const read = (tenant: TenantId) =>
+    db.inTenant(tenant, async (tx) => {
+      const state = stateOf(await queries.newestMetadata(tx, tenant))
+      return { state, targets: await targetsOf(tx, tenant) }
+    })
+
+  /** All of them, or none where one of these versions is given out already. */
+  const write = (tenant: TenantId, made: readonly Made[]): Promise<void> =>
+    db
+      .inTenant(tenant, async (tx) => {
+        for (const { role, version, text, issuedAt, expiresAt } of made) {
+          const row = { role, version, document: text, expires_at: expiresAt, created_at: issuedAt }
+          if (!(await queries.insertMetadata(tx, tenant, row))) throw new Overtaken()
+        }
+        await changes.record(tx, tenant, [{ kind: 'release', subject: everything }])
+      })
+      .catch((e: unknown) => {
+        if (!(e instanceof Overtaken)) throw e
+      })
+
+  async function load(tenant: TenantId): Promise<Repository> {
+    const keys = await keysOf(tenant)
+    for (let n = 0; n < attempts; n++) {
+      const { state, targets } = await read(tenant)
+      const made = await nextMetadata(state, targets, keys, now())
+      if (made.length === 0) return repositoryOf(state, keys, now())
+      await write(tenant, made)
+    }
+    throw new Error('the metadata of updates are overtaken again and again')
+  }
+
+  const { get: repository } = held<Repository>(
+    { changes, feed },
+    { kinds: ['release', 'trust'], load, isOver: ({ refreshAt }) => now() >= refreshAt },
+  )
+
+  return {
+    of: repository,
+    keysOf,
+    newestRoot: async (tenant: TenantId) => (await repository(tenant)).root,
+    /** By the name that clients ask for: of a role with versions any that was ever given out and is kept. */
+    file: async (tenant: TenantId, name: string): Promise<File> => {
+      const { files, versions } = await repository(tenant)
+      const current = files.get(name)
+      if (current) return current
+      const [, number, role] = /^([1-9]\d{0,8})\.(root|targets|snapshot)\.json$/.exec(name) ?? []
+      const known = roles.find((r) => r === role)
+      if (!known || Number(number) > versions[known]) return noMetadata()
+      const row = await db.inTenant(tenant, (tx) => queries.findMetadata(tx, tenant, known, Number(number)))
+      return row ? fileOf(row.document) : noMetadata()
+    },
+  }
+}
+export type Repositories = ReturnType<typeof createRepository>
+export type RepositoryOf = Repositories['of']
+
+class Overtaken extends Error {}
+const noMetadata = () => fail('not_found', 'no such metadata')
+const fileOf = (text: string): File => new Representation<never>(sha256Hex(text), Buffer.from(text))
+
+function stateOf(rows: readonly queries.MetadataRow[]): State {
+  const state: Record<string, Issued> = {}
+  for (const { role, version, document: text, created_at: issuedAt, expires_at: expiresAt } of rows)
+    state[role] = { version, text, document: JSON.parse(text), issuedAt, expiresAt }
+  // What stands there was signed here, or checked when it was brought.
+  return state as State
+}
+
+/** Everything that is offered, or was until it was paused, by its path. */
+async function targetsOf(tx: Tx, tenant: TenantId): Promise<Record<string, Target>> {
+  const releases = new Map((await liveReleases(tx, tenant)).map((r) => [r.release_id, r]))
+  const packages = await packagesOf(tx, tenant, [...releases.keys()])
+  const targets = packages.map(({ size, sha256, ...p }): [string, Target] => [
+    pathOfTarget({ ...p, version: releases.get(p.release_id)?.version ?? '' }),
+    { length: size, hashes: { sha256 } },
+  ])
+  return Object.fromEntries(targets.sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+function repositoryOf({ root, ...others }: State, keys: Keys, now: Date): Repository {
+  if (!root) throw new Error('a TUF repository has no root')
+  const issued = { root, ...others }
+  const isCurrent = namesOnline(root.document.signed, keys)
+  const versions = Object.fromEntries(roles.map((role) => [role, issued[role]?.version ?? 0]))
+  const files = roles.flatMap((role): [string, File][] => {
+    const one = issued[role]
+    if (!one) return []
+    return [[role === 'timestamp' ? 'timestamp.json' : `${one.version}.${role}.json`, fileOf(one.text)]]
+  })
+  const renewals = onlineRoles.flatMap((role) =>
+    issued[role] ? issued[role].issuedAt.getTime() + lifetimes[role] / 2 : [],
+  )
+  return {
+    versions: versions as Repository['versions'],
+    root,
+    keys,
+    isOnline: isOnline(root.document.signed, keys),
+    isCurrent,
+    files: new Map(files),
+    refreshAt: new Date(isCurrent ? Math.min(...renewals) : now.getTime() + hour),
+  }
+}

@@ -1,0 +1,116 @@
+import { importTufKey, isSignedBy, tufKeyId, tufSignature } from '@holdfast/crypto'
+import type { Actor, TenantId } from '../../../kernel/actor.ts'
+import { failField } from '../../../kernel/app-error.ts'
+import { encodeId } from '../../../kernel/ids.ts'
+import { day } from '../../../kernel/time.ts'
+import { everything } from '../../../memory/changes.ts'
+import type { UpdatesDeps } from '../deps.ts'
+import { lockRepository } from '../repositories.queries.ts'
+import { isOnline, type Keys, keyIdOf, onlineRoles, type Root } from './metadata.ts'
+import { newestRootNotice } from './notices.ts'
+import type { Repositories, Repository } from './repository.ts'
+import { insertMetadata, newestMetadata } from './tuf.queries.ts'
+
+const lifetime = { least: day, most: 10 * 365 * day }
+/** An offline root is asked for this long before the present one ends. */
+const warnedMs = 30 * day
+
+/** Why a next root is needed that only its keepers can make; null where none is. */
+export function whyDue({ isOnline: online, isCurrent, root }: Repository, now: Date): string | null {
+  if (online) return null
+  if (!isCurrent) return 'it does not name the keys that sign now, so that no new metadata are given out'
+  const left = root.expiresAt.getTime() - now.getTime()
+  return left <= warnedMs ? `it expires at ${root.expiresAt.toISOString()}` : null
+}
+
+export function createRoots({
+  db,
+  audit,
+  changes,
+  notify,
+  now,
+  repositories,
+}: Pick<UpdatesDeps, 'db' | 'audit' | 'changes' | 'notify' | 'now'> & { repositories: Repositories }) {
+  return {
+    /**
+     * The next root, made elsewhere. All of it is judged: its number, its keys and their ids, its end, who may sign the
+     * other roles, and the signatures of the present root's keepers and of its own. Where the control plane is one of
+     * these keepers it signs here.
+     */
+    replace: async (actor: Actor, brought: Root): Promise<void> => {
+      const tenant = actor.tenantId
+      const keys = await repositories.keysOf(tenant)
+      const present = (await repositories.of(tenant)).root
+      const { signed } = brought
+      const { version } = signed
+      if (version !== present.version + 1) failField('signed.version', `must be ${present.version + 1}`)
+      const expiresAt = new Date(signed.expires)
+      requireForm(signed, keys, expiresAt, now())
+      const document = await countersigned(brought, present.document.signed, keys)
+      const { keys: theirs, roles } = present.document.signed
+      if (!isSignedBy(document, theirs, roles.root))
+        failField('signatures', `root ${present.version} asks for ${roles.root.threshold} of its keys`)
+      if (!isSignedBy(document, signed.keys, signed.roles.root))
+        failField('signatures', `this root asks for ${signed.roles.root.threshold} of its own keys`)
+      const at = now()
+      await db.inTenant(tenant, async (tx) => {
+        await lockRepository(tx, tenant)
+        const newest = (await newestMetadata(tx, tenant)).find((row) => row.role === 'root')
+        const text = JSON.stringify(document)
+        const row = { role: 'root', version, document: text, expires_at: expiresAt, created_at: at } as const
+        if (newest?.version !== present.version || !(await insertMetadata(tx, tenant, row)))
+          failField('signed.version', 'there is such a root meanwhile')
+        const target = { type: 'update_root', id: null, name: `root ${version}` }
+        const details = {
+          online: isOnline(signed, keys),
+          threshold: signed.roles.root.threshold,
+          keyids: signed.roles.root.keyids,
+        }
+        await audit.record(tx, actor, 'update_root.replaced', { root_version: version }, { target, details })
+        await changes.record(tx, tenant, [{ kind: 'release', subject: everything }])
+      })
+    },
+
+    /** Tells administrators, once for each root, that its keepers are waited for. */
+    warn: async (tenant: TenantId): Promise<void> => {
+      const repository = await repositories.of(tenant)
+      const why = whyDue(repository, now())
+      if (why === null) return
+      await db.inTenant(tenant, (tx) =>
+        notify(tx, tenant, newestRootNotice(encodeId('tenant', tenant), repository.root.version, why)),
+      )
+    },
+  }
+}
+export type Roots = ReturnType<typeof createRoots>
+
+function requireForm(signed: Root['signed'], keys: Keys, expiresAt: Date, now: Date): void {
+  for (const [keyid, key] of Object.entries(signed.keys)) {
+    if (!importTufKey(key)) failField(`signed.keys.${keyid}`, 'is no key of a scheme that is known')
+    if (tufKeyId(key) !== keyid) failField(`signed.keys.${keyid}`, 'is not the id of its key')
+  }
+  for (const [role, { keyids, threshold }] of Object.entries(signed.roles)) {
+    if (threshold > keyids.length) failField(`signed.roles.${role}.threshold`, 'is more than it has keys')
+    const unknown = keyids.findIndex((id) => !Object.hasOwn(signed.keys, id))
+    if (unknown >= 0) failField(`signed.roles.${role}.keyids[${unknown}]`, 'is not among the keys')
+  }
+  for (const role of onlineRoles) {
+    const { keyids, threshold } = signed.roles[role]
+    if (threshold !== 1 || keyids.length !== 1 || keyids[0] !== keyIdOf(keys[role]))
+      failField(`signed.roles.${role}`, `must name the key ${keyIdOf(keys[role])} alone, which signs here`)
+  }
+  const left = expiresAt.getTime() - now.getTime()
+  if (!(left >= lifetime.least && left <= lifetime.most))
+    failField('signed.expires', 'must be a day to ten years from now')
+}
+
+/** With the control plane's own signature, where its key is one of the present root or of the next. */
+async function countersigned(brought: Root, present: Root['signed'], keys: Keys): Promise<Root> {
+  const own = keyIdOf(keys.root)
+  const isKeeper = [present, brought.signed].some(({ roles }) => roles.root.keyids.includes(own))
+  const others = brought.signatures.filter(
+    (s, i, all) => s.keyid !== own && all.findIndex((o) => o.keyid === s.keyid) === i,
+  )
+  const signatures = isKeeper ? [...others, await tufSignature(brought.signed, keys.root)] : others
+  return { signed: brought.signed, signatures }
+}

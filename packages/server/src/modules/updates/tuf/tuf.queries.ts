@@ -1,0 +1,49 @@
+import { type Selectable, sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import { happened } from '../../../db/happened.ts'
+import { deleting } from '../../../db/retention.ts'
+import type { Tables } from '../../../db/tables/index.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+
+export type MetadataRow = Selectable<Tables['tuf_metadata']>
+export type Role = MetadataRow['role']
+
+/** The newest version of each role. */
+export const newestMetadata = (tx: Tx, tenant: TenantId): Promise<MetadataRow[]> =>
+  tx
+    .selectFrom('tuf_metadata')
+    .selectAll()
+    .distinctOn('role')
+    .where('tenant_id', '=', tenant)
+    .orderBy('role')
+    .orderBy('version', 'desc')
+    .execute()
+
+export const findMetadata = (tx: Tx, tenant: TenantId, role: Role, version: number): Promise<MetadataRow | undefined> =>
+  tx
+    .selectFrom('tuf_metadata')
+    .selectAll()
+    .where('tenant_id', '=', tenant)
+    .where('role', '=', role)
+    .where('version', '=', version)
+    .executeTakeFirst()
+
+/** False where another replica has given out this version already. */
+export const insertMetadata = (tx: Tx, tenant: TenantId, row: Omit<MetadataRow, 'tenant_id'>): Promise<boolean> =>
+  happened(
+    tx
+      .insertInto('tuf_metadata')
+      .values({ ...row, tenant_id: tenant })
+      .onConflict((c) => c.columns(['tenant_id', 'role', 'version']).doNothing())
+      .returning('version'),
+  )
+
+/** Roots stay for good, so that whoever was away for years finds the way to the newest; so does the newest of each role. */
+export const pruneMetadata = deleting(
+  'tuf_metadata',
+  sql`role <> 'root' and expires_at < now() and version < (select max(newest.version) from tuf_metadata newest
+    where newest.tenant_id = tuf_metadata.tenant_id and newest.role = tuf_metadata.role)`,
+)
+
+export const hasMetadata = (tx: Tx, tenant: TenantId): Promise<boolean> =>
+  happened(tx.selectFrom('tuf_metadata').select('version').where('tenant_id', '=', tenant).limit(1))

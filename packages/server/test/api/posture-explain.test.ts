@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { encodeId } from '../../src/kernel/ids.ts'
+import { enroll, refused } from '../gateways.ts'
+import { createClock, startKit } from '../kit.ts'
+import { checking, disk, publishChecks } from '../posture.ts'
+
+test('an administrator sees what each check asked for and found; the device what failed and what to do', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { now: clock.now })
+  const laptop = await enroll(kit, 'laptop', { now: clock.now })
+  const params = { device_id: laptop.id }
+  await publishChecks(kit, {
+    disk: { ...disk, severity: 'high', freshness_seconds: 1800 },
+    av: { expression: 'within_last(av.updated_at, 600)', enforcement: 'warn' },
+    quiet: { expression: '!jailbroken', enforcement: 'audit' },
+    mac: { expression: 'secure_boot', platforms: ['macos', 'ios'] },
+  })
+  const none = await kit.admin.getDevicePosture({ params })
+  assert.deepEqual(
+    [none.verdict, none.reported_at, none.valid_until, none.facts, ...none.checks.map((c) => c.reason_code)],
+    ['unknown', null, null, {}, ...['no_report', 'no_report', 'not_applicable', 'no_report']],
+  )
+
+  const at = clock.now().getTime()
+  const updated = new Date(at - 300_000).toISOString()
+  const facts = { 'disk.encrypted': false, 'av.updated_at': updated, uptime_seconds: 7 }
+  const answer = await laptop.client.reportPosture({ body: { facts } })
+  assert.deepEqual(answer.checks, [
+    { id: 'av', passed: true, remediation: null },
+    { id: 'disk', passed: false, remediation: 'Turn on disk encryption.' },
+  ])
+  const shown = await kit.admin.getDevicePosture({ params })
+  assert.deepEqual([shown.verdict, shown.channel, shown.version, shown.facts], ['non_compliant', 'stable', 1, facts])
+  const [av, encrypted, mac, quiet] = shown.checks
+  assert.deepEqual(encrypted, {
+    check_id: 'disk',
+    applies: true,
+    passed: false,
+    reason_code: 'failed',
+    expected: 'disk.encrypted == true',
+    actual: { 'disk.encrypted': false },
+    observed_at: answer.reported_at,
+    valid_until: new Date(Date.parse(answer.reported_at) + 1_800_000).toISOString(),
+    freshness_seconds: 1800,
+    platforms: null,
+    severity: 'high',
+    enforcement: 'enforce',
+    remediation: 'Turn on disk encryption.',
+  })
+  assert.deepEqual(
+    [av?.passed, av?.enforcement, Date.parse(av?.valid_until ?? '') - Date.parse(updated)],
+    [true, 'warn', 600_001],
+  )
+  assert.deepEqual(
+    [quiet?.reason_code, quiet?.actual, quiet?.enforcement],
+    ['fact_missing', { jailbroken: null }, 'audit'],
+  )
+  assert.deepEqual([mac?.applies, mac?.passed, mac?.platforms], [false, true, ['macos', 'ios']])
+
+  clock.advance(1800)
+  const later = await kit.admin.getDevicePosture({ params })
+  assert.deepEqual([later.verdict, later.checks[1]?.reason_code], ['unknown', 'stale_report'])
+  await kit.admin.changeDevice({ body: { operation: 'revoke', ...params } })
+  const gone = await kit.admin.getDevicePosture({ params })
+  assert.deepEqual([gone.verdict, gone.version, gone.checks], ['unknown', null, []])
+
+  const theirs = await enroll(kit, 'theirs', {
+    now: clock.now,
+    admin: await kit.as('tenant_admin', await kit.newTenant()),
+  })
+  for (const device_id of [theirs.id, encodeId('device', crypto.randomUUID()), 'dev_nonsense'])
+    await assert.rejects(kit.admin.getDevicePosture({ params: { device_id } }), refused(404, /no such device/))
+  await assert.rejects((await kit.as('helpdesk')).getDevicePosture({ params }), refused(403))
+})
+
+test('why a device may or may not is said of its last report, though nobody was told of it', async (t) => {
+  const kit = await startKit(t)
+  const laptop = await enroll(kit, 'laptop')
+  await publishChecks(kit, { edr: { expression: 'edr.score >= 50' } })
+  for (const score of [60, 80]) await laptop.client.reportPosture({ body: { facts: { 'edr.score': score } } })
+  const { decision, posture } = await kit.admin.explainPolicy({ body: { device_id: laptop.id, target: '10.1.0.1' } })
+  assert.deepEqual([decision, posture[0]?.actual], ['allow', { 'edr.score': 80 }])
+})
+
+test('devices are found by the verdict of their last report; who never reported is unknown', async (t) => {
+  const kit = await startKit(t)
+  await publishChecks(kit)
+  for (const [name, facts] of [
+    ['good', { 'disk.encrypted': true }],
+    ['bad', { 'disk.encrypted': false }],
+    ['vague', {}],
+    ['silent', undefined],
+  ] as const) {
+    const { client } = await enroll(kit, name)
+    if (facts) await client.reportPosture({ body: { facts } })
+  }
+  const named = async (posture: 'compliant' | 'non_compliant' | 'unknown', more: object = {}) =>
+    (await kit.admin.listDevices({ query: { posture, sort: 'name', ...more } })).items.map((d) => d.name)
+  assert.deepEqual(await named('compliant'), ['good'])
+  assert.deepEqual(await named('non_compliant'), ['bad'])
+  assert.deepEqual(await named('unknown'), ['silent', 'vague'])
+  assert.deepEqual(await named('unknown', { q: 'v' }), ['vague'])
+  const { matched } = await kit.admin.changeDevices({
+    body: { operation: 'suspend', filter: { posture: 'non_compliant' }, dry_run: true },
+  })
+  assert.equal(matched, 1)
+})
+
+test('a check that no report could answer is refused where it stands', async (t) => {
+  const kit = await startKit(t)
+  const policy = checking({
+    typed: { expression: 'disk.encrypted == "yes"' },
+    named: { expression: 'disk.encrypt' },
+    own: { expression: 'custom.encrypted == "yes"' },
+  })
+  const { errors } = await kit.admin.validatePolicy({ body: { policy } })
+  assert.deepEqual(errors.map(({ field, message }) => [field, message]).slice(0, 2), [
+    ['posture_checks.typed.expression', 'disk.encrypted is true or false, never "yes"'],
+    [
+      'posture_checks.named.expression',
+      'no device reports a fact called "disk.encrypt"; your own begin with "custom."',
+    ],
+  ])
+})

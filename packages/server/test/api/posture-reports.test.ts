@@ -1,0 +1,272 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import pg from 'pg'
+import { enroll, payloadOf, withGateway } from '../gateways.ts'
+import { createClock, type Kit, type Replica, startKit, times } from '../kit.ts'
+import { makeUser } from '../people.ts'
+import { checking, disk, publishChecks } from '../posture.ts'
+import { until } from '../promptly.ts'
+
+type Device = Awaited<ReturnType<typeof enroll>>
+const score = (least: number) => ({ expression: `edr.score >= ${least}` })
+const av = { expression: 'within_last(av.updated_at, 86400)' }
+
+/** The rules that a replica gives a device. */
+const rulesAt = async (device: Device, replica: Replica): Promise<string[]> =>
+  payloadOf((await device.at(replica).policyBundle()).bundle).content.rules.map((rule: { id: string }) => rule.id)
+const rulesEverywhere = (kit: Kit, device: Device) => Promise.all(kit.replicas.map((r) => rulesAt(device, r)))
+const seqs = ({ replicas, tenant }: Kit) => replicas.map(({ app }) => app.feed.seqOf(tenant))
+
+/** What is sent to the database meanwhile, but for the heartbeat's and the jobs'. */
+async function statementsOf(t: TestContext, work: () => Promise<unknown>): Promise<string[]> {
+  const sent: string[] = []
+  const { query } = pg.Client.prototype
+  const restore = () => {
+    pg.Client.prototype.query = query
+  }
+  t.after(restore)
+  pg.Client.prototype.query = function (this: pg.Client, ...given: Parameters<typeof query>) {
+    const [first] = given as readonly unknown[]
+    sent.push(typeof first === 'string' ? first : (first as { text: string }).text)
+    return Reflect.apply(query, this, given)
+  } as typeof query
+  await work()
+  restore()
+  const tables = /\b(device_postures|changes|audit_events|policy_\w+|tenant_epochs|devices|pg_advisory\w*)\b/
+  return sent.filter((text) => tables.test(text) && !/select tenant_id, seq|from tenants/.test(text))
+}
+
+async function rowsOf(kit: Kit): Promise<{ changes: number; variants: number; events: number }> {
+  const client = new pg.Client({ connectionString: kit.databaseUrl })
+  await client.connect()
+  const { rows } = await client
+    .query(
+      `select (select count(*)::int from changes) as changes, (select count(*)::int from policy_variants) as variants,
+        (select count(*)::int from audit_events where kind like 'posture%') as events`,
+    )
+    .finally(() => client.end())
+  return rows[0]
+}
+
+test('a posture report that changes no verdict changes no digest and writes no policy row', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const laptop = await enroll(kit, 'laptop')
+  const { secret } = await withGateway(kit)
+  const gateway = kit.clientFor(secret, kit.replicas[1])
+  await publishChecks(kit, {
+    disk,
+    edr: score(50),
+    av,
+    warned: { expression: 'firewall.enabled', enforcement: 'warn' },
+  })
+  const facts = (edr: number, more: object = {}) => ({
+    ...{ 'disk.encrypted': true, 'edr.score': edr, 'av.updated_at': new Date(Date.now() - 3_600_000).toISOString() },
+    ...more,
+  })
+  const first = await laptop.client.reportPosture({ body: { facts: facts(90) } })
+  assert.equal(first.verdict, 'compliant')
+  await kit.heard()
+  const digest = await laptop.client.policyDigest()
+  await rulesEverywhere(kit, laptop)
+  const told = await gateway.unifiedPolicy()
+  const [before, rows] = [seqs(kit), await rowsOf(kit)]
+
+  const changing = [
+    facts(51, { uptime_seconds: 17, 'os.version': '14.3' }),
+    facts(70, { 'av.updated_at': new Date().toISOString(), 'custom.note': 'other' }),
+    facts(90),
+  ]
+  for (const each of changing) {
+    const sent = await statementsOf(t, () => laptop.client.reportPosture({ body: { facts: each } }))
+    assert.deepEqual(
+      sent.map((text) => text.replaceAll('"', '').slice(0, 34)),
+      [
+        'select pg_advisory_xact_lock_share',
+        'select facts, verdict, reported_at',
+        'insert into device_postures (facts',
+      ],
+    )
+  }
+  await kit.heard()
+  assert.deepEqual(seqs(kit), before, 'no change is logged')
+  assert.deepEqual(await rowsOf(kit), rows, 'no row of a change, a policy or the record')
+  assert.deepEqual(await laptop.client.policyDigest(), digest)
+  const since = { since: told.seq, as_of: payloadOf(told.policy).generated_at }
+  const next = await gateway.unifiedPolicy({ query: since })
+  assert.deepEqual([next.seq, payloadOf(next.policy).peers], [told.seq, []], 'no gateway is told of anything')
+
+  const { facts: shown, reported_at } = await kit.admin.getDevicePosture({ params: { device_id: laptop.id } })
+  assert.equal(shown['edr.score'], 90, 'the last report is what an administrator sees')
+  assert.ok(Date.parse(reported_at!) > Date.parse(first.reported_at))
+
+  for (const turning of [facts(49), facts(90), facts(90, { 'firewall.enabled': true })]) {
+    const [seq = 0] = seqs(kit)
+    await laptop.client.reportPosture({ body: { facts: turning } })
+    assert.equal(seqs(kit)[0], seq + 1, 'what turns a check is told of')
+  }
+})
+
+test('what gateways know to end is moved before the last half of it is over, and an earlier end at once', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { now: clock.now })
+  const wireguard_public_key = Buffer.alloc(32, 1).toString('base64')
+  const laptop = await enroll(kit, 'laptop', { now: clock.now, wireguard_public_key })
+  const { secret } = await withGateway(kit)
+  const gateway = kit.clientFor(secret)
+  await publishChecks(kit, { disk: { ...disk, freshness_seconds: 3600 }, av })
+  const updated = (ago: number) => new Date(clock.now().getTime() - ago * 1000).toISOString()
+  const say = (ago = 0) =>
+    laptop.client.reportPosture({ body: { facts: { 'disk.encrypted': true, 'av.updated_at': updated(ago) } } })
+  const endAtGateway = async () => {
+    const { peers } = payloadOf((await gateway.unifiedPolicy()).policy)
+    return Math.round((Date.parse(peers[0].valid_until) - clock.now().getTime()) / 60_000)
+  }
+  const seq = () => kit.app.feed.seqOf(kit.tenant)
+  await say()
+  assert.equal(await endAtGateway(), 60)
+
+  const told = seq()
+  for (let minutes = 10; minutes <= 30; minutes += 10) {
+    await say()
+    assert.equal(seq(), told, `nothing to tell when ${minutes - 10} minutes are over`)
+    clock.advance(600)
+  }
+  assert.equal(await endAtGateway(), 30)
+  clock.advance(60)
+  await say()
+  assert.equal(seq(), told + 1)
+  assert.equal(await endAtGateway(), 60)
+
+  await say(86_400 - 300)
+  assert.equal(seq(), told + 2, 'what ends before that is told of')
+  assert.equal(await endAtGateway(), 5)
+})
+
+test('a policy that asks more of the same fact judges by the last report, on every replica', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const laptop = await enroll(kit, 'laptop')
+  const say = (edr: number) => laptop.client.reportPosture({ body: { facts: { 'edr.score': edr } } })
+  const expect = async (rules: string[], why: string) => {
+    await kit.heard()
+    assert.deepEqual(await rulesEverywhere(kit, laptop), [rules, rules], why)
+  }
+  await publishChecks(kit, { edr: score(50) })
+  await say(60)
+  await expect(['plain', 'wiki'], 'as told')
+  const [told] = seqs(kit)
+  await say(80)
+  assert.equal(seqs(kit)[0], told, 'not told of')
+  await publishChecks(kit, { edr: score(70) })
+  await expect(['plain', 'wiki'], 'better than what was told of')
+  await publishChecks(kit, { edr: score(50) })
+  await say(55)
+  await publishChecks(kit, { edr: score(60) })
+  await expect(['plain'], 'worse than what was told of')
+
+  await say(65)
+  await publishChecks(kit, {})
+  await say(10)
+  const dropped = { policy: checking({ edr: score(60) }, ['edr']) }
+  const { impact } = await kit.admin.simulatePolicy({ body: dropped })
+  assert.equal(impact.devices_affected, 1, 'a trial reads the reports for checks that nobody makes')
+  await publishChecks(kit, { edr: score(60) })
+  await expect(['plain'], 'of a fact that no check read meanwhile')
+})
+
+test('reports and policies that come at once on two replicas end with what the last two say', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const laptop = await enroll(kit, 'laptop')
+  const admins = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
+  const devices = kit.replicas.map((replica) => laptop.at(replica))
+  const wrong: string[] = []
+  for (let round = 0; round < 12; round++) {
+    const edr = 40 + ((round * 37) % 60)
+    const least = 40 + ((round * 53) % 60)
+    await Promise.all([
+      devices[round % 2]!.reportPosture({ body: { facts: { 'edr.score': edr } } }),
+      admins[(round >> 1) % 2]!.publishPolicy({
+        body: { channel: 'stable', policy: checking({ edr: score(least) }, ['edr']) },
+      }),
+    ])
+    await kit.heard()
+    const wanted = edr >= least ? 'plain,wiki' : 'plain'
+    const given = await rulesEverywhere(kit, laptop)
+    if (given.some((rules) => rules.join() !== wanted)) wrong.push(`${edr} of ${least}: ${given.join(' | ')}`)
+  }
+  assert.deepEqual(wrong, [])
+})
+
+test('of twenty reports at once on two replicas the last one stays, and is what both go by', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const laptop = await enroll(kit, 'laptop')
+  await publishChecks(kit, { edr: score(50) })
+  const devices = kit.replicas.map((replica) => laptop.at(replica))
+  const facts = (i: number) => ({ 'edr.score': i % 3 === 0 ? 10 : 90, 'custom.n': i })
+  const sent = await times(20, async (i) => {
+    const { reported_at } = await devices[i % 2]!.reportPosture({ body: { facts: facts(i) } })
+    return { i, reported_at }
+  })
+  const { facts: stored, reported_at } = await kit.admin.getDevicePosture({ params: { device_id: laptop.id } })
+  const last = sent.reduce((a, b) => (a.reported_at >= b.reported_at ? a : b))
+  assert.equal(reported_at, last.reported_at)
+  const n = Number(stored['custom.n'])
+  assert.ok(sent.some((each) => each.i === n && each.reported_at === reported_at))
+  await kit.heard()
+  const rules = n % 3 === 0 ? ['plain'] : ['plain', 'wiki']
+  assert.deepEqual(await rulesEverywhere(kit, laptop), [rules, rules])
+})
+
+test('no policy comes into force between the judgement of a report and its commit', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const laptop = await enroll(kit, 'laptop')
+  await publishChecks(kit, { edr: score(50) })
+  await laptop.client.reportPosture({ body: { facts: { 'edr.score': 80 } } })
+  await rulesEverywhere(kit, laptop)
+  const other = new pg.Client({ connectionString: kit.databaseUrl })
+  await other.connect()
+  await other.query('begin; select from device_postures for update')
+  const waitingFor = async (lock: string) => {
+    const { rows } = await other.query(
+      `select l.locktype from pg_locks l join pg_stat_activity a using (pid) where a.datname = current_database()
+        and not l.granted and l.locktype = $1`,
+      [lock],
+    )
+    return rows.length > 0
+  }
+  let published = false
+  const reported = laptop.client.reportPosture({ body: { facts: { 'edr.score': 60 } } })
+  await until(() => waitingFor('transactionid'), 'the report to wait')
+  const publishing = publishChecks(kit, { edr: score(70) }).then(() => {
+    published = true
+  })
+  await until(async () => published || (await waitingFor('advisory')), 'the policy to wait')
+  if (published) await rulesEverywhere(kit, laptop)
+  await other.query('commit')
+  await other.end()
+  await Promise.all([reported, publishing])
+  await kit.heard()
+  assert.deepEqual(await rulesEverywhere(kit, laptop), [['plain'], ['plain']])
+})
+
+test('who comes under a canary without a report is judged by it as told', async (t) => {
+  const kit = await startKit(t)
+  const user_id = await makeUser(kit, 'anna')
+  const { group } = await kit.admin.changeGroup({ body: { operation: 'create', group: { name: 'early' } } })
+  const laptop = await enroll(kit, 'laptop', { user_id })
+  await publishChecks(kit, { edr: score(50) })
+  await kit.admin.publishPolicy({
+    body: {
+      channel: 'canary',
+      policy: checking({ edr: score(70) }, ['edr']),
+      rollout: { percent: 0, group_ids: [group.group_id] },
+    },
+  })
+  await laptop.client.reportPosture({ body: { facts: { 'edr.score': 60 } } })
+  const [told = 0] = seqs(kit)
+  await laptop.client.reportPosture({ body: { facts: { 'edr.score': 80 } } })
+  assert.equal(seqs(kit)[0], told + 1, 'it turns a check of the canary')
+  const members = { add_members: [user_id] }
+  await kit.admin.changeGroup({ body: { operation: 'update', group_id: group.group_id, group: members } })
+  const { channel } = await laptop.client.policyDigest()
+  assert.deepEqual([channel, ...(await rulesEverywhere(kit, laptop))], ['canary', ['plain', 'wiki']])
+})

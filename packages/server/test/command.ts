@@ -1,0 +1,37 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough, Writable } from 'node:stream'
+import type { TestContext } from 'node:test'
+import { runCli } from '@holdfast/cli/program'
+import { getGlobalDispatcher, setGlobalDispatcher } from 'undici'
+import type { Kit } from './kit.ts'
+
+/** The command of an administrator, which reaches the deployment under its public name; and a folder for its files. */
+export async function startCommand(t: TestContext, kit: Kit) {
+  const usual = getGlobalDispatcher()
+  setGlobalDispatcher(kit.dispatcher)
+  const home = await mkdtemp(join(tmpdir(), 'holdfast-command-'))
+  t.after(async () => {
+    setGlobalDispatcher(usual)
+    await rm(home, { recursive: true, force: true })
+  })
+  return {
+    file: (name: string) => join(home, name),
+    run: async (...args: string[]) => {
+      const said = { out: '', err: '' }
+      const collect = (name: 'out' | 'err') =>
+        new Writable({
+          write: (chunk, _encoding, done) => {
+            said[name] += String(chunk)
+            done()
+          },
+        })
+      const input = new PassThrough()
+      input.end()
+      const env = { HOME: home, HOLDFAST_URL: kit.publicUrl, HOLDFAST_API_KEY: kit.adminKey }
+      const code = await runCli(args, { input, output: collect('out'), errors: collect('err'), env })
+      return { code, ...said }
+    },
+  }
+}

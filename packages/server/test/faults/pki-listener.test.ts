@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import fc from 'fast-check'
+import { AppError } from '../../src/kernel/app-error.ts'
+import { type Kit, times } from '../kit.ts'
+import { inventedSerial, ocspRequest, readOcsp } from '../ocsp.ts'
+import { askOcsp, fetchPki, startPki, statusOf } from '../pki.ts'
+import { send } from '../raw-http.ts'
+
+/** A connection on which somebody speaks as they like: all that was answered until it ended. */
+function speak({ pkiUrl }: Pick<Kit, 'pkiUrl'>, say: (write: (text: string | Buffer) => void) => Promise<void> | void) {
+  const { promise, resolve } = Promise.withResolvers<string>()
+  const socket = connect(Number(new URL(pkiUrl).port), '127.0.0.1')
+  let text = ''
+  socket.on('data', (some) => {
+    text += some.toString('latin1')
+  })
+  // What is written to a connection that the other side has ended is an error here; what came before it counts.
+  socket.on('error', () => {})
+  socket.on('close', () => resolve(text))
+  void say((some) => void (socket.writable && socket.write(some)))
+  return promise
+}
+const head = (path: string, more: string) => `POST ${path} HTTP/1.1\r\nhost: pki\r\n${more}\r\n\r\n`
+
+test('who sends nonsense is told so, and costs nobody else anything', async (t) => {
+  const { kit, issue } = await startPki(t)
+  const issued = await issue()
+  const { paths, issuing, spc } = issued
+  const good = ocspRequest(issuing, [spc.serial])
+  const post = (body: Buffer) => fetchPki(kit, paths.ocsp, { method: 'POST', body })
+
+  await t.test('a body that is no request, or a damaged one', async () => {
+    const damaged = fc.tuple(fc.nat(good.length - 1), fc.integer({ min: 1, max: 255 })).map(([at, bits]) => {
+      const bent = Buffer.from(good)
+      bent[at]! ^= bits
+      return bent
+    })
+    const any = fc.uint8Array({ minLength: 1, maxLength: 300 }).map((bytes) => Buffer.from(bytes))
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(damaged, any), async (body) => {
+        const { status, bytes } = await post(body)
+        const { error, answers } = readOcsp(bytes)
+        assert.equal(status, 200)
+        assert.ok(error === 1 || error === 6 || ['good', 'unknown'].includes(answers[0]?.status ?? ''))
+      }),
+      { numRuns: 200 },
+    )
+    assert.equal(readOcsp((await post(Buffer.alloc(0))).bytes).error, 1)
+  })
+  await t.test('a path that names nothing', async () => {
+    const known = ['..', '%2e%2e', '%00', 'crl', 'ca', ...paths.ocsp.split('/')]
+    const segment = fc.oneof(fc.webSegment(), fc.constantFrom(...known))
+    await fc.assert(
+      fc.asyncProperty(fc.array(segment, { maxLength: 6 }), async (segments) => {
+        const { status } = await send(kit.pkiUrl, { path: `/${segments.filter(Boolean).join('/')}` })
+        assert.ok([400, 404, 405].includes(status) || (status === 200 && segments[0] === 'ocsp'), String(status))
+      }),
+      { numRuns: 100 },
+    )
+  })
+  await t.test('a body that is too long: its connection ends, whether it says so before or not', async () => {
+    const long = 'a'.repeat(5000)
+    const chunk = `1388\r\n${long}\r\n`
+    for (const said of [
+      head(paths.ocsp, 'content-length: 5000') + long,
+      head(paths.ocsp, 'transfer-encoding: chunked') + chunk + chunk,
+      head(paths.ocsp, 'content-length: 99999999999'),
+    ])
+      assert.match(await speak(kit, (write) => write(said)), /^HTTP\/1\.1 413 [\s\S]*connection: close/i)
+    const elsewhere = await speak(kit, (write) => write(head('/nothing', 'content-length: 5000')))
+    assert.match(elsewhere, /^HTTP\/1\.1 404 [\s\S]*connection: close/i)
+    assert.match(await speak(kit, (write) => write(`GET /${'a'.repeat(9000)} HTTP/1.1\r\n\r\n`)), /^HTTP\/1\.1 431 /)
+    assert.equal((await fetchPki(kit, `${paths.ocsp}/${'A'.repeat(1028)}`)).status, 404)
+  })
+  await t.test('requests without end on one connection: it ends', async () => {
+    const one = Buffer.concat([
+      Buffer.from(head(paths.ocsp, `content-length: ${good.length + 38}`)),
+      ocspRequest(issuing, [spc.serial], randomBytes(16)),
+    ])
+    const answers = await speak(kit, (write) => write(Buffer.concat(Array(200).fill(one))))
+    assert.ok(answers.split('HTTP/1.1 200').length <= 10, answers.slice(0, 200))
+  })
+  assert.equal(await statusOf(kit, issued), 'good')
+})
+
+test('who is slow holds a connection for seconds only', async (t) => {
+  const { kit, issue } = await startPki(t)
+  const { paths } = await issue()
+  const began = performance.now()
+  const slowly = (text: string, then: string) =>
+    speak(kit, async (write) => {
+      write(text)
+      // A byte a second, for longer than anybody waits.
+      for (let n = 0; n < 14; n++) {
+        await delay(1000)
+        write(then)
+      }
+    })
+  const ended = await Promise.all([
+    slowly('GET /crl HTTP/1.1\r\n', 'a'),
+    slowly(head(paths.ocsp, 'content-length: 100'), 'a'),
+    slowly(head(paths.ocsp, 'transfer-encoding: chunked'), '1\r\na\r\n'),
+  ])
+  for (const answer of ended) assert.match(answer, /^HTTP\/1\.1 408 |^$/)
+  assert.ok(performance.now() - began < 30_000)
+})
+
+test('one address may ask so often, and others all the same', async (t) => {
+  const { kit, issue } = await startPki(t, {
+    config: { pki: { port: 0, url: 'http://pki.holdfast.test' }, trustedProxies: [] },
+  })
+  const issued = await issue()
+  const path = '/crl/none'
+  const from = (localAddress: string) => send(kit.pkiUrl, { path, localAddress })
+  const got = await times(900, () => from('127.0.0.8'))
+  const refused = got.filter(({ status }) => status === 429)
+  assert.ok(refused.length > 0 && refused.length <= 300, `${refused.length} of 900`)
+  assert.ok(Number(refused[0]!.headers['retry-after']) >= 1)
+  assert.equal((await from('127.0.0.9')).status, 404)
+  assert.equal(await statusOf(kit, issued), 'good')
+})
+
+test('who asks for what was never issued takes no answer from others, nor memory', async (t) => {
+  const { kit, issue } = await startPki(t)
+  const issued = await issue()
+  const first = await askOcsp(kit, issued)
+  const floods = await times(400, () => askOcsp(kit, issued, { serials: Array.from({ length: 20 }, inventedSerial) }))
+  for (const { error, answers } of floods)
+    assert.ok(error === 3 || answers.every(({ status }) => status === 'unknown'), `${error}`)
+  assert.ok(floods.some(({ error }) => error === undefined))
+  assert.deepEqual((await askOcsp(kit, issued)).bytes, first.bytes, 'what was signed is there still')
+})
+
+test('while the database does not answer, nothing is said of a certificate', async (t) => {
+  const { kit, issue } = await startPki(t)
+  const issued = await issue()
+  assert.equal(await statusOf(kit, issued), 'good')
+  t.mock.method(kit.app.feed, 'isFresh', () => false)
+  t.mock.method(kit.app.feed, 'catchUp', () =>
+    Promise.reject(new AppError('internal_error', 'unexpected server error')),
+  )
+  const { status, error } = await askOcsp(kit, issued)
+  assert.deepEqual([status, error], [200, 3], 'tryLater')
+  assert.equal((await fetchPki(kit, issued.paths.crl)).status, 503)
+})
+
+test('a replica that stops answers who is there, and takes nobody else', async (t) => {
+  const { kit, issue } = await startPki(t)
+  const issued = await issue()
+  const drained = kit.app.drain(1)
+  const { status, headers, answers } = await askOcsp(kit, issued)
+  assert.deepEqual([status, headers.connection, answers[0]?.status], [200, 'close', 'good'])
+  await drained
+  await assert.rejects(askOcsp(kit, issued), /ECONNREFUSED/)
+})

@@ -1,0 +1,57 @@
+import type { TestContext } from 'node:test'
+import { request } from 'undici'
+import { newCsr } from './certificates.ts'
+import { enroll, publish, rule } from './gateways.ts'
+import { createClock, type Kit, type Replica, startKit } from './kit.ts'
+import { ocspRequest, readOcsp } from './ocsp.ts'
+
+/** What stands in certificates; where it is served is the replica's `pkiUrl`. */
+export const pkiName = 'http://pki.holdfast.test'
+
+/** Addresses in a certificate (PEM), in the order in which they stand there. */
+export const addressesIn = (certificate: string): string[] =>
+  Buffer.from(certificate.split('-----')[2]!, 'base64')
+    .toString('latin1')
+    .match(/http:[\x21-\x7e]+?(?:\.crl|\.cer|sgn_\w{26}(?!\.))/g) ?? []
+
+/** A replica that serves what certificates point to, with a device of it. */
+export async function startPki(t: TestContext, options: Parameters<typeof startKit>[1] = {}) {
+  const clock = createClock()
+  const config = { pki: { port: 0, url: pkiName }, ...options.config }
+  const kit = await startKit(t, { now: clock.now, ...options, config })
+  await publish(kit, [rule('all', { any: true })])
+  const device = await enroll(kit, 'laptop', { now: clock.now })
+  return { kit, clock, device, issue: (of = device) => issueTo(of) }
+}
+
+/** A certificate with the addresses that stand in it, as paths. */
+export async function issueTo({ client }: Awaited<ReturnType<typeof enroll>>) {
+  const issued = await client.issueSpc({ body: { csr: await newCsr() } })
+  const [crl, ocsp, issuer] = addressesIn(issued.certificate).map((url) => new URL(url).pathname)
+  return { ...issued, issuing: issued.chain[0]!, paths: { crl: crl!, ocsp: ocsp!, issuer: issuer! } }
+}
+export type Issued = Awaited<ReturnType<typeof issueTo>>
+
+/** A request to where a replica serves what certificates point to. */
+export async function fetchPki(
+  { pkiUrl }: Pick<Replica, 'pkiUrl'>,
+  path: string,
+  { method = 'GET', ...more }: { method?: string; headers?: Record<string, string>; body?: Buffer } = {},
+) {
+  const { statusCode, headers, body } = await request(`${pkiUrl}${path}`, { method: method as 'GET', ...more })
+  return { status: statusCode, headers, bytes: Buffer.from(await body.arrayBuffer()) }
+}
+
+/** Asks by POST, of one certificate unless serial numbers are given. */
+export async function askOcsp(
+  at: Pick<Kit, 'pkiUrl'>,
+  { spc, issuing, paths }: Issued,
+  { serials = [spc.serial], nonce }: { serials?: string[]; nonce?: Buffer } = {},
+) {
+  const body = ocspRequest(issuing, serials, nonce)
+  const headers = { 'content-type': 'application/ocsp-request' }
+  const got = await fetchPki(at, paths.ocsp, { method: 'POST', headers, body })
+  return { ...got, ...readOcsp(got.bytes) }
+}
+export const statusOf = async (at: Pick<Kit, 'pkiUrl'>, issued: Issued) =>
+  (await askOcsp(at, issued)).answers[0]?.status

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { examples } from '@holdfast/contract/examples'
+import { changeGatewayPool } from '@holdfast/sdk'
+import { encodeId } from '../../src/kernel/ids.ts'
+import { newWireguardKey } from '../gateways.ts'
+import type { Kit } from '../kit.ts'
+import { call, operation, type World } from '../world.ts'
+
+/** Keys are nobody else's; what is terminated has begun. */
+export const gatewayWrites = {
+  identifyGateway: (_: Kit, world: World) => ({
+    caller: world.callers.gateway,
+    body: { ...examples.identifyGateway, public_key: newWireguardKey() },
+  }),
+  approveGateway: async (kit: Kit, world: World) => {
+    const { pool_id, gateway_id } = world.own.ids as { pool_id: string; gateway_id: string }
+    const body = { public_key: newWireguardKey() }
+    await changeGatewayPool(kit.admin, { params: { pool_id } }, { requires_approval: true })
+    const announced = await call(kit, operation('identifyGateway'), world.callers.gateway, body)
+    assert.equal(announced.json.approval, 'pending', announced.text)
+    return { caller: world.callers.api_key, path: { gateway_id }, body }
+  },
+  deleteGatewayPool: async (kit: Kit, world: World) => ({
+    caller: world.callers.api_key,
+    path: { pool_id: (await kit.admin.createGatewayPool({ body: { name: 'empty', region: { code: 'us' } } })).pool_id },
+  }),
+  terminateSessions: async (kit: Kit, world: World) => {
+    const at = new Date()
+    const session_id = encodeId('vpn_session', crypto.randomUUID())
+    const sample = { session_id, device_id: world.own.ids.device_id, state: 'active', rx_bytes: 1, tx_bytes: 1 }
+    const report = {
+      report_id: 'r',
+      boot_id: 'b',
+      sequence: 1,
+      interval_start: at.toISOString(),
+      interval_end: at.toISOString(),
+      samples: [sample],
+    }
+    const metered = await call(kit, operation('metering'), world.callers.gateway, report)
+    assert.equal(metered.json.accepted, 1, metered.text)
+    return { caller: world.callers.api_key, body: { operation: 'terminate', session_ids: [session_id] } }
+  },
+}
