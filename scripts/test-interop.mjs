@@ -60,7 +60,8 @@ function installSchemathesis() {
 function installPython(variable, ...packages) {
   const [name] = packages
   const directory = join(tmpdir(), `holdfast-${name.replace('==', '-')}`)
-  const python = (process.env[variable] ??= join(directory, 'bin/python'))
+  const python = process.env[variable] ?? join(directory, 'bin/python')
+  process.env[variable] = python
   if (existsSync(python)) return
   process.stderr.write(`Installing ${name}…\n`)
   spawnSync('python3', ['-m', 'venv', directory], { stdio: 'inherit' })

@@ -4,6 +4,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isAway } from '../db/away.ts'
 import { AppError } from '../kernel/app-error.ts'
 import type { Log } from '../kernel/log.ts'
+import { second } from '../kernel/time.ts'
+import { isStreamed } from './patience.ts'
 import { refusalOf } from './protocol.ts'
 
 export const securityHeaders = {
@@ -12,6 +14,8 @@ export const securityHeaders = {
   'referrer-policy': 'no-referrer',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 } as const
+
+const lingerMs = 5 * second
 
 /** How to authenticate (RFC 9110 §11.6.1, RFC 9449 §7.1). */
 export const challenge = 'DPoP algs="ES256 Ed25519", Bearer'
@@ -38,6 +42,18 @@ export function toAppError(e: unknown): AppError {
 const isBodyAwaited = ({ complete, headers }: IncomingMessage): boolean =>
   !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0)
 
+/**
+ * The sender of an upload that was refused unread is busy sending, and would find the connection broken before it looks
+ * for the answer: what still comes is dropped for a while.
+ */
+function leaveBody({ raw, routeOptions }: FastifyRequest, reply: FastifyReply): void {
+  if (!routeOptions.config.upload || isStreamed(raw)) return void reply.header('connection', 'close')
+  reply.raw.once('finish', () => {
+    const timer = setTimeout(() => raw.socket.destroy(), lingerMs).unref()
+    raw.once('close', () => clearTimeout(timer))
+  })
+}
+
 export function sendError(
   log: Pick<Log, 'error'>,
   error: unknown,
@@ -49,7 +65,7 @@ export function sendError(
   if (e.retryAfterSeconds !== undefined) reply.header('retry-after', String(e.retryAfterSeconds))
   if (e.deviceStatus !== undefined) reply.header(deviceStatusHeader, e.deviceStatus)
   if (e.allow) reply.header('allow', e.allow.join(', '))
-  if (isBodyAwaited(request.raw)) reply.header('connection', 'close')
+  if (isBodyAwaited(request.raw)) leaveBody(request, reply)
   const { status, contentType, body } = refusalOf(request.url, e, request.id)
   if (status === errorStatus.unauthorized) reply.header('www-authenticate', challenge)
   return reply.code(status).header('content-type', contentType).serializer(JSON.stringify).send(body)

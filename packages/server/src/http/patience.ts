@@ -9,6 +9,7 @@ const usual = { patienceMs: 20 * second, lookMs: 2 * second }
 /** Bodies that are handed on as they come: they keep a pace instead (`pace.ts`). */
 const streamed = new WeakSet<IncomingMessage>()
 export const exempt = (request: IncomingMessage): void => void streamed.add(request)
+export const isStreamed = (request: IncomingMessage): boolean => streamed.has(request)
 
 /**
  * Bounds how long a body may take to arrive, as Node's `requestTimeout` does, which knows no exception: who is slower

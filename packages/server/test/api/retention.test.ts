@@ -21,8 +21,10 @@ test('what is over is forgotten after its time, and what is still referred to st
       tests, impact, published_at)
     select ${t0}, gen_random_uuid(), i, i, 'stable', 'd' || i, '{}', '{}', '{}', '{}', now() - interval '90 days'
     from generate_series(100, 349) as i`)
-  await owner.query(`insert into trust_sets (tenant_id, version, document, expires_at)
-    select ${t0}, -i, '{}', now() - interval '1 day' from generate_series(1, 5) as i`)
+  // Four that list one key of trust sets, then one that lists another: the last of each leads on.
+  await owner.query(`insert into trust_sets (tenant_id, version, document, expires_at, trust_kids)
+    select ${t0}, -i, '{}', now() - interval '1 day', array[case when i > 1 then 'old' else 'new' end]
+    from generate_series(1, 5) as i`)
   const current = await ask(`select count(*)::int as n from policy_channels where tenant_id = ${t0}`)
 
   await runJob(kit.app, 'forget_what_is_over')
@@ -42,7 +44,7 @@ test('what is over is forgotten after its time, and what is still referred to st
       where c.tenant_id = ${t0}`),
     current,
   )
-  assert.equal(await ask(`select count(*)::int as n from trust_sets where tenant_id = ${t0} and version < 0`), 0)
+  assert.equal(await ask(`select count(*)::int as n from trust_sets where tenant_id = ${t0} and version < 0`), 2)
   assert.ok((await ask(`select count(*)::int as n from trust_sets where tenant_id = ${t0}`))! >= 1)
   await owner.end()
 })
