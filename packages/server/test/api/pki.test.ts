@@ -108,7 +108,7 @@ test('OCSP says what has become of a certificate', async (t) => {
       assert.deepEqual([nonce, headers['cache-control']], [nonces[i]!.toString('hex'), 'no-store'])
     })
   })
-  await t.test('what was never issued is unknown, also where another tenant or authority issued it', async () => {
+  await t.test('what was never issued is unknown, also where another tenant issued it', async () => {
     const foreign = await kit.newTenant()
     await kit.heard()
     const admin = await kit.as('tenant_admin', foreign)
@@ -158,6 +158,16 @@ test('OCSP says what has become of a certificate', async (t) => {
     const { answers } = await askOcsp(here, replaced)
     assert.deepEqual([answers[0]?.status, answers[0]?.reason], ['revoked', 'superseded'])
   })
+  await t.test('what the database has lost, as when it was set back, is unknown', async () => {
+    const lost = await issue()
+    assert.equal(await statusOf(here, lost), 'good')
+    const id = lost.spc.serial.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+    await kit.db.inTenant(kit.tenant, (tx) =>
+      tx.deleteFrom('spcs').where('tenant_id', '=', kit.tenant).where('spc_id', '=', id).execute(),
+    )
+    kit.app.changes.forget(kit.tenant)
+    assert.equal(await statusOf(here, lost), 'unknown')
+  })
   await t.test('nothing good is said of what has ended', async () => {
     clock.advance(24 * 3600)
     assert.equal(await statusOf(here, issued), 'unknown')
@@ -202,6 +212,8 @@ test('what is served follows a rotation', async (t) => {
   const after = await issue()
   assert.notEqual(after.paths.ocsp, before.paths.ocsp)
   for (const issued of [before, after]) assert.equal(await statusOf(kit, issued), 'good')
+  const { answers } = await askOcsp(kit, after, { serials: [before.spc.serial] })
+  assert.equal(answers[0]?.status, 'unknown', 'the other authority issued it')
   const { anchor_id } = (await kit.admin.trustAnchors()).anchors[0]!
   await runJob(kit.app, 'issue_crls')
   await kit.admin.rotateTrustAnchors({ body: { mode: 'emergency', anchor_id } })

@@ -23,12 +23,21 @@ const places = { perKey: 2, total: 8, waiting: 256, waitingPerKey: 32 }
  */
 export function createStatuses({
   db,
+  changes,
   now,
   standingOf,
-}: Pick<CertificatesDeps, 'db' | 'now'> & { standingOf: StandingOf }) {
+}: Pick<CertificatesDeps, 'db' | 'changes' | 'now'> & { standingOf: StandingOf }) {
   const issued = new BoundedMap<string, Issued>(rememberMost.issued)
   const absent = new BoundedMap<string, number>(rememberMost.absent)
   const gate = createGate(places)
+  // A database that was set back has never issued what came later.
+  changes.listen('values', {
+    changed: () => {},
+    forgotten: () => {
+      issued.clear()
+      absent.clear()
+    },
+  })
 
   const keyOf = (tenant: TenantId, spcId: string) => `${tenant} ${spcId}`
   const isOpen = (key: string) => !issued.get(key) && (absent.get(key) ?? 0) <= performance.now()
