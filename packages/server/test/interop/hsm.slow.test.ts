@@ -164,7 +164,7 @@ test('a token that is away comes back without a restart', { skip }, async (t) =>
   await t.test('a library that crashes is loaded again, and nobody notices', async () => {
     for (const pid of beside()) process.kill(pid, 'SIGKILL')
     await Promise.all(Array.from({ length: 20 }, (_, i) => enroll(kit, `phone ${i}`)))
-    assert.equal(beside().length, 2 - 1, 'only where it was needed')
+    await until(() => beside().length === 1, 'a library only where it was needed')
   })
   await t.test('while there is none, what needs it is refused for now, and the rest is served', async () => {
     hsm.takeAway()
