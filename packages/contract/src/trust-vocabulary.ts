@@ -8,6 +8,10 @@ export const signerPurposes = [
   'trust-set',
   'ca-root',
   'ca-issuing',
+  'tuf-root',
+  'tuf-targets',
+  'tuf-snapshot',
+  'tuf-timestamp',
 ] as const
 export type SignerPurpose = (typeof signerPurposes)[number]
 export const signerStates = ['pending', 'active', 'retiring', 'retired', 'compromised'] as const

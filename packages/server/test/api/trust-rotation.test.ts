@@ -211,7 +211,8 @@ test('signing keys come, sign and go', async (t) => {
     const { jwks } = await kit.admin.trustAnchors()
     assert.ok(jwks.keys.some((k) => k.kid === made[0]?.kid))
     assert.equal(await pointerKid(), (await activeOf('policy')).kid)
-    await assert.rejects(kit.admin.createSigner({ body: { purpose: 'ca-root' } }), refused(422, /purpose/))
+    for (const purpose of ['ca-root', 'ca-issuing', 'tuf-root'] as const)
+      await assert.rejects(kit.admin.createSigner({ body: { purpose } }), refused(422, /purpose/))
     if (!tokenOfRun)
       await assert.rejects(
         kit.admin.createSigner({ body: { purpose: 'posture', provider: 'pkcs11' } }),
@@ -246,6 +247,16 @@ test('signing keys come, sign and go', async (t) => {
     const { kid } = await activeOf('policy')
     assert.notEqual(kid, stolen.kid)
     assert.deepEqual([await pointerKid(), await bundleKid()], [kid, kid])
+  })
+  await t.test('those of updates are shown too, and passed on one by one', async () => {
+    await kit.admin.tufStatus()
+    const { items } = await kit.admin.listSigners({ query: { limit: 200 } })
+    for (const purpose of ['tuf-root', 'tuf-targets', 'tuf-snapshot', 'tuf-timestamp'] as const)
+      assert.equal(items.filter((s) => s.purpose === purpose && s.state === 'active').length, 1, purpose)
+    const { signer_id } = await kit.admin.createSigner({ body: { purpose: 'tuf-timestamp' } })
+    await kit.admin.activateSigner({ params: { signer_id }, body: {} })
+    const { root } = await kit.admin.tufStatus()
+    assert.equal(root.signed.version, 2)
   })
   await t.test('who slept through rotations of the key of sets is led to the newest', async () => {
     const slept = await kit.admin.trustAnchors()

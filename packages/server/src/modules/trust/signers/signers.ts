@@ -90,6 +90,7 @@ export function createSigners({
 
     create: async (actor: Actor, purpose: Purpose, provider: SignerProvider | undefined): Promise<KeyRow> => {
       if (ofAuthorities.has(purpose)) failField('purpose', 'authorities are made by rotating trust anchors')
+      if (purpose === 'tuf-root') failField('purpose', 'the root of updates passes on by its own ceremony')
       const by = providers.find((p) => p.name === (provider ?? providers[0].name))
       if (!by) failField('provider', `this deployment has no ${provider} token`)
       const key = await makeKey(by, purpose)
