@@ -54,8 +54,11 @@ test('no step can be left out: a start that would lock somebody out of something
     await runJob(writes.app, 'rewrap_secrets')
     assert.deepEqual([(await statusOf(kit, writes)).a.sealed, (await statusOf(kit, writes)).a.needed], [0, true])
     await reads.stop()
-    await runJob(writes.app, 'rewrap_secrets')
-    assert.equal((await statusOf(kit, writes)).a.needed, false)
+    // The database ends what a replica held a moment after its connection.
+    await until(async () => {
+      await runJob(writes.app, 'rewrap_secrets')
+      return !(await statusOf(kit, writes)).a.needed
+    })
   })
   await t.test('a key that was replaced does not write again', () =>
     refusesToStart(kit, readsB, new RegExp(`The master key ${idOf.a} was replaced by ${idOf.b}: put that one first`)),
