@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { enroll, payloadOf, withGateway } from '../gateways.ts'
+import { holdTable } from '../hold-table.ts'
 import { createClock, type Kit, type Replica, startKit, times } from '../kit.ts'
 import { makeUser } from '../people.ts'
 import { checking, disk, publishChecks } from '../posture.ts'
@@ -83,7 +84,7 @@ test('a posture report that changes no verdict changes no digest and writes no p
       [
         'select pg_advisory_xact_lock_share',
         'select facts, verdict, reported_at',
-        'insert into device_postures (facts',
+        'update device_postures set facts =',
       ],
     )
   }
@@ -214,6 +215,24 @@ test('of twenty reports at once on two replicas the last one stays, and is what 
   await kit.heard()
   const rules = n % 3 === 0 ? ['plain'] : ['plain', 'wiki']
   assert.deepEqual(await rulesEverywhere(kit, laptop), [rules, rules])
+})
+
+test('the first report of a device is not replaced by one that was made before it', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { now: clock.now })
+  const laptop = await enroll(kit, 'laptop', { now: clock.now })
+  // Both see that there is none, and store theirs one after the other.
+  const held = await holdTable(kit, 'device_postures')
+  const say = (n: number) => laptop.client.reportPosture({ body: { facts: { 'custom.n': n } } })
+  const later = say(2)
+  await held.waits(1)
+  clock.advance(-1)
+  const earlier = say(1)
+  await held.waits(2)
+  await held.letGo()
+  await Promise.all([later, earlier])
+  const { facts } = await kit.admin.getDevicePosture({ params: { device_id: laptop.id } })
+  assert.deepEqual(facts, { 'custom.n': 2 })
 })
 
 test('no policy comes into force between the judgement of a report and its commit', async (t) => {

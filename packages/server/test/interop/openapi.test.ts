@@ -49,7 +49,10 @@ async function createFullWorld(kit: Kit) {
   const { tenant_id } = world.own.ids
   await kit.admin.changeTenant({ body: { operation: 'update', tenant_id, tenant: { limits: { gateways: 1 } } } })
   const scim = { resource_type: 'User', schema_urn: scimUrns.user }
-  return { ...world, ids: { ...world.own.ids, ...scim, session_id, digest: await chunkOf(kit, world), file: 'timestamp.json' } }
+  return {
+    ...world,
+    ids: { ...world.own.ids, ...scim, session_id, digest: await chunkOf(kit, world), file: 'timestamp.json' },
+  }
 }
 
 /** Of whom they speak, and what they want to know. */

@@ -37,9 +37,10 @@ export function createAssertions({
 }) {
   const shared = new BoundedMap<string, Shared>(mostShared)
 
-  async function judge(tenant: TenantId, reported: Reported, nowMs: number): Promise<Judged> {
+  /** All that a judgement at a moment waits for. */
+  async function judgeOf(tenant: TenantId, reported: Reported): Promise<(nowMs: number) => Judged> {
     const out = shutOut(reported)
-    if (out) return { standing: out, by: undefined, digest: null, checks: [] }
+    if (out) return () => ({ standing: out, by: undefined, digest: null, checks: [] })
     const device = await fleet.device(tenant, reported.device_id)
     // Revoked since its row was read.
     if (!device) return missing('device')
@@ -49,29 +50,30 @@ export function createAssertions({
       const result = by.appraise(report, at)
       return { result, standing: standingOf(report, result, at) }
     }
-    // What would not outlive the second in which it is made is judged as what comes after it.
-    let judged = standingAt(nowMs)
-    while (isOver(judged.standing, nowMs)) judged = standingAt(judged.standing.until)
-    const { result, standing } = judged
-    const checks = heardOf(result).map(({ id, passed }) => ({ id, passed }))
-    return { standing, by, digest: by.digestAt(nowMs), checks }
+    return (nowMs) => {
+      // What would not outlive the second in which it is made is judged as what comes after it.
+      let judged = standingAt(nowMs)
+      while (isOver(judged.standing, nowMs)) judged = standingAt(judged.standing.until)
+      const { result, standing } = judged
+      const checks = heardOf(result).map(({ id, passed }) => ({ id, passed }))
+      return { standing, by, digest: by.digestAt(nowMs), checks }
+    }
   }
 
   /** Who says the same of a device gives out the same assertion, until half of its life is over. */
-  async function sign(tenant: TenantId, claims: object, until: number, nowMs: number, key: string | undefined) {
-    const signer = await trust.signerFor(tenant, 'posture')
+  function sign(signer: Signer, claims: object, until: number, nowMs: number, key: string | undefined) {
     const says = canonicalJson({ ...claims, kid: signer.kid })
     const known = key === undefined ? undefined : shared.get(key)
     const at = inSeconds(nowMs)
-    if (known?.says === says && known.iat <= at && at <= (known.iat + known.exp) / 2)
-      return { assertion: await known.making, exp: known.exp }
+    if (known?.says === says && known.iat <= at && at <= (known.iat + known.exp) / 2) return known
     const exp = Math.min(at + inSeconds(lifetime), inSeconds(until))
     const making = signJws(signer, assertionType, { ...claims, jti: newUuid(), iat: at, exp })
+    const made: Shared = { says, making, iat: at, exp }
     if (key !== undefined) {
-      shared.set(key, { says, making, iat: at, exp })
+      shared.set(key, made)
       making.catch(() => shared.delete(key))
     }
-    return { assertion: await making, exp }
+    return made
   }
 
   return {
@@ -82,13 +84,16 @@ export function createAssertions({
       if (nonce !== undefined) requireNonce(nonce)
       const reported = (await db.inTenant(tenant, (tx) => findReported(tx, tenant, deviceId))) ?? missing('device')
       requireTuple(actor, asked, reported)
+      const signer = await trust.signerFor(tenant, 'posture')
+      const judge = await judgeOf(tenant, reported)
+      // From here on nothing is waited for, so nobody is overtaken by whoever asks a second later.
       const nowMs = now().getTime()
-      const judged = await judge(tenant, reported, nowMs)
+      const judged = judge(nowMs)
       const claims = claimsOf(publicUrl, tenant, reported, judged, nonce)
       const key = nonce === undefined ? `${tenant}/${deviceId}` : undefined
       const { status, reasons, until } = judged.standing
-      const { assertion, exp } = await sign(tenant, claims, until, nowMs, key)
-      return { assertion, expires_at: new Date(exp * 1000).toISOString(), status, reasons }
+      const { making, exp } = sign(signer, claims, until, nowMs, key)
+      return { assertion: await making, expires_at: new Date(exp * 1000).toISOString(), status, reasons }
     },
   }
 }

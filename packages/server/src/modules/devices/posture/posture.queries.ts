@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
+import { happened } from '../../../db/happened.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
@@ -32,15 +33,24 @@ type PostureRow = Omit<Selectable<Tables['device_postures']>, 'tenant_id' | 'fac
   facts: object
 }
 type Told = Pick<Selectable<Tables['device_postures']>, 'told_at' | 'told_until'>
-/** Stores a report; `told` where it is told of. */
-export async function putPosture(tx: Tx, tenant: TenantId, { device_id, ...row }: PostureRow, told: Told | undefined) {
-  const values = { ...row, facts: JSON.stringify(row.facts), ...told }
-  await tx
-    .insertInto('device_postures')
-    .values({ ...values, device_id, tenant_id: tenant })
-    .onConflict((c) => c.columns(['tenant_id', 'device_id']).doUpdateSet(values))
+/** Stores the first report of a device; false where there is one by now. */
+export const insertPosture = (tx: Tx, tenant: TenantId, row: PostureRow, told: Told): Promise<boolean> =>
+  happened(
+    tx
+      .insertInto('device_postures')
+      .values({ ...row, ...told, facts: JSON.stringify(row.facts), tenant_id: tenant })
+      .onConflict((c) => c.columns(['tenant_id', 'device_id']).doNothing())
+      .returning('device_id'),
+  )
+
+/** Stores a report in the place of the one before; `told` where it is told of. */
+export const updatePosture = (tx: Tx, tenant: TenantId, { device_id, ...row }: PostureRow, told: Told | undefined) =>
+  tx
+    .updateTable('device_postures')
+    .set({ ...row, ...told, facts: JSON.stringify(row.facts) })
+    .where('tenant_id', '=', tenant)
+    .where('device_id', '=', device_id)
     .execute()
-}
 
 /** What an assertion is about: the device and its user as they are now, and its last report. */
 export const findReported = (tx: Tx, tenant: TenantId, deviceId: string) =>

@@ -2,12 +2,12 @@ import { contentDigest } from '@holdfast/crypto'
 import type { Database } from '../../../db/database.ts'
 import type { Actor } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
-import { encodeId } from '../../../kernel/ids.ts'
+import { encodeId, missing } from '../../../kernel/ids.ts'
 import type { Changes } from '../../../memory/changes.ts'
 import type { Audit } from '../../audit/index.ts'
 import type { Fleet } from '../fleet.ts'
 import type { Appraise, Appraiser, Outcomes } from './appraisal.ts'
-import { lockPosture, putPosture, type StoredPosture, shareVerdicts } from './posture.queries.ts'
+import { insertPosture, lockPosture, type StoredPosture, shareVerdicts, updatePosture } from './posture.queries.ts'
 
 /**
  * A report is stored, and told of only where something follows from it. What a policy, a variant or a gateway makes of
@@ -41,14 +41,17 @@ export function createReports({
       const found = appraiser.outcomes(report, report.reported_at)
       const { verdict } = result
       const row = { device_id: device.deviceId, facts, facts_digest: contentDigest(facts), verdict, reported_at: at }
+      const told = { told_at: at, told_until: Number.isFinite(found.until) ? new Date(found.until) : null }
       await db.inTenant(tenant, async (tx) => {
         await shareVerdicts(tx, tenant)
-        const before = await lockPosture(tx, tenant, device.deviceId)
+        let before = await lockPosture(tx, tenant, device.deviceId)
+        // Of two that are the first, the second one finds the other.
+        if (!before && !(await insertPosture(tx, tenant, row, told)))
+          before = (await lockPosture(tx, tenant, device.deviceId)) ?? missing('device')
         // A later one has overtaken it.
         if (before && before.reported_at > at) return
         const tells = isToTell(before, appraiser, found, report.reported_at)
-        const told_until = Number.isFinite(found.until) ? new Date(found.until) : null
-        await putPosture(tx, tenant, row, tells ? { told_at: at, told_until } : undefined)
+        if (before) await updatePosture(tx, tenant, row, tells ? told : undefined)
         if (before?.verdict !== verdict) {
           const id = encodeId('device', device.deviceId)
           await audit.record(
