@@ -6,8 +6,8 @@ import type { Load } from './rig/load-process.ts'
 import { plainDocument } from './rig/policies.ts'
 import { ownCpuSeconds } from './rig/process-tree.ts'
 import { pack, readAnswer } from './rig/requests.ts'
-import { type Benchmark, perSecond, verdictOf } from './rig/result.ts'
-import { alternate, median, medianRatio } from './rig/rounds.ts'
+import { type Benchmark, microseconds, perSecond, verdictOf } from './rig/result.ts'
+import { alternate, at, median, medianRatio } from './rig/rounds.ts'
 import { openAdmin } from './rig/server.ts'
 import { busyNote, rateOf, startRig } from './rig/throughput.ts'
 
@@ -97,6 +97,3 @@ export const digestPollProof: Benchmark = {
     ]
   },
 }
-
-const at = (values: readonly number[], i: number): number => values[i] ?? Number.NaN
-const microseconds = (seconds: number): string => `${(seconds * 1e6).toFixed(0)} µs`

@@ -1,13 +1,24 @@
 import { randomFillSync } from 'node:crypto'
 import { idPrefixes, type Noun, spoken } from '@holdfast/contract/vocabulary'
-import { uuidv7 } from 'uuidv7'
+import { V7Generator } from 'uuidv7'
 import { fail } from './app-error.ts'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const digitValue = new Map([...alphabet].map((c, i) => [c, BigInt(i)]))
 
+const random = new Uint32Array(1024)
+let nextRandom = random.length
+/** By itself the library asks the platform for eight at a time. */
+function nextUint32(): number {
+  if (nextRandom === random.length) {
+    randomFillSync(random)
+    nextRandom = 0
+  }
+  return random[nextRandom++]!
+}
+const uuids = new V7Generator({ nextUint32 })
 /** A new UUIDv7 (RFC 9562), the form in which the database keeps every id. */
-export const newUuid = (): string => uuidv7()
+export const newUuid = (): string => uuids.generate().toString()
 
 const requestIdBytes = 16
 const drawn = Buffer.alloc(256 * requestIdBytes)

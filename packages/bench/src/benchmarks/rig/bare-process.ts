@@ -48,6 +48,22 @@ const calls = {
       }
     return count / ((performance.now() - started) / 1000)
   },
+  /** ES256 verifications per second, each with a key that was not seen before. */
+  verifyNew: ({ seconds }: { seconds: number }): number => {
+    const message = randomBytes(300)
+    const signed = Array.from({ length: 512 }, () => {
+      const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      return { key: publicKey.export({ format: 'jwk' }), s: sign('sha256', message, privateKey) }
+    })
+    const started = performance.now()
+    let count = 0
+    while (performance.now() - started < seconds * 1000)
+      for (const { key, s } of signed) {
+        if (!verify('sha256', message, { key, format: 'jwk' }, s)) throw new Error('a signature does not hold')
+        count++
+      }
+    return count / ((performance.now() - started) / 1000)
+  },
   /** ES256 signatures per second, over as much as a certificate is. */
   sign: ({ seconds }: { seconds: number }): number => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })

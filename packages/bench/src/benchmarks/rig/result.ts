@@ -40,5 +40,6 @@ export type Benchmark = { id: string; work: string; run: (bench: Bench) => Promi
 
 export const verdictOf = (met: boolean): Verdict => (met ? 'met' : 'short')
 export const perSecond = (n: number): string => `${Math.round(n).toLocaleString('en')}/s`
+export const microseconds = (seconds: number): string => `${(seconds * 1e6).toFixed(0)} µs`
 export const milliseconds = (n: number): string => (n >= 1000 ? `${(n / 1000).toFixed(2)} s` : `${n.toFixed(1)} ms`)
 export const megabytes = (bytes: number): string => `${Math.round(bytes / 1024 / 1024)} MB`

@@ -11,6 +11,9 @@ export function quantile(values: ArrayLike<number>, q: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN
 }
 
+/** The value of a round. */
+export const at = (values: readonly number[], round: number): number => values[round] ?? Number.NaN
+
 /** Runs each of the sides once per round, in turn, so that what disturbs the machine disturbs all of them. */
 export async function alternate<const S extends Record<string, (round: number) => Promise<number>>>(
   rounds: number,
@@ -24,4 +27,4 @@ export async function alternate<const S extends Record<string, (round: number) =
 
 /** The median of the ratios of each round: both halves of a ratio saw the same disturbance. */
 export const medianRatio = (values: readonly number[], baselines: readonly number[]): number =>
-  median(values.map((v, i) => v / (baselines[i] ?? Number.NaN)))
+  median(values.map((v, i) => v / at(baselines, i)))

@@ -5,33 +5,38 @@ import type { DeviceStatus } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import type { SpcRow } from './spcs.queries.ts'
 
+type Owned = { device_id: string; user_id: string | null }
 /**
- * Devices with what decides about them, until commit, users first; whose rows somebody else holds are absent. So
- * whoever suspends one comes before or after this as a whole.
+ * Devices, with whose they were thought to be, and what decides about them: until commit, users first. Absent are those
+ * whose rows somebody else holds, or whose user is another one by now. So whoever suspends one comes before or after
+ * this as a whole.
  */
-export async function holdDevices(tx: Tx, tenant: TenantId, ids: readonly string[]): Promise<Map<string, HeldDevice>> {
-  const devices = () =>
-    tx
-      .selectFrom('devices')
-      .select(['device_id', 'user_id', 'status'])
-      .where('tenant_id', '=', tenant)
-      .where('device_id', '=', sql<string>`any(${ids}::uuid[])`)
-      .orderBy('device_id')
-  const userIds = [...new Set((await devices().execute()).flatMap((d) => d.user_id ?? []))]
-  const users = await tx
-    .selectFrom('users')
-    .select(['user_id', 'status'])
+export async function holdDevices(tx: Tx, tenant: TenantId, asked: readonly Owned[]): Promise<Map<string, HeldDevice>> {
+  const userIds = [...new Set(asked.flatMap((a) => a.user_id ?? []))]
+  const users =
+    userIds.length === 0
+      ? []
+      : await tx
+          .selectFrom('users')
+          .select(['user_id', 'status'])
+          .where('tenant_id', '=', tenant)
+          .where('user_id', '=', sql<string>`any(${userIds}::uuid[])`)
+          .orderBy('user_id')
+          .forShare()
+          .skipLocked()
+          .execute()
+  const statusOf = new Map(users.map((u) => [u.user_id, u.status]))
+  const held = await tx
+    .selectFrom('devices')
+    .select(['device_id', 'user_id', 'status'])
     .where('tenant_id', '=', tenant)
-    .where('user_id', '=', sql<string>`any(${userIds}::uuid[])`)
-    .orderBy('user_id')
-    .forShare()
+    .where('device_id', '=', sql<string>`any(${asked.map((a) => a.device_id)}::uuid[])`)
+    .orderBy('device_id')
+    .forNoKeyUpdate()
     .skipLocked()
     .execute()
-  const statusOf = new Map(users.map((u) => [u.user_id, u.status]))
-  const held = await devices().forNoKeyUpdate().skipLocked().execute()
   return new Map(
     held
-      // Of a user who came to it meanwhile nothing is held.
       .filter((d) => d.user_id === null || statusOf.has(d.user_id))
       .map((d) => [d.device_id, { ...d, isUserSuspended: d.user_id !== null && statusOf.get(d.user_id) !== 'active' }]),
   )

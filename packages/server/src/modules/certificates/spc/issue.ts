@@ -6,6 +6,7 @@ import { BoundedMap } from '../../../kernel/bounded-map.ts'
 import { createGroupCommit } from '../../../kernel/group-commit.ts'
 import { encodeId, missing } from '../../../kernel/ids.ts'
 import { hour } from '../../../kernel/time.ts'
+import type { FleetDevice } from '../../devices/index.ts'
 import type { CertificatesDeps } from '../deps.ts'
 import type { HeldDevice } from './issue.queries.ts'
 import * as queries from './issue.queries.ts'
@@ -44,15 +45,16 @@ export function createIssuing(deps: CertificatesDeps) {
   const write = (tenant: TenantId, batch: readonly Asked[]): Promise<(Refusal | 'issued')[]> =>
     db.inTenant(tenant, async (tx) => {
       const at = now()
-      const deviceIds = [...new Set(batch.map((a) => a.row.device_id))]
-      const devices = await queries.holdDevices(tx, tenant, deviceIds)
+      const rows = batch.map((a) => a.row)
+      const deviceIds = [...new Set(rows.map((row) => row.device_id))]
+      const devices = await queries.holdDevices(tx, tenant, rows)
       const keys = await queries.devicesWithKeys(
         tx,
         tenant,
         batch.map((a) => a.thumbprint),
       )
       const counts = await queries.countsOf(tx, tenant, deviceIds, at)
-      const replaced = batch.flatMap((a) => a.row.replaces ?? [])
+      const replaced = rows.flatMap((row) => row.replaces ?? [])
       const active = replaced.length > 0 ? await queries.lockActive(tx, tenant, replaced, at) : new Map()
       const verdicts = batch.map(({ row, thumbprint }): Refusal | 'issued' => {
         const refusal = refusalOf(devices.get(row.device_id))
@@ -96,17 +98,23 @@ export function createIssuing(deps: CertificatesDeps) {
       })
       queues.set(tenant, queue)
     }
-    for (const until = performance.now() + foreground.total; ; await delay(50 + Math.random() * 100)) {
-      const outcome = await queue(asked)
+    const until = performance.now() + foreground.total
+    for (let next = asked; ; ) {
+      const outcome = await queue(next)
       if (outcome === 'issued') return
       if (outcome !== 'busy') return refusals[outcome]()
       if (performance.now() > until)
         throw new AppError('internal_error', 'the device is being changed: try again', { retryAfterSeconds: 2 })
+      await delay(50 + Math.random() * 100)
+      const { userId } = await deviceOf(tenant, asked.row.device_id)
+      next = { ...asked, row: { ...asked.row, user_id: userId } }
     }
   }
 
   /** Revoked devices are in no fleet. */
-  async function refuseAbsent(tenant: TenantId, deviceId: string): Promise<never> {
+  async function deviceOf(tenant: TenantId, deviceId: string): Promise<FleetDevice> {
+    const device = await fleet.device(tenant, deviceId)
+    if (device) return device
     const isKnown = await db.inTenant(tenant, (tx) => queries.isDevice(tx, tenant, deviceId))
     return isKnown ? refusals.revoked() : missing('device')
   }
@@ -114,7 +122,7 @@ export function createIssuing(deps: CertificatesDeps) {
   return async (actor: Actor, deviceId: string, csr: string, replaces: SpcRow | null): Promise<Prepared> => {
     const tenant = actor.tenantId
     const key = keyOfRequest(csr)
-    const device = (await fleet.device(tenant, deviceId)) ?? (await refuseAbsent(tenant, deviceId))
+    const device = await deviceOf(tenant, deviceId)
     const prepared = await prepare(tenant, device, key, replaces?.spc_id ?? null)
     await join(tenant, { ...prepared, source: actor })
     return prepared

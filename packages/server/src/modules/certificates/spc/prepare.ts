@@ -1,8 +1,8 @@
+import { hash } from 'node:crypto'
 import {
   CryptoError,
   type PublicJwk,
   readCertificateRequest,
-  readSpc,
   type SpcIssuer,
   spcIssuer,
   thumbprint,
@@ -84,6 +84,8 @@ export function createPrepare({ trust, policyOf, publicUrl, pkiUrl, oidArc, now 
     const start = Math.floor(at.getTime() / second) * second
     const end = Math.min(start + lifetime, device.credentialUntil, authority.x509.validToDate.getTime())
     if (end - start < shortest) fail('validation_error', "the device's credential is about to end: renew it first")
+    const notBefore = new Date(Math.max(start - backdated, authority.x509.validFromDate.getTime()))
+    const notAfter = new Date(end)
     const spc_id = newUuid()
     const policy = variant && {
       bundleVersion: variant.version,
@@ -94,11 +96,10 @@ export function createPrepare({ trust, policyOf, publicUrl, pkiUrl, oidArc, now 
       serial: bytesOf(spc_id),
       deviceId: encodeId('device', device.deviceId),
       publicJwk,
-      notBefore: new Date(Math.max(start - backdated, authority.x509.validFromDate.getTime())),
-      notAfter: new Date(end),
+      notBefore,
+      notAfter,
       ...(policy && { policy }),
     })
-    const read = readSpc(der, { oidArc })
     const row: SpcRow = {
       tenant_id: tenant,
       spc_id,
@@ -108,9 +109,9 @@ export function createPrepare({ trust, policyOf, publicUrl, pkiUrl, oidArc, now 
       status: 'active',
       certificate: pem,
       spki_sha256: spkiSha256,
-      fingerprint_sha256: read.fingerprintSha256,
-      not_before: read.notBefore,
-      not_after: read.notAfter,
+      fingerprint_sha256: hash('sha256', der, 'hex'),
+      not_before: notBefore,
+      not_after: notAfter,
       renew_after: new Date(start + ((end - start) * 2) / 3),
       policy_channel: variant?.channel ?? null,
       policy_version: variant?.version ?? null,
