@@ -38,6 +38,12 @@ const Changes = Type.Unsafe<Record<string, [before: unknown, after: unknown]>>({
 export const AuditEvent = Closed(
   {
     event_id: Id('audit_event'),
+    seq: Type.Integer({ minimum: 1, description: 'Its place in the record of the tenant, in the order of commits' }),
+    hash: Type.String({
+      pattern: '^[0-9a-f]{64}$',
+      description:
+        'SHA-256 of 0x00, the hash of the place before (32 zeros before the first), seq in 8 bytes and this event without seq and hash (RFC 8785)',
+    }),
     tenant_id: Id('tenant'),
     ...kindFields,
     kind: AuditKind,

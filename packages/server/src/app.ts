@@ -253,7 +253,7 @@ export function createApp({
       ...[refuse.flush, notifications.stop, activity.flush, trustMarks.flush, access.stop],
       ...[identity.stop, enrollment.stop, federation.stop, directory.stop],
     ],
-    release: [feed.stop, trust.stop, db.close],
+    release: [audit.stop, feed.stop, trust.stop, db.close],
     onError,
   })
 
@@ -282,6 +282,7 @@ export function createApp({
       await rotation.begin()
       await ensurePartitions(db, now())
       await updates.start()
+      audit.start()
       // Of several tenants each is read when it is first asked for.
       const [only, ...others] = await tenancy.listTenantIds()
       if (only === undefined || others.length > 0) return

@@ -23,11 +23,14 @@ export function enrollStatements(
   const event = JSON.stringify([
     {
       ...{ tenant_id: tenantId, event_id: 'DEVICE', at: now, kind: 'device.enrolled' },
-      ...{ outcome: 'success', actor_type: 'enrollment_token', actor_id: `enr_${random}`, actor_name: 'bench' },
-      ...{ target_type: 'device', target_id: `dev_${random}`, target_name: 'laptop', source_ip: '127.0.0.1' },
-      ...{ user_agent: null, request_id: `req_${random}`, origin: 'device' },
-      ...{ fields: { device_id: `dev_${random}`, method: 'token', token_id: `enr_${random}` }, changes: null },
-      details: { binding: 'dpop', status: 'active' },
+      ...{ outcome: 'success', actor_id: `enr_${random}`, actor_name: 'bench' },
+      ...{ target_id: `dev_${random}`, target_name: 'laptop', source_ip: '127.0.0.1', request_id: `req_${random}` },
+      record: JSON.stringify({
+        ...{ kind: 'device.enrolled', actor: { type: 'enrollment_token', id: `enr_${random}`, name: 'bench' } },
+        ...{ target: { type: 'device', id: `dev_${random}`, name: 'laptop' }, source_ip: '127.0.0.1' },
+        ...{ device_id: `dev_${random}`, method: 'token', token_id: `enr_${random}`, request_id: `req_${random}` },
+        ...{ outcome: 'success', timestamp: now, origin: 'device', details: { binding: 'dpop', status: 'active' } },
+      }),
     },
   ])
   /** As one parameter would bring it, with the new device's id in it. */
@@ -61,12 +64,11 @@ export function enrollStatements(
     `update enrollment_tokens t set uses = t.uses + u.uses, last_used_at = now()
      from unnest('{${tokenId}}'::uuid[], '{1}'::integer[]) as u (token_id, uses)
      where t.tenant_id = '${tenantId}' and t.token_id = u.token_id`,
-    `insert into audit_events (tenant_id, event_id, at, kind, outcome, actor_type, actor_id, actor_name, target_type,
-       target_id, target_name, source_ip, user_agent, request_id, origin, fields, changes, details)
+    `insert into audit_arrivals (tenant_id, event_id, at, kind, outcome, actor_id, actor_name, target_id, target_name,
+       source_ip, request_id, record)
      select * from jsonb_to_recordset(${json(event)})
-       as r (tenant_id uuid, event_id uuid, at timestamptz, kind text, outcome text, actor_type text, actor_id text,
-       actor_name text, target_type text, target_id text, target_name text, source_ip text, user_agent text, request_id text,
-       origin text, fields jsonb, changes jsonb, details jsonb)`,
+       as r (tenant_id uuid, event_id uuid, at timestamptz, kind text, outcome text, actor_id text, actor_name text,
+       target_id text, target_name text, source_ip text, request_id text, record text)`,
     `with epoch as (update tenant_epochs set seq = seq + 1 where tenant_id = '${tenantId}' returning seq),
      logged as (
        insert into changes (tenant_id, seq, kind, subject)

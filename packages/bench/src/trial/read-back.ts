@@ -41,9 +41,11 @@ async function judgeMoves(postgres: Postgres, { subjects }: Record, found: ReadB
   const trail = new Map(
     (
       await postgres.query<{ target_id: string; n: number }>(
-        `select target_id, count(*)::int as n from audit_events
+        `select target_id, count(*)::int as n from (
+           select outcome, kind, target_id, record from audit_log
+           union all select outcome, kind, target_id, record from audit_arrivals) as e
          where outcome = 'success' and kind in ('device.changed', 'user.changed')
-           and fields ->> 'operation' in ('suspend', 'reactivate', 'revoke') group by target_id`,
+           and record::jsonb ->> 'operation' in ('suspend', 'reactivate', 'revoke') group by target_id`,
       )
     ).map(({ target_id, n }) => [target_id, n]),
   )

@@ -19,7 +19,7 @@ const columns: readonly Column<Event>[] = [
 
 /** The fields of every kind: what stands in other columns, and what is read only as JSON. */
 const common = new Set(
-  'event_id tenant_id timestamp kind outcome actor target source_ip user_agent request_id origin changes details'.split(
+  'event_id seq hash tenant_id timestamp kind outcome actor target source_ip user_agent request_id origin changes details'.split(
     ' ',
   ),
 )

@@ -6,6 +6,7 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { decodeId, encodeId } from '../../src/kernel/ids.ts'
 import { group, people, person, push, snapshotOf } from '../directories.ts'
+import { everyEvent } from '../events.ts'
 import { type Kit, type Replica, startKit, times } from '../kit.ts'
 import { makeUser, signInAs, untilStatus } from '../people.ts'
 import { call, enrollRaw, operation } from '../world.ts'
@@ -156,7 +157,7 @@ test('a run that dies in the middle leaves nothing but its failure', async (t) =
       await owner.query(`select (select jsonb_agg(to_jsonb(u) order by user_id) from users u) as users,
         (select jsonb_agg(to_jsonb(g) order by group_id) from groups g) as groups,
         (select count(*) from group_members) as members, (select count(*) from directory_run_contents) as contents,
-        (select count(*) from audit_events where kind = 'user.changed') as events`)
+        (select count(*) from ${everyEvent} as e where kind = 'user.changed') as events`)
     ).rows
   const before = await facts()
   const body = snapshotOf(people(20, 1), [group('all', people(10, 5)), group('new', people(5, 3))])
@@ -164,7 +165,7 @@ test('a run that dies in the middle leaves nothing but its failure', async (t) =
     ['users', 'update'],
     ['groups', 'insert'],
     ['group_members', 'delete'],
-    ['audit_events', 'insert'],
+    ['audit_arrivals', 'insert'],
     ['directory_runs', 'insert'],
     ['changes', 'insert'],
   ]) {
@@ -172,7 +173,7 @@ test('a run that dies in the middle leaves nothing but its failure', async (t) =
     const only =
       table === 'directory_runs'
         ? `when (new.status <> 'failed')`
-        : table === 'audit_events'
+        : table === 'audit_arrivals'
           ? `when (new.kind = 'directory.synced')`
           : ''
     await owner.query(`create or replace function die() returns trigger language plpgsql as $$ begin raise 'disk full'; end $$;

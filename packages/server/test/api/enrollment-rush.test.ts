@@ -7,6 +7,7 @@ import pg from 'pg'
 import type { Tx } from '../../src/db/database.ts'
 import { decodeId } from '../../src/kernel/ids.ts'
 import { addressCapacity } from '../../src/modules/devices/index.ts'
+import { eventsOf } from '../events.ts'
 import { type Kit, startKit, times } from '../kit.ts'
 import { call, deviceCaller, enrollRaw, operation, type Raw, send } from '../world.ts'
 
@@ -47,15 +48,9 @@ test('two hundred enrollments at once on two replicas: each its device, its addr
   assert.equal(new Set(devices.map((d) => d.address_number)).size, 200, 'each device has its own address')
   assert.equal(Math.max(...devices.map((d) => d.address_number)), 200, 'no address is left out')
   assert.equal(await usesOf(kit, enrollment_token), 200)
-  const events = await kit.db.inTenant(kit.tenant, (tx) =>
-    tx
-      .selectFrom('audit_events')
-      .select(['target_id', 'target_name', 'request_id', 'actor_id'])
-      .where('kind', '=', 'device.enrolled')
-      .execute(),
-  )
+  const events = await eventsOf(kit, 'device.enrolled')
   assert.deepEqual(
-    new Set(events.map((e) => `${e.target_id} ${e.target_name} ${e.request_id} ${e.actor_id}`)),
+    new Set(events.map((e) => `${e.target?.id} ${e.target?.name} ${e.request_id} ${e.actor.id}`)),
     new Set(
       answers.map(
         (a, i) => `${a.json.device_id} laptop-${i} ${a.headers['x-request-id']} ${enrollment_token.token_id}`,

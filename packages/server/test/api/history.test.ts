@@ -82,7 +82,7 @@ test('a session ends once, is there once, and goes with its month; a revoked dev
       )
     const months = () =>
       rows<{ name: string }>(
-        `select relname as name from pg_class where relname ~ '^(vpn_sessions|telemetry_events|metering_reports|audit_events)_20..' and relkind = 'r' order by 1`,
+        `select relname as name from pg_class where relname ~ '^(vpn_sessions|telemetry_events|metering_reports|audit_log)_20..' and relkind = 'r' order by 1`,
       )
     const before = (await months()).length
     await admin.changeDevice({ body: { operation: 'revoke', device_id: device.id } })
@@ -107,7 +107,7 @@ test('a session ends once, is there once, and goes with its month; a revoked dev
     t.diagnostic(`months dropped: ${dropped}; left: ${after.join(', ')}`)
     assert.ok(monthsOf('telemetry_events') < monthsOf('vpn_sessions'))
     assert.ok(monthsOf('vpn_sessions') < monthsOf('metering_reports'))
-    assert.equal(monthsOf('metering_reports'), monthsOf('audit_events'))
+    assert.equal(monthsOf('metering_reports'), monthsOf('audit_log'))
     const ids = (await rows<{ id: string }>('select session_id as id from vpn_sessions')).map((r) => r.id)
     assert.deepEqual([ids.includes(old), ids.includes(young)], [false, true])
 

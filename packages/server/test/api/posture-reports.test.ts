@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
+import { everyEvent } from '../events.ts'
 import { enroll, payloadOf, withGateway } from '../gateways.ts'
 import { holdTable } from '../hold-table.ts'
 import { createClock, type Kit, type Replica, startKit, times } from '../kit.ts'
@@ -33,7 +34,7 @@ async function statementsOf(t: TestContext, work: () => Promise<unknown>): Promi
   } as typeof query
   await work()
   restore()
-  const tables = /\b(device_postures|changes|audit_events|policy_\w+|tenant_epochs|devices|pg_advisory\w*)\b/
+  const tables = /\b(device_postures|changes|audit_arrivals|policy_\w+|tenant_epochs|devices|pg_advisory\w*)\b/
   return sent.filter((text) => tables.test(text) && !/select tenant_id, seq|from tenants/.test(text))
 }
 
@@ -43,7 +44,7 @@ async function rowsOf(kit: Kit): Promise<{ changes: number; variants: number; ev
   const { rows } = await client
     .query(
       `select (select count(*)::int from changes) as changes, (select count(*)::int from policy_variants) as variants,
-        (select count(*)::int from audit_events where kind like 'posture%') as events`,
+        (select count(*)::int from ${everyEvent} as e where kind like 'posture%') as events`,
     )
     .finally(() => client.end())
   return rows[0]

@@ -9,6 +9,7 @@ import pg from 'pg'
 import { parseConfig } from '../../src/config/config.ts'
 import { loadSecrets } from '../../src/config/secrets.ts'
 import { connectFeed } from '../../src/memory/feed-connection.ts'
+import { everyEvent } from '../events.ts'
 import { startKit, times } from '../kit.ts'
 import { bearer, call, enrollRaw, operation, type RawDevice } from '../world.ts'
 
@@ -49,7 +50,7 @@ test('small things that were wrong once', async (t) => {
       assert.equal(status, 404)
       const id = String(headers['x-request-id'])
       const used = await one<string>(
-        `select count(*) from audit_events where kind = 'api_key.used' and request_id = '${id}'`,
+        `select count(*) from ${everyEvent} as e where kind = 'api_key.used' and request_id = '${id}'`,
       )
       assert.equal(used, '1')
     }

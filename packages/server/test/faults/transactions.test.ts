@@ -6,6 +6,7 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { connectDatabase, foreground, UnknownOutcome } from '../../src/db/database.ts'
 import { decodeId } from '../../src/kernel/ids.ts'
+import { everyEvent } from '../events.ts'
 import { enroll, newSession, refused, report, withGateway } from '../gateways.ts'
 import { type Kit, type Replica, startKit, times } from '../kit.ts'
 import { bearer, type Caller, call, enrollRaw, operation, type Raw } from '../world.ts'
@@ -52,12 +53,8 @@ const isSuspended = async (kit: Kit, user: string) => {
       .where('subject', '=', id)
       .where('kind', '=', 'user')
       .execute()
-    const events = await tx
-      .selectFrom('audit_events')
-      .selectAll()
-      .where('kind', '=', 'user.changed')
-      .where('target_id', '=', user)
-      .execute()
+    const { rows: events } = await sql<{ outcome: string }>`select outcome from ${sql.raw(everyEvent)} as e
+      where kind = 'user.changed' and target_id = ${user}`.execute(tx)
     return {
       suspended: row.status === 'suspended',
       logged: logged.length,

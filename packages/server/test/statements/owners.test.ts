@@ -53,7 +53,7 @@ test('what a module says it touches of others, it touches', () => {
 test('a statement that touches the table of another module is found, however it is written', () => {
   const foreign = [
     ["tx.updateTable('users').set({})", 'writes users'],
-    ["tx.insertInto('audit_events')", 'writes audit_events'],
+    ["tx.insertInto('audit_arrivals')", 'writes audit_arrivals'],
     ['sql`update devices d set name = 1`', 'writes devices'],
     ['sql`insert into\u0020groups (a)`', 'writes groups'],
     ['sql`with x as (delete from vpn_sessions) select 1`', 'writes vpn_sessions'],

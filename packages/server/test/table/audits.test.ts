@@ -86,7 +86,7 @@ test('an event that can not be written fails the change it describes', async (t)
   await owner.connect()
   await owner.query(`create function refuse() returns trigger language plpgsql as $$ begin raise 'disk full'; end $$`)
   await owner.query(
-    `create trigger refuse before insert on audit_events for each row when (new.kind = 'enrollment_token.created') execute function refuse()`,
+    `create trigger refuse before insert on audit_arrivals for each row when (new.kind = 'enrollment_token.created') execute function refuse()`,
   )
   await owner.end()
   const answer = await call(kit, operation('generateToken'), bearer(kit.adminKey), { name: 'never' })

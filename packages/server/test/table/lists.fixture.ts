@@ -10,6 +10,12 @@ const named = [
   ...(['pool', 'gateway', 'rareGateway', 'device', 'directory', 'rareDirectory', 'release'] as const),
 ] as const
 
+const eventRecord = JSON.stringify({
+  ...{ event_id: encodeId('audit_event', uuidv7()), tenant_id: encodeId('tenant', uuidv7()), kind: 'api_key.used' },
+  ...{ timestamp: new Date().toISOString(), outcome: 'success', actor: { type: 'api_key', id: null, name: null } },
+  ...{ target: null, source_ip: null, user_agent: null, request_id: null, origin: 'api' },
+})
+
 /**
  * What is in every list: of each filter one value that fits much and one that fits little, at the far end of the list.
  */
@@ -100,13 +106,13 @@ export async function fillLists(kit: Kit, rows: number) {
       select ${t}, ${nth('bundle')}, i + 10, i + 10, case when i < 9 then 'canary' else 'stable' end, 'sha256:' || i,
         '{}', '{}', real.tests, real.impact, ${at}
       from generate_series(1, ${few}) as i, (select tests, impact from policy_bundles limit 1) as real`,
-    `insert into audit_events (tenant_id, event_id, at, kind, outcome, actor_type, actor_id, actor_name, target_type, target_id,
-        target_name, source_ip, request_id, origin)
-      select ${t}, ${nth('event')}, ${at}, case when i < 9 then 'login.failed' when i < ${few} then 'account.locked' else 'api_key.used' end,
-        case when i < 20 then 'refused' else 'success' end, 'api_key',
-        case when i < 9 then 'key_rare' else 'key_' || i % 10 end, 'Key ' || i % 10, 'device',
-        'dev_' || case when i < 9 then 'rare' else '' || i % 1000 end, 'Laptop ' || i % 1000,
-        case when i < 9 then '192.0.2.7' else '192.0.2.' || i % 5 + 10 end, 'req_' || i, 'api' ${each(rows)}`,
+    `insert into audit_log (tenant_id, seq, event_id, at, kind, outcome, actor_id, actor_name_key, target_id, target_name_key,
+        source_ip, request_id, record, hash)
+      select ${t}, 1000000 + i, ${nth('event')}, ${at}, case when i < 9 then 'login.failed' when i < ${few} then 'account.locked' else 'api_key.used' end,
+        case when i < 20 then 'refused' else 'success' end,
+        case when i < 9 then 'key_rare' else 'key_' || i % 10 end, 'key ' || i % 10,
+        'dev_' || case when i < 9 then 'rare' else '' || i % 1000 end, 'laptop ' || i % 1000,
+        case when i < 9 then '192.0.2.7' else '192.0.2.' || i % 5 + 10 end, 'req_' || i, '${eventRecord}', sha256('') ${each(rows)}`,
     ...federationRows({ id, tenant: t, rows, few, at, nth, each }),
     ...updateRows({ id, tenant: t, few, at, nth, each }),
     'vacuum analyze',

@@ -56,7 +56,7 @@ test('without its tenant condition no query sees, changes or adds a row of anoth
     'policy_bundles',
     'gateways',
     'signing_keys',
-    'audit_events',
+    'audit_log',
     'notifications',
   ])
     assert.ok(populated.includes(expected), `the proof needs rows in ${expected}`)
@@ -79,7 +79,8 @@ test('without its tenant condition no query sees, changes or adds a row of anoth
   const client = new pg.Client({ connectionString: kit.databaseUrl, options: '-c role=holdfast_app' })
   await client.connect()
   assert.equal((await client.query('select from users')).rowCount, 0)
-  await assert.rejects(client.query('delete from audit_events'), /permission denied/)
-  await assert.rejects(client.query("update audit_events set kind = 'x'"), /permission denied/)
+  for (const table of ['audit_arrivals', 'audit_log', 'audit_heads'])
+    for (const change of [`delete from ${table}`, `update ${table} set tenant_id = null`])
+      await assert.rejects(client.query(change), /permission denied/, change)
   await client.end()
 })

@@ -1,27 +1,30 @@
 import type { TenantId } from '../../kernel/actor.ts'
-import type { Derived, Json } from './columns.ts'
+import type { Derived } from './columns.ts'
 
+type Common = {
+  tenant_id: TenantId
+  event_id: string
+  at: Date
+  kind: string
+  outcome: 'success' | 'refused' | 'failed'
+  actor_id: string | null
+  target_id: string | null
+  source_ip: string | null
+  request_id: string | null
+  /** The event as RFC 8785 writes it, without its place. */
+  record: string
+}
 export type AuditTables = {
-  audit_events: {
-    tenant_id: TenantId
-    event_id: string
-    at: Date
-    kind: string
-    outcome: 'success' | 'refused' | 'failed'
-    actor_type: string
-    actor_id: string | null
-    actor_name: string | null
-    target_type: string | null
-    target_id: string | null
-    target_name: string | null
-    source_ip: string | null
-    user_agent: string | null
-    request_id: string | null
-    origin: string
-    fields: Json<Record<string, unknown>>
-    changes: Json<Record<string, [before: unknown, after: unknown]>> | null
-    details: Json<Record<string, unknown>> | null
-    actor_name_key: Derived<string | null>
-    target_name_key: Derived<string | null>
+  /** Written, and without a place yet. */
+  audit_arrivals: Common & { arrival: Derived<number>; actor_name: string | null; target_name: string | null }
+  /** The record, each event at its place; written by `sequence_audit` alone. */
+  audit_log: Common & {
+    seq: number
+    actor_name_key: string | null
+    target_name_key: string | null
+    hash: Buffer
+    sequenced_at: Date
   }
+  /** Where the record of each tenant ends. */
+  audit_heads: { tenant_id: TenantId; seq: number; hash: Buffer }
 }

@@ -5,22 +5,37 @@ import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { storableJson } from '../../kernel/text.ts'
 
-type Stored = Selectable<Tables['audit_events']>
-export type EventRow = Omit<Stored, 'fields' | 'changes' | 'details' | 'actor_name_key' | 'target_name_key'> & {
-  fields: object
-  changes: object | null
-  details: object | null
-}
+export type Arrival = Omit<Selectable<Tables['audit_arrivals']>, 'arrival'>
 
 /** One statement, however many rows: they travel as one parameter, so the statement's text is always the same. */
-export const insert = (tx: Tx, rows: EventRow[]) =>
+export const insert = (tx: Tx, rows: Arrival[]) =>
   sql`
-    insert into audit_events (tenant_id, event_id, at, kind, outcome, actor_type, actor_id, actor_name, target_type,
-      target_id, target_name, source_ip, user_agent, request_id, origin, fields, changes, details)
+    insert into audit_arrivals (tenant_id, event_id, at, kind, outcome, actor_id, actor_name, target_id, target_name,
+      source_ip, request_id, record)
     select * from jsonb_to_recordset(${storableJson(rows)}::jsonb) as r (tenant_id uuid, event_id uuid, at timestamptz,
-      kind text, outcome text, actor_type text, actor_id text, actor_name text, target_type text, target_id text,
-      target_name text, source_ip text, user_agent text, request_id text, origin text, fields jsonb, changes jsonb,
-      details jsonb)`.execute(tx)
+      kind text, outcome text, actor_id text, actor_name text, target_id text, target_name text, source_ip text,
+      request_id text, record text)`.execute(tx)
+
+/**
+ * Gives the next events of the tenant, at most so many, their places. Says how many; null where another replica is at
+ * it.
+ */
+export async function sequence(tx: Tx, most: number): Promise<number | null> {
+  const { rows } = await sql<{ count: number | null }>`select sequence_audit(${most}) as count`.execute(tx)
+  return rows[0]?.count ?? null
+}
+
+/** Tenants with events that have no place yet; each is one look at the index. */
+export async function tenantsWithArrivals(tx: Tx): Promise<TenantId[]> {
+  const { rows } = await sql<{ tenant_id: TenantId }>`
+    with recursive next (tenant_id) as (
+      (select tenant_id from audit_arrivals order by tenant_id limit 1)
+      union all
+      select (select a.tenant_id from audit_arrivals a where a.tenant_id > n.tenant_id order by a.tenant_id limit 1)
+      from next n where n.tenant_id is not null)
+    select tenant_id from next where tenant_id is not null`.execute(tx)
+  return rows.map((r) => r.tenant_id)
+}
 
 /** Filters are exact but `q`, which is a prefix of the kind, an id or a name. */
 type Filter = {
@@ -34,7 +49,7 @@ type Filter = {
   request_id?: string
 }
 export const select = (tx: Tx, tenant: TenantId, f: Filter) => {
-  let q = tx.selectFrom('audit_events').selectAll().where('tenant_id', '=', tenant)
+  let q = tx.selectFrom('audit_log').select(['event_id', 'at', 'seq', 'record', 'hash']).where('tenant_id', '=', tenant)
   for (const column of ['kind', 'actor_id', 'target_id', 'source_ip', 'outcome', 'request_id'] as const) {
     const value = f[column]
     if (value !== undefined) q = q.where(column, '=', value)
@@ -54,7 +69,7 @@ export const begins = (q: string) =>
 const found = (tenant: TenantId, q: string) =>
   sql.join(
     searched.map((c) =>
-      fits('at', sql`audit_events where tenant_id = ${tenant} and ${hasPrefix(c, q)}`, ['tenant_id', c, 'at']),
+      fits('at', sql`audit_log where tenant_id = ${tenant} and ${hasPrefix(c, q)}`, ['tenant_id', c, 'at']),
     ),
     sql` union all `,
   )

@@ -1,0 +1,87 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { isAway } from '../../db/away.ts'
+import type { Database } from '../../db/database.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+import { eachTenant } from '../../kernel/each-tenant.ts'
+import { second } from '../../kernel/time.ts'
+import { sequence, tenantsWithArrivals } from './audit.queries.ts'
+
+const batch = 1000
+/** What is written within this time is given its places together. */
+const gatherMs = 50
+/** How often a replica looks for what others left, who ended before they gave it its place. */
+const sweepMs = second
+/** While another replica is at it. */
+const againMs = 10
+/** A reader waits this long at most for what was written before it came. */
+const longestWaitMs = second
+
+/**
+ * Gives events their places: the sequence of a tenant grows in the order of commits, without gaps, whichever replica is
+ * at it; each batch is one short transaction under the lock of the tenant's head, for which nobody waits.
+ */
+export function createSequencer({ db, onError }: { db: Database; onError: (e: unknown) => void }) {
+  const due = new Set<TenantId>()
+  let isDraining = false
+  let isStopped = false
+  let drained: Promise<void> = Promise.resolve()
+
+  const step = (tenant: TenantId) => db.inTenant(tenant, (tx) => sequence(tx, batch))
+  /** Whoever is at it elsewhere may have begun before what is due here was there: it comes again. */
+  async function drainOne(tenant: TenantId): Promise<void> {
+    for (;;) {
+      const count = await step(tenant)
+      if (count === null) due.add(tenant)
+      if (count !== batch) return
+    }
+  }
+  async function drain(): Promise<void> {
+    while (due.size > 0 && !isStopped) {
+      await delay(gatherMs)
+      const tenants = [...due]
+      due.clear()
+      // What is left is found by the next sweep.
+      await eachTenant(tenants, drainOne).catch((e: unknown) => {
+        if (!isAway(e)) onError(e)
+      })
+    }
+    isDraining = false
+  }
+  function wake(tenant: TenantId): void {
+    due.add(tenant)
+    if (isDraining || isStopped) return
+    isDraining = true
+    drained = drain()
+  }
+  async function sweep(): Promise<void> {
+    try {
+      for (const tenant of await db.acrossTenants(tenantsWithArrivals)) wake(tenant)
+    } catch (e) {
+      if (!isAway(e)) onError(e)
+    }
+    again()
+  }
+  let timer: NodeJS.Timeout | undefined
+  const again = () => {
+    if (!isStopped) timer = setTimeout(sweep, sweepMs).unref()
+  }
+
+  return {
+    wake,
+    start: again,
+    /** Until what was committed before has its place; a second at most. */
+    catchUp: async (tenant: TenantId): Promise<void> => {
+      for (const until = performance.now() + longestWaitMs; performance.now() < until; ) {
+        const count = await step(tenant)
+        if (count !== null && count < batch) return
+        if (count === null) await delay(againMs)
+      }
+    },
+    stop: async (): Promise<void> => {
+      isStopped = true
+      clearTimeout(timer)
+      await drained
+    },
+  }
+}
+export type Sequencer = ReturnType<typeof createSequencer>

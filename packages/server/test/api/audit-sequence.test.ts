@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import { canonicalJson } from '@holdfast/crypto'
+import pg from 'pg'
+import { uuidv7 } from 'uuidv7'
+import { type Kit, startKit, times } from '../kit.ts'
+import { until } from '../promptly.ts'
+
+type Event = Awaited<ReturnType<Kit['admin']['listAuditEvents']>>['items'][number]
+
+/** Everything on record, first come first. */
+async function recordOf({ admin }: Pick<Kit, 'admin'>): Promise<Event[]> {
+  const events: Event[] = []
+  for (let cursor: string | undefined; ; ) {
+    const page = await admin.listAuditEvents({ query: { limit: 200, ...(cursor && { cursor }) } })
+    events.push(...page.items)
+    if (page.next_cursor === null) return events.sort((a, b) => a.seq - b.seq)
+    cursor = page.next_cursor
+  }
+}
+
+/** What `docs/audit.md` says of the hash, computed by itself. */
+function hashOf(before: string, { seq, hash: _, ...event }: Event): string {
+  const place = Buffer.alloc(8)
+  place.writeBigUInt64BE(BigInt(seq))
+  return createHash('sha256')
+    .update(Buffer.concat([Buffer.of(0), Buffer.from(before, 'hex'), place, Buffer.from(canonicalJson(event))]))
+    .digest('hex')
+}
+function requireChain(events: readonly Event[]): void {
+  let before = '00'.repeat(32)
+  for (const [i, event] of events.entries()) {
+    assert.equal(event.seq, i + 1, 'no place is left out, none is there twice')
+    assert.equal(event.hash, hashOf(before, event), `place ${event.seq}: ${event.kind}`)
+    before = event.hash
+  }
+}
+
+async function connect(kit: Kit, options?: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: kit.databaseUrl, ...(options && { options }) })
+  client.on('error', () => {})
+  await client.connect()
+  kit.after(() => client.end())
+  return client
+}
+const arrive = (kind = 'user.changed', at = 'now()') =>
+  `insert into audit_arrivals (tenant_id, event_id, at, kind, outcome, record)
+   select tenant_id, $1, ${at}, '${kind}', 'success', $2 from tenants`
+const eventText = (id: string, kind = 'user.changed') =>
+  canonicalJson({
+    ...{ event_id: id, tenant_id: id, kind, timestamp: new Date().toISOString(), outcome: 'success' },
+    ...{ actor: { type: 'job', id: null, name: null }, target: null, source_ip: null, user_agent: null },
+    ...{ request_id: null, origin: 'job' },
+  })
+
+test('twenty writers on two replicas make one sequence without gaps, each event in the hash of the next', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const admins = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
+  const names = await times(20, async (i) => {
+    const name = `token-${i} \u0000\ud800 \u001b[31m`
+    await admins[i % 2]!.generateToken({ body: { name: `token-${i}` } })
+    await admins[i % 2]!.generateToken({ body: { name } }).catch(() => {})
+    return name
+  })
+  assert.equal(names.length, 20)
+  const events = await recordOf(kit)
+  requireChain(events)
+  assert.equal(events.filter((e) => e.kind === 'enrollment_token.created').length >= 20, true)
+  const other = await kit.newTenant()
+  const theirs = await recordOf({ admin: kit.clientFor(await kit.keyFor('auditor', other)) })
+  requireChain(theirs)
+  assert.equal(theirs[0]?.seq, 1, 'each tenant has its own')
+})
+
+test('whoever was answered finds the event on record, on every replica', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const [here, there] = kit.replicas.map((replica) => kit.clientFor(kit.adminKey, replica))
+  for (let i = 0; i < 20; i++) {
+    const { enrollment_token } = await here!.generateToken({ body: { name: `token ${i}` } })
+    const { items } = await there!.listAuditEvents({ query: { target_id: enrollment_token.token_id } })
+    assert.deepEqual(
+      items.map((e) => e.kind),
+      ['enrollment_token.created'],
+    )
+  }
+})
+
+test('what commits late comes late: whoever has read up to a place has missed nothing before it', async (t) => {
+  const kit = await startKit(t)
+  const late = await connect(kit)
+  const id = uuidv7()
+  await late.query('begin')
+  await late.query(arrive(), [id, eventText('late')])
+  await kit.admin.generateToken({ body: { name: 'meanwhile' } })
+  const before = await recordOf(kit)
+  assert.ok(before.every((e) => e.event_id !== 'late'))
+  await late.query('commit')
+  const after = await recordOf(kit)
+  requireChain(after)
+  const place = after.findIndex((e) => (e.event_id as string) === 'late') + 1
+  assert.ok(place > before.length, 'it was begun before, and committed after')
+  assert.deepEqual(after.slice(0, before.length), before)
+})
+
+test('what a replica left when it ended gets its place from another one', async (t) => {
+  const kit = await startKit(t)
+  const owner = await connect(kit)
+  await owner.query(arrive(), [uuidv7(), eventText('left')])
+  const isThere = async () => (await owner.query(`select from audit_log where record like '%"left"%'`)).rowCount === 1
+  await until(isThere, 'the sweep')
+  assert.equal((await owner.query('select from audit_arrivals')).rowCount, 0)
+})
+
+test('a clock that was years off holds nothing up', async (t) => {
+  const kit = await startKit(t)
+  const owner = await connect(kit)
+  for (const at of ['1999-12-31', '2077-01-01'])
+    await owner.query(arrive(undefined, `'${at}'`), [uuidv7(), eventText(at)])
+  requireChain(await recordOf(kit))
+  assert.equal((await owner.query(`select from audit_log where at > '2076-01-01' or at < '2000-01-01'`)).rowCount, 2)
+})
+
+test('nobody waits for a sequencer that stalls, and its places are taken by the next one', async (t) => {
+  const kit = await startKit(t)
+  const stalled = await connect(kit, '-c role=holdfast_app')
+  await stalled.query(`begin; set local holdfast.tenant = '${kit.tenant}'`)
+  await stalled.query('select sequence_audit(1000)')
+  const { rows } = await stalled.query<{ count: number }>('select sequence_audit(1000) as count')
+  assert.equal(rows[0]?.count, 0)
+  const token = await kit.admin.generateToken({ body: { name: 'goes on' } })
+  assert.ok(token.secret)
+  await stalled.query('rollback')
+  requireChain(await recordOf(kit))
+})
+
+test('the record is append-only, for its owner too, and grows by its function alone', async (t) => {
+  const kit = await startKit(t)
+  await recordOf(kit)
+  const owner = await connect(kit)
+  for (const change of [
+    `update audit_log set kind = 'x'`,
+    'update audit_log set record = record',
+    'delete from audit_log',
+    'truncate audit_log',
+  ])
+    await assert.rejects(owner.query(change), /append-only/, change)
+  const app = await connect(kit, `-c role=holdfast_app -c holdfast.tenant=${kit.tenant}`)
+  for (const change of [
+    'insert into audit_log select * from audit_log',
+    'update audit_log set seq = 1',
+    'delete from audit_arrivals',
+    'update audit_heads set seq = 0',
+    'truncate audit_log',
+  ])
+    await assert.rejects(app.query(change), /permission denied/, change)
+  await assert.rejects(
+    (await connect(kit, '-c role=holdfast_app -c holdfast.tenant=*')).query('select sequence_audit(10)'),
+    /of one tenant/,
+  )
+})
+
+test('an event of a replica of the version before is on record as any other', async (t) => {
+  const kit = await startKit(t)
+  const app = await connect(kit, `-c role=holdfast_app -c holdfast.tenant=${kit.tenant}`)
+  await app.query(
+    `insert into audit_events (tenant_id, event_id, at, kind, outcome, actor_type, actor_id, actor_name, target_type,
+       target_id, target_name, source_ip, user_agent, request_id, origin, fields, changes, details)
+     values ($1, $2, '2026-11-23T09:00:00.5Z', 'user.changed', 'success', 'user', 'usr_1', E'A "b" \\\\ \\x1f\\n', 'user', 'usr_2', 'Zoë 🎉',
+       '192.0.2.1', null, 'req_1', 'api', '{"operation": "suspend"}', '{"status": ["active", null], "a.b": [1.50, 2]}', null)`,
+    [kit.tenant, uuidv7()],
+  )
+  const events = await recordOf(kit)
+  requireChain(events)
+  const { seq: _, hash: __, event_id: ___, tenant_id, ...event } = events.find((e) => e.source_ip === '192.0.2.1')!
+  assert.equal(tenant_id, events[0]!.tenant_id)
+  assert.deepEqual(event, {
+    ...{ kind: 'user.changed', timestamp: '2026-11-23T09:00:00.500Z', outcome: 'success', operation: 'suspend' },
+    actor: { type: 'user', id: 'usr_1', name: 'A "b" \\ \u001f\n' },
+    target: { type: 'user', id: 'usr_2', name: 'Zoë 🎉' },
+    ...{ source_ip: '192.0.2.1', user_agent: null, request_id: 'req_1', origin: 'api' },
+    changes: { status: ['active', null], 'a.b': [1.5, 2] },
+  })
+  assert.equal((await app.query(`select from audit_events where fields ->> 'operation' = 'suspend'`)).rowCount, 1)
+})
