@@ -52,15 +52,18 @@ export const revokedBy = (tx: Tx, tenant: TenantId, issuerId: string, endsAfter:
     .orderBy('spc_id')
     .execute()
 
-/** Issuing CAs that were compromised, for the lists of the roots. */
-export const compromisedIssuing = (tx: Tx, tenant: TenantId) =>
+/** Certificates of issuing CAs, and of roots by other roots, that were compromised: for the lists of the roots. */
+export const compromisedAuthorities = (tx: Tx, tenant: TenantId) =>
   tx
-    .selectFrom('signing_keys')
-    .select(['certificate', 'retired_at'])
-    .where('tenant_id', '=', tenant)
-    .where('purpose', '=', 'ca-issuing')
-    .where('state', '=', 'compromised')
-    .orderBy('retired_at')
+    .selectFrom('signing_keys as k')
+    .leftJoin('cross_certificates as c', (on) =>
+      on.onRef('c.tenant_id', '=', 'k.tenant_id').onRef('c.subject_id', '=', 'k.signer_id'),
+    )
+    .select((eb) => [eb.fn.coalesce('c.certificate', 'k.certificate').as('certificate'), 'k.retired_at'])
+    .where('k.tenant_id', '=', tenant)
+    .where('k.purpose', 'in', ['ca-root', 'ca-issuing'])
+    .where('k.state', '=', 'compromised')
+    .orderBy('k.retired_at')
     .execute()
 
 /** False where another replica has issued this number already. */

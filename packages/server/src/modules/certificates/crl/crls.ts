@@ -51,12 +51,12 @@ export function createCrls({
       revokedAt: revoked_at ?? since,
       reason: (revocation_reason ?? 'unspecified') as RevocationReason,
     }))
-    const authorities = (await queries.compromisedIssuing(tx, tenant)).flatMap(({ certificate, retired_at }) => {
-      const issuing = new X509Certificate(certificate ?? '')
-      return issuing.checkIssued(x509)
+    const authorities = (await queries.compromisedAuthorities(tx, tenant)).flatMap(({ certificate, retired_at }) => {
+      const authority = new X509Certificate(certificate ?? '')
+      return authority.checkIssued(x509)
         ? [
             {
-              serial: issuing.serialNumber.toLowerCase(),
+              serial: authority.serialNumber.toLowerCase(),
               revokedAt: retired_at ?? since,
               reason: 'cACompromise' as const,
             },
