@@ -3,7 +3,7 @@ import { createCrl, type RevocationReason, type RevokedCertificate } from '@hold
 import { background, type Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { eachTenant } from '../../../kernel/each-tenant.ts'
-import { day, hour, second } from '../../../kernel/time.ts'
+import { day, hour, minute, second } from '../../../kernel/time.ts'
 import { createSlices } from '../../../kernel/time-slice.ts'
 import { held } from '../../../memory/held.ts'
 import type { Authority } from '../../trust/index.ts'
@@ -13,6 +13,8 @@ import * as queries from './crls.queries.ts'
 
 /** How long a list is good for; it is issued anew when something is revoked, and after half of its life. */
 const lifetime = day
+/** Clocks of those who verify may be slow: to them a list that is not valid yet is none. */
+const backdated = 5 * minute
 /** Revocations that come together are one list. */
 const gatherMs = second
 /** Replicas that list at once; after that the job does. */
@@ -21,7 +23,14 @@ const most = 5
 const listedAfterEnd = hour
 
 /** The newest list of an authority. */
-export type Crl = { authority: Authority; number: number; thisUpdate: Date; nextUpdate: Date; der: Buffer }
+export type Crl = {
+  authority: Authority
+  number: number
+  issuedAt: Date
+  thisUpdate: Date
+  nextUpdate: Date
+  der: Buffer
+}
 
 /**
  * Certificate revocation lists (RFC 5280 §5): each authority's newest one, with numbers that only grow. What revokes
@@ -77,8 +86,8 @@ export function createCrls({
     })
     if (!found) return true
     const { before, revoked } = found
-    const thisUpdate = new Date(Math.floor(now().getTime() / second) * second)
-    const nextUpdate = new Date(thisUpdate.getTime() + lifetime)
+    const issuedAt = Math.floor(now().getTime() / second) * second
+    const [thisUpdate, nextUpdate] = [new Date(issuedAt - backdated), new Date(issuedAt + lifetime)]
     const number = (before?.number ?? 0) + 1
     const { signer, certificate, signerId } = authority
     const der = await createCrl(signer, certificate, { number, thisUpdate, nextUpdate, revoked }, createSlices())
@@ -126,9 +135,9 @@ export function createCrls({
         }
         return authorities.flatMap((authority) => {
           const { number, this_update, next_update, der } = rows.get(authority.signerId) ?? {}
-          return number && this_update && next_update && der
-            ? [{ authority, number, thisUpdate: this_update, nextUpdate: next_update, der }]
-            : []
+          if (!number || !this_update || !next_update || !der) return []
+          const issuedAt = new Date(this_update.getTime() + backdated)
+          return [{ authority, number, issuedAt, thisUpdate: this_update, nextUpdate: next_update, der }]
         })
       },
     },
