@@ -5,7 +5,7 @@ import { deleting } from '../../../db/retention.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-export type CrlRow = Selectable<Tables['crls']>
+type CrlRow = Selectable<Tables['crls']>
 
 /** These authorities have something new to list, as of commit. */
 export const bump = (tx: Tx, tenant: TenantId, issuerIds: readonly string[]) =>
@@ -27,6 +27,16 @@ export const authorityIds = async (tx: Tx, tenant: TenantId): Promise<string[]> 
 
 export const crlsOf = (tx: Tx, tenant: TenantId): Promise<CrlRow[]> =>
   tx.selectFrom('crls').selectAll().where('tenant_id', '=', tenant).execute()
+
+/** Which list of an authority is the newest, without what it says. */
+export const newestCrl = (tx: Tx, tenant: TenantId, issuerId: string): Promise<NewestCrl | undefined> =>
+  tx
+    .selectFrom('crls')
+    .select(['number', 'revision', 'issued_revision', 'this_update'])
+    .where('tenant_id', '=', tenant)
+    .where('issuer_id', '=', issuerId)
+    .executeTakeFirst()
+export type NewestCrl = Pick<CrlRow, 'number' | 'revision' | 'issued_revision' | 'this_update'>
 
 /** When their newest lists were issued, and end. */
 export const endsOfCrls = (tx: Tx, tenant: TenantId) =>

@@ -47,7 +47,7 @@ export function createCrls({
   const read = (tenant: TenantId) =>
     db.inTenant(tenant, async (tx) => new Map((await queries.crlsOf(tx, tenant)).map((row) => [row.issuer_id, row])))
 
-  const isDue = (row: queries.CrlRow | undefined): boolean =>
+  const isDue = (row: queries.NewestCrl | undefined): boolean =>
     !row?.this_update ||
     row.revision > row.issued_revision ||
     now().getTime() - row.this_update.getTime() >= lifetime / 2
@@ -81,7 +81,7 @@ export function createCrls({
    */
   async function issueOne(tenant: TenantId, authority: Authority): Promise<boolean> {
     const found = await db.inTenant(tenant, async (tx) => {
-      const before = (await queries.crlsOf(tx, tenant)).find((row) => row.issuer_id === authority.signerId)
+      const before = await queries.newestCrl(tx, tenant, authority.signerId)
       return isDue(before) ? { before, revoked: await listedBy(tx, tenant, authority) } : undefined
     })
     if (!found) return true
