@@ -106,11 +106,14 @@ export function createSigners({
       if (purpose === 'tuf-root') failField('purpose', 'the root of updates passes on by its own ceremony')
       const by = providers.find((p) => p.name === (provider ?? providers[0].name))
       if (!by) failField('provider', `this deployment has no ${provider} token`)
-      const key = await makeKey(by, purpose)
       const tenant = actor.tenantId
+      const refuse = () => failField('purpose', 'another key of this purpose is pending: activate or retire it first')
+      // Nothing is made in a token for who is refused anyway.
+      const keys = await db.inTenant(tenant, (tx) => queries.keysOf(tx, tenant, purpose))
+      if (keys.some((key) => key.state === 'pending')) refuse()
+      const key = await makeKey(by, purpose)
       return db.inTenant(tenant, async (tx) => {
-        if (!(await queries.insertPending(tx, tenant, key, now())))
-          failField('purpose', 'another key of this purpose is pending: activate or retire it first')
+        if (!(await queries.insertPending(tx, tenant, key, now()))) refuse()
         const row = (await queries.findSigner(tx, tenant, key.signer_id)) ?? missing('signer')
         await audit.record(tx, actor, 'signer.created', named(row), about(row, undefined))
         await record(tx, tenant)
