@@ -222,6 +222,8 @@ test('revocation lists are documents of their own', async (t) => {
       return after.crls.some((c) => c.number > 1)
     })
     assert.deepEqual(revokedIn(after), [[spc.serial, 'keyCompromise']])
+    const valid = after.crls.map(({ this_update }) => clock.now().getTime() - Date.parse(this_update))
+    assert.ok(Math.min(...valid) >= 300_000, 'a gateway whose clock is slow takes it at once')
     assert.deepEqual(after.signed, before.signed)
     const delta = await kit.clientFor(secret).unifiedPolicy({ query: { since: seq } })
     assert.equal(delta.kind, 'delta')

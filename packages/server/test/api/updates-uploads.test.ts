@@ -121,6 +121,14 @@ test('who may not upload is told so before a byte is read', async (t) => {
   for (const key of ['hfk_nonsense', await kit.keyFor('viewer')]) await send(key)
   assert.ok(read < 20 * mib, `${read} bytes were taken in all`)
   assert.deepEqual(await incoming(kit), [])
+  const url = new URL(`/v1/admin/updates/releases/${release_id}/packages?platform=linux&arch=x64&filename=a`, kit.url)
+  for (const type of ['application/x-www-form-urlencoded', 'application/octet-stream'])
+    for (const body of [randomContent(30 * mib), ReadableStream.from(counted())]) {
+      const headers = { authorization: `Bearer ${kit.adminKey}`, 'content-type': type, 'content-encoding': 'gzip' }
+      const answer = await fetch(url, { method: 'POST', headers, body, duplex: 'half' } as RequestInit)
+      assert.equal(answer.status, 400)
+      assert.match(await answer.text(), type.includes('form') ? /application\/octet-stream/ : /Content-Encoding/)
+    }
   for (const body of [{ a: 1 }, undefined]) {
     const path = `/v1/admin/updates/releases/${release_id}/packages`
     const answer = await call(
