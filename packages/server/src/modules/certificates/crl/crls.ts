@@ -3,7 +3,7 @@ import { createCrl, type RevocationReason, type RevokedCertificate } from '@hold
 import { background, type Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { eachTenant } from '../../../kernel/each-tenant.ts'
-import { day, hour, second } from '../../../kernel/time.ts'
+import { day, hour, minute, second } from '../../../kernel/time.ts'
 import { createSlices } from '../../../kernel/time-slice.ts'
 import { held } from '../../../memory/held.ts'
 import type { Authority } from '../../trust/index.ts'
@@ -13,6 +13,8 @@ import * as queries from './crls.queries.ts'
 
 /** How long a list is good for; it is issued anew when something is revoked, and after half of its life. */
 const lifetime = day
+/** Whose clock is behind takes a list too, as it does a certificate: without one that has begun it refuses everybody. */
+const backdated = 5 * minute
 /** Revocations that come together are one list. */
 const gatherMs = second
 /** Replicas that list at once; after that the job does. */
@@ -77,7 +79,7 @@ export function createCrls({
     })
     if (!found) return true
     const { before, revoked } = found
-    const thisUpdate = new Date(Math.floor(now().getTime() / second) * second)
+    const thisUpdate = new Date(Math.floor((now().getTime() - backdated) / second) * second)
     const nextUpdate = new Date(thisUpdate.getTime() + lifetime)
     const number = (before?.number ?? 0) + 1
     const { signer, certificate, signerId } = authority
