@@ -208,6 +208,8 @@ test('revocation lists are documents of their own', async (t) => {
       return [...readCrl(Buffer.from(crl.der, 'base64'), by).revoked].map(([serial, { reason }]) => [serial, reason])
     })
   assert.equal(before.crls.length, 2)
+  const aMinuteBehind = new Date(clock.now().getTime() - 60_000)
+  assert.ok(before.crls.every((crl) => new Date(crl.this_update) < aMinuteBehind))
   assert.deepEqual(revokedIn(before), [])
   const { spc } = await device.client.issueSpc({ body: { csr: await newCsr() } })
 
