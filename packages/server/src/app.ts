@@ -167,7 +167,7 @@ export function createApp({
   const enrollment = createEnrollment({ ...limited, trust, settings, federation, failures: identity.failures })
   const updates = createUpdates({
     ...base,
-    ...{ audit, fleet, policy, trust, notify, tenants, log },
+    ...{ audit, fleet, policy, trust, notify, tenants },
     packages: config.packages,
     bucketCredential: secrets.bucketCredential,
   })
