@@ -1,4 +1,4 @@
-import { access, constants, writeFile } from 'node:fs/promises'
+import { access, constants, open, rm } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { Contract, Input, Output } from '@holdfast/contract'
 import { packageArchitectures, packagePlatforms } from '@holdfast/contract/vocabulary'
@@ -48,7 +48,7 @@ export function addReleasePackages(release: Command, cli: Cli): void {
       .description('write a package to a file, where none is yet; also of a draft')
       .action(async (target: string, file: string) => {
         const bytes = await (await cli.client()).updatePackage({ query: { target, ...cli.scope } })
-        await attempt(`${file} can't be written`, () => writeFile(file, bytes, { flag: 'wx' }))
+        await attempt(`${file} can't be written`, () => writeWhole(file, bytes))
         if (!cli.json) cli.say(`${target}  ${plain(file)}`)
       }),
     'release download pkg_01jxz3c9dqf7vr2m8k4s6t0b5w client.tar.gz',
@@ -64,6 +64,19 @@ export function addReleasePackages(release: Command, cli: Cli): void {
       }),
     'release remove-package 1.4.0 pkg_01jxz3c9dqf7vr2m8k4s6t0b5w',
   )
+}
+
+/** Of what breaks off nothing stays. */
+async function writeWhole(file: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+  const handle = await open(file, 'wx')
+  try {
+    await handle.writeFile(bytes)
+  } catch (e) {
+    await rm(file, { force: true })
+    throw e
+  } finally {
+    await handle.close()
+  }
 }
 
 async function upload(
