@@ -226,7 +226,8 @@ test('a content that a package takes up while the job looks for what nobody uses
   await client.query('create policy stalls on package_blobs as restrictive using (stall())')
   await client.query('select pg_advisory_lock(1)')
   const sweeping = runJob(kit.app, 'sweep_packages')
-  const waiting = `select from pg_locks where locktype = 'advisory' and not granted and objid = 1`
+  const waiting = `select from pg_locks l join pg_database d on d.oid = l.database
+    where d.datname = current_database() and l.locktype = 'advisory' and not l.granted and l.objid = 1`
   await until(async () => (await client.query(waiting)).rowCount === 1)
   const { package: made } = await upload(kit.admin, release_id, contentOf('1.0.0'))
   await client.end()
