@@ -118,9 +118,10 @@ test('what gateways know to end is moved before the last half of it is over, and
   const updated = (ago: number) => new Date(clock.now().getTime() - ago * 1000).toISOString()
   const say = (ago = 0) =>
     laptop.client.reportPosture({ body: { facts: { 'disk.encrypted': true, 'av.updated_at': updated(ago) } } })
+  const minutesUntil = (end: string) => Math.round((Date.parse(end) - clock.now().getTime()) / 60_000)
   const endAtGateway = async () => {
     const { peers } = payloadOf((await gateway.unifiedPolicy()).policy)
-    return Math.round((Date.parse(peers[0].valid_until) - clock.now().getTime()) / 60_000)
+    return minutesUntil(peers[0].valid_until)
   }
   const seq = () => kit.app.feed.seqOf(kit.tenant)
   await say()
@@ -128,8 +129,9 @@ test('what gateways know to end is moved before the last half of it is over, and
 
   const told = seq()
   for (let minutes = 10; minutes <= 30; minutes += 10) {
-    await say()
+    const { next_report_before } = await say()
     assert.equal(seq(), told, `nothing to tell when ${minutes - 10} minutes are over`)
+    assert.equal(minutesUntil(next_report_before!), 70 - minutes, 'the device hears of the end that gateways know')
     clock.advance(600)
   }
   assert.equal(await endAtGateway(), 30)
