@@ -10,7 +10,11 @@ export async function holdTable(kit: Kit, table: string) {
   await client.connect()
   await client.query(`begin; lock table ${client.escapeIdentifier(table)} in share mode`)
   const waiting = async () => {
-    const { rows } = await client.query('select from pg_locks where relation = $1::regclass and not granted', [table])
+    const { rows } = await client.query(
+      `select from pg_locks l join pg_stat_activity a using (pid)
+       where a.datname = current_database() and l.relation = $1::regclass and not l.granted`,
+      [table],
+    )
     return rows.length
   }
   return {
