@@ -176,6 +176,24 @@ test('a policy that asks more of the same fact judges by the last report, on eve
   await expect(['plain'], 'of a fact that no check read meanwhile')
 })
 
+test('a check that went and came back while nobody asked a replica is judged there by the last report', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const laptop = await enroll(kit, 'laptop')
+  const say = (edr: number) => laptop.client.reportPosture({ body: { facts: { 'edr.score': edr } } })
+  await publishChecks(kit, { edr: score(60) })
+  await say(80)
+  await kit.heard()
+  assert.deepEqual(await rulesEverywhere(kit, laptop), [
+    ['plain', 'wiki'],
+    ['plain', 'wiki'],
+  ])
+  await publishChecks(kit, {})
+  await say(10)
+  await publishChecks(kit, { edr: score(60) })
+  await kit.heard()
+  assert.deepEqual(await rulesEverywhere(kit, laptop), [['plain'], ['plain']])
+})
+
 test('reports and policies that come at once on two replicas end with what the last two say', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const laptop = await enroll(kit, 'laptop')

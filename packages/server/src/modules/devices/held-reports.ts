@@ -32,8 +32,9 @@ export class HeldReports {
   get facts(): ReadonlySet<string> {
     return this.#checks.facts.union(this.#trial.facts)
   }
+  /** After one change at most: what a policy in between did not check was not told of, whatever holds now. */
   isGoodFor({ texts }: Checks): boolean {
-    return texts.isSubsetOf(this.#checks.texts)
+    return this.#touches - this.#settled <= 1 && texts.isSubsetOf(this.#checks.texts)
   }
   /** Whether it is good enough to say what another policy would do; a minute old at most. */
   isTriedFor(checks: Checks, nowMs: number): boolean {
