@@ -3,19 +3,15 @@ import { type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { enroll, payloadOf, withGateway } from '../gateways.ts'
 import { holdTable } from '../hold-table.ts'
-import { createClock, type Kit, type Replica, startKit, times } from '../kit.ts'
+import { createClock, type Kit, startKit, times } from '../kit.ts'
 import { makeUser } from '../people.ts'
-import { checking, disk, publishChecks } from '../posture.ts'
+import { checking, disk, publishChecks, rulesAt, score } from '../posture.ts'
 import { until } from '../promptly.ts'
 
 type Device = Awaited<ReturnType<typeof enroll>>
-const score = (least: number) => ({ expression: `edr.score >= ${least}` })
 const av = { expression: 'within_last(av.updated_at, 86400)' }
 
-/** The rules that a replica gives a device. */
-const rulesAt = async (device: Device, replica: Replica): Promise<string[]> =>
-  payloadOf((await device.at(replica).policyBundle()).bundle).content.rules.map((rule: { id: string }) => rule.id)
-const rulesEverywhere = (kit: Kit, device: Device) => Promise.all(kit.replicas.map((r) => rulesAt(device, r)))
+const rulesEverywhere = ({ replicas }: Kit, device: Device) => rulesAt(device, replicas)
 const seqs = ({ replicas, tenant }: Kit) => replicas.map(({ app }) => app.feed.seqOf(tenant))
 
 /** What is sent to the database meanwhile, but for the heartbeat's and the jobs'. */
@@ -174,24 +170,6 @@ test('a policy that asks more of the same fact judges by the last report, on eve
   assert.equal(impact.devices_affected, 1, 'a trial reads the reports for checks that nobody makes')
   await publishChecks(kit, { edr: score(60) })
   await expect(['plain'], 'of a fact that no check read meanwhile')
-})
-
-test('a check that went and came back while nobody asked a replica is judged there by the last report', async (t) => {
-  const kit = await startKit(t, { replicas: 2 })
-  const laptop = await enroll(kit, 'laptop')
-  const say = (edr: number) => laptop.client.reportPosture({ body: { facts: { 'edr.score': edr } } })
-  await publishChecks(kit, { edr: score(60) })
-  await say(80)
-  await kit.heard()
-  assert.deepEqual(await rulesEverywhere(kit, laptop), [
-    ['plain', 'wiki'],
-    ['plain', 'wiki'],
-  ])
-  await publishChecks(kit, {})
-  await say(10)
-  await publishChecks(kit, { edr: score(60) })
-  await kit.heard()
-  assert.deepEqual(await rulesEverywhere(kit, laptop), [['plain'], ['plain']])
 })
 
 test('reports and policies that come at once on two replicas end with what the last two say', async (t) => {

@@ -26,6 +26,8 @@ export class FleetTenant {
   #touches = 0
   readonly reports = new HeldReports()
   refreshing: Promise<void> | undefined
+  /** Of what is being read, the part that comes next. */
+  #step = newStep()
   readonly #texts = createShared<string>()
   readonly #lists = createShared<readonly string[]>()
   readonly #facts = createShared<Posture['facts']>()
@@ -57,7 +59,20 @@ export class FleetTenant {
   }
   /** Whether what is held of one device is true as of every change told. */
   isTrueOf(deviceId: string, device: FleetDevice | undefined): boolean {
-    return this.reports.areTrue && !this.#staleDevices.has(deviceId) && !device?.isStale
+    return this.reports.areTrueOf(deviceId) && !this.#staleDevices.has(deviceId) && !device?.isStale
+  }
+  /** Has a device read before the others; the promise is of the next part of what is read, which may be another. */
+  ask(deviceId: string): Promise<void> {
+    const isComing = this.reports.areTrueOf(deviceId) || this.#staleDevices.has(deviceId)
+    if (!isComing) this.#staleDevices.set(deviceId, ++this.#touches)
+    return this.#step.promise
+  }
+  /** Whoever waits for one device looks again; with an error nobody goes on to wait. */
+  stepped(error?: unknown): void {
+    const { resolve, reject } = this.#step
+    this.#step = newStep()
+    if (error === undefined) resolve()
+    else reject(error)
   }
   /** Some of it, as much as is read at once. */
   get stale(): Stale {
@@ -147,6 +162,12 @@ export class FleetTenant {
     const sorted = [...list].sort()
     return this.#lists(sorted.join(), () => sorted.map(this.#text))
   }
+}
+
+function newStep() {
+  const step = Promise.withResolvers<void>()
+  step.promise.catch(() => {})
+  return step
 }
 
 const noFacts: Posture['facts'] = {}
