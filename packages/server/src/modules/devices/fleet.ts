@@ -158,8 +158,8 @@ export function createFleet({
       const device = tenant.devices.get(deviceId)
       if (tenant.isTrueOf(deviceId, device)) return device
       const step = tenant.ask(deviceId)
-      void startRefresh(tenant)
-      await step
+      const all = startRefresh(tenant)
+      await (step ?? all)
     }
   }
 
