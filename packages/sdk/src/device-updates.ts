@@ -1,3 +1,4 @@
+import { createOneAtATime } from './one-at-a-time.ts'
 import type { Judge } from './policy-verifier.ts'
 import { bodyOf, type Send } from './send.ts'
 import { type DownloadOptions, downloadPackage } from './update-download.ts'
@@ -14,16 +15,19 @@ export const createDeviceUpdates = ({
   call: Send
   judge: () => Judge
   withTrust: <T>(check: () => T, ask: Ask) => Promise<T>
-}) => ({
-  /** What is offered to this device that is newer than what it has, verified. */
-  checkForUpdate: async (asked: UpdateQuestion, { signal }: Ask = {}): Promise<UpdateCheck> => {
-    const { signature } = bodyOf(await call('updateManifest', { query: asked }, { signal }))
-    return withTrust(() => verifyManifest(signature, asked, judge()), { signal })
-  },
-  /**
-   * Downloads what was offered to a file and verifies it; goes on with what is there of an earlier attempt. Throws
-   * `VerificationError` `wrong_digest` where it is not what was signed.
-   */
-  downloadUpdate: (update: OfferedUpdate, path: string, options?: DownloadOptions): Promise<void> =>
-    downloadPackage(call, update, path, options),
-})
+}) => {
+  const oneAtATime = createOneAtATime<void>()
+  return {
+    /** What is offered to this device that is newer than what it has, verified. */
+    checkForUpdate: async (asked: UpdateQuestion, { signal }: Ask = {}): Promise<UpdateCheck> => {
+      const { signature } = bodyOf(await call('updateManifest', { query: asked }, { signal }))
+      return withTrust(() => verifyManifest(signature, asked, judge()), { signal })
+    },
+    /**
+     * Downloads what was offered to a file and verifies it; goes on with what is there of an earlier attempt. Throws
+     * `VerificationError` `wrong_digest` where it is not what was signed. One download at a time.
+     */
+    downloadUpdate: (update: OfferedUpdate, path: string, options?: DownloadOptions): Promise<void> =>
+      oneAtATime(false, () => downloadPackage(call, update, path, options)),
+  }
+}

@@ -1,8 +1,8 @@
-import { backoffSeconds, jitter, type Random, sleep } from './backoff.ts'
+import { jitter, type Random } from './backoff.ts'
 import type { Device } from './device.ts'
 import { createApplier } from './device-applier.ts'
 import type { GatewayDirectory } from './directory-verifier.ts'
-import { createLagPatience } from './lagging.ts'
+import { keepFollowing } from './following.ts'
 import { safely } from './safely.ts'
 
 export type FollowingOptions = {
@@ -22,11 +22,6 @@ export type FollowingOptions = {
 const longestWait = 300
 /** Seconds between two requests while they fail; why a device is refused, its polling says. */
 const longestPause = 60
-/**
- * Seconds between two requests where something new comes at once, and where nothing new does though it was to be held.
- */
-const shortestPause = 1
-const unheldPause = 60
 
 /**
  * Keeps the directory current until aborted, then settles: one request is held at the server until a gateway, or what
@@ -44,33 +39,15 @@ export async function followDirectory(
     onChange: onDirectory,
     ...{ onError: report, now, random },
   })
-  const lag = createLagPatience()
-  let failures = 0
   try {
-    await applier.apply()
-    while (!signal.aborted) {
-      const asked = performance.now()
-      let pause: number
-      try {
-        // After a failure the next answer is not held, so that it says at once that all is well again.
-        const held = failures > 0 || lag.isAwaited ? 0 : Math.floor(Math.min(jitter(wait, random), longestWait))
+    await keepFollowing({
+      ...{ signal, report, longestPause, random, apply: applier.apply },
+      ask: async (held) => {
         const before = device.directory
-        const isSame = (await device.fetchDirectory({ wait: held, signal })) === before
-        failures = 0
-        lag.reset()
-        const isAtOnce = performance.now() - asked < shortestPause * 1000
-        pause = isAtOnce ? jitter(isSame && held > 0 ? unheldPause : shortestPause, random) : 0
-      } catch (e) {
-        if (signal.aborted) return
-        const isBorne = lag.bears(e)
-        if (!isBorne) report(e)
-        pause = isBorne ? jitter(shortestPause, random) : backoffSeconds(++failures, e, random, longestPause)
-      }
-      await applier.apply()
-      await sleep(pause, signal).catch((e) => {
-        if (!signal.aborted) throw e
-      })
-    }
+        return (await device.fetchDirectory({ wait: held, signal })) !== before
+      },
+      hold: () => Math.floor(Math.min(jitter(wait, random), longestWait)),
+    })
   } finally {
     await applier.stop()
   }

@@ -219,6 +219,17 @@ test('a list that is older, another of the same number, of nobody, or bent is re
   assert.equal(gateway.crls?.lists.length, 2, 'one of nobody is passed over, one that is missing is kept')
 })
 
+test('an authority that can not be read closes no way, and takes no list from the others', async (t) => {
+  const control = await startControl(t)
+  const known = control.authorities.inSet()
+  const newer = '-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n'
+  control.trust = await control.issuer.trustSet({ ...known, intermediates: [newer, ...known.intermediates] })
+  const gateway = control.open()
+  await gateway.refreshTrust()
+  assert.equal(gateway.crls?.lists.length, 2)
+  assert.equal(gateway.checkSpc(await control.issue()).deviceId, 'dev_1')
+})
+
 test('a restart goes on with the lists, and none may be older than they', async (t) => {
   const control = await startControl(t)
   const certificate = await control.issue()

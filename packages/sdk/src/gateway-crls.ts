@@ -116,14 +116,21 @@ export function createCrls({ store, onStoreError, now }: CrlOptions) {
 }
 export type Crls = ReturnType<typeof createCrls>
 
-/** Roots before what they or others certified: of one key and name there is one list. */
+/**
+ * Roots before what they or others certified: of one key and name there is one list. One that we can't read is none: it
+ * may be of an algorithm to come.
+ */
 function authoritiesByKey(set: SignedTrustSet) {
   const { anchors, intermediates } = authoritiesOf(set)
   const authorities = new Map<string, { certificate: string; subject: string }>()
   for (const certificate of [...anchors, ...intermediates]) {
-    const key = verified(() => keyIdentifier(certificate))
-    const { subject } = verified(() => certificateInfo(certificate))
-    if (!authorities.has(key)) authorities.set(key, { certificate, subject })
+    try {
+      const key = verified(() => keyIdentifier(certificate))
+      const { subject } = verified(() => certificateInfo(certificate))
+      if (!authorities.has(key)) authorities.set(key, { certificate, subject })
+    } catch (e) {
+      if (!(e instanceof VerificationError)) throw e
+    }
   }
   return authorities
 }

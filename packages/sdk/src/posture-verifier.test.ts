@@ -55,6 +55,7 @@ test('another tenant, issuer, audience, device, nonce or time: each is refused b
     ['malformed', { submods: { device: { ear_status: 'trusted', ear_verifier_claims: { checks: [], reasons: [] } } } }],
     ['malformed', { submods: {} }],
     ['malformed', { posture: [] }],
+    ['malformed', { posture: { reported_at: 'then' } }],
     ['malformed', { cnf: 'thumb' }],
   ] as const)
     await assert.rejects(read(claims, more), refuses(code), `${code} ${JSON.stringify(claims)}`)

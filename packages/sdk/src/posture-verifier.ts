@@ -1,6 +1,6 @@
 import { attestationStatuses } from '@holdfast/contract/posture'
 import { reject } from './errors.ts'
-import { countOf, isObject, listOf, readSigned, textOf } from './signed.ts'
+import { countOf, isObject, listOf, readSigned, textOf, timeOf } from './signed.ts'
 import type { TrustStore } from './trust-store.ts'
 
 /** What the control plane vouches for of a device; only `affirming` says that it may be relied on. */
@@ -74,7 +74,7 @@ export function verifyPostureAssertion(
     checks: listOf(found.checks, 'checks').map(checkOf),
     keyThumbprint: said.cnf === undefined ? null : textOf(objectOf(said.cnf, 'cnf').jkt, 'cnf.jkt'),
     posture,
-    reportedAt: reported_at === null ? null : new Date(textOf(reported_at, 'reported_at')),
+    reportedAt: reported_at === null ? null : timeOf(reported_at, 'reported_at'),
     id: textOf(said.jti, 'jti'),
     issuedAt: new Date(issued * 1000),
     expiresAt: new Date(expires * 1000),

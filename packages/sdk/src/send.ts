@@ -60,6 +60,10 @@ export function createSender(options: SenderOptions): Send {
     const headers = requestHeaders(options, requestOptions, endpoint, url)
     const body = bodyFor(endpoint, input.body, headers)
     const timeout = ((endpoint.patience ?? patienceSeconds) + (requestOptions.wait ?? 0)) * 1000
+    const unreachable = (cause: unknown) =>
+      cause instanceof ApiError || cause instanceof ConnectionError || requestOptions.signal?.aborted
+        ? cause
+        : new ConnectionError(`Can't reach ${base}: ${causeText(cause)}.`, { cause })
     try {
       const response = await request(url + queryText(input.query), {
         method: endpoint.method,
@@ -72,15 +76,23 @@ export function createSender(options: SenderOptions): Send {
       })
       const { statusCode: status } = response
       if (endpoint.download && status >= 200 && status < 300)
-        return { status, headers: response.headers, body: response.body }
+        return { status, headers: response.headers, body: received(response.body, unreachable) }
       return readReply(base, status, response.headers, await response.body.text())
     } catch (cause) {
-      if (cause instanceof ApiError || cause instanceof ConnectionError || requestOptions.signal?.aborted) throw cause
-      throw new ConnectionError(`Can't reach ${base}: ${causeText(cause)}.`, { cause })
+      throw unreachable(cause)
     }
   }
   // The body has the operation's type because the server serialises it through the same contract.
   return send as Send
+}
+
+/** The bytes of a download, which may break off. */
+async function* received(bytes: AsyncIterable<Uint8Array>, failure: (cause: unknown) => unknown) {
+  try {
+    yield* bytes
+  } catch (cause) {
+    throw failure(cause)
+  }
 }
 
 /** JSON, or bytes as they are; says of which type it is. */

@@ -1,4 +1,4 @@
-import { createHash, type Hash } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { ConnectionError, reject } from './errors.ts'
 import { bodyOf, type Send } from './send.ts'
@@ -13,7 +13,7 @@ export type DownloadOptions = {
 /**
  * Downloads a package to `path`, through `<path>.part`: what is there of an earlier attempt is gone on with. At `path`
  * stands what has the signed size and SHA-256, or nothing new. Throws `VerificationError` `wrong_digest` where it has
- * not; what was received is then thrown away.
+ * not; what was received is then thrown away. One at a time for each path.
  */
 export async function downloadPackage(
   send: Send,
@@ -25,24 +25,25 @@ export async function downloadPackage(
   const handle = await open(part, 'a+', 0o600)
   let isWrong = false
   try {
-    const hash = createHash('sha256')
-    let there = await hashed(handle, hash)
+    let { size: there } = await handle.stat()
     if (there < size) {
       const range = { range: `bytes=${there}-`, 'if-range': `"${sha256}"` }
       const reply = await send('updatePackage', { query: { target } }, { signal, ...(there > 0 && { headers: range }) })
-      if (there > 0 && reply.status !== 206)
-        throw new ConnectionError('The server did not send the part that was asked.')
+      // What stands between may not know of ranges; then the whole comes.
+      if (there > 0 && reply.status !== 206) {
+        await handle.truncate()
+        there = 0
+      }
       for await (const chunk of bodyOf(reply)) {
         there += chunk.length
         if (there > size) break
-        hash.update(chunk)
-        await handle.write(chunk)
+        await handle.appendFile(chunk)
         onProgress?.(there, size)
       }
       if (there < size) throw new ConnectionError(`The download ended after ${there} of ${size} bytes.`)
     }
     await handle.sync()
-    isWrong = there !== size || hash.digest('hex') !== sha256
+    isWrong = there !== size || (await sha256Of(handle)) !== sha256
   } finally {
     await handle.close()
   }
@@ -53,12 +54,9 @@ export async function downloadPackage(
   await rename(part, path)
 }
 
-/** How much is there, and its hash so far. */
-async function hashed(handle: FileHandle, hash: Hash): Promise<number> {
-  let there = 0
-  for await (const chunk of handle.createReadStream({ start: 0, autoClose: false })) {
-    hash.update(chunk)
-    there += chunk.length
-  }
-  return there
+/** Of what is in the file, whoever wrote it. */
+async function sha256Of(handle: FileHandle): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const chunk of handle.createReadStream({ start: 0, autoClose: false })) hash.update(chunk)
+  return hash.digest('hex')
 }

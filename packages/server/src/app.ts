@@ -167,7 +167,7 @@ export function createApp({
   const enrollment = createEnrollment({ ...limited, trust, settings, federation, failures: identity.failures })
   const updates = createUpdates({
     ...base,
-    ...{ audit, fleet, policy, trust, notify, tenants, log },
+    ...{ audit, fleet, policy, trust, notify, tenants },
     packages: config.packages,
     bucketCredential: secrets.bucketCredential,
   })
@@ -281,7 +281,7 @@ export function createApp({
       await feed.start()
       await rotation.begin()
       await ensurePartitions(db, now())
-      await updates.start()
+      updates.start()
       audit.start()
       // Of several tenants each is read when it is first asked for.
       const [only, ...others] = await tenancy.listTenantIds()

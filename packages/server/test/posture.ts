@@ -1,6 +1,7 @@
 import { type PostureAssertion, pinTrust, verifyPostureAssertion } from '@holdfast/sdk'
 import { encodeId } from '../src/kernel/ids.ts'
-import type { Kit } from './kit.ts'
+import { type enroll, payloadOf } from './gateways.ts'
+import type { Kit, Replica } from './kit.ts'
 import { call, operation, type RawDevice, type Reached } from './world.ts'
 
 /** A policy with one rule that wants the enforced check `disk`, and what else is asked. */
@@ -19,6 +20,19 @@ export const publishChecks = (kit: Pick<Kit, 'admin'>, checks: Record<string, ob
   kit.admin.publishPolicy({
     body: { channel: 'stable', policy: checking(checks, Object.keys(checks)), supersede: true },
   })
+
+export const score = (least: number) => ({ expression: `edr.score >= ${least}` })
+
+/** The rules that each of the replicas gives a device. */
+export const rulesAt = (
+  device: Awaited<ReturnType<typeof enroll>>,
+  replicas: readonly Replica[],
+): Promise<string[][]> =>
+  Promise.all(
+    replicas.map(async (replica) =>
+      payloadOf((await device.at(replica).policyBundle()).bundle).content.rules.map((rule: { id: string }) => rule.id),
+    ),
+  )
 
 export const report = async (kit: Reached, device: Pick<RawDevice, 'caller'>, facts: object) => {
   const answer = await call(kit, operation('reportPosture'), device.caller, { facts })

@@ -1,4 +1,4 @@
-import { mkdir, rm } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   generateLicenseKey,
@@ -14,7 +14,7 @@ import { parseStrictObject } from '@holdfast/crypto/strict-json'
 import type { Command } from 'commander'
 import type { Cli } from '../cli.ts'
 import { Declined } from '../exit.ts'
-import { attempt, readBytes, readText, writeNew } from '../files.ts'
+import { attempt, readBytes, readText, writeKeyPair, writeNew } from '../files.ts'
 import { describeLimits } from '../limits.ts'
 import { examples } from '../options.ts'
 import { printItem } from '../output.ts'
@@ -56,13 +56,7 @@ async function keygen(cli: Cli, directory: string): Promise<void> {
   const { privateKey, publicKey, kid } = generateLicenseKey()
   const files = { private_key: join(directory, 'license-key.pem'), public_key: join(directory, 'license-key.pub.pem') }
   await attempt(`${directory} can't be made a directory`, () => mkdir(directory, { recursive: true, mode: 0o700 }))
-  await writeNew(files.private_key, privateKey, 0o600)
-  try {
-    await writeNew(files.public_key, publicKey)
-  } catch (error) {
-    await rm(files.private_key)
-    throw error
-  }
+  await writeKeyPair(files, { privateKey, publicKey })
   printItem(cli, { kid, ...files })
   cli.note('Whoever has the private key can issue licenses: keep it off every server, which needs the public one only.')
 }

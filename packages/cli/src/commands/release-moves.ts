@@ -9,8 +9,8 @@ type Given = { percent?: number; group?: string[]; reason?: string }
 
 const reaching = (command: Command): Command =>
   command
-    .option('--percent <n>', 'of the devices; 100 unless groups are named', percentage)
-    .option('--group <group...>', 'and all devices of these groups')
+    .option('--percent <n>', 'of the devices; as it was (of a new draft 100), and with --group alone 0', percentage)
+    .option('--group <group...>', 'and all devices of these groups, and of no others')
 
 /** Under `holdfast release`: where it stands and to whom it is offered. */
 export function addReleaseMoves(release: Command, cli: Cli): void {
@@ -34,7 +34,7 @@ export function addReleaseMoves(release: Command, cli: Cli): void {
   examples(
     release
       .command('halt <release>')
-      .description('take it back for good: nobody is offered it or can download it any more')
+      .description('take it back for good: no device is offered it or can download it any more')
       .requiredOption('--reason <text>', 'why; administrators are notified of it')
       .option('--yes', 'do not ask')
       .action(async (release_id: string, { yes, ...options }: Given & { yes?: boolean }) => {
@@ -55,7 +55,7 @@ export function addReleaseMoves(release: Command, cli: Cli): void {
     release
       .command('rollout <release> <percent>')
       .description('to what share of the devices it is offered; more only adds devices')
-      .option('--group <group...>', 'and to all devices of these groups')
+      .option('--group <group...>', 'and to all devices of these groups, and of no others')
       .action((release_id: string, percent: string, options: Given) =>
         change(cli, release_id, 'roll_out', { ...options, percent: percentage(percent) }),
       ),

@@ -1,11 +1,11 @@
-import { access, constants, writeFile } from 'node:fs/promises'
+import { access, constants } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { Contract, Input, Output } from '@holdfast/contract'
 import { packageArchitectures, packagePlatforms } from '@holdfast/contract/vocabulary'
 import { uploadPackageFile } from '@holdfast/sdk'
 import type { Command } from 'commander'
 import type { Cli } from '../cli.ts'
-import { attempt } from '../files.ts'
+import { attempt, withNewFiles, write } from '../files.ts'
 import { choice, examples, limit } from '../options.ts'
 import { type Column, printItem, printList } from '../output.ts'
 import { bytesText, plain } from '../text.ts'
@@ -47,8 +47,10 @@ export function addReleasePackages(release: Command, cli: Cli): void {
       .command('download <package> <file>')
       .description('write a package to a file, where none is yet; also of a draft')
       .action(async (target: string, file: string) => {
-        const bytes = await (await cli.client()).updatePackage({ query: { target, ...cli.scope } })
-        await attempt(`${file} can't be written`, () => writeFile(file, bytes, { flag: 'wx' }))
+        const client = await cli.client()
+        await withNewFiles([file], async () =>
+          write(file, await client.updatePackage({ query: { target, ...cli.scope } })),
+        )
         if (!cli.json) cli.say(`${target}  ${plain(file)}`)
       }),
     'release download pkg_01jxz3c9dqf7vr2m8k4s6t0b5w client.tar.gz',

@@ -1,10 +1,9 @@
-import { rm, writeFile } from 'node:fs/promises'
 import type { Contract, Output } from '@holdfast/contract'
 import { createKeyAndRequest } from '@holdfast/crypto/x509/certificate-request-write'
 import type { Command } from 'commander'
 import type { Cli } from '../cli.ts'
 import { UsageError } from '../exit.ts'
-import { attempt, readText, writeNew } from '../files.ts'
+import { readText, withNewFiles, write } from '../files.ts'
 import { examples } from '../options.ts'
 import { printItem } from '../output.ts'
 import { plain } from '../text.ts'
@@ -40,33 +39,18 @@ export function addSpcIssue(spc: Command, cli: Cli): void {
   )
 }
 
+/** The files are there before anything is asked, so that what was issued has a place to go. */
 async function issue(cli: Cli, files: Files, ask: (csr: string) => Promise<Issued>): Promise<void> {
   const { newKey, out } = files
   const issued = await withNewFiles([newKey, out], async () => ask(await requestOf(files)))
   const { spc, certificate, chain } = issued
   const pem = [certificate, ...chain].join('')
-  if (out !== undefined) await attempt(`${out} can't be written`, () => writeFile(out, pem, { flush: true }))
+  if (out !== undefined) await write(out, pem)
   if (cli.json) printItem(cli, issued)
   else if (out === undefined) cli.say(pem.trimEnd())
   cli.note(`${spc.spc_id} of ${spc.device_id}, good until ${spc.not_after}.`)
   if (out !== undefined) cli.note(`The certificate and its chain are in ${plain(out)}.`)
   if (newKey !== undefined) cli.note(`Its private key is in ${plain(newKey)}, and nowhere else.`)
-}
-
-/** Files that only their owner reads, made before anything is asked, so that what was issued has a place to go. */
-async function withNewFiles<T>(names: readonly (string | undefined)[], work: () => Promise<T>): Promise<T> {
-  const made: string[] = []
-  try {
-    for (const name of names) {
-      if (name === undefined) continue
-      await writeNew(name, '', 0o600)
-      made.push(name)
-    }
-    return await work()
-  } catch (e) {
-    for (const name of made) await rm(name, { force: true })
-    throw e
-  }
 }
 
 /** The key is on disk before anybody certifies it. */
@@ -75,6 +59,6 @@ async function requestOf({ csr, newKey }: Files): Promise<string> {
   if (newKey === undefined || csr !== undefined)
     throw new UsageError('Give a request with --csr, or have a key made with --new-key.')
   const made = await createKeyAndRequest('holdfast')
-  await attempt(`${newKey} can't be written`, () => writeFile(newKey, made.privateKey, { flush: true }))
+  await write(newKey, made.privateKey)
   return made.csr
 }

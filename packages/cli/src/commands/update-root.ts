@@ -1,8 +1,10 @@
 import type { Contract, Input } from '@holdfast/contract'
 import {
+  CryptoError,
   generateKey,
   importTufKey,
   type PrivateJwk,
+  type Signer,
   softwareSigner,
   type TufKey,
   tufKeyId,
@@ -14,7 +16,7 @@ import { writePrivateFile } from '@holdfast/sdk'
 import type { Command } from 'commander'
 import type { Cli } from '../cli.ts'
 import { UsageError } from '../exit.ts'
-import { readText, writeNew } from '../files.ts'
+import { readText, writeKeyPair, writeNew } from '../files.ts'
 import { duration, examples, integer } from '../options.ts'
 import { printItem } from '../output.ts'
 import { jsonText, plain } from '../text.ts'
@@ -70,8 +72,7 @@ async function keygen(cli: Cli, name: string): Promise<void> {
   const { publicJwk, privateJwk } = generateKey('Ed25519')
   const key = tufKeyOf(publicJwk)
   const files = { private_key: `${name}.key`, public_key: `${name}.pub` }
-  await writeNew(files.private_key, `${JSON.stringify(privateJwk)}\n`, 0o600)
-  await writeNew(files.public_key, `${JSON.stringify(key)}\n`)
+  await writeKeyPair(files, { privateKey: `${JSON.stringify(privateJwk)}\n`, publicKey: `${JSON.stringify(key)}\n` })
   printItem(cli, { keyid: tufKeyId(key), ...files })
   cli.note(
     'Whoever has enough of the private keys decides what devices install: keep each with one person, off every server.',
@@ -113,8 +114,7 @@ async function next(
 
 async function sign(cli: Cli, file: string, keyFile: string): Promise<void> {
   const root = await readRoot(file)
-  const privateJwk = JSON.parse(await readText(keyFile)) as PrivateJwk
-  const signature = await tufSignature(root.signed, softwareSigner('tuf-root', privateJwk))
+  const signature = await tufSignature(root.signed, await readPrivateKey(keyFile))
   const signatures = [...root.signatures.filter(({ keyid }) => keyid !== signature.keyid), signature]
   await writePrivateFile(file, `${jsonText({ ...root, signatures }, 2)}\n`)
   printItem(cli, { file, root_version: root.signed.version, keyid: signature.keyid, signatures: signatures.length })
@@ -125,6 +125,16 @@ async function readRoot(file: string): Promise<Root> {
   if (root.signed?._type !== 'root' || !Array.isArray(root.signatures))
     throw new UsageError(`${file} is not a root of TUF.`)
   return root as Root
+}
+
+async function readPrivateKey(file: string): Promise<Signer> {
+  const privateJwk = parse(await readText(file), file) as PrivateJwk
+  try {
+    return softwareSigner('tuf-root', privateJwk)
+  } catch (e) {
+    if (!(e instanceof CryptoError)) throw e
+    throw new UsageError(`${file} is not a private key as keygen makes it.`)
+  }
 }
 
 async function readKey(file: string): Promise<TufKey> {

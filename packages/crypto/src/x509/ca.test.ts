@@ -112,6 +112,8 @@ test('only root keys make CAs, roots are on P-384', async () => {
     code: 'not_yet_valid',
   })
   await assert.rejects(issue(rootSigner, { notAfter: notBefore }), { code: 'malformed' })
+  for (const commonName of ['', 'x'.repeat(65)])
+    await assert.rejects(issue(rootSigner, { commonName }), { code: 'malformed' })
   for (const serial of [Buffer.alloc(0), Buffer.alloc(16), Buffer.alloc(20, 0xff), Buffer.alloc(21, 1)]) {
     await assert.rejects(issue(rootSigner, { serial }), { code: 'malformed' })
   }

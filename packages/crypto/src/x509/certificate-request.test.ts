@@ -50,10 +50,9 @@ test('at most 8 KiB', async () => {
   const beyond = await large(8192)
   refuses(pem(beyond), 'malformed')
   refuses(base64(beyond), 'malformed')
-  const began = performance.now()
+  const byItsLength = { code: 'malformed', message: 'the text is too long' }
   for (const huge of ['A', ' ', '-----BEGIN ', '\n', pem(inside)])
-    refuses(huge.repeat(2_000_000 / huge.length), 'malformed')
-  assert.ok(performance.now() - began < 500, 'two megabytes are refused by their length')
+    assert.throws(() => readCertificateRequest(huge.repeat(2_000_000 / huge.length)), byItsLength)
 })
 
 test('a request of another version', async () => {

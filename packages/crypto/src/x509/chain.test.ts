@@ -215,6 +215,21 @@ test('what must be understood and is not known ends every way', async () => {
   assert.equal(depth(issuing, [odd], [root]), 2)
 })
 
+test('what can not be read is on no way, and closes none', async () => {
+  const { root, issuing, issue } = await hierarchy()
+  const spc = await issue()
+  const files = (der: Buffer): Files => ({ der, pem: encodePem('CERTIFICATE', der) })
+  const cut = files(issuing.der.subarray(0, -1))
+  const ecdsaWithSha384 = Buffer.from('06082a8648ce3d040303', 'hex')
+  const foreign = Buffer.from(issuing.der)
+  for (let at = foreign.indexOf(ecdsaWithSha384); at >= 0; at = foreign.indexOf(ecdsaWithSha384)) foreign[at + 9] = 1
+  for (const one of [cut, files(foreign), { der: Buffer.from('x'), pem: 'nonsense' }]) {
+    assert.equal(depth(spc, [one, issuing], [one, root]), 3)
+    assert.throws(() => depth(spc, [one], [root]), { code: 'wrong_issuer' })
+    assert.throws(() => depth(spc, [issuing], [one]), { code: 'wrong_issuer' })
+  }
+})
+
 test('the work for one leaf is bounded', async () => {
   const { root, issuing, issue } = await hierarchy()
   const spc = await issue()

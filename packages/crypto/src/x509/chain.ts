@@ -30,16 +30,28 @@ const maxSignatureChecks = 16
  * way is checked, and that all are of one tenant; an anchor is trusted by its name and key while it is valid. Answers
  * the way as DER, leaf first and anchor last.
  *
- * Throws `malformed`, `bad_algorithm` for what cannot be read or is too much, `expired` or `not_yet_valid` for the
- * leaf; when there is no way the first reason that one was not taken, or `wrong_issuer` when none began.
+ * Throws `malformed`, `bad_algorithm` for a leaf that cannot be read or for too many certificates, `expired` or
+ * `not_yet_valid` for the leaf; when there is no way the first reason that one was not taken, or `wrong_issuer` when
+ * none began.
  */
 export function verifyChain(leaf: string | Uint8Array, { intermediates, anchors, at }: ChainOptions): Buffer[] {
   if (intermediates.length > maxGiven || anchors.length > maxGiven) refuse('malformed', 'too many certificates')
   const first = readCertificate(leaf)
   requireUsable(first, at)
-  const search = createSearch(anchors.map(readCertificate), intermediates.map(readCertificate), at)
+  const search = createSearch(readable(anchors), readable(intermediates), at)
   return search([first]).map(({ der }) => der)
 }
+
+/** One that cannot be read is on no way: it may be of an algorithm to come. */
+const readable = (certificates: ChainOptions['anchors']): Certificate[] =>
+  certificates.flatMap((one) => {
+    try {
+      return readCertificate(one)
+    } catch (error) {
+      if (!(error instanceof CryptoError)) throw error
+      return []
+    }
+  })
 
 function createSearch(anchors: readonly Certificate[], intermediates: readonly Certificate[], at: Date) {
   let checksLeft = maxSignatureChecks

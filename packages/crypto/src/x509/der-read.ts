@@ -68,7 +68,12 @@ export class DerReader {
 
   oid(): Oid {
     const content = this.content(tags.oid)
-    if (content.length === 0 || content[content.length - 1]! & 0x80) refuse('malformed', 'an unfinished OID')
+    let isWhole = true
+    for (const octet of content) {
+      if (isWhole && octet === 0x80) refuse('malformed', 'an OID that could be shorter')
+      isWhole = octet < 0x80
+    }
+    if (content.length === 0 || !isWhole) refuse('malformed', 'an unfinished OID')
     return content.toString('hex')
   }
 

@@ -39,7 +39,8 @@ test('object identifiers are encoded as X.690 §8.19 has it', () => {
     read(objectIdentifier('2b06'), (r) => r.oid()),
     '2b06',
   )
-  for (const wrong of ['0600', '06022b86']) assert.throws(() => read(wrong, (r) => r.oid()), malformed)
+  for (const wrong of ['0600', '06022b86', '0602802b', '06042b808100'])
+    assert.throws(() => read(wrong, (r) => r.oid()), malformed)
 })
 
 test('a length is written in its shortest form, and read in no other', () => {

@@ -82,7 +82,9 @@ export const damaged = (bytes: Buffer) =>
     return other
   })
 
-export const withoutOpenssl = spawnSync('openssl', ['version']).status === 0 ? false : 'openssl is not installed'
+const opensslVersion = spawnSync('openssl', ['version'], { encoding: 'latin1' }).stdout ?? ''
+/** Some systems have LibreSSL under that name, which prints other things. */
+export const withoutOpenssl = /^OpenSSL [3-9]/.test(opensslVersion) ? false : 'OpenSSL 3 is not installed'
 /** Runs openssl beside files that are removed afterwards. Octets that are no text come back as latin1. */
 export function openssl(files: Record<string, string | Buffer>, ...args: readonly string[]) {
   const cwd = mkdtempSync(join(tmpdir(), 'holdfast-x509-'))

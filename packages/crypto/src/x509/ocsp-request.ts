@@ -37,6 +37,7 @@ export function readOcspRequest(der: Uint8Array): OcspRequest {
     request.done()
     const version = tbs.explicit(0)
     if (version && version.number() !== 0) refuse('malformed', 'not a request of version 1')
+    version?.done()
     if (tbs.isAt(contextOf(1))) tbs.whole()
     const certIds = readCertIds(tbs.sequence())
     const tagged = tbs.explicit(2)

@@ -60,7 +60,7 @@ test('openssl: names, usages, constraints, identifiers and pointers as written',
   const crlUrl = 'http://pki.example/issuing.crl'
   const options = { crlUrl, ocspUrl: 'http://pki.example/ocsp', issuerUrl: 'http://pki.example/issuing.cer' }
   const { issuing, issue } = await hierarchy({ ...options, oidArc: '1.3.6.1.4.1.99999' })
-  const show = (pem: string) => openssl({ c: pem }, 'x509', '-in', 'c', '-noout', '-text').stdout
+  const show = (pem: string) => openssl({ c: pem }, 'x509', '-in', 'c', '-noout', '-text', '-nameopt', 'oneline').stdout
   const { pem } = await issue({ policy })
   const text = show(pem)
   assert.match(text, new RegExp(`Subject: O = ${tenantId}, CN = ${deviceId}\n`))

@@ -90,6 +90,9 @@ test('a certificate of another shape is no SPC, whoever signed it', async () => 
     'a DNS name': { name: dns },
     'the id of something else': { name: uriAltName(`spiffe://${trustDomain}/gateway/${deviceId}`) },
     'the id of another device': { name: uriAltName(spiffeId(trustDomain, tenantId, 'dev_another')) },
+    'an issuer named in another way than by its key': {
+      issuerKey: extension(oids.authorityKeyIdentifier, false, sequence()),
+    },
     'the id of another tenant': { name: uriAltName(spiffeId(trustDomain, 'tnt_another', deviceId)) },
     'an extension that must be understood': { more: extension(oids.cRLReason, true, none) },
     'an extension twice': { more: shape.uses },
@@ -132,6 +135,7 @@ test('what is read is at most 8 KiB, one certificate, PEM or DER', async () => {
     assert.throws(() => readSpc(wrong), { code: 'malformed' })
   for (const wrong of [Buffer.concat([der, Buffer.of(0)]), der.subarray(0, -1), Buffer.alloc(8193), Buffer.alloc(0)])
     assert.throws(() => readSpc(wrong), { code: 'malformed' })
+  assert.throws(() => readSpc(Buffer.alloc(8193)), { code: 'malformed', message: 'a certificate of more than 8 KiB' })
   assert.deepEqual(readSpc(new Uint8Array(der)), readSpc(der), 'bytes that are no Buffer')
   fc.assert(
     fc.property(

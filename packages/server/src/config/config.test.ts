@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { spiffeId } from '@holdfast/crypto'
+import { trustDomainOf } from '../modules/certificates/spc/prepare.ts'
 import { ConfigError, parseConfig } from './config.ts'
 
 test('the mail server is an smtp URL, and an error about it does not repeat its password', () => {
@@ -16,6 +18,31 @@ test('the mail server is an smtp URL, and an error about it does not repeat its 
     assert.throws(
       () => parseConfig({ HOLDFAST_SMTP_URL: url }),
       (e) => e instanceof ConfigError && /HOLDFAST_SMTP_URL/.test(e.message) && !/hunter2/.test(e.message),
+      url,
+    )
+})
+
+test('the public URL is an origin whose host certificates can name', () => {
+  for (const url of [
+    'https://vpn.example.com',
+    'http://vpn_1.example.com:8080',
+    'https://[::1]',
+    'https://192.0.2.1',
+  ]) {
+    const { publicUrl } = parseConfig({ HOLDFAST_PUBLIC_URL: url })
+    assert.equal(publicUrl, url)
+    assert.match(spiffeId(trustDomainOf(publicUrl), 't', 'd'), /^spiffe:/)
+  }
+  for (const url of [
+    'https://vpn.example.com/path',
+    'https://user@vpn.example.com',
+    'https://vpn+1.example.com',
+    "https://vpn'.example.com",
+    `https://${'vpn.'.repeat(64)}example.com`,
+  ])
+    assert.throws(
+      () => parseConfig({ HOLDFAST_PUBLIC_URL: url }),
+      (e) => e instanceof ConfigError && /HOLDFAST_PUBLIC_URL/.test(e.message),
       url,
     )
 })

@@ -121,11 +121,15 @@ function wholeNumber(env: Env, name: string, otherwise: number, min: number, max
 
 const hostInUrl = (host: string) => (isIP(host) === 6 ? `[${host}]` : host)
 
+/** Certificates name the deployment by it (SPIFFE-ID §2.1), which takes fewer characters than a URL does. */
+const isHost = ({ hostname }: URL) => /^[a-z0-9._-]{1,255}$|^\[/.test(hostname)
+
 function originOf(env: Env, name: string, otherwise: string): string {
   const text = env[name]
   if (!text) return otherwise
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (!url || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.search || url.hash || url.username)
+  const isOrigin = url && url.pathname === '/' && !url.search && !url.hash && !url.username
+  if (!isOrigin || !/^https?:$/.test(url.protocol) || !isHost(url))
     throw new ConfigError(`${name} must be an origin such as https://vpn.example.com, without a path.`)
   return url.origin
 }

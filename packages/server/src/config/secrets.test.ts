@@ -61,6 +61,8 @@ test('a file that is not what it must be is refused by its name, and no key is i
     [`${a.slice(0, 20)}\n`, /line 1 does not/],
     [`${a}\n${b.slice(4)}\n`, /line 2 does not/],
     [`${a}\n\n${b}\n`, /line 2 does not/],
+    [`${a}${b}\n`, /line 1 does not/],
+    [`${a}\n${b} and more\n`, /line 2 does not/],
     [`${a}\n${b}\n${a}\n`, /the same key twice, in line 3 again/],
     [`${[a, b, line(), line(), line()].join('\n')}\n`, /has 5 lines; at most 4 keys are read/],
     [randomBytes(32).toString('hex'), /line 1 does not/],

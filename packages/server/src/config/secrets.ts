@@ -69,9 +69,9 @@ function masterKeysIn(text: string, file: string): [Buffer, ...Buffer[]] {
   }
   if (lines.length > mostKeys) wrong(`has ${lines.length} lines; at most ${mostKeys} keys are read`)
   const keys = lines.map((line, i) => {
-    const key = Buffer.from(line, 'base64')
-    if (key.length !== 32) wrong(`must hold 32 bytes in base64 on each line; line ${i + 1} does not`)
-    return key
+    // A second key on the same line, where the end of the first was missing, would be passed over in silence.
+    if (!/^[\w+/-]{43}=?$/.test(line)) wrong(`must hold 32 bytes in base64 on each line; line ${i + 1} does not`)
+    return Buffer.from(line, 'base64')
   })
   for (const [i, key] of keys.entries())
     if (keys.findIndex((k) => k.equals(key)) < i) wrong(`has the same key twice, in line ${i + 1} again`)

@@ -40,13 +40,11 @@ export function registerBodyReaders(http: FastifyInstance): void {
   // Whoever handles an upload reads it; nobody reads any other.
   http.addContentTypeParser(octets, (request: FastifyRequest, _payload, done) => {
     if (!request.routeOptions.config.upload) done(new AppError('bad_request', 'send a body as application/json'))
-    else if (request.headers['content-encoding'] !== undefined) done(compressed())
     else done(null)
   })
   http.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: FastifyRequest, bytes: Buffer) => {
     const type = request.headers['content-type'] ?? ''
     if (request.headers['content-encoding'] !== undefined) throw compressed()
-    if (request.routeOptions.config.upload) fail('bad_request', `send the body as ${octets}`)
     if (form.test(type) && request.routeOptions.config.takesForm) return readForm(bytes)
     const takesScim = request.routeOptions.config.protocol === 'scim'
     if (!json.test(type) && !(takesScim && scim.test(type))) fail('bad_request', 'send a body as application/json')
@@ -89,10 +87,11 @@ function readForm(bytes: Buffer): Record<string, string> {
   return { ...fields }
 }
 
-/** Whether the bytes of an upload are on their way. */
-export function requireOctets({ headers }: FastifyRequest): void {
+/** Why what comes is no upload, if it is none; told before any of it is read. */
+export function noUpload({ headers }: FastifyRequest): AppError | undefined {
   const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase()
-  if (type !== octets || !hasBody(headers)) fail('bad_request', `send the body as ${octets}`)
+  if (type !== octets || !hasBody(headers)) return new AppError('bad_request', `send the body as ${octets}`)
+  return headers['content-encoding'] === undefined ? undefined : compressed()
 }
 
 /** A route without a body takes none, or an empty object. */

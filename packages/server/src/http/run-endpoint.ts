@@ -10,7 +10,7 @@ import type { Call, Handlers, RequestFacts } from './handlers.ts'
 import type { Idempotency } from './idempotency.ts'
 import type { LargeBodies, LargeBody } from './large-bodies.ts'
 import { type Pace, paced } from './pace.ts'
-import { hasBody, isForm, requireOctets, unexpectedBody } from './read-body.ts'
+import { hasBody, isForm, noUpload, unexpectedBody } from './read-body.ts'
 import { createQueryReader, requireReadableQuery } from './read-query.ts'
 import { expectedOf, type Granted, goneSignal, holdOf, preferenceApplied } from './representation.ts'
 import { send } from './send.ts'
@@ -63,15 +63,11 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
     return { actor, params: request.params, query, body, request: factsOf(request, reply, admission), hold, expected }
   }
   function bodyOf(request: FastifyRequest): unknown {
-    if (endpoint.upload) return upload(request)
+    // It is read by whoever handles it; until then nothing of it is.
+    if (endpoint.upload) return paced(request.raw, deps.pace)
     const body = endpoint.body ? (request.body === undefined ? {} : request.body) : unexpectedBody(request.body)
     if (!request.longBody) validateBody?.(body)
     return body
-  }
-  /** It is read by whoever handles it; until then nothing of it is. */
-  function upload(request: FastifyRequest): AsyncIterable<Buffer> {
-    requireOctets(request)
-    return paced(request.raw, deps.pace)
   }
   function tooManyLarge({ actor }: Admission, request: FastifyRequest, reply: FastifyReply): AppError | undefined {
     if (!actor || !('permissions' in actor.principal)) return undefined
@@ -79,6 +75,11 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
     request.largeBody = taken ?? null
     if (taken) return undefined
     return new AppError('rate_limited', 'many large bodies are being read; try again shortly', { retryAfterSeconds: 2 })
+  }
+  /** What is known of a body before it is read. */
+  function refuseBody(admission: Admission, request: FastifyRequest, reply: FastifyReply): AppError | undefined {
+    if (endpoint.upload) return noUpload(request)
+    return takesLarge ? tooManyLarge(admission, request, reply) : undefined
   }
   async function change(request: FastifyRequest, reply: FastifyReply, admission: Admission): Promise<unknown> {
     if (admission.authenticateBody) await admission.authenticateBody(request)
@@ -116,7 +117,7 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
     onRequest: (request: FastifyRequest, reply: FastifyReply, done: (e?: Error) => void) => {
       const settle = (admission: Admission) => {
         request.admission = admission
-        done(admission.refusal ?? (takesLarge ? tooManyLarge(admission, request, reply) : undefined))
+        done(admission.refusal ?? refuseBody(admission, request, reply))
       }
       try {
         const admission = deps.admit(endpoint, request)

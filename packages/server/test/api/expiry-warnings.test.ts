@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
+import pg from 'pg'
 import { rsaKey } from '../../src/modules/federation/saml/test-idp.ts'
 import { eventsOf } from '../events.ts'
 import { withGateway } from '../gateways.ts'
@@ -99,6 +100,36 @@ test('what passes a threshold together is one notification, closed with the last
   await revoke(keys[0]!)
   await warn(kit)
   assert.equal((await inbox(kit)).length, 1)
+})
+
+test('many thousand keys that end together are all warned of, and nothing is closed while it stands', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { now: clock.now })
+  await key(kit, 'late', 40)
+  clock.advance(12 * day)
+  await warn(kit)
+  const client = new pg.Client({ connectionString: kit.databaseUrl })
+  await client.connect()
+  await client.query('set session_replication_role = replica')
+  await client.query(
+    `insert into api_keys (tenant_id, key_id, lookup, secret_digest, hint, name, role, created_at, expires_at)
+     select $1, gen_random_uuid(), 'l' || i, '', '', 'key' || i, 'viewer', $2::timestamptz - interval '1 year',
+       $2::timestamptz + interval '20 days' from generate_series(1, 12000) as i`,
+    [kit.tenant, clock.now()],
+  )
+  await client.end()
+  await warn(kit)
+  const { rows } = await kit.db.inTenant(kit.tenant, (tx) =>
+    sql<{ n: number }>`select count(*) as n from expiry_warnings where tenant_id = ${kit.tenant}`.execute(tx),
+  )
+  assert.equal(rows[0]?.n, 12_001)
+  const titles = (await inbox(kit)).map((n) => n.title)
+  assert.ok(titles.includes('The API key late expires in 30 days or less'), titles.join('\n'))
+  const counts = titles.map((title) => Number(/^(\d+) API keys expire/.exec(title)?.[1] ?? 0))
+  assert.equal(
+    counts.reduce((sum, n) => sum + n),
+    12_000,
+  )
 })
 
 test('what renews itself is silent, and loud once it has not', async (t) => {

@@ -3,6 +3,8 @@ import { test } from 'node:test'
 import { withClient } from '../../src/embedded/test-database.ts'
 import { enroll, publish, rule } from '../gateways.ts'
 import { createClock, runJob, startKit } from '../kit.ts'
+import { tufClient } from '../tuf.ts'
+import { contentOf, release } from '../updates.ts'
 
 const isAway = (e: unknown) => {
   const { status, retryAfterSeconds } = e as { status?: number; retryAfterSeconds?: number }
@@ -56,4 +58,21 @@ test('a replica that lacks the token of its keys verifies and serves, and signs 
     await kit.heard()
     await enroll(kit, 'laptop again', { now: clock.now })
   })
+})
+
+test('metadata of updates that are due for renewal are served to their end while the keys that sign them are away', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { now: clock.now, config: { pkcs11: undefined } })
+  await release(kit, '1.1.0')
+  await kit.admin.tufMetadata({ params: { file: 'timestamp.json' } })
+  await withClient(kit.databaseUrl, (client) =>
+    client.query(`update signing_keys set provider = 'pkcs11', private_jwe = null`),
+  )
+  const without = await kit.startReplica()
+  clock.advance(13 * 3600)
+  const client = await tufClient(kit, { dispatcher: without.dispatcher })
+  assert.deepEqual(await client.get('1.1.0/linux/x64/client.tar.gz'), contentOf('1.1.0'))
+  clock.advance(12 * 3600)
+  const admin = kit.clientFor(kit.adminKey, without)
+  await assert.rejects(admin.tufMetadata({ params: { file: 'timestamp.json' } }), isAway)
 })

@@ -5,8 +5,9 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { replaceValues, secretColumns, valuesUnder } from '../../src/db/secret-columns.ts'
 import { MasterKeyError } from '../../src/modules/secrets/index.ts'
+import { presence } from '../../src/modules/secrets/registry.queries.ts'
 import { withGateway } from '../gateways.ts'
-import { type Kit, type Replica, runJob, secretsOf, startKit, times } from '../kit.ts'
+import { createClock, type Kit, type Replica, runJob, secretsOf, startKit, times } from '../kit.ts'
 import {
   type File,
   idOf,
@@ -165,7 +166,7 @@ test('what can not be opened stays as it is, is told, and keeps its key; all els
   const ruined = await kit.db.inTenant(kit.tenant, async (tx) => {
     const { client_secret_jwe: sealed } = await tx
       .updateTable('identity_providers')
-      .set({ client_secret_jwe: sql`regexp_replace(client_secret_jwe, '..$', 'AA')` })
+      .set({ client_secret_jwe: sql`left(client_secret_jwe, -4)` })
       .where('tenant_id', '=', kit.tenant)
       .where('name', '=', 'bad')
       .returning('client_secret_jwe')
@@ -181,6 +182,44 @@ test('what can not be opened stays as it is, is told, and keeps its key; all els
     kit.logs.some((line) => line.includes('1 values of identity_providers.client_secret_jwe can not be opened')),
   )
   assert.ok(!kit.logs.some((line) => line.includes(ruined)))
+})
+
+test('what comes late under a key that was found unused is taken on, or makes it needed again', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { now: clock.now })
+  const oidc = { issuer: 'https://192.0.2.1', client_id: 'holdfast', client_secret: 'a secret of the provider' }
+  await kit.admin.createIdentityProvider({ body: { name: 'late', kind: 'oidc', enabled: false, oidc } })
+  const owner = new pg.Client({ connectionString: kit.databaseUrl })
+  await owner.connect()
+  kit.after(() => owner.end())
+  const put = (jwe: string) => owner.query('update identity_providers set client_secret_jwe = $1', [jwe])
+  const { rows } = await owner.query<{ sealed: string }>('select client_secret_jwe as sealed from identity_providers')
+  const { sealed } = rows[0]!
+  const [first] = kit.replicas
+  await first!.stop()
+  const writes = await kit.startReplica(writesB)
+  const run = async () => {
+    await runJob(writes.app, 'rewrap_secrets')
+    return (await statusOf(kit, writes)).a
+  }
+  assert.equal((await run()).needed, false)
+
+  // Of a transaction whose replica has ended before its commit was done.
+  await put(sealed)
+  const { sealed: left, needed, removable } = await run()
+  assert.deepEqual([left, needed, removable], [0, false, false])
+  assert.deepEqual(await keysIn(kit), [idOf.b])
+  await put(sealed.slice(0, -4))
+  const kept = await run()
+  assert.deepEqual([kept.sealed, kept.needed, kept.unused_since], [1, true, null])
+  await put(sealed)
+  await run()
+  clock.advance(15 * 60)
+  assert.equal((await statusOf(kit, writes)).a.removable, true)
+
+  await owner.query('select pg_advisory_lock_shared($1, $2)', [presence.writes, 1])
+  const { removable: whileWritten, writing } = (await statusOf(kit, writes)).a
+  assert.deepEqual([whileWritten, writing], [false, 1], 'not while a replica writes under it')
 })
 
 test('after three master keys what was made under the first goes on, though nothing of it is left', async (t) => {

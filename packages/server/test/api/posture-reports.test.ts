@@ -4,19 +4,15 @@ import pg from 'pg'
 import { everyEvent } from '../events.ts'
 import { enroll, payloadOf, withGateway } from '../gateways.ts'
 import { holdTable } from '../hold-table.ts'
-import { createClock, type Kit, type Replica, startKit, times } from '../kit.ts'
+import { createClock, type Kit, startKit, times } from '../kit.ts'
 import { makeUser } from '../people.ts'
-import { checking, disk, publishChecks } from '../posture.ts'
+import { checking, disk, publishChecks, rulesAt, score } from '../posture.ts'
 import { until } from '../promptly.ts'
 
 type Device = Awaited<ReturnType<typeof enroll>>
-const score = (least: number) => ({ expression: `edr.score >= ${least}` })
 const av = { expression: 'within_last(av.updated_at, 86400)' }
 
-/** The rules that a replica gives a device. */
-const rulesAt = async (device: Device, replica: Replica): Promise<string[]> =>
-  payloadOf((await device.at(replica).policyBundle()).bundle).content.rules.map((rule: { id: string }) => rule.id)
-const rulesEverywhere = (kit: Kit, device: Device) => Promise.all(kit.replicas.map((r) => rulesAt(device, r)))
+const rulesEverywhere = ({ replicas }: Kit, device: Device) => rulesAt(device, replicas)
 const seqs = ({ replicas, tenant }: Kit) => replicas.map(({ app }) => app.feed.seqOf(tenant))
 
 /** What is sent to the database meanwhile, but for the heartbeat's and the jobs'. */
@@ -119,9 +115,10 @@ test('what gateways know to end is moved before the last half of it is over, and
   const updated = (ago: number) => new Date(clock.now().getTime() - ago * 1000).toISOString()
   const say = (ago = 0) =>
     laptop.client.reportPosture({ body: { facts: { 'disk.encrypted': true, 'av.updated_at': updated(ago) } } })
+  const minutesUntil = (end: string) => Math.round((Date.parse(end) - clock.now().getTime()) / 60_000)
   const endAtGateway = async () => {
     const { peers } = payloadOf((await gateway.unifiedPolicy()).policy)
-    return Math.round((Date.parse(peers[0].valid_until) - clock.now().getTime()) / 60_000)
+    return minutesUntil(peers[0].valid_until)
   }
   const seq = () => kit.app.feed.seqOf(kit.tenant)
   await say()
@@ -129,8 +126,9 @@ test('what gateways know to end is moved before the last half of it is over, and
 
   const told = seq()
   for (let minutes = 10; minutes <= 30; minutes += 10) {
-    await say()
+    const { next_report_before } = await say()
     assert.equal(seq(), told, `nothing to tell when ${minutes - 10} minutes are over`)
+    assert.equal(minutesUntil(next_report_before!), 70 - minutes, 'the device hears of the end that gateways know')
     clock.advance(600)
   }
   assert.equal(await endAtGateway(), 30)

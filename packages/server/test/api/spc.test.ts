@@ -208,6 +208,8 @@ test('revocation lists are documents of their own', async (t) => {
       return [...readCrl(Buffer.from(crl.der, 'base64'), by).revoked].map(([serial, { reason }]) => [serial, reason])
     })
   assert.equal(before.crls.length, 2)
+  const aMinuteBehind = new Date(clock.now().getTime() - 60_000)
+  assert.ok(before.crls.every((crl) => new Date(crl.this_update) < aMinuteBehind))
   assert.deepEqual(revokedIn(before), [])
   const { spc } = await device.client.issueSpc({ body: { csr: await newCsr() } })
 
@@ -222,6 +224,8 @@ test('revocation lists are documents of their own', async (t) => {
       return after.crls.some((c) => c.number > 1)
     })
     assert.deepEqual(revokedIn(after), [[spc.serial, 'keyCompromise']])
+    const valid = after.crls.map(({ this_update }) => clock.now().getTime() - Date.parse(this_update))
+    assert.ok(Math.min(...valid) >= 300_000, 'a gateway whose clock is slow takes it at once')
     assert.deepEqual(after.signed, before.signed)
     const delta = await kit.clientFor(secret).unifiedPolicy({ query: { since: seq } })
     assert.equal(delta.kind, 'delta')

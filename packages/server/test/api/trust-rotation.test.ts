@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { certificateInfo, readCrl, verifyChain } from '@holdfast/crypto'
+import { certificateInfo, verifyChain } from '@holdfast/crypto'
 import { openTrust, pinTrust, type SignedTrustSet } from '@holdfast/sdk'
 import { newCsr } from '../certificates.ts'
 import { audited, enroll, publish, refused, rule, withGateway } from '../gateways.ts'
@@ -143,34 +143,6 @@ test('in an emergency the old anchor ends at once, with all that hangs on it', a
   assert.ok(accepts(again, next, clock.now()))
   const gateway = await kit.clientFor(secret).gatewayTrustAnchors()
   assert.equal(gateway.crls.length, 2)
-})
-
-test('an issuing CA is compromised: another one issues, and the root lists it', async (t) => {
-  const kit = await startKit(t)
-  await publish(kit, [rule('all', { any: true })])
-  const device = await enroll(kit, 'laptop')
-  const { secret } = await withGateway(kit)
-  const first = await kit.clientFor(secret).gatewayTrustAnchors()
-  const { spc, certificate } = await device.client.issueSpc({ body: { csr: await newCsr() } })
-  const params = { signer_id: spc.issuer_id }
-  await assert.rejects(kit.admin.retireSigner({ params, body: { force: true } }), refused(422, /active/))
-  const done = await kit.admin.retireSigner({ params, body: { compromised: true, reason: 'stolen' } })
-  assert.deepEqual([done.changed, done.signer.state], [true, 'compromised'])
-  assert.equal((await kit.admin.retireSigner({ params, body: { compromised: true } })).changed, false)
-  assert.equal((await kit.admin.validateSpc({ body: { certificate } })).status, 'unknown_issuer')
-  const next = await device.client.issueSpc({ body: { csr: await newCsr() } })
-  assert.notEqual(next.spc.issuer_id, spc.issuer_id)
-  const [root] = first.anchors
-  for (;;) {
-    const { crls } = await kit.clientFor(secret).gatewayTrustAnchors()
-    const ofRoot = crls.find((c) => c.issuer_id === root?.anchor_id)!
-    const { revoked } = readCrl(Buffer.from(ofRoot.der, 'base64'), root!.certificate)
-    const [entry] = revoked
-    if (!entry) continue
-    assert.equal(entry[0], certificateInfo(first.intermediates[0]!).serial)
-    assert.equal(entry[1].reason, 'cACompromise')
-    break
-  }
 })
 
 test('an issuing CA is followed by another before it ends', async (t) => {

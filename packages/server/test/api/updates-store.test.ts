@@ -8,6 +8,7 @@ import { AppError } from '../../src/kernel/app-error.ts'
 import { createIncoming } from '../../src/modules/updates/store/incoming.ts'
 import { refused } from '../gateways.ts'
 import { createClock, runJob, startKit, times } from '../kit.ts'
+import { until } from '../promptly.ts'
 import { makeTenant } from '../tenants.ts'
 import { contentOf, deviceOn, draft, randomContent, release, upload } from '../updates.ts'
 
@@ -117,4 +118,12 @@ test('a store that can not be written fails the upload alone: everything else go
   assert.equal((await device.client.policyDigest().catch((e) => e.status)) !== 500, true)
   await rm(join(kit.packagesDir, 'blobs'))
   assert.equal((await upload(kit.admin, release_id, contentOf('x'))).changed, true)
+})
+
+test('a folder of packages that can not be read stops no start', async (t) => {
+  const file = join(await folder(t), 'no folder')
+  await writeFile(file, '')
+  const kit = await startKit(t, { packages: { dir: file } })
+  await until(() => kit.logs.some((line) => /ENOTDIR/.test(line)))
+  assert.deepEqual((await kit.admin.listReleases()).items, [])
 })

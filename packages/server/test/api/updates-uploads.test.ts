@@ -3,6 +3,7 @@ import { readdir, utimes, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import pg from 'pg'
 import { bearer, call } from '../calls.ts'
 import { audited, refused } from '../gateways.ts'
 import { type Kit, runJob, startKit, times } from '../kit.ts'
@@ -121,6 +122,14 @@ test('who may not upload is told so before a byte is read', async (t) => {
   for (const key of ['hfk_nonsense', await kit.keyFor('viewer')]) await send(key)
   assert.ok(read < 20 * mib, `${read} bytes were taken in all`)
   assert.deepEqual(await incoming(kit), [])
+  const url = new URL(`/v1/admin/updates/releases/${release_id}/packages?platform=linux&arch=x64&filename=a`, kit.url)
+  for (const type of ['application/x-www-form-urlencoded', 'application/octet-stream'])
+    for (const body of [randomContent(30 * mib), ReadableStream.from(counted())]) {
+      const headers = { authorization: `Bearer ${kit.adminKey}`, 'content-type': type, 'content-encoding': 'gzip' }
+      const answer = await fetch(url, { method: 'POST', headers, body, duplex: 'half' } as RequestInit)
+      assert.equal(answer.status, 400)
+      assert.match(await answer.text(), type.includes('form') ? /application\/octet-stream/ : /Content-Encoding/)
+    }
   for (const body of [{ a: 1 }, undefined]) {
     const path = `/v1/admin/updates/releases/${release_id}/packages`
     const answer = await call(
@@ -202,4 +211,41 @@ test('what no release refers to goes after a day, unless it is uploaded again', 
     const parts = await Array.fromAsync(await kit.admin.updatePackage({ query: { target } }))
     assert.ok(parts.length > 0)
   }
+})
+
+test('a content that a package takes up while the job looks for what nobody uses stays', async (t) => {
+  let ahead = 0
+  const kit = await startKit(t, { now: () => new Date(Date.now() + ahead) })
+  const { params } = await draft(kit, '1.0.0')
+  await kit.admin.deleteRelease(params)
+  const release_id = await newDraft(kit, '2.0.0')
+  ahead = 25 * 3_600_000
+  // The database stalls in the middle of the statement that looks.
+  const client = new pg.Client({ connectionString: kit.databaseUrl })
+  client.on('error', () => {})
+  await client.connect()
+  await client.query(`create function stall() returns boolean language plpgsql as $$ begin
+    if current_query() ~ 'skip locked' then
+      perform pg_advisory_lock_shared(1);
+      perform pg_advisory_unlock_shared(1);
+    end if;
+    return true;
+  end $$`)
+  await client.query('create policy stalls on package_blobs as restrictive using (stall())')
+  await client.query('select pg_advisory_lock(1)')
+  const sweeping = runJob(kit.app, 'sweep_packages')
+  const waiting = `select from pg_locks l join pg_database d on d.oid = l.database
+    where d.datname = current_database() and l.locktype = 'advisory' and not l.granted and l.objid = 1`
+  await until(async () => (await client.query(waiting)).rowCount === 1)
+  const { package: made } = await upload(kit.admin, release_id, contentOf('1.0.0'))
+  await client.end()
+  await sweeping
+  assert.deepEqual(
+    (await blobsOf(kit)).map((b) => b.state),
+    ['stored'],
+  )
+  ahead += 2 * 3_600_000
+  await runJob(kit.app, 'sweep_packages')
+  const parts = await Array.fromAsync(await kit.admin.updatePackage({ query: { target: made.package_id } }))
+  assert.ok(Buffer.concat(parts).equals(contentOf('1.0.0')))
 })

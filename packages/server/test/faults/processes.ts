@@ -55,6 +55,8 @@ export async function startDeployment(t: TestContext) {
       output: said.output,
       isRunning: () => how === undefined,
       signal: () => void child.kill('SIGTERM'),
+      /** Nothing in it runs any more. */
+      kill: () => void child.kill('SIGKILL'),
       /** How it ended, and after how many milliseconds from now. */
       end: async () => {
         const asked = performance.now()

@@ -6,6 +6,7 @@ import { verifyChain } from '@holdfast/crypto'
 import { withClient } from '../../src/embedded/test-database.ts'
 import { newCsr } from '../certificates.ts'
 import { enroll, publish, refused, rule, withGateway } from '../gateways.ts'
+import { holdTable } from '../hold-table.ts'
 import { type Kit, runJob, startKit } from '../kit.ts'
 import { until } from '../promptly.ts'
 import { createSoftHsm } from '../token.ts'
@@ -91,9 +92,17 @@ test('every signature is made in the token', { skip }, async (t) => {
     await gateway.unifiedPolicy({ query: {} })
     await device.client.policyBundle({ query: {} })
   })
-  await t.test('without its object each of them fails, and what is signed already is served', async () => {
+  await t.test('without its object each of them fails alone, and what is signed already is served', async () => {
     const bundle = await device.client.policyDigest()
-    for (const { kid } of await keysOf(kit)) await destroyIn(hsm, kid)
+    const { issuing = [], others = [] } = Object.groupBy(await keysOf(kit), ({ purpose }) =>
+      purpose === 'ca-issuing' ? 'issuing' : 'others',
+    )
+    for (const { kid } of issuing) await destroyIn(hsm, kid)
+    // A library that is loaded anew has one session when this fails.
+    for (const pid of beside()) process.kill(pid, 'SIGKILL')
+    await assert.rejects(device.client.issueSpc({ body: { csr: await newCsr() } }), isAway)
+    await enroll(kit, 'tablet')
+    for (const { kid } of others) await destroyIn(hsm, kid)
     await assert.rejects(enroll(kit, 'phone'), isAway)
     await assert.rejects(device.client.issueSpc({ body: { csr: await newCsr() } }), isAway)
     await assert.rejects(kit.admin.rotateTrustAnchors({ body: { mode: 'planned' } }), isAway)
@@ -111,21 +120,32 @@ test('a key that is retired, or that no row takes, is destroyed in the token', {
   const before = await active(kit, 'policy')
 
   await t.test('of twenty that are made at once on two replicas the one with a row stays', async () => {
-    const made = await Promise.allSettled(
+    const held = await holdTable(kit, 'signing_keys')
+    const making = Promise.allSettled(
       Array.from({ length: 20 }, (_, i) => admins[i % 2]!.createSigner({ body: { purpose: 'policy' } })),
     )
+    await held.waits(20)
+    await held.letGo()
+    const made = await making
     const [signer, ...others] = made.flatMap((o) => (o.status === 'fulfilled' ? [o.value] : []))
     assert.ok(signer && others.length === 0)
     for (const o of made) if (o.status === 'rejected') refused(422)(o.reason)
     assert.equal((await unneeded(kit)).length, 19)
     assert.equal(await runJob(kit.app, 'destroy_token_keys'), 0, 'their rows could still come')
     assert.equal((await privateKeys(hsm)).size, 6 + 20)
+    await assert.rejects(kit.admin.createSigner({ body: { purpose: 'policy' } }), refused(422))
+    assert.equal((await unneeded(kit)).length, 19, 'for who comes later none is made')
     await withClient(kit.databaseUrl, (client) => client.query('update unneeded_token_keys set destroy_after = now()'))
     assert.equal(await runJob(kit.app, 'destroy_token_keys'), 19)
     const left = await privateKeys(hsm)
     assert.deepEqual([...left.keys()].sort(), (await keysOf(kit)).map((row) => row.kid).sort())
     assert.equal(left.size, 7)
     await kit.admin.activateSigner({ params: { signer_id: signer.signer_id }, body: {} })
+  })
+  await t.test('nothing is made for a rotation whose turn it is not', async () => {
+    const body = { mode: 'emergency', anchor_id: before.signer_id } as const
+    await assert.rejects(kit.admin.rotateTrustAnchors({ body }), refused(422, /anchor_id/))
+    assert.deepEqual(await unneeded(kit), [])
   })
   await t.test('it signs for both replicas, and the one before it not any more', async () => {
     await publish(kit, [rule('all', { any: true })])

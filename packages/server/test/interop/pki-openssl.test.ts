@@ -37,6 +37,8 @@ test('openssl verify -crl_check_all: a device is good, revoked, expired, foreign
   assert.equal(await judge(good, trusted), 'good')
   assert.equal(await judge(good, { ...trusted, intermediates: [] }), 'good', 'the chain of the device is enough')
   assert.equal(await judge({ ...good, chain: [] }, trusted), 'good', 'so are the intermediates of the gateway')
+  const slow = String(Math.floor(Date.now() / 1000) - 240)
+  assert.equal(await judge(good, trusted, '-attime', slow), 'good', 'also for a clock that is four minutes slow')
   assert.equal(await judge(revoked, trusted), 'certificate revoked')
   assert.equal(await judge(expired, trusted), 'certificate has expired')
   assert.match(await judge(foreign, trusted), unknownIssuer)

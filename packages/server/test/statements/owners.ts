@@ -115,6 +115,7 @@ export const alsoReads: Readonly<Record<string, Readonly<Record<string, string>>
   certificates: {
     devices: 'whether the device may have one, and whose key it is',
     users: 'whether its user is suspended',
+    cross_certificates: 'what roots certified of one that was compromised',
     signing_keys: 'which authorities have lists, and which were compromised',
   },
   directory: { tenants: 'whether it is open' },

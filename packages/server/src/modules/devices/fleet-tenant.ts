@@ -11,6 +11,8 @@ type Stale = { devices: ReadonlyMap<string, number>; users: ReadonlyMap<string, 
 /** More users than this are not looked at one by one in one piece: all is read anew. */
 const mostMarked = 100_000
 const readAtOnce = 5000
+/** So many are read before the others at once: a small part of what a page of them takes. */
+const mostAsked = 500
 
 /**
  * The devices of one tenant that are not revoked, and the users they belong to. What a change has touched is stale
@@ -26,6 +28,9 @@ export class FleetTenant {
   #touches = 0
   readonly reports = new HeldReports()
   refreshing: Promise<void> | undefined
+  /** Of what is being read, the part that comes next. */
+  #step = newStep()
+  #asked = 0
   readonly #texts = createShared<string>()
   readonly #lists = createShared<readonly string[]>()
   readonly #facts = createShared<Posture['facts']>()
@@ -57,7 +62,26 @@ export class FleetTenant {
   }
   /** Whether what is held of one device is true as of every change told. */
   isTrueOf(deviceId: string, device: FleetDevice | undefined): boolean {
-    return this.reports.areTrue && !this.#staleDevices.has(deviceId) && !device?.isStale
+    return this.reports.areTrueOf(deviceId) && !this.#staleDevices.has(deviceId) && !device?.isStale
+  }
+  /**
+   * Has a device read before the others; the promise is of the next part of what is read, which may be another.
+   * Undefined where enough are asked for: more of them would only keep all from being read.
+   */
+  ask(deviceId: string): Promise<void> | undefined {
+    if (this.#asked === mostAsked) return undefined
+    this.#asked++
+    const isComing = this.reports.areTrueOf(deviceId) || this.#staleDevices.has(deviceId)
+    if (!isComing) this.#staleDevices.set(deviceId, ++this.#touches)
+    return this.#step.promise
+  }
+  /** Whoever waits for one device looks again; with an error nobody goes on to wait. */
+  stepped(error?: unknown): void {
+    const { resolve, reject } = this.#step
+    this.#step = newStep()
+    this.#asked = 0
+    if (error === undefined) resolve()
+    else reject(error)
   }
   /** Some of it, as much as is read at once. */
   get stale(): Stale {
@@ -147,6 +171,12 @@ export class FleetTenant {
     const sorted = [...list].sort()
     return this.#lists(sorted.join(), () => sorted.map(this.#text))
   }
+}
+
+function newStep() {
+  const step = Promise.withResolvers<void>()
+  step.promise.catch(() => {})
+  return step
 }
 
 const noFacts: Posture['facts'] = {}

@@ -30,7 +30,7 @@ type PostureRow = { [K in 'facts' | 'reported_at' | 'verdict']: Posture[K] | nul
 
 /** Of a report only the facts that are asked for. */
 const postureOf = (names: readonly string[]) =>
-  sql`${names.length === 0 ? sql`null` : sql`(select jsonb_object_agg(key, value) from jsonb_each(p.facts) where key = any(${names}::text[]))`} as facts,
+  sql`${names.length === 0 ? sql`null` : sql`(select jsonb_object_agg(name, p.facts -> name) from unnest(${names}::text[]) as name where p.facts ? name)`} as facts,
     p.reported_at, p.verdict`
 
 type Condition = ReturnType<typeof sql>

@@ -71,63 +71,96 @@ export function createFleet({
 
   /** Reads what is stale until nothing is. */
   async function refresh(tenant: FleetTenant): Promise<void> {
-    const { tenantId } = tenant
-    while (!tenant.isTrue) {
-      if (!tenant.reports.areTrue) await refreshReports(tenant)
-      const { stale } = tenant
-      const [users, devices] = [[...stale.users.keys()], [...stale.devices.keys()]]
-      if (users.length + devices.length === 0) continue
-      const names = [...tenant.reports.facts]
-      const [userRows, deviceRows] = await db.inTenant(tenantId, async (tx) => [
-        users.length > 0 ? await queries.usersById(tx, tenantId, users) : [],
-        devices.length > 0 ? await queries.devicesById(tx, tenantId, names, devices) : [],
-      ])
-      tenant.settle(stale, userRows, deviceRows)
-    }
+    while (!tenant.isTrue) await (tenant.reports.areTrue ? refreshStale(tenant) : refreshReports(tenant))
+  }
+  async function refreshStale(tenant: FleetTenant): Promise<void> {
+    const { tenantId, stale, reports } = tenant
+    const [users, devices] = [[...stale.users.keys()], [...stale.devices.keys()]]
+    if (users.length + devices.length === 0) return
+    const [names, { touches }] = [[...reports.facts], reports]
+    const [userRows, deviceRows] = await db.inTenant(tenantId, async (tx) => [
+      users.length > 0 ? await queries.usersById(tx, tenantId, users) : [],
+      devices.length > 0 ? await queries.devicesById(tx, tenantId, names, devices) : [],
+    ])
+    tenant.settle(stale, userRows, deviceRows)
+    reports.took(devices, touches)
+    tenant.stepped()
   }
   /**
    * The policy changed: unless all of its checks held before, the reports that nobody was told of are read again, or
    * all of them where it reads a fact that is not held.
    */
   async function refreshReports(tenant: FleetTenant): Promise<void> {
-    const { touches, facts } = tenant.reports
+    const { reports } = tenant
+    const { touches } = reports
     const wanted = await checks(tenant.tenantId)
-    if (!tenant.reports.isGoodFor(wanted))
-      await readReports(tenant, wanted.facts, wanted.facts.isSubsetOf(facts) ? 'untold' : 'all')
-    tenant.reports.settle(wanted, touches)
-  }
-  async function readReports(tenant: FleetTenant, wanted: ReadonlySet<string>, which: 'all' | 'untold') {
-    const { tenantId } = tenant
-    const facts = [...wanted]
-    await inPages(
-      'device_id',
-      (after) =>
-        db.inTenant(tenantId, (tx) => queries.posturesAfter(tx, tenantId, { facts, which }, after, page), background),
-      (row) => tenant.devices.get(row.device_id)?.takeReport(tenant.postureOf(row), row.seq),
-    )
+    if (reports.isGoodFor(wanted) || (await readReports(tenant, wanted, touches))) reports.settle(wanted, touches)
   }
   /** What a policy that is not published would be told of reports. */
   async function tryReports(tenant: FleetTenant, wanted: Checks): Promise<void> {
-    if (tenant.reports.isTriedFor(wanted, performance.now())) return
-    const { facts } = tenant.reports
-    await readReports(tenant, facts.union(wanted.facts), wanted.facts.isSubsetOf(facts) ? 'untold' : 'all')
-    tenant.reports.try(wanted, performance.now())
+    const { reports } = tenant
+    if (reports.isTriedFor(wanted, performance.now())) return
+    if (await readReports(tenant, wanted, reports.touches)) reports.try(wanted, performance.now())
+  }
+  /** Between two pages comes whoever is asked for. False: the policy changed again, which ends it. */
+  async function readReports(tenant: FleetTenant, wanted: Checks, touches: number): Promise<boolean> {
+    const { tenantId, reports } = tenant
+    const which = reports.begin(wanted, touches)
+    const facts = [...reports.facts]
+    await inPages(
+      'device_id',
+      async (after) => {
+        await refreshStale(tenant)
+        if (reports.touches !== touches) return []
+        return db.inTenant(
+          tenantId,
+          (tx) => queries.posturesAfter(tx, tenantId, { facts, which }, after, page),
+          background,
+        )
+      },
+      (row) => tenant.devices.get(row.device_id)?.takeReport(tenant.postureOf(row), row.seq),
+    )
+    return reports.touches === touches
   }
 
+  /** Begins to read what is not true, where nobody has. */
+  function startRefresh(tenant: FleetTenant, wanted?: Checks): Promise<void> {
+    if (tenant.refreshing) return tenant.refreshing
+    const read = async () => {
+      try {
+        await refresh(tenant)
+        if (wanted) await tryReports(tenant, wanted)
+        await refresh(tenant)
+        tenant.refreshing = undefined
+        tenant.stepped()
+      } catch (e) {
+        tenant.refreshing = undefined
+        tenant.stepped(e)
+        throw e
+      }
+    }
+    tenant.refreshing = read()
+    // Whoever waits for one device hears of a failure by the step.
+    tenant.refreshing.catch(() => {})
+    return tenant.refreshing
+  }
   /** The tenant with nothing stale in it. */
   async function settled(found: FleetTenant | Promise<FleetTenant>, wanted?: Checks): Promise<FleetTenant> {
     const tenant = await found
     const isIn = () => tenant.isTrue && (!wanted || tenant.reports.isTriedFor(wanted, performance.now()))
-    while (!isIn()) {
-      tenant.refreshing ??= (async () => {
-        if (wanted) await tryReports(tenant, wanted)
-        await refresh(tenant)
-      })().finally(() => {
-        tenant.refreshing = undefined
-      })
-      await tenant.refreshing
-    }
+    while (!isIn()) await startRefresh(tenant, wanted)
     return tenant
+  }
+  /** One device, when nothing of it is stale. */
+  async function settledDevice(found: FleetTenant | Promise<FleetTenant>, deviceId: string) {
+    const tenant = await found
+    for (;;) {
+      const device = tenant.devices.get(deviceId)
+      if (tenant.isTrueOf(deviceId, device)) return device
+      const step = tenant.ask(deviceId)
+      const all = startRefresh(tenant)
+      await (step ?? all)
+    }
   }
 
   return {
@@ -144,7 +177,7 @@ export function createFleet({
         const device = tenant.devices.get(deviceId)
         if (tenant.isTrueOf(deviceId, device)) return device
       }
-      return settled(tenant).then((t) => t.devices.get(deviceId))
+      return settledDevice(tenant, deviceId)
     },
     /** All of them; `wanted` are the checks of a policy that is not published, for which they shall be good too. */
     all: async (tenantId: TenantId, wanted?: Checks): Promise<ReadonlyMap<string, FleetDevice>> =>

@@ -9,10 +9,11 @@ import { noticeOf } from './notice.ts'
 import { firstWarning, type Threshold, thresholdOf } from './standing.ts'
 import * as queries from './warnings.queries.ts'
 
+type Key = Awaited<ReturnType<ExpiryDeps['keys']['endingKeys']>>[number]
 type Due = queries.Passed & { days: Threshold; expiry: Expiry; cause: string }
 
-/** Keys that end soon, and that have ended, are looked at in their order: more at once wait for those before them. */
-const most = 10_000
+/** Keys are looked at in portions of so many. */
+const portion = 5000
 
 /**
  * Warns of each thing once at each threshold: what passes one at the same time and is of the same type in one
@@ -30,26 +31,28 @@ export function createWarnings({
 }: Pick<ExpiryDeps, 'db' | 'now' | 'onError' | 'tenants' | 'notifications' | 'keys'> & {
   expiries: Pick<Expiries, 'sourcesOf'>
 }) {
-  /** What could not be asked for is missing: then what is not there proves nothing. */
-  async function look(tenant: TenantId): Promise<{ found: Expiry[]; isWhole: boolean }> {
-    const at = now()
-    const soon = { after: at, until: new Date(at.getTime() + firstWarning) }
-    const over = { after: new Date(at.getTime() - endedKeysFor), until: at }
-    const ofKeys = [soon, over].map((within) => () => keys.endingKeys(tenant, within, { most }))
-    const found: Expiry[] = []
-    let isWhole = true
-    for (const source of [...(await expiries.sourcesOf(tenant)), ...ofKeys])
-      try {
-        found.push(...(await source(tenant)))
-      } catch (e) {
+  /** What ends soon or has ended, in portions; undefined where something could not be asked for. */
+  async function* look(tenant: TenantId, at: Date): AsyncGenerator<readonly Expiry[] | undefined, void> {
+    const given = <E>(asked: Promise<E>): Promise<E | undefined> =>
+      asked.catch((e: unknown) => {
         if (e instanceof TenantGone) throw e
-        isWhole = false
         onError(e)
-      }
-    return { found, isWhole }
+        return undefined
+      })
+    for (const source of await expiries.sourcesOf(tenant)) yield await given(source(tenant))
+    const within = { after: new Date(at.getTime() - endedKeysFor), until: new Date(at.getTime() + firstWarning) }
+    for (let behind: Key | undefined; ; ) {
+      const found: readonly Key[] | undefined = await given(
+        keys.endingKeys(tenant, within, { most: portion, ...(behind && { behind }) }),
+      )
+      yield found
+      if (!found || found.length < portion) return
+      behind = found.at(-1)
+    }
   }
 
-  const raise = (tenant: TenantId, due: readonly Due[]): Promise<void> =>
+  /** By which notifications administrators have heard of these, now. */
+  const raise = (tenant: TenantId, due: readonly Due[]): Promise<Set<string>> =>
     db.inTenant(
       tenant,
       async (tx) => {
@@ -60,17 +63,22 @@ export function createWarnings({
           const notice = noticeOf([first.expiry, ...more.map((d) => d.expiry)], first.days, cause, now())
           await notifications.notify(tx, tenant, notice)
         }
+        return queries.causesOf(tx, tenant, due)
       },
       background,
     )
 
   async function warn(tenant: TenantId): Promise<void> {
-    const { found, isWhole } = await look(tenant)
-    const due = dueAmong(found, now())
-    if (due.length > 0) await raise(tenant, due)
-    if (!isWhole) return
-    const standing = await db.inTenant(tenant, (tx) => queries.causesOf(tx, tenant, due), background)
-    await notifications.closeOthers(jobSource(tenant, 'warn_of_expiry'), 'expiring', standing)
+    const at = now()
+    const standing = new Set<string>()
+    let isWhole = true
+    for await (const found of look(tenant, at)) {
+      if (!found) isWhole = false
+      const due = dueAmong(found ?? [], at)
+      if (due.length > 0) for (const cause of await raise(tenant, due)) standing.add(cause)
+    }
+    // What could not be asked for may still stand.
+    if (isWhole) await notifications.closeOthers(jobSource(tenant, 'warn_of_expiry'), 'expiring', standing)
   }
 
   return { sweep: async (): Promise<void> => eachTenant(await tenants(), warn) }

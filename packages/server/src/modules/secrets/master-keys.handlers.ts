@@ -1,11 +1,7 @@
 import type { Database } from '../../db/database.ts'
 import type { Handlers } from '../../http/handlers.ts'
-import { minute } from '../../kernel/time.ts'
 import * as queries from './registry.queries.ts'
-import { type GivenKeys, isNeeded } from './registry.ts'
-
-/** What is stored nowhere and still on its way lives no longer: a challenge, a sign-in. */
-const onItsWayMs = 15 * minute
+import { type GivenKeys, isNeeded, isOver } from './registry.ts'
 
 export const masterKeyHandlers = ({
   db,
@@ -27,19 +23,19 @@ export const masterKeyHandlers = ({
       return {
         replicas: replicas.length,
         items: rows.map((row) => {
-          const unusedFor = row.unused_since ? now().getTime() - row.unused_since.getTime() : 0
+          const writing = running('writes', row.version)
           return {
             key_id: row.key_id,
             version: row.version,
             line: masterKeys.findIndex(({ id }) => id === row.key_id) + 1 || null,
             reading: running('reads', row.version),
-            writing: running('writes', row.version),
+            writing,
             sealed: row.sealed,
             digests: row.digests,
             counted_at: row.counted_at?.toISOString() ?? null,
             needed: isNeeded(row),
             unused_since: row.unused_since?.toISOString() ?? null,
-            removable: row.written_at === null ? running('writes', row.version) === 0 : unusedFor >= onItsWayMs,
+            removable: writing === 0 && (row.written_at === null || isOver(row, now())),
           }
         }),
       }

@@ -21,8 +21,8 @@ export const setPepper = (tx: Tx, version: number, pepper_jwe: string) =>
 export const markWriting = (tx: Tx, version: number) =>
   ofVersion(tx, version).set({ written_at: sql<Date>`clock_timestamp()` }).execute()
 
-export const setCounts = (tx: Tx, version: number, counts: { sealed: number; digests: number; counted_at: Date }) =>
-  ofVersion(tx, version).set(counts).execute()
+type Counts = { sealed: number; digests: number; counted_at: Date; unused_since?: null }
+export const setCounts = (tx: Tx, version: number, counts: Counts) => ofVersion(tx, version).set(counts).execute()
 
 export const markUnused = (tx: Tx, version: number, at: Date) =>
   ofVersion(tx, version).set({ unused_since: at }).where('unused_since', 'is', null).execute()

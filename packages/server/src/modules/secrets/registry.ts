@@ -2,7 +2,7 @@ import { createSecretKey, type KeyObject } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createPeppers, type Kek, mostPeppers, type Peppers, seal, unseal } from '@holdfast/crypto'
 import { background, connectDatabase, type Database, type Tx } from '../../db/database.ts'
-import { second } from '../../kernel/time.ts'
+import { minute, second } from '../../kernel/time.ts'
 import * as queries from './registry.queries.ts'
 
 /** Master keys that are not as the database needs them: a failure that the operator can mend. */
@@ -17,6 +17,12 @@ const howTo = 'see docs/master-key.md'
 
 /** Whether something is under it. */
 export const isNeeded = (row: queries.MasterKeyRow): boolean => row.written_at !== null && row.unused_since === null
+
+/** What is not stored and still on its way lives no longer: a challenge, a sign-in, a transaction whose replica ended. */
+const onItsWayMs = 15 * minute
+/** Whether nothing was under it for so long that nothing will come to be. */
+export const isOver = ({ unused_since }: queries.MasterKeyRow, now: Date): boolean =>
+  unused_since !== null && now.getTime() - unused_since.getTime() >= onItsWayMs
 
 function requireNeeded(rows: readonly queries.MasterKeyRow[], { masterKeys }: GivenKeys): void {
   const missing = rows.find((row) => isNeeded(row) && !masterKeys.some(({ id }) => id === row.key_id))

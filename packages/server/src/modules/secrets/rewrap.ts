@@ -12,7 +12,7 @@ import {
 import type { TenantId } from '../../kernel/actor.ts'
 import { day } from '../../kernel/time.ts'
 import * as queries from './registry.queries.ts'
-import { isNeeded } from './registry.ts'
+import { isNeeded, isOver } from './registry.ts'
 
 /** So many that neither a turn of the loop nor a transaction is long. */
 const batches = { sealed: 50, digest: 500 } as const
@@ -21,8 +21,9 @@ type Count = Counted & { of: SecretColumn }
 
 /**
  * Takes all that a former master key sealed or digested to the one that writes now, and notes of each key how much is
- * under it. A key under which nothing is, and under which no replica writes, is not needed any more. Whatever ends in
- * between, the next run goes on: a value is replaced only where it still is what was read.
+ * under it. A key under which nothing is, and under which no replica writes, is not needed any more; it is looked at
+ * until nothing can come to be under it, and is needed again if something does. Whatever ends in between, the next run
+ * goes on: a value is replaced only where it still is what was read.
  */
 export function createRewrap(deps: {
   db: Database
@@ -79,8 +80,9 @@ export function createRewrap(deps: {
     // A replica that writes under a newer key does it.
     if (rows.some((row) => row.version > current && row.written_at !== null)) return 0
     const former = rows.filter((row) => row.version !== current && isNeeded(row))
+    const isDone = rows.every((row) => row.version === current || row.written_at === null || isOver(row, now()))
     const counted = rows.find((row) => row.version === current)?.counted_at ?? new Date(0)
-    if (former.length === 0 && now().getTime() - counted.getTime() < day) return 0
+    if (isDone && now().getTime() - counted.getTime() < day) return 0
 
     const keyOf = new Map(rows.map((row) => [sealedPrefix(row.key_id), row.version]))
     const versionOf = ({ of, mark }: Count) => (of.kind === 'digest' ? Number(mark) : keyOf.get(mark))
@@ -105,12 +107,12 @@ export function createRewrap(deps: {
       const running = [...replicas, ...(await queries.runningReplicas(tx))]
       for (const { version, written_at } of await queries.readMasterKeys(tx)) {
         const found = { sealed: amount(version, 'sealed'), digests: amount(version, 'digest') }
-        await queries.setCounts(tx, version, { ...found, counted_at: at })
+        const isEmpty = found.sealed + found.digests === 0
+        await queries.setCounts(tx, version, { ...found, counted_at: at, ...(!isEmpty && { unused_since: null }) })
         const before = former.find((row) => row.version === version)
         const isSame = before?.written_at?.getTime() === written_at?.getTime()
         const isWritten = running.some(({ writes }) => writes.includes(version))
-        if (before && isSame && !isWritten && found.sealed + found.digests === 0)
-          await queries.markUnused(tx, version, at)
+        if (before && isSame && !isWritten && isEmpty) await queries.markUnused(tx, version, at)
       }
     })
     return moved

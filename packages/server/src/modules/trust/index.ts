@@ -9,6 +9,7 @@ import { createSigners } from './signers/signers.ts'
 import { createTrusted } from './trust.ts'
 
 export { type Authority, chainOf, type Keyring, rootOf } from './keys/keyring.ts'
+export { KeyAwayError } from './keys/provider.ts'
 export { createKeyProviders } from './keys/providers.ts'
 
 export function createTrust(deps: TrustDeps) {

@@ -1,7 +1,6 @@
 import type { Database } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import type { Log } from '../../kernel/log.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Feed } from '../../memory/feed.ts'
 import type { Audit } from '../audit/index.ts'
@@ -34,5 +33,6 @@ export type UpdatesDeps = {
   packages: StoreOptions
   bucketCredential: BucketCredential | undefined
   now: () => Date
-  log: Pick<Log, 'error' | 'warn'>
+  /** Hears of what goes on without it. */
+  onError: (e: unknown) => void
 }

@@ -41,8 +41,8 @@ export function createUpdates(given: UpdatesDeps) {
     },
     jobs: updateJobs({ ...deps, repositories, roots, sweep: sweep.run }),
     prunes: [pruneMetadata],
-    /** What a process that ended left behind on this machine. */
-    start: deps.incoming.sweep,
+    /** Removes what a process that ended left behind on this machine. Where packages are concerns nothing else. */
+    start: (): void => void deps.incoming.sweep().catch(deps.onError),
     /** Takes what a tenant has out of the store, before its rows are erased. */
     removeAll: (tenant: TenantId): Promise<void> => sweep.removeAll(tenant),
   }

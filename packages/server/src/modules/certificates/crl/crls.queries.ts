@@ -5,7 +5,7 @@ import { deleting } from '../../../db/retention.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-export type CrlRow = Selectable<Tables['crls']>
+type CrlRow = Selectable<Tables['crls']>
 
 /** These authorities have something new to list, as of commit. */
 export const bump = (tx: Tx, tenant: TenantId, issuerIds: readonly string[]) =>
@@ -27,6 +27,16 @@ export const authorityIds = async (tx: Tx, tenant: TenantId): Promise<string[]> 
 
 export const crlsOf = (tx: Tx, tenant: TenantId): Promise<CrlRow[]> =>
   tx.selectFrom('crls').selectAll().where('tenant_id', '=', tenant).execute()
+
+/** Which list of an authority is the newest, without what it says. */
+export const newestCrl = (tx: Tx, tenant: TenantId, issuerId: string): Promise<NewestCrl | undefined> =>
+  tx
+    .selectFrom('crls')
+    .select(['number', 'revision', 'issued_revision', 'this_update'])
+    .where('tenant_id', '=', tenant)
+    .where('issuer_id', '=', issuerId)
+    .executeTakeFirst()
+export type NewestCrl = Pick<CrlRow, 'number' | 'revision' | 'issued_revision' | 'this_update'>
 
 /** When their newest lists were issued, and end. */
 export const endsOfCrls = (tx: Tx, tenant: TenantId) =>
@@ -52,15 +62,18 @@ export const revokedBy = (tx: Tx, tenant: TenantId, issuerId: string, endsAfter:
     .orderBy('spc_id')
     .execute()
 
-/** Issuing CAs that were compromised, for the lists of the roots. */
-export const compromisedIssuing = (tx: Tx, tenant: TenantId) =>
+/** Certificates of issuing CAs, and of roots by other roots, that were compromised: for the lists of the roots. */
+export const compromisedAuthorities = (tx: Tx, tenant: TenantId) =>
   tx
-    .selectFrom('signing_keys')
-    .select(['certificate', 'retired_at'])
-    .where('tenant_id', '=', tenant)
-    .where('purpose', '=', 'ca-issuing')
-    .where('state', '=', 'compromised')
-    .orderBy('retired_at')
+    .selectFrom('signing_keys as k')
+    .leftJoin('cross_certificates as c', (on) =>
+      on.onRef('c.tenant_id', '=', 'k.tenant_id').onRef('c.subject_id', '=', 'k.signer_id'),
+    )
+    .select((eb) => [eb.fn.coalesce('c.certificate', 'k.certificate').as('certificate'), 'k.retired_at'])
+    .where('k.tenant_id', '=', tenant)
+    .where('k.purpose', 'in', ['ca-root', 'ca-issuing'])
+    .where('k.state', '=', 'compromised')
+    .orderBy('k.retired_at')
     .execute()
 
 /** False where another replica has issued this number already. */

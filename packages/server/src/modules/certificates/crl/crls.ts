@@ -3,7 +3,7 @@ import { createCrl, type RevocationReason, type RevokedCertificate } from '@hold
 import { background, type Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { eachTenant } from '../../../kernel/each-tenant.ts'
-import { day, hour, second } from '../../../kernel/time.ts'
+import { day, hour, minute, second } from '../../../kernel/time.ts'
 import { createSlices } from '../../../kernel/time-slice.ts'
 import { held } from '../../../memory/held.ts'
 import type { Authority } from '../../trust/index.ts'
@@ -13,6 +13,8 @@ import * as queries from './crls.queries.ts'
 
 /** How long a list is good for; it is issued anew when something is revoked, and after half of its life. */
 const lifetime = day
+/** Clocks of those who verify may be slow: to them a list that is not valid yet is none. */
+const backdated = 5 * minute
 /** Revocations that come together are one list. */
 const gatherMs = second
 /** Replicas that list at once; after that the job does. */
@@ -21,7 +23,14 @@ const most = 5
 const listedAfterEnd = hour
 
 /** The newest list of an authority. */
-export type Crl = { authority: Authority; number: number; thisUpdate: Date; nextUpdate: Date; der: Buffer }
+export type Crl = {
+  authority: Authority
+  number: number
+  issuedAt: Date
+  thisUpdate: Date
+  nextUpdate: Date
+  der: Buffer
+}
 
 /**
  * Certificate revocation lists (RFC 5280 §5): each authority's newest one, with numbers that only grow. What revokes
@@ -38,7 +47,7 @@ export function createCrls({
   const read = (tenant: TenantId) =>
     db.inTenant(tenant, async (tx) => new Map((await queries.crlsOf(tx, tenant)).map((row) => [row.issuer_id, row])))
 
-  const isDue = (row: queries.CrlRow | undefined): boolean =>
+  const isDue = (row: queries.NewestCrl | undefined): boolean =>
     !row?.this_update ||
     row.revision > row.issued_revision ||
     now().getTime() - row.this_update.getTime() >= lifetime / 2
@@ -51,12 +60,12 @@ export function createCrls({
       revokedAt: revoked_at ?? since,
       reason: (revocation_reason ?? 'unspecified') as RevocationReason,
     }))
-    const authorities = (await queries.compromisedIssuing(tx, tenant)).flatMap(({ certificate, retired_at }) => {
-      const issuing = new X509Certificate(certificate ?? '')
-      return issuing.checkIssued(x509)
+    const authorities = (await queries.compromisedAuthorities(tx, tenant)).flatMap(({ certificate, retired_at }) => {
+      const authority = new X509Certificate(certificate ?? '')
+      return authority.checkIssued(x509)
         ? [
             {
-              serial: issuing.serialNumber.toLowerCase(),
+              serial: authority.serialNumber.toLowerCase(),
               revokedAt: retired_at ?? since,
               reason: 'cACompromise' as const,
             },
@@ -72,13 +81,13 @@ export function createCrls({
    */
   async function issueOne(tenant: TenantId, authority: Authority): Promise<boolean> {
     const found = await db.inTenant(tenant, async (tx) => {
-      const before = (await queries.crlsOf(tx, tenant)).find((row) => row.issuer_id === authority.signerId)
+      const before = await queries.newestCrl(tx, tenant, authority.signerId)
       return isDue(before) ? { before, revoked: await listedBy(tx, tenant, authority) } : undefined
     })
     if (!found) return true
     const { before, revoked } = found
-    const thisUpdate = new Date(Math.floor(now().getTime() / second) * second)
-    const nextUpdate = new Date(thisUpdate.getTime() + lifetime)
+    const issuedAt = Math.floor(now().getTime() / second) * second
+    const [thisUpdate, nextUpdate] = [new Date(issuedAt - backdated), new Date(issuedAt + lifetime)]
     const number = (before?.number ?? 0) + 1
     const { signer, certificate, signerId } = authority
     const der = await createCrl(signer, certificate, { number, thisUpdate, nextUpdate, revoked }, createSlices())
@@ -126,9 +135,9 @@ export function createCrls({
         }
         return authorities.flatMap((authority) => {
           const { number, this_update, next_update, der } = rows.get(authority.signerId) ?? {}
-          return number && this_update && next_update && der
-            ? [{ authority, number, thisUpdate: this_update, nextUpdate: next_update, der }]
-            : []
+          if (!number || !this_update || !next_update || !der) return []
+          const issuedAt = new Date(this_update.getTime() + backdated)
+          return [{ authority, number, issuedAt, thisUpdate: this_update, nextUpdate: next_update, der }]
         })
       },
     },

@@ -60,12 +60,12 @@ export function createPki({
   async function list({ tenant, authority }: Named, { headers }: Asked): Promise<Answered> {
     const found = (await crls.get(tenant)).find((crl) => crl.authority.signerId === authority.signerId)
     if (!found) return notFound
-    const { der, number, thisUpdate, nextUpdate } = found
+    const { der, number, issuedAt, nextUpdate } = found
     return document(headers, {
       type: 'application/pkix-crl',
       tag: String(number),
       body: der,
-      since: thisUpdate,
+      since: issuedAt,
       maxAge: Math.min(hiddenMs, nextUpdate.getTime() - now().getTime()),
     })
   }

@@ -17,11 +17,11 @@ export const postureHandlers = ({
 }) =>
   ({
     reportPosture: async ({ actor, body }) => {
-      const { at, result } = await reports.report(actor, body.facts)
+      const { at, result, until } = await reports.report(actor, body.facts)
       return {
         verdict: result.verdict,
         reported_at: at.toISOString(),
-        next_report_before: time(result.valid_until),
+        next_report_before: time(Number.isFinite(until) ? until : null),
         // What was asked for is for administrators: whoever holds the device learns which check fails and what to do.
         checks: heardOf(result).map(({ id, passed, remediation }) => ({
           id,

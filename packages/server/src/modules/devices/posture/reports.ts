@@ -31,6 +31,7 @@ export function createReports({
   now: () => Date
 }) {
   return {
+    /** `until`: when what was last told of the device ends; the next report comes before (ms; Infinity: never). */
     report: async (actor: Actor, facts: Record<string, unknown>) => {
       const at = now()
       const tenant = actor.tenantId
@@ -42,14 +43,14 @@ export function createReports({
       const { verdict } = result
       const row = { device_id: device.deviceId, facts, facts_digest: contentDigest(facts), verdict, reported_at: at }
       const told = { told_at: at, told_until: Number.isFinite(found.until) ? new Date(found.until) : null }
-      await db.inTenant(tenant, async (tx) => {
+      const until = await db.inTenant(tenant, async (tx) => {
         await shareVerdicts(tx, tenant)
         let before = await lockPosture(tx, tenant, device.deviceId)
         // Of two that are the first, the second one finds the other.
         if (!before && !(await insertPosture(tx, tenant, row, told)))
           before = (await lockPosture(tx, tenant, device.deviceId)) ?? missing('device')
         // A later one has overtaken it.
-        if (before && before.reported_at > at) return
+        if (before && before.reported_at > at) return untilOf(before)
         const tells = isToTell(before, appraiser, found, report.reported_at)
         if (before) await updatePosture(tx, tenant, row, tells ? told : undefined)
         if (before?.verdict !== verdict) {
@@ -66,12 +67,16 @@ export function createReports({
           )
         }
         if (tells) await changes.record(tx, tenant, [{ kind: 'device', subject: device.deviceId }])
+        return before && !tells ? untilOf(before) : found.until
       })
-      return { at, result }
+      return { at, result, until }
     },
   }
 }
 export type Reports = ReturnType<typeof createReports>
+
+/** Until when what was told of a report counts (ms; Infinity: for good). */
+const untilOf = ({ told_until }: StoredPosture): number => told_until?.getTime() ?? Number.POSITIVE_INFINITY
 
 /** Whether anything follows from a report, beside what was told of the one before. */
 function isToTell(
@@ -83,7 +88,7 @@ function isToTell(
   if (!before?.told_at || before.newest_policy !== newest) return true
   const last = { facts: before.facts, reported_at: before.reported_at.getTime() }
   if (outcomes(last, nowMs).text !== found.text) return true
-  const toldUntil = before.told_until?.getTime() ?? Number.POSITIVE_INFINITY
+  const toldUntil = untilOf(before)
   // What gateways were told ends by itself: they hear of a later end before the last half of it is over.
   return found.until < toldUntil || nowMs > (before.told_at.getTime() + toldUntil) / 2
 }

@@ -74,6 +74,8 @@ export function createRotation({
     const tenant = actor.tenantId
     const [old] = (await trusted.keyring(tenant)).roots
     if (!old) throw new Error('the tenant has no active root')
+    // Nothing is made in a token for who is refused anyway.
+    requireTurn(await db.inTenant(tenant, (tx) => signers.keysOf(tx, tenant, 'ca-root')), asked, now())
     const { root, issuing, crosses } = await prepare(tenant, old, asked.mode)
     return db.inTenant(tenant, async (tx) => {
       const at = now()

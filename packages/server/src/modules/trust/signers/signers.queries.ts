@@ -14,6 +14,13 @@ export const selectSigners = (tx: Tx, tenant: TenantId, filter: { purpose?: stri
 export const findSigner = (tx: Tx, tenant: TenantId, signerId: string): Promise<KeyRow | undefined> =>
   selectSigners(tx, tenant, {}).where('signer_id', '=', signerId).executeTakeFirst()
 
+/** Those that have not ended. */
+export const keysOf = (tx: Tx, tenant: TenantId, purpose: string): Promise<KeyRow[]> =>
+  selectSigners(tx, tenant, { purpose })
+    .where('state', 'in', ['pending', 'active', 'retiring'])
+    .orderBy('signer_id')
+    .execute()
+
 /**
  * Until commit no key of this purpose moves: whoever moves one locks all that there ever were, of which none goes. Says
  * which have not ended, as of then.
@@ -25,10 +32,7 @@ export async function lockPurpose(tx: Tx, tenant: TenantId, purpose: string): Pr
     .orderBy('signer_id')
     .forUpdate()
     .execute()
-  return selectSigners(tx, tenant, { purpose })
-    .where('state', 'in', ['pending', 'active', 'retiring'])
-    .orderBy('signer_id')
-    .execute()
+  return keysOf(tx, tenant, purpose)
 }
 
 /** False where another one of this purpose is pending. */

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import type { SignerProvider, SignerState } from '@holdfast/contract/vocabulary'
 import type { Purpose } from '@holdfast/crypto'
 import type { Tx } from '../../../db/database.ts'
@@ -44,6 +45,15 @@ export function createSigners({
     return root && makeIssuing(provider, tenant, root, now())
   }
 
+  /** A root that is compromised takes the issuing CAs under it along. */
+  async function endUnder(tx: Tx, tenant: TenantId, root: KeyRow, at: Date): Promise<string[]> {
+    const x509 = new X509Certificate(root.certificate ?? '')
+    const issuing = await queries.lockPurpose(tx, tenant, 'ca-issuing')
+    const under = issuing.filter(({ certificate }) => new X509Certificate(certificate ?? '').checkIssued(x509))
+    for (const { signer_id } of under) await queries.end(tx, tenant, signer_id, 'compromised', at)
+    return under.map((key) => key.signer_id)
+  }
+
   /** Ends a key that is locked; who it would leave behind is told in numbers, unless they are to be left. */
   async function endKey(
     tx: Tx,
@@ -64,7 +74,10 @@ export function createSigners({
     const ended = await queries.end(tx, tenant, key.signer_id, how.compromised ? 'compromised' : 'retired', at)
     if (!ended) throw new Error('a key that is locked has moved')
     if (key.state === 'active' && heir) await insertKeys(tx, tenant, [heir], at)
-    if (how.compromised && ofAuthorities.has(key.purpose)) await deps.revokeIssuedBy(tx, source, [key.signer_id], at)
+    if (how.compromised && ofAuthorities.has(key.purpose)) {
+      const under = key.purpose === 'ca-root' ? await endUnder(tx, tenant, key, at) : []
+      await deps.revokeIssuedBy(tx, source, [key.signer_id, ...under], at)
+    }
     const { target } = about(key, undefined)
     const details = { compromised: how.compromised, ...(how.reason !== undefined && { reason: how.reason }) }
     await audit.record(tx, source, 'signer.retired', named(key), { target, details })
@@ -93,11 +106,14 @@ export function createSigners({
       if (purpose === 'tuf-root') failField('purpose', 'the root of updates passes on by its own ceremony')
       const by = providers.find((p) => p.name === (provider ?? providers[0].name))
       if (!by) failField('provider', `this deployment has no ${provider} token`)
-      const key = await makeKey(by, purpose)
       const tenant = actor.tenantId
+      const refuse = () => failField('purpose', 'another key of this purpose is pending: activate or retire it first')
+      // Nothing is made in a token for who is refused anyway.
+      const keys = await db.inTenant(tenant, (tx) => queries.keysOf(tx, tenant, purpose))
+      if (keys.some((key) => key.state === 'pending')) refuse()
+      const key = await makeKey(by, purpose)
       return db.inTenant(tenant, async (tx) => {
-        if (!(await queries.insertPending(tx, tenant, key, now())))
-          failField('purpose', 'another key of this purpose is pending: activate or retire it first')
+        if (!(await queries.insertPending(tx, tenant, key, now()))) refuse()
         const row = (await queries.findSigner(tx, tenant, key.signer_id)) ?? missing('signer')
         await audit.record(tx, actor, 'signer.created', named(row), about(row, undefined))
         await record(tx, tenant)

@@ -105,14 +105,20 @@ export const moveBlob = (
       .returning('blob_id'),
   )
 
-/** What no release refers to any more since a while, and what was on its way and never came, is to be removed. */
-export const markUnused = (tx: Tx, tenant: TenantId, before: Date, at: Date, limit: number) =>
-  sql`update package_blobs set state = 'removing', since = ${at}
-    where tenant_id = ${tenant} and blob_id = any(array(
-      select b.blob_id from package_blobs b
-      where b.tenant_id = ${tenant} and b.state in ('storing', 'stored') and b.since < ${before}
-        and not exists (select from release_packages p where p.tenant_id = ${tenant} and p.blob_id = b.blob_id)
-      order by b.blob_id limit ${limit} for update skip locked))`.execute(tx)
+const isUnused = (tenant: TenantId, before: Date) => sql`b.tenant_id = ${tenant} and b.state in ('storing', 'stored')
+  and b.since < ${before}
+  and not exists (select from release_packages p where p.tenant_id = ${tenant} and p.blob_id = b.blob_id)`
+
+/** What no release refers to, and what was on its way and never came, once it is older than that, is to be removed. */
+export async function markUnused(tx: Tx, tenant: TenantId, before: Date, at: Date, limit: number): Promise<void> {
+  const { rows } = await sql<{ blob_id: string }>`select b.blob_id from package_blobs b
+    where ${isUnused(tenant, before)} order by b.blob_id limit ${limit} for update skip locked`.execute(tx)
+  // Judged once more under its lock: a package may have taken it up while it was looked for.
+  await sql`update package_blobs set state = 'removing', since = ${at}
+    where tenant_id = ${tenant} and blob_id = any(array(select b.blob_id from package_blobs b
+      where ${isUnused(tenant, before)} and b.blob_id = any(${rows.map((r) => r.blob_id)}::uuid[])
+      order by b.blob_id for update))`.execute(tx)
+}
 
 export const selectRemoving = (tx: Tx, tenant: TenantId, before: Date, limit: number) =>
   tx

@@ -9,7 +9,7 @@ export function haltNotice({ release_id, version, reason }: ReleaseRow, { name }
     kind: 'release.halted',
     severity: 'warning',
     title: `The release ${version} was halted`,
-    detail: `${name ?? 'Somebody'} halted it: ${reason}. It is offered to no device any more, and nobody can download it; devices that have installed it keep it until a newer release is published.`,
+    detail: `${name ?? 'Somebody'} halted it: ${reason}. No device is offered it or can download it any more; devices that have installed it keep it until a newer release is published.`,
     subject: { type: 'release', id, name: version },
     dedupe_key: `release.halted:${release_id}`,
   }

@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import type { S3mini } from 's3mini'
+import { second } from '../../../kernel/time.ts'
 import type { BucketCredential } from '../deps.ts'
 import { type PackageStore, pathOf } from './store.ts'
 
@@ -15,14 +16,20 @@ export function createBucketStore({
   // Loaded with the first package: few deployments have a bucket.
   const bucket = async () => {
     const library = await import('s3mini')
-    client ??= new library.S3mini({ endpoint: url, ...options, fetch: fetchStreaming })
+    client ??= new library.S3mini({ endpoint: url, ...options, fetch: fetchInTime })
     return client
   }
   return {
     put: async (name, file, size) => {
-      const type = 'application/octet-stream'
-      const bytes = Readable.toWeb(createReadStream(file)) as globalThis.ReadableStream
-      await (await bucket()).putObject(pathOf(name), bytes, type, undefined, undefined, size)
+      const s3 = await bucket()
+      const bytes = createReadStream(file)
+      try {
+        const body = Readable.toWeb(bytes) as globalThis.ReadableStream
+        await s3.putObject(pathOf(name), body, 'application/octet-stream', undefined, undefined, size)
+      } finally {
+        // Where no connection came about nobody else closes it.
+        bytes.destroy()
+      }
       await rm(file, { force: true })
     },
     open: async (name, size, range) => {
@@ -40,5 +47,20 @@ export function createBucketStore({
   }
 }
 
+/** After so long it has begun to answer; longer, by so many bytes a second, where it is given a content. */
+const patience = { answerMs: 20 * second, bytesPerSecond: 256 * 1024 }
+
 /** A body that is a stream is sent while it is read (`duplex`, Fetch standard §6.4). */
-const fetchStreaming: typeof fetch = (url, init) => fetch(url, { ...init, duplex: 'half' } as RequestInit)
+const fetchInTime: typeof fetch = async (url, init) => {
+  const size = Number(new Headers(init?.headers).get('content-length') ?? 0)
+  const late = new AbortController()
+  const timer = setTimeout(
+    () => late.abort(new Error('there was no answer from the bucket in time')),
+    patience.answerMs + (size / patience.bytesPerSecond) * second,
+  )
+  try {
+    return await fetch(url, { ...init, duplex: 'half', signal: late.signal } as RequestInit)
+  } finally {
+    clearTimeout(timer)
+  }
+}

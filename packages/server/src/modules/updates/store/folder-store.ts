@@ -7,13 +7,14 @@ import { type BlobName, type PackageStore, pathOf } from './store.ts'
 
 /** A folder for each tenant. With several replicas all of them have to see the same one. */
 export function createFolderStore(dir: string): PackageStore {
-  const fileOf = (name: BlobName) => join(dir, 'blobs', pathOf(name))
+  const blobs = join(dir, 'blobs')
+  const fileOf = (name: BlobName) => join(blobs, pathOf(name))
   return {
     put: async (name, file) => {
       const target = fileOf(name)
       await mkdir(dirname(target), { recursive: true, mode: 0o700 })
       await rename(file, target)
-      await sync(dirname(target))
+      for (const folder of [dirname(target), blobs, dir]) await sync(folder)
     },
     open: async (name, size, range) => {
       // What is no plain file, a link above all, was not put here by us.
@@ -35,7 +36,7 @@ export function createFolderStore(dir: string): PackageStore {
 
 const boundsOf = (range: ByteRange | undefined) => (range ? { start: range.first, end: range.last } : {})
 
-/** So that a name survives a power failure. */
+/** So that the names in it survive a power failure. */
 async function sync(folder: string): Promise<void> {
   const handle = await open(folder, 'r')
   try {

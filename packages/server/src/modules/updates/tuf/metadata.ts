@@ -61,8 +61,16 @@ export async function nextMetadata(
   now: Date,
 ): Promise<Made[]> {
   const made: Made[] = []
-  const issue = async <S extends Common>(role: Role, before: Issued | undefined, rest: Omit<S, keyof Common>) => {
-    const one = await sign<S>(keys[role], role, (before?.version ?? 0) + 1, rest, now)
+  const common = <R extends Role>(role: R, before: Issued | undefined) => ({
+    _type: role,
+    spec_version: tufSpecVersion,
+    version: (before?.version ?? 0) + 1,
+    expires: `${new Date(now.getTime() + lifetimes[role]).toISOString().slice(0, 19)}Z`,
+  })
+  const issue = async <S extends Common>(signed: S): Promise<Issued<S>> => {
+    const { _type: role, version, expires } = signed
+    const document = await signTuf(signed, [keys[role]])
+    const one = { version, text: JSON.stringify(document), document, issuedAt: now, expiresAt: new Date(expires) }
     made.push({ ...one, role })
     return one
   }
@@ -71,21 +79,21 @@ export async function nextMetadata(
     !root ||
     (isOnline(root.document.signed, keys) && (!namesOnline(root.document.signed, keys) || isDue(root, 'root', now)))
   )
-    root = await issue<Root['signed'] & { _type: 'root' }>('root', root, rootOf(keys))
+    root = await issue({ ...common('root', root), ...rootOf(keys) })
   if (!namesOnline(root.document.signed, keys)) return made
 
   const mustSign = (role: Role, before: Issued | undefined) =>
     !before || isDue(before, role, now) || before.document.signatures[0]?.keyid !== keyIdOf(keys[role])
   let current = state.targets
   if (!current || mustSign('targets', current) || !isSame(current.document.signed.targets, targets))
-    current = await issue<Targets>('targets', current, { targets })
+    current = await issue({ ...common('targets', current), targets })
   let { snapshot, timestamp } = state
   const inSnapshot = { 'targets.json': metaOf(current) }
   if (!snapshot || mustSign('snapshot', snapshot) || !isSame(snapshot.document.signed.meta, inSnapshot))
-    snapshot = await issue<Parent>('snapshot', snapshot, { meta: inSnapshot })
+    snapshot = await issue({ ...common('snapshot', snapshot), meta: inSnapshot })
   const inTimestamp = { 'snapshot.json': metaOf(snapshot) }
   if (!timestamp || mustSign('timestamp', timestamp) || !isSame(timestamp.document.signed.meta, inTimestamp))
-    timestamp = await issue<Parent>('timestamp', timestamp, { meta: inTimestamp })
+    timestamp = await issue({ ...common('timestamp', timestamp), meta: inTimestamp })
   return made
 }
 
@@ -109,20 +117,5 @@ const metaOf = ({ version, text }: Issued): FileMeta => ({
   length: Buffer.byteLength(text),
   hashes: { sha256: sha256Hex(text) },
 })
-
-async function sign<S extends Common>(
-  signer: Signer,
-  role: Role,
-  version: number,
-  rest: Omit<S, keyof Common>,
-  now: Date,
-): Promise<Issued<S>> {
-  const expiresAt = new Date(Math.floor((now.getTime() + lifetimes[role]) / 1000) * 1000)
-  const expires = `${expiresAt.toISOString().slice(0, 19)}Z`
-  // The names of a role are these four and its own.
-  const signed = { _type: role, spec_version: tufSpecVersion, version, expires, ...rest } as unknown as S
-  const document = await signTuf(signed, [signer])
-  return { version, text: JSON.stringify(document), document, issuedAt: now, expiresAt }
-}
 
 const isSame = (a: object, b: object): boolean => JSON.stringify(a) === JSON.stringify(b)

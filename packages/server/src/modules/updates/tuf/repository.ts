@@ -4,9 +4,10 @@ import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { Representation } from '../../../kernel/representation.ts'
-import { hour } from '../../../kernel/time.ts'
+import { hour, minute } from '../../../kernel/time.ts'
 import { everything } from '../../../memory/changes.ts'
 import { held } from '../../../memory/held.ts'
+import { KeyAwayError } from '../../trust/index.ts'
 import { liveReleases, packagesOf } from '../delivery/live.queries.ts'
 import type { UpdatesDeps } from '../deps.ts'
 import { pathOfTarget } from '../packages/package.ts'
@@ -45,6 +46,8 @@ const purposes = {
 const roles = ['root', 'targets', 'snapshot', 'timestamp'] as const
 /** So often another replica may have been faster before it is taken for a fault. */
 const attempts = 8
+/** What could not be signed is tried again so often. */
+const signAgainMs = minute
 
 /**
  * The TUF repository of a tenant: metadata that say what is published, signed by whoever needs them first after a
@@ -57,7 +60,8 @@ export function createRepository({
   feed,
   trust,
   now,
-}: Pick<UpdatesDeps, 'db' | 'changes' | 'feed' | 'trust' | 'now'>) {
+  onError,
+}: Pick<UpdatesDeps, 'db' | 'changes' | 'feed' | 'trust' | 'now' | 'onError'>) {
   const keysOf = async (tenant: TenantId): Promise<Keys> => ({
     root: await trust.signerFor(tenant, purposes.root),
     targets: await trust.signerFor(tenant, purposes.targets),
@@ -85,13 +89,24 @@ export function createRepository({
         if (!(e instanceof Overtaken)) throw e
       })
 
+  /** Undefined while the keys that sign are away and what they signed before is in force: clients are served that. */
+  const next = ({ state, targets }: Awaited<ReturnType<typeof read>>, keys: Keys): Promise<Made[] | undefined> =>
+    nextMetadata(state, targets, keys, now()).catch((e: unknown) => {
+      if (!(e instanceof KeyAwayError) || !roles.every((role) => state[role] && now() < state[role].expiresAt)) throw e
+      onError(e.cause)
+      return undefined
+    })
+
   async function load(tenant: TenantId): Promise<Repository> {
     const keys = await keysOf(tenant)
     for (let n = 0; n < attempts; n++) {
-      const { state, targets } = await read(tenant)
-      const made = await nextMetadata(state, targets, keys, now())
-      if (made.length === 0) return repositoryOf(state, keys, now())
-      await write(tenant, made)
+      const found = await read(tenant)
+      const made = await next(found, keys)
+      if (made && made.length > 0) await write(tenant, made)
+      else {
+        const repository = repositoryOf(found.state, keys, now())
+        return made ? repository : { ...repository, refreshAt: new Date(now().getTime() + signAgainMs) }
+      }
     }
     throw new Error('the metadata of updates are overtaken again and again')
   }
@@ -104,7 +119,6 @@ export function createRepository({
   return {
     of: repository,
     keysOf,
-    newestRoot: async (tenant: TenantId) => (await repository(tenant)).root,
     /** By the name that clients ask for: of a role with versions any that was ever given out and is kept. */
     file: async (tenant: TenantId, name: string): Promise<File> => {
       const { files, versions } = await repository(tenant)

@@ -40,13 +40,14 @@ async function findSlot(cryptoki: Cryptoki, label: string): Promise<{ slot: bigi
   return only
 }
 
-/** Work in a session of its own; as many at once as the token has sessions, up to eight. */
+/** Work in a session of its own; as many at once as the token has sessions, up to eight with that of the login. */
 type Sessions = { inSession: <T>(work: (session: bigint) => Promise<T>) => Promise<T> }
 
 /** Sessions with the token, logged in once for all of them. */
 export async function openSessions(cryptoki: Cryptoki, { label, pin }: TokenPlace): Promise<Sessions> {
   await initialize(cryptoki)
   const { slot, sessions } = await findSlot(cryptoki, label)
+  const most = Math.max(1, sessions - 1)
   const idle: bigint[] = []
   const waiting: (() => void)[] = []
   let open = 0
@@ -57,7 +58,7 @@ export async function openSessions(cryptoki: Cryptoki, { label, pin }: TokenPlac
     return session.readBigUInt64LE()
   }
   async function take(): Promise<bigint> {
-    while (idle.length === 0 && open >= sessions) await new Promise<void>((resolve) => waiting.push(resolve))
+    while (idle.length === 0 && open >= most) await new Promise<void>((resolve) => waiting.push(resolve))
     const free = idle.pop()
     if (free !== undefined) return free
     open++
@@ -88,7 +89,8 @@ export async function openSessions(cryptoki: Cryptoki, { label, pin }: TokenPlac
   const secret = memory(Buffer.byteLength(pin))
   secret.write(pin)
   try {
-    await inSession((session) => cryptoki.call('C_Login', session, userType, secret, secret.length))
+    // The login ends with the last session (PKCS#11 2.40 §5.6): this one is nobody's, and stays.
+    await cryptoki.call('C_Login', await openOne(), userType, secret, secret.length)
   } catch (e) {
     if (!(e instanceof CryptokiError && e.rv === alreadyLoggedIn)) throw e
   } finally {

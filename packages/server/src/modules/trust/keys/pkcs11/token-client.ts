@@ -107,11 +107,11 @@ export function createTokenClient(config: TokenConfig, log: Log) {
   const running = new Set<TokenProcess>()
 
   async function open(): Promise<TokenProcess> {
+    if (lastError && refusedPin === undefined && performance.now() < notBefore) throw lastError
     const text = await readFile(config.pinFile, 'utf8')
     const pin = text.split(/\r?\n/, 1)[0] ?? ''
     // A few wrong tries lock a token for good.
-    const isLeftAlone = pin === refusedPin || (refusedPin === undefined && performance.now() < notBefore)
-    if (lastError && isLeftAlone) throw lastError
+    if (lastError && pin === refusedPin) throw lastError
     if (isStopped) throw new TokenError('token', 'the server stops', false)
     const process = startProcess(environment)
     running.add(process)
