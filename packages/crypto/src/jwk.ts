@@ -59,10 +59,13 @@ export function parsePublicJwk(value: unknown): PublicJwk {
   return refuse('malformed', 'the JWK has an unknown curve')
 }
 
-/** A public key from a JWK of any origin, checked as in `parsePublicJwk`, on its curve. Throws `malformed`. */
+/**
+ * A public key from a JWK of any origin, checked as in `parsePublicJwk`, on its curve. Throws `malformed`. The platform
+ * reads a PEM text in half the time that it takes for a JWK.
+ */
 export function importPublic(jwk: unknown): KeyObject {
-  const key = parsePublicJwk(jwk)
-  return onItsCurve(() => createPublicKey({ key, format: 'jwk' }))
+  const pem = publicPem(parsePublicJwk(jwk))
+  return onItsCurve(() => createPublicKey(pem))
 }
 
 /** The DER of the SubjectPublicKeyInfo (RFC 5280 §4.1.2.7). */
@@ -72,8 +75,9 @@ export function publicSpki(jwk: PublicJwk): Buffer {
 }
 
 /** The SubjectPublicKeyInfo as text (RFC 7468 §13). */
-export const publicPem = (jwk: PublicJwk): string =>
-  `-----BEGIN PUBLIC KEY-----\n${publicSpki(jwk).toString('base64')}\n-----END PUBLIC KEY-----`
+export const publicPem = (jwk: PublicJwk): string => spkiPem(publicSpki(jwk))
+export const spkiPem = (spki: Buffer): string =>
+  `-----BEGIN PUBLIC KEY-----\n${spki.toString('base64')}\n-----END PUBLIC KEY-----`
 
 /**
  * The key of a SubjectPublicKeyInfo. Throws `bad_algorithm` for every one but a named curve that this system knows, its
@@ -100,7 +104,7 @@ export function onItsCurve<T>(use: () => T): T {
   try {
     return use()
   } catch (cause) {
-    return refuse('malformed', 'the key is not a point on its curve', cause)
+    return refuse('malformed', 'the JWK is not a point on its curve', cause)
   }
 }
 

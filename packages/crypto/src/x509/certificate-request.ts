@@ -1,6 +1,6 @@
 import { hash, verify } from 'node:crypto'
 import { refuse } from '../errors.ts'
-import { onItsCurve, type PublicJwk, publicJwkOf } from '../jwk.ts'
+import { type PublicJwk, publicJwkOf, spkiPem } from '../jwk.ts'
 import { readDer } from './der-read.ts'
 import { contextOf } from './der-write.ts'
 import { decodeBase64, decodePem } from './pem.ts'
@@ -35,10 +35,15 @@ export function readCertificateRequest(text: string): CertificateRequest {
   const publicJwk = publicJwkOf(spki)
   if (signed.algorithm.keyType !== (publicJwk.kty === 'EC' ? 'ec' : 'ed25519'))
     refuse('bad_algorithm', 'the signature is of another kind than the key')
-  if (!isSignedWith(signed, publicJwk)) refuse('bad_signature', 'the request is not signed with its key')
+  if (!isSignedWith(signed, spki)) refuse('bad_signature', 'the request is not signed with its key')
   return { publicJwk, spkiSha256: hash('sha256', spki, 'hex') }
 }
 
 /** No key object is kept: the collector knows nothing of what one holds outside the heap. */
-const isSignedWith = ({ tbs, algorithm, signature }: Signed, key: PublicJwk): boolean =>
-  onItsCurve(() => verify(algorithm.hash, tbs, { key, format: 'jwk' }, signature))
+function isSignedWith({ tbs, algorithm, signature }: Signed, spki: Buffer): boolean {
+  try {
+    return verify(algorithm.hash, tbs, spkiPem(spki), signature)
+  } catch (cause) {
+    return refuse('malformed', 'the key is not a point on its curve', cause)
+  }
+}

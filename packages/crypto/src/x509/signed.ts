@@ -1,7 +1,7 @@
-import { type KeyObject, verify } from 'node:crypto'
+import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import { derFromRaw } from '../ecdsa-der.ts'
 import { refuse } from '../errors.ts'
-import { importPublic, publicJwkOf, type SigningAlg } from '../jwk.ts'
+import { importPublic, publicJwkOf, type SigningAlg, spkiPem } from '../jwk.ts'
 import type { Signer } from '../signer.ts'
 import type { DerReader } from './der-read.ts'
 import { bitString, objectIdentifier, sequence } from './der-write.ts'
@@ -48,7 +48,14 @@ export function isSignedBy({ tbs, algorithm, signature }: Signed, publicKey: Key
 }
 
 /** The key of a SubjectPublicKeyInfo. Throws `bad_algorithm`, or `malformed` where it is not on its curve. */
-export const importSpki = (spki: Buffer): KeyObject => importPublic(publicJwkOf(spki))
+export function importSpki(spki: Buffer): KeyObject {
+  publicJwkOf(spki)
+  try {
+    return createPublicKey(spkiPem(spki))
+  } catch (cause) {
+    return refuse('malformed', 'the key is not a point on its curve', cause)
+  }
+}
 
 export async function sign(signer: Pick<Signer, 'alg' | 'sign'>, tbs: Buffer): Promise<Signed> {
   const raw = await signer.sign(tbs)

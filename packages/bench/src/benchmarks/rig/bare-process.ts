@@ -53,13 +53,13 @@ const calls = {
     const message = randomBytes(300)
     const signed = Array.from({ length: 512 }, () => {
       const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-      return { key: publicKey.export({ format: 'jwk' }), s: sign('sha256', message, privateKey) }
+      return { key: publicKey.export({ type: 'spki', format: 'pem' }), s: sign('sha256', message, privateKey) }
     })
     const started = performance.now()
     let count = 0
     while (performance.now() - started < seconds * 1000)
       for (const { key, s } of signed) {
-        if (!verify('sha256', message, { key, format: 'jwk' }, s)) throw new Error('a signature does not hold')
+        if (!verify('sha256', message, key, s)) throw new Error('a signature does not hold')
         count++
       }
     return count / ((performance.now() - started) / 1000)
