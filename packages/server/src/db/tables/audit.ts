@@ -25,6 +25,8 @@ export type AuditTables = {
     hash: Buffer
     sequenced_at: Date
   }
+  /** What gateways have reported, under their own ids. */
+  audit_ingested: { tenant_id: TenantId; gateway_id: string; event_id: string; received_at: Date }
   /** Where the record of each tenant ends. */
   audit_heads: { tenant_id: TenantId; seq: number; hash: Buffer }
 }

@@ -1,6 +1,8 @@
 import type { Database } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
-import { auditHandlers } from './audit.handlers.ts'
+import { eventHandlers } from './events/events.handlers.ts'
+import { pruneReported } from './ingest/ingest.queries.ts'
+import { createIngest } from './ingest/ingest.ts'
 import { createRecorder } from './recorder.ts'
 import { createSequencer } from './sequencer.ts'
 
@@ -9,9 +11,11 @@ export type { Changed, Target } from './record.ts'
 /** The record of each tenant: what happened, in the order in which it was committed. */
 export function createAudit(deps: { db: Database; pager: Pager; now: () => Date; onError: (e: unknown) => void }) {
   const { wake, catchUp, start, stop } = createSequencer(deps)
+  const { write, ...recorder } = createRecorder({ ...deps, wake })
   return {
-    ...createRecorder({ ...deps, wake }),
-    handlers: auditHandlers({ ...deps, catchUp }),
+    ...recorder,
+    handlers: { ...eventHandlers({ ...deps, catchUp }), ...createIngest({ ...deps, write }).handlers },
+    prunes: [pruneReported],
     start,
     stop,
   }

@@ -1,0 +1,41 @@
+import type { Contract, Given } from '@holdfast/contract'
+import { type AuditKind, auditKinds } from '@holdfast/contract/audit-fields'
+import { fail } from '../../../kernel/app-error.ts'
+
+type Query = Given<Contract['listAuditEvents']>['query']
+
+/** What is asked for: an event fits when it fits all of it. */
+export type Filter = Omit<Query, 'limit' | 'cursor' | 'sort' | 'kind' | 'from' | 'to' | 'text'> & {
+  kinds?: readonly AuditKind[]
+  from?: Date
+  to?: Date
+  words?: readonly string[]
+}
+
+export function filterOf(query: Query): Filter {
+  const { limit: _, cursor: __, sort: ___, kind, from, to, text, ...others } = query
+  return {
+    ...others,
+    ...(kind !== undefined && { kinds: kindsOf(kind) }),
+    ...(from !== undefined && { from: instant('from', from) }),
+    ...(to !== undefined && { to: instant('to', to) }),
+    ...(text !== undefined && { words: text.split(/\s+/).filter(Boolean) }),
+  }
+}
+
+/** `login.*,account.locked` → the kinds that it names. */
+function kindsOf(text: string): AuditKind[] {
+  const named = text.split(',').flatMap((name) => {
+    const found = auditKinds.filter((kind) =>
+      name.endsWith('.*') ? kind.startsWith(name.slice(0, -1)) : kind === name,
+    )
+    return found.length > 0 ? found : fail('bad_request', `kind: there is no kind ${name.slice(0, 64)}`)
+  })
+  return [...new Set(named)]
+}
+
+/** A date-time of RFC 3339 can name moments that do not exist as instants, such as a leap second. */
+function instant(name: string, text: string): Date {
+  const at = new Date(text)
+  return Number.isNaN(at.getTime()) ? fail('bad_request', `${name}: is not a moment in time`) : at
+}
