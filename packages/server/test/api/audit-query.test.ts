@@ -61,8 +61,7 @@ async function fill(kit: Kit, count: number) {
 }
 async function all(kit: Kit, query: Query) {
   const found: Awaited<ReturnType<Kit['admin']['listAuditEvents']>>['items'] = []
-  let pages = 0
-  for (let cursor: string | null | undefined; cursor !== null; pages++) {
+  for (let cursor: string | null | undefined; cursor !== null; ) {
     const page = await kit.admin.listAuditEvents({ query: { limit: 7, ...query, ...(cursor && { cursor }) } })
     found.push(...page.items)
     cursor = page.next_cursor
