@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { fits, hasPrefix } from '../../../db/page.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
+import { patternOf } from '../words/words.ts'
 import type { Filter } from './filter.ts'
 
 type Condition = RawBuilder<boolean>
@@ -58,7 +59,7 @@ export function othersOf(f: Filter): Condition[] {
     ...(f.origin === undefined ? [] : [says('{origin}', 'origin', f.origin)]),
     ...(f.actor_type === undefined ? [] : [says('{actor,type}', 'type', f.actor_type)]),
     ...(f.target_type === undefined ? [] : [says('{target,type}', 'type', f.target_type)]),
-    ...(f.words ?? []).map((word) => sql<boolean>`record collate "C" ilike ${`%${literal(asWritten(word))}%`}`),
+    ...(f.terms ?? []).map((term) => sql<boolean>`record collate "C" ~* ${patternOf(term)}`),
   ]
 }
 
@@ -76,9 +77,7 @@ const begins = (q: string) => {
 
 /** A member of the record. That its text is there at all is asked first: it costs a tenth of taking it apart. */
 const says = (path: string, name: string, value: string) =>
-  sql<boolean>`(record like ${`%${literal(`"${name}":"${asWritten(value)}"`)}%`} and record::jsonb #>> ${path} = ${value})`
+  sql<boolean>`(record like ${`%${literal(JSON.stringify({ [name]: value }).slice(1, -1))}%`} and record::jsonb #>> ${path} = ${value})`
 
-/** As JSON writes it inside of a text. */
-const asWritten = (text: string) => JSON.stringify(text).slice(1, -1)
 /** For `like`. */
 const literal = (text: string) => text.replaceAll(/[\\%_]/g, '\\$&')

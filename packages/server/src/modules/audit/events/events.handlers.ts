@@ -6,9 +6,10 @@ import type { TenantId } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { idOf, missing } from '../../../kernel/ids.ts'
 import { day } from '../../../kernel/time.ts'
-import { findEvent, type Order, type Row, readEvents } from './events.queries.ts'
+import { findEvent, type Row, readEvents } from './events.queries.ts'
 import { filterOf } from './filter.ts'
 import { countEvents } from './histogram.queries.ts'
+import type { Order } from './order.ts'
 
 type Deps = { db: Database; pager: Pager; now: () => Date; catchUp: (tenant: TenantId) => Promise<void> }
 

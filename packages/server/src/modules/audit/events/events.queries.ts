@@ -4,9 +4,10 @@ import { few, type Place, walked } from '../../../db/page.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { allOf, behindSeq, othersOf, type Path, pathsOf, within } from './conditions.ts'
 import type { Filter } from './filter.ts'
+import { compare, type Order, orderBy } from './order.ts'
+import { eventsAt, stretchWith } from './text.queries.ts'
 
 export type Row = { event_id: string; at_key: string; seq: number; record: string; hash: Buffer }
-export type Order = { by: 'timestamp' | 'seq'; descending: boolean }
 type Conditions = readonly RawBuilder<boolean>[]
 
 /** Of what an index serves the rarest, where it fits few. */
@@ -69,11 +70,14 @@ export async function readEvents(
   const asked = [...paths.map((path) => path.condition), ...others]
   const rare = await rarestOf(tx, paths)
   if (rare) return { found: await read(rareEvents(tenant, rare, f), [...asked, ...start]) }
-  const end = await endOf(tx, along(tenant, arms, start, { order, most: walked }), order)
-  const until = end ? [compare(order, '<=', end)] : []
+  const stretch = f.terms && (await stretchWith(tx, tenant, f, { order, after }))
+  const end = stretch ? stretch.end : await endOf(tx, along(tenant, arms, start, { order, most: walked }), order)
+  const bounded = [...start, ...(end ? [compare(order, '<=', end)] : [])]
   // The bound counts; the number only keeps others of their conditions out of the walk, and what came since within it.
-  const walk = along(tenant, arms, [...start, ...until], { order, most: 4 * walked })
-  return { found: await read(walk, asked), end }
+  const next = stretch
+    ? sql`select * from (${eventsAt(tenant, stretch)}) as e where ${allOf(bounded)} order by ${orderBy(order)} limit ${4 * walked}`
+    : along(tenant, arms, bounded, { order, most: 4 * walked })
+  return { found: await read(next, asked), end }
 }
 
 const windowOf = (f: Filter): Conditions => (f.from || f.to ? [within(f)] : [])
@@ -85,18 +89,6 @@ async function endOf(tx: Tx, walk: RawBuilder<unknown>, order: Order): Promise<P
     order by ${orderBy(order)} offset ${walked - 1}`.execute(tx)
   const [last] = rows
   return last && (order.by === 'seq' ? [String(last.seq), last.event_id] : [last.at, last.event_id])
-}
-
-/** In the order of the list: `>` is behind the place, `<=` up to it. */
-function compare({ by, descending }: Order, operator: '>' | '<=', [key, tie]: Place) {
-  const as = sql.raw(descending ? { '>': '<', '<=': '>=' }[operator] : operator)
-  return by === 'seq'
-    ? sql<boolean>`seq ${as} cast(${key} as bigint)`
-    : sql<boolean>`(at, event_id) ${as} (cast(${key} as timestamptz), cast(${tie} as uuid))`
-}
-const orderBy = ({ by, descending }: Order) => {
-  const direction = sql.raw(descending ? 'desc' : 'asc')
-  return by === 'seq' ? sql`seq ${direction}` : sql`at ${direction}, event_id ${direction}`
 }
 
 export const findEvent = (tx: Tx, tenant: TenantId, eventId: string) =>

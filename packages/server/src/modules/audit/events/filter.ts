@@ -1,6 +1,7 @@
 import type { Contract, Given } from '@holdfast/contract'
 import { type AuditKind, auditKinds } from '@holdfast/contract/audit-fields'
 import { fail } from '../../../kernel/app-error.ts'
+import { wordsOf } from '../words/words.ts'
 
 type Query = Given<Contract['listAuditEvents']>['query']
 
@@ -9,7 +10,8 @@ export type Filter = Omit<Query, 'limit' | 'cursor' | 'sort' | 'kind' | 'from' |
   kinds?: readonly AuditKind[]
   from?: Date
   to?: Date
-  words?: readonly string[]
+  /** What must stand in the record, each as it is written. */
+  terms?: readonly string[]
 }
 
 export function filterOf(query: Query): Filter {
@@ -19,7 +21,7 @@ export function filterOf(query: Query): Filter {
     ...(kind !== undefined && { kinds: kindsOf(kind) }),
     ...(from !== undefined && { from: instant('from', from) }),
     ...(to !== undefined && { to: instant('to', to) }),
-    ...(text !== undefined && { words: text.split(/\s+/).filter(Boolean) }),
+    ...(text !== undefined && { terms: termsOf(text) }),
   }
 }
 
@@ -33,6 +35,10 @@ function kindsOf(text: string): AuditKind[] {
   })
   return [...new Set(named)]
 }
+
+/** An index knows the words of a record, so there must be one. */
+const termsOf = (text: string): string[] =>
+  wordsOf(text).length > 0 ? text.split(/\s+/).filter(Boolean) : fail('bad_request', 'text: has no word in it')
 
 /** A date-time of RFC 3339 can name moments that do not exist as instants, such as a leap second. */
 function instant(name: string, text: string): Date {
