@@ -6,6 +6,7 @@ import { createIngest } from './ingest/ingest.ts'
 import { createRecorder } from './recorder.ts'
 import { createSequencer } from './sequencer.ts'
 import { createWordIndexer } from './words/indexer.ts'
+import { pruneWords } from './words/words.queries.ts'
 
 export type { Changed, Target } from './record.ts'
 
@@ -17,7 +18,7 @@ export function createAudit(deps: { db: Database; pager: Pager; now: () => Date;
   return {
     ...recorder,
     handlers: { ...eventHandlers({ ...deps, catchUp }), ...createIngest({ ...deps, write }).handlers },
-    prunes: [pruneReported],
+    prunes: [pruneReported, pruneWords],
     start,
     stop: async (): Promise<void> => {
       await stop()

@@ -13,7 +13,11 @@ export const wordsOf = (text: string): readonly string[] => text.toLowerCase().m
 export const wordsOfRecord = (record: string): readonly string[] =>
   wordsOf(record.includes('\\') ? record.replaceAll(escaped, ' ') : record)
 
-const separator = '[\\x01-/:-@\\[-`{-\\x7f]'
+/** Where an escape begins, and no other one goes on. */
+const aligned = '(?<!\\\\)(?:\\\\\\\\)*'
+/** What stands before a word: an escape counts as a whole. */
+const before = `(?:[\\x01-/:-@\\[\\]-\`{-\\x7f]|${aligned}\\\\(?:[\\\\bfnrt]|u[0-9a-f]{4}))`
+const behind = '[\\x01-/:-@\\[-`{-\\x7f]'
 
 /**
  * What finds a term in a record, as a regular expression of PostgreSQL: as it is written, ASCII in either case, and
@@ -22,7 +26,7 @@ const separator = '[\\x01-/:-@\\[-`{-\\x7f]'
 export function patternOf(term: string): string {
   const written = JSON.stringify(term).slice(1, -1)
   const literal = written.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
-  const begins = isWord(term[0]) ? `(?:${separator}|\\\\[bfnrt]|\\\\u[0-9a-f]{4})` : ''
-  return `${begins}${literal}${isWord(term.at(-1)) ? separator : ''}`
+  const begins = isWord(term[0]) ? before : written.startsWith('\\') ? aligned : ''
+  return `${begins}${literal}${isWord(term.at(-1)) ? behind : ''}`
 }
 const isWord = (character = '') => wordsOf(character).length > 0
