@@ -1,3 +1,5 @@
+import { auditLag } from './audit-lag.ts'
+import { auditQuery } from './audit-query.ts'
 import { forgedFlood } from './forged-flood.ts'
 import { loginFlood } from './login-flood.ts'
 import { digestPoll } from './p01-digest-poll.ts'
@@ -40,5 +42,5 @@ export const benchmarks: readonly Benchmark[] = [
     pollCost,
   ],
   ...[gatewaySnapshot, randomMemberships, flattening, tenants],
-  ...[loginFlood, forgedFlood, small],
+  ...[auditQuery, auditLag, loginFlood, forgedFlood, small],
 ]
