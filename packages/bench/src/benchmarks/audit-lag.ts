@@ -15,7 +15,7 @@ const kind = 'gateway_report.traffic_denied'
 
 /** How long the events that gateways report at a steady rate wait for their place, of one tenant and of many. */
 export const auditLag: Benchmark = {
-  id: 'audit-lag',
+  id: 'A2',
   work,
   run: async (bench) => {
     const server = await bench.startServer()
@@ -60,7 +60,7 @@ async function measure(bench: Bench, server: Server, secrets: readonly string[])
   }
   const worst = median(p99s)
   return {
-    id: 'audit-lag',
+    id: 'A2',
     work: `${work}, ${perSecond(eventsPerSecond)}, ${secrets.length === 1 ? 'one tenant' : `${secrets.length} tenants`}: p99`,
     figure: milliseconds(worst),
     baseline: '–',

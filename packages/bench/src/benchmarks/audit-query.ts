@@ -42,7 +42,7 @@ const orders: Record<string, Query> = { 'towards newer': { sort: 'timestamp' }, 
 
 /** The first page of any filter, of any two, in any order; and a page far behind the first. Read by session. */
 export const auditQuery: Benchmark = {
-  id: 'audit-query',
+  id: 'A1',
   work,
   run: async (bench) => {
     const { scale, say } = bench
@@ -76,7 +76,7 @@ export const auditQuery: Benchmark = {
     const rowOf = (what: string, found: [name: string, p99: number][]) => {
       const [name, worst] = found[0] ?? ['', Number.NaN]
       rows.push({
-        id: 'audit-query',
+        id: 'A1',
         work: `${work}, ${count.toLocaleString('en')} events, first page: ${what}`,
         figure: `${milliseconds(worst)} p99`,
         baseline: '–',
@@ -101,7 +101,7 @@ export const auditQuery: Benchmark = {
     }
     const ratio = median(far.map((ms, i) => ms / (first[i] ?? Number.NaN)))
     rows.push({
-      id: 'audit-query',
+      id: 'A1',
       work: `${work}, page 1,000`,
       figure: milliseconds(median(far)),
       baseline: `${milliseconds(median(first))} page 1`,
