@@ -195,6 +195,7 @@ export const ingestAuditEvents = endpoint({
   audit: 'audit.ingested',
   records: 'refusals',
   bodyNames: 30_000,
+  judgesTexts: true,
   body: Closed({ events: Type.Array(ReportedEvent, { minItems: 1, maxItems: 1000 }) }),
   response: Closed({ accepted: Count, duplicate: Count, rejected: Rejected }),
 })

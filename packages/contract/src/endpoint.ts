@@ -70,6 +70,7 @@ export type Endpoint =
         records?: never
         bodyLimit?: never
         bodyNames?: never
+        judgesTexts?: never
         upload?: never
         form?: never
         stepUp?: never
@@ -86,6 +87,8 @@ export type Endpoint =
         bodyLimit?: number
         /** Names in all objects of its body together; 2,000 unless said. */
         bodyNames?: number
+        /** Its rule says of each text whether it can be stored; elsewhere one that can not refuses the body. */
+        judgesTexts?: true
         /** Its body is `application/octet-stream`, handed on as it comes; its rule bounds how much that is. */
         upload?: true
         /** Also takes the fields of its body as an HTML form. */

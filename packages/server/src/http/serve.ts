@@ -59,6 +59,7 @@ export function createHttp(deps: HttpDeps): FastifyInstance {
         takesForm: endpoint.form === true,
         upload: endpoint.upload === true,
         bodyNames: endpoint.bodyNames,
+        judgesTexts: endpoint.judgesTexts,
         protocol: endpoint.protocol,
       },
       ...runEndpoint(deps, name, endpoint),

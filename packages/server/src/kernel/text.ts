@@ -10,6 +10,9 @@ export function storable(text: string, max: number): string {
     .replaceAll('\0', '\ufffd')
 }
 
+/** Whether the database can keep it as it is. */
+export const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed()
+
 /**
  * JSON that jsonb takes, whatever texts are in it: JSON.stringify escapes what jsonb refuses, and nothing else like it.
  * Nearly all texts have nothing of it, and are only looked through.

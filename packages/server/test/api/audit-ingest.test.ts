@@ -88,6 +88,9 @@ test('a gateway can not say what only the server sees, and what is refused costs
     event('where', { remote_ip: 'localhost' }),
     event('two words'),
     event('ümlaut'),
+    event('a\0b'),
+    event('name', { target: { type: 'file', name: 'a\0b' } }),
+    event('detail', { details: { note: 'half \ud800' } }),
   ]
   const answer = await client.ingestAuditEvents({ body: { events } })
   assert.deepEqual(
@@ -99,7 +102,6 @@ test('a gateway can not say what only the server sees, and what is refused costs
   for (const more of [{ source_ip: '192.0.2.1' }, { actor: { type: 'user' } }, { details: { nested: {} } }])
     await assert.rejects(client.ingestAuditEvents({ body: { events: [event('no', more)] } }), refused(422))
   await assert.rejects(client.ingestAuditEvents({ body: { events: [] } }), refused(422))
-  await assert.rejects(client.ingestAuditEvents({ body: { events: [event('a\0b')] } }), refused(422, /NUL/))
   const many = Array.from({ length: 1001 }, (_, i) => event(`m${i}`))
   await assert.rejects(client.ingestAuditEvents({ body: { events: many } }), refused(422))
   assert.equal((await client.ingestAuditEvents({ body: { events: many.slice(1) } })).accepted, 1000)

@@ -2,6 +2,7 @@ import type { Contract, Given } from '@holdfast/contract'
 import { reportedKinds } from '@holdfast/contract/audit-fields'
 import type { Actor } from '../../../kernel/actor.ts'
 import { canonicalAddress } from '../../../kernel/cidr.ts'
+import { isStorable } from '../../../kernel/text.ts'
 import type { Arrival } from '../audit.queries.ts'
 import { arrivalOf, kept } from '../record.ts'
 
@@ -20,6 +21,7 @@ export function readEvent(actor: Actor<'gateway'>, e: GivenEvent, at: Date): Arr
   const address = e.remote_ip === undefined ? undefined : canonicalAddress(e.remote_ip)
   if (e.remote_ip !== undefined && address === undefined) return { error: 'remote_ip is not an address' }
   if (!printable.test(e.event_id)) return { error: 'event_id has other characters than printable ASCII' }
+  if (!textsOf(e).every(isStorable)) return { error: 'a text has the character NUL or half of a surrogate pair' }
   const fields = {
     gateway_id: actor.id ?? '',
     gateway_event_id: e.event_id,
@@ -43,6 +45,9 @@ const cut = (details: NonNullable<GivenEvent['details']>) =>
   Object.fromEntries(
     Object.entries(details).map(([name, value]) => [name, typeof value === 'string' ? kept(value) : value]),
   )
+
+const textsOf = ({ target, details = {} }: GivenEvent) =>
+  [target?.id, target?.name, ...Object.values(details)].filter((value) => typeof value === 'string')
 
 const printable = /^[!-~]+$/
 const rfc3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/
