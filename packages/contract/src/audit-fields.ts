@@ -131,7 +131,7 @@ export type AuditKind = keyof typeof auditFields
 export const auditKinds = Object.keys(auditFields) as [AuditKind, ...AuditKind[]]
 
 /** The kinds that a gateway may report; all others say what this server has seen itself. */
-export type ReportedKind = Extract<AuditKind, `gateway_report.${string}`>
+type ReportedKind = Extract<AuditKind, `gateway_report.${string}`>
 export const reportedKinds = auditKinds.filter((kind): kind is ReportedKind => kind.startsWith('gateway_report.'))
 
 type TypeOf<T> = T extends keyof Types ? Types[T] : never

@@ -18,7 +18,7 @@ type Order = { column: string; kind: 'time' | 'text' | 'number'; tie: string; de
 export type Place = readonly [key: string, tie: string]
 
 /** What a list endpoint says of itself: its filter is all of the query but the page. */
-export type List = {
+type List = {
   operation: string
   tenant: TenantId
   query: PageQuery & Record<string, unknown>

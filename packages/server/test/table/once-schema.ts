@@ -128,6 +128,8 @@ export const schema: Record<string, string> = {
   'audit_log.seq': 'a place in the record',
   audit_log_pkey: 'id',
   audit_ingested_pkey: 'an event that a gateway puts on record',
+  audit_words_pkey: 'last',
+  'audit_words.block': 'last',
   deleted_groups_pkey: 'id',
   deleted_pools_pkey: 'id',
   device_activity_pkey: 'last',

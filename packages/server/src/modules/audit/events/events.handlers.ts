@@ -9,7 +9,7 @@ import { day } from '../../../kernel/time.ts'
 import { findEvent, type Row, readEvents } from './events.queries.ts'
 import { filterOf } from './filter.ts'
 import { countEvents } from './histogram.queries.ts'
-import type { Order } from './order.ts'
+import type { Order } from './order.queries.ts'
 
 type Deps = { db: Database; pager: Pager; now: () => Date; catchUp: (tenant: TenantId) => Promise<void> }
 

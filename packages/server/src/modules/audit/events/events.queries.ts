@@ -2,9 +2,8 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import { few, type Place, walked } from '../../../db/page.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import { allOf, behindSeq, othersOf, type Path, pathsOf, within } from './conditions.ts'
-import type { Filter } from './filter.ts'
-import { compare, type Order, orderBy } from './order.ts'
+import { allOf, behindSeq, type Filter, othersOf, type Path, pathsOf, within } from './conditions.queries.ts'
+import { compare, type Order, orderBy } from './order.queries.ts'
 import { eventsAt, stretchWith } from './text.queries.ts'
 
 export type Row = { event_id: string; at_key: string; seq: number; record: string; hash: Buffer }

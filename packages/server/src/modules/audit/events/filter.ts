@@ -1,18 +1,10 @@
 import type { Contract, Given } from '@holdfast/contract'
 import { type AuditKind, auditKinds } from '@holdfast/contract/audit-fields'
 import { fail } from '../../../kernel/app-error.ts'
-import { wordsOf } from '../words/words.ts'
+import { wordsOf } from '../../../kernel/words.ts'
+import type { Filter } from './conditions.queries.ts'
 
 type Query = Given<Contract['listAuditEvents']>['query']
-
-/** What is asked for: an event fits when it fits all of it. */
-export type Filter = Omit<Query, 'limit' | 'cursor' | 'sort' | 'kind' | 'from' | 'to' | 'text'> & {
-  kinds?: readonly AuditKind[]
-  from?: Date
-  to?: Date
-  /** What must stand in the record, each as it is written. */
-  terms?: readonly string[]
-}
 
 export function filterOf(query: Query): Filter {
   const { limit: _, cursor: __, sort: ___, kind, from, to, text, ...others } = query

@@ -2,14 +2,13 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import { few } from '../../../db/page.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import { allOf, othersOf, pathsOf, within } from './conditions.ts'
+import { allOf, type Filter, othersOf, pathsOf, within } from './conditions.queries.ts'
 import { along, rareEvents, rarestOf } from './events.queries.ts'
-import type { Filter } from './filter.ts'
 
 /** How many events an estimate looks at, over all buckets. */
 const sampled = 8_000
 
-export type Counted = { counts: number[]; estimated: boolean }
+type Counted = { counts: number[]; estimated: boolean }
 
 /** How many events lie in each bucket, which begin at `starts`, in time, up to the end of the window. */
 export async function countEvents(

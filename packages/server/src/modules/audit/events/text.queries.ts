@@ -2,16 +2,16 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { Place } from '../../../db/page.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import { unread } from '../words/words.queries.ts'
-import { blockPlaces, wordsOf } from '../words/words.ts'
-import type { Filter } from './filter.ts'
-import type { Order } from './order.ts'
+import { wordsOf } from '../../../kernel/words.ts'
+import { blockPlaces, unread } from '../words/words.queries.ts'
+import type { Filter } from './conditions.queries.ts'
+import type { Order } from './order.queries.ts'
 
 /** How many blocks a page looks into. */
 const most = 4
 
 /** Where words stand: ranges of places, and up to where in the order nothing that fits stands anywhere else. */
-export type Stretch = { ranges: readonly (readonly [first: number, last: number])[]; end?: Place | undefined }
+type Stretch = { ranges: readonly (readonly [first: number, last: number])[]; end?: Place | undefined }
 
 /**
  * The next blocks in an order with all words of a text, and the places that are in no block yet. Undefined where that

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
-import { deleting } from '../../../db/retention.ts'
+import { deleting, type Prune } from '../../../db/retention.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-export type Reported = { tenantId: TenantId; gatewayId: string; eventId: string; at: Date }
+type Reported = { tenantId: TenantId; gatewayId: string; eventId: string; at: Date }
 
 /**
  * Notes what gateways report, of any tenants, in one statement; answers those that were not known. Who notes the same
@@ -20,5 +20,6 @@ export async function noteReported(tx: Tx, events: readonly Reported[]) {
   return rows
 }
 
-/** The ids under which gateways have reported; the events themselves stay. */
-export const pruneReported = deleting('audit_ingested', sql`received_at < now() - interval '30 days'`)
+const old = deleting('audit_ingested', sql`received_at < now() - interval '30 days'`)
+/** The ids under which gateways have reported; the events stay. Many come in an hour, and a row is small. */
+export const pruneReported: Prune = { ...old, take: (tx, tenant, limit) => old.take(tx, tenant, 20 * limit) }

@@ -3,8 +3,8 @@ import { background, type Database } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { eachTenant } from '../../../kernel/each-tenant.ts'
 import { createSlices } from '../../../kernel/time-slice.ts'
-import { type Block, nextBlock, noteWords } from './words.queries.ts'
-import { blockPlaces, wordsOfRecord } from './words.ts'
+import { wordsOfRecord } from '../../../kernel/words.ts'
+import { type Block, blockPlaces, nextBlock, noteWords } from './words.queries.ts'
 
 /**
  * Reads the words of every block of the record once, behind the sequencer: nobody waits for it. What a process leaves

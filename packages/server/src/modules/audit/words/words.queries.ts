@@ -2,7 +2,9 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import { deleting } from '../../../db/retention.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import { blockPlaces } from './words.ts'
+
+/** So many places in a row are looked up together. */
+export const blockPlaces = 1024
 
 export type Block = { block: number; firstAt: string; lastAt: string; records: string[] }
 

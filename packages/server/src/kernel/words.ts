@@ -1,6 +1,3 @@
-/** So many places in a row are looked up together. */
-export const blockPlaces = 1024
-
 /** Runs of letters and digits, and of all that is not ASCII. */
 const word = /[0-9a-z\u0080-\uffff]+/g
 /** In JSON, what does not stand for itself. */

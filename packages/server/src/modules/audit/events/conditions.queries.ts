@@ -1,8 +1,27 @@
 import { type RawBuilder, sql } from 'kysely'
 import { fits, hasPrefix } from '../../../db/page.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import { patternOf } from '../words/words.ts'
-import type { Filter } from './filter.ts'
+import { patternOf } from '../../../kernel/words.ts'
+
+/** What is asked for: an event fits when it fits all of it. */
+export type Filter = {
+  kinds?: readonly string[]
+  actor_id?: string
+  actor_type?: string
+  target_id?: string
+  target_type?: string
+  source_ip?: string
+  request_id?: string
+  outcome?: 'success' | 'refused' | 'failed'
+  origin?: string
+  from?: Date
+  to?: Date
+  after_seq?: number
+  /** What the kind, or an id or a name of actor or target, begins with. */
+  q?: string
+  /** What must stand in the record, each as it is written. */
+  terms?: readonly string[]
+}
 
 type Condition = RawBuilder<boolean>
 
