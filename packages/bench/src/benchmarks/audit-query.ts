@@ -17,9 +17,9 @@ type Query = Record<string, string>
 const single: Record<string, Query> = {
   everything: {},
   'a common kind': { kind: 'api_key.used' },
-  'a rare kind': { kind: 'user.deleted' },
-  'a kind at the far end': { kind: 'tenant.suspended' },
-  'a kind that is not there': { kind: 'device.revoked' },
+  'a rare kind': { kind: 'user.mfa_disabled' },
+  'a kind at the far end': { kind: 'tenant.changed' },
+  'a kind that is not there': { kind: 'device.refused' },
   'kinds that begin alike': { kind: 'login.*' },
   'an actor': { actor_id: 'usr_none' },
   'a type of actors': { actor_type: 'job' },

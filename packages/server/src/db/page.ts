@@ -147,7 +147,7 @@ export const hasPrefix = (column: string, prefix: string) =>
 const lastCharacter = '\u{10ffff}'
 
 /** How many rows a page of a walk looks at. */
-export const walked = 8_000
+const walked = 8_000
 /**
  * Up to how many rows a filter is answered from its own index; beyond, a walk in the list's order soon fills a page.
  */

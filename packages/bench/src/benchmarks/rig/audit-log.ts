@@ -4,7 +4,7 @@ import type pg from 'pg'
 const id = (prefix: string, n: string) => `'${prefix}_' || substr(md5('${prefix}' || (${n})), 1, 26)`
 
 /** Rare is one in a hundred thousand; what is old alone stands at the far end of the log. */
-const kind = `case when i % 100000 = 7 then 'user.deleted' when i <= 20 then 'tenant.suspended'
+const kind = `case when i % 100000 = 7 then 'user.mfa_disabled' when i <= 20 then 'tenant.changed'
   when i % 10 = 0 then 'login.succeeded' when i % 50 = 3 then 'login.failed' else 'api_key.used' end`
 const actor = `case when i % 10 = 0 then ${id('usr', 'i % 5000')} else ${id('key', 'i % 40')} end`
 const target = `case when i % 3 = 0 then ${id('dev', 'i % 100000')} end`

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
-import { few, type Place, walked } from '../../../db/page.ts'
+import { few, type Place } from '../../../db/page.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { allOf, behindSeq, type Filter, othersOf, type Path, pathsOf, within } from './conditions.queries.ts'
 import { compare, type Order, orderBy } from './order.queries.ts'
@@ -8,6 +8,9 @@ import { eventsAt, stretchWith } from './text.queries.ts'
 
 export type Row = { event_id: string; at_key: string; seq: number; record: string; hash: Buffer }
 type Conditions = readonly RawBuilder<boolean>[]
+
+/** How many events a page of a walk looks at: each of them may be looked through. */
+const walked = 4_000
 
 /** Of what an index serves the rarest, where it fits few. */
 export async function rarestOf(tx: Tx, paths: readonly Path[]): Promise<Path | undefined> {
@@ -81,13 +84,14 @@ export async function readEvents(
 
 const windowOf = (f: Filter): Conditions => (f.from || f.to ? [within(f)] : [])
 
-/** Where a walk of its whole length ends; undefined where the log ends before. */
+/** Where a walk of its whole length ends, by its index alone; undefined where the log ends before. */
 async function endOf(tx: Tx, walk: RawBuilder<unknown>, order: Order): Promise<Place | undefined> {
-  const { rows } = await sql<{ at: string; event_id: string; seq: number }>`
-    select cast(at as text) as at, event_id, seq from (${walk}) as walked
-    order by ${orderBy(order)} offset ${walked - 1}`.execute(tx)
+  const place =
+    order.by === 'seq' ? sql`cast(seq as text) as key, '' as tie` : sql`cast(at as text) as key, event_id as tie`
+  const { rows } = await sql<{ key: string; tie: string }>`
+    select ${place} from (${walk}) as walked order by ${orderBy(order)} offset ${walked - 1}`.execute(tx)
   const [last] = rows
-  return last && (order.by === 'seq' ? [String(last.seq), last.event_id] : [last.at, last.event_id])
+  return last && [last.key, last.tie]
 }
 
 export const findEvent = (tx: Tx, tenant: TenantId, eventId: string) =>
