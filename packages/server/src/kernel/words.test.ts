@@ -20,7 +20,7 @@ test('the words of a record are those of the texts in it, however JSON writes th
       const expected = new Set(Object.entries(event).flatMap((pair) => pair.flatMap(wordsOf)))
       assert.deepEqual(new Set(wordsOfRecord(canonicalJson(event))), expected)
     }),
-    { numRuns: 2000 },
+    { numRuns: 1000 },
   )
 })
 
@@ -35,6 +35,6 @@ test('what a pattern finds has every word of the term, so that no block is passe
       if (isFound) for (const word of wordsOf(term)) assert.ok(words.has(word), `${word} in ${record}`)
       assert.ok(new RegExp(patternOf(term), 'i').test(canonicalJson({ note: ` ${term} ` })), 'alone, it is found')
     }),
-    { numRuns: 2000 },
+    { numRuns: 1000 },
   )
 })

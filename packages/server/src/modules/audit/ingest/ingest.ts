@@ -32,7 +32,7 @@ export function createIngest({ db, now, write }: Deps) {
         return written.map((events) => events.length)
       }),
     // An item is a thousand events, or a mebibyte: few of them are a batch, and not many more may wait.
-    { tenantOf: ({ tenantId }) => tenantId, maxBatch: 8, maxQueue: 128, maxPerTenant: 64 },
+    { tenantOf: ({ tenantId }) => tenantId, maxBatch: 4, maxQueue: 128, maxPerTenant: 64 },
   )
 
   async function take(actor: Actor<'gateway'>, given: readonly GivenEvent[]) {
