@@ -6,6 +6,7 @@ import { withClient } from '../../src/embedded/test-database.ts'
 import { encodeId } from '../../src/kernel/ids.ts'
 import { refused } from '../gateways.ts'
 import { type Kit, startKit } from '../kit.ts'
+import { until } from '../promptly.ts'
 
 type Query = NonNullable<NonNullable<Parameters<Kit['admin']['listAuditEvents']>[0]>['query']>
 type Made = {
@@ -44,7 +45,11 @@ async function fill(kit: Kit, count: number) {
       ...{ timestamp: e.at.toISOString(), outcome: e.outcome, source_ip: e.source, user_agent: null, origin: e.origin },
       ...{ request_id: `req_${i}`, actor: { type: e.type, id: e.actor, name: `Zoë ${e.actor}` } },
       target: { type: 'device', id: e.target, name: e.target },
-      details: { note: `Number ${i} of "them" 100% \\ ${i % 50 === 7 ? 'Needle' : 'hay'}`, type: 'job', origin: 'job' },
+      details: {
+        note: `Number ${i} of "them" 100% \\ ${i % 50 === 7 ? 'Needle' : 'hay'} ${i % 1900 === 77 ? 'thimble' : ''}`,
+        type: 'job',
+        origin: 'job',
+      },
     }),
   }))
   await withClient(kit.databaseUrl, (owner) =>
@@ -146,6 +151,42 @@ test('every filter, alone and with others, in every order, finds what fits and n
     )
   }
 })
+
+test('a search by text finds the same in blocks that are read, in those that are not, and across them', async (t) => {
+  const kit = await startKit(t)
+  const events = await fill(kit, 6000)
+  const own = { from: new Date(start - 40 * minute).toISOString(), to: new Date(start + 6000 * minute).toISOString() }
+  const search = async (text: string, sort: NonNullable<Query['sort']>) =>
+    (await all(kit, { ...own, text, sort, limit: 50 })).map((e) => e.event_id)
+  const expected = (fits: (i: number) => boolean) =>
+    events.filter((_, i) => fits(i)).map((e) => encodeId('audit_event', e.id))
+  const byTime = events
+    .toSorted((a, b) => +a.at - +b.at || (a.id < b.id ? -1 : 1))
+    .map((e) => encodeId('audit_event', e.id))
+  const inTime = (ids: string[]) => ids.toSorted((a, b) => byTime.indexOf(a) - byTime.indexOf(b))
+  const judge = async () => {
+    for (const [text, fits] of [
+      ['thimble', (i: number) => i % 1900 === 77],
+      ['NEEDLE', (i: number) => i % 50 === 7],
+      ['needle thimble', (i: number) => i % 50 === 7 && i % 1900 === 77],
+      ['5999', (i: number) => i === 5999],
+      ['haystack', () => false],
+    ] as const) {
+      const ids = expected(fits)
+      assert.deepEqual(await search(text, 'seq'), ids, text)
+      assert.deepEqual(await search(text, '-seq'), ids.toReversed(), text)
+      assert.deepEqual(await search(text, 'timestamp'), inTime(ids), text)
+      assert.deepEqual(await search(text, '-timestamp'), inTime(ids).toReversed(), text)
+    }
+  }
+  await kit.admin.listAuditEvents({ query: { limit: 1 } })
+  await until(async () => (await blocksOf(kit)) >= 5)
+  await judge()
+  await withClient(kit.databaseUrl, (owner) => owner.query('delete from audit_words where block > 0'))
+  await judge()
+})
+const blocksOf = (kit: Kit) =>
+  withClient(kit.databaseUrl, async (owner) => (await owner.query('select from audit_words')).rowCount ?? 0)
 
 test('a poller goes on behind the last place that it has seen, and misses nothing', async (t) => {
   const kit = await startKit(t)
