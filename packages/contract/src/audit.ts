@@ -92,7 +92,8 @@ const filters = {
     Type.String({
       minLength: 1,
       maxLength: 128,
-      description: 'Words that stand anywhere in the record, each of them; letters of ASCII in either case',
+      description:
+        'Terms between spaces, each anywhere in the record as it is written, ASCII letters in either case; a word that one begins or ends with is a whole word',
     }),
   ),
 }
