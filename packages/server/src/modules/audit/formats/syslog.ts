@@ -13,6 +13,13 @@ export type SyslogOrigin = {
   enterprise: number
 }
 
+const exampleEnterprise = 32473
+/** An arc that is not below a private enterprise number has none: that for examples (RFC 5612) stands there. */
+export const syslogOriginOf = ({ publicUrl, oidArc }: { publicUrl: string; oidArc: string }): SyslogOrigin => ({
+  hostname: new URL(publicUrl).hostname,
+  enterprise: Number(/^1\.3\.6\.1\.4\.1\.(\d+)/.exec(oidArc)?.[1] ?? exampleEnterprise),
+})
+
 /**
  * One message of RFC 5424, without a frame and without a line feed anywhere. Its text is UTF-8 with a BOM: the event as
  * JSON unless another is given, such as that of CEF.

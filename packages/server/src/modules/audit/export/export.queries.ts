@@ -1,0 +1,55 @@
+import type { Tx } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+import { begins, select } from '../audit.queries.ts'
+
+export type Place = { seq: number; hash: string }
+export type Filter = Parameters<typeof select>[2] & { q?: string }
+
+/** Where the record of the tenant ends; nothing before it is ever added. */
+export async function headOf(tx: Tx, tenant: TenantId): Promise<Place> {
+  const row = await tx
+    .selectFrom('audit_heads')
+    .select(['seq', 'hash'])
+    .where('tenant_id', '=', tenant)
+    .executeTakeFirst()
+  return row ? { seq: row.seq, hash: row.hash.toString('hex') } : { seq: 0, hash: noHash }
+}
+const noHash = '00'.repeat(32)
+
+/** What fits with its place after one and up to another, in order, at most so many. */
+export function eventsBetween(
+  tx: Tx,
+  tenant: TenantId,
+  { q, ...filter }: Filter,
+  { after, upTo, most }: { after: number; upTo: number; most: number },
+) {
+  const all = select(tx, tenant, filter).where('seq', '>', after).where('seq', '<=', upTo)
+  return (q === undefined ? all : all.where(begins(q))).orderBy('seq').limit(most).execute()
+}
+
+/** Null where it is no longer kept. */
+export async function hashAt(tx: Tx, tenant: TenantId, seq: number): Promise<string | null> {
+  if (seq === 0) return noHash
+  const row = await tx
+    .selectFrom('audit_log')
+    .select('hash')
+    .where('tenant_id', '=', tenant)
+    .where('seq', '=', seq)
+    .executeTakeFirst()
+  return row?.hash.toString('hex') ?? null
+}
+
+/** The record of the last export that came to its end with this digest. */
+export async function exportedAs(tx: Tx, tenant: TenantId, sha256: string): Promise<string | undefined> {
+  const row = await tx
+    .selectFrom('audit_log')
+    .select('record')
+    .where('tenant_id', '=', tenant)
+    .where('kind', '=', 'audit.exported')
+    .where('target_id', '=', sha256)
+    .where('outcome', '=', 'success')
+    .orderBy('at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.record
+}
