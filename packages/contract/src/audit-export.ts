@@ -66,7 +66,7 @@ export const getAuditExportManifest = endpoint({
   response: Closed({
     manifest: AuditExportManifest,
     jws: Type.String({
-      description: 'audit-export+jwt: the manifest, signed by a key of the trust set whose purpose is audit-checkpoint',
+      description: 'audit-export+jws: the manifest, signed by a key of the trust set whose purpose is audit-checkpoint',
     }),
   }),
   errors: ['not_found'],

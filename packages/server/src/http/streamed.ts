@@ -22,17 +22,24 @@ export async function sendStreamed(
 }
 
 /**
- * Cuts an answer of which a piece is not taken at its pace. Unlike the pace of a download it counts only while
- * something waits to be taken: what is looked for may be rare.
+ * Cuts an answer that is not taken at its pace. Unlike that of a download it counts only while something waits to be
+ * taken: what is looked for may be rare. Who was fast before has no more grace than others.
  */
-async function* takenInTime(bytes: AsyncIterable<Uint8Array>, response: ServerResponse, pace: Pace) {
+async function* takenInTime(
+  bytes: AsyncIterable<Uint8Array>,
+  response: ServerResponse,
+  { graceMs, bytesPerSecond }: Pace,
+) {
+  let leftMs = graceMs
   for await (const piece of bytes) {
-    const withinMs = pace.graceMs + (piece.length / pace.bytesPerSecond) * second
-    const timer = setTimeout(() => response.destroy(), withinMs).unref()
+    leftMs = Math.min(leftMs, graceMs) + (piece.length / bytesPerSecond) * second
+    const since = performance.now()
+    const timer = setTimeout(() => response.destroy(), leftMs).unref()
     try {
       yield piece
     } finally {
       clearTimeout(timer)
+      leftMs -= performance.now() - since
     }
   }
 }

@@ -1,4 +1,4 @@
-import type { Contract, Given, Output } from '@holdfast/contract'
+import type { Contract, Output } from '@holdfast/contract'
 import type { Database } from '../../db/database.ts'
 import type { List, Page, Pager } from '../../db/page.ts'
 import type { Handlers } from '../../http/handlers.ts'
@@ -13,8 +13,12 @@ export const auditHandlers = ({ db, pager, catchUp }: Deps) =>
       // Whoever has seen the answer to a change finds it on record.
       await catchUp(actor.tenantId)
       return db.inTenant(actor.tenantId, async (tx) => {
-        const { limit: _, cursor: __, sort: ___, ...asked } = query
-        const { q, ...filter } = filterOf(asked)
+        const { q, limit: _, cursor: __, sort: ___, from, to, ...exact } = query
+        const filter = {
+          ...exact,
+          ...(from !== undefined && { from: instant('from', from) }),
+          ...(to !== undefined && { to: instant('to', to) }),
+        }
         const all = select(tx, actor.tenantId, filter)
         const list: List = {
           operation: 'listAuditEvents',
@@ -34,13 +38,6 @@ export const auditHandlers = ({ db, pager, catchUp }: Deps) =>
       })
     },
   }) satisfies Partial<Handlers>
-
-type Asked = Omit<Given<Contract['listAuditEvents']>['query'], 'limit' | 'cursor' | 'sort'>
-export const filterOf = ({ from, to, ...exact }: Asked) => ({
-  ...exact,
-  ...(from !== undefined && { from: instant('from', from) }),
-  ...(to !== undefined && { to: instant('to', to) }),
-})
 
 /** A date-time of RFC 3339 can name moments that do not exist as instants, such as a leap second. */
 const instant = (name: string, text: string): Date => {

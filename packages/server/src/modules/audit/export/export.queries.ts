@@ -1,9 +1,9 @@
+import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import { begins, select } from '../audit.queries.ts'
+import { type Filter, fitting } from './filter.ts'
 
 export type Place = { seq: number; hash: string }
-export type Filter = Parameters<typeof select>[2] & { q?: string }
 
 /** Where the record of the tenant ends; nothing before it is ever added. */
 export async function headOf(tx: Tx, tenant: TenantId): Promise<Place> {
@@ -16,16 +16,30 @@ export async function headOf(tx: Tx, tenant: TenantId): Promise<Place> {
 }
 const noHash = '00'.repeat(32)
 
-/** What fits with its place after one and up to another, in order, at most so many. */
-export function eventsBetween(
+/**
+ * What fits with its place after one and up to another, in order: at most so many, and no more once they are of so many
+ * bytes. `bytes` counts from the first.
+ */
+export const eventsBetween = (
   tx: Tx,
   tenant: TenantId,
-  { q, ...filter }: Filter,
-  { after, upTo, most }: { after: number; upTo: number; most: number },
-) {
-  const all = select(tx, tenant, filter).where('seq', '>', after).where('seq', '<=', upTo)
-  return (q === undefined ? all : all.where(begins(q))).orderBy('seq').limit(most).execute()
-}
+  filter: Filter,
+  { after, upTo, most, mostBytes }: { after: number; upTo: number; most: number; mostBytes: number },
+) =>
+  tx
+    .selectFrom(
+      fitting(tx, tenant, filter)
+        .select(sql<number>`sum(octet_length(record)) over (order by seq)`.as('bytes'))
+        .where('seq', '>', after)
+        .where('seq', '<=', upTo)
+        .orderBy('seq')
+        .limit(most)
+        .as('next'),
+    )
+    .select(['seq', 'hash', 'record', 'bytes'])
+    .where(sql<boolean>`bytes - octet_length(record) < ${mostBytes}`)
+    .orderBy('seq')
+    .execute()
 
 /** Null where it is no longer kept. */
 export async function hashAt(tx: Tx, tenant: TenantId, seq: number): Promise<string | null> {

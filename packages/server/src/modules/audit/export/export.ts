@@ -6,12 +6,13 @@ import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
 import type { createRecorder } from '../recorder.ts'
-import { exportedAs, type Filter, hashAt, headOf } from './export.queries.ts'
+import { exportedAs, hashAt, headOf } from './export.queries.ts'
+import type { Filter } from './filter.ts'
 import type { Layout, Signed } from './layouts.ts'
 import { pagesUpTo } from './pages.ts'
 import { createPlaces } from './places.ts'
 
-const manifestType = 'audit-export+jwt'
+const manifestType = 'audit-export+jws'
 /** Events written in one turn of the process. */
 const together = 50
 

@@ -1,10 +1,12 @@
 import { background, type Database } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import type { Stored } from '../formats/event.ts'
-import { eventsBetween, type Filter } from './export.queries.ts'
+import { eventsBetween } from './export.queries.ts'
+import type { Filter } from './filter.ts'
 
-/** Events read together: what an export holds in memory, about twice. */
+/** Events read together, and how large they may be until no more are: what an export holds in memory, about twice. */
 const most = 500
+const mostBytes = 1024 * 1024
 /** How many places one statement may look at: few where much fits, more and more where little does. */
 const widest = 32_000
 
@@ -16,14 +18,17 @@ export async function* pagesUpTo(
   db: Database,
   tenant: TenantId,
   filter: Filter,
-  last: number,
+  end: number,
 ): AsyncGenerator<Stored[], void, undefined> {
   let width = most
-  for (let after = 0; after < last; ) {
-    const upTo = Math.min(after + width, last)
-    const rows = await db.inTenant(tenant, (tx) => eventsBetween(tx, tenant, filter, { after, upTo, most }), background)
-    after = rows.length === most ? rows.at(-1)!.seq : upTo
-    width = rows.length === most ? most : Math.min(width * 2, widest)
+  for (let after = 0; after < end; ) {
+    const upTo = Math.min(after + width, end)
+    const window = { after, upTo, most, mostBytes }
+    const rows = await db.inTenant(tenant, (tx) => eventsBetween(tx, tenant, filter, window), background)
+    const last = rows.at(-1)
+    const isFull = last !== undefined && (rows.length === most || last.bytes >= mostBytes)
+    after = isFull ? last.seq : upTo
+    width = isFull ? most : Math.min(width * 2, widest)
     if (rows.length > 0) yield rows.map(({ seq, hash, record }) => ({ seq, hash: hash.toString('hex'), record }))
   }
 }
