@@ -41,7 +41,7 @@ export const exportAudit = endpoint({
     format: Type.Optional(OneOf(auditExportFormats, { description: 'json unless said' })),
     ...filters,
   }),
-  stream: ['text/csv', 'application/json', 'application/x-ndjson'],
+  stream: ['text/csv; charset=utf-8; header=present', 'application/json', 'application/x-ndjson'],
   response: Octets,
 })
 export const exportAuditSyslog = endpoint({

@@ -20,7 +20,7 @@ export type Layout = {
 
 const lastLine = (before: string) => (signed: Signed) => `${before}${JSON.stringify(signed).slice(1)}\n`
 export const layouts: Record<'csv' | 'json' | 'ndjson', Layout> = {
-  csv: { type: 'text/csv', extension: 'csv', head: csvHeader, event: csv, end: '' },
+  csv: { type: 'text/csv; charset=utf-8; header=present', extension: 'csv', head: csvHeader, event: csv, end: '' },
   json: {
     type: 'application/json',
     extension: 'json',
