@@ -39,12 +39,16 @@ const signed = {
 }
 const Lines = (description: string) => Type.String({ description })
 
+/** Where little fits in a long record, the first of it may come late. */
+const patience = 600
+
 export const exportAudit = endpoint({
   method: 'GET',
   path: '/v1/admin/audit/export',
   summary:
     'Export audit events in the order of their places, up to where the record ends now, by the filters of the list. JSON and NDJSON end with a signed manifest; what has no end broke off',
   access,
+  patience,
   query: Closed({
     format: Type.Optional(OneOf(auditExportFormats, { description: 'json unless said' })),
     ...filters,
@@ -61,6 +65,7 @@ export const exportAuditSyslog = endpoint({
   path: '/v1/audit/export/syslog',
   summary: 'The same as messages of RFC 5424, each framed as by RFC 6587',
   access,
+  patience,
   query: Closed({
     framing: Type.Optional(OneOf(syslogFramings, { description: 'newline unless said' })),
     ...filters,

@@ -2,6 +2,17 @@ type Types = { string: string; integer: number; boolean: boolean; strings: reado
 type Typed = keyof Types | `${keyof Types}?`
 
 /**
+ * What gateways report of themselves: which one, the id that it gave the event, the time by its own clock, and the
+ * address that it is about, where there is one.
+ */
+const reported = {
+  gateway_id: 'string',
+  gateway_event_id: 'string',
+  gateway_time: 'string',
+  remote_ip: 'string?',
+} as const
+
+/**
  * Every kind of audit event, with the fields that stand at its top level beside the common ones, and their types; those
  * with `?` may be absent.
  */
@@ -104,9 +115,26 @@ const auditFields = {
   'notification.acknowledged': { notification_id: 'string' },
   'notification_settings.updated': {},
   'notification_settings.tested': { succeeded: 'integer', failed: 'integer' },
+  'audit.ingested': { gateway_id: 'string' },
+  'gateway_report.started': reported,
+  'gateway_report.stopped': reported,
+  'gateway_report.accessed': reported,
+  'gateway_report.config_changed': reported,
+  'gateway_report.software_changed': reported,
+  'gateway_report.clock_changed': reported,
+  'gateway_report.integrity_violated': reported,
+  'gateway_report.peer_connected': reported,
+  'gateway_report.peer_disconnected': reported,
+  'gateway_report.peer_refused': reported,
+  'gateway_report.traffic_denied': reported,
+  'gateway_report.failed': reported,
 } as const satisfies Record<string, Record<string, Typed>>
 export type AuditKind = keyof typeof auditFields
 export const auditKinds = Object.keys(auditFields) as [AuditKind, ...AuditKind[]]
+
+/** The kinds that a gateway may report; all others say what this server has seen itself. */
+export type ReportedKind = Extract<AuditKind, `gateway_report.${string}`>
+export const reportedKinds = auditKinds.filter((kind): kind is ReportedKind => kind.startsWith('gateway_report.'))
 
 type TypeOf<T> = T extends keyof Types ? Types[T] : never
 type Optional<F> = {

@@ -240,6 +240,9 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
       },
     ],
   },
+  ingestAuditEvents: {
+    events: [{ event_id: 'event-1', kind: 'gateway_report.config_changed', at, details: { file: 'nftables.conf' } }],
+  },
   telemetry: { events: [{ event_id: 'event-1', kind: 'connected', at }] },
   terminateSessions: { operation: 'terminate', session_ids: [exampleId('vpn_session')], reason: 'maintenance' },
   createRelease: { version: '1.4.0', channel: 'canary', notes: 'Faster reconnects.', severity: 'normal' },

@@ -237,7 +237,7 @@ export function createApp({
     forgetOldClaims: idempotency.forgetOld,
     // Tokens go after the devices that were enrolled with them.
     pruning: [
-      ...[tenancy, identity, federation, certificates, trust, policy, devices],
+      ...[audit, tenancy, identity, federation, certificates, trust, policy, devices],
       ...[enrollment, gateways, notifications, directory, expiry, updates],
     ],
     working: [

@@ -127,6 +127,7 @@ export const schema: Record<string, string> = {
   audit_heads_pkey: 'last',
   'audit_log.seq': 'a place in the record',
   audit_log_pkey: 'id',
+  audit_ingested_pkey: 'an event that a gateway puts on record',
   deleted_groups_pkey: 'id',
   deleted_pools_pkey: 'id',
   device_activity_pkey: 'last',

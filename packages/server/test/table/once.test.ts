@@ -43,6 +43,10 @@ const elsewhere: Record<string, readonly [file: string, words: string]> = {
     'api/enroll-device-code-limits.test.ts',
     'of twenty who ask at once on two replicas one asks the provider, and of twenty who finish one enrolls',
   ],
+  'an event that a gateway puts on record': [
+    'api/audit-ingest.test.ts',
+    'an event of a gateway counts once, whoever of twenty callers brings it to which of two replicas',
+  ],
   'a telemetry event': [
     'api/telemetry.test.ts',
     'an event counts once, within a request and across requests, on every replica',

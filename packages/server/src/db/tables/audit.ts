@@ -38,6 +38,10 @@ export type AuditTables = {
     hash: Buffer
     sequenced_at: Date
   }
+  /** What gateways have reported, under their own ids. */
+  audit_ingested: { tenant_id: TenantId; gateway_id: string; event_id: string; received_at: Date }
+  /** Which words stand in which block of the record; `words` are hashes. */
+  audit_words: { tenant_id: TenantId; block: number; first_at: Date; last_at: Date; words: string[] }
   /** Where the record of each tenant ends. */
   audit_heads: { tenant_id: TenantId; seq: number; hash: Buffer }
 }

@@ -1,39 +1,35 @@
-import type { Signer } from '@holdfast/crypto'
 import type { Database } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
-import type { TenantId } from '../../kernel/actor.ts'
-import { auditHandlers } from './audit.handlers.ts'
-import { exportHandlers } from './export/export.handlers.ts'
-import { createExports } from './export/export.ts'
-import { syslogOriginOf } from './formats/syslog.ts'
+import { eventHandlers } from './events/events.handlers.ts'
+import { createExport, type ExportDeps } from './export/index.ts'
+import { pruneReported } from './ingest/ingest.queries.ts'
+import { createIngest } from './ingest/ingest.ts'
 import { createRecorder } from './recorder.ts'
 import { createSequencer } from './sequencer.ts'
+import { createWordIndexer } from './words/indexer.ts'
+import { pruneWords } from './words/words.queries.ts'
 
 export type { Changed, Target } from './record.ts'
 
-type AuditDeps = {
-  db: Database
-  pager: Pager
-  now: () => Date
-  onError: (e: unknown) => void
-  publicUrl: string
-  oidArc: string
-  /** Of what says where the record stands. */
-  checkpointKeys: { signer: (tenant: TenantId) => Promise<Signer> }
-}
+type AuditDeps = { db: Database; pager: Pager } & Omit<ExportDeps, 'catchUp' | 'audit'>
 /** The record of each tenant: what happened, in the order in which it was committed. */
 export function createAudit(deps: AuditDeps) {
-  const { wake, catchUp, start, stop } = createSequencer(deps)
-  const recorder = createRecorder({ ...deps, wake })
-  const exports = createExports({ ...deps, catchUp, audit: recorder, signerFor: deps.checkpointKeys.signer })
+  const words = createWordIndexer(deps)
+  const { wake, catchUp, start, stop } = createSequencer({ ...deps, placed: words.placed })
+  const { write, ...recorder } = createRecorder({ ...deps, wake })
   return {
     ...recorder,
     handlers: {
-      ...auditHandlers({ ...deps, catchUp }),
-      ...exportHandlers({ exports, now: deps.now, syslogOrigin: syslogOriginOf(deps) }),
+      ...eventHandlers({ ...deps, catchUp }),
+      ...createIngest({ ...deps, write }).handlers,
+      ...createExport({ ...deps, catchUp, audit: recorder }).handlers,
     },
+    prunes: [pruneReported, pruneWords],
     start,
-    stop,
+    stop: async (): Promise<void> => {
+      await stop()
+      await words.stop()
+    },
   }
 }
 export type Audit = ReturnType<typeof createAudit>

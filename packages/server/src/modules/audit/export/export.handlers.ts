@@ -2,9 +2,9 @@ import type { Contract, Given } from '@holdfast/contract'
 import type { Handlers } from '../../../http/handlers.ts'
 import type { Actor } from '../../../kernel/actor.ts'
 import { Streamed } from '../../../kernel/streamed.ts'
+import { filterOf } from '../events/filter.ts'
 import type { SyslogOrigin } from '../formats/syslog.ts'
 import type { Exports } from './export.ts'
-import { filterOf } from './filter.ts'
 import { type Layout, layouts, syslogLayout } from './layouts.ts'
 
 type Asked = Omit<Given<Contract['exportAudit']>['query'], 'format'>

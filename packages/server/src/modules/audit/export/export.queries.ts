@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import { type Filter, fitting } from './filter.ts'
+import { allOf, othersOf, pathsOf, within } from '../events/conditions.ts'
+import type { Filter } from '../events/filter.ts'
 
 export type Place = { seq: number; hash: string }
 
@@ -28,10 +29,13 @@ export const eventsBetween = (
 ) =>
   tx
     .selectFrom(
-      fitting(tx, tenant, filter)
-        .select(sql<number>`sum(octet_length(record)) over (order by seq)`.as('bytes'))
+      tx
+        .selectFrom('audit_log')
+        .select(['seq', 'hash', 'record', sql<number>`sum(octet_length(record)) over (order by seq)`.as('bytes')])
+        .where('tenant_id', '=', tenant)
         .where('seq', '>', after)
         .where('seq', '<=', upTo)
+        .where(fits(tenant, filter))
         .orderBy('seq')
         .limit(most)
         .as('next'),
@@ -40,6 +44,8 @@ export const eventsBetween = (
     .where(sql<boolean>`bytes - octet_length(record) < ${mostBytes}`)
     .orderBy('seq')
     .execute()
+const fits = (tenant: TenantId, f: Filter) =>
+  allOf([within(f), ...pathsOf(tenant, f).map(({ condition }) => condition), ...othersOf(f)])
 
 /** Null where it is no longer kept. */
 export async function hashAt(tx: Tx, tenant: TenantId, seq: number): Promise<string | null> {

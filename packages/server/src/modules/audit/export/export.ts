@@ -5,9 +5,9 @@ import type { Database } from '../../../db/database.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
+import type { Filter } from '../events/filter.ts'
 import type { createRecorder } from '../recorder.ts'
 import { exportedAs, hashAt, headOf } from './export.queries.ts'
-import type { Filter } from './filter.ts'
 import type { Layout, Signed } from './layouts.ts'
 import { pagesUpTo } from './pages.ts'
 import { createPlaces } from './places.ts'
@@ -16,22 +16,22 @@ const manifestType = 'audit-export+jws'
 /** Events written in one turn of the process. */
 const together = 50
 
-export type ExportDeps = {
+export type ExportsDeps = {
   db: Database
   now: () => Date
   catchUp: (tenant: TenantId) => Promise<void>
   audit: Pick<ReturnType<typeof createRecorder>, 'note'>
-  /** Of what says where the record stands. */
-  signerFor: (tenant: TenantId) => Promise<Signer>
+  /** Of what says where the record stands. Given by the module of trust. */
+  checkpointKeys: { signer: (tenant: TenantId) => Promise<Signer> }
   onError: (e: unknown) => void
 }
 type Asked = { format: Signed['manifest']['format']; filter: Record<string, unknown> }
 
-export function createExports({ db, now, catchUp, audit, signerFor, onError }: ExportDeps) {
+export function createExports({ db, now, catchUp, audit, checkpointKeys, onError }: ExportsDeps) {
   const places = createPlaces()
   const sign = async (tenant: TenantId, manifest: Signed['manifest']): Promise<Signed> => ({
     manifest,
-    jws: await signJws(await signerFor(tenant), manifestType, manifest),
+    jws: await signJws(await checkpointKeys.signer(tenant), manifestType, manifest),
   })
 
   async function* bytesOf(
@@ -106,7 +106,7 @@ export function createExports({ db, now, catchUp, audit, signerFor, onError }: E
     begin: async (actor: Actor, asked: Asked, filter: Filter, layout: Layout, ended: AbortSignal) => {
       places.take(actor.tenantId, ended)
       // What can't be signed in the end is not begun.
-      await signerFor(actor.tenantId)
+      await checkpointKeys.signer(actor.tenantId)
       await catchUp(actor.tenantId)
       const head = await db.inTenant(actor.tenantId, (tx) => headOf(tx, actor.tenantId))
       await audit.note(actor, 'audit.export_started', { format: asked.format }, { details: { filter: asked.filter } })

@@ -1,8 +1,8 @@
 import { background, type Database } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
+import type { Filter } from '../events/filter.ts'
 import type { Stored } from '../formats/event.ts'
 import { eventsBetween } from './export.queries.ts'
-import type { Filter } from './filter.ts'
 
 /** Events read together, and how large they may be until no more are: what an export holds in memory, about twice. */
 const most = 500
@@ -21,7 +21,7 @@ export async function* pagesUpTo(
   end: number,
 ): AsyncGenerator<Stored[], void, undefined> {
   let width = most
-  for (let after = 0; after < end; ) {
+  for (let after = filter.after_seq ?? 0; after < end; ) {
     const upTo = Math.min(after + width, end)
     const window = { after, upTo, most, mostBytes }
     const rows = await db.inTenant(tenant, (tx) => eventsBetween(tx, tenant, filter, window), background)

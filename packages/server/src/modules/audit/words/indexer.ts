@@ -1,0 +1,67 @@
+import { isAway } from '../../../db/away.ts'
+import { background, type Database } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+import { eachTenant } from '../../../kernel/each-tenant.ts'
+import { createSlices } from '../../../kernel/time-slice.ts'
+import { type Block, nextBlock, noteWords } from './words.queries.ts'
+import { blockPlaces, wordsOfRecord } from './words.ts'
+
+/**
+ * Reads the words of every block of the record once, behind the sequencer: nobody waits for it. What a process leaves
+ * undone, whoever comes next begins with.
+ */
+export function createWordIndexer({ db, onError }: { db: Database; onError: (e: unknown) => void }) {
+  /** Places that were given since a tenant's blocks were last looked at; at first it is not known. */
+  const given = new Map<TenantId, number>()
+  const due = new Set<TenantId>()
+  let isStopped = false
+  let isReading = false
+  let read: Promise<void> = Promise.resolve()
+
+  async function readBlocks(tenant: TenantId): Promise<void> {
+    while (!isStopped) {
+      const block = await db.inTenant(tenant, (tx) => nextBlock(tx, tenant), background)
+      if (!block) return
+      const words = await distinctWords(block)
+      await db.inTenant(tenant, (tx) => noteWords(tx, tenant, block, words), background)
+    }
+  }
+  async function readDue(): Promise<void> {
+    while (due.size > 0 && !isStopped) {
+      const tenants = [...due]
+      due.clear()
+      // What is left is found when the next block is full.
+      await eachTenant(tenants, readBlocks).catch((e: unknown) => {
+        if (!isAway(e)) onError(e)
+      })
+    }
+    isReading = false
+  }
+
+  return {
+    /** So many places of the tenant were given. */
+    placed: (tenant: TenantId, count: number): void => {
+      const places = (given.get(tenant) ?? blockPlaces) + count
+      given.set(tenant, places % blockPlaces)
+      if (places < blockPlaces || isStopped) return
+      due.add(tenant)
+      if (isReading) return
+      isReading = true
+      read = readDue()
+    },
+    stop: async (): Promise<void> => {
+      isStopped = true
+      await read
+    },
+  }
+}
+
+async function distinctWords({ records }: Block): Promise<string[]> {
+  const words = new Set<string>()
+  const slices = createSlices()
+  for (const record of records) {
+    for (const word of wordsOfRecord(record)) words.add(word)
+    if (slices.isOver()) await slices.next()
+  }
+  return [...words]
+}
