@@ -40,7 +40,12 @@ const formula = `[\\s"'\\p{Cf}\\ufffd]*[=+\\-@\\uff1d\\uff0b\\uff0d\\uff20]`
 const begins = new RegExp(`^(?=${formula})`, 'u')
 /** Where the list separator of the reader is a semicolon or a tab, a cell begins there too. */
 const beginsWithin = new RegExp(`([;,])(?=${formula})`, 'gu')
-const shown = (text: string) => printable(text).replace(begins, "'").replaceAll(beginsWithin, "$1'")
+/** Most cells are nothing of the kind, which costs a tenth to see. */
+const isPlain = /^[0-9A-Za-z][^;,]*$/
+function shown(text: string): string {
+  const seen = printable(text)
+  return isPlain.test(seen) ? seen : seen.replace(begins, "'").replaceAll(beginsWithin, "$1'")
+}
 
 /** JSON begins with a brace. A semicolon stands in texts alone, which may escape it. */
 const semicolon = new RegExp(`;(?=${formula})`, 'gu')
