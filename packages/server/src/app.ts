@@ -69,7 +69,11 @@ export function createApp({
   const pager = createPager(masterKeys.map((key) => key.cursorKey))
   const base = { db, changes, feed, pager, now, peppers, kek, publicUrl, onError }
 
-  const audit = createAudit(base)
+  const audit = createAudit({
+    ...base,
+    oidArc: config.oidArc,
+    checkpointKeys: { signer: (tenant) => trust.signerFor(tenant, 'audit-checkpoint') },
+  })
   const tenancy = createTenancy({
     ...base,
     audit,

@@ -23,6 +23,7 @@ import { gatewaySnapshot } from './p21-gateway-snapshot.ts'
 import { randomMemberships } from './p22-random-memberships.ts'
 import { flattening } from './p23-flatten.ts'
 import { tenants } from './p24-tenants.ts'
+import { auditExport } from './p25-audit-export.ts'
 import type { Benchmark } from './rig/result.ts'
 import { small } from './small.ts'
 
@@ -42,5 +43,5 @@ export const benchmarks: readonly Benchmark[] = [
     pollCost,
   ],
   ...[gatewaySnapshot, randomMemberships, flattening, tenants],
-  ...[auditQuery, auditLag, loginFlood, forgedFlood, small],
+  ...[auditExport, auditQuery, auditLag, loginFlood, forgedFlood, small],
 ]

@@ -5,6 +5,7 @@ import type { Cli } from '../cli.ts'
 import { examples, integer, limit } from '../options.ts'
 import { type Column, cellText, printAll, printItem, printList } from '../output.ts'
 import { jsonText } from '../text.ts'
+import { addAuditExport } from './audit-export.ts'
 import { type AuditFilter, auditFilter, auditQuery } from './audit-filter.ts'
 
 type Event = Output<Contract['listAuditEvents']>['items'][number]
@@ -91,6 +92,7 @@ export function addAudit(program: Command, cli: Cli): void {
     'audit follow --outcome refused',
     'audit follow --after 1200 --json',
   )
+  addAuditExport(audit, cli)
 }
 
 type Histogram = Output<Contract['auditHistogram']>

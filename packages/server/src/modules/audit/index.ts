@@ -1,6 +1,7 @@
 import type { Database } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
 import { eventHandlers } from './events/events.handlers.ts'
+import { createExport, type ExportDeps } from './export/index.ts'
 import { pruneReported } from './ingest/ingest.queries.ts'
 import { createIngest } from './ingest/ingest.ts'
 import { createRecorder } from './recorder.ts'
@@ -10,14 +11,19 @@ import { pruneWords } from './words/words.queries.ts'
 
 export type { Changed, Target } from './record.ts'
 
+type AuditDeps = { db: Database; pager: Pager } & Omit<ExportDeps, 'catchUp' | 'audit'>
 /** The record of each tenant: what happened, in the order in which it was committed. */
-export function createAudit(deps: { db: Database; pager: Pager; now: () => Date; onError: (e: unknown) => void }) {
+export function createAudit(deps: AuditDeps) {
   const words = createWordIndexer(deps)
   const { wake, catchUp, start, stop } = createSequencer({ ...deps, placed: words.placed })
   const { write, ...recorder } = createRecorder({ ...deps, wake })
   return {
     ...recorder,
-    handlers: { ...eventHandlers({ ...deps, catchUp }), ...createIngest({ ...deps, write }).handlers },
+    handlers: {
+      ...eventHandlers({ ...deps, catchUp }),
+      ...createIngest({ ...deps, write }).handlers,
+      ...createExport({ ...deps, catchUp, audit: recorder }).handlers,
+    },
     prunes: [pruneReported, pruneWords],
     start,
     stop: async (): Promise<void> => {
