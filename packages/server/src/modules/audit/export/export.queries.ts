@@ -1,9 +1,8 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import { allOf, type Filter, othersOf, pathsOf, within } from '../events/conditions.queries.ts'
 
-export type Place = { seq: number; hash: string }
+type Place = { seq: number; hash: string }
 
 /** Where the record of the tenant ends; nothing before it is ever added. */
 export async function headOf(tx: Tx, tenant: TenantId): Promise<Place> {
@@ -23,7 +22,7 @@ const noHash = '00'.repeat(32)
 export const eventsBetween = (
   tx: Tx,
   tenant: TenantId,
-  filter: Filter,
+  fits: RawBuilder<boolean>,
   { after, upTo, most, mostBytes }: { after: number; upTo: number; most: number; mostBytes: number },
 ) =>
   tx
@@ -34,7 +33,7 @@ export const eventsBetween = (
         .where('tenant_id', '=', tenant)
         .where('seq', '>', after)
         .where('seq', '<=', upTo)
-        .where(fits(tenant, filter))
+        .where(fits)
         .orderBy('seq')
         .limit(most)
         .as('next'),
@@ -43,8 +42,6 @@ export const eventsBetween = (
     .where(sql<boolean>`bytes - octet_length(record) < ${mostBytes}`)
     .orderBy('seq')
     .execute()
-const fits = (tenant: TenantId, f: Filter) =>
-  allOf([within(f), ...pathsOf(tenant, f).map(({ condition }) => condition), ...othersOf(f)])
 
 /** Null where it is no longer kept. */
 export async function hashAt(tx: Tx, tenant: TenantId, seq: number): Promise<string | null> {

@@ -1,6 +1,6 @@
 import { background, type Database } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import type { Filter } from '../events/conditions.queries.ts'
+import { allOf, type Filter, othersOf, pathsOf, within } from '../events/conditions.queries.ts'
 import type { Stored } from '../formats/event.ts'
 import { eventsBetween } from './export.queries.ts'
 
@@ -20,11 +20,12 @@ export async function* pagesUpTo(
   filter: Filter,
   end: number,
 ): AsyncGenerator<Stored[], void, undefined> {
+  const fits = fitting(tenant, filter)
   let width = most
   for (let after = filter.after_seq ?? 0; after < end; ) {
     const upTo = Math.min(after + width, end)
     const window = { after, upTo, most, mostBytes }
-    const rows = await db.inTenant(tenant, (tx) => eventsBetween(tx, tenant, filter, window), background)
+    const rows = await db.inTenant(tenant, (tx) => eventsBetween(tx, tenant, fits, window), background)
     const last = rows.at(-1)
     const isFull = last !== undefined && (rows.length === most || last.bytes >= mostBytes)
     after = isFull ? last.seq : upTo
@@ -32,3 +33,6 @@ export async function* pagesUpTo(
     if (rows.length > 0) yield rows.map(({ seq, hash, record }) => ({ seq, hash: hash.toString('hex'), record }))
   }
 }
+
+const fitting = (tenant: TenantId, filter: Filter) =>
+  allOf([within(filter), ...pathsOf(tenant, filter).map(({ condition }) => condition), ...othersOf(filter)])

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { AuditFields, AuditKind } from '@holdfast/contract/vocabulary'
 import fc from 'fast-check'
-import type { Source, TenantId } from '../../../kernel/actor.ts'
+import type { Source } from '../../../kernel/actor.ts'
 import { newUuid } from '../../../kernel/ids.ts'
 import { arrivalOf } from '../record.ts'
 import type { Stored } from './event.ts'
@@ -76,7 +76,7 @@ const hostile = fc.oneof(
     .map((a) => a.join('')),
 )
 
-export type Texts = { agent: string; name: string; target: string; username: string; detail: string }
+type Texts = { agent: string; name: string; target: string; username: string; detail: string }
 export const texts: fc.Arbitrary<Texts> = fc.record({
   agent: hostile,
   name: hostile,
@@ -85,7 +85,7 @@ export const texts: fc.Arbitrary<Texts> = fc.record({
   detail: hostile,
 })
 
-export const storedOf = (record: string, seq = 7): Stored => ({ seq, hash: hash('sha256', `${seq}${record}`), record })
+const storedOf = (record: string, seq = 7): Stored => ({ seq, hash: hash('sha256', `${seq}${record}`), record })
 
 /** A failed sign-in, as it is put on record, of somebody who chose all these texts. */
 export function hostileEvent({ agent, name, target, username, detail }: Texts): Stored {
@@ -105,7 +105,7 @@ export function eventOf<K extends AuditKind>(
   more: Parameters<typeof arrivalOf>[3] = {},
 ): Stored {
   const source: Source = {
-    tenantId: newUuid() as TenantId,
+    tenantId: newUuid() as Source['tenantId'],
     type: 'address',
     id: null,
     name: null,
