@@ -84,7 +84,7 @@ export const listAuditEvents = endpoint({
       q: Prefix,
       request_id: Type.Optional(Type.String({ maxLength: 64 })),
     },
-    ['timestamp'] as const,
+    ['timestamp', 'seq'] as const,
   ),
   response: List(AuditEvent),
 })

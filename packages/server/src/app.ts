@@ -69,7 +69,14 @@ export function createApp({
   const pager = createPager(masterKeys.map((key) => key.cursorKey))
   const base = { db, changes, feed, pager, now, peppers, kek, publicUrl, onError }
 
-  const audit = createAudit(base)
+  const audit = createAudit({
+    ...base,
+    tenants: () => tenancy.listTenantIds(),
+    checkpointKeys: {
+      signer: (tenant) => trust.signerFor(tenant, 'audit-checkpoint'),
+      published: (tenant, kid) => trust.publishedKey(tenant, kid, 'audit-checkpoint'),
+    },
+  })
   const tenancy = createTenancy({
     ...base,
     audit,
@@ -238,7 +245,7 @@ export function createApp({
     ],
     working: [
       ...[tenancy, identity, trust, certificates, policy, gateways, devices, directory, federation, health],
-      ...[rotation, expiry, updates],
+      ...[rotation, expiry, updates, audit],
       { jobs: access.jobs(tenants) },
       { jobs: notifications.jobs(gateways.gatewaysDown) },
     ],

@@ -18,6 +18,8 @@ export const owners: Readonly<Record<string, string>> = {
   audit_arrivals: 'audit',
   audit_log: 'audit',
   audit_heads: 'audit',
+  audit_tiles: 'audit',
+  audit_checkpoints: 'audit',
   api_keys: 'access',
   api_key_activity: 'access',
   users: 'identity',

@@ -27,4 +27,8 @@ export type AuditTables = {
   }
   /** Where the record of each tenant ends. */
   audit_heads: { tenant_id: TenantId; seq: number; hash: Buffer }
+  /** Full tiles of the Merkle tree over the record, 256 hashes each. */
+  audit_tiles: { tenant_id: TenantId; level: number; number: number; hashes: Buffer; root: Buffer }
+  /** Signed heads of the tree. */
+  audit_checkpoints: { tenant_id: TenantId; size: number; kid: string; note: string; created_at: Date }
 }

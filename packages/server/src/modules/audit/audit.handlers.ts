@@ -24,7 +24,7 @@ export const auditHandlers = ({ db, pager, catchUp }: Deps) =>
           operation: 'listAuditEvents',
           tenant: actor.tenantId,
           query,
-          orders: { timestamp: { column: 'at', kind: 'time' } },
+          orders: { timestamp: { column: 'at', kind: 'time' }, seq: { column: 'seq', kind: 'number' } },
           otherwise: '-timestamp',
           tie: 'event_id',
         }
