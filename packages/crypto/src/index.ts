@@ -1,3 +1,4 @@
+export { auditHash, noHash } from './audit-chain.ts'
 export { canonicalJson, contentDigest, sha256Hex } from './canonical.ts'
 export {
   type Checkpoint,

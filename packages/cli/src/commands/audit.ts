@@ -4,6 +4,7 @@ import { type Cli, given } from '../cli.ts'
 import { choice, examples, limit } from '../options.ts'
 import { type Column, cellText, printList } from '../output.ts'
 import { parseDuration } from '../text.ts'
+import { addAuditVerify } from './audit-verify.ts'
 
 type Event = Output<Contract['listAuditEvents']>['items'][number]
 const nameOf = (who: Event['actor'] | null) => (who ? (who.name ?? who.id ?? who.type) : null)
@@ -84,4 +85,5 @@ export function addAudit(program: Command, cli: Cli): void {
     'audit list --from 24h --outcome refused',
     'audit list --kind login.failed --json',
   )
+  addAuditVerify(audit, cli)
 }

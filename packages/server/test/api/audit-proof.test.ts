@@ -54,7 +54,9 @@ test('any event is proven by itself: what it says, its place, and a signature th
     place.writeBigUInt64BE(BigInt(seq))
     const text = Buffer.from(canonicalJson(event))
     const before = bytes(proofs[i]!.previous_hash)
-    const expected = createHash('sha256').update(Buffer.concat([Buffer.of(0), before, place, text])).digest('hex')
+    const expected = createHash('sha256')
+      .update(Buffer.concat([Buffer.of(0), before, place, text]))
+      .digest('hex')
     assert.deepEqual([proofs[i]!.seq, proofs[i]!.hash, expected], [seq, hash, hash])
     requireProof(proofs[i]!, keys)
   }
@@ -85,10 +87,19 @@ test('a checkpoint is made while something was added, goes on from every one bef
     heads.push({ size, root: bytes(root) })
   }
   await kit.db.inTenant(kit.tenant, async (tx) => {
-    const rows = await tx.selectFrom('audit_log').select('hash').where('tenant_id', '=', kit.tenant).orderBy('seq').execute()
+    const rows = await tx
+      .selectFrom('audit_log')
+      .select('hash')
+      .where('tenant_id', '=', kit.tenant)
+      .orderBy('seq')
+      .execute()
     const leaves = rows.map(({ hash }) => leafHash(hash))
     for (const { size, root } of heads) assert.ok(rootOver(leaves.slice(0, size)).equals(root), `of ${size}`)
-    const tiles = await tx.selectFrom('audit_tiles').select(['level', 'number']).where('tenant_id', '=', kit.tenant).execute()
+    const tiles = await tx
+      .selectFrom('audit_tiles')
+      .select(['level', 'number'])
+      .where('tenant_id', '=', kit.tenant)
+      .execute()
     assert.equal(tiles.length, Math.floor(heads.at(-1)!.size / 256))
   })
   for (const from of heads)
@@ -97,7 +108,13 @@ test('a checkpoint is made while something was added, goes on from every one bef
       assert.ok(isConsistent(from, to, proof.map(bytes)), `${from.size} → ${to.size}`)
     }
   const { items } = await kit.admin.listAuditCheckpoints({ query: { limit: 2 } })
-  assert.deepEqual(items.map((c) => c.size), heads.slice(-2).map((h) => h.size).reverse())
+  assert.deepEqual(
+    items.map((c) => c.size),
+    heads
+      .slice(-2)
+      .map((h) => h.size)
+      .reverse(),
+  )
   await assert.rejects(kit.admin.proveAuditConsistency({ query: { from: 2, to: 1 } }), { code: 'bad_request' })
   await assert.rejects(kit.admin.proveAuditConsistency({ query: { from: 1, to: 10_000_000 } }), { code: 'bad_request' })
   const quiet = await kit.newTenant()
@@ -160,7 +177,10 @@ test('nothing is signed that contradicts what was signed before', async (t) => {
     'a checkpoint of another key stands in for it': async (kit, size) => {
       const forger = softwareSigner('audit-checkpoint', generateKey('Ed25519').privateJwk)
       const [old] = (await kit.admin.listAuditCheckpoints({ query: { limit: 1 } })).items
-      const note = await signCheckpoint({ origin: old!.note.split('\n')[0]!, size, root: leafHash(bytes('00')) }, forger)
+      const note = await signCheckpoint(
+        { origin: old!.note.split('\n')[0]!, size, root: leafHash(bytes('00')) },
+        forger,
+      )
       await changeRecord(kit, `update audit_checkpoints set note = '${note}' where size = ${size}`)
     },
   }
