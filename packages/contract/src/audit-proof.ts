@@ -25,7 +25,8 @@ export const AuditCheckpoint = Closed(
 export const listAuditCheckpoints = endpoint({
   method: 'GET',
   path: '/v1/audit/checkpoints',
-  summary: 'List the signed heads of the record, the newest first unless said; none is ever removed',
+  summary:
+    'List the signed heads of the record, the newest first unless said: all of a week, then one a day, after 400 days one a month',
   access: { by: ['session', 'api_key'], permission: 'audit:read' },
   query: ListQuery({}, ['size'] as const),
   response: List(AuditCheckpoint),

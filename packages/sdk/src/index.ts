@@ -78,7 +78,7 @@ export { type PostureAssertion, verifyPostureAssertion } from './posture-verifie
 export { readPrivateFile, writePrivateFile } from './private-file.ts'
 export { createSender, type Reply, type RequestOptions, type Send, type SenderOptions } from './send.ts'
 export type { SpcAtGateway } from './spc-at-gateway.ts'
-export { openTrust, pinTrust, type SignedTrustSet, type TrustStore } from './trust-store.ts'
+export { openTrust, pinTrust, readTrustSet, type SignedTrustSet, type TrustStore } from './trust-store.ts'
 export type { DownloadOptions } from './update-download.ts'
 export {
   type OfferedUpdate,

@@ -241,7 +241,7 @@ export function createApp({
     // Tokens go after the devices that were enrolled with them.
     pruning: [
       ...[tenancy, identity, federation, certificates, trust, policy, devices],
-      ...[enrollment, gateways, notifications, directory, expiry, updates],
+      ...[enrollment, gateways, notifications, directory, expiry, updates, audit],
     ],
     working: [
       ...[tenancy, identity, trust, certificates, policy, gateways, devices, directory, federation, health],

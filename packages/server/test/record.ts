@@ -21,6 +21,18 @@ export const fillRecord = (kit: Pick<Kit, 'databaseUrl' | 'tenant'>, count: numb
     }
   })
 
+/** What a purge leaves of the first places. */
+export const purgeRecord = (kit: Pick<Kit, 'databaseUrl'>, upTo: number): Promise<void> =>
+  changeRecord(
+    kit,
+    { triggers: true },
+    ...['disable trigger user', 'enable trigger hashes_of_purged_are_kept'].map(
+      (how) => `alter table audit_log ${how}`,
+    ),
+    `delete from audit_log where seq <= ${upTo}`,
+    'alter table audit_log enable trigger user',
+  )
+
 /** What the owner of the database can do: with no trigger in the way, unless it is asked for. */
 export const changeRecord = (
   { databaseUrl }: Pick<Kit, 'databaseUrl'>,

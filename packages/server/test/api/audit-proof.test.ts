@@ -14,8 +14,10 @@ import {
   signCheckpoint,
   softwareSigner,
 } from '@holdfast/crypto'
+import type { Tx } from '../../src/db/database.ts'
+import { tenantsToSign } from '../../src/modules/audit/proof/proof.queries.ts'
 import { type Kit, runJob, startKit, times } from '../kit.ts'
-import { changeRecord, fillRecord } from '../record.ts'
+import { changeRecord, fillRecord, purgeRecord } from '../record.ts'
 
 type Proof = Awaited<ReturnType<Kit['admin']['proveAuditEvent']>>
 const bytes = (hex: string) => Buffer.from(hex, 'hex')
@@ -30,6 +32,7 @@ const eventsOf = async ({ admin }: Pick<Kit, 'admin'>, most: number) => {
   return items
 }
 const checkpointNow = async (kit: Kit) => {
+  await eventsOf(kit, 1)
   await runJob(kit.app, 'checkpoint_audit')
   return (await kit.admin.listAuditCheckpoints({ query: { limit: 1 } })).items[0]!
 }
@@ -145,19 +148,33 @@ test('the page of checkpoints goes on where it ended, both ways', async (t) => {
   }
 })
 
-test('what was purged stays proven: the tiles have its hashes', async (t) => {
+test('what was purged stays proven, wherever the purge cuts a tile: its hashes are kept', async (t) => {
   const kit = await startKit(t)
   await fillRecord(kit, 700)
   const before = await checkpointNow(kit)
   const events = await eventsOf(kit, 200)
-  await changeRecord(kit, 'delete from audit_log where seq <= 512')
+  const head = ({ size, root }: typeof before) => ({ size, root: bytes(root) })
+  const requireGrown = async () => {
+    const after = await checkpointNow(kit)
+    const { proof } = await kit.admin.proveAuditConsistency({ query: { from: before.size, to: after.size } })
+    assert.ok(isConsistent(head(before), head(after), proof.map(bytes)))
+  }
+  const leaves = async () => {
+    const all = (tx: Tx) => tx.selectFrom('audit_leaves').select('seq').orderBy('seq').execute()
+    return (await kit.db.inTenant(kit.tenant, all)).map(({ seq }) => seq)
+  }
+  await purgeRecord(kit, 512)
+  assert.deepEqual(await leaves(), [])
+  await purgeRecord(kit, 600)
+  assert.deepEqual([(await leaves())[0], (await leaves()).length], [513, 88])
+  await fillRecord(kit, 10)
+  await requireGrown()
   await fillRecord(kit, 300)
-  const after = await checkpointNow(kit)
-  const { proof } = await kit.admin.proveAuditConsistency({ query: { from: before.size, to: after.size } })
-  const head = ({ size, root }: typeof after) => ({ size, root: bytes(root) })
-  assert.ok(isConsistent(head(before), head(after), proof.map(bytes)))
+  await requireGrown()
+  await purgeRecord(kit, 601)
+  assert.deepEqual(await leaves(), [], 'their tile has them')
   const [first] = await eventsOf(kit, 1)
-  assert.equal(first?.seq, 513)
+  assert.equal(first?.seq, 602)
   const proven = await kit.admin.proveAuditEvent({ params: { event_id: first!.event_id } })
   requireProof(proven, await checkpointKeys(kit))
   const params = { event_id: events[0]!.event_id }
@@ -191,9 +208,53 @@ test('nothing is signed that contradicts what was signed before', async (t) => {
       const { size } = await checkpointNow(kit)
       await attack(kit, size)
       const left = await sizes(kit)
-      await assert.rejects(runJob(kit.app, 'checkpoint_audit'))
+      await fillRecord(kit, 5)
+      await assert.rejects(runJob(kit.app, 'checkpoint_audit'), /^BrokenRecord: the record of tnt_/)
       assert.deepEqual(await sizes(kit), left)
     })
+})
+
+test('of checkpoints all of a week stay, then the last of a day, then the last of a month; no other can go', async (t) => {
+  const kit = await startKit(t)
+  const ago = (days: number, hour: number) => {
+    const at = new Date(Date.now() - days * 86_400_000)
+    return new Date(at.setUTCHours(hour, 0, 0, 0))
+  }
+  const inMonthAgo = (months: number, day: number) => {
+    const at = new Date()
+    return new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() - months, day))
+  }
+  const made = [
+    ...[inMonthAgo(20, 5), inMonthAgo(20, 25), inMonthAgo(19, 1), inMonthAgo(19, 2)],
+    ...[ago(30, 9), ago(29, 10), ago(29, 11), ago(6, 9), ago(6, 10)],
+  ]
+  await changeRecord(
+    kit,
+    'delete from audit_checkpoints',
+    `insert into audit_checkpoints (tenant_id, size, kid, note, created_at) select '${kit.tenant}', i, 'kid', 'note', at
+     from unnest('{${made.map((at) => at.toISOString()).join()}}'::timestamptz[]) with ordinality as m (at, i)`,
+  )
+  const left = () =>
+    kit.db.inTenant(kit.tenant, async (tx) =>
+      (await tx.selectFrom('audit_checkpoints').select('size').orderBy('size').execute()).map(({ size }) => size),
+    )
+  for (const size of [2, 4, 5, 7, 8, 9])
+    await assert.rejects(
+      changeRecord(kit, { triggers: true }, `delete from audit_checkpoints where size = ${size}`),
+      /append-only/,
+    )
+  await runJob(kit.app, 'forget_what_is_over')
+  assert.deepEqual(await left(), [2, 4, 5, 7, 8, 9])
+})
+
+test('a tenant of which nothing new is on record is not asked for', async (t) => {
+  const kit = await startKit(t)
+  await kit.newTenant()
+  await fillRecord(kit, 1)
+  await runJob(kit.app, 'checkpoint_audit')
+  assert.deepEqual(await kit.db.acrossTenants(tenantsToSign), [])
+  await fillRecord(kit, 1)
+  assert.deepEqual(await kit.db.acrossTenants(tenantsToSign), [kit.tenant])
 })
 
 test('evidence is append-only, for its owner too', async (t) => {

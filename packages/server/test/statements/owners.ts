@@ -19,6 +19,7 @@ export const owners: Readonly<Record<string, string>> = {
   audit_log: 'audit',
   audit_heads: 'audit',
   audit_tiles: 'audit',
+  audit_leaves: 'audit',
   audit_checkpoints: 'audit',
   api_keys: 'access',
   api_key_activity: 'access',

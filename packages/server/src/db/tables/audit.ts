@@ -42,6 +42,8 @@ export type AuditTables = {
   audit_heads: { tenant_id: TenantId; seq: number; hash: Buffer }
   /** Full tiles of the Merkle tree over the record, 256 hashes each. */
   audit_tiles: { tenant_id: TenantId; level: number; number: number; hashes: Buffer; root: Buffer }
+  /** Hashes of purged places whose tile is not full yet. */
+  audit_leaves: { tenant_id: TenantId; seq: number; hash: Buffer }
   /** Signed heads of the tree. */
   audit_checkpoints: { tenant_id: TenantId; size: number; kid: string; note: string; created_at: Date }
 }

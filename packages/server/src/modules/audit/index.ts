@@ -13,6 +13,7 @@ export function createAudit(deps: Omit<ProofDeps, 'catchUp'> & { onError: (e: un
     ...createRecorder({ ...deps, wake }),
     handlers: { ...auditHandlers({ ...deps, catchUp }), ...proof.handlers },
     jobs: proof.jobs,
+    prunes: proof.prunes,
     start,
     stop,
   }

@@ -1,4 +1,12 @@
-import { openCheckpoint, type PublicJwk, peekCheckpoint, type Signer, signCheckpoint } from '@holdfast/crypto'
+import {
+  type Checkpoint,
+  CryptoError,
+  openCheckpoint,
+  type PublicJwk,
+  peekCheckpoint,
+  type Signer,
+  signCheckpoint,
+} from '@holdfast/crypto'
 import type { Database } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { encodeId } from '../../../kernel/ids.ts'
@@ -30,15 +38,24 @@ export function createCheckpoints({
 }) {
   const originOf = (tenant: TenantId) => `${new URL(publicUrl).host}/audit/${encodeId('tenant', tenant)}`
 
+  /** What was signed; of a key that has ended the tiles alone vouch. */
+  function read(tenant: TenantId, { note, size }: queries.CheckpointRow, jwk: PublicJwk | undefined): Checkpoint {
+    try {
+      return jwk ? openCheckpoint(note, [jwk]) : peekCheckpoint(note)
+    } catch (e) {
+      if (!(e instanceof CryptoError)) throw e
+      throw new BrokenRecord(tenant, `has a checkpoint of ${size} places that nobody signed: ${e.message}`)
+    }
+  }
+
   /** Nothing is signed that contradicts what was signed before: a log that was changed, or wound back. */
-  async function requireGrown(tenant: TenantId, { note, kid, size }: queries.CheckpointRow, to: number): Promise<void> {
-    const jwk = await keys.published(tenant, kid)
-    const signed = jwk ? openCheckpoint(note, [jwk]) : peekCheckpoint(note)
+  async function requireGrown(tenant: TenantId, row: queries.CheckpointRow, to: number): Promise<void> {
+    const { size } = row
+    const signed = read(tenant, row, await keys.published(tenant, row.kid))
     if (signed.size !== size || size > to)
-      throw new BrokenRecord(`the record of the tenant ends at place ${to}, and ${signed.size} places were signed`)
+      throw new BrokenRecord(tenant, `ends at place ${to}, and ${signed.size} places were signed`)
     const [root] = await tiles.hashesOf(tenant, [[0, size]])
-    if (!root?.equals(signed.root))
-      throw new BrokenRecord(`the record of the tenant is not what was signed up to place ${size}`)
+    if (!root?.equals(signed.root)) throw new BrokenRecord(tenant, `is not what was signed up to place ${size}`)
   }
 
   /** One at the present end of the record; where that has one, the same. Undefined of an empty record. */
@@ -62,12 +79,13 @@ export function createCheckpoints({
 
   return {
     make,
-    /** The newest, made now where it does not reach so far. */
+    /** The newest, made now where it does not reach so far, or the trust set no longer has the key that signed it. */
     reaching: async (tenant: TenantId, seq: number): Promise<queries.CheckpointRow> => {
       const newest = await db.inTenant(tenant, (tx) => queries.newestCheckpoint(tx, tenant))
-      const row = newest && newest.size >= seq ? newest : await make(tenant)
+      const isGood = newest && newest.size >= seq && (await keys.published(tenant, newest.kid)) !== undefined
+      const row = isGood ? newest : await make(tenant)
       if (row && row.size >= seq) return row
-      throw new BrokenRecord(`the record of the tenant ends before place ${seq}`)
+      throw new BrokenRecord(tenant, `ends before place ${seq}`)
     },
   }
 }

@@ -1,9 +1,10 @@
-import type { Database } from '../../../db/database.ts'
+import { background, type Database } from '../../../db/database.ts'
 import type { Pager } from '../../../db/page.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { eachTenant } from '../../../kernel/each-tenant.ts'
 import { type CheckpointKeys, createCheckpoints } from './checkpoints.ts'
 import { proofHandlers } from './proof.handlers.ts'
+import { pruneCheckpoints, tenantsToSign } from './proof.queries.ts'
 import { createTiles } from './tiles.ts'
 
 export type ProofDeps = {
@@ -26,8 +27,16 @@ export function createProof(deps: ProofDeps) {
       {
         name: 'checkpoint_audit',
         cron: '*/5 * * * *',
-        run: async () => eachTenant(await deps.tenants(), checkpoints.make),
+        run: async () => {
+          const open = new Set(await deps.tenants())
+          const grown = await deps.db.acrossTenants(tenantsToSign, background)
+          await eachTenant(
+            grown.filter((tenant) => open.has(tenant)),
+            checkpoints.make,
+          )
+        },
       },
     ],
+    prunes: [pruneCheckpoints],
   }
 }

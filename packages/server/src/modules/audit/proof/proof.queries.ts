@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import { happened } from '../../../db/happened.ts'
+import { deleting } from '../../../db/retention.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
@@ -14,16 +15,33 @@ export async function sizeOf(tx: Tx, tenant: TenantId): Promise<number> {
   return head?.seq ?? 0
 }
 
-/** The hashes of the next places after this one that are there, in their order. */
-export const entriesAfter = (tx: Tx, tenant: TenantId, seq: number, most: number) =>
-  tx
-    .selectFrom('audit_log')
-    .select(['seq', 'hash'])
-    .where('tenant_id', '=', tenant)
-    .where('seq', '>', seq)
-    .orderBy('seq')
-    .limit(most)
-    .execute()
+/** Tenants whose record does not end where their newest checkpoint does; each is one look at two indexes. */
+export async function tenantsToSign(tx: Tx): Promise<TenantId[]> {
+  const { rows } = await sql<{ tenant_id: TenantId }>`
+    select h.tenant_id from audit_heads h where h.seq <> coalesce((
+      select c.size from audit_checkpoints c where c.tenant_id = h.tenant_id order by c.size desc limit 1), 0)`.execute(
+    tx,
+  )
+  return rows.map((r) => r.tenant_id)
+}
+
+/** The hashes of the next places after this one that are known, in their order. */
+export async function entriesAfter(tx: Tx, tenant: TenantId, seq: number, most: number) {
+  const next = (table: 'audit_log' | 'audit_leaves') =>
+    tx
+      .selectFrom(table)
+      .select(['seq', 'hash'])
+      .where('tenant_id', '=', tenant)
+      .where('seq', '>', seq)
+      .orderBy('seq')
+      .limit(most)
+      .execute()
+  const kept = await next('audit_log')
+  // What is purged comes first: where nothing is, there are no leaves beside the record.
+  if (kept[0]?.seq === seq + 1 || most === 0) return kept
+  const purged = (await next('audit_leaves')).filter((leaf) => kept[0] === undefined || leaf.seq < kept[0].seq)
+  return [...purged, ...kept].slice(0, most)
+}
 
 export const findEvent = (tx: Tx, tenant: TenantId, eventId: string) =>
   tx
@@ -93,6 +111,11 @@ export const checkpointsAfter = (
     .limit(most)
   return (after === undefined ? all : all.where('size', descending ? '<' : '>', after)).execute()
 }
+
+export const pruneCheckpoints = deleting(
+  'audit_checkpoints',
+  sql`created_at < now() - interval '7 days' and is_thinned(audit_checkpoints)`,
+)
 
 /** False where somebody else was faster. */
 export const insertCheckpoint = (tx: Tx, tenant: TenantId, row: CheckpointRow): Promise<boolean> =>

@@ -1,6 +1,7 @@
 import { joined, leafHash, type MerkleNode, nodesOf, rootOver, type Span } from '@holdfast/crypto'
 import { background, type Database, type Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
+import { encodeId } from '../../../kernel/ids.ts'
 import * as queries from './proof.queries.ts'
 
 const width = 256
@@ -10,9 +11,13 @@ const tileHeight = 8
 /** What is hashed at once; requests are answered in between. */
 const tilesAtOnce = 16
 
-/** The record does not hold what it held when it was written. */
+/** The record does not hold what it held when it was written, or signed. */
 export class BrokenRecord extends Error {
   override readonly name = 'BrokenRecord'
+
+  constructor(tenant: TenantId, what: string) {
+    super(`the record of ${encodeId('tenant', tenant)} ${what}`)
+  }
 }
 
 /** The hashes of each tile's place, as far as they are there. */
@@ -43,7 +48,7 @@ export function createTiles({ db }: { db: Database }) {
     const rows = await queries.entriesAfter(tx, tenant, first, most)
     return rows.map(({ seq, hash }, i) => {
       if (seq === first + i + 1) return hash
-      throw new BrokenRecord(`the record of the tenant lacks place ${first + i + 1}`)
+      throw new BrokenRecord(tenant, `lacks place ${first + i + 1}`)
     })
   }
   const roots = async (tx: Tx, tenant: TenantId, level: number, first: number): Promise<Buffer[]> =>
@@ -108,7 +113,7 @@ export function createTiles({ db }: { db: Database }) {
       const rows = await read(tenant, parts.flat())
       const hashOf = (place: ReturnType<typeof placeOf>): Buffer => {
         const part = rows.get(keyOf(place))!.slice(place.offset, place.offset + place.count)
-        if (part.length < place.count) throw new BrokenRecord('the record of the tenant is shorter than it was')
+        if (part.length < place.count) throw new BrokenRecord(tenant, 'is shorter than it was')
         return rootOver(leavesOf(place.level, part))
       }
       return parts.map((places) => joined(places.map(hashOf)))
@@ -119,7 +124,7 @@ export function createTiles({ db }: { db: Database }) {
       if (seq === 0) return Buffer.alloc(hashBytes)
       const place = { level: 0, number: Math.floor((seq - 1) / width) }
       const entry = (await read(tenant, [place])).get(keyOf(place))?.[(seq - 1) % width]
-      return entry ?? Promise.reject(new BrokenRecord(`the record of the tenant lacks place ${seq}`))
+      return entry ?? Promise.reject(new BrokenRecord(tenant, `lacks place ${seq}`))
     },
   }
 }
