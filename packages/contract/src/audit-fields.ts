@@ -99,6 +99,8 @@ const auditFields = {
   'package.created': { package_id: 'string', release_id: 'string', sha256: 'string' },
   'package.deleted': { package_id: 'string', release_id: 'string' },
   'update_root.replaced': { root_version: 'integer' },
+  'audit.export_started': { format: 'string' },
+  'audit.exported': { format: 'string', events: 'integer' },
   'notification.acknowledged': { notification_id: 'string' },
   'notification_settings.updated': {},
   'notification_settings.tested': { succeeded: 'integer', failed: 'integer' },

@@ -1,5 +1,6 @@
 import * as access from './access.ts'
 import * as audit from './audit.ts'
+import * as auditExport from './audit-export.ts'
 import * as auditProof from './audit-proof.ts'
 import * as devices from './devices.ts'
 import * as directory from './directory.ts'
@@ -70,6 +71,7 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Updates', about: 'What a device is offered and downloads', module: updateDelivery },
   { tag: 'TUF', about: 'The same as a repository of The Update Framework', module: tuf },
   { tag: 'Audit', about: 'What happened', module: audit },
+  { tag: 'Audit exports', about: 'The record as a file, and what proves it', module: auditExport },
   { tag: 'Audit evidence', about: 'That what happened is still what was recorded', module: auditProof },
   { tag: 'Notifications', about: 'What administrators must hear of', module: notifications },
 ]
@@ -111,6 +113,7 @@ export const contract = {
   ...endpointsOf(updateDelivery),
   ...endpointsOf(tuf),
   ...endpointsOf(audit),
+  ...endpointsOf(auditExport),
   ...endpointsOf(auditProof),
   ...endpointsOf(notifications),
 }

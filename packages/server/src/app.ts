@@ -71,6 +71,7 @@ export function createApp({
 
   const audit = createAudit({
     ...base,
+    oidArc: config.oidArc,
     tenants: () => tenancy.listTenantIds(),
     checkpointKeys: {
       signer: (tenant) => trust.signerFor(tenant, 'audit-checkpoint'),

@@ -49,7 +49,7 @@ export function createHttp(deps: HttpDeps): FastifyInstance {
       url: urlOf(endpoint),
       schema: {
         response: Object.fromEntries(
-          endpoint.download
+          endpoint.download || endpoint.stream
             ? []
             : successStatuses(endpoint).flatMap((s) => (s === 204 ? [] : [[s, endpoint.response]])),
         ),

@@ -1,0 +1,73 @@
+import { Type } from 'typebox'
+import { listAuditEvents } from './audit.ts'
+import { endpoint } from './endpoint.ts'
+import { Bytes, Closed, Count, Id, Nullable, Octets, OneOf, Time } from './schema.ts'
+
+const access = { by: ['session', 'api_key'], permission: 'audit:export' } as const
+const { limit: _, cursor: __, sort: ___, ...filters } = listAuditEvents.query.properties
+const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$', maxLength: 64 })
+const Place = Type.Integer({ minimum: 1 })
+
+export const auditExportFormats = ['csv', 'json', 'ndjson'] as const
+export const syslogFramings = ['octet-counting', 'newline'] as const
+
+/** What an export holds, as it is signed. */
+export const AuditExportManifest = Closed(
+  {
+    schema: OneOf(['holdfast.audit-export/1']),
+    tenant_id: Id('tenant'),
+    format: OneOf([...auditExportFormats, 'syslog']),
+    filter: Type.Record(Type.String(), Type.Unknown(), { description: 'As it was asked for' }),
+    started_at: Time,
+    events: Count,
+    first_seq: Nullable(Place),
+    last_seq: Nullable(Place),
+    hash_before_first: Nullable(Type.String({ description: 'That of the place before the first one, if it is kept' })),
+    hash_of_last: Nullable(Sha256),
+    bytes: Bytes,
+    sha256: Type.String({ description: 'Of these bytes: of JSON and NDJSON, all before the last line' }),
+    head: Closed({ seq: Count, hash: Sha256 }, { description: 'Where the record of the tenant ended when it began' }),
+  },
+  { title: 'AuditExportManifest' },
+)
+
+export const exportAudit = endpoint({
+  method: 'GET',
+  path: '/v1/admin/audit/export',
+  summary:
+    'Export audit events in the order of their places, up to where the record ends now, by the filters of the list. JSON and NDJSON end with a signed manifest; what has no end broke off',
+  access,
+  query: Closed({
+    format: Type.Optional(OneOf(auditExportFormats, { description: 'json unless said' })),
+    ...filters,
+  }),
+  stream: ['text/csv; charset=utf-8; header=present', 'application/json', 'application/x-ndjson'],
+  response: Octets,
+})
+export const exportAuditSyslog = endpoint({
+  method: 'GET',
+  path: '/v1/audit/export/syslog',
+  summary: 'The same as messages of RFC 5424, each framed as by RFC 6587',
+  access,
+  query: Closed({
+    framing: Type.Optional(OneOf(syslogFramings, { description: 'newline unless said' })),
+    ...filters,
+  }),
+  stream: ['text/plain; charset=utf-8'],
+  response: Octets,
+})
+export const getAuditExportManifest = endpoint({
+  method: 'GET',
+  path: '/v1/admin/audit/export/manifest',
+  costly: true,
+  summary: 'The signed manifest of an export that came to its end, by the SHA-256 of what was exported',
+  access,
+  query: Closed({ sha256: Sha256 }),
+  response: Closed({
+    manifest: AuditExportManifest,
+    jws: Type.String({
+      description: 'audit-export+jws: the manifest, signed by a key of the trust set whose purpose is audit-checkpoint',
+    }),
+  }),
+  errors: ['not_found'],
+})

@@ -1,0 +1,69 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+import { type Filter, fitting } from './filter.ts'
+
+export type Place = { seq: number; hash: string }
+
+/** Where the record of the tenant ends; nothing before it is ever added. */
+export async function headOf(tx: Tx, tenant: TenantId): Promise<Place> {
+  const row = await tx
+    .selectFrom('audit_heads')
+    .select(['seq', 'hash'])
+    .where('tenant_id', '=', tenant)
+    .executeTakeFirst()
+  return row ? { seq: row.seq, hash: row.hash.toString('hex') } : { seq: 0, hash: noHash }
+}
+const noHash = '00'.repeat(32)
+
+/**
+ * What fits with its place after one and up to another, in order: at most so many, and no more once they are of so many
+ * bytes. `bytes` counts from the first.
+ */
+export const eventsBetween = (
+  tx: Tx,
+  tenant: TenantId,
+  filter: Filter,
+  { after, upTo, most, mostBytes }: { after: number; upTo: number; most: number; mostBytes: number },
+) =>
+  tx
+    .selectFrom(
+      fitting(tx, tenant, filter)
+        .select(sql<number>`sum(octet_length(record)) over (order by seq)`.as('bytes'))
+        .where('seq', '>', after)
+        .where('seq', '<=', upTo)
+        .orderBy('seq')
+        .limit(most)
+        .as('next'),
+    )
+    .select(['seq', 'hash', 'record', 'bytes'])
+    .where(sql<boolean>`bytes - octet_length(record) < ${mostBytes}`)
+    .orderBy('seq')
+    .execute()
+
+/** Null where it is no longer kept. */
+export async function hashAt(tx: Tx, tenant: TenantId, seq: number): Promise<string | null> {
+  if (seq === 0) return noHash
+  const row = await tx
+    .selectFrom('audit_log')
+    .select('hash')
+    .where('tenant_id', '=', tenant)
+    .where('seq', '=', seq)
+    .executeTakeFirst()
+  return row?.hash.toString('hex') ?? null
+}
+
+/** The record of the last export that came to its end with this digest. */
+export async function exportedAs(tx: Tx, tenant: TenantId, sha256: string): Promise<string | undefined> {
+  const row = await tx
+    .selectFrom('audit_log')
+    .select('record')
+    .where('tenant_id', '=', tenant)
+    .where('kind', '=', 'audit.exported')
+    .where('target_id', '=', sha256)
+    .where('outcome', '=', 'success')
+    .orderBy('at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.record
+}
