@@ -1,129 +1,96 @@
-import type { Contract, Output } from '@holdfast/contract'
-import { isConsistent, isIncluded, leafHash, type PublicJwk, peaksBefore } from '@holdfast/crypto'
-import { BadRecord, type Chain, createChain, type Start } from './chain.ts'
-import { readCheckpoint } from './keys.ts'
-import type { Verdict } from './verify-file.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { isConsistent, isIncluded, leafHash, peaksBefore } from '@holdfast/crypto'
+import { ApiError, type Client } from '@holdfast/sdk'
+import { BadRecord } from './bad-record.ts'
+import type { Start } from './chain.ts'
+import { type Known, readCheckpoint, type Trusted } from './keys.ts'
+import type { Place } from './line.ts'
+import { linesOf } from './lines.ts'
+import { verifyExport } from './verify-export.ts'
 
-type Answer<K extends keyof Contract> = Output<Contract[K]>
-type Event = Answer<'listAuditEvents'>['items'][number]
-type Proof = Answer<'proveAuditEvent'>
-/** What a record is asked for; each answers anew, and nothing of it is believed. */
-export type Source = {
-  /** In the order of their places. */
-  events: () => AsyncIterable<Event>
-  /** The smallest first. */
-  checkpoints: () => AsyncIterable<{ note: string }>
-  newest: () => Promise<{ note: string } | undefined>
-  prove: (eventId: string) => Promise<Proof>
-  consistency: (from: number, to: number) => Promise<readonly string[]>
+type Options = {
+  client: Client
+  scope: { tenant_id?: string }
+  trusted: Trusted
+  kept: Known | undefined
+  progress: (events: number) => void
 }
-type Options = { keys: readonly PublicJwk[]; kept: string | undefined; progress: (events: number) => void }
-type Known = ReturnType<typeof readCheckpoint>
+const pageSize = 200
 const hashes = (proof: readonly string[]) => proof.map((hash) => Buffer.from(hash, 'hex'))
 
 /**
- * The record of a server, from its first place to its last: each event in the hash of the next, every checkpoint of
- * what stands there, and the last event in one that a key of the trust set signed. Throws `BadRecord`.
+ * The record of a server, from its first place to its last: each event in the hash of the next, and every checkpoint of
+ * what stands there. Throws `BadRecord`.
  */
-export async function verifyServer(source: Source, { keys, kept, progress }: Options) {
-  const known = kept === undefined ? [] : [readCheckpoint(kept, keys)]
-  const newest = await source.newest()
-  const signed = newest && readCheckpoint(newest.note, keys)
-  const checkpoints = inOrder(source.checkpoints(), keys)
-  let next = await checkpoints.next()
-  let before: Known | undefined
-  let compared = 0
-  let [events, ended] = [0, 0]
-  let chain: Chain | undefined
-  let last: Event | undefined
+export async function verifyServer({ client, scope, trusted, kept, progress }: Options) {
+  const read = (note: string) => readCheckpoint(note, trusted)
+  const keptOnes = kept ? [kept] : []
+  // Before the export begins: all that is signed by now is in it.
+  const [newest] = (await client.listAuditCheckpoints({ query: { ...scope, limit: 1 } })).items
+  const reached = [...keptOnes, ...(newest ? [read(newest.note)] : [])]
 
-  async function goPast(checkpoint: Known, root: Buffer | undefined): Promise<void> {
-    if (root ? !root.equals(checkpoint.root) : before && !(await follows(source, before, checkpoint)))
-      throw new BadRecord(
-        (before?.size ?? 0) + 1,
-        `from here to place ${checkpoint.size} is an event that is not the one that was signed`,
+  async function* listed(): AsyncGenerator<Known> {
+    let cursor: string | null = null
+    let size = 0
+    do {
+      const query = { ...scope, sort: 'size', limit: pageSize, ...(cursor !== null && { cursor }) } as const
+      const page: Awaited<ReturnType<Client['listAuditCheckpoints']>> = await patiently(() =>
+        client.listAuditCheckpoints({ query }),
       )
-    if (!checkpoint.isSigned) ended++
-    before = checkpoint
-    compared++
-    next = await checkpoints.next()
+      for (const { note } of page.items) {
+        const known = read(note)
+        if (known.size <= size) throw new BadRecord(known.size, 'a checkpoint is there twice, or out of order')
+        size = known.size
+        yield known
+      }
+      cursor = page.next_cursor
+    } while (cursor !== null)
   }
 
-  for await (const event of source.events()) {
-    chain ??= createChain(event.seq === 1 ? undefined : await startOf(source, event, keys))
-    // What was signed of events that are purged.
-    while (!next.done && next.value.size < (chain.first ?? 1)) await goPast(next.value, undefined)
-    chain.take(event)
-    last = event
-    progress(++events)
-    for (const one of known) if (one.size === event.seq) requireRoot(chain, one)
-    while (!next.done && next.value.size === event.seq) await goPast(next.value, chain.root())
+  /** Where a record begins whose first places are purged: proven to be in what a trusted key signed. */
+  async function startOf({ seq, hash, eventId }: Place): Promise<Start> {
+    const proven = await patiently(() => client.proveAuditEvent({ params: { event_id: eventId }, query: scope }))
+    const known = read(proven.checkpoint.note)
+    if (!known.isSigned) throw new BadRecord(seq, 'nobody who is trusted signed the checkpoint that is to prove it')
+    const path = hashes(proven.proof)
+    if (!isIncluded({ leaf: leafHash(hash), index: seq - 1, size: known.size }, path, known.root))
+      throw new BadRecord(seq, 'it is not what was signed')
+    const peaks = peaksBefore(seq - 1, known.size, path)
+    return { seq: seq - 1, hash: Buffer.from(proven.previous_hash, 'hex'), peaks }
   }
-  const end = chain?.last?.seq ?? 0
-  for (const one of [...known, ...(signed ? [signed] : []), ...(before ? [before] : [])])
-    if (one.size > end) throw new BadRecord(end + 1, `the record ends here, and ${one.size} places were signed`)
-  if (signed && !signed.isSigned)
-    throw new BadRecord(signed.size, 'no key of the trust set signed the newest checkpoint')
-  if (chain && last) await requireHead(source, chain, last, before, keys)
-  return {
-    events,
-    first_seq: chain?.first ?? null,
-    last_seq: chain?.last?.seq ?? null,
-    last_hash: chain?.last?.hash.toString('hex') ?? null,
-    checkpoint: before?.size ?? null,
-    signed: true,
-    checkpoints: compared,
-    checkpoints_of_ended_keys: ended,
-  } satisfies Verdict & Record<string, unknown>
-}
 
-/** Checkpoints as they are signed, each of more events than the one before. */
-async function* inOrder(all: AsyncIterable<{ note: string }>, keys: readonly PublicJwk[]): AsyncGenerator<Known> {
-  let size = 0
-  for await (const { note } of all) {
-    const checkpoint = readCheckpoint(note, keys)
-    if (checkpoint.size <= size) throw new BadRecord(checkpoint.size, 'a checkpoint is there twice, or out of order')
-    size = checkpoint.size
-    yield checkpoint
+  const follows = async (from: Known, to: Known): Promise<boolean> => {
+    const query = { ...scope, from: from.size, to: to.size }
+    const { proof } = await patiently(() => client.proveAuditConsistency({ query }))
+    return isConsistent(from, to, hashes(proof))
   }
+  const exported = (await client.exportAudit({ query: { ...scope, format: 'ndjson' } })) as AsyncIterable<Uint8Array>
+  const checkpoints = inOrder(keptOnes, listed())
+  return verifyExport(linesOf(exported, 'the export'), {
+    trusted,
+    witness: { checkpoints, reached, follows },
+    startOf,
+    progress,
+  })
 }
 
-/** A record that does not begin at place 1: where it begins is proven to be in what was signed. */
-async function startOf(source: Source, event: Event, keys: readonly PublicJwk[]): Promise<Start> {
-  const proof = await source.prove(event.event_id)
-  requireIncluded(event, proof, keys)
-  const index = event.seq - 1
-  const peaks = peaksBefore(index, readCheckpoint(proof.checkpoint.note, keys).size, hashes(proof.proof))
-  return { seq: index, hash: Buffer.from(proof.previous_hash, 'hex'), peaks }
+/** Those that were kept among those that are listed. */
+async function* inOrder(kept: readonly Known[], listed: AsyncIterable<Known>): AsyncGenerator<Known> {
+  const left = [...kept]
+  for await (const known of listed) {
+    while (left[0] && left[0].size <= known.size) yield left.shift()!
+    yield known
+  }
+  yield* left
 }
 
-function requireIncluded({ seq, hash }: Event, { proof, checkpoint }: Proof, keys: readonly PublicJwk[]): Known {
-  const known = readCheckpoint(checkpoint.note, keys)
-  if (!known.isSigned) throw new BadRecord(seq, 'no key of the trust set signed the checkpoint that is to prove it')
-  const at = { leaf: leafHash(Buffer.from(hash, 'hex')), index: seq - 1, size: known.size }
-  if (!isIncluded(at, hashes(proof), known.root)) throw new BadRecord(seq, 'it is not what was signed')
-  return known
-}
-
-/** The last event is in what was signed, and that goes on from all that was signed before. */
-async function requireHead(
-  source: Source,
-  chain: Chain,
-  last: Event,
-  before: Known | undefined,
-  keys: readonly PublicJwk[],
-): Promise<void> {
-  const known = requireIncluded(last, await source.prove(last.event_id), keys)
-  if (known.size === last.seq) requireRoot(chain, known)
-  if (before && !(await follows(source, before, known)))
-    throw new BadRecord(before.size + 1, `what was signed of ${known.size} events does not go on from here`)
-}
-
-async function follows(source: Source, from: Known, to: Known): Promise<boolean> {
-  return isConsistent(from, to, hashes(await source.consistency(from.size, to.size)))
-}
-
-function requireRoot(chain: Chain, known: Known): void {
-  if (!chain.root()?.equals(known.root))
-    throw new BadRecord(known.size, 'the events up to here are not those that the checkpoint is of')
+/** A walk asks often: where it is asked to wait, it does. */
+async function patiently<T>(ask: () => Promise<T>): Promise<T> {
+  for (;;)
+    try {
+      return await ask()
+    } catch (e) {
+      if (!(e instanceof ApiError) || e.code !== 'rate_limited') throw e
+      await delay(1000 * (e.retryAfterSeconds ?? 1))
+    }
 }
