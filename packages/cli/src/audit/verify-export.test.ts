@@ -195,7 +195,7 @@ test('a line without an end is not held in memory', async () => {
   async function* endless() {
     for (;;) yield Buffer.alloc(1024 * 1024, 0x61)
   }
-  const witness = { checkpoints: once(), reached: [] }
+  const witness = { checkpoints: once<never>(), reached: [] }
   await assert.rejects(verifyExport(linesOf(endless(), 'f'), { trusted, witness }), {
     name: 'UsageError',
     message: /16 MiB/,

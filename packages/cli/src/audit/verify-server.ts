@@ -49,7 +49,12 @@ export async function verifyServer({ client, scope, trusted, kept, progress }: O
 
   /** Where a record begins whose first places are purged: proven to be in what a trusted key signed. */
   async function startOf({ seq, hash, eventId }: Place): Promise<Start> {
-    const proven = await patiently(() => client.proveAuditEvent({ params: { event_id: eventId }, query: scope }))
+    const proven = await patiently(() => client.proveAuditEvent({ params: { event_id: eventId }, query: scope })).catch(
+      (e: unknown) => {
+        if (!(e instanceof ApiError) || e.code !== 'internal_error') throw e
+        throw new BadRecord(1, `places 1 to ${seq - 1} are missing, and the server can't prove what they were`)
+      },
+    )
     const known = read(proven.checkpoint.note)
     if (!known.isSigned) throw new BadRecord(seq, 'nobody who is trusted signed the checkpoint that is to prove it')
     const path = hashes(proven.proof)
