@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { listAuditEvents } from './audit.ts'
+import { AuditEvent, listAuditEvents } from './audit.ts'
 import { endpoint } from './endpoint.ts'
 import { Bytes, Closed, Count, Id, Nullable, Octets, OneOf, Time } from './schema.ts'
 
@@ -31,6 +31,14 @@ export const AuditExportManifest = Closed(
   { title: 'AuditExportManifest' },
 )
 
+const signed = {
+  manifest: AuditExportManifest,
+  jws: Type.String({
+    description: 'audit-export+jws: the manifest, signed by a key of the trust set whose purpose is audit-checkpoint',
+  }),
+}
+const Lines = (description: string) => Type.String({ description })
+
 export const exportAudit = endpoint({
   method: 'GET',
   path: '/v1/admin/audit/export',
@@ -41,7 +49,11 @@ export const exportAudit = endpoint({
     format: Type.Optional(OneOf(auditExportFormats, { description: 'json unless said' })),
     ...filters,
   }),
-  stream: ['text/csv; charset=utf-8; header=present', 'application/json', 'application/x-ndjson'],
+  stream: {
+    'application/json': Closed({ events: Type.Array(AuditEvent), ...signed }, { title: 'AuditExport' }),
+    'application/x-ndjson': Lines('An AuditEvent on each line; on the last one its SignedAuditExportManifest'),
+    'text/csv; charset=utf-8; header=present': Lines('RFC 4180; the last column, `record`, is the event as JSON'),
+  },
   response: Octets,
 })
 export const exportAuditSyslog = endpoint({
@@ -53,7 +65,7 @@ export const exportAuditSyslog = endpoint({
     framing: Type.Optional(OneOf(syslogFramings, { description: 'newline unless said' })),
     ...filters,
   }),
-  stream: ['text/plain; charset=utf-8'],
+  stream: { 'text/plain; charset=utf-8': Lines('A message of RFC 5424 for each event; its text is the event as JSON') },
   response: Octets,
 })
 export const getAuditExportManifest = endpoint({
@@ -63,11 +75,6 @@ export const getAuditExportManifest = endpoint({
   summary: 'The signed manifest of an export that came to its end, by the SHA-256 of what was exported',
   access,
   query: Closed({ sha256: Sha256 }),
-  response: Closed({
-    manifest: AuditExportManifest,
-    jws: Type.String({
-      description: 'audit-export+jws: the manifest, signed by a key of the trust set whose purpose is audit-checkpoint',
-    }),
-  }),
+  response: Closed(signed, { title: 'SignedAuditExportManifest' }),
   errors: ['not_found'],
 })

@@ -54,8 +54,8 @@ type Read = {
   immutable?: true
   /** Its answer is bytes, sent as they are read, with an ETag; a part of them where `Range` asks for one. */
   download?: true
-  /** Its answer is made while it is sent, of one of these media types, as long as it gets. */
-  stream?: readonly string[]
+  /** Its answer is made while it is sent, as long as it gets: of one of these media types, and of what shape. */
+  stream?: Readonly<Record<string, TSchema>>
 }
 type NoRead = { [K in keyof Read]?: never }
 

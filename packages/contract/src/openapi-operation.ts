@@ -96,8 +96,10 @@ function responses(components: Components, e: Endpoint): Json {
       ...(e.method === 'POST' && e.access.by !== 'anyone' ? ['Idempotency-Replayed'] : []),
     ]),
   }
-  const types = e.stream ?? [e.download ? octets : mediaTypeOf(e)]
-  const content = Object.fromEntries(types.map((type) => [type, { schema: components.schema(e.response) }]))
+  const types = e.stream ?? { [e.download ? octets : mediaTypeOf(e)]: e.response }
+  const content = Object.fromEntries(
+    Object.entries(types).map(([type, schema]) => [type, { schema: components.schema(schema) }]),
+  )
   return {
     ...Object.fromEntries(
       successStatuses(e).map((status) => [status, status === 204 ? success : { ...success, content }]),

@@ -1,5 +1,12 @@
 export type { ProofSigner } from '@holdfast/crypto/dpop'
 export { createAdmin, type SignedIn, signIn } from './admin.ts'
+export {
+  type AuditExportManifest,
+  type AuditExportOptions,
+  type AuditExportQuery,
+  receiveAuditExport,
+  saveAuditExport,
+} from './audit-export.ts'
 export { type CallInput, type Client, createClient } from './client.ts'
 export { type Device, openDevice, type Polled } from './device.ts'
 export {

@@ -1,9 +1,10 @@
 import type { Contract, Output } from '@holdfast/contract'
-import { type Command, InvalidArgumentError } from 'commander'
-import { type Cli, given } from '../cli.ts'
-import { choice, examples, limit } from '../options.ts'
+import type { Command } from 'commander'
+import type { Cli } from '../cli.ts'
+import { examples, limit } from '../options.ts'
 import { type Column, cellText, printList } from '../output.ts'
-import { parseDuration } from '../text.ts'
+import { addAuditExport } from './audit-export.ts'
+import { type AuditFilter, auditFilter, auditQuery } from './audit-filter.ts'
 import { addAuditVerify } from './audit-verify.ts'
 
 type Event = Output<Contract['listAuditEvents']>['items'][number]
@@ -43,47 +44,19 @@ const word = (value: unknown): string => {
   return text.length > longest ? `${text.slice(0, longest)}…` : text
 }
 
-/** A point in time, or how long ago → RFC 3339. */
-export function parseMoment(text: string): string {
-  const seconds = parseDuration(text)
-  const time = seconds === undefined ? new Date(text) : new Date(Date.now() - seconds * 1000)
-  if (Number.isNaN(time.getTime()))
-    throw new InvalidArgumentError('It must be a time like 2030-01-31T08:00:00Z, or how long ago, like 2h.')
-  return time.toISOString()
-}
-
-type Filter = {
-  limit: number
-  kind?: string
-  actor?: string
-  target?: string
-  sourceIp?: string
-  outcome?: Event['outcome']
-  from?: string
-  to?: string
-  request?: string
-}
-
 export function addAudit(program: Command, cli: Cli): void {
   const audit = program.command('audit').description('audit events')
   examples(
-    limit(audit.command('list').description('list events, newest first'))
-      .option('--kind <kind>', 'e.g. device.enrolled')
-      .option('--actor <id>', 'by this user, key, device or gateway')
-      .option('--target <id>', 'about this')
-      .option('--source-ip <address>', 'from this address')
-      .addOption(choice('--outcome <outcome>', 'only these', ['success', 'refused', 'failed']))
-      .option('--from <time>', 'since then: a time, or how long ago', parseMoment)
-      .option('--to <time>', 'until then', parseMoment)
-      .option('--request <request_id>', 'of this request')
-      .action(async ({ limit: most, actor, target, sourceIp, request, ...rest }: Filter) => {
+    auditFilter(limit(audit.command('list').description('list events, newest first'))).action(
+      async ({ limit: most, ...filter }: AuditFilter & { limit: number }) => {
         const client = await cli.client()
-        const named = { actor_id: actor, target_id: target, source_ip: sourceIp, request_id: request }
-        const query = { ...given({ ...rest, ...named }), ...cli.scope }
+        const query = { ...auditQuery(filter), ...cli.scope }
         await printList(cli, most, columns, (page) => client.listAuditEvents({ query: { ...query, ...page } }))
-      }),
+      },
+    ),
     'audit list --from 24h --outcome refused',
     'audit list --kind login.failed --json',
   )
+  addAuditExport(audit, cli)
   addAuditVerify(audit, cli)
 }

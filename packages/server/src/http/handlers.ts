@@ -40,7 +40,7 @@ type Waiting<E extends Endpoint> = E extends { waits: true } ? { hold: Hold | un
 type Expecting<E extends Endpoint> = E extends { ifMatch: true } ? { expected: Expected } : unknown
 type Result<E extends Endpoint> = E extends { download: true }
   ? Download
-  : E extends { stream: readonly string[] }
+  : E extends { stream: object }
     ? Streamed
     : E extends { etag: true }
       ? Representation<Output<E>>

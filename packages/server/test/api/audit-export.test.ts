@@ -6,7 +6,7 @@ import { eventOf } from '../../src/modules/audit/formats/hostile.fixture.ts'
 import { exported, hashOf, readNdjson, sha256, signedManifest } from '../exports.ts'
 import { refused } from '../gateways.ts'
 import { type Kit, startKit, times } from '../kit.ts'
-import { until } from '../promptly.ts'
+import { promptly, until } from '../promptly.ts'
 
 const manifestOf = (kit: Pick<Kit, 'admin'>, content: string) =>
   kit.admin.getAuditExportManifest({ query: { sha256: sha256(content) } })
@@ -174,7 +174,7 @@ async function fill(kit: Pick<Kit, 'databaseUrl' | 'tenant' | 'admin'>, count: n
     }
   })
 }
-const url = (kit: Pick<Kit, 'url'>, query = 'format=csv') => `${kit.url}/v1/admin/audit/export?${query}`
+const url = (kit: Pick<Kit, 'url'>, query = 'format=ndjson') => `${kit.url}/v1/admin/audit/export?${query}`
 const begun = (kit: Pick<Kit, 'url' | 'adminKey'>, signal?: AbortSignal) =>
   fetch(url(kit), { headers: { authorization: `Bearer ${kit.adminKey}` }, ...(signal && { signal }) })
 const ended = async (kit: Pick<Kit, 'admin'>) =>
@@ -182,7 +182,7 @@ const ended = async (kit: Pick<Kit, 'admin'>) =>
 
 test('who takes nothing holds no connection and no transaction, and is cut; who goes away ends the reading', async (t) => {
   const kit = await startKit(t, { pace: { graceMs: 1500, bytesPerSecond: 100_000_000 } })
-  await fill(kit, 2500)
+  await fill(kit, 2000)
   const stop = new AbortController()
   const [slow, gone] = [await begun(kit), await begun(kit, stop.signal)]
   assert.deepEqual([slow.status, gone.status], [200, 200])
@@ -199,14 +199,14 @@ test('who takes nothing holds no connection and no transaction, and is cut; who 
   for (const { outcome, details, ...said } of await ended(kit)) {
     const { events } = said as unknown as { events: number }
     assert.equal(outcome, 'failed')
-    assert.ok(events > 0 && events < 2500, `${events}`)
+    assert.ok(events > 0 && events < 2000, `${events}`)
     assert.equal(details!.last_seq, events)
   }
 })
 
 test('of one tenant two at once, and 429 says so; a place is free again when an export has ended, in whichever way', async (t) => {
   const kit = await startKit(t)
-  await fill(kit, 2500)
+  await fill(kit, 2000)
   const stops = [new AbortController(), new AbortController()]
   const both = await Promise.all(stops.map((stop) => begun(kit, stop.signal)))
   assert.deepEqual(
@@ -221,8 +221,25 @@ test('of one tenant two at once, and 429 says so; a place is free again when an 
   assert.ok((await Array.fromAsync(await theirs.exportAudit({ query: {} }))).length > 0, 'others are not held up')
   stops[0]!.abort()
   await until(async () => (await begun(kit, AbortSignal.timeout(5000))).status === 200)
-  const text = await both[1]!.text()
-  assert.equal((await manifestOf(kit, text)).manifest.events, (text.match(/\r\n/g) ?? []).length - 1)
+  const { events, signed } = readNdjson(await both[1]!.text())
+  assert.equal(signed.manifest.events, events.length)
   const started = await kit.admin.listAuditEvents({ query: { kind: 'audit.export_started' } })
   assert.equal(started.items.length, 3, 'what was refused was not begun')
+})
+
+test('a replica that stops cuts its exports and waits for nobody who takes nothing; the other goes on', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  await fill(kit, 2000)
+  const [here, there] = kit.replicas
+  const [cut, kept] = [await begun({ ...kit, ...there! }), await begun({ ...kit, ...here! })]
+  const stopping = performance.now()
+  await there!.stop()
+  assert.ok(performance.now() - stopping < promptly)
+  await assert.rejects(cut.text())
+  const { signed } = readNdjson(await kept.text())
+  assert.deepEqual(await signedManifest(kit, signed), signed.manifest)
+  assert.deepEqual(
+    kit.logs.filter((line) => line.includes('error')),
+    [],
+  )
 })

@@ -23,7 +23,7 @@ function extension(event: Event): string {
     ...addressOf(source_ip),
     suser: nameOf(actor),
     suid: actor.id,
-    sourceUserPrivileges: actor.type,
+    spriv: actor.type,
     duser: target && nameOf(target),
     duid: target?.id,
     requestClientApplication: event.user_agent,

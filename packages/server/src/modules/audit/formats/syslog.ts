@@ -16,7 +16,8 @@ export type SyslogOrigin = {
 const exampleEnterprise = 32473
 /** An arc that is not below a private enterprise number has none: that for examples (RFC 5612) stands there. */
 export const syslogOriginOf = ({ publicUrl, oidArc }: { publicUrl: string; oidArc: string }): SyslogOrigin => ({
-  hostname: new URL(publicUrl).hostname,
+  // RFC 5424 §6.2.4 wants an address of IPv6 without the brackets of URLs.
+  hostname: new URL(publicUrl).hostname.replace(/^\[(.*)\]$/, '$1'),
   enterprise: Number(/^1\.3\.6\.1\.4\.1\.(\d+)/.exec(oidArc)?.[1] ?? exampleEnterprise),
 })
 
