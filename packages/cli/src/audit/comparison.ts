@@ -52,10 +52,10 @@ export async function createComparison({ checkpoints, reached, follows }: Witnes
     /** The next place, what is wrong with it, and the root up to it. Throws `BadRecord`. */
     take: async (seq: number, finding: Finding | undefined, root: () => Buffer | undefined): Promise<void> => {
       if (suspect && finding) throw suspect
+      if (finding?.is === 'unfit') suspect = finding.bad
       if (pending.length > 0) await settle()
       // Of places that are not there.
       for (; !next.done && next.value.size < seq; next = await all.next()) await compare(next.value, undefined)
-      if (finding?.is === 'unfit') suspect = finding.bad
       if (suspect && suspect.seq <= proven + 1) throw suspect
       for (; !next.done && next.value.size === seq; next = await all.next())
         pending.push({ known: next.value, root: root() })

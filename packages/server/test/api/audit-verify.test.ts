@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import { withClient } from '../../src/embedded/test-database.ts'
 import { startCommand } from '../command.ts'
 import { type Kit, runJob, startKit } from '../kit.ts'
 import { changeRecord, fillRecord, purgeRecord } from '../record.ts'
@@ -35,9 +36,11 @@ const anew = (
 ) => `sha256('\\x00'::bytea || coalesce((select p.hash from audit_log p where p.seq = ${it} - 1),
   decode(repeat('00', 32), 'hex')) || int8send(${it}) || convert_to(record, 'UTF8'))`
 const attacks: Record<string, (it: number, last: number) => string[]> = {
-  changed: (it) => [`update audit_log set record = replace(record, '"outcome":', '"outcome" :') where seq = ${it}`],
+  changed: (it) => [
+    `update audit_log set record = replace(record, '"outcome":"', '"outcome":"not ') where seq = ${it}`,
+  ],
   'changed with its hash': (it) => [
-    `update audit_log set record = replace(record, '"outcome":', '"outcome" :') where seq = ${it}`,
+    `update audit_log set record = replace(record, '"outcome":"', '"outcome":"not ') where seq = ${it}`,
     `update audit_log set hash = ${anew(it)} where seq = ${it}`,
   ],
   removed: (it) => [`delete from audit_log where seq = ${it}`],
@@ -59,27 +62,31 @@ const attacks: Record<string, (it: number, last: number) => string[]> = {
   ],
 }
 
-for (const [what, attack] of Object.entries(attacks))
-  test(`a row of the log is ${what}, by whoever has the database: its place is named`, async (t) => {
-    for (const which of ['first', 'middle', 'last'] as const) {
-      const { kit, verify } = await start(t)
-      // Of which it is known what they say.
-      await fillRecord(kit, 20)
-      const size = await checkpointNow(kit)
-      await fillRecord(kit, 4)
-      const [{ seq: last } = { seq: 0 }] = (await kit.admin.listAuditEvents({ query: { limit: 1, sort: '-seq' } }))
-        .items
-      const place = { first: 1, middle: size - 8, last }[which]
-      await changeRecord(kit, ...attack(place, last))
+const evidence = ['audit_log', 'audit_heads', 'audit_checkpoints']
+test('one row is changed, removed, put in or swapped by whoever has the database: its place is named', async (t) => {
+  const { kit, verify } = await start(t)
+  await fillRecord(kit, 20)
+  const size = await checkpointNow(kit)
+  await fillRecord(kit, 4)
+  await kit.admin.listAuditEvents()
+  const settled = 'lock table audit_heads in exclusive mode;'
+  await changeRecord(kit, settled + evidence.map((table) => `create table saved_${table} as table ${table}`).join(';'))
+  const saved = await withClient(kit.databaseUrl, (client) =>
+    client.query('select max(seq) as last from saved_audit_log'),
+  )
+  const last = Number(saved.rows[0].last)
+  const putBack = evidence.map((table) => `delete from ${table}; insert into ${table} table saved_${table}`).join(';')
+  for (const [what, attack] of Object.entries(attacks))
+    for (const place of [1, size - 8, size, last]) {
+      // Behind what was signed nothing tells which of two neighbours has another hash.
+      if (place === last && what === 'changed with its hash') continue
+      await changeRecord(kit, settled + putBack)
+      await changeRecord(kit, settled + attack(place, last).join(';'))
       const { code, said } = await verify('--server')
-      const expected = what === 'swapped' && which === 'last' ? place - 1 : place
-      assert.deepEqual(
-        [code, said.verified, said.first_bad_seq],
-        [1, false, expected],
-        `${which}: ${JSON.stringify(said)}`,
-      )
+      const expected = what === 'swapped' && place === last ? place - 1 : place
+      assert.deepEqual([code, said?.first_bad_seq], [1, expected], `${what} at ${place} of ${last}: ${said?.why}`)
     }
-  })
+})
 
 test('a record is verified on the server and from a file, alone and with what was kept', async (t) => {
   const { kit, verify, run, file } = await start(t)
@@ -97,7 +104,7 @@ test('a record is verified on the server and from a file, alone and with what wa
     const { code, said } = await verify(file(name), ...trust, '--checkpoint', file('kept.txt'))
     assert.deepEqual([code, said.checkpoint, said.manifest_is_signed], [0, size, true], JSON.stringify(said))
   }
-  await writeFile(file('filtered.ndjson'), await exported(kit, { kind: 'token.created' }))
+  await writeFile(file('filtered.ndjson'), await exported(kit, { kind: 'api_key.used' }))
   assert.equal((await verify(file('filtered.ndjson'), ...trust)).said.is_filtered, true)
   await writeFile(file('cut.gz'), (await promisify(gzip)(text)).subarray(0, -20))
   const cut = await verify(file('cut.gz'), ...trust)
