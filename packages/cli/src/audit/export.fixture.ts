@@ -37,7 +37,7 @@ export const lineOf = ({ seq, hash, record }: Row): string =>
   `${record.slice(0, -1).replaceAll('\u2028', '\\u2028')},"hash":"${hash.toString('hex')}","seq":${seq}}\n`
 
 const { publicJwk, privateJwk } = generateKey('Ed25519')
-const signer = softwareSigner('audit-checkpoint', privateJwk)
+export const signer = softwareSigner('audit-checkpoint', privateJwk)
 /** A trust set, as far as it is looked at. */
 export const trustSet = {
   tenant_id: tenantId,
