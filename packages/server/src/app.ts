@@ -73,10 +73,7 @@ export function createApp({
     ...base,
     oidArc: config.oidArc,
     tenants: () => tenancy.listTenantIds(),
-    checkpointKeys: {
-      signer: (tenant) => trust.signerFor(tenant, 'audit-checkpoint'),
-      published: (tenant, kid) => trust.publishedKey(tenant, kid, 'audit-checkpoint'),
-    },
+    trust: () => trust,
   })
   const tenancy = createTenancy({
     ...base,

@@ -10,7 +10,7 @@ const newline = 0x0a
 
 /** A place, its hash as the record has it, and what the event says, as RFC 8785 writes it. */
 export type Place = { seq: number; hash: Buffer; record: string; eventId: string; tenantId: string }
-export type Line = { place: Place } | { manifest: Record<string, unknown>; jws: string }
+type Line = { place: Place } | { manifest: Record<string, unknown>; jws: string }
 
 /** What stands on a line, with or without its newline. Throws `BadRecord`, for the place that was to come. */
 export function readLine(line: Buffer, expected: number): Line {
@@ -47,7 +47,7 @@ const strings = /"(?:[^"\\]|\\.)*"/g
 const numbers = /-?\d[\d.eE+-]*/g
 
 /** A number that parsers round (RFC 7493 §2.2): whoever reads it exactly reads another one than was hashed. */
-export function inexactNumber(json: string): string | undefined {
+function inexactNumber(json: string): string | undefined {
   if (!mayBeInexact.test(json)) return undefined
   const found = json.replaceAll(strings, '""').match(numbers) ?? []
   return found.find((text) => String(Number(text)) !== text)

@@ -7,7 +7,7 @@ import type { Trusted } from './keys.ts'
 
 export type Manifest = Output<Contract['getAuditExportManifest']>['manifest']
 /** What came before the manifest. */
-export type Content = { events: number; bytes: number; sha256: string }
+type Content = { events: number; bytes: number; sha256: string }
 
 /** What a key of the trust set has signed. Throws `BadRecord` for the first place, for which nobody vouches then. */
 export function openManifest(

@@ -6,7 +6,7 @@ import type { Known, Trusted } from './keys.ts'
 import { type Place, readLine } from './line.ts'
 import { isFiltered, type Manifest, openManifest, requireContent } from './manifest.ts'
 
-export type Options = {
+type Options = {
   /** Whose signatures count; without it only checkpoints vouch for the record. */
   trusted: Trusted | undefined
   witness: Witness

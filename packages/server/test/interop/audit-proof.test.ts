@@ -27,7 +27,7 @@ test('a program that was written by docs/audit.md alone comes to the same chain,
   const sizes = checkpoints.map((c) => c.size)
   assert.equal(sizes.length, 2)
   const [first = 0, last = 0] = sizes
-  const events = []
+  const events: Awaited<ReturnType<typeof kit.admin.listAuditEvents>>['items'] = []
   for (let cursor: string | undefined; events.length < last; ) {
     const page = await kit.admin.listAuditEvents({ query: { sort: 'seq', limit: 200, ...(cursor && { cursor }) } })
     events.push(...page.items)

@@ -1,3 +1,4 @@
+import type { PublicJwk, Signer } from '@holdfast/crypto'
 import { background, type Database } from '../../../db/database.ts'
 import type { Pager } from '../../../db/page.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
@@ -13,14 +14,24 @@ export type ProofDeps = {
   now: () => Date
   publicUrl: string
   catchUp: (tenant: TenantId) => Promise<void>
-  checkpointKeys: CheckpointKeys
+  keys: CheckpointKeys
   tenants: () => Promise<readonly TenantId[]>
 }
+
+type Trust = {
+  signerFor: (tenant: TenantId, purpose: 'audit-checkpoint') => Promise<Signer>
+  publishedKey: (tenant: TenantId, kid: string, purpose: 'audit-checkpoint') => Promise<PublicJwk | undefined>
+}
+/** Of the module of trust, which is made after this one. */
+export const checkpointKeysOf = (trust: () => Trust): CheckpointKeys => ({
+  signer: (tenant) => trust().signerFor(tenant, 'audit-checkpoint'),
+  published: (tenant, kid) => trust().publishedKey(tenant, kid, 'audit-checkpoint'),
+})
 
 /** Evidence that the record only grew: the Merkle tree over it, signed every few minutes. */
 export function createProof(deps: ProofDeps) {
   const tiles = createTiles(deps)
-  const checkpoints = createCheckpoints({ ...deps, keys: deps.checkpointKeys, tiles })
+  const checkpoints = createCheckpoints({ ...deps, tiles })
   return {
     handlers: proofHandlers({ ...deps, checkpoints, tiles }),
     jobs: [

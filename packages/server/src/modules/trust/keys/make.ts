@@ -4,7 +4,8 @@ import type { NewKey } from './keys.queries.ts'
 import type { KeyProvider, KeyProviders, MadeKey } from './provider.ts'
 
 /**
- * Of signing keys; those of a CA's hierarchy are made by `makeHierarchy`. Verifiers of signed notes know Ed25519 (C2SP).
+ * Of signing keys; those of a CA's hierarchy are made by `makeHierarchy`. Verifiers of signed notes know Ed25519
+ * (C2SP).
  */
 const algOf = (purpose: string): SigningAlg => (purpose === 'audit-checkpoint' ? 'Ed25519' : 'ES256')
 /** What a tenant is born with; other purposes get a key when it is first needed. */
