@@ -95,6 +95,7 @@ test('whatever is done to one line, it is not taken for what was recorded', asyn
       )
       assert.equal(bad?.name, 'BadRecord')
     }),
+    { numRuns: 40 },
   )
 })
 
