@@ -1,6 +1,7 @@
 import * as access from './access.ts'
 import * as audit from './audit.ts'
 import * as auditExport from './audit-export.ts'
+import * as auditProof from './audit-proof.ts'
 import * as devices from './devices.ts'
 import * as directory from './directory.ts'
 import * as directorySources from './directory-sources.ts'
@@ -71,6 +72,7 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'TUF', about: 'The same as a repository of The Update Framework', module: tuf },
   { tag: 'Audit', about: 'What happened', module: audit },
   { tag: 'Audit exports', about: 'The record as a file, and what proves it', module: auditExport },
+  { tag: 'Audit evidence', about: 'That what happened is still what was recorded', module: auditProof },
   { tag: 'Notifications', about: 'What administrators must hear of', module: notifications },
 ]
 export const areaOf = (operation: string): string =>
@@ -112,6 +114,7 @@ export const contract = {
   ...endpointsOf(tuf),
   ...endpointsOf(audit),
   ...endpointsOf(auditExport),
+  ...endpointsOf(auditProof),
   ...endpointsOf(notifications),
 }
 export type Contract = typeof contract

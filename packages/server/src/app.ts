@@ -72,7 +72,8 @@ export function createApp({
   const audit = createAudit({
     ...base,
     oidArc: config.oidArc,
-    checkpointKeys: { signer: (tenant) => trust.signerFor(tenant, 'audit-checkpoint') },
+    tenants: () => tenancy.listTenantIds(),
+    trust: () => trust,
   })
   const tenancy = createTenancy({
     ...base,
@@ -242,7 +243,7 @@ export function createApp({
     ],
     working: [
       ...[tenancy, identity, trust, certificates, policy, gateways, devices, directory, federation, health],
-      ...[rotation, expiry, updates],
+      ...[rotation, expiry, updates, audit],
       { jobs: access.jobs(tenants) },
       { jobs: notifications.jobs(gateways.gatewaysDown) },
     ],

@@ -7,6 +7,7 @@ import { type Column, cellText, printAll, printItem, printList } from '../output
 import { jsonText } from '../text.ts'
 import { addAuditExport } from './audit-export.ts'
 import { type AuditFilter, auditFilter, auditQuery } from './audit-filter.ts'
+import { addAuditVerify } from './audit-verify.ts'
 
 type Event = Output<Contract['listAuditEvents']>['items'][number]
 const nameOf = (who: Event['actor'] | null) => (who ? (who.name ?? who.id ?? who.type) : null)
@@ -93,6 +94,7 @@ export function addAudit(program: Command, cli: Cli): void {
     'audit follow --after 1200 --json',
   )
   addAuditExport(audit, cli)
+  addAuditVerify(audit, cli)
 }
 
 type Histogram = Output<Contract['auditHistogram']>

@@ -14,6 +14,7 @@ export const acrossTenants: Readonly<Record<string, string>> = {
   'tenancy/entitlement/entitlement.queries.ts#tenantsWithMoves': 'whose counters a sweep must add up',
   'audit/audit.queries.ts#insert': 'group commit: events of whoever asked in the same moment',
   'audit/ingest/ingest.queries.ts#noteReported': 'group commit: what gateways report in the same moment',
+  'audit/proof/proof.queries.ts#tenantsToSign': 'whose record has grown since it was signed',
   'audit/audit.queries.ts#tenantsWithArrivals': 'whose events a sweep must give their places',
   'access/api-keys.queries.ts#writeActivity': 'write-behind: keys used lately',
   'devices/devices.queries.ts#touchDevices': 'write-behind: devices seen lately',

@@ -1,9 +1,8 @@
-import type { Database } from '../../db/database.ts'
-import type { Pager } from '../../db/page.ts'
 import { eventHandlers } from './events/events.handlers.ts'
 import { createExport, type ExportDeps } from './export/index.ts'
 import { pruneReported } from './ingest/ingest.queries.ts'
 import { createIngest } from './ingest/ingest.ts'
+import { checkpointKeysOf, createProof, type ProofDeps } from './proof/index.ts'
 import { createRecorder } from './recorder.ts'
 import { createSequencer } from './sequencer.ts'
 import { createWordIndexer } from './words/indexer.ts'
@@ -11,20 +10,26 @@ import { pruneWords } from './words/words.queries.ts'
 
 export type { Changed, Target } from './record.ts'
 
-type AuditDeps = { db: Database; pager: Pager } & Omit<ExportDeps, 'catchUp' | 'audit'>
+type AuditDeps = Omit<ExportDeps & ProofDeps, 'catchUp' | 'audit' | 'keys'> & {
+  trust: Parameters<typeof checkpointKeysOf>[0]
+}
 /** The record of each tenant: what happened, in the order in which it was committed. */
 export function createAudit(deps: AuditDeps) {
   const words = createWordIndexer(deps)
   const { wake, catchUp, start, stop } = createSequencer({ ...deps, placed: words.placed })
   const { write, ...recorder } = createRecorder({ ...deps, wake })
+  const keys = checkpointKeysOf(deps.trust)
+  const proof = createProof({ ...deps, keys, catchUp })
   return {
     ...recorder,
     handlers: {
       ...eventHandlers({ ...deps, catchUp }),
       ...createIngest({ ...deps, write }).handlers,
-      ...createExport({ ...deps, catchUp, audit: recorder }).handlers,
+      ...createExport({ ...deps, catchUp, keys, audit: recorder }).handlers,
+      ...proof.handlers,
     },
-    prunes: [pruneReported, pruneWords],
+    jobs: proof.jobs,
+    prunes: [pruneReported, pruneWords, ...proof.prunes],
     start,
     stop: async (): Promise<void> => {
       await stop()

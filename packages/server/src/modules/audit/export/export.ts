@@ -22,16 +22,16 @@ export type ExportsDeps = {
   catchUp: (tenant: TenantId) => Promise<void>
   audit: Pick<ReturnType<typeof createRecorder>, 'note'>
   /** Of what says where the record stands. Given by the module of trust. */
-  checkpointKeys: { signer: (tenant: TenantId) => Promise<Signer> }
+  keys: { signer: (tenant: TenantId) => Promise<Signer> }
   onError: (e: unknown) => void
 }
 type Asked = { format: Signed['manifest']['format']; filter: Record<string, unknown> }
 
-export function createExports({ db, now, catchUp, audit, checkpointKeys, onError }: ExportsDeps) {
+export function createExports({ db, now, catchUp, audit, keys, onError }: ExportsDeps) {
   const places = createPlaces()
   const sign = async (tenant: TenantId, manifest: Signed['manifest']): Promise<Signed> => ({
     manifest,
-    jws: await signJws(await checkpointKeys.signer(tenant), manifestType, manifest),
+    jws: await signJws(await keys.signer(tenant), manifestType, manifest),
   })
 
   async function* bytesOf(
@@ -106,7 +106,7 @@ export function createExports({ db, now, catchUp, audit, checkpointKeys, onError
     begin: async (actor: Actor, asked: Asked, filter: Filter, layout: Layout, ended: AbortSignal) => {
       places.take(actor.tenantId, ended)
       // What can't be signed in the end is not begun.
-      await checkpointKeys.signer(actor.tenantId)
+      await keys.signer(actor.tenantId)
       await catchUp(actor.tenantId)
       const head = await db.inTenant(actor.tenantId, (tx) => headOf(tx, actor.tenantId))
       await audit.note(actor, 'audit.export_started', { format: asked.format }, { details: { filter: asked.filter } })
