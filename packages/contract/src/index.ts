@@ -20,6 +20,8 @@ import * as posture from './posture.ts'
 import * as rbac from './rbac.ts'
 import * as scim from './scim.ts'
 import * as settings from './settings.ts'
+import * as siem from './siem.ts'
+import * as siemExports from './siem-exports.ts'
 import * as signers from './signers.ts'
 import * as spc from './spc.ts'
 import * as tenants from './tenants.ts'
@@ -69,6 +71,8 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Updates', about: 'What a device is offered and downloads', module: updateDelivery },
   { tag: 'TUF', about: 'The same as a repository of The Update Framework', module: tuf },
   { tag: 'Audit', about: 'What happened', module: audit },
+  { tag: 'SIEM', about: 'Where audit events are forwarded to', module: siem },
+  { tag: 'SIEM exports', about: 'What is sent there once more, and how it looks', module: siemExports },
   { tag: 'Notifications', about: 'What administrators must hear of', module: notifications },
 ]
 export const areaOf = (operation: string): string =>
@@ -109,6 +113,8 @@ export const contract = {
   ...endpointsOf(updateDelivery),
   ...endpointsOf(tuf),
   ...endpointsOf(audit),
+  ...endpointsOf(siem),
+  ...endpointsOf(siemExports),
   ...endpointsOf(notifications),
 }
 export type Contract = typeof contract

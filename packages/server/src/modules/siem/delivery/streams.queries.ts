@@ -1,0 +1,190 @@
+import { type Selectable, type SqlBool, sql } from 'kysely'
+import { happened } from '../../../db/happened.ts'
+import type { Tx } from '../../../db/database.ts'
+import type { Tables } from '../../../db/tables/index.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+
+export type StreamRow = Selectable<Tables['siem_streams']>
+export type StreamId = Pick<StreamRow, 'tenant_id' | 'stream_id'>
+/** What a replica holds while it sends: the stream as it took it, under its own lease. */
+export type Leased = StreamRow & { lease: string }
+
+/** Longer than a holder that lives ever lets pass without saying so. */
+const leaseSeconds = sql.lit(10)
+const leasedUntil = sql<Date>`clock_timestamp() + ${leaseSeconds} * interval '1 second'`
+
+/**
+ * Beyond the tenant wall: streams with something to send that nobody sends, the longest waiting first. Times are those
+ * of the database, so that no clock of a replica matters.
+ */
+export async function dueStreams(tx: Tx, limit: number): Promise<StreamId[]> {
+  const { rows } = await sql<StreamId>`
+    select s.tenant_id, s.stream_id from siem_streams s
+    where s.state = 'flowing' and s.due_at <= clock_timestamp()
+      and (s.leased_until is null or s.leased_until < clock_timestamp())
+      and (s.from_at is not null or s.replays
+        or s.after_seq < (select h.seq from audit_heads h where h.tenant_id = s.tenant_id))
+      and exists (select from tenants t where t.tenant_id = s.tenant_id and t.status <> 'deleting')
+    order by s.due_at limit ${limit}`.execute(tx)
+  return rows
+}
+
+/** Undefined where another replica was faster, or there is nothing to send there any more. */
+export const takeLease = (tx: Tx, { tenant_id, stream_id }: StreamId, lease: string) =>
+  tx
+    .updateTable('siem_streams')
+    .set({ lease, leased_until: leasedUntil })
+    .where('tenant_id', '=', tenant_id)
+    .where('stream_id', '=', stream_id)
+    .where('state', '=', 'flowing')
+    .where(sql<SqlBool>`due_at <= clock_timestamp()`)
+    .where(sql<SqlBool>`(leased_until is null or leased_until < clock_timestamp())`)
+    .returningAll()
+    .executeTakeFirst()
+
+/** Whoever has the lease changes the stream; whoever had it changes nothing. */
+const held = (tx: Tx, { tenant_id, stream_id, lease }: Leased) =>
+  tx
+    .updateTable('siem_streams')
+    .where('tenant_id', '=', tenant_id)
+    .where('stream_id', '=', stream_id)
+    .where('lease', '=', lease)
+    .where('state', '=', 'flowing')
+
+export const renewLease = (tx: Tx, leased: Leased): Promise<boolean> =>
+  happened(held(tx, leased).set({ leased_until: leasedUntil }).returning('stream_id'))
+
+/** Free again, and behind others that wait. */
+export const freeLease = (tx: Tx, leased: Leased) =>
+  held(tx, leased)
+    .set({ lease: null, leased_until: null, due_at: sql`clock_timestamp()` })
+    .execute()
+
+/** Up to which place a batch went, what of it was taken, and how many attempts before it were refused. */
+export type Progress = {
+  from: number
+  to: number
+  taken: number
+  refusedInARow: number
+  attempts: number
+}
+/** False where the lease or the place is another's by now. */
+export const advance = (tx: Tx, leased: Leased, p: Progress): Promise<boolean> =>
+  happened(
+    held(tx, leased)
+      .where('after_seq', '=', p.from)
+      .set((e) => ({
+        after_seq: p.to,
+        delivered: e('delivered', '+', p.taken),
+        failed: e('failed', '+', p.attempts),
+        refused_in_a_row: p.refusedInARow,
+        failures: 0,
+        failing_since: null,
+        problem: null,
+        leased_until: leasedUntil,
+        ...(p.taken > 0 && { last_delivered_at: sql<Date>`clock_timestamp()` }),
+      }))
+      .returning('stream_id'),
+  )
+
+/** Of the connector: how many dead letters there are now. Of an export also: how many it made. */
+export async function countDead(tx: Tx, leased: Leased, { refused, added }: { refused: number; added: number }) {
+  const { tenant_id, connector_id, from_at } = leased
+  if (from_at !== null) await held(tx, leased).set((e) => ({ dead: e('dead', '+', refused) })).execute()
+  await tx
+    .updateTable('siem_streams')
+    .set((e) => ({ dead: e('dead', '+', added) }))
+    .where('tenant_id', '=', tenant_id)
+    .where('stream_id', '=', connector_id)
+    .execute()
+}
+export const countReplayed = (tx: Tx, leased: Leased, { deleted, taken }: { deleted: number; taken: number }) =>
+  happened(
+    held(tx, leased)
+      .set((e) => ({
+        dead: sql<number>`greatest(0, dead - ${deleted})`,
+        delivered: e('delivered', '+', taken),
+        failures: 0,
+        failing_since: null,
+        problem: null,
+      }))
+      .returning('stream_id'),
+  )
+export const endReplay = (tx: Tx, leased: Leased): Promise<boolean> =>
+  happened(held(tx, leased).set({ replays: false, leased_until: leasedUntil }).returning('stream_id'))
+
+/** Gives the lease back until a later attempt; undefined where it was another's. */
+export const postpone = (tx: Tx, leased: Leased, problem: string, waitMs: number): Promise<StreamRow | undefined> =>
+  held(tx, leased)
+    .set((e) => ({
+      lease: null,
+      leased_until: null,
+      failures: e('failures', '+', 1),
+      failed: e('failed', '+', 1),
+      failing_since: sql<Date>`coalesce(failing_since, clock_timestamp())`,
+      problem,
+      due_at: sql<Date>`clock_timestamp() + ${waitMs} * interval '1 millisecond'`,
+    }))
+    .returningAll()
+    .executeTakeFirst()
+
+/** Until a person mends it; an export has failed. */
+export const park = (tx: Tx, leased: Leased, problem: string): Promise<boolean> =>
+  happened(
+    held(tx, leased)
+      .set((e) => ({
+        ...(leased.from_at === null
+          ? { state: 'parked' as const }
+          : { state: 'failed' as const, finished_at: sql<Date>`clock_timestamp()` }),
+        lease: null,
+        leased_until: null,
+        failed: e('failed', '+', 1),
+        failing_since: sql<Date>`coalesce(failing_since, clock_timestamp())`,
+        problem,
+      }))
+      .returning('stream_id'),
+  )
+
+/** An export is at its end. */
+export const finish = (tx: Tx, leased: Leased) =>
+  held(tx, leased)
+    .set({ state: 'finished', problem: null, lease: null, leased_until: null, finished_at: sql`clock_timestamp()` })
+    .execute()
+
+/** Between which places the events of an export are, and how many. */
+export const setRange = (tx: Tx, leased: Leased, range: { after_seq: number; until_seq: number; events: number }) =>
+  happened(held(tx, leased).set({ ...range, leased_until: leasedUntil }).returning('stream_id'))
+
+/** Nothing that was begun under a lease counts any more; whoever is at it finds its lease gone. */
+export const setStream = (
+  tx: Tx,
+  { tenant_id, stream_id }: StreamId,
+  state: Partial<Pick<StreamRow, 'state' | 'after_seq' | 'replays' | 'problem' | 'failing_since'>> = {},
+) =>
+  tx
+    .updateTable('siem_streams')
+    .set({
+      ...state,
+      lease: null,
+      leased_until: null,
+      failures: 0,
+      refused_in_a_row: 0,
+      due_at: sql`clock_timestamp()`,
+    })
+    .where('tenant_id', '=', tenant_id)
+    .where('stream_id', '=', stream_id)
+    .execute()
+
+export const insertStream = (
+  tx: Tx,
+  stream: StreamId &
+    Pick<StreamRow, 'connector_id' | 'state' | 'after_seq'> &
+    Partial<Pick<StreamRow, 'from_at' | 'to_at' | 'created_at'>>,
+) => tx.insertInto('siem_streams').values(stream).execute()
+
+const selectStream = (tx: Tx, { tenant_id, stream_id }: StreamId) =>
+  tx.selectFrom('siem_streams').selectAll().where('tenant_id', '=', tenant_id).where('stream_id', '=', stream_id)
+export const findStream = (tx: Tx, id: StreamId): Promise<StreamRow | undefined> => selectStream(tx, id).executeTakeFirst()
+/** Until commit nobody else changes where it stands. */
+export const lockStream = (tx: Tx, id: StreamId): Promise<StreamRow | undefined> =>
+  selectStream(tx, id).forUpdate().executeTakeFirst()

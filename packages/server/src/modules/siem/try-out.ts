@@ -1,0 +1,17 @@
+import { type Kek, unseal } from '@holdfast/crypto'
+import type { Database } from '../../db/database.ts'
+import type { Actor } from '../../kernel/actor.ts'
+import { encodeId, newUuid } from '../../kernel/ids.ts'
+import { minute } from '../../kernel/time.ts'
+import { type Audit, testEvent } from '../audit/index.ts'
+import { noConnector } from './connectors.ts'
+import { findConnector } from './connectors.queries.ts'
+import { sealContext } from './credential.ts'
+import type { Notices } from './delivery/notices.ts'
+import { lockStream, setStream } from './delivery/streams.queries.ts'
+import { encode } from './sinks/encode.ts'
+import type { SinkDeps } from './sinks/sink.ts'
+import { sendTo } from './sinks/sinks.ts'
+import { targetOf } from './target.ts'
+
+type TryOutDeps = SinkDeps & { db: Database; audit: Audit; kek: Kek; notices: Pick<Notices, 'recovered'> }
