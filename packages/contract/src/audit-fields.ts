@@ -132,3 +132,10 @@ export const auditFieldTypes = (): Map<string, { type: keyof Types; kinds: Audit
     }
   return all
 }
+
+/** What stands at the top level of an event of this kind, beside the common fields. */
+export const fieldsOfKind = (kind: AuditKind): { name: string; isOptional: boolean }[] =>
+  Object.entries(auditFields[kind] as Record<string, Typed>).map(([name, typed]) => ({
+    name,
+    isOptional: typed.endsWith('?'),
+  }))

@@ -4,7 +4,12 @@ import { auditHandlers } from './audit.handlers.ts'
 import { createRecorder } from './recorder.ts'
 import { createSequencer } from './sequencer.ts'
 
-export type { Changed, Target } from './record.ts'
+export { cef } from './formats/cef.ts'
+export { readEvent, type Stored } from './formats/event.ts'
+export { json } from './formats/json.ts'
+export { ocsf } from './formats/ocsf.ts'
+export { octetCounted, type SyslogOrigin, syslog } from './formats/syslog.ts'
+export { arrivalOf, type Changed, type Target } from './record.ts'
 
 /** The record of each tenant: what happened, in the order in which it was committed. */
 export function createAudit(deps: { db: Database; pager: Pager; now: () => Date; onError: (e: unknown) => void }) {

@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type { SiemConnectorKind } from '@holdfast/contract/vocabulary'
+import { type Kek, unseal } from '@holdfast/crypto'
 import { failField } from '../../kernel/app-error.ts'
+import type { ConnectorRow } from './connectors.queries.ts'
+import type { Target } from './sinks/sink.ts'
 import { isWebhookSecret } from './sinks/webhook.ts'
 
 export const sealContext = (connectorId: string) => `siem_connectors/${connectorId}/credential_jwe`
@@ -17,4 +20,11 @@ export function checkCredential(kind: SiemConnectorKind, credential: string): vo
   if (kind === 'webhook' && !isWebhookSecret(credential))
     failField('credential', 'must be whsec_ and the base64 of 24 to 64 bytes')
   if (/[^\x20-\x7e]/.test(credential)) failField('credential', 'must be printable ASCII')
+}
+
+/** Where it leads, with what opens it. */
+export async function openTarget(kek: Kek, connector: ConnectorRow): Promise<Target> {
+  const { connector_id, kind, format, destination, credential_jwe: jwe } = connector
+  const credential = jwe === null ? undefined : (await unseal(kek, sealContext(connector_id), jwe)).toString()
+  return { kind, format, destination, credential }
 }

@@ -11,7 +11,7 @@ import { lastPlace, placeSince } from './delivery/record.queries.ts'
 import { lockStream, setStream } from './delivery/streams.queries.ts'
 import { targetOf } from './target.ts'
 
-type What = Input<Contract['replaySiemConnector']>['body']
+type What = NonNullable<Input<Contract['replaySiemConnector']>['body']>
 type ReplayDeps = {
   db: Database
   audit: Audit

@@ -11,11 +11,9 @@ const mostBytes = 200 * 1024
 export function createSize() {
   let most = mostEvents
   return {
-    refused: (count: number) => {
-      most = Math.max(1, Math.floor(count / 2))
-    },
-    taken: () => {
-      most = Math.min(mostEvents, most * 2)
+    /** `isDone`: it was taken, or was one event. */
+    tried: ({ events }: Batch, isDone: boolean): void => {
+      most = isDone ? Math.min(mostEvents, most * 2) : Math.max(1, Math.floor(events.length / 2))
     },
     /** The first of these that go together, at least one. */
     next: (name: string, events: readonly Encoded[]): Batch => {

@@ -4,7 +4,8 @@ import { newUuid } from '../../../kernel/ids.ts'
 import { second } from '../../../kernel/time.ts'
 import { waitAfter } from './backoff.ts'
 import type { Notices } from './notices.ts'
-import type { Ended, Sending } from './sending.ts'
+import type { Ended } from './results.ts'
+import type { Sending } from './sending.ts'
 import * as streams from './streams.queries.ts'
 
 /** How often a replica looks for what is to be sent. */
@@ -50,6 +51,7 @@ export function createDeliveries({ db, send, notices, onError }: DeliveriesDeps)
   async function settle(leased: streams.Leased, ended: Ended): Promise<void> {
     const { tenant_id } = leased
     if (ended.why === 'lost') return
+    if (ended.why !== 'stopped' && leased.failing_since !== null) await notices.recovered(tenant_id)
     if (ended.why === 'empty' && leased.from_at !== null)
       return void (await db.inTenant(tenant_id, (tx) => streams.finish(tx, leased)))
     if (ended.why !== 'stopped') return free(leased)

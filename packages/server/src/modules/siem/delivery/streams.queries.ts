@@ -2,7 +2,6 @@ import { type Selectable, type SqlBool, sql } from 'kysely'
 import { happened } from '../../../db/happened.ts'
 import type { Tx } from '../../../db/database.ts'
 import type { Tables } from '../../../db/tables/index.ts'
-import type { TenantId } from '../../../kernel/actor.ts'
 
 export type StreamRow = Selectable<Tables['siem_streams']>
 export type StreamId = Pick<StreamRow, 'tenant_id' | 'stream_id'>
@@ -30,8 +29,8 @@ export async function dueStreams(tx: Tx, limit: number): Promise<StreamId[]> {
 }
 
 /** Undefined where another replica was faster, or there is nothing to send there any more. */
-export const takeLease = (tx: Tx, { tenant_id, stream_id }: StreamId, lease: string) =>
-  tx
+export async function takeLease(tx: Tx, { tenant_id, stream_id }: StreamId, lease: string): Promise<Leased | undefined> {
+  const taken = await tx
     .updateTable('siem_streams')
     .set({ lease, leased_until: leasedUntil })
     .where('tenant_id', '=', tenant_id)
@@ -41,6 +40,8 @@ export const takeLease = (tx: Tx, { tenant_id, stream_id }: StreamId, lease: str
     .where(sql<SqlBool>`(leased_until is null or leased_until < clock_timestamp())`)
     .returningAll()
     .executeTakeFirst()
+  return taken && { ...taken, lease }
+}
 
 /** Whoever has the lease changes the stream; whoever had it changes nothing. */
 const held = (tx: Tx, { tenant_id, stream_id, lease }: Leased) =>
@@ -87,16 +88,25 @@ export const advance = (tx: Tx, leased: Leased, p: Progress): Promise<boolean> =
       .returning('stream_id'),
   )
 
-/** Of the connector: how many dead letters there are now. Of an export also: how many it made. */
-export async function countDead(tx: Tx, leased: Leased, { refused, added }: { refused: number; added: number }) {
+/** Of the connector: how many dead letters there are now, which it says. Of an export also: how many it made. */
+export async function countDead(
+  tx: Tx,
+  leased: Leased,
+  { refused, added }: { refused: number; added: number },
+): Promise<number> {
   const { tenant_id, connector_id, from_at } = leased
-  if (from_at !== null) await held(tx, leased).set((e) => ({ dead: e('dead', '+', refused) })).execute()
-  await tx
+  if (from_at !== null)
+    await held(tx, leased)
+      .set((e) => ({ dead: e('dead', '+', refused) }))
+      .execute()
+  const connector = await tx
     .updateTable('siem_streams')
     .set((e) => ({ dead: e('dead', '+', added) }))
     .where('tenant_id', '=', tenant_id)
     .where('stream_id', '=', connector_id)
-    .execute()
+    .returning('dead')
+    .executeTakeFirst()
+  return connector?.dead ?? 0
 }
 export const countReplayed = (tx: Tx, leased: Leased, { deleted, taken }: { deleted: number; taken: number }) =>
   happened(
@@ -182,9 +192,8 @@ export const insertStream = (
     Partial<Pick<StreamRow, 'from_at' | 'to_at' | 'created_at'>>,
 ) => tx.insertInto('siem_streams').values(stream).execute()
 
-const selectStream = (tx: Tx, { tenant_id, stream_id }: StreamId) =>
+const select = (tx: Tx, { tenant_id, stream_id }: StreamId) =>
   tx.selectFrom('siem_streams').selectAll().where('tenant_id', '=', tenant_id).where('stream_id', '=', stream_id)
-export const findStream = (tx: Tx, id: StreamId): Promise<StreamRow | undefined> => selectStream(tx, id).executeTakeFirst()
 /** Until commit nobody else changes where it stands. */
 export const lockStream = (tx: Tx, id: StreamId): Promise<StreamRow | undefined> =>
-  selectStream(tx, id).forUpdate().executeTakeFirst()
+  select(tx, id).forUpdate().executeTakeFirst()
