@@ -26,13 +26,13 @@ export type SiemExport = Static<typeof SiemExport>
 export const exportAuditToWebhook = endpoint({
   method: 'GET',
   path: '/v1/audit/export/webhook',
-  summary: 'Send the events of a time to a webhook connector, once more; asked again on its way, it is the same export',
+  summary: 'Send the events of a time, until now unless said, to a webhook once more; on its way it is one export',
   access,
   costly: true,
   query: Closed({
     connector_id: Id('siem_connector'),
     from: Time,
-    to: Type.Optional({ ...Time, description: 'Not after now, which holds unless said' }),
+    to: Type.Optional(Time),
   }),
   status: 202,
   response: SiemExport,

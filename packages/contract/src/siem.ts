@@ -28,7 +28,8 @@ const fields = {
       minLength: 1,
       maxLength: 255,
       pattern: '^[A-Za-z0-9_][A-Za-z0-9_.-]*$',
-      description: 'opensearch: the index, alias or data stream, which it needs; splunk_hec: that of the token unless said',
+      description:
+        'opensearch: the index, alias or data stream, which it needs; splunk_hec: that of the token unless said',
     }),
   ),
   username: Nullable(
@@ -54,7 +55,10 @@ const Delivery = Closed({
     description: 'retrying: tries again by itself; parked: goes on after a change, a good test or a replay',
   }),
   problem: Nullable(Type.String({ description: 'What keeps it, as a sentence' })),
-  delivered_seq: Type.Integer({ minimum: 0, description: 'Up to this place the record was taken, or is a dead letter' }),
+  delivered_seq: Type.Integer({
+    minimum: 0,
+    description: 'Up to this place the record was taken, or is a dead letter',
+  }),
   lag_events: Count,
   lag_seconds: Type.Integer({ minimum: 0, description: 'Age of the first event that is not delivered' }),
   delivered: Type.Integer({ minimum: 0, description: 'Events that were taken' }),
@@ -126,7 +130,7 @@ export const createSiemConnector = endpoint({
   }),
   response: Closed({
     connector: SiemConnector,
-    secret: Nullable({ ...Secret, description: 'Of a webhook, where it was made here; shown only in this answer' }),
+    secret: Nullable(Secret),
   }),
 })
 export const getSiemConnector = endpoint({

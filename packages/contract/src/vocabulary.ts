@@ -40,7 +40,11 @@ export const idPrefixes = {
 export type Noun = keyof typeof idPrefixes
 
 /** A noun as a sentence has it: an API key, a user. */
-export const spoken = (noun: string): string => noun.replaceAll('_', ' ').replace(/^api\b/, 'API').replace(/^siem\b/, 'SIEM')
+export const spoken = (noun: string): string =>
+  noun
+    .replaceAll('_', ' ')
+    .replace(/^api\b/, 'API')
+    .replace(/^siem\b/, 'SIEM')
 export const aOrAn = (noun: string): string => `${/^(?!u[sn])[aeiou]/.test(noun) ? 'an' : 'a'} ${spoken(noun)}`
 
 export const errorStatus = {

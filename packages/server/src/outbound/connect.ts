@@ -35,7 +35,11 @@ export function choose(to: Destination, found: readonly string[], allowedPrivate
   return inside
 }
 
-export async function vet(to: Destination, resolve: Resolve, allowedPrivateCidrs: readonly string[]): Promise<string[]> {
+export async function vet(
+  to: Destination,
+  resolve: Resolve,
+  allowedPrivateCidrs: readonly string[],
+): Promise<string[]> {
   const literal = literalOf(to.hostname)
   const found = literal === undefined ? await resolved(to.hostname, resolve) : [literal]
   return choose(to, found, allowedPrivateCidrs)

@@ -12,10 +12,7 @@ const inConnector = (tx: Tx, { tenant_id, connector_id }: Of) =>
 export const selectDeadLetters = (tx: Tx, of: Of) => inConnector(tx, of).selectAll()
 
 /** One that is there already, of another sending, is told anew. Says how many were not there. */
-export async function insertDeadLetters(
-  tx: Tx,
-  rows: readonly Omit<DeadLetterRow, 'replaying'>[],
-): Promise<number> {
+export async function insertDeadLetters(tx: Tx, rows: readonly Omit<DeadLetterRow, 'replaying'>[]): Promise<number> {
   const inserted = await tx
     .insertInto('siem_dead_letters')
     .values([...rows])
@@ -48,10 +45,7 @@ export const nextReplaying = (tx: Tx, of: Of, limit: number): Promise<DeadLetter
 
 /** They were taken, or their events are forgotten. Says how many there were. */
 export async function deleteDeadLetters(tx: Tx, { tenant_id, connector_id }: Of, places: readonly number[] | 'all') {
-  let q = tx
-    .deleteFrom('siem_dead_letters')
-    .where('tenant_id', '=', tenant_id)
-    .where('connector_id', '=', connector_id)
+  let q = tx.deleteFrom('siem_dead_letters').where('tenant_id', '=', tenant_id).where('connector_id', '=', connector_id)
   if (places !== 'all') q = q.where('seq', '=', sql<number>`any(${[...places]}::bigint[])`)
   const { numDeletedRows } = await q.executeTakeFirst()
   return Number(numDeletedRows)

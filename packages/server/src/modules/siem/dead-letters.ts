@@ -1,8 +1,8 @@
 import type { Database } from '../../db/database.ts'
 import type { PageQuery, Pager } from '../../db/page.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import { noConnector } from './connectors.ts'
 import { findConnector } from './connectors.queries.ts'
+import { noConnector } from './connectors.ts'
 import { selectDeadLetters } from './dead-letters.queries.ts'
 
 /** The events of a connector that its receiver refused. */

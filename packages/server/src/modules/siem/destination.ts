@@ -64,4 +64,3 @@ function isCertificates(pem: string): boolean {
 export const originOf = (url: string | null): string | null => (url === null ? null : new URL(url).origin)
 /** Whom a credential is shown to: with another one it is not sent unless it is given again. */
 export const receiverOf = (d: Destination) => originOf(d.url)
-

@@ -3,8 +3,8 @@ import type { Database, Tx } from '../../db/database.ts'
 import type { Actor } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
 import type { Audit } from '../audit/index.ts'
-import { noConnector, type Shown } from './connectors.ts'
 import { type ConnectorRow, findConnector } from './connectors.queries.ts'
+import { noConnector, type Shown } from './connectors.ts'
 import { markReplaying } from './dead-letters.queries.ts'
 import type { Notices } from './delivery/notices.ts'
 import { lastPlace, placeSince } from './delivery/record.queries.ts'
@@ -48,17 +48,22 @@ export function createReplay({ db, audit, notices, show }: ReplayDeps) {
       if (dead_letters !== undefined) {
         events = await markReplaying(tx, of, dead_letters)
         const state = connector.enabled ? 'flowing' : 'stopped'
-        if (events > 0)
-          await setStream(tx, stream, { state, replays: true, problem: null, failing_since: null })
+        if (events > 0) await setStream(tx, stream, { state, replays: true, problem: null, failing_since: null })
       } else {
         const to = from_seq ?? (since && (await placeSince(tx, tenant, since))) ?? (await lastPlace(tx, tenant)) + 1
         events = await move(tx, connector, to, after)
       }
       const target = targetOf(connector)
-      await audit.record(tx, actor, 'siem_connector.replayed', { connector_id: target.id, events }, {
-        target,
-        details: { ...what },
-      })
+      await audit.record(
+        tx,
+        actor,
+        'siem_connector.replayed',
+        { connector_id: target.id, events },
+        {
+          target,
+          details: { ...what },
+        },
+      )
       return { shown: await show(tx, tenant, id), events }
     })
     await notices.recovered(tenant)

@@ -1,5 +1,5 @@
-import type { SiemConnector } from '@holdfast/contract/siem'
 import type { Contract, Output } from '@holdfast/contract'
+import type { SiemConnector } from '@holdfast/contract/siem'
 import { encodeId } from '../../kernel/ids.ts'
 import { second } from '../../kernel/time.ts'
 import type { Shown } from './connectors.ts'

@@ -62,4 +62,3 @@ export function createNotices({ db, audit, notifications }: NoticesDeps) {
   }
 }
 export type Notices = ReturnType<typeof createNotices>
-

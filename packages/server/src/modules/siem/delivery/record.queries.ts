@@ -6,7 +6,10 @@ import type { Stored } from '../../audit/index.ts'
 /** Which events of the record: those after a place, of an export up to another and of its time. */
 export type Part = { after_seq: number; until_seq: number | null; from_at: Date | null; to_at: Date | null }
 
-const stored = (row: { seq: number; hash: Buffer; record: string }): Stored => ({ ...row, hash: row.hash.toString('hex') })
+const stored = (row: { seq: number; hash: Buffer; record: string }): Stored => ({
+  ...row,
+  hash: row.hash.toString('hex'),
+})
 
 /** The next events, in order. Places that retention has emptied are passed over. */
 export async function nextEvents(tx: Tx, tenant: TenantId, part: Part, limit: number): Promise<Stored[]> {

@@ -1,6 +1,6 @@
 import { type Selectable, type SqlBool, sql } from 'kysely'
-import { happened } from '../../../db/happened.ts'
 import type { Tx } from '../../../db/database.ts'
+import { happened } from '../../../db/happened.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 
 export type StreamRow = Selectable<Tables['siem_streams']>
@@ -29,7 +29,11 @@ export async function dueStreams(tx: Tx, limit: number): Promise<StreamId[]> {
 }
 
 /** Undefined where another replica was faster, or there is nothing to send there any more. */
-export async function takeLease(tx: Tx, { tenant_id, stream_id }: StreamId, lease: string): Promise<Leased | undefined> {
+export async function takeLease(
+  tx: Tx,
+  { tenant_id, stream_id }: StreamId,
+  lease: string,
+): Promise<Leased | undefined> {
   const taken = await tx
     .updateTable('siem_streams')
     .set({ lease, leased_until: leasedUntil })
@@ -57,9 +61,7 @@ export const renewLease = (tx: Tx, leased: Leased): Promise<boolean> =>
 
 /** Free again, and behind others that wait. */
 export const freeLease = (tx: Tx, leased: Leased) =>
-  held(tx, leased)
-    .set({ lease: null, leased_until: null, due_at: sql`clock_timestamp()` })
-    .execute()
+  held(tx, leased).set({ lease: null, leased_until: null, due_at: sql`clock_timestamp()` }).execute()
 
 /** Up to which place a batch went, what of it was taken, and how many attempts before it were refused. */
 export type Progress = {
@@ -163,7 +165,11 @@ export const finish = (tx: Tx, leased: Leased) =>
 
 /** Between which places the events of an export are, and how many. */
 export const setRange = (tx: Tx, leased: Leased, range: { after_seq: number; until_seq: number; events: number }) =>
-  happened(held(tx, leased).set({ ...range, leased_until: leasedUntil }).returning('stream_id'))
+  happened(
+    held(tx, leased)
+      .set({ ...range, leased_until: leasedUntil })
+      .returning('stream_id'),
+  )
 
 /** Nothing that was begun under a lease counts any more; whoever is at it finds its lease gone. */
 export const setStream = (

@@ -27,7 +27,12 @@ export const sendSplunk: Send = async (deps, target, batch, signal) => {
     const event = format === 'cef' ? JSON.stringify(text) : text
     return `{"time":${at.getTime() / 1000},"source":"holdfast","sourcetype":"holdfast:audit:${format}",${index}"event":${event}}`
   })
-  const answer = await ask(deps, target, { path: collector, body: events.join('\n'), channel: channelOf(batch) }, signal)
+  const answer = await ask(
+    deps,
+    target,
+    { path: collector, body: events.join('\n'), channel: channelOf(batch) },
+    signal,
+  )
   const json = jsonOf(answer.body)
   const code = member(json, 'code')
   const said = outcomeOf(answer, quoted(member(json, 'text')))
@@ -52,7 +57,11 @@ async function acknowledged(
   signal: AbortSignal,
 ): Promise<Sent> {
   for (const until = performance.now() + ackMs; performance.now() < until; await delay(askAgainMs, null, { signal })) {
-    const asked = { path: `/services/collector/ack?channel=${channel}`, body: JSON.stringify({ acks: [ackId] }), channel }
+    const asked = {
+      path: `/services/collector/ack?channel=${channel}`,
+      body: JSON.stringify({ acks: [ackId] }),
+      channel,
+    }
     const answer = await ask(deps, target, asked, signal)
     const said = outcomeOf(answer)
     if (said.outcome !== 'taken') return { outcome: 'later', answer: said.answer }
