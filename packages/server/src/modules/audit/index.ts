@@ -16,6 +16,7 @@ export function createAudit(deps: { db: Database; pager: Pager; now: () => Date;
   const { wake, catchUp, start, stop } = createSequencer(deps)
   return {
     ...createRecorder({ ...deps, wake }),
+    catchUp,
     handlers: auditHandlers({ ...deps, catchUp }),
     start,
     stop,

@@ -101,6 +101,8 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
       const tenant = actor.tenantId
       const connector_id = newUuid()
       const credential_jwe = opener === null ? null : await sealed(connector_id, opener)
+      // What was committed before has its place then, and is not sent.
+      await audit.catchUp(tenant)
       const work = () =>
         db.inTenant(tenant, async (tx) => {
           await queries.takeTurns(tx, tenant)

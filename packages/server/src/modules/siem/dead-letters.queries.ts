@@ -57,9 +57,13 @@ export const pruneDeadLetters: Prune = {
   isDue: (tenant) => dueIn('siem_dead_letters', tenant, isOld),
   take: async (tx, tenant: TenantId, limit) => {
     const { rows } = await sql<{ amount: number }>`
-      with gone as (
-        delete from siem_dead_letters where tenant_id = ${tenant} and ctid = any(array(
-          select ctid from siem_dead_letters where tenant_id = ${tenant} and ${isOld} limit ${limit}))
+      with mine as (
+        select s.stream_id from siem_streams s where s.tenant_id = ${tenant} and s.from_at is null
+        order by s.tenant_id, s.stream_id for update),
+      gone as (
+        delete from siem_dead_letters where tenant_id = ${tenant} and connector_id in (select stream_id from mine)
+          and ctid = any(array(
+            select ctid from siem_dead_letters where tenant_id = ${tenant} and ${isOld} limit ${limit}))
         returning connector_id),
       counted as (select connector_id, count(*) as amount from gone group by 1),
       lowered as (

@@ -49,6 +49,8 @@ export function createSending(deps: SendingDeps) {
     db.inTenant(leased.tenant_id, async (tx) => {
       if (!(await streams.advance(tx, leased, progress))) return undefined
       if (refused.length === 0) return 0
+      // Whoever changes dead letters of a connector holds its stream; an export has another.
+      await streams.lockStream(tx, { tenant_id: leased.tenant_id, stream_id: leased.connector_id })
       const added = await insertDeadLetters(tx, deadLettersOf(leased, refused, now()))
       return streams.countDead(tx, leased, { refused: refused.length, added })
     })

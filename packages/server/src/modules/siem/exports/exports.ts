@@ -18,7 +18,7 @@ type ExportsDeps = { db: Database; audit: Audit; now: () => Date }
 /** Sends the events of a time to a webhook once more, beside what goes there anyway. */
 export const createExports = ({ db, audit, now }: ExportsDeps) => ({
   /** Asked again while it is on its way it is the same one, which leaves no trace. */
-  begin: (actor: Actor, connectorId: string, time: { from: Date; to?: Date }): Promise<queries.ExportRow> => {
+  begin: async (actor: Actor, connectorId: string, time: { from: Date; to?: Date }): Promise<queries.ExportRow> => {
     const at = now()
     const { from, to = at } = time
     if (Number.isNaN(from.getTime())) failField('from', 'is not a moment in time')
@@ -26,6 +26,8 @@ export const createExports = ({ db, audit, now }: ExportsDeps) => ({
     if (to > at) failField('to', 'must not be after now')
     if (from >= to) failField('from', 'must be before to')
     const tenant = actor.tenantId
+    // What was committed before has its place then, and is sent.
+    await audit.catchUp(tenant)
     return db.inTenant(tenant, async (tx) => {
       const connector = (await lockConnector(tx, tenant, connectorId)) ?? noConnector()
       if (connector.kind !== 'webhook') failField('connector_id', 'must be of a webhook')
