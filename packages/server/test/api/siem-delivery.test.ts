@@ -81,8 +81,9 @@ test('a replica that dies while it sends is replaced by another, which sends wha
 test('a webhook is verified by its own library; what it answers with 413 is halved until one event is a dead letter', async (t) => {
   const kit = await startKit(t, { config: opened })
   const taken: Received[] = []
+  let refuses = true
   const sink = await startHttp(kit, (request, response) => {
-    if (request.body.includes('TOO LARGE')) return response.writeHead(413).end()
+    if (refuses && request.body.includes('TOO LARGE')) return response.writeHead(413).end()
     taken.push(...eventsIn(request))
     return response.writeHead(204).end()
   })
@@ -113,16 +114,10 @@ test('a webhook is verified by its own library; what it answers with 413 is halv
   const waiting = async () => (await kit.admin.listSiemDeadLetters({ params: { connector_id } })).items
   await until(async () => (await waiting()).every((d) => !d.replaying), 'the replay')
   assert.equal((await waiting()).length, 2)
-  const before = sink.requests.length
-  await kit.db.inTenant(kit.tenant, (tx) =>
-    tx
-      .updateTable('siem_dead_letters')
-      .set({ seq: (e) => e('seq', '-', 2) })
-      .execute(),
-  )
-  await kit.admin.replaySiemConnector({ params: { connector_id }, body: { dead_letters: items.map((d) => d.seq - 2) } })
+  refuses = false
+  await kit.admin.replaySiemConnector({ params: { connector_id }, body: { dead_letters: items.map((d) => d.seq) } })
   await until(async () => (await waiting()).length === 0, 'the dead letters')
-  assert.ok(sink.requests.length > before)
+  assert.equal(numbersIn(taken).length, 300)
   assert.equal((await deliveryOf(kit, connector_id)).dead_letters, 0)
 })
 
