@@ -28,6 +28,7 @@ export const exportAuditToWebhook = endpoint({
   path: '/v1/audit/export/webhook',
   summary: 'Send the events of a time, until now unless said, to a webhook once more; on its way it is one export',
   access,
+  begins: true,
   costly: true,
   query: Closed({
     connector_id: Id('siem_connector'),

@@ -46,6 +46,9 @@ create table siem_streams (
   delivered bigint not null default 0,
   failed bigint not null default 0,
   dead bigint not null default 0,
+  -- Events that were never taken and are on record no more; and the furthest place it was ever at.
+  lost bigint not null default 0,
+  furthest_seq bigint not null default 0,
   last_delivered_at timestamptz,
   -- Nothing is sent before.
   due_at timestamptz not null default now(),

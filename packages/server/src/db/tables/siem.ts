@@ -44,6 +44,8 @@ export type SiemTables = {
     delivered: Default<number>
     failed: Default<number>
     dead: Default<number>
+    lost: Default<number>
+    furthest_seq: Default<number>
     last_delivered_at: Date | null
     due_at: Default<Date>
     lease: string | null

@@ -84,7 +84,7 @@ export type Standing = StreamRow & { lag_events: number; oldest_at: Date | null;
 export async function standings(tx: Tx, tenant: TenantId, ids: readonly string[]): Promise<Map<string, Standing>> {
   const { rows } = await sql<Standing>`
     select s.*, greatest(0, h.seq - s.after_seq) as lag_events, clock_timestamp() as as_of,
-      case when h.seq > s.after_seq then (select l.at from audit_log l
+      case when h.seq > s.after_seq then (select l.sequenced_at from audit_log l
         where l.tenant_id = s.tenant_id and l.seq > s.after_seq order by l.seq limit 1) end as oldest_at
     from siem_streams s left join audit_heads h on h.tenant_id = s.tenant_id
     where s.tenant_id = ${tenant} and s.stream_id = any(${[...ids]}::uuid[])`.execute(tx)

@@ -17,7 +17,7 @@ import { checkCredential, mintWebhookSecret, sealContext, takesCredential } from
 import { deleteDeadLetters } from './dead-letters.queries.ts'
 import type { Notices } from './delivery/notices.ts'
 import { lastPlace } from './delivery/record.queries.ts'
-import { insertStream, setStream } from './delivery/streams.queries.ts'
+import { endExportLeases, insertStream, lockStream, setStream } from './delivery/streams.queries.ts'
 import { checkDestination, nowhere, originOf, receiverOf, withUsualPort } from './destination.ts'
 import { targetOf } from './target.ts'
 
@@ -110,10 +110,10 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
             fail('validation_error', `a tenant has at most ${mostConnectors} SIEM connectors`)
           const fields = { name, format, enabled, destination }
           await queries.insertConnector(tx, tenant, fields, { connector_id, kind, credential_jwe, at: now() })
+          const last = await lastPlace(tx, tenant)
           await insertStream(tx, {
-            ...{ tenant_id: tenant, stream_id: connector_id, connector_id },
+            ...{ tenant_id: tenant, stream_id: connector_id, connector_id, after_seq: last, furthest_seq: last },
             state: enabled ? 'flowing' : 'stopped',
-            after_seq: await lastPlace(tx, tenant),
           })
           const target = targetOf({ connector_id, name })
           await audit.record(tx, actor, 'siem_connector.created', { connector_id: target.id }, { target })
@@ -156,6 +156,7 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
           await queries.updateConnector(tx, before, fields, { credential_jwe, at: now() })
           const state = fields.enabled ? 'flowing' : 'stopped'
           await setStream(tx, { tenant_id: tenant, stream_id: id }, { state, problem: null, failing_since: null })
+          await endExportLeases(tx, before)
           const target = targetOf({ connector_id: id, name: fields.name })
           const details = isNewCredential && { details: { credential: 'replaced' } }
           const more = { target, changes: changed, ...details }
@@ -179,6 +180,7 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
         }
         expected.require(versionOf(before))
         await queries.markDeleted(tx, tenant, id, now())
+        await lockStream(tx, { tenant_id: tenant, stream_id: id })
         await queries.deleteStreams(tx, tenant, id)
         await deleteDeadLetters(tx, before, 'all')
         const target = targetOf(before)

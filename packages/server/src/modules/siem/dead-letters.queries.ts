@@ -52,7 +52,7 @@ export async function deleteDeadLetters(tx: Tx, { tenant_id, connector_id }: Of,
 }
 
 const isOld = sql`failed_at < now() - interval '90 days'`
-/** Dead letters after 90 days, whose number goes down with them. */
+/** Dead letters after 90 days: they count as lost then. */
 export const pruneDeadLetters: Prune = {
   isDue: (tenant) => dueIn('siem_dead_letters', tenant, isOld),
   take: async (tx, tenant: TenantId, limit) => {
@@ -67,7 +67,7 @@ export const pruneDeadLetters: Prune = {
         returning connector_id),
       counted as (select connector_id, count(*) as amount from gone group by 1),
       lowered as (
-        update siem_streams s set dead = greatest(0, s.dead - c.amount) from counted c
+        update siem_streams s set dead = greatest(0, s.dead - c.amount), lost = s.lost + c.amount from counted c
         where s.tenant_id = ${tenant} and s.stream_id = c.connector_id)
       select coalesce(sum(amount), 0)::bigint as amount from counted`.execute(tx)
     return Number(rows[0]?.amount ?? 0)

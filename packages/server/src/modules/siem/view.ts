@@ -37,6 +37,7 @@ function deliveryOf(s: Shown['standing']): SiemConnector['delivery'] {
     delivered: s.delivered,
     failed: s.failed,
     dead_letters: s.dead,
+    lost: s.lost,
     last_delivered_at: s.last_delivered_at?.toISOString() ?? null,
     failing_since: s.failing_since?.toISOString() ?? null,
     next_attempt_at: state === 'retrying' ? s.due_at.toISOString() : null,

@@ -10,8 +10,9 @@ import * as streams from './streams.queries.ts'
 
 /** How often a replica looks for what is to be sent. */
 const lookMs = second / 2
-/** Streams that a replica sends at the same time. */
-const mostAtOnce = 16
+/** Streams that a replica sends at the same time, and how many of them may be of receivers that failed the last time. */
+const mostAtOnce = 32
+const mostFailing = 16
 /** After so long others that wait have their turn. */
 const turnMs = 10 * second
 /** How often a holder says that it lives, and after how long without having said so it sends nothing more. */
@@ -23,7 +24,7 @@ type DeliveriesDeps = { db: Database; send: Sending; notices: Notices; onError: 
 /** Brings the record of each tenant to its connectors: one replica at a time for each, in order, at least once. */
 export function createDeliveries({ db, send, notices, onError }: DeliveriesDeps) {
   const stopping = new AbortController()
-  const running = new Map<string, Promise<void>>()
+  const running = new Map<string, { served: Promise<void>; isFailing: boolean }>()
   let timer: NodeJS.Timeout | undefined
   let looking: Promise<void> = Promise.resolve()
 
@@ -89,15 +90,17 @@ export function createDeliveries({ db, send, notices, onError }: DeliveriesDeps)
 
   async function look(): Promise<void> {
     if (running.size >= mostAtOnce) return
-    for (const id of await db.acrossTenants((tx) => streams.dueStreams(tx, mostAtOnce))) {
+    const failing = [...running.values()].filter(({ isFailing }) => isFailing).length
+    const most = { limit: mostAtOnce - running.size, failing: mostFailing - failing }
+    for (const { is_failing: isFailing, ...id } of await db.acrossTenants((tx) => streams.dueStreams(tx, most))) {
       const key = `${id.tenant_id}/${id.stream_id}`
-      if (running.size >= mostAtOnce || running.has(key)) continue
+      if (running.has(key)) continue
       const served = serve(id)
         .catch((e: unknown) => {
           if (!isAway(e)) onError(e)
         })
         .finally(() => running.delete(key))
-      running.set(key, served)
+      running.set(key, { served, isFailing })
     }
   }
   function again(): void {
@@ -118,7 +121,7 @@ export function createDeliveries({ db, send, notices, onError }: DeliveriesDeps)
       stopping.abort()
       clearTimeout(timer)
       await looking
-      await Promise.all(running.values())
+      await Promise.all([...running.values()].map(({ served }) => served))
     },
   }
 }

@@ -47,7 +47,7 @@ export const createReplaying = (deps: SinkDeps & { db: Database }) => {
         if (!(await streams.renewLease(tx, leased))) return false
         const deleted = await deleteDeadLetters(tx, leased, [...taken, ...forgotten])
         if (refused.length > 0) await insertDeadLetters(tx, deadLettersOf(leased, refused, now()))
-        return streams.countReplayed(tx, leased, { deleted, taken: taken.length })
+        return streams.countReplayed(tx, leased, { deleted, taken: taken.length, lost: forgotten.length })
       })
       if (!isKept) return { why: 'lost' }
     }

@@ -12,19 +12,26 @@ export type Leased = StreamRow & { lease: string }
 const leaseSeconds = sql.lit(10)
 const leasedUntil = sql<Date>`clock_timestamp() + ${leaseSeconds} * interval '1 second'`
 
+/** `is_failing`: the last attempt failed, so that this one may take long. */
+export type DueStream = StreamId & { is_failing: boolean }
 /**
- * Beyond the tenant wall: streams with something to send that nobody sends, the longest waiting first. Times are those
- * of the database, so that no clock of a replica matters.
+ * Beyond the tenant wall: streams with something to send that nobody sends, the longest waiting first, at most so many
+ * and of those that fail at most so many. Times are those of the database, so that no clock of a replica matters.
  */
-export async function dueStreams(tx: Tx, limit: number): Promise<StreamId[]> {
-  const { rows } = await sql<StreamId>`
-    select s.tenant_id, s.stream_id from siem_streams s
-    where s.state = 'flowing' and s.due_at <= clock_timestamp()
-      and (s.leased_until is null or s.leased_until < clock_timestamp())
-      and (s.from_at is not null or s.replays
-        or s.after_seq < (select h.seq from audit_heads h where h.tenant_id = s.tenant_id))
-      and exists (select from tenants t where t.tenant_id = s.tenant_id and t.status <> 'deleting')
-    order by s.due_at limit ${limit}`.execute(tx)
+export async function dueStreams(tx: Tx, { limit, failing }: { limit: number; failing: number }): Promise<DueStream[]> {
+  const { rows } = await sql<DueStream>`
+    with due as (
+      select s.tenant_id, s.stream_id, s.due_at, s.failures > 0 as is_failing
+      from siem_streams s
+      join tenants t on t.tenant_id = s.tenant_id and t.status <> 'deleting'
+      left join audit_heads h on h.tenant_id = s.tenant_id
+      where s.state = 'flowing' and s.due_at <= clock_timestamp()
+        and (s.leased_until is null or s.leased_until < clock_timestamp())
+        and (s.from_at is not null or s.replays or s.after_seq < h.seq))
+    select tenant_id, stream_id, is_failing from (
+      select due.*, row_number() over (partition by is_failing order by due_at) as place from due) as ranked
+    where not is_failing or place <= ${failing}
+    order by due_at limit ${limit}`.execute(tx)
   return rows
 }
 
@@ -63,11 +70,12 @@ export const renewLease = (tx: Tx, leased: Leased): Promise<boolean> =>
 export const freeLease = (tx: Tx, leased: Leased) =>
   held(tx, leased).set({ lease: null, leased_until: null, due_at: sql`clock_timestamp()` }).execute()
 
-/** Up to which place a batch went, what of it was taken, and how many attempts before it were refused. */
+/** Up to which place a batch went, what of it was taken or is no longer on record, and attempts that were refused. */
 export type Progress = {
   from: number
   to: number
   taken: number
+  lost: number
   refusedInARow: number
   attempts: number
 }
@@ -80,6 +88,8 @@ export const advance = (tx: Tx, leased: Leased, p: Progress): Promise<boolean> =
         after_seq: p.to,
         delivered: e('delivered', '+', p.taken),
         failed: e('failed', '+', p.attempts),
+        lost: e('lost', '+', p.lost),
+        furthest_seq: sql<number>`greatest(furthest_seq, ${p.to})`,
         refused_in_a_row: p.refusedInARow,
         failures: 0,
         failing_since: null,
@@ -110,12 +120,15 @@ export async function countDead(
     .executeTakeFirst()
   return connector?.dead ?? 0
 }
-export const countReplayed = (tx: Tx, leased: Leased, { deleted, taken }: { deleted: number; taken: number }) =>
+/** Of dead letters: how many are none any more, because they were taken or because their events are forgotten. */
+type Replayed = { deleted: number; taken: number; lost: number }
+export const countReplayed = (tx: Tx, leased: Leased, { deleted, taken, lost }: Replayed) =>
   happened(
     held(tx, leased)
       .set((e) => ({
         dead: sql<number>`greatest(0, dead - ${deleted})`,
         delivered: e('delivered', '+', taken),
+        lost: e('lost', '+', lost),
         failures: 0,
         failing_since: null,
         problem: null,
@@ -191,11 +204,22 @@ export const setStream = (
     .where('stream_id', '=', stream_id)
     .execute()
 
+/** What its exports have on their way counts no more, and is sent anew as the connector is now. */
+export const endExportLeases = (tx: Tx, { tenant_id, connector_id }: Pick<StreamRow, 'tenant_id' | 'connector_id'>) =>
+  tx
+    .updateTable('siem_streams')
+    .set({ lease: null, leased_until: null, due_at: sql`clock_timestamp()` })
+    .where('tenant_id', '=', tenant_id)
+    .where('connector_id', '=', connector_id)
+    .where('from_at', 'is not', null)
+    .where('state', '=', 'flowing')
+    .execute()
+
 export const insertStream = (
   tx: Tx,
   stream: StreamId &
     Pick<StreamRow, 'connector_id' | 'state' | 'after_seq'> &
-    Partial<Pick<StreamRow, 'from_at' | 'to_at' | 'created_at'>>,
+    Partial<Pick<StreamRow, 'from_at' | 'to_at' | 'furthest_seq' | 'created_at'>>,
 ) => tx.insertInto('siem_streams').values(stream).execute()
 
 const select = (tx: Tx, { tenant_id, stream_id }: StreamId) =>
