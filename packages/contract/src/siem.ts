@@ -64,7 +64,10 @@ const Delivery = Closed({
   delivered: Type.Integer({ minimum: 0, description: 'Events that were taken' }),
   failed: Type.Integer({ minimum: 0, description: 'Attempts that failed' }),
   dead_letters: Count,
-  lost: Type.Integer({ minimum: 0, description: 'Events that were never taken and are no longer kept: 0 but for retention' }),
+  lost: Type.Integer({
+    minimum: 0,
+    description: 'Events that were never taken and are no longer kept: 0 but for retention',
+  }),
   last_delivered_at: Nullable(Time),
   failing_since: Nullable(Time),
   next_attempt_at: Nullable(Time),

@@ -66,6 +66,7 @@ export {
   changeNotificationSettings,
   changePlan,
   changeSecuritySettings,
+  changeSiemConnector,
 } from './partial-changes.ts'
 export {
   type DevicePolicy,

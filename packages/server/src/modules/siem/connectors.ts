@@ -29,7 +29,7 @@ type NewConnector = Pick<ConnectorRow, 'name' | 'format'> & {
   destination: Partial<Destination>
 }
 /** `url` that is absent stays: it is never shown. */
-export type Replacement = Omit<ConnectorFields, 'destination'> & {
+type Replacement = Omit<ConnectorFields, 'destination'> & {
   destination: Omit<Destination, 'url'> & { url?: string }
 }
 

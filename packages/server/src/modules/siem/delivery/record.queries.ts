@@ -1,18 +1,19 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import type { Stored } from '../../audit/index.ts'
 
 /** Which events of the record: those after a place, of an export up to another and of its time. */
-export type Part = { after_seq: number; until_seq: number | null; from_at: Date | null; to_at: Date | null }
+type Part = { after_seq: number; until_seq: number | null; from_at: Date | null; to_at: Date | null }
 
-const stored = (row: { seq: number; hash: Buffer; record: string }): Stored => ({
+/** An event in its place, its hash in hexadecimal. */
+type Placed = { seq: number; hash: string; record: string }
+const placed = (row: Omit<Placed, 'hash'> & { hash: Buffer }): Placed => ({
   ...row,
   hash: row.hash.toString('hex'),
 })
 
 /** The next events, in order. Places that retention has emptied are passed over. */
-export async function nextEvents(tx: Tx, tenant: TenantId, part: Part, limit: number): Promise<Stored[]> {
+export async function nextEvents(tx: Tx, tenant: TenantId, part: Part, limit: number): Promise<Placed[]> {
   let q = tx
     .selectFrom('audit_log')
     .select(['seq', 'hash', 'record'])
@@ -21,11 +22,11 @@ export async function nextEvents(tx: Tx, tenant: TenantId, part: Part, limit: nu
   if (part.until_seq !== null) q = q.where('seq', '<=', part.until_seq)
   if (part.from_at !== null) q = q.where('at', '>=', part.from_at)
   if (part.to_at !== null) q = q.where('at', '<', part.to_at)
-  return (await q.orderBy('seq').limit(limit).execute()).map(stored)
+  return (await q.orderBy('seq').limit(limit).execute()).map(placed)
 }
 
 /** Those at these places that are still on record. */
-export async function eventsAt(tx: Tx, tenant: TenantId, places: readonly number[]): Promise<Stored[]> {
+export async function eventsAt(tx: Tx, tenant: TenantId, places: readonly number[]): Promise<Placed[]> {
   const rows = await tx
     .selectFrom('audit_log')
     .select(['seq', 'hash', 'record'])
@@ -33,7 +34,7 @@ export async function eventsAt(tx: Tx, tenant: TenantId, places: readonly number
     .where('seq', '=', sql<number>`any(${[...places]}::bigint[])`)
     .orderBy('seq')
     .execute()
-  return rows.map(stored)
+  return rows.map(placed)
 }
 
 /** The last place there is; 0 where there is none. */

@@ -16,9 +16,9 @@ const longestPause = 250
 /**
  * RFC 5424 over TLS (RFC 5425) or TCP, with octet counting (RFC 6587 §3.4.1).
  *
- * Syslog has no acknowledgement, and what lies in the buffers of a connection is lost with it. So each batch has its own
- * connection: we end our side, and the receiver ends its own when it has read to the end. That, without a reset, is the
- * acknowledgement; one who ends before we do, or resets, is sent the batch again.
+ * Syslog has no acknowledgement, and what lies in the buffers of a connection is lost with it. So each batch has a
+ * connection of its own: we end our side, and the receiver ends its own when it has read to the end. That, without a
+ * reset, is the acknowledgement; one who ends before we do, or resets, is sent the batch again.
  */
 export const sendSyslog: Send = async ({ outbound }, { kind, destination }, { events }, signal) => {
   const { host, port } = destination

@@ -11,8 +11,8 @@ export const isWebhookSecret = (text: string): boolean => {
 const keyOf = (secret: string) => Buffer.from(secret.slice('whsec_'.length), 'base64')
 
 /**
- * Standard Webhooks, symmetric: `v1,` and base64(HMAC-SHA256(key, `id.timestamp.body`)). Several events are one message,
- * in `data.events`; those that are not JSON are texts.
+ * Standard Webhooks, symmetric: `v1,` and base64(HMAC-SHA256(key, `id.timestamp.body`)). Several events are one
+ * message, in `data.events`; those that are not JSON are texts.
  */
 export const sendWebhook: Send = async ({ outbound, now }, { destination, credential = '', format }, batch, signal) => {
   const at = now()
