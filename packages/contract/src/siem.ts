@@ -59,8 +59,13 @@ const Delivery = Closed({
     minimum: 0,
     description: 'Up to this place the record was taken, or is a dead letter',
   }),
-  lag_events: Count,
-  lag_seconds: Type.Integer({ minimum: 0, description: 'How long the first event that is not delivered is on record' }),
+  lag_events: Nullable(Count),
+  lag_seconds: Nullable(
+    Type.Integer({
+      minimum: 0,
+      description: 'How long the first event that is not delivered is on record; null: disabled, as lag_events is',
+    }),
+  ),
   delivered: Type.Integer({ minimum: 0, description: 'Events that were taken' }),
   failed: Type.Integer({ minimum: 0, description: 'Attempts that failed' }),
   dead_letters: Count,

@@ -16,7 +16,7 @@ const columns: readonly Column<Connector>[] = [
   ['KIND', (c) => c.kind],
   ['TO', (c) => c.origin ?? `${c.host}:${c.port}`],
   ['STATE', (c) => c.delivery.state],
-  ['BEHIND', (c) => (c.delivery.lag_events > 0 ? `${c.delivery.lag_events} (${c.delivery.lag_seconds} s)` : '0')],
+  ['BEHIND', (c) => c.delivery.lag_events && `${c.delivery.lag_events} (${c.delivery.lag_seconds} s)`],
   ['DEAD', (c) => c.delivery.dead_letters],
   ['LOST', (c) => c.delivery.lost],
 ]

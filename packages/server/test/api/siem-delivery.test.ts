@@ -29,13 +29,13 @@ const requireOrder = (events: readonly Received[]) => {
   assert.equal(first.at(-1)! - first[0]!, first.length - 1, 'no place is left out')
 }
 
-test('syslog: a receiver that resets in the middle or ends early is sent everything, in order, on two replicas', async (t) => {
+test('syslog: a receiver that resets in the middle or closes early is sent everything, in order, on two replicas', async (t) => {
   const kit = await startKit(t, { replicas: 2, config: opened })
   const sink = await startSyslog(kit, {
     meddle: (socket, nth) => {
-      // The first resets after some bytes, the second ends before it has read, and never reads.
+      // The first resets after some bytes, the second closes without having read.
       if (nth === 0) socket.once('data', () => socket.resetAndDestroy())
-      if (nth === 1) socket.end()
+      if (nth === 1) socket.destroy()
       return nth < 2
     },
   })

@@ -87,6 +87,7 @@ export const inNoOrder: Readonly<Record<string, string>> = {
   'siem/dead-letters.queries.ts#deleteDeadLetters': 'of a connector whose stream is held',
   'siem/dead-letters.queries.ts#take': 'of connectors whose streams are locked in order',
   'siem/connectors.queries.ts#deleteStreams': 'of a connector whose row is held',
+  'siem/delivery/streams.queries.ts#endExportLeases': 'of a connector whose row is held',
   'certificates/spc/issue.queries.ts#supersede': 'lockActive has locked them in order',
   'devices/revoked.queries.ts#take': 'of devices that are locked in order',
   'identity/sessions/sessions.queries.ts#writeLastSeen':

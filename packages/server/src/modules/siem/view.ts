@@ -28,12 +28,13 @@ export const view = ({ connector: c, standing }: Shown): SiemConnector => ({
 function deliveryOf(s: Shown['standing']): SiemConnector['delivery'] {
   const state = stateOf(s)
   const age = s.oldest_at === null ? 0 : Math.max(0, s.as_of.getTime() - s.oldest_at.getTime())
+  const isOn = state !== 'disabled'
   return {
     state,
     problem: s.problem,
     delivered_seq: s.after_seq ?? 0,
-    lag_events: s.lag_events ?? 0,
-    lag_seconds: Math.floor(age / second),
+    lag_events: isOn ? (s.lag_events ?? 0) : null,
+    lag_seconds: isOn ? Math.floor(age / second) : null,
     delivered: s.delivered,
     failed: s.failed,
     dead_letters: s.dead,

@@ -13,7 +13,7 @@ const leaseSeconds = sql.lit(10)
 const leasedUntil = sql<Date>`clock_timestamp() + ${leaseSeconds} * interval '1 second'`
 
 /** `is_failing`: the last attempt failed, so that this one may take long. */
-export type DueStream = StreamId & { is_failing: boolean }
+type DueStream = StreamId & { is_failing: boolean }
 /**
  * Beyond the tenant wall: streams with something to send that nobody sends, the longest waiting first, at most so many
  * and of those that fail at most so many. Times are those of the database, so that no clock of a replica matters.

@@ -8,8 +8,8 @@ const tries = 4
 const shortestPause = second / 2
 
 /**
- * Of OpenSearch and Elasticsearch: `create` under the event's own id, so that one which is there already stays one. Of a
- * batch that is stored in part only what is missing is sent again.
+ * Of OpenSearch and Elasticsearch: `create` under the event's own id, so that one which is there already stays one. Of
+ * a batch that is stored in part only what is missing is sent again.
  */
 export const sendOpensearch: Send = async (deps, target, { events }, signal) => {
   const refused = new Map<number, string>()

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
-import { setTimeout as delay } from 'node:timers/promises'
+import { setTimeout as delay, setImmediate as immediate } from 'node:timers/promises'
 import { second } from '../../../kernel/time.ts'
 import { octetCounted } from '../../audit/index.ts'
 import { tlsOf } from './answers.ts'
@@ -33,6 +33,8 @@ export const sendSyslog: Send = async ({ outbound }, { kind, destination }, { ev
     await Promise.race([write(socket, events.map(({ text }) => octetCounted(text)).join(''), over), end.then(early)])
     // Who was closing while we wrote is heard of now, and not taken for one who answers our end.
     await Promise.race([delay(pause, undefined, { signal: over }), end.then(early)])
+    // A timer that rang late rings before what arrived meanwhile is read.
+    await Promise.race([immediate(undefined, { signal: over }), end.then(early)])
     socket.end()
     await Promise.race([end, stalled(stalledMs, over)])
     return { outcome: 'taken', answer: 'The receiver has read it.' }
