@@ -151,15 +151,18 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
               failField('credential', 'must be given again with another origin, where it is sent from now on')
           const fields = { ...given.fields, destination }
           const changed = changesOf(before, fields)
-          const isNewCredential = credential_jwe !== before.credential_jwe
-          if (Object.keys(changed).length === 0 && !isNewCredential) return show(tx, tenant, id)
+          // Neither is shown on record: some URLs hold a secret.
+          const replaced = {
+            ...(destination.url !== before.destination.url && { url: 'replaced' }),
+            ...(credential_jwe !== before.credential_jwe && { credential: 'replaced' }),
+          }
+          if (Object.keys({ ...changed, ...replaced }).length === 0) return show(tx, tenant, id)
           await queries.updateConnector(tx, before, fields, { credential_jwe, at: now() })
           const state = fields.enabled ? 'flowing' : 'stopped'
           await setStream(tx, { tenant_id: tenant, stream_id: id }, { state, problem: null, failing_since: null })
           await endExportLeases(tx, before)
           const target = targetOf({ connector_id: id, name: fields.name })
-          const details = isNewCredential && { details: { credential: 'replaced' } }
-          const more = { target, changes: changed, ...details }
+          const more = { target, changes: changed, ...(Object.keys(replaced).length > 0 && { details: replaced }) }
           await audit.record(tx, actor, 'siem_connector.updated', { connector_id: target.id }, more)
           return show(tx, tenant, id)
         })
@@ -197,13 +200,13 @@ export type Connectors = ReturnType<typeof createConnectors>
 /** What of a connector is set; how its forwarding goes is not. */
 export const versionOf = (connector: ConnectorRow) => connector
 
-/** As on the wire. Of a URL that is changed only its origins are on record. */
+/** As on the wire, where of a URL only its origin is shown. */
 function changesOf(before: ConnectorFields, after: ConnectorFields): Changed {
   const { url: was, ...others } = before.destination
   const { url, ...now } = after.destination
   const facts = ({ name, format, enabled }: ConnectorFields) => ({ name, format, enabled })
-  return {
-    ...differences({ ...facts(before), ...others }, { ...facts(after), ...now }),
-    ...(url !== was && { url: [originOf(was), originOf(url)] as const }),
-  }
+  return differences(
+    { ...facts(before), ...others, origin: originOf(was) },
+    { ...facts(after), ...now, origin: originOf(url) },
+  )
 }
