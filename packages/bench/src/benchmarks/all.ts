@@ -16,6 +16,7 @@ import { memory } from './p16-memory.ts'
 import { revocation } from './p17-revocation.ts'
 import { directory } from './p18-directory.ts'
 import { pollCost } from './p19-poll-cost.ts'
+import { forwarding } from './p20-siem.ts'
 import { gatewaySnapshot } from './p21-gateway-snapshot.ts'
 import { randomMemberships } from './p22-random-memberships.ts'
 import { flattening } from './p23-flatten.ts'
@@ -27,6 +28,6 @@ import { small } from './small.ts'
 export const benchmarks: readonly Benchmark[] = [
   ...[digestPoll, digestPollProof, bundleFetch, waiters, publish, membership, enrollment],
   ...[certificates, auditedRead, deviceList, reconnectStorm, starting, memory, revocation, directory, pollCost],
-  ...[gatewaySnapshot, randomMemberships, flattening, tenants],
+  ...[forwarding, gatewaySnapshot, randomMemberships, flattening, tenants],
   ...[loginFlood, forgedFlood, small],
 ]
