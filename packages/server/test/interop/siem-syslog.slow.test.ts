@@ -26,6 +26,7 @@ const firstOf = (all: readonly Received[]) => {
 
 test(`rsyslog and syslog-ng, over TLS, have every one of ${events} events in order: through their restart, an outage and a killed server`, {
   skip,
+  timeout: 900_000,
 }, async (t) => {
   const { database, start } = await startDeployment(t)
   const baseUrl = 'http://holdfast.test'
