@@ -22,6 +22,7 @@ import { addRelease } from './commands/release.ts'
 import { addRole } from './commands/role.ts'
 import { addSession } from './commands/session.ts'
 import { addSettings } from './commands/settings.ts'
+import { addSiem } from './commands/siem.ts'
 import { addSigner } from './commands/signer.ts'
 import { addSpc } from './commands/spc.ts'
 import { addTenant } from './commands/tenant.ts'
@@ -50,6 +51,7 @@ const nouns = [
   addSession,
   addKey,
   addAudit,
+  addSiem,
   addNotification,
   addExpiry,
   addSettings,

@@ -112,6 +112,14 @@ const auditFields = {
   'update_root.replaced': { root_version: 'integer' },
   'audit.export_started': { format: 'string' },
   'audit.exported': { format: 'string', events: 'integer' },
+  'siem_connector.created': { connector_id: 'string' },
+  'siem_connector.updated': { connector_id: 'string' },
+  'siem_connector.deleted': { connector_id: 'string' },
+  'siem_connector.tested': { connector_id: 'string', ok: 'boolean' },
+  'siem_connector.replayed': { connector_id: 'string', events: 'integer' },
+  'siem_connector.parked': { connector_id: 'string' },
+  'siem_connector.resumed': { connector_id: 'string' },
+  'siem_export.started': { connector_id: 'string', export_id: 'string' },
   'notification.acknowledged': { notification_id: 'string' },
   'notification_settings.updated': {},
   'notification_settings.tested': { succeeded: 'integer', failed: 'integer' },
@@ -154,3 +162,10 @@ export const auditFieldTypes = (): Map<string, { type: keyof Types; kinds: Audit
     }
   return all
 }
+
+/** What stands at the top level of an event of this kind, beside the common fields. */
+export const fieldsOfKind = (kind: AuditKind): { name: string; isOptional: boolean }[] =>
+  Object.entries(auditFields[kind] as Record<string, Typed>).map(([name, typed]) => ({
+    name,
+    isOptional: typed.endsWith('?'),
+  }))

@@ -50,6 +50,8 @@ type Read = {
   etag?: true
   /** `Prefer: wait=N` holds it until there is something else to say than the client knows. */
   waits?: true
+  /** It begins something, as the specification has it: no HEAD, and of a session only from this site. */
+  begins?: true
   /** Its path names its content, so whoever has it need not ask again. */
   immutable?: true
   /** Its answer is bytes, sent as they are read, with an ETag; a part of them where `Range` asks for one. */

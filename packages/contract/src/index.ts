@@ -22,6 +22,8 @@ import * as posture from './posture.ts'
 import * as rbac from './rbac.ts'
 import * as scim from './scim.ts'
 import * as settings from './settings.ts'
+import * as siem from './siem.ts'
+import * as siemExports from './siem-exports.ts'
 import * as signers from './signers.ts'
 import * as spc from './spc.ts'
 import * as tenants from './tenants.ts'
@@ -73,6 +75,8 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Audit', about: 'What happened', module: audit },
   { tag: 'Audit exports', about: 'The record as a file, and what proves it', module: auditExport },
   { tag: 'Audit evidence', about: 'That what happened is still what was recorded', module: auditProof },
+  { tag: 'SIEM', about: 'Where audit events are forwarded to', module: siem },
+  { tag: 'SIEM exports', about: 'What is sent there once more, and how it looks', module: siemExports },
   { tag: 'Notifications', about: 'What administrators must hear of', module: notifications },
 ]
 export const areaOf = (operation: string): string =>
@@ -115,6 +119,8 @@ export const contract = {
   ...endpointsOf(audit),
   ...endpointsOf(auditExport),
   ...endpointsOf(auditProof),
+  ...endpointsOf(siem),
+  ...endpointsOf(siemExports),
   ...endpointsOf(notifications),
 }
 export type Contract = typeof contract

@@ -73,6 +73,7 @@ export {
   changeNotificationSettings,
   changePlan,
   changeSecuritySettings,
+  changeSiemConnector,
 } from './partial-changes.ts'
 export {
   type DevicePolicy,

@@ -11,6 +11,7 @@ type Changing =
   | 'updateDirectorySource'
   | 'updatePlan'
   | 'updateRelease'
+  | 'updateSiemConnector'
 type Body<K extends Changing> = Input<Contract[K]>['body']
 type Sections<T> = { readonly [K in keyof T]?: Readonly<Partial<T[K]>> }
 type Scope = Pick<CallInput<Contract['getSecuritySettings']>, 'query'>
@@ -94,6 +95,21 @@ export const changeDirectorySource = (
   change(
     () => client.getDirectorySource(of),
     (whole, options) => client.updateDirectorySource({ ...of, body: { ...whole, ...named } }, options),
+  )
+
+/** Changes the fields named of a SIEM connector, also within `tls`; the others stay. */
+export const changeSiemConnector = (
+  client: Client,
+  of: CallInput<Contract['getSiemConnector']>,
+  {
+    tls,
+    ...named
+  }: Partial<Omit<Body<'updateSiemConnector'>, 'tls'>> & Sections<Pick<Body<'updateSiemConnector'>, 'tls'>>,
+) =>
+  change(
+    () => client.getSiemConnector(of),
+    (whole, options) =>
+      client.updateSiemConnector({ ...of, body: { ...whole, ...named, tls: { ...whole.tls, ...tls } } }, options),
   )
 
 /** Changes the fields named of a gateway; the others stay. */

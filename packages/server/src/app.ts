@@ -36,6 +36,7 @@ import { createIdentity, usualPasswordCost } from './modules/identity/index.ts'
 import { createNotifications } from './modules/notifications/index.ts'
 import { createPolicy } from './modules/policy/index.ts'
 import { createSecrets, presenceOf } from './modules/secrets/index.ts'
+import { createSiem } from './modules/siem/index.ts'
 import { createTenancy } from './modules/tenancy/index.ts'
 import { createKeyProviders, createTrust } from './modules/trust/index.ts'
 import { createUpdates } from './modules/updates/index.ts'
@@ -186,6 +187,7 @@ export function createApp({
     spcsByDay: certificates.expiries.ofSpcs,
     deployment: { isHome: tenancy.isHome, license: tenancy.licenseExpiries, tlsCertificate: tls?.cert },
   })
+  const siem = createSiem({ ...base, audit, outbound, notifications, oidArc: config.oidArc })
   const health = createHealth(base)
   const rotation = createSecrets({ ...base, masterKeys })
   const handlers: Handlers = {
@@ -207,6 +209,7 @@ export function createApp({
     ...directory.handlers,
     ...expiry.handlers,
     ...updates.handlers,
+    ...siem.handlers,
   }
 
   const verifiers = ofOpenTenants(
@@ -239,7 +242,7 @@ export function createApp({
     // Tokens go after the devices that were enrolled with them.
     pruning: [
       ...[audit, tenancy, identity, federation, certificates, trust, policy, devices],
-      ...[enrollment, gateways, notifications, directory, expiry, updates],
+      ...[enrollment, gateways, notifications, directory, expiry, updates, siem],
     ],
     working: [
       ...[tenancy, identity, trust, certificates, policy, gateways, devices, directory, federation, health],
@@ -256,7 +259,7 @@ export function createApp({
     letGo: [policy.stop, gateways.stop, certificates.stop, federation.deviceGrants.letGo],
     writes: [
       ...[refuse.flush, notifications.stop, activity.flush, trustMarks.flush, access.stop],
-      ...[identity.stop, enrollment.stop, federation.stop, directory.stop],
+      ...[identity.stop, enrollment.stop, federation.stop, directory.stop, siem.stop],
     ],
     release: [audit.stop, feed.stop, trust.stop, db.close],
     onError,
@@ -288,6 +291,7 @@ export function createApp({
       await ensurePartitions(db, now())
       updates.start()
       audit.start()
+      siem.start()
       // Of several tenants each is read when it is first asked for.
       const [only, ...others] = await tenancy.listTenantIds()
       if (only === undefined || others.length > 0) return

@@ -9,6 +9,7 @@ import { Group } from '@holdfast/contract/groups'
 import { updateNotificationSettings } from '@holdfast/contract/notifications'
 import { PolicyBundle } from '@holdfast/contract/policy'
 import { SecuritySettings } from '@holdfast/contract/settings'
+import { SiemConnector } from '@holdfast/contract/siem'
 import { Plan, Tenant } from '@holdfast/contract/tenants'
 import { Release } from '@holdfast/contract/updates'
 import { User } from '@holdfast/contract/users'
@@ -39,6 +40,7 @@ const nouns: Readonly<Record<string, TSchema>> = {
   tenant: Tenant,
   plan: Plan,
   release: Release,
+  siem_connector: SiemConnector,
   security_settings: SecuritySettings,
   notification_settings: updateNotificationSettings.body,
 }

@@ -19,6 +19,7 @@ import { memory } from './p16-memory.ts'
 import { revocation } from './p17-revocation.ts'
 import { directory } from './p18-directory.ts'
 import { pollCost } from './p19-poll-cost.ts'
+import { forwarding } from './p20-siem.ts'
 import { gatewaySnapshot } from './p21-gateway-snapshot.ts'
 import { randomMemberships } from './p22-random-memberships.ts'
 import { flattening } from './p23-flatten.ts'
@@ -30,18 +31,7 @@ import { small } from './small.ts'
 /** In the order of the design. */
 export const benchmarks: readonly Benchmark[] = [
   ...[digestPoll, digestPollProof, bundleFetch, waiters, publish, membership, enrollment],
-  ...[
-    certificates,
-    auditIngest,
-    auditedRead,
-    deviceList,
-    reconnectStorm,
-    starting,
-    memory,
-    revocation,
-    directory,
-    pollCost,
-  ],
-  ...[gatewaySnapshot, randomMemberships, flattening, tenants],
+  ...[certificates, auditIngest, auditedRead, deviceList, reconnectStorm, starting, memory, revocation, directory],
+  ...[pollCost, forwarding, gatewaySnapshot, randomMemberships, flattening, tenants],
   ...[auditExport, auditQuery, auditLag, loginFlood, forgedFlood, small],
 ]

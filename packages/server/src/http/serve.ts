@@ -71,7 +71,7 @@ export function createHttp(deps: HttpDeps): FastifyInstance {
 
 const urlOf = ({ path }: Endpoint) => path.replaceAll(/\{(\w+)\}/g, ':$1')
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
-const methodsOf = ({ method }: Endpoint) => (method === 'GET' ? ['GET', 'HEAD'] : [method])
+const methodsOf = ({ method, begins }: Endpoint) => (method === 'GET' && !begins ? ['GET', 'HEAD'] : [method])
 
 /** Who speaks SCIM is told which methods a path takes; elsewhere a method that it does not take is an unknown route. */
 function refuseOtherMethods(deps: HttpDeps, http: FastifyInstance): void {

@@ -39,6 +39,7 @@ export const acrossTenants: Readonly<Record<string, string>> = {
   'trust/anchors/rotation.queries.ts#activeIssuing': 'whose issuing CA a sweep must renew',
   'certificates/spc/spcs.queries.ts#tenantsWithSuperseded': 'whose certificates a sweep must end',
   'certificates/crl/crls.queries.ts#tenantsDue': 'whose revocation lists a sweep must issue',
+  'siem/delivery/streams.queries.ts#dueStreams': 'whose events are to be forwarded now, who waited longest first',
 }
 
 /** Inserts whose rows do not all come from what was given, and why they may. */
@@ -83,6 +84,12 @@ export const inNoOrder: Readonly<Record<string, string>> = {
   'devices/devices.queries.ts#updateDevice': 'tags of a device whose row is held',
   'notifications/deliveries.queries.ts#failPendingWebhooks':
     'only who holds the settings does it, and who claims deliveries passes over what is locked',
+  'siem/dead-letters.queries.ts#insertDeadLetters': 'of a connector whose stream is held',
+  'siem/dead-letters.queries.ts#markReplaying': 'of a connector whose stream is held',
+  'siem/dead-letters.queries.ts#deleteDeadLetters': 'of a connector whose stream is held',
+  'siem/dead-letters.queries.ts#take': 'of connectors whose streams are locked in order',
+  'siem/connectors.queries.ts#deleteStreams': 'of a connector whose row is held',
+  'siem/delivery/streams.queries.ts#endExportLeases': 'of a connector whose row is held',
   'certificates/spc/issue.queries.ts#supersede': 'lockActive has locked them in order',
   'devices/revoked.queries.ts#take': 'of devices that are locked in order',
   'identity/sessions/sessions.queries.ts#writeLastSeen':

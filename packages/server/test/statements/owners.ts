@@ -78,6 +78,9 @@ export const owners: Readonly<Record<string, string>> = {
   directory_sources: 'directory',
   directory_pulls: 'directory',
   directory_pages: 'directory',
+  siem_connectors: 'siem',
+  siem_streams: 'siem',
+  siem_dead_letters: 'siem',
   update_repositories: 'updates',
   releases: 'updates',
   release_packages: 'updates',
@@ -124,6 +127,11 @@ export const alsoReads: Readonly<Record<string, Readonly<Record<string, string>>
     signing_keys: 'which authorities have lists, and which were compromised',
   },
   directory: { tenants: 'whether it is open' },
+  siem: {
+    audit_log: 'what is forwarded',
+    audit_heads: 'whether there is more of it',
+    tenants: 'whether it is being deleted',
+  },
   enrollment: { users: 'whether the user may enroll', devices: 'how many the user has' },
 }
 

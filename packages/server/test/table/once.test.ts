@@ -82,6 +82,10 @@ const elsewhere: Record<string, readonly [file: string, words: string]> = {
     'api/updates-uploads.test.ts',
     'of twenty uploads of one content at once, on two replicas, all are packages and one is stored',
   ],
+  'an export to a webhook': [
+    'api/siem-delivery.test.ts',
+    'an export sends the events of a time once more: twenty who ask at once begin one',
+  ],
   'a version of TUF metadata': [
     'api/updates-tuf.test.ts',
     'every version is given out once and says no less than the one before',

@@ -179,6 +179,8 @@ const inventedIds = () => ({
   spc_id: encodeId('spc', crypto.randomUUID()),
   release_id: encodeId('release', crypto.randomUUID()),
   package_id: encodeId('package', crypto.randomUUID()),
+  connector_id: encodeId('siem_connector', crypto.randomUUID()),
+  export_id: encodeId('siem_export', crypto.randomUUID()),
 })
 const brokenIds = () =>
   Object.fromEntries(Object.keys(inventedIds()).map((k) => [k, encodeId('notification', crypto.randomUUID())]))

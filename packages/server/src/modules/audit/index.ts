@@ -8,7 +8,12 @@ import { createSequencer } from './sequencer.ts'
 import { createWordIndexer } from './words/indexer.ts'
 import { pruneWords } from './words/words.queries.ts'
 
-export type { Changed, Target } from './record.ts'
+export { cef } from './formats/cef.ts'
+export { readEvent, type Stored } from './formats/event.ts'
+export { json } from './formats/json.ts'
+export { ocsf } from './formats/ocsf.ts'
+export { octetCounted, type SyslogOrigin, syslog, syslogOriginOf } from './formats/syslog.ts'
+export { arrivalOf, type Changed, type Target } from './record.ts'
 
 type AuditDeps = Omit<ExportDeps & ProofDeps, 'catchUp' | 'audit' | 'keys'> & {
   trust: Parameters<typeof checkpointKeysOf>[0]
@@ -22,6 +27,7 @@ export function createAudit(deps: AuditDeps) {
   const proof = createProof({ ...deps, keys, catchUp })
   return {
     ...recorder,
+    catchUp,
     handlers: {
       ...eventHandlers({ ...deps, catchUp }),
       ...createIngest({ ...deps, write }).handlers,
