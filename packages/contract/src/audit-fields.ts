@@ -102,6 +102,15 @@ const auditFields = {
   'notification.acknowledged': { notification_id: 'string' },
   'notification_settings.updated': {},
   'notification_settings.tested': { succeeded: 'integer', failed: 'integer' },
+  'retention.updated': {},
+  'retention.purged': {
+    class: 'string',
+    count: 'integer',
+    up_to: 'string',
+    up_to_seq: 'integer?',
+    months: 'strings?',
+  },
+  'legal_hold.changed': { operation: 'string', legal_hold_id: 'string' },
 } as const satisfies Record<string, Record<string, Typed>>
 export type AuditKind = keyof typeof auditFields
 export const auditKinds = Object.keys(auditFields) as [AuditKind, ...AuditKind[]]

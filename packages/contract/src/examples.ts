@@ -262,6 +262,13 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
     },
     signatures: [{ keyid, sig: '3045' }],
   },
+  updateRetention: {
+    days: {
+      ...{ audit: 365, vpn_sessions: 60, telemetry: 14, metering: null, admin_sessions: null, notifications: null },
+      ...{ policy: null, enrollment_tokens: null, revoked_devices: null },
+    },
+  },
+  changeLegalHold: { operation: 'place', reason: 'proceedings 12-34', classes: ['vpn_sessions'], user_id },
   updateNotificationSettings: {
     email: { enabled: false, recipients: ['security@example.com'], kinds: [], min_severity: 'info' },
     webhook: { enabled: false, kinds: [] },

@@ -18,6 +18,7 @@ import * as notifications from './notifications.ts'
 import * as policy from './policy.ts'
 import * as posture from './posture.ts'
 import * as rbac from './rbac.ts'
+import * as retention from './retention.ts'
 import * as scim from './scim.ts'
 import * as settings from './settings.ts'
 import * as signers from './signers.ts'
@@ -69,6 +70,7 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Updates', about: 'What a device is offered and downloads', module: updateDelivery },
   { tag: 'TUF', about: 'The same as a repository of The Update Framework', module: tuf },
   { tag: 'Audit', about: 'What happened', module: audit },
+  { tag: 'Retention', about: 'How long data is kept, and legal holds', module: retention },
   { tag: 'Notifications', about: 'What administrators must hear of', module: notifications },
 ]
 export const areaOf = (operation: string): string =>
@@ -109,6 +111,7 @@ export const contract = {
   ...endpointsOf(updateDelivery),
   ...endpointsOf(tuf),
   ...endpointsOf(audit),
+  ...endpointsOf(retention),
   ...endpointsOf(notifications),
 }
 export type Contract = typeof contract

@@ -34,6 +34,7 @@ export const idPrefixes = {
   spc: 'spc',
   release: 'rel',
   package: 'pkg',
+  legal_hold: 'lgh',
 } as const
 export type Noun = keyof typeof idPrefixes
 
@@ -260,3 +261,19 @@ export type Origin = 'api' | 'console' | 'device' | 'gateway' | 'job'
 
 export type { AuditFields, AuditKind } from './audit-fields.ts'
 export * from './trust-vocabulary.ts'
+
+/** Data that is kept for a time, which a tenant sets, and that a legal hold keeps beyond it. */
+export const retentionClasses = [
+  'audit',
+  'vpn_sessions',
+  'telemetry',
+  'metering',
+  'admin_sessions',
+  'notifications',
+  'policy',
+  'enrollment_tokens',
+  'revoked_devices',
+] as const
+export type RetentionClass = (typeof retentionClasses)[number]
+export const retentionSources = ['tenant', 'deployment', 'default'] as const
+export type RetentionSource = (typeof retentionSources)[number]

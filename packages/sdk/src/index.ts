@@ -65,6 +65,7 @@ export {
   changeIdentityProvider,
   changeNotificationSettings,
   changePlan,
+  changeRetention,
   changeSecuritySettings,
 } from './partial-changes.ts'
 export {

@@ -11,6 +11,7 @@ type Changing =
   | 'updateDirectorySource'
   | 'updatePlan'
   | 'updateRelease'
+  | 'updateRetention'
 type Body<K extends Changing> = Input<Contract[K]>['body']
 type Sections<T> = { readonly [K in keyof T]?: Readonly<Partial<T[K]>> }
 type Scope = Pick<CallInput<Contract['getSecuritySettings']>, 'query'>
@@ -31,6 +32,13 @@ export const changeSecuritySettings = (
   change(
     () => client.getSecuritySettings(scope),
     (whole, options) => client.updateSecuritySettings({ ...scope, body: overlay(whole, named) }, options),
+  )
+
+/** Changes for how many days the classes named are kept; the others stay. */
+export const changeRetention = (client: Client, named: Partial<Body<'updateRetention'>['days']>, scope?: Scope) =>
+  change(
+    () => client.getRetention(scope),
+    ({ days }, options) => client.updateRetention({ ...scope, body: { days: { ...days, ...named } } }, options),
   )
 
 /** Changes the settings named; the others stay. */

@@ -3,6 +3,7 @@ import type { AppDeps } from './app-deps.ts'
 import { appJobs } from './app-jobs.ts'
 import { createPipe } from './app-pipe.ts'
 import { connectDatabase } from './db/database.ts'
+import { keptOf } from './db/kept.ts'
 import { createPager } from './db/page.ts'
 import { ensurePartitions } from './db/partitions.ts'
 import { createDescription } from './http/description.ts'
@@ -18,6 +19,7 @@ import { type Idle, idleAfterMs } from './memory/held.ts'
 import { createAccess } from './modules/access/index.ts'
 import { createAudit } from './modules/audit/index.ts'
 import { createCertificates } from './modules/certificates/index.ts'
+import { createCompliance } from './modules/compliance/index.ts'
 import {
   createActivity,
   createDevices,
@@ -58,7 +60,7 @@ export function createApp({
 }: AppDeps) {
   const onError = (e: unknown) => log.error({ err: e }, 'background work failed')
   const { publicUrl } = config
-  const { revoked_devices: keptRevokedDays, ...keptMonths } = config.keptDays
+  const kept = keptOf(config.keptDays)
   const { kek, masterKeys } = secrets
 
   const db = connectDatabase(databaseUrl, { max: config.databaseConnections, onError, slowness })
@@ -69,13 +71,13 @@ export function createApp({
   const pager = createPager(masterKeys.map((key) => key.cursorKey))
   const base = { db, changes, feed, pager, now, peppers, kek, publicUrl, onError }
 
-  const audit = createAudit(base)
+  const audit = createAudit({ ...base, kept: kept.audit })
   const tenancy = createTenancy({
     ...base,
     audit,
     log,
     licenseFiles: config.license,
-    keptUsageDays: config.keptDays.metering_reports,
+    keptUsage: kept.metering,
     notify: (...given) => notifications.notify(...given),
     prepareAdministrator: (...given) => identity.prepareAdministrator(...given),
     provision: (tenant) => trust.provision(tenant),
@@ -120,7 +122,7 @@ export function createApp({
   const fleet = createFleet({ ...base, idle, checks: (tenant) => policy.checks(tenant) })
   const policy = createPolicy({ ...base, idle, audit, fleet, trust, gatewaysKnow: config.gatewaysKnow })
   const { gatewayServiceSecrets: serviceSecrets } = secrets
-  const gateways = createGateways({ ...limited, meter, serviceSecrets, fleet, policy, trust, snapshotSize })
+  const gateways = createGateways({ ...limited, meter, serviceSecrets, fleet, policy, trust, snapshotSize, kept })
   const { policyOf } = policy
   const tenants = tenancy.listTenantIds
   const certificates = createCertificates({
@@ -162,7 +164,7 @@ export function createApp({
     endSessionsOf,
     appraise: policy.appraise,
     policyOf,
-    keptRevokedDays,
+    keptRevoked: kept.revoked_devices,
   })
   const enrollment = createEnrollment({ ...limited, trust, settings, federation, failures: identity.failures })
   const updates = createUpdates({
@@ -182,12 +184,14 @@ export function createApp({
     deployment: { isHome: tenancy.isHome, license: tenancy.licenseExpiries, tlsCertificate: tls?.cert },
   })
   const health = createHealth(base)
+  const compliance = createCompliance({ ...base, audit, log, kept })
   const rotation = createSecrets({ ...base, masterKeys })
   const handlers: Handlers = {
     ...createDescription().handlers,
     ...health.handlers,
     ...rotation.handlers,
     ...audit.handlers,
+    ...compliance.handlers,
     ...tenancy.handlers,
     ...access.handlers,
     ...identity.handlers,
@@ -228,13 +232,14 @@ export function createApp({
   const jobs = appJobs({
     db,
     now,
-    keptMonths,
+    keptDays: config.keptDays,
+    purges: compliance.purges,
     tenants,
     forgetOldClaims: idempotency.forgetOld,
     // Tokens go after the devices that were enrolled with them.
     pruning: [
       ...[tenancy, identity, federation, certificates, trust, policy, devices],
-      ...[enrollment, gateways, notifications, directory, expiry, updates],
+      ...[enrollment, gateways, notifications, directory, expiry, updates, audit],
     ],
     working: [
       ...[tenancy, identity, trust, certificates, policy, gateways, devices, directory, federation, health],

@@ -100,6 +100,7 @@ export function parseConfig(env: Env): Config {
     smtpUrl: smtpUrl(env),
     pkcs11: pkcs11(env),
     keptDays: {
+      audit: env.HOLDFAST_KEEP_AUDIT_DAYS ? wholeNumber(env, 'HOLDFAST_KEEP_AUDIT_DAYS', 0, 30, 36_500) : null,
       vpn_sessions: wholeNumber(env, 'HOLDFAST_KEEP_SESSIONS_DAYS', 90, 7, 36_500),
       telemetry_events: wholeNumber(env, 'HOLDFAST_KEEP_TELEMETRY_DAYS', 30, 7, 36_500),
       metering_reports: wholeNumber(env, 'HOLDFAST_KEEP_METERING_DAYS', 400, 7, 36_500),

@@ -1,17 +1,26 @@
 import type { Database } from '../../db/database.ts'
+import type { Kept } from '../../db/kept.ts'
 import type { Pager } from '../../db/page.ts'
 import { auditHandlers } from './audit.handlers.ts'
+import { pruneRecord } from './purge/purge.queries.ts'
 import { createRecorder } from './recorder.ts'
 import { createSequencer } from './sequencer.ts'
 
 export type { Changed, Target } from './record.ts'
 
 /** The record of each tenant: what happened, in the order in which it was committed. */
-export function createAudit(deps: { db: Database; pager: Pager; now: () => Date; onError: (e: unknown) => void }) {
+export function createAudit(deps: {
+  db: Database
+  pager: Pager
+  now: () => Date
+  onError: (e: unknown) => void
+  kept: Kept
+}) {
   const { wake, catchUp, start, stop } = createSequencer(deps)
   return {
     ...createRecorder({ ...deps, wake }),
     handlers: auditHandlers({ ...deps, catchUp }),
+    prunes: [pruneRecord(deps.kept)],
     start,
     stop,
   }

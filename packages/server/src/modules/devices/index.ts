@@ -1,3 +1,4 @@
+import type { Kept } from '../../db/kept.ts'
 import type { Pager } from '../../db/page.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Entitlements } from '../tenancy/index.ts'
@@ -31,13 +32,13 @@ export function createDevices(
     endSessionsOf: EndSessionsOf
     policyOf: (tenant: TenantId, deviceId: string) => PolicyOf | Promise<PolicyOf>
     /** For how many days a revoked device is kept. */
-    keptRevokedDays: number
+    keptRevoked: Kept
   },
 ) {
   const lifecycle = createLifecycle(deps)
   return {
     handlers: { ...deviceHandlers({ ...deps, lifecycle }), ...createPostureHandlers(deps) },
     jobs: deviceJobs({ ...deps, lifecycle }),
-    prunes: [pruneRevoked(deps.keptRevokedDays)],
+    prunes: [pruneRevoked(deps.keptRevoked)],
   }
 }

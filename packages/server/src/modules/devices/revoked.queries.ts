@@ -1,13 +1,16 @@
 import { sql } from 'kysely'
+import { isNotHeld, type Kept, overBefore } from '../../db/kept.ts'
 import { dueIn, type Prune } from '../../db/retention.ts'
 
 /**
- * Forgets devices that were revoked so many days ago, with what is known of them. What happened to them stays on
+ * Forgets devices that were revoked long enough ago, with what is known of them. What happened to them stays on
  * record, and so do their sessions; their names, keys and addresses were free since the revocation.
  */
-export function pruneRevoked(days: number): Prune {
-  const isOver = sql<boolean>`revoked_at < now() - make_interval(days => ${days}::integer)`
+export function pruneRevoked(kept: Kept): Prune {
+  const isOver = sql<boolean>`revoked_at < ${overBefore(kept)}
+    and ${isNotHeld(kept, { user: 'user_id', device: 'device_id' })}`
   return {
+    kept,
     isDue: (tenant) => dueIn('devices', tenant, isOver),
     take: async (tx, tenant, limit) => {
       const gone = await tx

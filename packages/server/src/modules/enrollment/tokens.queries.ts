@@ -1,5 +1,6 @@
 import { type Insertable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
+import { keptTokens, overBefore } from '../../db/kept.ts'
 import { hasPrefix } from '../../db/page.ts'
 import { deleting } from '../../db/retention.ts'
 import type { Tables } from '../../db/tables/index.ts'
@@ -62,6 +63,7 @@ export const revokeToken = (tx: Tx, tenant: TenantId, tokenId: string, at: Date)
 /** A token that no device came by; those of devices stay as long as their devices. */
 export const pruneTokens = deleting(
   'enrollment_tokens',
-  sql`least(revoked_at, expires_at) < now() - interval '90 days' and not exists (
+  sql`least(revoked_at, expires_at) < ${overBefore(keptTokens)} and not exists (
     select from devices d where d.tenant_id = enrollment_tokens.tenant_id and d.token_id = enrollment_tokens.token_id)`,
+  keptTokens,
 )

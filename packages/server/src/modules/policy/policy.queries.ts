@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
+import { keptPolicies, overBefore } from '../../db/kept.ts'
 import { deleting } from '../../db/retention.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
@@ -216,11 +217,12 @@ export const pruneVariants = deleting('policy_variants', sql`expires_at < now() 
 /** The newest 200 stay, and what is delivered. A gateway's delta reaches back for a day. */
 export const pruneBundles = deleting(
   'policy_bundles',
-  sql`published_at < now() - interval '30 days'
+  sql`published_at < ${overBefore(keptPolicies)}
     and version <= (select max(newest.version) - 200 from policy_bundles newest
       where newest.tenant_id = policy_bundles.tenant_id)
     and not exists (select from policy_channels c
       where c.tenant_id = policy_bundles.tenant_id and c.version = policy_bundles.version)`,
+  keptPolicies,
 )
 
 /** How many devices say that they apply each of these digests. */

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
+import { type Kept, overBefore } from '../../../db/kept.ts'
 import { deleting } from '../../../db/retention.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
@@ -43,12 +44,13 @@ export const levelsBefore = async (tx: Tx, tenant: TenantId, before: Date): Prom
   return new Map(rows.map((r) => [r.metric, r.used]))
 }
 
-/** So many days of what was used; of the levels the newest of each metric stays, for whatever has not moved since. */
-export const pruneUsage = (days: number) => [
-  deleting('usage_traffic', sql`hour < now() - make_interval(days => ${days})`),
+/** As long as metering;  of the levels the newest of each metric stays, for whatever has not moved since. */
+export const pruneUsage = (kept: Kept) => [
+  deleting('usage_traffic', sql`hour < ${overBefore(kept)}`, kept),
   deleting(
     'usage_levels',
-    sql`hour < now() - make_interval(days => ${days}) and exists (select from usage_levels l
+    sql`hour < ${overBefore(kept)} and exists (select from usage_levels l
       where l.tenant_id = usage_levels.tenant_id and l.metric = usage_levels.metric and l.hour > usage_levels.hour)`,
+    kept,
   ),
 ]

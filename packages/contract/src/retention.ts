@@ -1,0 +1,143 @@
+import { type Static, Type } from 'typebox'
+import { endpoint } from './endpoint.ts'
+import { Closed, Id, List, ListQuery, Nullable, OneOf, Party, Shown, Time } from './schema.ts'
+import { type RetentionClass, retentionClasses, retentionSources } from './vocabulary.ts'
+
+const Class = OneOf(retentionClasses, { title: 'RetentionClass' })
+const longest = 36_500
+
+const ofClass = (minimum: number) =>
+  Nullable(Type.Integer({ minimum, maximum: longest, description: 'Days; null for as long as the deployment says' }))
+const days = {
+  audit: ofClass(30),
+  vpn_sessions: ofClass(7),
+  telemetry: ofClass(7),
+  metering: ofClass(7),
+  admin_sessions: ofClass(7),
+  notifications: ofClass(7),
+  policy: ofClass(7),
+  enrollment_tokens: ofClass(7),
+  revoked_devices: ofClass(7),
+} satisfies Record<RetentionClass, unknown>
+/** What a tenant sets. */
+const Days = Closed(days, { title: 'RetentionDays' })
+export type RetentionDays = Static<typeof Days>
+
+const ClassStatus = Closed(
+  {
+    class: Class,
+    days: Nullable(Type.Integer({ description: 'For so long it is kept; null for good' })),
+    source: OneOf(retentionSources),
+    min_days: Type.Integer({ description: 'What the tenant may set, at least' }),
+    max_days: Nullable(Type.Integer({ description: 'and at most; null without a bound' })),
+    oldest: Nullable(Time),
+    rows: Type.Integer(),
+    rows_are: OneOf(['counted', 'estimated']),
+    bytes: Type.Integer({ description: 'Always an estimate' }),
+    last_purge: Nullable(
+      Closed({
+        at: Time,
+        up_to: Time,
+        count: Type.Integer({ description: 'Rows that were deleted; a month that was dropped is not counted' }),
+      }),
+    ),
+    next_purge: Nullable(Type.String({ ...Time, description: 'When the next one is; null while nothing may go' })),
+    legal_hold: OneOf(['none', 'partial', 'all'], {
+      description: 'partial: what a user or a device is in; all: nothing of the class goes',
+    }),
+  },
+  { title: 'RetentionClassStatus' },
+)
+
+export const Retention = Closed(
+  {
+    days: Days,
+    settles_at: Nullable(Type.String({ ...Time, description: 'Until then nothing is purged after a change' })),
+    clock_trusted_from: Nullable(
+      Type.String({ ...Time, description: 'Until then nothing is purged, since the clock leapt or is off' }),
+    ),
+    record_begins_after: Nullable(
+      Closed({
+        seq: Type.Integer(),
+        hash: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'Its hash, from which the places after it follow' }),
+        purged_at: Time,
+        kept_days: Type.Integer({ description: 'The rule by which it went' }),
+      }),
+    ),
+    classes: Type.Array(ClassStatus),
+  },
+  { title: 'Retention' },
+)
+const shown = Shown(Retention)
+
+export const getRetention = endpoint({
+  method: 'GET',
+  path: '/v1/admin/compliance/retention',
+  costly: true,
+  summary: 'How long each class of data is kept, how much there is of it, and what was purged',
+  access: { by: ['session', 'api_key'], permission: 'audit:read' },
+  response: Retention,
+  etag: true,
+})
+
+export const updateRetention = endpoint({
+  method: 'PUT',
+  path: '/v1/admin/compliance/retention',
+  summary: 'Replace how long data is kept; a day after a change purges go by it',
+  access: { by: ['session', 'api_key'], permission: 'audit:write' },
+  audit: 'retention.updated',
+  stepUp: {},
+  body: Closed({ ...shown, days: Days }),
+  response: Retention,
+  ifMatch: true,
+})
+
+export const LegalHold = Closed(
+  {
+    legal_hold_id: Id('legal_hold'),
+    reason: Type.String(),
+    classes: Type.Array(Class, { description: 'Empty for all' }),
+    user_id: Nullable(Id('user')),
+    device_id: Nullable(Id('device')),
+    subject_name: Nullable(Type.String({ description: 'What the user or device was called then' })),
+    placed_at: Time,
+    placed_by: Party,
+    released_at: Nullable(Time),
+    released_by: Nullable(Party),
+    release_reason: Nullable(Type.String()),
+  },
+  { title: 'LegalHold' },
+)
+
+export const listLegalHolds = endpoint({
+  method: 'GET',
+  path: '/v1/admin/compliance/legal-hold',
+  summary: 'Legal holds, released ones too, newest first unless said',
+  access: { by: ['session', 'api_key'], permission: 'audit:read' },
+  query: ListQuery({}, ['placed_at'] as const),
+  response: List(LegalHold),
+})
+
+export const changeLegalHold = endpoint({
+  method: 'POST',
+  path: '/v1/admin/compliance/legal-hold',
+  summary: 'Place a legal hold: nothing that it covers is purged until it is released; or release one',
+  access: { by: ['session', 'api_key'], permission: 'by_operation' },
+  operations: {
+    place: { permission: 'audit:write', status: 201 },
+    release: { permission: 'audit:write' },
+  },
+  audit: 'legal_hold.changed',
+  stepUp: {},
+  body: Closed({
+    operation: OneOf(['place', 'release']),
+    reason: Type.String({ minLength: 1, maxLength: 512 }),
+    legal_hold_id: Type.Optional(Id('legal_hold')),
+    classes: Type.Optional(
+      Type.Array(Class, { uniqueItems: true, maxItems: retentionClasses.length, description: 'Empty or absent for all' }),
+    ),
+    user_id: Type.Optional(Id('user')),
+    device_id: Type.Optional(Id('device')),
+  }),
+  response: Closed({ legal_hold: LegalHold, changed: Type.Boolean() }),
+})
