@@ -41,7 +41,8 @@ const ClassStatus = Closed(
         count: Type.Integer({ description: 'Rows that were deleted; a month that was dropped is not counted' }),
       }),
     ),
-    next_purge: Nullable(Type.String({ ...Time, description: 'When the next one is; null while nothing may go' })),
+    /** Null while nothing may go. */
+    next_purge: Nullable(Time),
     legal_hold: OneOf(['none', 'partial', 'all'], {
       description: 'partial: what a user or a device is in; all: nothing of the class goes',
     }),
@@ -52,14 +53,17 @@ const ClassStatus = Closed(
 export const Retention = Closed(
   {
     days: Days,
-    settles_at: Nullable(Type.String({ ...Time, description: 'Until then nothing is purged after a change' })),
-    clock_trusted_from: Nullable(
-      Type.String({ ...Time, description: 'Until then nothing is purged, since the clock leapt or is off' }),
-    ),
+    /** Until then nothing is purged, since the days were changed lately. */
+    settles_at: Nullable(Time),
+    /** Until then nothing is purged, since the clock leapt or is off. */
+    clock_trusted_from: Nullable(Time),
     record_begins_after: Nullable(
       Closed({
         seq: Type.Integer(),
-        hash: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'Its hash, from which the places after it follow' }),
+        hash: Type.String({
+          pattern: '^[0-9a-f]{64}$',
+          description: 'Its hash, from which the places after it follow',
+        }),
         purged_at: Time,
         kept_days: Type.Integer({ description: 'The rule by which it went' }),
       }),
@@ -134,7 +138,11 @@ export const changeLegalHold = endpoint({
     reason: Type.String({ minLength: 1, maxLength: 512 }),
     legal_hold_id: Type.Optional(Id('legal_hold')),
     classes: Type.Optional(
-      Type.Array(Class, { uniqueItems: true, maxItems: retentionClasses.length, description: 'Empty or absent for all' }),
+      Type.Array(Class, {
+        uniqueItems: true,
+        maxItems: retentionClasses.length,
+        description: 'Empty or absent for all',
+      }),
     ),
     user_id: Type.Optional(Id('user')),
     device_id: Type.Optional(Id('device')),

@@ -180,7 +180,8 @@ begin
   perform admit_purge();
   perform pg_advisory_xact_lock(7264404);
   moment := time_to_purge();
-  select coalesce(max(case when s.settles_at > now() then days else kept_days(t.tenant_id, class, days, days) end), days)
+  select coalesce(max(case when s.settles_at > now() then drop_partitions.days
+      else kept_days(t.tenant_id, class, drop_partitions.days, drop_partitions.days) end), drop_partitions.days)
     into longest
     from tenants t left join retention_settings s using (tenant_id) where t.deleted_at is null;
   for partition in
@@ -299,7 +300,7 @@ grant execute on function purge_audit(integer, integer, integer) to holdfast_app
 
 -- How much there is of a class of this tenant: counted up to ten thousand rows, and estimated by the planner beyond.
 create function measure_kept(class text, out n bigint, out bytes bigint, out is_estimate boolean, out oldest timestamptz)
-  language plpgsql stable as $$
+  language plpgsql as $$
 declare
   tbl text := case class when 'audit' then 'audit_log' when 'telemetry' then 'telemetry_events'
     when 'metering' then 'metering_reports' when 'policy' then 'policy_bundles' when 'revoked_devices' then 'devices'
@@ -314,7 +315,7 @@ begin
   if moment is null then
     raise exception 'there is no class %', class;
   end if;
-  execute format('select count(*) from (select from public.%I %s limit 10001) as some', tbl, those) into n;
+  execute format('select count(*) from (select from public.%I %s limit 10001) as counted', tbl, those) into n;
   execute format('explain (format json) select * from public.%I %s', tbl, those) into plan;
   is_estimate := n > 10000;
   if is_estimate then

@@ -42,8 +42,10 @@ export type Config = {
    * library may read of the environment. Undefined: they are made in the database.
    */
   pkcs11: { library: string; token: string; pinFile: string; environment: Record<string, string> } | undefined
-  /** For how many days what is over is kept. */
-  keptDays: Record<'vpn_sessions' | 'telemetry_events' | 'metering_reports' | 'revoked_devices', number>
+  /** For how many days what is over is kept; the record for good where `audit` is null. */
+  keptDays: Record<'vpn_sessions' | 'telemetry_events' | 'metering_reports' | 'revoked_devices', number> & {
+    audit: number | null
+  }
   /** What the gateways of the deployment look up by themselves; a policy may name nothing else of the kind. */
   gatewaysKnow: ReadonlySet<'countries' | 'services'>
   /** Private networks that URLs chosen by tenants may lead into. */

@@ -9,24 +9,28 @@ const notOnRecord = sql<boolean>`(unrecorded > 0 or unrecorded_months <> '{}')`
 export const hasUnrecorded = (tenant: TenantId) =>
   sql<boolean>`exists (select from retention_purges where tenant_id = ${tenant} and ${notOnRecord})`
 
-/** What has gone since this was last asked, for the one transaction that puts it on record. */
-export async function takeUnrecorded(tx: Tx, tenant: TenantId): Promise<Selectable<Tables['retention_purges']>[]> {
-  const rows = await tx
+/** What has gone of a class and is not on record yet, for the one transaction that puts it there; undefined at the end. */
+export async function takeUnrecorded(
+  tx: Tx,
+  tenant: TenantId,
+): Promise<Selectable<Tables['retention_purges']> | undefined> {
+  const row = await tx
     .selectFrom('retention_purges')
     .selectAll()
     .where('tenant_id', '=', tenant)
     .where(notOnRecord)
     .orderBy('class')
+    .limit(1)
     .forUpdate()
-    .execute()
-  if (rows.length > 0)
+    .executeTakeFirst()
+  if (row)
     await tx
       .updateTable('retention_purges')
       .set({ purged: sql`unrecorded`, unrecorded: 0, unrecorded_months: [] })
       .where('tenant_id', '=', tenant)
-      .where(notOnRecord)
+      .where('class', '=', row.class)
       .execute()
-  return rows
+  return row
 }
 
 export const selectPurges = (tx: Tx, tenant: TenantId) =>

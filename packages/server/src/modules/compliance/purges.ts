@@ -1,4 +1,4 @@
-import { background, type Database } from '../../db/database.ts'
+import { background, type Database, type Tx } from '../../db/database.ts'
 import { takeUnrecorded } from '../../db/purges.ts'
 import { jobSource, type TenantId } from '../../kernel/actor.ts'
 import type { Log } from '../../kernel/log.ts'
@@ -6,29 +6,33 @@ import type { Audit } from '../audit/index.ts'
 import { checkClock, findCut } from './retention.queries.ts'
 
 /** What jobs that purge ask before, and say after. */
-export const createPurges = ({ db, audit, log }: { db: Database; audit: Audit; log: Log }) => ({
-  /** What went is put on record once, by whoever comes first, also after a run that was cut off. */
-  record: (tenant: TenantId): Promise<void> =>
-    db.inTenant(
-      tenant,
-      async (tx) => {
-        for (const { class: name, unrecorded, unrecorded_months: months, up_to } of await takeUnrecorded(tx, tenant)) {
-          const cut = name === 'audit' ? await findCut(tx, tenant) : undefined
-          await audit.record(tx, jobSource(tenant, 'forget_what_is_over'), 'retention.purged', {
-            class: name,
-            count: unrecorded,
-            up_to: up_to.toISOString(),
-            ...(cut && { up_to_seq: cut.up_to }),
-            ...(months.length > 0 && { months }),
-          })
-        }
-      },
-      background,
-    ),
+export function createPurges({ db, audit, log }: { db: Database; audit: Audit; log: Log }) {
+  /** False where nothing is left. */
+  async function recordOne(tx: Tx, tenant: TenantId): Promise<boolean> {
+    const purge = await takeUnrecorded(tx, tenant)
+    if (!purge) return false
+    const { class: name, unrecorded, unrecorded_months: months, up_to } = purge
+    const cut = name === 'audit' ? await findCut(tx, tenant) : undefined
+    await audit.record(tx, jobSource(tenant, 'forget_what_is_over'), 'retention.purged', {
+      class: name,
+      count: unrecorded,
+      up_to: up_to.toISOString(),
+      ...(cut && { up_to_seq: cut.up_to }),
+      ...(months.length > 0 && { months }),
+    })
+    return true
+  }
 
-  /** The wall clock of this machine is the witness: time itself is the database's. */
-  checkClock: async (): Promise<void> => {
-    const until = await db.acrossTenants((tx) => checkClock(tx, new Date(Date.now())), background)
-    if (until) log.warn({ until }, 'the clock leapt, or is off: nothing whose time is over is purged until then')
-  },
-})
+  return {
+    /** What went is put on record once, by whoever comes first, also after a run that was cut off. */
+    record: async (tenant: TenantId): Promise<void> => {
+      while (await db.inTenant(tenant, (tx) => recordOne(tx, tenant), background));
+    },
+
+    /** The wall clock of this machine is the witness: time itself is the database's. */
+    checkClock: async (): Promise<void> => {
+      const until = await db.acrossTenants((tx) => checkClock(tx, new Date(Date.now())), background)
+      if (until) log.warn({ until }, 'the clock leapt, or is off: nothing whose time is over is purged until then')
+    },
+  }
+}

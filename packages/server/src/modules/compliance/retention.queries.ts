@@ -9,11 +9,7 @@ export type SetDays = Partial<Record<RetentionClass, number>>
 export type StoredRetention = Pick<Selectable<Tables['retention_settings']>, 'days' | 'settles_at'>
 
 export const readRetention = (tx: Tx, tenant: TenantId): Promise<StoredRetention | undefined> =>
-  tx
-    .selectFrom('retention_settings')
-    .select(['days', 'settles_at'])
-    .where('tenant_id', '=', tenant)
-    .executeTakeFirst()
+  tx.selectFrom('retention_settings').select(['days', 'settles_at']).where('tenant_id', '=', tenant).executeTakeFirst()
 
 /** Holds the row until commit, so that of two changes the second sees the first. */
 export const lockRetention = async (tx: Tx, tenant: TenantId, at: Date): Promise<StoredRetention> => {
