@@ -8,7 +8,10 @@ import { createSoftHsm, softHsmLibrary, tokenOfRun } from '../packages/server/te
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const given = process.argv.slice(2)
-const files = given.length > 0 ? given : globSync('packages/server/test/api/*.test.ts', { cwd: root }).sort()
+const files =
+  given.length > 0
+    ? given
+    : globSync('packages/server/test/api/*.test.ts', { cwd: root, exclude: ['**/*.slow.test.ts'] }).sort()
 
 if (!tokenOfRun && !softHsmLibrary()) {
   process.stderr.write('SoftHSM is not installed (Debian package softhsm2).\n')

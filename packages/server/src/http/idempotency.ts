@@ -47,6 +47,8 @@ export function createIdempotency({ db, kek, onError, provenKeyOf }: Idempotency
     if (key === undefined || endpoint.method !== 'POST' || !actor) return work()
     if (typeof key !== 'string' || !/^[\x21-\x7e]{1,128}$/.test(key))
       fail('bad_request', 'Idempotency-Key: must be 1 to 128 visible ASCII characters')
+    if (endpoint.upload && request.headers['repr-digest'] === undefined)
+      fail('bad_request', 'Idempotency-Key: of an upload goes with Repr-Digest, which says what is uploaded')
     const { principal } = actor
     const enrolls = principal.kind === 'enrollment_token' || principal.kind === 'enrollment_challenge'
     const provenKey = enrolls ? provenKeyOf(principal, endpoint) : undefined

@@ -115,6 +115,8 @@ test('what only a MAC vouches for is good for as long as its master key is there
   const writes = await kit.startReplica(writesB)
   await reads.stop()
   assert.equal(readToken(writes.peppers, challenge)?.version, 1)
+  // The locks of a replica go when its connections have.
+  await until(async () => (await statusOf(kit, writes)).a.writing === 0, 'those that ended to be gone')
   await runJob(writes.app, 'rewrap_secrets')
   const [alone] = await roll(kit, [writes], onlyB)
   assert.equal(readToken(alone!.peppers, challenge), undefined)

@@ -21,6 +21,10 @@ import {
   writesB,
 } from '../master-keys.ts'
 import { trySignIn } from '../people.ts'
+import { tokenOfRun } from '../token.ts'
+
+/** A token seals its keys itself. */
+const sealedByToken = tokenOfRun ? ['signing_keys.private_jwe'] : []
 
 test('a rotation of the master key on two replicas ends no credential, and leaves nothing under the old one', async (t) => {
   const rotation = await startRotation(t)
@@ -84,7 +88,7 @@ test('a rotation of the master key on two replicas ends no credential, and leave
     assert.deepEqual(await keysIn(kit), [idOf.b])
     const { a, b } = await statusOf(kit, one!)
     assert.deepEqual([a.sealed, a.digests, a.needed, a.writing, a.removable], [0, 0, false, 0, false])
-    assert.ok(b!.sealed! > 10 && b!.digests! > 10 && b!.needed)
+    assert.ok(b!.sealed! > (tokenOfRun ? 3 : 10) && b!.digests! > 10 && b!.needed, JSON.stringify(b))
     clock.advance(15 * 60)
     assert.equal((await statusOf(kit, one!)).a.removable, true)
     await useMany(running)
@@ -120,16 +124,19 @@ test('every column in which something sealed is found is one that the job knows'
   const known = await kit.db.acrossTenants(secretColumns)
   const nameOf = (of: (typeof known)[number]) => `${of.table}.${of.column}`
   const found = [...(await sealedIn(kit)).keys()]
-  assert.ok(found.length >= 7, found.join())
+  assert.ok(found.length >= 7 - sealedByToken.length, found.join())
   assert.deepEqual(
     found.filter((place) => !known.some((of) => of.kind === 'sealed' && nameOf(of) === place)),
     [],
   )
   // What is never found under another name is found by this one: each of them was tried, or lasts for minutes.
-  assert.deepEqual(known.filter((of) => of.kind === 'sealed' && !found.includes(nameOf(of))).map(nameOf), [
-    'device_grants.secret_jwe',
-    'sign_in_requests.verifier_jwe',
-  ])
+  assert.deepEqual(
+    known
+      .filter((of) => of.kind === 'sealed' && !found.includes(nameOf(of)))
+      .map(nameOf)
+      .sort(),
+    ['device_grants.secret_jwe', 'sign_in_requests.verifier_jwe', ...sealedByToken],
+  )
   const digests = known.filter((of) => of.kind === 'digest').map(nameOf)
   const places = placesOfDigests(rotation, await cellsOf(kit))
   assert.deepEqual(digests, [...places, 'recovery_codes.code_digest'])

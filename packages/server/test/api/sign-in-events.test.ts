@@ -19,7 +19,18 @@ test('every event of the specification carries exactly its fields', async (t) =>
   const second = await kit.admin.unlockUser({ body: { user_id } })
   assert.equal(second.changed, false, 'the lock was over by time')
 
-  const common = ['event_id', 'tenant_id', 'kind', 'timestamp', 'outcome', 'actor', 'target', 'source_ip']
+  const common = [
+    'event_id',
+    'seq',
+    'hash',
+    'tenant_id',
+    'kind',
+    'timestamp',
+    'outcome',
+    'actor',
+    'target',
+    'source_ip',
+  ]
   const all = [...common, 'user_agent', 'request_id', 'origin']
   const wanted: [AuditKind, Record<string, unknown>][] = [
     ['login.succeeded', { user_id, auth_method: 'password', source_ip: '127.0.0.1', user_agent: 'curl/8' }],

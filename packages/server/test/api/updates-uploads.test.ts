@@ -154,6 +154,8 @@ test('an upload under an Idempotency-Key is made once, and its repetition is ans
   assert.deepEqual(again, first)
   const other = { idempotencyKey: 'upload-1', headers: { 'repr-digest': reprDigest('00'.repeat(32)) } }
   await assert.rejects(upload(kit.admin, release_id, bytes, {}, other), refused(422, /Idempotency-Key/))
+  const unsaid = { idempotencyKey: 'upload-2' }
+  await assert.rejects(upload(kit.admin, release_id, bytes, {}, unsaid), refused(400, /Repr-Digest/))
   assert.equal((await audited(kit, 'package.created')).length, 1)
 })
 

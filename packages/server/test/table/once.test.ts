@@ -8,6 +8,7 @@ import { races } from './races.ts'
 
 /** Things that another test tries with many at once: its file, and words that stand in it. */
 const elsewhere: Record<string, readonly [file: string, words: string]> = {
+  'a place in the record': ['api/audit-sequence.test.ts', 'twenty writers on two replicas make one sequence'],
   'a username': ['api/sets.test.ts', 'a username, however it is spelled'],
   'a mail address': ['api/sets.test.ts', 'a mail address'],
   'the name of a group': ['api/sets.test.ts', 'the name of a group'],

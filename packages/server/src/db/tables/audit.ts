@@ -1,24 +1,37 @@
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Derived } from './columns.ts'
 
-type Common = {
-  tenant_id: TenantId
-  event_id: string
-  at: Date
-  kind: string
-  outcome: 'success' | 'refused' | 'failed'
-  actor_id: string | null
-  target_id: string | null
-  source_ip: string | null
-  request_id: string | null
-  /** The event as RFC 8785 writes it, without its place. */
-  record: string
-}
 export type AuditTables = {
   /** Written, and without a place yet. */
-  audit_arrivals: Common & { arrival: Derived<number>; actor_name: string | null; target_name: string | null }
+  audit_arrivals: {
+    tenant_id: TenantId
+    event_id: string
+    at: Date
+    kind: string
+    outcome: 'success' | 'refused' | 'failed'
+    actor_id: string | null
+    target_id: string | null
+    source_ip: string | null
+    request_id: string | null
+    /** The event as RFC 8785 writes it, without its place. */
+    record: string
+    arrival: Derived<number>
+    actor_name: string | null
+    target_name: string | null
+  }
   /** The record, each event at its place; written by `sequence_audit` alone. */
-  audit_log: Common & {
+  audit_log: {
+    tenant_id: TenantId
+    event_id: string
+    at: Date
+    kind: string
+    outcome: 'success' | 'refused' | 'failed'
+    actor_id: string | null
+    target_id: string | null
+    source_ip: string | null
+    request_id: string | null
+    /** The event as RFC 8785 writes it, without its place. */
+    record: string
     seq: number
     actor_name_key: string | null
     target_name_key: string | null

@@ -84,4 +84,3 @@ export function createSequencer({ db, onError }: { db: Database; onError: (e: un
     },
   }
 }
-export type Sequencer = ReturnType<typeof createSequencer>

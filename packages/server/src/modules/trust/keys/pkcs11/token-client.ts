@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Log } from '../../../../kernel/log.ts'
 import { second } from '../../../../kernel/time.ts'
@@ -93,6 +94,9 @@ function startProcess(environment: TokenConfig['environment']) {
 }
 type TokenProcess = ReturnType<typeof startProcess>
 
+const openings = 3
+const openAgainMs = 200
+
 /**
  * The way to the token: opened when it is first needed, and anew when it was lost. Throws `KeyAwayError` while it can
  * not be had.
@@ -112,21 +116,29 @@ export function createTokenClient(config: TokenConfig, log: Log) {
     const pin = text.split(/\r?\n/, 1)[0] ?? ''
     // A few wrong tries lock a token for good.
     if (lastError && pin === refusedPin) throw lastError
+    const process = await openWith(pin, openings)
+    refusedPin = undefined
+    lastError = undefined
+    log.info({ token, library }, 'the token is open')
+    return process
+  }
+
+  /** While others make keys in it a token may not be found for a moment. */
+  async function openWith(pin: string, tries: number): Promise<TokenProcess> {
     if (isStopped) throw new TokenError('token', 'the server stops', false)
     const process = startProcess(environment)
     running.add(process)
     void process.ended.then(() => running.delete(process))
     try {
       await process.ask({ ask: 'open', place: { library, label: token, pin } })
+      return process
     } catch (e) {
       process.fail(e as Error)
       if (e instanceof TokenError && e.fault === 'pin') refusedPin = pin
-      throw e
+      if (tries === 1 || !(e instanceof TokenError) || e.fault !== 'token' || !e.mayTryAgain) throw e
     }
-    refusedPin = undefined
-    lastError = undefined
-    log.info({ token, library }, 'the token is open')
-    return process
+    await delay(openAgainMs)
+    return openWith(pin, tries - 1)
   }
 
   function connect(): Promise<TokenProcess> {
