@@ -107,6 +107,7 @@ const auditFields = {
     class: 'string',
     count: 'integer',
     up_to: 'string',
+    from_seq: 'integer?',
     up_to_seq: 'integer?',
     months: 'strings?',
   },

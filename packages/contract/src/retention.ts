@@ -34,6 +34,10 @@ const ClassStatus = Closed(
     rows: Type.Integer(),
     rows_are: OneOf(['counted', 'estimated']),
     bytes: Type.Integer({ description: 'Always an estimate' }),
+    over: Type.Integer({
+      maximum: 10_000,
+      description: 'Rows that are older and that no hold keeps: they go next. Counted up to 10,000',
+    }),
     last_purge: Nullable(
       Closed({
         at: Time,
@@ -41,8 +45,7 @@ const ClassStatus = Closed(
         count: Type.Integer({ description: 'Rows that were deleted; a month that was dropped is not counted' }),
       }),
     ),
-    /** Null while nothing may go. */
-    next_purge: Nullable(Time),
+    next_purge: Nullable(Type.String({ format: 'date-time', description: 'Null while nothing may go' })),
     legal_hold: OneOf(['none', 'partial', 'all'], {
       description: 'partial: what a user or a device is in; all: nothing of the class goes',
     }),
@@ -53,10 +56,12 @@ const ClassStatus = Closed(
 export const Retention = Closed(
   {
     days: Days,
-    /** Until then nothing is purged, since the days were changed lately. */
-    settles_at: Nullable(Time),
-    /** Until then nothing is purged, since the clock leapt or is off. */
-    clock_trusted_from: Nullable(Time),
+    settles_at: Nullable(
+      Type.String({ format: 'date-time', description: 'Nothing is purged before: a period was made shorter lately' }),
+    ),
+    clock_trusted_from: Nullable(
+      Type.String({ format: 'date-time', description: 'Nothing is purged before: the clock leapt, or is off' }),
+    ),
     record_begins_after: Nullable(
       Closed({
         seq: Type.Integer(),
@@ -64,8 +69,6 @@ export const Retention = Closed(
           pattern: '^[0-9a-f]{64}$',
           description: 'Its hash, from which the places after it follow',
         }),
-        purged_at: Time,
-        kept_days: Type.Integer({ description: 'The rule by which it went' }),
       }),
     ),
     classes: Type.Array(ClassStatus),
@@ -87,11 +90,17 @@ export const getRetention = endpoint({
 export const updateRetention = endpoint({
   method: 'PUT',
   path: '/v1/admin/compliance/retention',
-  summary: 'Replace how long data is kept; a day after a change purges go by it',
+  summary: 'Replace how long data is kept; what is made shorter counts a day later',
   access: { by: ['session', 'api_key'], permission: 'audit:write' },
   audit: 'retention.updated',
   stepUp: {},
-  body: Closed({ ...shown, days: Days }),
+  body: Closed({
+    ...shown,
+    days: Days,
+    dry_run: Type.Optional(
+      Type.Boolean({ description: 'Answers what there would be, with what would go (over), and changes nothing' }),
+    ),
+  }),
   response: Retention,
   ifMatch: true,
 })

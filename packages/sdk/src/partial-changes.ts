@@ -34,11 +34,16 @@ export const changeSecuritySettings = (
     (whole, options) => client.updateSecuritySettings({ ...scope, body: overlay(whole, named) }, options),
   )
 
-/** Changes for how many days the classes named are kept; the others stay. */
-export const changeRetention = (client: Client, named: Partial<Body<'updateRetention'>['days']>, scope?: Scope) =>
+/** Changes for how many days the classes named are kept, or says what that would do; the others stay. */
+export const changeRetention = (
+  client: Client,
+  named: Partial<Body<'updateRetention'>['days']>,
+  { dry_run = false, ...scope }: Scope & { dry_run?: boolean } = {},
+) =>
   change(
     () => client.getRetention(scope),
-    ({ days }, options) => client.updateRetention({ ...scope, body: { days: { ...days, ...named } } }, options),
+    ({ days }, options) =>
+      client.updateRetention({ ...scope, body: { days: { ...days, ...named }, dry_run } }, options),
   )
 
 /** Changes the settings named; the others stay. */

@@ -3,7 +3,6 @@ import type { AppDeps } from './app-deps.ts'
 import { appJobs } from './app-jobs.ts'
 import { createPipe } from './app-pipe.ts'
 import { connectDatabase } from './db/database.ts'
-import { keptOf } from './db/kept.ts'
 import { createPager } from './db/page.ts'
 import { ensurePartitions } from './db/partitions.ts'
 import { createDescription } from './http/description.ts'
@@ -60,7 +59,6 @@ export function createApp({
 }: AppDeps) {
   const onError = (e: unknown) => log.error({ err: e }, 'background work failed')
   const { publicUrl } = config
-  const kept = keptOf(config.keptDays)
   const { kek, masterKeys } = secrets
 
   const db = connectDatabase(databaseUrl, { max: config.databaseConnections, onError, slowness })
@@ -71,13 +69,12 @@ export function createApp({
   const pager = createPager(masterKeys.map((key) => key.cursorKey))
   const base = { db, changes, feed, pager, now, peppers, kek, publicUrl, onError }
 
-  const audit = createAudit({ ...base, kept: kept.audit })
+  const audit = createAudit(base)
   const tenancy = createTenancy({
     ...base,
     audit,
     log,
     licenseFiles: config.license,
-    keptUsage: kept.metering,
     notify: (...given) => notifications.notify(...given),
     prepareAdministrator: (...given) => identity.prepareAdministrator(...given),
     provision: (tenant) => trust.provision(tenant),
@@ -122,7 +119,7 @@ export function createApp({
   const fleet = createFleet({ ...base, idle, checks: (tenant) => policy.checks(tenant) })
   const policy = createPolicy({ ...base, idle, audit, fleet, trust, gatewaysKnow: config.gatewaysKnow })
   const { gatewayServiceSecrets: serviceSecrets } = secrets
-  const gateways = createGateways({ ...limited, meter, serviceSecrets, fleet, policy, trust, snapshotSize, kept })
+  const gateways = createGateways({ ...limited, meter, serviceSecrets, fleet, policy, trust, snapshotSize })
   const { policyOf } = policy
   const tenants = tenancy.listTenantIds
   const certificates = createCertificates({
@@ -164,7 +161,6 @@ export function createApp({
     endSessionsOf,
     appraise: policy.appraise,
     policyOf,
-    keptRevoked: kept.revoked_devices,
   })
   const enrollment = createEnrollment({ ...limited, trust, settings, federation, failures: identity.failures })
   const updates = createUpdates({
@@ -184,7 +180,12 @@ export function createApp({
     deployment: { isHome: tenancy.isHome, license: tenancy.licenseExpiries, tlsCertificate: tls?.cert },
   })
   const health = createHealth(base)
-  const compliance = createCompliance({ ...base, audit, log, kept })
+  // Tokens go after the devices that were enrolled with them.
+  const prunes = [
+    ...[tenancy, identity, federation, certificates, trust, policy, devices],
+    ...[enrollment, gateways, notifications, directory, expiry, updates, audit],
+  ].flatMap((module) => module.prunes)
+  const compliance = createCompliance({ ...base, audit, log, prunes })
   const rotation = createSecrets({ ...base, masterKeys })
   const handlers: Handlers = {
     ...createDescription().handlers,
@@ -232,15 +233,10 @@ export function createApp({
   const jobs = appJobs({
     db,
     now,
-    keptDays: config.keptDays,
     purges: compliance.purges,
     tenants,
     forgetOldClaims: idempotency.forgetOld,
-    // Tokens go after the devices that were enrolled with them.
-    pruning: [
-      ...[tenancy, identity, federation, certificates, trust, policy, devices],
-      ...[enrollment, gateways, notifications, directory, expiry, updates, audit],
-    ],
+    prunes,
     working: [
       ...[tenancy, identity, trust, certificates, policy, gateways, devices, directory, federation, health],
       ...[rotation, expiry, updates],

@@ -15,6 +15,7 @@ const columns: readonly Column<Status>[] = [
   ['SET BY', (c) => c.source],
   ['OLDEST', (c) => c.oldest],
   ['ROWS', (c) => `${c.rows_are === 'estimated' ? 'about ' : ''}${c.rows}`],
+  ['OVER', (c) => (c.over === 10_000 ? '10000 or more' : c.over)],
   ['BYTES', (c) => `about ${c.bytes}`],
   ['LAST PURGE', (c) => c.last_purge?.at ?? null],
   ['NEXT PURGE', (c) => c.next_purge],
@@ -34,13 +35,15 @@ export function addRetention(program: Command, cli: Cli): void {
   examples(
     retention
       .command('set')
-      .description('change for how many days the classes named are kept; purges go by it a day later')
+      .description('change for how many days the classes named are kept; what is made shorter counts a day later')
       .argument('<class=days...>', `${retentionClasses.join(', ')}; nothing after = is what the deployment says`)
-      .action(async (texts: string[]) => {
+      .option('--dry-run', 'say what would be over by it, and change nothing')
+      .action(async (texts: string[], { dryRun: dry_run = false }: { dryRun?: boolean }) => {
         const named = Object.fromEntries(texts.map(parseDays))
         if (Object.keys(named).length < texts.length) throw new UsageError('A class is set twice.')
-        print(cli, await changeRetention(await cli.client(), named, { query: cli.scope }))
+        print(cli, await changeRetention(await cli.client(), named, { query: cli.scope, dry_run }))
       }),
+    'retention set telemetry=14 --dry-run',
     'retention set audit=365 telemetry=14',
     'retention set telemetry=',
   )
@@ -49,7 +52,7 @@ export function addRetention(program: Command, cli: Cli): void {
 async function print(cli: Cli, { classes, ...more }: Retention): Promise<void> {
   if (cli.json) return printItem(cli, { ...more, classes })
   await printAll(cli, columns, classes)
-  if (more.settles_at !== null) cli.note(`Changed lately: nothing is purged before ${more.settles_at}.`)
+  if (more.settles_at !== null) cli.note(`Made shorter lately: nothing is purged before ${more.settles_at}.`)
   if (more.clock_trusted_from !== null)
     cli.note(`The clock leapt, or is off: nothing is purged before ${more.clock_trusted_from}.`)
 }

@@ -68,8 +68,8 @@ test('what is over is kept for a week at least, for as long as is said', () => {
   assert.deepEqual(keptDays, {
     audit: null,
     vpn_sessions: 365,
-    telemetry_events: 30,
-    metering_reports: 400,
+    telemetry: 30,
+    metering: 400,
     revoked_devices: 7,
   })
   for (const days of ['6', '-1', '1.5', 'for ever'])

@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { defaultOidArc, policyOid } from '@holdfast/crypto'
 import ipaddr from 'ipaddr.js'
+import type { KeptDays } from '../db/kept.ts'
 
 /** What the operator decides; no secrets (those are in `secrets.ts`). */
 export type Config = {
@@ -43,9 +44,7 @@ export type Config = {
    */
   pkcs11: { library: string; token: string; pinFile: string; environment: Record<string, string> } | undefined
   /** For how many days what is over is kept; the record for good where `audit` is null. */
-  keptDays: Record<'vpn_sessions' | 'telemetry_events' | 'metering_reports' | 'revoked_devices', number> & {
-    audit: number | null
-  }
+  keptDays: KeptDays
   /** What the gateways of the deployment look up by themselves; a policy may name nothing else of the kind. */
   gatewaysKnow: ReadonlySet<'countries' | 'services'>
   /** Private networks that URLs chosen by tenants may lead into. */
@@ -104,8 +103,8 @@ export function parseConfig(env: Env): Config {
     keptDays: {
       audit: env.HOLDFAST_KEEP_AUDIT_DAYS ? wholeNumber(env, 'HOLDFAST_KEEP_AUDIT_DAYS', 0, 30, 36_500) : null,
       vpn_sessions: wholeNumber(env, 'HOLDFAST_KEEP_SESSIONS_DAYS', 90, 7, 36_500),
-      telemetry_events: wholeNumber(env, 'HOLDFAST_KEEP_TELEMETRY_DAYS', 30, 7, 36_500),
-      metering_reports: wholeNumber(env, 'HOLDFAST_KEEP_METERING_DAYS', 400, 7, 36_500),
+      telemetry: wholeNumber(env, 'HOLDFAST_KEEP_TELEMETRY_DAYS', 30, 7, 36_500),
+      metering: wholeNumber(env, 'HOLDFAST_KEEP_METERING_DAYS', 400, 7, 36_500),
       revoked_devices: wholeNumber(env, 'HOLDFAST_KEEP_REVOKED_DEVICES_DAYS', 90, 7, 36_500),
     },
     gatewaysKnow: gatewaysKnow(env),

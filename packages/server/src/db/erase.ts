@@ -6,7 +6,14 @@ import type { Tables } from './tables/index.ts'
 const batch = 5000
 
 /** What stays of a tenant: its tombstone, and its record until that is forgotten with its month. */
-const kept: readonly string[] = ['tenants', 'audit_arrivals', 'audit_log', 'audit_heads', 'audit_purges']
+const kept: readonly string[] = [
+  'tenants',
+  'audit_arrivals',
+  'audit_log',
+  'audit_heads',
+  'audit_purged',
+  'retention_purges',
+]
 
 /** Tables of tenants, those first that refer to others. */
 async function tablesInOrder(tx: Tx): Promise<(keyof Tables)[]> {

@@ -1,82 +1,50 @@
 import type { RetentionClass } from '@holdfast/contract/vocabulary'
 import { type RawBuilder, sql } from 'kysely'
+import { withConnection } from './connection.ts'
 import type { Tx } from './database.ts'
 
-/** For how many days a class of data is kept where the tenant set nothing, and at most; null is for good. */
-export type Kept = {
-  class: RetentionClass
-  usual: number | null
-  most: number | null
-  /** Whether a setting of the deployment says so. */
-  source: 'deployment' | 'default'
-}
+/** For how many days the deployment keeps a class, where it says so; null is for good. */
+export type KeptDays = Readonly<
+  Record<Extract<RetentionClass, 'vpn_sessions' | 'telemetry' | 'metering' | 'revoked_devices'>, number> &
+    Record<'audit', number | null>
+>
 
-/** A tenant may keep it for less than the deployment does, not for longer. */
-export const keptByDeployment = (name: RetentionClass, days: number | null): Kept => ({
-  class: name,
-  usual: days,
-  most: days,
-  source: days === null ? 'default' : 'deployment',
-})
-const keptByDefault = (name: RetentionClass, usual: number): Kept => ({
-  class: name,
-  usual,
-  most: null,
-  source: 'default',
-})
-/** What the deployment has no setting for. */
-export const keptSessions = keptByDefault('admin_sessions', 30)
-export const keptNotifications = keptByDefault('notifications', 180)
-export const keptPolicies = keptByDefault('policy', 30)
-export const keptTokens = keptByDefault('enrollment_tokens', 90)
+/** At each start, as the owner of the tables: whoever purges reads it and can't change it. What is shorter settles. */
+export const configureKept = (url: string, days: KeptDays): Promise<void> =>
+  withConnection(url, async (connection) => {
+    await connection.ask(
+      `update retention_periods p set days = d.days, most = d.days,
+         settles_at = case when d.days < coalesce(p.days, 2147483647) then now() + interval '1 day' else p.settles_at end
+       from unnest($1::text[], $2::integer[]) as d (class, days) where d.class = p.class and d.days is distinct from p.days`,
+      [Object.keys(days), Object.values(days)],
+    )
+  })
 
-const termsOf = ({ class: name, usual, most }: Kept) =>
-  sql`${sql.lit(name)}, ${sql.lit(usual)}::integer, ${sql.lit(most)}::integer`
 /** The moment before which what the tenant has of the class may go; null while nothing may. Asked once a statement. */
-export const overBefore = (kept: Kept): RawBuilder<Date> => sql`(select over_before(${termsOf(kept)}))`
+export const overBefore = (name: RetentionClass): RawBuilder<Date> => sql`(select over_before(${sql.lit(name)}))`
 /** The same of what lies by months, where rows have to go before their month does. */
-export const thinBefore = ({ class: name, usual }: Kept): RawBuilder<Date> =>
-  sql`(select thin_before(${sql.lit(name)}, ${sql.lit(usual)}::integer))`
+export const thinBefore = (name: RetentionClass): RawBuilder<Date> => sql`(select thin_before(${sql.lit(name)}))`
 
 /** Rows of which no hold says that they stay: a hold on the user or device in these columns keeps what is theirs. */
-export const isNotHeld = ({ class: name }: Kept, columns: { user?: string; device?: string }): RawBuilder<boolean> => {
-  const conditions = [
-    columns.user && sql`(${sql.ref(columns.user)} = any ((select held_users(${sql.lit(name)}))::uuid[])) is not true`,
-    columns.device &&
-      sql`(${sql.ref(columns.device)} = any ((select held_devices(${sql.lit(name)}))::uuid[])) is not true`,
-  ].filter((c) => typeof c === 'object')
-  return sql`${sql.join(conditions, sql` and `)}`
+export const isNotHeld = (name: RetentionClass, columns: { user?: string; device?: string }): RawBuilder<boolean> => {
+  const { user, device } = columns
+  const ofUser = user && sql`(${sql.ref(user)} = any ((select held_users(${sql.lit(name)}))::uuid[])) is not true`
+  const ofDevice =
+    device && sql`(${sql.ref(device)} = any ((select held_devices(${sql.lit(name)}))::uuid[])) is not true`
+  return sql`${sql.join(
+    [ofUser, ofDevice].filter((c) => typeof c === 'object'),
+    sql` and `,
+  )}`
 }
 
 /** Comes first in a transaction that purges: until it ends no hold is placed. */
 export const admitPurge = (tx: Tx) => sql`select admit_purge()`.execute(tx)
 
 /** In the transaction that took the rows. */
-export const notePurge = (tx: Tx, tenant: string, kept: Kept, rows: number) =>
+export const notePurge = (tx: Tx, tenant: string, name: RetentionClass, rows: number) =>
   sql`
     insert into retention_purges (tenant_id, class, purged_at, up_to, unrecorded)
-    values (${tenant}, ${kept.class}, clock_timestamp(), coalesce(${overBefore(kept)}, now()), ${rows})
-    on conflict (tenant_id, class) do update set purged_at = excluded.purged_at, up_to = excluded.up_to,
+    values (${tenant}, ${name}, clock_timestamp(), coalesce(${overBefore(name)}, now()), ${rows})
+    on conflict (tenant_id, class) do update set purged_at = excluded.purged_at,
+      up_to = greatest(retention_purges.up_to, excluded.up_to),
       unrecorded = retention_purges.unrecorded + excluded.unrecorded`.execute(tx)
-
-/** What the deployment is set to keep, in days, by what it calls it. */
-type KeptDays = {
-  audit: number | null
-  vpn_sessions: number
-  telemetry_events: number
-  metering_reports: number
-  revoked_devices: number
-}
-export const keptOf = (days: KeptDays) =>
-  ({
-    audit: keptByDeployment('audit', days.audit),
-    vpn_sessions: keptByDeployment('vpn_sessions', days.vpn_sessions),
-    telemetry: keptByDeployment('telemetry', days.telemetry_events),
-    metering: keptByDeployment('metering', days.metering_reports),
-    admin_sessions: keptSessions,
-    notifications: keptNotifications,
-    policy: keptPolicies,
-    enrollment_tokens: keptTokens,
-    revoked_devices: keptByDeployment('revoked_devices', days.revoked_devices),
-  }) satisfies Record<RetentionClass, Kept>
-export type KeptOf = ReturnType<typeof keptOf>

@@ -1,13 +1,21 @@
 import type { RetentionClass } from '@holdfast/contract/vocabulary'
 import type { TenantId } from '../../kernel/actor.ts'
-import type { Default, Json, TextArray } from './columns.ts'
+import type { Default, Derived, Json, TextArray } from './columns.ts'
 
 export type RetentionTables = {
   retention_settings: {
     tenant_id: TenantId
     days: Json<Partial<Record<RetentionClass, number>>>
-    settles_at: Date
+    settles_at: Derived<Date>
     updated_at: Date
+  }
+  /** What holds for every tenant; written by the start alone. */
+  retention_periods: {
+    class: RetentionClass
+    days: number | null
+    least: number
+    most: number | null
+    settles_at: Date
   }
   legal_holds: {
     tenant_id: TenantId
@@ -37,16 +45,7 @@ export type RetentionTables = {
     unrecorded: Default<number>
     unrecorded_months: TextArray
   }
-  /** Where the record begins since the purges of a day; written by `purge_audit` alone. */
-  audit_purges: {
-    tenant_id: TenantId
-    purged_on: string
-    up_to: number
-    hash: Buffer
-    events: number
-    kept_days: number
-    before: Date
-    purged_at: Date
-  }
+  /** The hashes of places whose events are gone; written by `purge_audit` alone. */
+  audit_purged: { tenant_id: TenantId; seq: number; hash: Buffer }
   retention_clock: { there_is_one: Default<boolean>; seen_at: Date; trusted_from: Date }
 }

@@ -1,5 +1,4 @@
 import type { Database } from '../../db/database.ts'
-import type { Kept } from '../../db/kept.ts'
 import type { Pager } from '../../db/page.ts'
 import { auditHandlers } from './audit.handlers.ts'
 import { pruneRecord } from './purge/purge.queries.ts'
@@ -9,18 +8,12 @@ import { createSequencer } from './sequencer.ts'
 export type { Changed, Target } from './record.ts'
 
 /** The record of each tenant: what happened, in the order in which it was committed. */
-export function createAudit(deps: {
-  db: Database
-  pager: Pager
-  now: () => Date
-  onError: (e: unknown) => void
-  kept: Kept
-}) {
+export function createAudit(deps: { db: Database; pager: Pager; now: () => Date; onError: (e: unknown) => void }) {
   const { wake, catchUp, start, stop } = createSequencer(deps)
   return {
     ...createRecorder({ ...deps, wake }),
     handlers: auditHandlers({ ...deps, catchUp }),
-    prunes: [pruneRecord(deps.kept)],
+    prunes: [pruneRecord],
     start,
     stop,
   }

@@ -1,6 +1,5 @@
 import type { Contract, Output } from '@holdfast/contract'
 import type { Database } from '../../db/database.ts'
-import type { KeptOf } from '../../db/kept.ts'
 import type { Pager } from '../../db/page.ts'
 import type { Handlers } from '../../http/handlers.ts'
 import { failField } from '../../kernel/app-error.ts'
@@ -11,14 +10,15 @@ import type { Holds } from './holds.ts'
 import type { RetentionRules, RetentionState } from './retention.ts'
 import { viewRetention } from './retention.view.ts'
 
-type Deps = { db: Database; pager: Pager; kept: KeptOf; retention: RetentionRules; holds: Holds }
+type Deps = { db: Database; pager: Pager; retention: RetentionRules; holds: Holds }
 
-export function complianceHandlers({ db, pager, kept, retention, holds }: Deps) {
-  const shown = (state: RetentionState) => versioned(state.days, viewRetention(state, kept))
+export function complianceHandlers({ db, pager, retention, holds }: Deps) {
+  const shown = (state: RetentionState) => versioned(state.version, viewRetention(state))
 
   return {
     getRetention: async ({ actor }) => shown(await retention.read(actor)),
-    updateRetention: async ({ actor, body, expected }) => shown(await retention.replace(actor, body.days, expected)),
+    updateRetention: async ({ actor, body, expected }) =>
+      shown(await retention.replace(actor, body.days, { expected, isTrial: body.dry_run === true })),
 
     listLegalHolds: ({ actor, query }) =>
       db.inTenant(actor.tenantId, async (tx) => {

@@ -27,37 +27,14 @@ export const countStanding = async (tx: Tx, tenant: TenantId): Promise<number> =
 export const insertHold = (tx: Tx, row: Insertable<Tables['legal_holds']>): Promise<HoldRow> =>
   tx.insertInto('legal_holds').values(row).returningAll().executeTakeFirstOrThrow()
 
-type Release = Pick<
-  HoldRow,
-  'released_at' | 'released_by_type' | 'released_by_id' | 'released_by_name' | 'release_reason'
->
-/** The row, for the one call that did it. */
+type Release = Pick<HoldRow, 'released_by_type' | 'released_by_id' | 'released_by_name' | 'release_reason'>
+/** The row, for the one call that did it. By the database's clock, which says when what it kept may go. */
 export const releaseHold = (tx: Tx, tenant: TenantId, id: string, release: Release): Promise<HoldRow | undefined> =>
   tx
     .updateTable('legal_holds')
-    .set(release)
+    .set({ ...release, released_at: sql<Date>`now()` })
     .where('tenant_id', '=', tenant)
     .where('legal_hold_id', '=', id)
     .where('released_at', 'is', null)
     .returningAll()
     .executeTakeFirst()
-
-/** What it is called; undefined where there is none, also none that was deleted. */
-export const nameOfUser = async (tx: Tx, tenant: TenantId, id: string): Promise<string | undefined> =>
-  (
-    await tx
-      .selectFrom('users')
-      .select('username')
-      .where('tenant_id', '=', tenant)
-      .where('user_id', '=', id)
-      .executeTakeFirst()
-  )?.username
-export const nameOfDevice = async (tx: Tx, tenant: TenantId, id: string): Promise<string | undefined> =>
-  (
-    await tx
-      .selectFrom('devices')
-      .select('name')
-      .where('tenant_id', '=', tenant)
-      .where('device_id', '=', id)
-      .executeTakeFirst()
-  )?.name

@@ -4,6 +4,8 @@ import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { fail } from '../../kernel/app-error.ts'
 import { encodeId, missing, newUuid } from '../../kernel/ids.ts'
 import type { Audit } from '../audit/index.ts'
+import { deviceNameOf } from '../devices/index.ts'
+import { usernameOf } from '../identity/index.ts'
 import type { HoldRow } from './holds.queries.ts'
 import * as queries from './holds.queries.ts'
 
@@ -70,7 +72,6 @@ export function createHolds({ db, audit, now }: { db: Database; audit: Audit; no
     release: (actor: Actor, id: string, reason: string): Promise<{ hold: HoldRow; changed: boolean }> =>
       db.inTenant(actor.tenantId, async (tx) => {
         const released = await queries.releaseHold(tx, actor.tenantId, id, {
-          released_at: now(),
           released_by_type: actor.type,
           released_by_id: actor.id,
           released_by_name: actor.name,
@@ -88,7 +89,7 @@ export function createHolds({ db, audit, now }: { db: Database; audit: Audit; no
 export type Holds = ReturnType<typeof createHolds>
 
 async function nameOf(tx: Tx, tenant: TenantId, { user, device }: Subject): Promise<string | null> {
-  if (user !== null) return (await queries.nameOfUser(tx, tenant, user)) ?? missing('user')
-  if (device !== null) return (await queries.nameOfDevice(tx, tenant, device)) ?? missing('device')
+  if (user !== null) return (await usernameOf(tx, tenant, user)) ?? missing('user')
+  if (device !== null) return (await deviceNameOf(tx, tenant, device)) ?? missing('device')
   return null
 }

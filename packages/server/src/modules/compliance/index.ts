@@ -1,6 +1,6 @@
 import type { Database } from '../../db/database.ts'
-import type { KeptOf } from '../../db/kept.ts'
 import type { Pager } from '../../db/page.ts'
+import type { Prune } from '../../db/retention.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Audit } from '../audit/index.ts'
 import { complianceHandlers } from './compliance.handlers.ts'
@@ -15,7 +15,8 @@ export function createCompliance(deps: {
   audit: Audit
   now: () => Date
   log: Log
-  kept: KeptOf
+  /** What of a class goes, of every module. */
+  prunes: readonly Prune[]
 }) {
   return {
     purges: createPurges(deps),

@@ -3,7 +3,7 @@ import { takeUnrecorded } from '../../db/purges.ts'
 import { jobSource, type TenantId } from '../../kernel/actor.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Audit } from '../audit/index.ts'
-import { checkClock, findCut } from './retention.queries.ts'
+import { checkClock, findBeginning } from './retention.queries.ts'
 
 /** What jobs that purge ask before, and say after. */
 export function createPurges({ db, audit, log }: { db: Database; audit: Audit; log: Log }) {
@@ -12,12 +12,13 @@ export function createPurges({ db, audit, log }: { db: Database; audit: Audit; l
     const purge = await takeUnrecorded(tx, tenant)
     if (!purge) return false
     const { class: name, unrecorded, unrecorded_months: months, up_to } = purge
-    const cut = name === 'audit' ? await findCut(tx, tenant) : undefined
+    const last = name === 'audit' ? (await findBeginning(tx, tenant))?.seq : undefined
     await audit.record(tx, jobSource(tenant, 'forget_what_is_over'), 'retention.purged', {
       class: name,
       count: unrecorded,
       up_to: up_to.toISOString(),
-      ...(cut && { up_to_seq: cut.up_to }),
+      // Without gaps, so that the number says where it began.
+      ...(last !== undefined && { from_seq: last - unrecorded + 1, up_to_seq: last }),
       ...(months.length > 0 && { months }),
     })
     return true

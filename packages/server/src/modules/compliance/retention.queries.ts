@@ -1,6 +1,7 @@
 import type { RetentionClass } from '@holdfast/contract/vocabulary'
-import { type Selectable, sql } from 'kysely'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
+import type { Prune } from '../../db/retention.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
@@ -8,33 +9,36 @@ import type { TenantId } from '../../kernel/actor.ts'
 export type SetDays = Partial<Record<RetentionClass, number>>
 export type StoredRetention = Pick<Selectable<Tables['retention_settings']>, 'days' | 'settles_at'>
 
+const settingsOf = (tx: Tx, tenant: TenantId) =>
+  tx.selectFrom('retention_settings').select(['days', 'settles_at']).where('tenant_id', '=', tenant)
+
 export const readRetention = (tx: Tx, tenant: TenantId): Promise<StoredRetention | undefined> =>
-  tx.selectFrom('retention_settings').select(['days', 'settles_at']).where('tenant_id', '=', tenant).executeTakeFirst()
+  settingsOf(tx, tenant).executeTakeFirst()
 
 /** Holds the row until commit, so that of two changes the second sees the first. */
 export const lockRetention = async (tx: Tx, tenant: TenantId, at: Date): Promise<StoredRetention> => {
   await tx
     .insertInto('retention_settings')
-    .values({ tenant_id: tenant, days: '{}', settles_at: at, updated_at: at })
+    .values({ tenant_id: tenant, days: '{}', updated_at: at })
     .onConflict((c) => c.column('tenant_id').doNothing())
     .execute()
-  return tx
-    .selectFrom('retention_settings')
-    .select(['days', 'settles_at'])
-    .where('tenant_id', '=', tenant)
-    .forUpdate()
-    .executeTakeFirstOrThrow()
+  return settingsOf(tx, tenant).forUpdate().executeTakeFirstOrThrow()
 }
 
-export const writeRetention = (tx: Tx, tenant: TenantId, set: { days: SetDays; settles_at: Date; updated_at: Date }) =>
-  tx
-    .updateTable('retention_settings')
-    .set({ ...set, days: JSON.stringify(set.days) })
-    .where('tenant_id', '=', tenant)
-    .execute()
+/** The database says itself until when what became shorter settles. */
+export const writeRetention = async (tx: Tx, tenant: TenantId, days: SetDays, at: Date): Promise<Date> =>
+  (
+    await tx
+      .updateTable('retention_settings')
+      .set({ days: JSON.stringify(days), updated_at: at })
+      .where('tenant_id', '=', tenant)
+      .returning('settles_at')
+      .executeTakeFirstOrThrow()
+  ).settles_at
 
-export type Measured = {
-  class: RetentionClass
+export type Period = Pick<Selectable<Tables['retention_periods']>, 'class' | 'least' | 'most' | 'settles_at'> & {
+  /** For how long it is kept by whoever set these days; null for good. */
+  days: number | null
   /** Rows; `is_estimate` says that they were not counted. Bytes are always an estimate. */
   n: number
   bytes: number
@@ -44,22 +48,46 @@ export type Measured = {
   held: boolean
   all_held: boolean
 }
-export const measure = async (tx: Tx, tenant: TenantId, classes: readonly RetentionClass[]): Promise<Measured[]> => {
-  const { rows } = await sql<Measured>`
-    select c.class, m.n, m.bytes, m.is_estimate, m.oldest,
-      exists (select from legal_holds h where h.tenant_id = ${tenant} and covers(h, c.class)) as held,
-      exists (select from legal_holds h where h.tenant_id = ${tenant} and covers_all(h, c.class)) as all_held
-    from unnest(${[...classes]}::text[]) as c (class), measure_kept(c.class) as m`.execute(tx)
+export const measure = async (tx: Tx, tenant: TenantId, set: SetDays): Promise<Period[]> => {
+  const { rows } = await sql<Period>`
+    select p.class, p.least, p.most, p.settles_at, days_by(${JSON.stringify(set)}::jsonb, p.class) as days,
+      m.n, m.bytes, m.is_estimate, m.oldest,
+      exists (select from legal_holds h where h.tenant_id = ${tenant} and covers(h, p.class)) as held,
+      exists (select from legal_holds h where h.tenant_id = ${tenant} and covers_all(h, p.class)) as all_held
+    from retention_periods p, measure_kept(p.class) as m`.execute(tx)
   return rows
 }
 
+/** How many rows of each class would go now if only these periods and the holds counted, as far as `most`. */
+export const countOver = async (
+  tx: Tx,
+  tenant: TenantId,
+  { prunes, periods, most }: { prunes: readonly Prune[]; periods: readonly Period[]; most: number },
+): Promise<Map<RetentionClass, number>> => {
+  const asked: { class: RetentionClass; n: RawBuilder<number> }[] = []
+  for (const { class: name, days, all_held } of periods)
+    for (const { kept } of prunes)
+      if (kept?.class === name && days !== null && !all_held)
+        asked.push({
+          class: name,
+          n: kept.over(tenant, sql<Date>`(select now() - make_interval(days => ${days}))`, most),
+        })
+  if (asked.length === 0) return new Map()
+  const { rows } = await sql<{ n: number[] }>`
+    select array[${sql.join(asked.map((a) => a.n))}]::integer[] as n`.execute(tx)
+  const over = new Map<RetentionClass, number>()
+  for (const [i, a] of asked.entries())
+    over.set(a.class, Math.min((over.get(a.class) ?? 0) + (rows[0]?.n[i] ?? 0), most))
+  return over
+}
+
 /** Where the record begins, if some of it has gone. */
-export const findCut = (tx: Tx, tenant: TenantId) =>
+export const findBeginning = (tx: Tx, tenant: TenantId) =>
   tx
-    .selectFrom('audit_purges')
-    .select(['up_to', 'hash', 'kept_days', 'purged_at'])
+    .selectFrom('audit_purged')
+    .select(['seq', 'hash'])
     .where('tenant_id', '=', tenant)
-    .orderBy('up_to', 'desc')
+    .orderBy('seq', 'desc')
     .limit(1)
     .executeTakeFirst()
 
@@ -69,11 +97,11 @@ export const checkClock = async (tx: Tx, witness: Date): Promise<Date | undefine
     select nullif(greatest(check_clock(${witness}), now()), now()) as until`.execute(tx)
   return rows[0]?.until ?? undefined
 }
-export const findDistrust = async (tx: Tx): Promise<Date | undefined> => {
-  const row = await tx
-    .selectFrom('retention_clock')
-    .select('trusted_from')
-    .where('trusted_from', '>', sql<Date>`now()`)
-    .executeTakeFirst()
-  return row?.trusted_from
-}
+export const findDistrust = async (tx: Tx): Promise<Date | undefined> =>
+  (
+    await tx
+      .selectFrom('retention_clock')
+      .select('trusted_from')
+      .where('trusted_from', '>', sql<Date>`now()`)
+      .executeTakeFirst()
+  )?.trusted_from

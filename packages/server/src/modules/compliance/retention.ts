@@ -1,37 +1,42 @@
 import type { RetentionDays } from '@holdfast/contract/retention'
 import { retentionClasses } from '@holdfast/contract/vocabulary'
 import type { Database, Tx } from '../../db/database.ts'
-import type { KeptOf } from '../../db/kept.ts'
 import { selectPurges } from '../../db/purges.ts'
+import type { Prune } from '../../db/retention.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { failField } from '../../kernel/app-error.ts'
 import { differences } from '../../kernel/differences.ts'
-import { day } from '../../kernel/time.ts'
 import type { Expected } from '../../kernel/version.ts'
 import type { Audit } from '../audit/index.ts'
 import * as queries from './retention.queries.ts'
 
-type Deps = { db: Database; audit: Audit; now: () => Date; kept: KeptOf }
+/** Rows that are over are counted as far as this. */
+const mostCounted = 10_000
+
+type Deps = { db: Database; audit: Audit; now: () => Date; prunes: readonly Prune[] }
 
 /** For how long data of a tenant is kept: what it set, and what follows from that. */
-export function createRetentionRules({ db, audit, now, kept }: Deps) {
-  async function read(tx: Tx, tenant: TenantId) {
-    const stored = await queries.readRetention(tx, tenant)
+export function createRetentionRules({ db, audit, now, prunes }: Deps) {
+  /** What follows from these days, whether they are set or only tried. */
+  async function follow(tx: Tx, tenant: TenantId, { days, settles_at }: queries.StoredRetention) {
+    const periods = await queries.measure(tx, tenant, days)
     return {
-      days: daysOf(stored?.days ?? {}),
-      settlesAt: stored?.settles_at,
-      measured: await queries.measure(tx, tenant, retentionClasses),
+      days: daysOf(days),
+      /** Of what is set; days that are only tried have none. */
+      version: daysOf(days),
+      settlesAt: settles_at,
+      periods,
+      over: await queries.countOver(tx, tenant, { prunes, periods, most: mostCounted }),
       purges: new Map((await selectPurges(tx, tenant)).map((p) => [p.class, p])),
-      cut: await queries.findCut(tx, tenant),
+      beginning: await queries.findBeginning(tx, tenant),
       distrustedUntil: await queries.findDistrust(tx),
       at: now(),
     }
   }
 
   /** Nobody keeps for longer than the deployment does. What stands already may stay when that is lowered. */
-  function refuseBeyond(before: RetentionDays, after: RetentionDays): void {
-    for (const name of retentionClasses) {
-      const { most } = kept[name]
+  function refuseBeyond(periods: readonly queries.Period[], before: RetentionDays, after: RetentionDays): void {
+    for (const { class: name, most } of periods) {
       const days = after[name]
       if (most !== null && days !== null && days > most && days !== before[name])
         failField(`days.${name}`, `must not be more than ${most}, for which this deployment keeps it`)
@@ -39,23 +44,26 @@ export function createRetentionRules({ db, audit, now, kept }: Deps) {
   }
 
   return {
-    read: ({ tenantId }: Actor) => db.inTenant(tenantId, (tx) => read(tx, tenantId)),
+    read: ({ tenantId }: Actor) =>
+      db.inTenant(tenantId, async (tx) =>
+        follow(tx, tenantId, (await queries.readRetention(tx, tenantId)) ?? { days: {}, settles_at: new Date(0) }),
+      ),
 
-    /** Replaces all; the same again changes and records nothing. What changed can be taken back for a day. */
-    replace: (actor: Actor, after: RetentionDays, expected: Expected) =>
+    /** Replaces all; the same again changes and records nothing. What is shorter can be taken back for a day. */
+    replace: (actor: Actor, after: RetentionDays, { expected, isTrial }: { expected: Expected; isTrial: boolean }) =>
       db.inTenant(actor.tenantId, async (tx) => {
         const at = now()
         const stored = await queries.lockRetention(tx, actor.tenantId, at)
         const before = daysOf(stored.days)
         expected.require(before)
-        refuseBeyond(before, after)
+        const days = withoutNulls(after)
+        const state = { ...(await follow(tx, actor.tenantId, { ...stored, days })), version: before }
+        refuseBeyond(state.periods, before, after)
         const changes = differences(before, after)
-        if (Object.keys(changes).length > 0) {
-          const settles_at = new Date(at.getTime() + day)
-          await queries.writeRetention(tx, actor.tenantId, { days: withoutNulls(after), settles_at, updated_at: at })
-          await audit.record(tx, actor, 'retention.updated', {}, { changes })
-        }
-        return read(tx, actor.tenantId)
+        if (isTrial || Object.keys(changes).length === 0) return state
+        const settlesAt = await queries.writeRetention(tx, actor.tenantId, days, at)
+        await audit.record(tx, actor, 'retention.updated', {}, { changes })
+        return { ...state, settlesAt, version: after }
       }),
   }
 }

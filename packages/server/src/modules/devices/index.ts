@@ -1,4 +1,3 @@
-import type { Kept } from '../../db/kept.ts'
 import type { Pager } from '../../db/page.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Entitlements } from '../tenancy/index.ts'
@@ -17,6 +16,7 @@ export type { FleetDevice, Selected } from './fleet-device.ts'
 export { type Caller, createHeldReads, type HeldReads } from './held-reads.ts'
 export type { Checks } from './held-reports.ts'
 export * as joining from './joining.queries.ts'
+export { deviceNameOf } from './known.queries.ts'
 export type { Appraise } from './posture/appraisal.ts'
 export { holdVerdicts } from './posture/posture.queries.ts'
 export { rememberProofs } from './proofs.queries.ts'
@@ -31,14 +31,12 @@ export function createDevices(
     entitlements: Entitlements
     endSessionsOf: EndSessionsOf
     policyOf: (tenant: TenantId, deviceId: string) => PolicyOf | Promise<PolicyOf>
-    /** For how many days a revoked device is kept. */
-    keptRevoked: Kept
   },
 ) {
   const lifecycle = createLifecycle(deps)
   return {
     handlers: { ...deviceHandlers({ ...deps, lifecycle }), ...createPostureHandlers(deps) },
     jobs: deviceJobs({ ...deps, lifecycle }),
-    prunes: [pruneRevoked(deps.keptRevoked)],
+    prunes: [pruneRevoked],
   }
 }

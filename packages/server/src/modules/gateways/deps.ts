@@ -1,6 +1,5 @@
 import type { Peppers } from '@holdfast/crypto'
 import type { Database } from '../../db/database.ts'
-import type { KeptOf } from '../../db/kept.ts'
 import type { Pager } from '../../db/page.ts'
 import type { Changes } from '../../memory/changes.ts'
 import type { Feed } from '../../memory/feed.ts'
@@ -30,7 +29,5 @@ export type GatewaysDeps = {
   policy: Pick<Policy, 'at' | 'atVersions' | 'versionsAt' | 'bundleFor' | 'rulesUsingPool'>
   /** How large a pool's snapshot is before it is cut into chunks, and how large those are. */
   snapshotSize: SnapshotSize
-  /** For how long what gateways and devices report is kept. */
-  kept: KeptOf
   trust: Pick<Trust, 'signerFor' | 'versionOf'>
 }

@@ -47,7 +47,7 @@ export function createGateways(deps: GatewaysDeps) {
     gatewaysDown: activity.down,
     secretExpiries: createSecretExpiries(deps),
     jobs: [{ name: 'end_silent_vpn_sessions', cron: '* * * * *', run: sessions.endSilent }],
-    prunes: [pruneSecrets, ...pruneHistory(deps.kept)],
+    prunes: [pruneSecrets, ...pruneHistory],
     waiting,
     devicesWaiting,
     isAwaited,

@@ -1,8 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import { happened } from '../../db/happened.ts'
-import { keptNotifications, overBefore } from '../../db/kept.ts'
-import { deleting } from '../../db/retention.ts'
+import { purging } from '../../db/retention.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
@@ -124,9 +123,9 @@ export const openOfKind = (tx: Tx, tenant: TenantId, kind: Kind) =>
     .where('acknowledged_at', 'is', null)
     .execute()
 
-/** Acknowledged ones are kept for half a year, unless the tenant says otherwise. Deliveries go with their notification. */
-export const pruneNotifications = deleting(
+/** Acknowledged ones. Deliveries go with their notification. */
+export const pruneNotifications = purging(
   'notifications',
-  sql`acknowledged_at < ${overBefore(keptNotifications)}`,
-  keptNotifications,
+  'notifications',
+  (before) => sql`acknowledged_at < ${before}`,
 )

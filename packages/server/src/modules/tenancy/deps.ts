@@ -1,5 +1,4 @@
 import type { Database } from '../../db/database.ts'
-import type { Kept } from '../../db/kept.ts'
 import type { Pager } from '../../db/page.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Changes } from '../../memory/changes.ts'
@@ -22,8 +21,6 @@ export type TenancyDeps = {
   log: { warn: (o: object, message: string) => void }
   onError: (e: Error) => void
   licenseFiles: LicenseFiles | undefined
-  /** For how long usage is kept. */
-  keptUsage: Kept
   enforcement: Enforcement
   notify: Notify
   prepareAdministrator: PrepareAdministrator

@@ -1,16 +1,24 @@
 import { sql } from 'kysely'
-import { type Kept, overBefore } from '../../../db/kept.ts'
+import { overBefore } from '../../../db/kept.ts'
 import type { Prune } from '../../../db/retention.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
 
-/** The oldest of the record, in the order of its places; the database alone may take it, and keeps the hash at the cut. */
-export const pruneRecord = (kept: Kept): Prune => ({
-  kept,
+/** The first places of a record, by when they were given. */
+const first = (tenant: TenantId, most: number) => sql`(
+  select sequenced_at from audit_log where tenant_id = ${tenant} and seq > (select audit_begins_after(${tenant}))
+  order by seq limit ${most})`
+
+/** The oldest of the record, in the order of its places; the database alone takes it, and keeps the hashes. */
+export const pruneRecord: Prune = {
+  kept: {
+    class: 'audit',
+    over: (tenant, before, most) =>
+      sql<number>`(select count(*) from ${first(tenant, most)} as oldest where sequenced_at < ${before})`,
+  },
   isDue: (tenant) =>
-    sql<boolean>`coalesce((select sequenced_at from audit_log where tenant_id = ${tenant} order by seq limit 1)
-      < ${overBefore(kept)}, false)`,
+    sql<boolean>`coalesce((select sequenced_at < ${overBefore('audit')} from ${first(tenant, 1)} as oldest), false)`,
   take: async (tx, _, limit) => {
-    const { rows } = await sql<{ gone: number }>`
-      select purge_audit(${kept.usual}::integer, ${kept.most}::integer, ${limit}) as gone`.execute(tx)
+    const { rows } = await sql<{ gone: number }>`select purge_audit(${limit}) as gone`.execute(tx)
     return rows[0]?.gone ?? 0
   },
-})
+}

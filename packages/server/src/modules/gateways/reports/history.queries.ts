@@ -1,20 +1,22 @@
 import { sql } from 'kysely'
-import { isNotHeld, type KeptOf, thinBefore } from '../../../db/kept.ts'
-import { deleting, type Prune } from '../../../db/retention.ts'
+import { isNotHeld, thinBefore } from '../../../db/kept.ts'
+import { purging } from '../../../db/retention.ts'
 
 /** What usually goes a month at a time, row by row where a tenant keeps less or a hold keeps the month. */
-export const pruneHistory = ({ vpn_sessions, telemetry, metering }: KeptOf): Prune[] => [
-  deleting(
+export const pruneHistory = [
+  purging(
+    'vpn_sessions',
     'vpn_sessions',
     // By its start too, which has an index.
-    sql`started_at < ${thinBefore(vpn_sessions)} and ended_at < ${thinBefore(vpn_sessions)}
-      and ${isNotHeld(vpn_sessions, { user: 'user_id', device: 'device_id' })}`,
-    vpn_sessions,
+    (before) => sql`started_at < ${before} and ended_at < ${before}
+      and ${isNotHeld('vpn_sessions', { user: 'user_id', device: 'device_id' })}`,
+    thinBefore('vpn_sessions'),
   ),
-  deleting(
+  purging(
+    'telemetry',
     'telemetry_events',
-    sql`at < ${thinBefore(telemetry)} and ${isNotHeld(telemetry, { device: 'device_id' })}`,
-    telemetry,
+    (before) => sql`at < ${before} and ${isNotHeld('telemetry', { device: 'device_id' })}`,
+    thinBefore('telemetry'),
   ),
-  deleting('metering_reports', sql`interval_end < ${thinBefore(metering)}`, metering),
+  purging('metering', 'metering_reports', (before) => sql`interval_end < ${before}`, thinBefore('metering')),
 ]

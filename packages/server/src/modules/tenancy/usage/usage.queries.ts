@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
-import { type Kept, overBefore } from '../../../db/kept.ts'
-import { deleting } from '../../../db/retention.ts'
+import { purging } from '../../../db/retention.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
 type Metered = { gatewayId: string; hour: Date; rxBytes: number; txBytes: number; sessions: number }
@@ -44,13 +43,13 @@ export const levelsBefore = async (tx: Tx, tenant: TenantId, before: Date): Prom
   return new Map(rows.map((r) => [r.metric, r.used]))
 }
 
-/** As long as metering;  of the levels the newest of each metric stays, for whatever has not moved since. */
-export const pruneUsage = (kept: Kept) => [
-  deleting('usage_traffic', sql`hour < ${overBefore(kept)}`, kept),
-  deleting(
+/** As long as metering; of the levels the newest of each metric stays, for whatever has not moved since. */
+export const pruneUsage = [
+  purging('metering', 'usage_traffic', (before) => sql`hour < ${before}`),
+  purging(
+    'metering',
     'usage_levels',
-    sql`hour < ${overBefore(kept)} and exists (select from usage_levels l
+    (before) => sql`hour < ${before} and exists (select from usage_levels l
       where l.tenant_id = usage_levels.tenant_id and l.metric = usage_levels.metric and l.hour > usage_levels.hour)`,
-    kept,
   ),
 ]
