@@ -12,12 +12,13 @@ export type KeptDays = Readonly<
 /** At each start, as the owner of the tables: whoever purges reads it and can't change it. What is shorter settles. */
 export const configureKept = (url: string, days: KeptDays): Promise<void> =>
   withConnection(url, async (connection) => {
-    await connection.ask(
-      `update retention_periods p set days = d.days, most = d.days,
-         settles_at = case when d.days < coalesce(p.days, 2147483647) then now() + interval '1 day' else p.settles_at end
-       from unnest($1::text[], $2::integer[]) as d (class, days) where d.class = p.class and d.days is distinct from p.days`,
-      [Object.keys(days), Object.values(days)],
-    )
+    for (const [name, kept] of Object.entries(days))
+      await connection.ask(
+        `update retention_periods set days = $2::integer, most = $2::integer,
+           settles_at = case when $2 < coalesce(days, 2147483647) then now() + interval '1 day' else settles_at end
+         where class = $1 and days is distinct from $2`,
+        [name, kept],
+      )
   })
 
 /** The moment before which what the tenant has of the class may go; null while nothing may. Asked once a statement. */

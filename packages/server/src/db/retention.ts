@@ -52,6 +52,28 @@ export const purging = (
   ...deleting(table, isOver(before)),
 })
 
+/** How many rows of each class would go now, if it were kept for so many days, as far as `most`. */
+export async function countOver(
+  tx: Tx,
+  tenant: TenantId,
+  { prunes, daysOf, most }: { prunes: readonly Prune[]; daysOf: ReadonlyMap<RetentionClass, number>; most: number },
+): Promise<Map<RetentionClass, number>> {
+  const asked = prunes.flatMap(({ kept }) => {
+    const days = kept && daysOf.get(kept.class)
+    if (days === undefined) return []
+    return [
+      { class: kept!.class, n: kept!.over(tenant, sql<Date>`(select now() - make_interval(days => ${days}))`, most) },
+    ]
+  })
+  const over = new Map<RetentionClass, number>()
+  if (asked.length === 0) return over
+  const { rows } = await sql<{ n: number[] }>`
+    select array[${sql.join(asked.map((a) => a.n))}]::integer[] as n`.execute(tx)
+  for (const [i, a] of asked.entries())
+    over.set(a.class, Math.min((over.get(a.class) ?? 0) + (rows[0]?.n[i] ?? 0), most))
+  return over
+}
+
 /** In the transaction that takes rows of a class it is noted that they went, for the record. */
 async function takeSome(tx: Tx, tenant: TenantId, { kept, take }: Prune): Promise<number> {
   if (!kept) return take(tx, tenant, batch)

@@ -1,7 +1,6 @@
 import type { RetentionClass } from '@holdfast/contract/vocabulary'
-import { type RawBuilder, type Selectable, sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
-import type { Prune } from '../../db/retention.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
@@ -56,29 +55,6 @@ export const measure = async (tx: Tx, tenant: TenantId, set: SetDays): Promise<P
       exists (select from legal_holds h where h.tenant_id = ${tenant} and covers_all(h, p.class)) as all_held
     from retention_periods p, measure_kept(p.class) as m`.execute(tx)
   return rows
-}
-
-/** How many rows of each class would go now if only these periods and the holds counted, as far as `most`. */
-export const countOver = async (
-  tx: Tx,
-  tenant: TenantId,
-  { prunes, periods, most }: { prunes: readonly Prune[]; periods: readonly Period[]; most: number },
-): Promise<Map<RetentionClass, number>> => {
-  const asked: { class: RetentionClass; n: RawBuilder<number> }[] = []
-  for (const { class: name, days, all_held } of periods)
-    for (const { kept } of prunes)
-      if (kept?.class === name && days !== null && !all_held)
-        asked.push({
-          class: name,
-          n: kept.over(tenant, sql<Date>`(select now() - make_interval(days => ${days}))`, most),
-        })
-  if (asked.length === 0) return new Map()
-  const { rows } = await sql<{ n: number[] }>`
-    select array[${sql.join(asked.map((a) => a.n))}]::integer[] as n`.execute(tx)
-  const over = new Map<RetentionClass, number>()
-  for (const [i, a] of asked.entries())
-    over.set(a.class, Math.min((over.get(a.class) ?? 0) + (rows[0]?.n[i] ?? 0), most))
-  return over
 }
 
 /** Where the record begins, if some of it has gone. */

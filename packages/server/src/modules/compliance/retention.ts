@@ -1,8 +1,8 @@
 import type { RetentionDays } from '@holdfast/contract/retention'
-import { retentionClasses } from '@holdfast/contract/vocabulary'
+import { type RetentionClass, retentionClasses } from '@holdfast/contract/vocabulary'
 import type { Database, Tx } from '../../db/database.ts'
 import { selectPurges } from '../../db/purges.ts'
-import type { Prune } from '../../db/retention.ts'
+import { countOver, type Prune } from '../../db/retention.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { failField } from '../../kernel/app-error.ts'
 import { differences } from '../../kernel/differences.ts'
@@ -26,7 +26,7 @@ export function createRetentionRules({ db, audit, now, prunes }: Deps) {
       version: daysOf(days),
       settlesAt: settles_at,
       periods,
-      over: await queries.countOver(tx, tenant, { prunes, periods, most: mostCounted }),
+      over: await countOver(tx, tenant, { prunes, daysOf: daysThatCount(periods), most: mostCounted }),
       purges: new Map((await selectPurges(tx, tenant)).map((p) => [p.class, p])),
       beginning: await queries.findBeginning(tx, tenant),
       distrustedUntil: await queries.findDistrust(tx),
@@ -69,6 +69,10 @@ export function createRetentionRules({ db, audit, now, prunes }: Deps) {
 }
 export type RetentionRules = ReturnType<typeof createRetentionRules>
 export type RetentionState = Awaited<ReturnType<RetentionRules['read']>>
+
+/** A hold on a whole class leaves nothing to count. */
+const daysThatCount = (periods: readonly queries.Period[]): ReadonlyMap<RetentionClass, number> =>
+  new Map(periods.flatMap((p) => (p.days === null || p.all_held ? [] : [[p.class, p.days]])))
 
 const daysOf = (set: queries.SetDays): RetentionDays =>
   Object.fromEntries(retentionClasses.map((name) => [name, set[name] ?? null])) as RetentionDays
