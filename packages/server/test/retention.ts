@@ -12,10 +12,10 @@ export async function connectOwner(kit: Kit) {
   return client
 }
 export type Owner = Awaited<ReturnType<typeof connectOwner>>
-export const valueOf = async <T>(owner: Owner, text: string, values: unknown[] = []): Promise<T> =>
+export const ask = async <T>(owner: Owner, text: string, values: unknown[] = []): Promise<T> =>
   (await owner.query(text, values)).rows[0]?.value as T
 export const count = (owner: Owner, table: string, condition = 'true') =>
-  valueOf<number>(owner, `select count(*)::int as value from ${table} where ${condition}`)
+  ask<number>(owner, `select count(*)::int as value from ${table} where ${condition}`)
 
 /** A day later, as far as what was made shorter or released is concerned. */
 export const settle = (owner: Owner) =>
@@ -61,7 +61,7 @@ export async function addEvents(owner: Owner, tenant: string, rows: number) {
     [tenant, rows],
   )
   await owner.query(`select set_config('holdfast.tenant', $1, false)`, [tenant])
-  while ((await valueOf(owner, 'select sequence_audit(5000) as value')) !== 0);
+  while ((await ask(owner, 'select sequence_audit(5000) as value')) !== 0);
 }
 /** These places of every tenant were given long ago. */
 export async function ageRecord(owner: Owner, condition: string, by = '400 days') {

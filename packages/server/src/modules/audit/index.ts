@@ -5,6 +5,7 @@ import { pruneRecord } from './purge/purge.queries.ts'
 import { createRecorder } from './recorder.ts'
 import { createSequencer } from './sequencer.ts'
 
+export { findBeginning } from './purge/purge.queries.ts'
 export type { Changed, Target } from './record.ts'
 
 /** The record of each tenant: what happened, in the order in which it was committed. */

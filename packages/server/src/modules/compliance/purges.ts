@@ -2,8 +2,8 @@ import { background, type Database, type Tx } from '../../db/database.ts'
 import { takeUnrecorded } from '../../db/purges.ts'
 import { jobSource, type TenantId } from '../../kernel/actor.ts'
 import type { Log } from '../../kernel/log.ts'
-import type { Audit } from '../audit/index.ts'
-import { checkClock, findBeginning } from './retention.queries.ts'
+import { type Audit, findBeginning } from '../audit/index.ts'
+import { checkClock } from './retention.queries.ts'
 
 /** What jobs that purge ask before, and say after. */
 export function createPurges({ db, audit, log }: { db: Database; audit: Audit; log: Log }) {

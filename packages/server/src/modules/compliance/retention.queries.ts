@@ -57,16 +57,6 @@ export const measure = async (tx: Tx, tenant: TenantId, set: SetDays): Promise<P
   return rows
 }
 
-/** Where the record begins, if some of it has gone. */
-export const findBeginning = (tx: Tx, tenant: TenantId) =>
-  tx
-    .selectFrom('audit_purged')
-    .select(['seq', 'hash'])
-    .where('tenant_id', '=', tenant)
-    .orderBy('seq', 'desc')
-    .limit(1)
-    .executeTakeFirst()
-
 /** Until when nothing is purged, since the clock leapt or is not what `witness` says; undefined while it is trusted. */
 export const checkClock = async (tx: Tx, witness: Date): Promise<Date | undefined> => {
   const { rows } = await sql<{ until: Date | null }>`

@@ -7,7 +7,7 @@ import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { failField } from '../../kernel/app-error.ts'
 import { differences } from '../../kernel/differences.ts'
 import type { Expected } from '../../kernel/version.ts'
-import type { Audit } from '../audit/index.ts'
+import { type Audit, findBeginning } from '../audit/index.ts'
 import * as queries from './retention.queries.ts'
 
 /** Rows that are over are counted as far as this. */
@@ -28,7 +28,7 @@ export function createRetentionRules({ db, audit, now, prunes }: Deps) {
       periods,
       over: await countOver(tx, tenant, { prunes, daysOf: daysThatCount(periods), most: mostCounted }),
       purges: new Map((await selectPurges(tx, tenant)).map((p) => [p.class, p])),
-      beginning: await queries.findBeginning(tx, tenant),
+      beginning: await findBeginning(tx, tenant),
       distrustedUntil: await queries.findDistrust(tx),
       at: now(),
     }

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
 import { overBefore } from '../../../db/kept.ts'
 import type { Prune } from '../../../db/retention.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
@@ -22,3 +23,13 @@ export const pruneRecord: Prune = {
     return rows[0]?.gone ?? 0
   },
 }
+
+/** Where the record begins, if some of it has gone. */
+export const findBeginning = (tx: Tx, tenant: TenantId) =>
+  tx
+    .selectFrom('audit_purged')
+    .select(['seq', 'hash'])
+    .where('tenant_id', '=', tenant)
+    .orderBy('seq', 'desc')
+    .limit(1)
+    .executeTakeFirst()
