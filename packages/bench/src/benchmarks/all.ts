@@ -20,6 +20,7 @@ import { gatewaySnapshot } from './p21-gateway-snapshot.ts'
 import { randomMemberships } from './p22-random-memberships.ts'
 import { flattening } from './p23-flatten.ts'
 import { tenants } from './p24-tenants.ts'
+import { purge } from './p25-purge.ts'
 import type { Benchmark } from './rig/result.ts'
 import { small } from './small.ts'
 
@@ -27,6 +28,6 @@ import { small } from './small.ts'
 export const benchmarks: readonly Benchmark[] = [
   ...[digestPoll, digestPollProof, bundleFetch, waiters, publish, membership, enrollment],
   ...[certificates, auditedRead, deviceList, reconnectStorm, starting, memory, revocation, directory, pollCost],
-  ...[gatewaySnapshot, randomMemberships, flattening, tenants],
+  ...[gatewaySnapshot, randomMemberships, flattening, tenants, purge],
   ...[loginFlood, forgedFlood, small],
 ]
