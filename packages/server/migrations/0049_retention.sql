@@ -57,6 +57,9 @@ create table legal_holds (
 create index legal_holds_by_placing on legal_holds (tenant_id, placed_at, legal_hold_id);
 create index legal_holds_standing on legal_holds (tenant_id, placed_at, legal_hold_id) where released_at is null;
 call raise_tenant_wall('legal_holds');
+revoke update on legal_holds from holdfast_app;
+grant update (released_at, released_by_type, released_by_id, released_by_name, release_reason) on legal_holds
+  to holdfast_app;
 
 -- What has gone of each class, and what of that is not on record yet: an interrupted purge is recorded by the next
 -- one.
@@ -156,6 +159,20 @@ create trigger settle_what_is_shorter before insert or update of days on retenti
 create function stands(hold legal_holds) returns boolean language sql stable as $$
   select coalesce(hold.released_at + interval '1 day' > now(), true)
 $$;
+-- The database itself says when a hold was released, and loses none that stands.
+create function keep_what_stands() returns trigger language plpgsql as $$
+begin
+  if tg_op = 'UPDATE' then
+    new.released_at := coalesce(old.released_at, clock_timestamp());
+    return new;
+  end if;
+  if stands(old) then
+    raise exception 'a legal hold stands' using errcode = 'insufficient_privilege';
+  end if;
+  return old;
+end $$;
+create trigger keep_what_stands before update or delete on legal_holds
+  for each row execute function keep_what_stands();
 create function covers(hold legal_holds, class text) returns boolean language sql stable as $$
   select stands(hold) and (cardinality(hold.classes) = 0 or class = any(hold.classes))
 $$;

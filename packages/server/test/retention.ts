@@ -19,9 +19,11 @@ export const count = (owner: Owner, table: string, condition = 'true') =>
 
 /** A day later, as far as what was made shorter or released is concerned. */
 export const settle = (owner: Owner) =>
-  owner.query(`update retention_settings set settles_at = 'epoch';
+  owner.query(`set session_replication_role = replica;
+    update retention_settings set settles_at = 'epoch';
     update retention_periods set settles_at = 'epoch';
-    update legal_holds set released_at = released_at - interval '25 hours'`)
+    update legal_holds set released_at = released_at - interval '25 hours';
+    set session_replication_role = default`)
 export const forget = (kit: Kit, i = 0) => runJob(kit.replicas[i]!.app, 'forget_what_is_over')
 
 export const statusOf = async (client: Kit['admin'], name: string) =>

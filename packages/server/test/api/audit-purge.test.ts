@@ -121,6 +121,7 @@ test('whoever calls the purge decides neither how long nor when', async (t) => {
     `update retention_clock set trusted_from = '-infinity'`,
     `insert into audit_purged select tenant_id, seq, hash from audit_log`,
     'delete from audit_log where seq = 1',
+    `update legal_holds set classes = '{policy}'`,
   ])
     await assert.rejects(asApplication(text), /permission denied/, text)
   for (const text of ['delete from audit_log where seq = 1', 'update audit_log set record = record where seq = 1'])
@@ -130,6 +131,10 @@ test('whoever calls the purge decides neither how long nor when', async (t) => {
   await settle(owner)
   assert.equal(await asApplication(purge), 50, 'a month of the record stays, whatever is set')
   assert.equal(await asApplication(`update retention_settings set days = '{}'`, purge), 0)
+  await placeHold(kit.admin, { classes: ['audit'] })
+  const release = `update legal_holds set released_at = '2000-01-01'`
+  assert.equal(await asApplication(release, purge), 0, 'a hold stands for another day, whoever releases it')
+  await assert.rejects(asApplication('delete from legal_holds'), /a legal hold stands/)
   await owner.query(`update retention_clock set seen_at = seen_at - interval '4 days'`)
   assert.equal(await asApplication(purge), 0, 'nobody has looked at the clock')
 })
