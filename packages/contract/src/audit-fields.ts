@@ -111,7 +111,8 @@ const auditFields = {
     up_to_seq: 'integer?',
     months: 'strings?',
   },
-  'legal_hold.changed': { operation: 'string', legal_hold_id: 'string' },
+  'legal_hold.placed': { legal_hold_id: 'string' },
+  'legal_hold.released': { legal_hold_id: 'string' },
 } as const satisfies Record<string, Record<string, Typed>>
 export type AuditKind = keyof typeof auditFields
 export const auditKinds = Object.keys(auditFields) as [AuditKind, ...AuditKind[]]

@@ -268,7 +268,8 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
       ...{ policy: null, enrollment_tokens: null, revoked_devices: null },
     },
   },
-  changeLegalHold: { operation: 'place', reason: 'proceedings 12-34', classes: ['vpn_sessions'], user_id },
+  placeLegalHold: { reason: 'proceedings 12-34', classes: ['vpn_sessions'], user_id },
+  releaseLegalHold: { reason: 'settled' },
   updateNotificationSettings: {
     email: { enabled: false, recipients: ['security@example.com'], kinds: [], min_severity: 'info' },
     webhook: { enabled: false, kinds: [] },

@@ -124,28 +124,24 @@ export const LegalHold = Closed(
 
 export const listLegalHolds = endpoint({
   method: 'GET',
-  path: '/v1/admin/compliance/legal-hold',
+  path: '/v1/admin/compliance/legal-holds',
   summary: 'Legal holds, released ones too, newest first unless said',
   access: { by: ['session', 'api_key'], permission: 'audit:read' },
   query: ListQuery({}, ['placed_at'] as const),
   response: List(LegalHold),
 })
 
-export const changeLegalHold = endpoint({
+const Reason = Type.String({ minLength: 1, maxLength: 512 })
+
+export const placeLegalHold = endpoint({
   method: 'POST',
-  path: '/v1/admin/compliance/legal-hold',
-  summary: 'Place a legal hold: nothing that it covers is purged until it is released; or release one',
-  access: { by: ['session', 'api_key'], permission: 'by_operation' },
-  operations: {
-    place: { permission: 'audit:write', status: 201 },
-    release: { permission: 'audit:write' },
-  },
-  audit: 'legal_hold.changed',
+  path: '/v1/admin/compliance/legal-holds',
+  summary: 'Place a legal hold: from the answer on nothing that it covers is purged',
+  access: { by: ['session', 'api_key'], permission: 'audit:write' },
+  audit: 'legal_hold.placed',
   stepUp: {},
   body: Closed({
-    operation: OneOf(['place', 'release']),
-    reason: Type.String({ minLength: 1, maxLength: 512 }),
-    legal_hold_id: Type.Optional(Id('legal_hold')),
+    reason: Reason,
     classes: Type.Optional(
       Type.Array(Class, {
         uniqueItems: true,
@@ -156,5 +152,18 @@ export const changeLegalHold = endpoint({
     user_id: Type.Optional(Id('user')),
     device_id: Type.Optional(Id('device')),
   }),
+  response: LegalHold,
+  status: 201,
+})
+
+export const releaseLegalHold = endpoint({
+  method: 'POST',
+  path: '/v1/admin/compliance/legal-holds/{legal_hold_id}/release',
+  summary: 'Release a legal hold: a day later what it covered may be purged',
+  access: { by: ['session', 'api_key'], permission: 'audit:write' },
+  audit: 'legal_hold.released',
+  stepUp: {},
+  params: Closed({ legal_hold_id: Id('legal_hold') }),
+  body: Closed({ reason: Reason }),
   response: Closed({ legal_hold: LegalHold, changed: Type.Boolean() }),
 })

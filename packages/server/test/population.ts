@@ -32,6 +32,7 @@ export const things = [
   'session_id',
   'signer_id',
   'spc_id',
+  'legal_hold_id',
 ] as const
 export type Thing = (typeof things)[number]
 export type Ids = Record<Thing, string>
@@ -140,6 +141,7 @@ export async function populate(kit: Kit, client: Client, wanted: readonly Thing[
       const [pending] = (await client.listSigners({ query: { purpose: 'posture', state: 'pending' } })).items
       return (pending ?? (await client.createSigner({ body: { purpose: 'posture' } }))).signer_id
     },
+    legal_hold_id: async () => (await client.placeLegalHold({ body: { reason: 'proceedings 12-34' } })).legal_hold_id,
     spc_id: async () => {
       const body = { csr: await newCsr(), device_id: await idOf('device_id') }
       return (await client.issueSpc({ body })).spc.spc_id

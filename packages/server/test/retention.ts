@@ -31,10 +31,11 @@ export const statusOf = async (client: Kit['admin'], name: string) =>
 export const purgesOf = async (client: Kit['admin'], name: string) =>
   (await eventsOf({ admin: client }, 'retention.purged')).filter((e) => e.class === name)
 
-export const placeHold = async (client: Kit['admin'], body: object = {}) =>
-  (await client.changeLegalHold({ body: { operation: 'place', reason: 'proceedings 12-34', ...body } })).legal_hold
-export const releaseHold = (client: Kit['admin'], legal_hold_id: string) =>
-  client.changeLegalHold({ body: { operation: 'release', reason: 'settled', legal_hold_id } })
+type Place = Parameters<Kit['admin']['placeLegalHold']>[0]
+export const placeHold = (client: Kit['admin'], body: Partial<Place['body']> = {}, more: Pick<Place, 'query'> = {}) =>
+  client.placeLegalHold({ ...more, body: { reason: 'proceedings 12-34', ...body } })
+export const releaseHold = (client: Kit['admin'], legal_hold_id: string, more: Pick<Place, 'query'> = {}) =>
+  client.releaseLegalHold({ ...more, params: { legal_hold_id }, body: { reason: 'settled' } })
 
 /** Rows of so many days ago, whose month is there. */
 export async function addTelemetry(owner: Owner, tenant: string, daysAgo: number, rows: number) {

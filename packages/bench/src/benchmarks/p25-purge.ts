@@ -54,17 +54,20 @@ async function seedRecord(db: pg.Client, events: number): Promise<void> {
   await db.query('set session_replication_role = default; analyze audit_log')
 }
 
-const countIn = (db: pg.Client, table: string): Promise<number> =>
-  db.query<{ n: number }>(`select count(*)::integer as n from ${table}`).then(({ rows }) => rows[0]?.n ?? 0)
-
-/** Seconds of one run of the job, until it has taken what it may, or all there was. */
-async function purgeRun(server: Server, table: string, rows = ofARun): Promise<number> {
+/** Seconds of one run of the job; that it took what it may, or fails. */
+async function purgeRun(server: Server, table: string): Promise<number> {
   return server.withDatabase(async (db) => {
-    const before = await countIn(db, table)
+    const count = async () => Number((await db.query(`select count(*) as n from ${table}`)).rows[0]?.n)
+    const before = await count()
     const started = performance.now()
     await db.query(`select graphile_worker.add_job('forget_what_is_over')`)
-    while (Math.abs((await countIn(db, table)) - before) < rows) await delay(50)
-    return (performance.now() - started) / 1000
+    for (let open = 1; open > 0; await delay(20))
+      open = (await db.query(`select from graphile_worker.jobs where task_identifier = 'forget_what_is_over'`)).rows
+        .length
+    const seconds = (performance.now() - started) / 1000
+    const gone = Math.abs((await count()) - before)
+    if (gone !== ofARun) throw new Error(`a run took ${gone} rows of ${table}`)
+    return seconds
   })
 }
 
@@ -95,16 +98,16 @@ async function besideWrites(bench: Bench, server: Server, apiKey: string): Promi
     },
     without: p99,
   })
-  const figure = median(found.with)
+  const ratio = medianRatio(found.with, found.without)
   return [
     {
       id: 'P25',
       work: `${work}; audited reads at half load (${perSecond(half)}): p99`,
-      figure: milliseconds(figure),
+      figure: milliseconds(median(found.with)),
       baseline: `${milliseconds(median(found.without))} without a purge`,
-      ratio: medianRatio(found.with, found.without),
-      target: '≤ 30 ms',
-      verdict: verdictOf(figure <= 30),
+      ratio,
+      target: '≤ 1.5',
+      verdict: verdictOf(ratio <= 1.5),
       note: `1,000 events a transaction, a rest as long as each between them; ${busyNote(loads)}`,
       rounds: found,
     },

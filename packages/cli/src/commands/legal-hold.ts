@@ -5,7 +5,7 @@ import { type Cli, given } from '../cli.ts'
 import { choice, examples, limit } from '../options.ts'
 import { type Column, printItem, printList } from '../output.ts'
 
-type Hold = Output<Contract['changeLegalHold']>['legal_hold']
+type Hold = Output<Contract['placeLegalHold']>
 const columns: readonly Column<Hold>[] = [
   ['LEGAL HOLD', (h) => h.legal_hold_id],
   ['CLASSES', (h) => (h.classes.length > 0 ? h.classes : 'all')],
@@ -46,8 +46,8 @@ export function addLegalHold(program: Command, cli: Cli): void {
       .action(async (legal_hold_id: string, { reason, yes }: { reason: string; yes?: boolean }) => {
         await cli.sure(yes, `Release ${legal_hold_id}?`)
         const client = await cli.client()
-        const body = { operation: 'release', legal_hold_id, reason } as const
-        const answer = await client.changeLegalHold({ body, query: cli.scope })
+        const call = { params: { legal_hold_id }, body: { reason }, query: cli.scope }
+        const answer = await client.releaseLegalHold(call)
         if (cli.json) printItem(cli, answer)
         else cli.say(`${legal_hold_id}  released${answer.changed ? '' : '  (as before)'}`)
       }),
@@ -57,7 +57,6 @@ export function addLegalHold(program: Command, cli: Cli): void {
 
 async function place(cli: Cli, { class: classes, user: user_id, device: device_id, reason }: Place): Promise<void> {
   const client = await cli.client()
-  const body = { operation: 'place', reason, ...given({ classes, user_id, device_id }) } as const
-  const { legal_hold } = await client.changeLegalHold({ body, query: cli.scope })
-  printItem(cli, legal_hold)
+  const body = { reason, ...given({ classes, user_id, device_id }) }
+  printItem(cli, await client.placeLegalHold({ body, query: cli.scope }))
 }

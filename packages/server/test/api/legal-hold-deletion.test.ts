@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { configureKept } from '../../src/db/kept.ts'
 import { createClock, runJob, startKit } from '../kit.ts'
-import { ageRecord, ask, connectOwner, count, forget, settle } from '../retention.ts'
+import { ageRecord, ask, connectOwner, count, forget, placeHold, releaseHold, settle } from '../retention.ts'
 import { makeTenant } from '../tenants.ts'
 
 test('a tenant with a hold is not deleted; of one that was, the record goes in its time', async (t) => {
@@ -13,18 +13,14 @@ test('a tenant with a hold is not deleted; of one that was, the record goes in i
   const { tenant_id } = tenant
   const query = { tenant_id }
   await kit.admin.changeTenant({ body: { operation: 'delete', tenant_id, delay_seconds: 3600 } })
-  const { legal_hold } = await kit.admin.changeLegalHold({
-    body: { operation: 'place', reason: 'proceedings 12-34', classes: ['vpn_sessions'] },
-    query,
-  })
+  const { legal_hold_id } = await placeHold(kit.admin, { classes: ['vpn_sessions'] }, { query })
   clock.advance(7200)
   const statusOf = async () => {
     await runJob(kit.app, 'delete_tenants')
     return ask(owner, 'select deleted_at is not null as value from tenants where tenant_id = $1', [id])
   }
   assert.equal(await statusOf(), false)
-  const { legal_hold_id } = legal_hold
-  await kit.admin.changeLegalHold({ body: { operation: 'release', reason: 'settled', legal_hold_id }, query })
+  await releaseHold(kit.admin, legal_hold_id, { query })
   assert.equal(await statusOf(), false, 'a release can be put right for a day')
   await settle(owner)
   assert.equal(await statusOf(), true)

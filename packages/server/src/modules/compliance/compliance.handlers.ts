@@ -13,7 +13,11 @@ import { viewRetention } from './retention.view.ts'
 type Deps = { db: Database; pager: Pager; retention: RetentionRules; holds: Holds }
 
 export function complianceHandlers({ db, pager, retention, holds }: Deps) {
-  const shown = (state: RetentionState) => versioned(state.version, viewRetention(state))
+  /** Its tag leaves out what is measured: a read that goes on record would change it for the next one. */
+  const shown = (state: RetentionState) => {
+    const content = viewRetention(state)
+    return versioned(state.version, content, { ...content, classes: content.classes.map(withoutMeasures) })
+  }
 
   return {
     getRetention: async ({ actor }) => shown(await retention.read(actor)),
@@ -33,29 +37,28 @@ export function complianceHandlers({ db, pager, retention, holds }: Deps) {
         return { items: found.items.map(view), next_cursor: found.next_cursor }
       }),
 
-    changeLegalHold: async ({ actor, body }) => {
-      const { operation, reason, legal_hold_id, user_id, device_id } = body
-      if (operation === 'place') {
-        if (legal_hold_id !== undefined) failField('legal_hold_id', 'is given by the server when a hold is placed')
-        if (user_id !== undefined && device_id !== undefined)
-          failField('device_id', 'goes not together with user_id: place two holds')
-        const subject = {
-          user: user_id === undefined ? null : idOf('user', user_id),
-          device: device_id === undefined ? null : idOf('device', device_id),
-        }
-        const placed = await holds.place(actor, { classes: body.classes ?? [], subject }, reason)
-        return { legal_hold: view(placed), changed: true }
+    placeLegalHold: async ({ actor, body: { reason, classes = [], user_id, device_id } }) => {
+      if (user_id !== undefined && device_id !== undefined)
+        failField('device_id', 'goes not together with user_id: place two holds')
+      const subject = {
+        user: user_id === undefined ? null : idOf('user', user_id),
+        device: device_id === undefined ? null : idOf('device', device_id),
       }
-      for (const field of ['classes', 'user_id', 'device_id'] as const)
-        if (body[field] !== undefined) failField(field, 'has no meaning with release')
-      const id = idOf('legal_hold', legal_hold_id ?? failField('legal_hold_id', 'is required to release a hold'))
-      const { hold, changed } = await holds.release(actor, id, reason)
+      return view(await holds.place(actor, { classes, subject }, reason))
+    },
+    releaseLegalHold: async ({ actor, params, body: { reason } }) => {
+      const { hold, changed } = await holds.release(actor, idOf('legal_hold', params.legal_hold_id), reason)
       return { legal_hold: view(hold), changed }
     },
   } satisfies Partial<Handlers>
 }
 
-const view = (h: HoldRow): Output<Contract['changeLegalHold']>['legal_hold'] => ({
+const withoutMeasures = (status: Output<Contract['getRetention']>['classes'][number]) => {
+  const { rows, rows_are, bytes, over, oldest, next_purge, ...others } = status
+  return others
+}
+
+const view = (h: HoldRow): Output<Contract['placeLegalHold']> => ({
   legal_hold_id: encodeId('legal_hold', h.legal_hold_id),
   reason: h.reason,
   classes: h.classes,

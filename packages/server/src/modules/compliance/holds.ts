@@ -18,14 +18,20 @@ export type Scope = { classes: RetentionClass[]; subject: Subject }
 
 /** Legal holds: while one stands nothing that it covers is purged, whatever the tenant set. */
 export function createHolds({ db, audit, now }: { db: Database; audit: Audit; now: () => Date }) {
-  const record = (tx: Tx, actor: Actor, operation: string, hold: HoldRow, reason: string) => {
+  const record = (
+    tx: Tx,
+    actor: Actor,
+    kind: 'legal_hold.placed' | 'legal_hold.released',
+    hold: HoldRow,
+    reason: string,
+  ) => {
     const legal_hold_id = encodeId('legal_hold', hold.legal_hold_id)
     const { classes, user_id, device_id } = hold
     return audit.record(
       tx,
       actor,
-      'legal_hold.changed',
-      { operation, legal_hold_id },
+      kind,
+      { legal_hold_id },
       {
         target: { type: 'legal_hold', id: legal_hold_id, name: hold.subject_name },
         details: {
@@ -65,7 +71,7 @@ export function createHolds({ db, audit, now }: { db: Database; audit: Audit; no
           released_by_name: null,
           release_reason: null,
         })
-        await record(tx, actor, 'place', hold, reason)
+        await record(tx, actor, 'legal_hold.placed', hold, reason)
         return hold
       }),
 
@@ -81,7 +87,7 @@ export function createHolds({ db, audit, now }: { db: Database; audit: Audit; no
           const hold = (await queries.findHold(tx, actor.tenantId, id)) ?? missing('legal_hold')
           return { hold, changed: false }
         }
-        await record(tx, actor, 'release', released, reason)
+        await record(tx, actor, 'legal_hold.released', released, reason)
         return { hold: released, changed: true }
       }),
   }

@@ -59,7 +59,7 @@ export function createRetentionRules({ db, audit, now, prunes }: Deps) {
         const days = withoutNulls(after)
         const state = { ...(await follow(tx, actor.tenantId, { ...stored, days })), version: before }
         refuseBeyond(state.periods, before, after)
-        const changes = differences(before, after)
+        const changes = differences(prefixed(before), prefixed(after))
         if (isTrial || Object.keys(changes).length === 0) return state
         const settlesAt = await queries.writeRetention(tx, actor.tenantId, days, at)
         await audit.record(tx, actor, 'retention.updated', {}, { changes })
@@ -74,6 +74,9 @@ export type RetentionState = Awaited<ReturnType<RetentionRules['read']>>
 const daysThatCount = (periods: readonly queries.Period[]): ReadonlyMap<RetentionClass, number> =>
   new Map(periods.flatMap((p) => (p.days === null || p.all_held ? [] : [[p.class, p.days]])))
 
+/** As the status names them. */
+const prefixed = (days: RetentionDays) =>
+  Object.fromEntries(Object.entries(days).map(([name, n]) => [`days.${name}`, n]))
 const daysOf = (set: queries.SetDays): RetentionDays =>
   Object.fromEntries(retentionClasses.map((name) => [name, set[name] ?? null])) as RetentionDays
 const withoutNulls = (days: RetentionDays): queries.SetDays =>
