@@ -276,4 +276,3 @@ export const retentionClasses = [
 ] as const
 export type RetentionClass = (typeof retentionClasses)[number]
 export const retentionSources = ['tenant', 'deployment', 'default'] as const
-export type RetentionSource = (typeof retentionSources)[number]

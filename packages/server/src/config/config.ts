@@ -2,7 +2,6 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { defaultOidArc, policyOid } from '@holdfast/crypto'
 import ipaddr from 'ipaddr.js'
-import type { KeptDays } from '../db/kept.ts'
 
 /** What the operator decides; no secrets (those are in `secrets.ts`). */
 export type Config = {
@@ -44,7 +43,7 @@ export type Config = {
    */
   pkcs11: { library: string; token: string; pinFile: string; environment: Record<string, string> } | undefined
   /** For how many days what is over is kept; the record for good where `audit` is null. */
-  keptDays: KeptDays
+  keptDays: Record<'vpn_sessions' | 'telemetry' | 'metering' | 'revoked_devices', number> & { audit: number | null }
   /** What the gateways of the deployment look up by themselves; a policy may name nothing else of the kind. */
   gatewaysKnow: ReadonlySet<'countries' | 'services'>
   /** Private networks that URLs chosen by tenants may lead into. */

@@ -4,7 +4,7 @@ import { withConnection } from './connection.ts'
 import type { Tx } from './database.ts'
 
 /** For how many days the deployment keeps a class, where it says so; null is for good. */
-export type KeptDays = Readonly<
+type KeptDays = Readonly<
   Record<Extract<RetentionClass, 'vpn_sessions' | 'telemetry' | 'metering' | 'revoked_devices'>, number> &
     Record<'audit', number | null>
 >

@@ -161,7 +161,8 @@ test('a purge whose connections are cut goes on with the next run, and stands on
   void begun.then((o) => (outcome = o))
   await until(async () => {
     await owner.query(`select pg_terminate_backend(pid) from pg_locks
-      where locktype = 'advisory' and objid = 7264490 and not granted`)
+      where locktype = 'advisory' and objid = 7264490 and not granted
+        and database = (select oid from pg_database where datname = current_database())`)
     return outcome !== undefined
   })
   await blocker.query('rollback')

@@ -13,8 +13,8 @@ import * as queries from './holds.queries.ts'
 const mostStanding = 1000
 
 /** Whose data is held; of neither it is everybody's. */
-export type Subject = { user: string | null; device: string | null }
-export type Scope = { classes: RetentionClass[]; subject: Subject }
+type Subject = { user: string | null; device: string | null }
+type Scope = { classes: RetentionClass[]; subject: Subject }
 
 /** Legal holds: while one stands nothing that it covers is purged, whatever the tenant set. */
 export function createHolds({ db, audit, now }: { db: Database; audit: Audit; now: () => Date }) {

@@ -1,11 +1,10 @@
-import type { RetentionClass } from '@holdfast/contract/vocabulary'
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
 /** What the tenant set; a class that is absent is kept as the deployment says. */
-export type SetDays = Partial<Record<RetentionClass, number>>
+export type SetDays = Selectable<Tables['retention_settings']>['days']
 export type StoredRetention = Pick<Selectable<Tables['retention_settings']>, 'days' | 'settles_at'>
 
 const settingsOf = (tx: Tx, tenant: TenantId) =>
