@@ -76,16 +76,15 @@ create table retention_purges (
 );
 call raise_tenant_wall('retention_purges');
 
--- The hash of each place of a record whose event was purged: what was signed stays provable, and what is left is
--- verified from the last one on.
-create table audit_purged (
-  tenant_id uuid not null,
+-- After which place the record of a tenant begins since some of it was purged, and the hash of that place, from which
+-- what is left is verified.
+create table audit_beginnings (
+  tenant_id uuid primary key,
   seq bigint not null,
-  hash bytea not null constraint purged_hash_is_sha256 check (length(hash) = 32),
-  primary key (tenant_id, seq)
+  hash bytea not null constraint beginning_is_sha256 check (length(hash) = 32)
 );
-call raise_tenant_wall('audit_purged');
-revoke insert, update, delete on audit_purged from holdfast_app;
+call raise_tenant_wall('audit_beginnings');
+revoke insert, update, delete on audit_beginnings from holdfast_app;
 
 -- Of the deployment: when its clock was looked at, and until when it is not trusted with what can not be undone.
 create table retention_clock (
@@ -298,11 +297,10 @@ end $$;
 revoke all on function drop_purged_months() from public;
 grant execute on function drop_purged_months() to holdfast_app;
 
--- The record stays append-only, but for places whose hash `purge_audit` has kept.
+-- The record stays append-only, but for places before its beginning, which `purge_audit` alone moves.
 create function refuse_unless_purged() returns trigger language plpgsql as $$
 begin
-  if not exists (select from audit_purged p
-    where p.tenant_id = old.tenant_id and p.seq = old.seq and p.hash = old.hash) then
+  if not exists (select from audit_beginnings b where b.tenant_id = old.tenant_id and b.seq >= old.seq) then
     raise exception 'the audit log is append-only' using errcode = 'insufficient_privilege';
   end if;
   return old;
@@ -315,7 +313,7 @@ create trigger audit_log_keeps_all_but_purged before delete on audit_log
 
 -- Where the record of a tenant begins: after this place.
 create function audit_begins_after(tenant uuid) returns bigint language sql stable as $$
-  select coalesce(max(seq), 0) from audit_purged where tenant_id = tenant
+  select coalesce((select b.seq from audit_beginnings b where b.tenant_id = tenant), 0)
 $$;
 
 -- Takes the oldest of this tenant's record that is over, at most so many, and never a place that has a younger one
@@ -348,8 +346,9 @@ begin
   if cut is null then
     return 0;
   end if;
-  insert into audit_purged (tenant_id, seq, hash)
-    select tenant_id, seq, hash from audit_log where tenant_id = tenant and seq between first and cut;
+  insert into audit_beginnings (tenant_id, seq, hash)
+    select l.tenant_id, l.seq, l.hash from audit_log l where l.tenant_id = tenant and l.seq = cut
+    on conflict (tenant_id) do update set seq = excluded.seq, hash = excluded.hash;
   delete from audit_log where tenant_id = tenant and seq between first and cut;
   get diagnostics gone = row_count;
   return gone;

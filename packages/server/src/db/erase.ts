@@ -11,7 +11,7 @@ const kept: readonly string[] = [
   'audit_arrivals',
   'audit_log',
   'audit_heads',
-  'audit_purged',
+  'audit_beginnings',
   'retention_purges',
 ]
 

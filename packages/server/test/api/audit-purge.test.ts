@@ -68,12 +68,6 @@ test('the record goes from its beginning only, on two replicas once, and what is
   const { record_begins_after: beginning } = await kit.admin.getRetention()
   assert.deepEqual(beginning, { seq: 11, hash: all[10]?.hash }, 'one that is younger ends the purge')
   requireChain(await recordOf(kit), beginning!)
-  const hashes = await owner.query(`select seq::int, encode(hash, 'hex') as hash from audit_purged order by seq`)
-  assert.deepEqual(
-    hashes.rows,
-    all.slice(0, 11).map(({ seq, hash }) => ({ seq, hash })),
-    'the hashes of what is gone are kept',
-  )
   const purges = await purgesOf(kit.admin, 'audit')
   assert.deepEqual(
     purges.map((p) => [p.count, p.from_seq, p.up_to_seq]),
@@ -119,7 +113,7 @@ test('whoever calls the purge decides neither how long nor when', async (t) => {
     `update retention_periods set days = 1`,
     `update retention_settings set settles_at = 'epoch'`,
     `update retention_clock set trusted_from = '-infinity'`,
-    `insert into audit_purged select tenant_id, seq, hash from audit_log`,
+    `insert into audit_beginnings select tenant_id, seq, hash from audit_log`,
     'delete from audit_log where seq = 1',
     `update legal_holds set classes = '{policy}'`,
   ])
@@ -154,7 +148,7 @@ test('a purge whose connections are cut goes on with the next run, and stands on
     () => 'done',
     () => 'failed',
   )
-  await until(async () => (await count(owner, 'audit_purged')) > 0)
+  await until(async () => (await count(owner, 'audit_beginnings')) > 0)
   // The next batch waits here, and is cut there, as often as it is tried again.
   await blocker.query('begin; select stop_purges()')
   let outcome: string | undefined
@@ -166,9 +160,8 @@ test('a purge whose connections are cut goes on with the next run, and stands on
     return outcome !== undefined
   })
   await blocker.query('rollback')
-  const gone = await count(owner, 'audit_purged')
+  const gone = (await firstPlace(owner, kit.tenant)) - 1
   assert.deepEqual([outcome, gone >= 1000 && gone < 3000, gone % 1000], ['failed', true, 0])
-  assert.equal(await firstPlace(owner, kit.tenant), gone + 1)
   await forget(kit, 1)
   assert.equal(await firstPlace(owner, kit.tenant), 3001)
   assert.deepEqual(
@@ -184,7 +177,7 @@ test('a hold that is answered while purges run keeps all there is then', async (
   await ageRecord(owner, 'true')
   await keepAYear(kit, owner)
   const running = Promise.all(kit.replicas.map((_, i) => forget(kit, i)))
-  await until(async () => (await count(owner, 'audit_purged')) > 0)
+  await until(async () => (await count(owner, 'audit_beginnings')) > 0)
   await placeHold(kit.admin)
   const left = await firstPlace(owner, kit.tenant)
   await running

@@ -18,7 +18,7 @@ export const owners: Readonly<Record<string, string>> = {
   audit_arrivals: 'audit',
   audit_log: 'audit',
   audit_heads: 'audit',
-  audit_purged: 'audit',
+  audit_beginnings: 'audit',
   retention_settings: 'compliance',
   retention_periods: 'compliance',
   retention_clock: 'compliance',

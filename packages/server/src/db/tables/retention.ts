@@ -45,7 +45,7 @@ export type RetentionTables = {
     unrecorded: Default<number>
     unrecorded_months: TextArray
   }
-  /** The hashes of places whose events are gone; written by `purge_audit` alone. */
-  audit_purged: { tenant_id: TenantId; seq: number; hash: Buffer }
+  /** After which place the record begins; written by `purge_audit` alone. */
+  audit_beginnings: { tenant_id: TenantId; seq: number; hash: Buffer }
   retention_clock: { there_is_one: Default<boolean>; seen_at: Date; trusted_from: Date }
 }

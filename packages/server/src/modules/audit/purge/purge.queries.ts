@@ -9,7 +9,7 @@ const first = (tenant: TenantId, most: number) => sql`(
   select sequenced_at from audit_log where tenant_id = ${tenant} and seq > (select audit_begins_after(${tenant}))
   order by seq limit ${most})`
 
-/** The oldest of the record, in the order of its places; the database alone takes it, and keeps the hashes. */
+/** The oldest of the record, in the order of its places; the database alone takes it. */
 export const pruneRecord: Prune = {
   kept: {
     class: 'audit',
@@ -24,12 +24,6 @@ export const pruneRecord: Prune = {
   },
 }
 
-/** Where the record begins, if some of it has gone. */
+/** After which place the record begins, if some of it has gone. */
 export const findBeginning = (tx: Tx, tenant: TenantId) =>
-  tx
-    .selectFrom('audit_purged')
-    .select(['seq', 'hash'])
-    .where('tenant_id', '=', tenant)
-    .orderBy('seq', 'desc')
-    .limit(1)
-    .executeTakeFirst()
+  tx.selectFrom('audit_beginnings').select(['seq', 'hash']).where('tenant_id', '=', tenant).executeTakeFirst()
