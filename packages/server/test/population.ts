@@ -141,7 +141,9 @@ export async function populate(kit: Kit, client: Client, wanted: readonly Thing[
       const [pending] = (await client.listSigners({ query: { purpose: 'posture', state: 'pending' } })).items
       return (pending ?? (await client.createSigner({ body: { purpose: 'posture' } }))).signer_id
     },
-    legal_hold_id: async () => (await client.placeLegalHold({ body: { reason: 'proceedings 12-34' } })).legal_hold_id,
+    // Of a class that nobody purges who is populated.
+    legal_hold_id: async () =>
+      (await client.placeLegalHold({ body: { reason: 'proceedings 12-34', classes: ['metering'] } })).legal_hold_id,
     spc_id: async () => {
       const body = { csr: await newCsr(), device_id: await idOf('device_id') }
       return (await client.issueSpc({ body })).spc.spc_id
