@@ -51,7 +51,7 @@ const order = [
   ['access', 'tenancy', 'notifications'],
   ['identity', 'trust', 'devices', 'policy', 'gateways', 'siem'],
   ['federation', 'directory', 'certificates', 'updates'],
-  ['enrollment', 'expiry'],
+  ['enrollment', 'expiry', 'compliance'],
 ]
 
 const packageOf = new Map(

@@ -136,6 +136,17 @@ const auditFields = {
   'gateway_report.peer_refused': reported,
   'gateway_report.traffic_denied': reported,
   'gateway_report.failed': reported,
+  'retention.updated': {},
+  'retention.purged': {
+    class: 'string',
+    count: 'integer',
+    up_to: 'string',
+    from_seq: 'integer?',
+    up_to_seq: 'integer?',
+    months: 'strings?',
+  },
+  'legal_hold.placed': { legal_hold_id: 'string' },
+  'legal_hold.released': { legal_hold_id: 'string' },
 } as const satisfies Record<string, Record<string, Typed>>
 export type AuditKind = keyof typeof auditFields
 export const auditKinds = Object.keys(auditFields) as [AuditKind, ...AuditKind[]]

@@ -284,6 +284,14 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
     },
     signatures: [{ keyid, sig: '3045' }],
   },
+  updateRetention: {
+    days: {
+      ...{ audit: 365, vpn_sessions: 60, telemetry: 14, metering: null, admin_sessions: null, notifications: null },
+      ...{ policy: null, enrollment_tokens: null, revoked_devices: null },
+    },
+  },
+  placeLegalHold: { reason: 'proceedings 12-34', classes: ['vpn_sessions'], user_id },
+  releaseLegalHold: { reason: 'settled' },
   updateNotificationSettings: {
     email: { enabled: false, recipients: ['security@example.com'], kinds: [], min_severity: 'info' },
     webhook: { enabled: false, kinds: [] },

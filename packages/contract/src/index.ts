@@ -20,6 +20,7 @@ import * as notifications from './notifications.ts'
 import * as policy from './policy.ts'
 import * as posture from './posture.ts'
 import * as rbac from './rbac.ts'
+import * as retention from './retention.ts'
 import * as scim from './scim.ts'
 import * as settings from './settings.ts'
 import * as siem from './siem.ts'
@@ -77,6 +78,7 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Audit evidence', about: 'That what happened is still what was recorded', module: auditProof },
   { tag: 'SIEM', about: 'Where audit events are forwarded to', module: siem },
   { tag: 'SIEM exports', about: 'What is sent there once more, and how it looks', module: siemExports },
+  { tag: 'Retention', about: 'How long data is kept, and legal holds', module: retention },
   { tag: 'Notifications', about: 'What administrators must hear of', module: notifications },
 ]
 export const areaOf = (operation: string): string =>
@@ -121,6 +123,7 @@ export const contract = {
   ...endpointsOf(auditProof),
   ...endpointsOf(siem),
   ...endpointsOf(siemExports),
+  ...endpointsOf(retention),
   ...endpointsOf(notifications),
 }
 export type Contract = typeof contract

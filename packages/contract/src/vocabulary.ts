@@ -36,6 +36,7 @@ export const idPrefixes = {
   package: 'pkg',
   siem_connector: 'sie',
   siem_export: 'exp',
+  legal_hold: 'lgh',
 } as const
 export type Noun = keyof typeof idPrefixes
 
@@ -276,3 +277,18 @@ export type Origin = 'api' | 'console' | 'device' | 'gateway' | 'job'
 
 export type { AuditFields, AuditKind } from './audit-fields.ts'
 export * from './trust-vocabulary.ts'
+
+/** Data that is kept for a time, which a tenant sets, and that a legal hold keeps beyond it. */
+export const retentionClasses = [
+  'audit',
+  'vpn_sessions',
+  'telemetry',
+  'metering',
+  'admin_sessions',
+  'notifications',
+  'policy',
+  'enrollment_tokens',
+  'revoked_devices',
+] as const
+export type RetentionClass = (typeof retentionClasses)[number]
+export const retentionSources = ['tenant', 'deployment', 'default'] as const

@@ -72,6 +72,7 @@ export {
   changeIdentityProvider,
   changeNotificationSettings,
   changePlan,
+  changeRetention,
   changeSecuritySettings,
   changeSiemConnector,
 } from './partial-changes.ts'

@@ -12,6 +12,7 @@ type Changing =
   | 'updatePlan'
   | 'updateRelease'
   | 'updateSiemConnector'
+  | 'updateRetention'
 type Body<K extends Changing> = Input<Contract[K]>['body']
 type Sections<T> = { readonly [K in keyof T]?: Readonly<Partial<T[K]>> }
 type Scope = Pick<CallInput<Contract['getSecuritySettings']>, 'query'>
@@ -32,6 +33,18 @@ export const changeSecuritySettings = (
   change(
     () => client.getSecuritySettings(scope),
     (whole, options) => client.updateSecuritySettings({ ...scope, body: overlay(whole, named) }, options),
+  )
+
+/** Changes for how many days the classes named are kept, or says what that would do; the others stay. */
+export const changeRetention = (
+  client: Client,
+  named: Partial<Body<'updateRetention'>['days']>,
+  { dry_run = false, ...scope }: Scope & { dry_run?: boolean } = {},
+) =>
+  change(
+    () => client.getRetention(scope),
+    ({ days }, options) =>
+      client.updateRetention({ ...scope, body: { days: { ...days, ...named }, dry_run } }, options),
   )
 
 /** Changes the settings named; the others stay. */

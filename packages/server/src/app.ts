@@ -18,6 +18,7 @@ import { type Idle, idleAfterMs } from './memory/held.ts'
 import { createAccess } from './modules/access/index.ts'
 import { createAudit } from './modules/audit/index.ts'
 import { createCertificates } from './modules/certificates/index.ts'
+import { createCompliance } from './modules/compliance/index.ts'
 import {
   createActivity,
   createDevices,
@@ -59,7 +60,6 @@ export function createApp({
 }: AppDeps) {
   const onError = (e: unknown) => log.error({ err: e }, 'background work failed')
   const { publicUrl } = config
-  const { revoked_devices: keptRevokedDays, ...keptMonths } = config.keptDays
   const { kek, masterKeys } = secrets
 
   const db = connectDatabase(databaseUrl, { max: config.databaseConnections, onError, slowness })
@@ -81,7 +81,6 @@ export function createApp({
     audit,
     log,
     licenseFiles: config.license,
-    keptUsageDays: config.keptDays.metering_reports,
     notify: (...given) => notifications.notify(...given),
     prepareAdministrator: (...given) => identity.prepareAdministrator(...given),
     provision: (tenant) => trust.provision(tenant),
@@ -101,10 +100,7 @@ export function createApp({
   const access = createAccess({ ...limited, settings, statusOf: tenancy.statusOf })
   const notifications = createNotifications({
     ...base,
-    audit,
-    outbound,
-    smtpUrl: config.smtpUrl,
-    tenantName: tenancy.nameOf,
+    ...{ audit, outbound, smtpUrl: config.smtpUrl, tenantName: tenancy.nameOf },
   })
   const trustMarks = createTrustMarks(base)
   const trust = createTrust({
@@ -131,12 +127,7 @@ export function createApp({
   const tenants = tenancy.listTenantIds
   const certificates = createCertificates({
     ...base,
-    audit,
-    fleet,
-    trust,
-    policyOf,
-    tenants,
-    tenantNamed: tenancy.tenantNamed,
+    ...{ audit, fleet, trust, policyOf, tenants, tenantNamed: tenancy.tenantNamed },
     pkiUrl: config.pki?.url,
     oidArc: config.oidArc,
   })
@@ -168,7 +159,6 @@ export function createApp({
     endSessionsOf,
     appraise: policy.appraise,
     policyOf,
-    keptRevokedDays,
   })
   const enrollment = createEnrollment({ ...limited, trust, settings, federation, failures: identity.failures })
   const updates = createUpdates({
@@ -189,12 +179,19 @@ export function createApp({
   })
   const siem = createSiem({ ...base, audit, outbound, notifications, oidArc: config.oidArc })
   const health = createHealth(base)
+  // Tokens go after the devices that were enrolled with them.
+  const prunes = [
+    ...[tenancy, identity, federation, certificates, trust, policy, devices],
+    ...[enrollment, gateways, notifications, directory, expiry, updates, siem, audit],
+  ].flatMap((module) => module.prunes)
+  const compliance = createCompliance({ ...base, audit, log, prunes })
   const rotation = createSecrets({ ...base, masterKeys })
   const handlers: Handlers = {
     ...createDescription().handlers,
     ...health.handlers,
     ...rotation.handlers,
     ...audit.handlers,
+    ...compliance.handlers,
     ...tenancy.handlers,
     ...access.handlers,
     ...identity.handlers,
@@ -236,14 +233,10 @@ export function createApp({
   const jobs = appJobs({
     db,
     now,
-    keptMonths,
+    purges: compliance.purges,
     tenants,
     forgetOldClaims: idempotency.forgetOld,
-    // Tokens go after the devices that were enrolled with them.
-    pruning: [
-      ...[audit, tenancy, identity, federation, certificates, trust, policy, devices],
-      ...[enrollment, gateways, notifications, directory, expiry, updates, siem],
-    ],
+    prunes,
     working: [
       ...[tenancy, identity, trust, certificates, policy, gateways, devices, directory, federation, health],
       ...[rotation, expiry, updates, audit],

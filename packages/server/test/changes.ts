@@ -8,6 +8,7 @@ import { Gateway, GatewayPool } from '@holdfast/contract/gateways'
 import { Group } from '@holdfast/contract/groups'
 import { updateNotificationSettings } from '@holdfast/contract/notifications'
 import { PolicyBundle } from '@holdfast/contract/policy'
+import { Retention } from '@holdfast/contract/retention'
 import { SecuritySettings } from '@holdfast/contract/settings'
 import { SiemConnector } from '@holdfast/contract/siem'
 import { Plan, Tenant } from '@holdfast/contract/tenants'
@@ -43,6 +44,7 @@ const nouns: Readonly<Record<string, TSchema>> = {
   siem_connector: SiemConnector,
   security_settings: SecuritySettings,
   notification_settings: updateNotificationSettings.body,
+  retention: Retention,
 }
 /** Kinds without a noun that a GET shows, and what may be said to change in them. */
 const others: Readonly<Partial<Record<AuditKind, readonly string[]>>> = { 'posture.reported': ['verdict'] }

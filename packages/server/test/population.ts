@@ -35,6 +35,7 @@ export const things = [
   'event_id',
   'connector_id',
   'export_id',
+  'legal_hold_id',
 ] as const
 export type Thing = (typeof things)[number]
 export type Ids = Record<Thing, string>
@@ -169,6 +170,9 @@ export async function populate(kit: Kit, client: Client, wanted: readonly Thing[
       return (pending ?? (await client.createSigner({ body: { purpose: 'posture' } }))).signer_id
     },
     event_id: async () => (await client.listAuditEvents({ query: { limit: 1 } })).items[0]!.event_id,
+    // Of a class that nobody purges who is populated.
+    legal_hold_id: async () =>
+      (await client.placeLegalHold({ body: { reason: 'proceedings 12-34', classes: ['metering'] } })).legal_hold_id,
     spc_id: async () => {
       const body = { csr: await newCsr(), device_id: await idOf('device_id') }
       return (await client.issueSpc({ body })).spc.spc_id

@@ -25,6 +25,7 @@ import { randomMemberships } from './p22-random-memberships.ts'
 import { flattening } from './p23-flatten.ts'
 import { tenants } from './p24-tenants.ts'
 import { auditExport } from './p25-audit-export.ts'
+import { purge } from './p26-purge.ts'
 import type { Benchmark } from './rig/result.ts'
 import { small } from './small.ts'
 
@@ -32,6 +33,6 @@ import { small } from './small.ts'
 export const benchmarks: readonly Benchmark[] = [
   ...[digestPoll, digestPollProof, bundleFetch, waiters, publish, membership, enrollment],
   ...[certificates, auditIngest, auditedRead, deviceList, reconnectStorm, starting, memory, revocation, directory],
-  ...[pollCost, forwarding, gatewaySnapshot, randomMemberships, flattening, tenants],
-  ...[auditExport, auditQuery, auditLag, loginFlood, forgedFlood, small],
+  ...[pollCost, forwarding, gatewaySnapshot, randomMemberships, flattening, tenants, auditExport, purge],
+  ...[auditQuery, auditLag, loginFlood, forgedFlood, small],
 ]

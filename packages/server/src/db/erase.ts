@@ -8,7 +8,8 @@ const batch = 5000
 /** What stays of a tenant: its tombstone, and its record until that is forgotten with its month. */
 const kept: readonly string[] = [
   'tenants',
-  ...['audit_arrivals', 'audit_log', 'audit_heads', 'audit_tiles', 'audit_leaves', 'audit_checkpoints'],
+  ...['audit_arrivals', 'audit_log', 'audit_heads', 'audit_beginnings', 'audit_tiles', 'audit_leaves'],
+  ...['audit_checkpoints', 'retention_purges'],
 ]
 
 /** Tables of tenants, those first that refer to others. */

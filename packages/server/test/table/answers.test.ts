@@ -103,6 +103,7 @@ test('what makes something answers 201, what holds already 200 and changed: fals
       'policy.published',
       'release.changed',
       'release.updated',
+      'retention.updated',
       'security_settings.updated',
       'tenant.changed',
       'user.changed',

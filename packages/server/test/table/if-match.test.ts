@@ -78,6 +78,10 @@ const rows: Partial<Record<Operation, Row>> = {
     read: 'getSecuritySettings',
     body: (_, n, shown) => ({ ...shown, passwords: { min_length: 16 + n } }),
   },
+  updateRetention: {
+    read: 'getRetention',
+    body: (_, n, shown) => ({ ...shown, days: { ...(shown.days as object), audit: 30 + n } }),
+  },
   updateNotificationSettings: {
     read: 'getNotificationSettings',
     body: (_, n, shown) => ({ ...shown, email: { ...(shown.email as object), recipients: [`a${n}@example.com`] } }),

@@ -73,6 +73,14 @@ const elsewhere: Record<string, readonly [file: string, words: string]> = {
     'faults/master-keys.test.ts',
     'of twenty starts at once, with different lines, each key has one version',
   ],
+  'a purge of the record': [
+    'api/audit-purge.test.ts',
+    'the record goes from its beginning only, on two replicas once, and what is left is verified from there',
+  ],
+  'what went of a class': [
+    'api/compliance.test.ts',
+    'what a purge took that was cut off goes on record with the next one, once',
+  ],
   'a warning of an end': ['api/expiry-warnings.test.ts', 'once at each threshold, on two replicas'],
   'a version that is released': [
     'api/updates.test.ts',

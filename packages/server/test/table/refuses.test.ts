@@ -159,6 +159,7 @@ test('every route against every wrong caller', async (t) => {
 
 const inventedIds = () => ({
   event_id: encodeId('audit_event', crypto.randomUUID()),
+  legal_hold_id: encodeId('legal_hold', crypto.randomUUID()),
   tenant_id: encodeId('tenant', crypto.randomUUID()),
   user_id: encodeId('user', crypto.randomUUID()),
   group_id: encodeId('group', crypto.randomUUID()),

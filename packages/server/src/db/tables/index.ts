@@ -8,6 +8,7 @@ import type { GatewaysTables } from './gateways.ts'
 import type { NotificationsTables } from './notifications.ts'
 import type { PeopleTables } from './people.ts'
 import type { PolicyTables } from './policy.ts'
+import type { RetentionTables } from './retention.ts'
 import type { SiemTables } from './siem.ts'
 import type { TenancyTables } from './tenancy.ts'
 import type { TrustTables } from './trust.ts'
@@ -31,6 +32,7 @@ export type Tables = AccessTables &
   PeopleTables &
   PolicyTables &
   SiemTables &
+  RetentionTables &
   TenancyTables &
   TrustTables &
   UpdatesTables

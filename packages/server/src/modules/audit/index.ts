@@ -3,6 +3,7 @@ import { createExport, type ExportDeps } from './export/index.ts'
 import { pruneReported } from './ingest/ingest.queries.ts'
 import { createIngest } from './ingest/ingest.ts'
 import { checkpointKeysOf, createProof, type ProofDeps } from './proof/index.ts'
+import { pruneRecord } from './purge/purge.queries.ts'
 import { createRecorder } from './recorder.ts'
 import { createSequencer } from './sequencer.ts'
 import { createWordIndexer } from './words/indexer.ts'
@@ -13,6 +14,7 @@ export { readEvent, type Stored } from './formats/event.ts'
 export { json } from './formats/json.ts'
 export { ocsf } from './formats/ocsf.ts'
 export { octetCounted, type SyslogOrigin, syslog, syslogOriginOf } from './formats/syslog.ts'
+export { findBeginning } from './purge/purge.queries.ts'
 export { arrivalOf, type Changed, type Target } from './record.ts'
 
 type AuditDeps = Omit<ExportDeps & ProofDeps, 'catchUp' | 'audit' | 'keys'> & {
@@ -35,7 +37,7 @@ export function createAudit(deps: AuditDeps) {
       ...proof.handlers,
     },
     jobs: proof.jobs,
-    prunes: [pruneReported, pruneWords, ...proof.prunes],
+    prunes: [pruneRecord, pruneReported, pruneWords, ...proof.prunes],
     start,
     stop: async (): Promise<void> => {
       await stop()

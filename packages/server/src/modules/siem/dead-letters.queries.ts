@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
-import { deleting, dueIn, type Prune } from '../../db/retention.ts'
+import { deleting, type Prune } from '../../db/retention.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
@@ -54,7 +54,7 @@ export async function deleteDeadLetters(tx: Tx, { tenant_id, connector_id }: Of,
 const isOld = sql`failed_at < now() - interval '90 days'`
 /** Dead letters after 90 days: they count as lost then. */
 export const pruneDeadLetters: Prune = {
-  isDue: (tenant) => dueIn('siem_dead_letters', tenant, isOld),
+  isDue: deleting('siem_dead_letters', isOld).isDue,
   take: async (tx, tenant: TenantId, limit) => {
     const { rows } = await sql<{ amount: number }>`
       with mine as (
