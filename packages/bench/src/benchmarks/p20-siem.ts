@@ -3,7 +3,6 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Contract, Input } from '@holdfast/contract'
-import { decodeId, encodeId } from '@holdfast/server/kernel/ids'
 import { type Bench, type Benchmark, milliseconds, type Row, verdictOf } from './rig/result.ts'
 import { quantile } from './rig/rounds.ts'
 import { openAdmin } from './rig/server.ts'
@@ -44,7 +43,7 @@ async function measure(bench: Bench, start: (bench: Bench) => Promise<Sink>): Pr
     const began = performance.now()
     for (let sent = 0; sent < count; ) {
       const due = Math.min(count, Math.floor(((performance.now() - began) / 1000) * perSecond))
-      if (due > sent) await client.query(insertion, [decodeId('tenant', tenant_id), ...eventsOf(tenant_id, sent, due)])
+      if (due > sent) await client.query(insertion, eventsOf(tenant_id, sent, due))
       sent = due
       await delay(everyMs)
     }
@@ -77,15 +76,16 @@ function rowOf(kind: string, count: number, came: readonly Came[]): Row {
 }
 
 const insertion = `insert into audit_arrivals (tenant_id, event_id, at, kind, outcome, record)
-  select $1, e.id, clock_timestamp(), 'user.changed', 'success', e.record from unnest($2::uuid[], $3::text[]) as e (id, record)`
+  select t.tenant_id, e.id, clock_timestamp(), 'user.changed', 'success', replace(e.record, 'evt_0', type_id('evt', e.id))
+  from tenants t, unnest($1::uuid[], $2::text[]) as e (id, record)`
 
 function eventsOf(tenant_id: string, from: number, to: number): [ids: string[], records: string[]] {
   const ids = Array.from({ length: to - from }, () => randomUUID())
   const sentAt = performance.now()
   const timestamp = new Date().toISOString()
-  const records = ids.map((id, i) =>
+  const records = ids.map((_, i) =>
     JSON.stringify({
-      ...{ actor: { id: null, name: null, type: 'job' }, event_id: encodeId('audit_event', id), kind: 'user.changed' },
+      ...{ actor: { id: null, name: null, type: 'job' }, event_id: 'evt_0', kind: 'user.changed' },
       ...{ operation: `${from + i}@${sentAt}`, origin: 'job', outcome: 'success', request_id: null, source_ip: null },
       ...{ target: null, tenant_id, timestamp, user_agent: null, user_id: 'usr_1' },
     }),

@@ -105,6 +105,7 @@ test('what makes something answers 201, what holds already 200 and changed: fals
       'release.updated',
       'retention.updated',
       'security_settings.updated',
+      'siem_connector.updated',
       'tenant.changed',
       'user.changed',
     ],

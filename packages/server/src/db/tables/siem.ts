@@ -2,6 +2,7 @@ import type { SiemConnectorKind, SiemFormat } from '@holdfast/contract/vocabular
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Default, Json } from './columns.ts'
 
+type Tls = { ca_pem: string | null; server_name: string | null }
 /** Null: what this kind of connector does not have. */
 export type Destination = {
   url: string | null
@@ -9,7 +10,7 @@ export type Destination = {
   port: number | null
   index: string | null
   username: string | null
-  tls: { ca_pem: string | null; server_name: string | null }
+  tls: Tls
 }
 
 export type SiemTables = {
