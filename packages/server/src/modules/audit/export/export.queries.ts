@@ -46,12 +46,9 @@ export const eventsBetween = (
 /** Null where it is no longer kept. */
 export async function hashAt(tx: Tx, tenant: TenantId, seq: number): Promise<string | null> {
   if (seq === 0) return noHash
-  const row = await tx
-    .selectFrom('audit_log')
-    .select('hash')
-    .where('tenant_id', '=', tenant)
-    .where('seq', '=', seq)
-    .executeTakeFirst()
+  const hash = (table: 'audit_log' | 'audit_beginnings') =>
+    tx.selectFrom(table).select('hash').where('tenant_id', '=', tenant).where('seq', '=', seq)
+  const row = await hash('audit_log').unionAll(hash('audit_beginnings')).executeTakeFirst()
   return row?.hash.toString('hex') ?? null
 }
 
