@@ -41,11 +41,17 @@ export const isNotHeld = (name: RetentionClass, columns: { user?: string; device
 /** Comes first in a transaction that purges: until it ends no hold is placed. */
 export const admitPurge = (tx: Tx) => sql`select admit_purge()`.execute(tx)
 
-/** In the transaction that took the rows. */
-export const notePurge = (tx: Tx, tenant: string, name: RetentionClass, rows: number) =>
+/** The moment before which what the tenant has of the class may go in this transaction; null where nothing may. */
+export async function judgePurge(tx: Tx, name: RetentionClass): Promise<Date | null> {
+  const { rows } = await sql<{ before: Date | null }>`select ${overBefore(name)} as before`.execute(tx)
+  return rows[0]?.before ?? null
+}
+
+/** In the transaction that took the rows, by what it judged before. */
+export const notePurge = (tx: Tx, tenant: string, name: RetentionClass, { upTo, rows }: { upTo: Date; rows: number }) =>
   sql`
     insert into retention_purges (tenant_id, class, purged_at, up_to, unrecorded)
-    values (${tenant}, ${name}, clock_timestamp(), coalesce(${overBefore(name)}, now()), ${rows})
+    values (${tenant}, ${name}, clock_timestamp(), ${upTo}, ${rows})
     on conflict (tenant_id, class) do update set purged_at = excluded.purged_at,
       up_to = greatest(retention_purges.up_to, excluded.up_to),
       unrecorded = retention_purges.unrecorded + excluded.unrecorded`.execute(tx)

@@ -5,7 +5,7 @@ import type { TenantId } from '../kernel/actor.ts'
 import { eachTenant } from '../kernel/each-tenant.ts'
 import { second } from '../kernel/time.ts'
 import { background, type Database, type Tx } from './database.ts'
-import { admitPurge, notePurge, overBefore } from './kept.ts'
+import { admitPurge, judgePurge, notePurge, overBefore } from './kept.ts'
 import { hasUnrecorded } from './purges.ts'
 import type { Tables } from './tables/index.ts'
 
@@ -78,9 +78,11 @@ export async function countOver(
 async function takeSome(tx: Tx, tenant: TenantId, { kept, take }: Prune): Promise<number> {
   if (!kept) return take(tx, tenant, batch)
   await admitPurge(tx)
-  const gone = await take(tx, tenant, batch)
-  if (gone > 0) await notePurge(tx, tenant, kept.class, gone)
-  return gone
+  const upTo = await judgePurge(tx, kept.class)
+  if (upTo === null) return 0
+  const rows = await take(tx, tenant, batch)
+  if (rows > 0) await notePurge(tx, tenant, kept.class, { upTo, rows })
+  return rows
 }
 
 /** Passes the tenant wall: tenants of which only the record is left. */
