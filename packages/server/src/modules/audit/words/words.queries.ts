@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import { deleting } from '../../../db/retention.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
@@ -27,13 +27,12 @@ export async function nextBlock(tx: Tx, tenant: TenantId): Promise<Block | undef
 /** Blocks before this one are read, or their events are gone; and the last place that is given. */
 export async function unread(tx: Tx, tenant: TenantId): Promise<{ block: number; head: number }> {
   const { rows } = await sql<{ block: number; head: number }>`
-    select greatest((select max(block) + 1 from audit_words where tenant_id = ${tenant}), ${oldest(sql`${tenant}::uuid`)}, 0) as block,
+    select greatest((select max(block) + 1 from audit_words where tenant_id = ${tenant}), ${beginning}, 0) as block,
       coalesce((select seq from audit_heads where tenant_id = ${tenant}), 0) as head`.execute(tx)
   return rows[0] ?? { block: 0, head: 0 }
 }
-/** The block of the first event that is still there. */
-const oldest = (tenant: RawBuilder<unknown>) =>
-  sql`((select seq from audit_log where tenant_id = ${tenant} order by seq limit 1) - 1) / ${blockPlaces}::bigint`
+/** The block in which the record begins. */
+const beginning = sql`(select audit_begins_after(current_tenant()) / ${blockPlaces}::bigint)`
 
 export async function noteWords(tx: Tx, tenant: TenantId, block: Block, words: readonly string[]): Promise<void> {
   await sql`
@@ -44,4 +43,4 @@ export async function noteWords(tx: Tx, tenant: TenantId, block: Block, words: r
 }
 
 /** Of blocks whose events are all gone. */
-export const pruneWords = deleting('audit_words', sql`block < ${oldest(sql`audit_words.tenant_id`)}`)
+export const pruneWords = deleting('audit_words', sql`block < ${beginning}`)
