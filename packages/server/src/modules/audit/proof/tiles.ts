@@ -58,6 +58,14 @@ export function createTiles({ db }: { db: Database }) {
   const begun = (tx: Tx, tenant: TenantId, { level, number }: queries.TilePlace): Promise<Buffer[]> =>
     level === 0 ? entries(tx, tenant, number * width, width) : roots(tx, tenant, level - 1, number * width)
 
+  /** Or full: another replica has filled it meanwhile, and a purge took what it is made of. */
+  const begunOrFull = (tx: Tx, tenant: TenantId, place: queries.TilePlace): Promise<Buffer[]> =>
+    begun(tx, tenant, place).catch(async (e: unknown) => {
+      const [tile] = e instanceof BrokenRecord ? await queries.findTiles(tx, tenant, [place]) : []
+      if (!tile) throw e
+      return split(tile.hashes)
+    })
+
   /** Says how many tiles it wrote. Nothing is hashed while a transaction is open. */
   async function fillEntries(tenant: TenantId, size: number): Promise<number> {
     const { from, hashes } = await db.inTenant(
@@ -95,7 +103,7 @@ export function createTiles({ db }: { db: Database }) {
     return db.inTenant(tenant, async (tx) => {
       const full = await queries.findTiles(tx, tenant, [...wanted.values()])
       const rows = new Map<string, Row>(full.map((tile) => [keyOf(tile), split(tile.hashes)]))
-      for (const [key, place] of wanted) if (!rows.has(key)) rows.set(key, await begun(tx, tenant, place))
+      for (const [key, place] of wanted) if (!rows.has(key)) rows.set(key, await begunOrFull(tx, tenant, place))
       return rows
     })
   }
