@@ -81,6 +81,3 @@ create trigger audit_checkpoints_are_only_thinned before delete on audit_checkpo
   for each row execute function refuse_unless_thinned();
 create trigger audit_checkpoints_are_not_emptied before truncate on audit_checkpoints
   for each statement execute function refuse_to_change_the_record();
-
--- A proof is asked for by the event. Ids grow with time, so that this index grows at its end alone.
-create index if not exists audit_log_by_id on audit_log (tenant_id, event_id);
