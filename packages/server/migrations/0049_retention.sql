@@ -162,7 +162,9 @@ $$;
 create function keep_what_stands() returns trigger language plpgsql as $$
 begin
   if tg_op = 'UPDATE' then
-    new.released_at := coalesce(old.released_at, clock_timestamp());
+    if old.released_at is not null or new.released_at is not null then
+      new.released_at := coalesce(old.released_at, clock_timestamp());
+    end if;
     return new;
   end if;
   if stands(old) then
