@@ -196,6 +196,18 @@ $$;
 create function is_on_hold(tenant uuid) returns boolean language sql stable as $$
   select exists (select from legal_holds h where h.tenant_id = tenant and stands(h))
 $$;
+-- Replicas of the version before know of no hold. A hold that is being placed is waited for.
+create function refuse_while_on_hold() returns trigger language plpgsql security definer
+  set search_path = pg_catalog, public, pg_temp as $$
+begin
+  perform admit_purge();
+  if is_on_hold(old.tenant_id) then
+    raise exception 'a legal hold keeps the tenant' using errcode = 'insufficient_privilege';
+  end if;
+  return new;
+end $$;
+create trigger held_tenants_are_not_deleted before update of deleted_at on tenants for each row
+  when (old.deleted_at is null and new.deleted_at is not null) execute function refuse_while_on_hold();
 
 -- Whether what became shorter lately, for this tenant or for all, has to wait.
 create function settles(tenant uuid, class text) returns boolean language sql stable as $$
