@@ -1,5 +1,7 @@
+import { changeRetention } from '@holdfast/sdk'
 import { withClient } from '../src/embedded/test-database.ts'
 import type { Kit } from './kit.ts'
+import { ageRecord, connectOwner, forget, settle } from './retention.ts'
 
 /** So many events more on the record of the kit's tenant, each at its place when this is done. */
 export const fillRecord = (kit: Pick<Kit, 'databaseUrl' | 'tenant'>, count: number): Promise<void> =>
@@ -21,17 +23,14 @@ export const fillRecord = (kit: Pick<Kit, 'databaseUrl' | 'tenant'>, count: numb
     }
   })
 
-/** What a purge leaves of the first places. */
-export const purgeRecord = (kit: Pick<Kit, 'databaseUrl'>, upTo: number): Promise<void> =>
-  changeRecord(
-    kit,
-    { triggers: true },
-    ...['disable trigger user', 'enable trigger hashes_of_purged_are_kept'].map(
-      (how) => `alter table audit_log ${how}`,
-    ),
-    `delete from audit_log where seq <= ${upTo}`,
-    'alter table audit_log enable trigger user',
-  )
+/** The first places of the kit's tenant go, as they do when they are over. */
+export async function purgeRecord(kit: Kit, upTo: number): Promise<void> {
+  const owner = await connectOwner(kit)
+  await ageRecord(owner, `tenant_id = '${kit.tenant}' and seq <= ${upTo}`)
+  await changeRetention(kit.admin, { audit: 365 })
+  await settle(owner)
+  await forget(kit)
+}
 
 /** What the owner of the database can do: with no trigger in the way, unless it is asked for. */
 export const changeRecord = (

@@ -20,7 +20,7 @@ const hashes = (proof: readonly string[]) => proof.map((hash) => Buffer.from(has
 
 /**
  * The record of a server, from its first place to its last: each event in the hash of the next, and every checkpoint of
- * what stands there. Throws `BadRecord`.
+ * what stands there. Throws `BadRecord`; any other error is no verdict.
  */
 export async function verifyServer({ client, scope, trusted, kept, progress }: Options) {
   const read = (note: string) => readCheckpoint(note, trusted)
@@ -47,19 +47,34 @@ export async function verifyServer({ client, scope, trusted, kept, progress }: O
     } while (cursor !== null)
   }
 
+  /** Throws `BadRecord` where not even the server says that it purged the places up to this one. */
+  async function requirePurged(seq: number): Promise<void> {
+    const { record_begins_after } = await patiently(() => client.getRetention({ query: scope }))
+    const purged = record_begins_after?.seq ?? 0
+    if (purged < seq) throw new BadRecord(purged + 1, `places ${purged + 1} to ${seq} are missing, and were not purged`)
+  }
+
   /** Where a record begins whose first places are purged: proven to be in what a trusted key signed. */
   async function startOf({ seq, hash, eventId }: Place): Promise<Start> {
-    const proven = await patiently(() => client.proveAuditEvent({ params: { event_id: eventId }, query: scope })).catch(
-      (e: unknown) => {
-        if (!(e instanceof ApiError) || e.code !== 'internal_error') throw e
-        throw new BadRecord(1, `places 1 to ${seq - 1} are missing, and the server can't prove what they were`)
-      },
-    )
+    const params = { event_id: eventId }
+    const proven = await patiently(() => client.proveAuditEvent({ params, query: scope })).catch(async (e: unknown) => {
+      if (e instanceof ApiError && e.code === 'not_found')
+        throw new Error(`the server purged place ${seq} while it was read: verify again`)
+      // No verdict by itself: the server may have failed.
+      if (e instanceof ApiError && e.code === 'internal_error') await requirePurged(seq - 1)
+      throw e
+    })
     const known = read(proven.checkpoint.note)
     if (!known.isSigned) throw new BadRecord(seq, 'nobody who is trusted signed the checkpoint that is to prove it')
     const path = hashes(proven.proof)
     if (!isIncluded({ leaf: leafHash(hash), index: seq - 1, size: known.size }, path, known.root))
       throw new BadRecord(seq, 'it is not what was signed')
+    // The smaller one is compared with no place of the export.
+    if (kept && kept.size < seq && !(await follows(kept, known)))
+      throw new BadRecord(
+        kept.size + 1,
+        `what was kept of ${kept.size} places does not go on to where the record begins, place ${seq}`,
+      )
     const peaks = peaksBefore(seq - 1, known.size, path)
     return { seq: seq - 1, hash: Buffer.from(proven.previous_hash, 'hex'), peaks }
   }
@@ -76,6 +91,9 @@ export async function verifyServer({ client, scope, trusted, kept, progress }: O
     witness: { checkpoints, reached, follows },
     startOf,
     progress,
+  }).catch((e: unknown) => {
+    if (!(e instanceof ApiError) || e.code !== 'internal_error') throw e
+    throw new Error(`the server failed, which is no verdict: ${e.detail}`, { cause: e })
   })
 }
 

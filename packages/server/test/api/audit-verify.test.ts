@@ -32,7 +32,7 @@ const exported = async (kit: Kit, query: object = {}): Promise<string> => {
 
 /** What changes a row as whoever has the database can: in SQL, where `it` is the place. */
 const anew = (
-  it: number,
+  it: number | 'it',
 ) => `sha256('\\x00'::bytea || coalesce((select p.hash from audit_log p where p.seq = ${it} - 1),
   decode(repeat('00', 32), 'hex')) || int8send(${it}) || convert_to(record, 'UTF8'))`
 const attacks: Record<string, (it: number, last: number) => string[]> = {
@@ -147,8 +147,54 @@ test('what is purged is not missed, and what is left goes on from it', async (t)
   const { code, said, err } = await verify('--server', '--checkpoint', file('kept.txt'))
   assert.deepEqual([code, said.first_seq], [0, 301], JSON.stringify(said))
   assert.match(err, /It begins at place 301/)
+  const [end] = (await exported(kit)).trimEnd().split('\n').slice(-1)
+  const { hash } = (await kit.admin.getRetention()).record_begins_after!
+  assert.equal(JSON.parse(end!).manifest.hash_before_first, hash)
   await changeRecord(kit, `update audit_log set record = replace(record, 'api_key', 'api-key') where seq = 301`)
   assert.equal((await verify('--server')).said.first_bad_seq, 301)
+})
+
+/** Written anew from a place on, with nothing left that was signed. */
+const rewrite = (kit: Kit, from: number) =>
+  changeRecord(
+    kit,
+    `lock table audit_heads in exclusive mode;
+     delete from audit_checkpoints;
+     update audit_log set record = replace(record, '"outcome":"', '"outcome":"not ') where seq = ${from};
+     do $$ begin
+       for it in ${from}..(select max(seq) from audit_log) loop
+         update audit_log set hash = ${anew('it')} where seq = it;
+       end loop;
+     end $$;
+     update audit_heads h set hash = (select hash from audit_log l where l.seq = h.seq)`,
+  )
+
+test('what was kept before the beginning of the record still tells whether that goes on from it', async (t) => {
+  for (const isRewritten of [false, true])
+    await t.test(isRewritten ? 'written anew' : 'as it was', async (t) => {
+      const { kit, verify, file } = await start(t)
+      await fillRecord(kit, 20)
+      const size = await checkpointNow(kit)
+      assert.equal((await verify('--server', '--keep', file('kept.txt'))).code, 0)
+      if (isRewritten) await rewrite(kit, 5)
+      await fillRecord(kit, 60)
+      await purgeRecord(kit, size + 30)
+      assert.equal((await verify('--server')).code, 0, 'alone it is one record')
+      const { code, said, err } = await verify('--server', '--checkpoint', file('kept.txt'))
+      const expected = isRewritten ? [1, false, size + 1] : [0, true, undefined]
+      assert.deepEqual([code, said?.verified, said?.first_bad_seq], expected, `${said?.why} ${err}`)
+    })
+})
+
+test('a server that can not prove what it purged is no verdict', async (t) => {
+  const { kit, verify } = await start(t)
+  await fillRecord(kit, 40)
+  await checkpointNow(kit)
+  await purgeRecord(kit, 20)
+  await changeRecord(kit, 'delete from audit_leaves')
+  const { code, said, err } = await verify('--server')
+  assert.deepEqual([code, said], [2, undefined])
+  assert.match(err, /no verdict/)
 })
 
 test('keys that sign checkpoints are replaced: what was signed before is still compared, by the keys that follow', async (t) => {
