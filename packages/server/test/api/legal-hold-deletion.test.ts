@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { changeRetention } from '@holdfast/sdk'
 import { configureKept } from '../../src/db/kept.ts'
 import { createClock, runJob, startKit } from '../kit.ts'
 import { ageRecord, ask, connectOwner, count, forget, placeHold, releaseHold, settle } from '../retention.ts'
@@ -12,6 +13,7 @@ test('a tenant with a hold is not deleted; of one that was, the record goes in i
   const { tenant, id } = await makeTenant(kit, 'acme')
   const { tenant_id } = tenant
   const query = { tenant_id }
+  await changeRetention(kit.admin, { audit: 100 }, { query })
   await kit.admin.changeTenant({ body: { operation: 'delete', tenant_id, delay_seconds: 3600 } })
   const { legal_hold_id } = await placeHold(kit.admin, { classes: ['vpn_sessions'] }, { query })
   clock.advance(7200)
@@ -20,6 +22,8 @@ test('a tenant with a hold is not deleted; of one that was, the record goes in i
     return ask(owner, 'select deleted_at is not null as value from tenants where tenant_id = $1', [id])
   }
   assert.equal(await statusOf(), false)
+  const entomb = owner.query('update tenants set deleted_at = now() where tenant_id = $1', [id])
+  await assert.rejects(entomb, /a legal hold keeps the tenant/, 'whoever asks')
   await releaseHold(kit.admin, legal_hold_id, { query })
   assert.equal(await statusOf(), false, 'a release can be put right for a day')
   await settle(owner)
@@ -35,9 +39,9 @@ test('a tenant with a hold is not deleted; of one that was, the record goes in i
   const had = await places()
   await forget(kit)
   assert.deepEqual([await places(), had > 0], [had, true])
-  await ageRecord(owner, `tenant_id = '${id}'`)
+  await ageRecord(owner, `tenant_id = '${id}'`, '200 days')
   await forget(kit)
-  assert.equal(await places(), 0, 'and nothing new is said in it')
+  assert.equal(await places(), 0, 'by the days that it had set, and nothing new is said in it')
   assert.deepEqual(
     (await owner.query('select class, unrecorded::int from retention_purges where tenant_id = $1', [id])).rows,
     [{ class: 'audit', unrecorded: had }],
