@@ -43,6 +43,12 @@ export const eventsBetween = (
     .orderBy('seq')
     .execute()
 
+/** Places up to this one are no longer kept. */
+export async function beginsAfter(tx: Tx, tenant: TenantId): Promise<number> {
+  const { rows } = await sql<{ seq: number }>`select audit_begins_after(${tenant}) as seq`.execute(tx)
+  return rows[0]?.seq ?? 0
+}
+
 /** Null where it is no longer kept. */
 export async function hashAt(tx: Tx, tenant: TenantId, seq: number): Promise<string | null> {
   if (seq === 0) return noHash
