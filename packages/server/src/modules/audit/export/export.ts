@@ -123,10 +123,10 @@ export function createExports({ db, now, catchUp, audit, keys, onError }: Export
       await noteFailed(actor, asked, 0, null)
       return Readable.from([])
     },
-    /** 404 where no export came to its end with this digest. */
-    manifest: async (actor: Actor, sha256: string): Promise<Signed> => {
+    /** 404 where no export came to its end with this digest, and as it was asked for where that is said. */
+    manifest: async (actor: Actor, sha256: string, asked: Asked | undefined): Promise<Signed> => {
       await catchUp(actor.tenantId)
-      const record = await db.inTenant(actor.tenantId, (tx) => exportedAs(tx, actor.tenantId, sha256))
+      const record = await db.inTenant(actor.tenantId, (tx) => exportedAs(tx, actor.tenantId, sha256, asked))
       if (record === undefined) return fail('not_found', 'no such export')
       const { details } = JSON.parse(record) as { details: { manifest: Signed['manifest'] } }
       return sign(actor.tenantId, details.manifest)
