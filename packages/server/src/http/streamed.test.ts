@@ -53,7 +53,7 @@ test('who takes nothing of the end is cut, and who takes all of it is not', { ti
   // More than the system holds for a connection, made at once: nothing is left to be made while it waits.
   const end = Buffer.alloc(32 * 1024 * 1024, 'x')
   const endings: AbortSignal[] = []
-  const open = async function (ended: AbortSignal) {
+  const open = async (ended: AbortSignal) => {
     endings.push(ended)
     return (async function* () {
       yield end

@@ -8,9 +8,12 @@ import { patternOf, wordsOf, wordsOfRecord } from './words.ts'
 const text = fc
   .oneof(
     fc.string({ unit: 'binary', maxLength: 20 }),
-    fc.array(fc.constantFrom('needle', 'a', '0', ' ', '\\', '"', '\n', '\u001b', '.', '_', '%', 'ë', 'Σ', '😀', '\\n'), {
-      maxLength: 8,
-    }),
+    fc.array(
+      fc.constantFrom('needle', 'a', '0', ' ', '\\', '"', '\n', '\u001b', '.', '_', '%', 'ë', 'Σ', '😀', '\\n'),
+      {
+        maxLength: 8,
+      },
+    ),
   )
   .map((t) => (typeof t === 'string' ? t : t.join('')).toWellFormed().replaceAll('\0', ''))
 
