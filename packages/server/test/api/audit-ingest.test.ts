@@ -139,3 +139,14 @@ test('a gateway is charged by events, known ones too; another has its own allowa
   assert.ok(busy.every((answer) => Number(answer.headers.get('retry-after')) >= 1))
   assert.equal((await other.client.ingestAuditEvents({ body: { events } })).accepted, 1000)
 })
+
+test('the id of a target is kept whole and found as it was written', async (t) => {
+  const kit = await startKit(t)
+  const { client } = await withGateway(kit)
+  const id = `Az-${'X'.repeat(61)}`
+  const about = (target: string) => ({ body: { events: [event('e', { target: { type: 'file', id: target } })] } })
+  await assert.rejects(client.ingestAuditEvents(about(`${id}X`)), refused(422))
+  await client.ingestAuditEvents(about(id))
+  for (const query of [{ target_id: id }, { q: 'Az-X' }, { q: id }])
+    assert.equal((await kit.admin.listAuditEvents({ query })).items[0]?.target?.id, id)
+})
