@@ -28,8 +28,8 @@ export async function sendStreamed(
 
 /**
  * Cuts an answer that is not taken at its pace. Unlike that of a download it counts only while something waits to be
- * taken: what is looked for may be rare. Who was fast before has no more grace than others. `left`: the bytes that still
- * wait once all are made.
+ * taken: what is looked for may be rare. Who was fast before has no more grace than others. `left`: the bytes that
+ * still wait once all are made.
  */
 async function* takenInTime(
   bytes: AsyncIterable<Uint8Array>,
