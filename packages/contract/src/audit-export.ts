@@ -10,13 +10,14 @@ const Place = Type.Integer({ minimum: 1 })
 
 export const auditExportFormats = ['csv', 'json', 'ndjson'] as const
 export const syslogFramings = ['octet-counting', 'newline'] as const
+const Format = OneOf([...auditExportFormats, 'syslog'])
 
 /** What an export holds, as it is signed. */
 export const AuditExportManifest = Closed(
   {
     schema: OneOf(['holdfast.audit-export/1']),
     tenant_id: Id('tenant'),
-    format: OneOf([...auditExportFormats, 'syslog']),
+    format: Format,
     filter: Type.Record(Type.String(), Type.Unknown(), { description: 'As it was asked for' }),
     started_at: Time,
     events: Count,
@@ -77,9 +78,10 @@ export const getAuditExportManifest = endpoint({
   method: 'GET',
   path: '/v1/admin/audit/export/manifest',
   costly: true,
-  summary: 'The signed manifest of an export that came to its end, by the SHA-256 of what was exported',
+  summary:
+    'The signed manifest of an export that came to its end, by the SHA-256 of what was exported: with `format` of one that was asked for so, by exactly these filters; otherwise of the last one with these bytes',
   access,
-  query: Closed({ sha256: Sha256 }),
+  query: Closed({ sha256: Sha256, format: Type.Optional(Format), ...filters }),
   response: Closed(signed, { title: 'SignedAuditExportManifest' }),
   errors: ['not_found'],
 })

@@ -157,7 +157,8 @@ const ReportedEvent = Closed(
     event_id: Type.String({
       minLength: 1,
       maxLength: 64,
-      description: 'Made by the gateway, once for each event: whatever is sent again under it changes nothing',
+      description:
+        'Made by the gateway, once for each event: whatever is sent again under it within 30 days changes nothing',
     }),
     kind: Type.String({
       maxLength: 64,
@@ -170,7 +171,7 @@ const ReportedEvent = Closed(
       Closed(
         {
           type: Type.String({ minLength: 1, maxLength: 64, pattern: '^[a-z][a-z0-9_]*$' }),
-          id: Type.Optional(Type.String({ maxLength: 4096 })),
+          id: Type.Optional(Type.String({ maxLength: 64, description: 'Kept whole: events are asked for by it' })),
           name: Type.Optional(Type.String({ maxLength: 4096 })),
         },
         { description: 'What it is about, as the gateway says' },
@@ -191,7 +192,8 @@ const ReportedEvent = Closed(
 export const ingestAuditEvents = endpoint({
   method: 'POST',
   path: '/v1/audit/ingest',
-  summary: 'What gateways put on record; an event_id of a gateway counts once, however often it is sent',
+  summary:
+    'What gateways put on record; an event_id of a gateway counts once for 30 days, however often it is sent; 60,000 events a minute, a tenth of it at once',
   access: { by: ['gateway'], permission: 'own' },
   audit: 'audit.ingested',
   records: 'refusals',

@@ -50,7 +50,7 @@ export async function receiveAuditExport(
   }
   const { bytes: size, sha256, lastLine } = content.end()
   const { manifest, jws } =
-    lastLine === undefined ? await manifestOf(client, filter, sha256) : readLastLine(lastLine, format)
+    lastLine === undefined ? await manifestOf(client, { ...filter, format, sha256 }) : readLastLine(lastLine, format)
   // Asked for last: the key of the manifest may be younger than the request.
   const keys = keysOf(trust ?? (await client.trustAnchors(scopeOf(filter))), 'audit-checkpoint')
   const signed = readSigned(jws, { typ: 'audit-export+jws', key: keys })
@@ -59,6 +59,9 @@ export async function receiveAuditExport(
   if (manifest.schema !== 'holdfast.audit-export/1') reject('malformed', 'the manifest is of another version')
   if (manifest.format !== format || manifest.bytes !== size || manifest.sha256 !== sha256)
     reject('wrong_digest', 'the manifest is of another export')
+  // Exports that hold no event have the same bytes, whatever was asked for.
+  if (canonicalJson(manifest.filter) !== canonicalJson(askedIn(filter)))
+    reject('wrong_digest', 'the manifest is of an export by another filter')
   return manifest
 }
 
@@ -87,11 +90,14 @@ export async function saveAuditExport(
   }
 }
 
+/** The filter as a manifest names it. */
+const askedIn = ({ tenant_id: _, ...filter }: Omit<AuditExportQuery, 'format'>) =>
+  Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined))
+
 /** For whom a platform role asks. */
 const scopeOf = ({ tenant_id }: { tenant_id?: string }) => ({ query: tenant_id === undefined ? {} : { tenant_id } })
 
-async function manifestOf(client: Exporter, filter: { tenant_id?: string }, sha256: string): Promise<Signed> {
-  const query = { sha256, ...scopeOf(filter).query }
+async function manifestOf(client: Exporter, query: AuditExportQuery & { sha256: string }): Promise<Signed> {
   try {
     return await client.getAuditExportManifest({ query })
   } catch (e) {

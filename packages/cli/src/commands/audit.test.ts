@@ -79,3 +79,16 @@ test('who follows sees each event once, and is told where to go on', async (t) =
   assert.match(err, /--after 3/)
   assert.equal(asked[1]?.line, 'GET /v1/audit/events?outcome=refused&sort=seq&after_seq=1&limit=200')
 })
+
+test('who follows and is cut off in a later page goes on behind what was printed', async (t) => {
+  const { url } = await startServer(t, ({ line }) => {
+    const query = new URLSearchParams(line.split('?')[1])
+    if (query.get('sort') === '-seq') return { body: { items: [event(9)], next_cursor: null } }
+    if (!query.has('cursor')) return { body: { items: [event(2), event(5)], next_cursor: 'a' } }
+    return { status: 401, body: { error: 'unauthorized', detail: 'no', request_id: 'r' } }
+  })
+  const { run } = await startShell(t, environment(url))
+  const { err, code } = await run(['audit', 'follow', '--after', '1', '--json'])
+  assert.notEqual(code, 0)
+  assert.match(err, /--after 5\./)
+})

@@ -117,12 +117,15 @@ async function follow(cli: Cli, filter: AuditFilter, after: number | undefined):
   try {
     for (;;) {
       const last = await lastPlace()
-      for (let cursor: string | null | undefined; last > seen && cursor !== null; ) {
-        const query = { ...auditQuery(filter), ...cli.scope, sort: 'seq', after_seq: seen, limit: 200 } as const
+      const query = { ...auditQuery(filter), ...cli.scope, sort: 'seq', after_seq: seen, limit: 200 } as const
+      for (let cursor: string | null | undefined; last > query.after_seq && cursor !== null; ) {
         const page = await client.listAuditEvents({ query: { ...query, ...(cursor && { cursor }) } })
-        for (const event of page.items) cli.say(cli.json ? jsonText(event) : lineOf(event))
+        for (const event of page.items) {
+          cli.say(cli.json ? jsonText(event) : lineOf(event))
+          seen = event.seq
+        }
         cursor = page.next_cursor
-        if (cursor === null) seen = Math.max(last, page.items.at(-1)?.seq ?? 0)
+        if (cursor === null) seen = Math.max(last, seen)
       }
       await delay(pollMs)
     }

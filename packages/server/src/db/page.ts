@@ -142,8 +142,11 @@ const orderOf = (sort: string, columns: Record<string, Pick<Order, 'column' | 'k
 }
 
 /** The condition that a column kept in small letters (`…_key`) begins with a prefix: a range, which an index serves. */
-export const hasPrefix = (column: string, prefix: string) =>
-  sql<boolean>`(${sql.ref(column)} >= lower(${prefix}) and ${sql.ref(column)} < lower(${prefix}) || ${lastCharacter})`
+export const hasPrefix = (column: string, prefix: string) => isFrom(column, sql`lower(${prefix})`)
+/** The same of a column that is kept as it was written. */
+export const hasExactPrefix = (column: string, prefix: string) => isFrom(column, sql`cast(${prefix} as text)`)
+const isFrom = (column: string, prefix: RawBuilder<unknown>) =>
+  sql<boolean>`(${sql.ref(column)} >= ${prefix} and ${sql.ref(column)} < ${prefix} || ${lastCharacter})`
 const lastCharacter = '\u{10ffff}'
 
 /** How many rows a page of a walk looks at. */

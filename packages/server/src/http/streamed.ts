@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Streamed } from '../kernel/streamed.ts'
 import { second } from '../kernel/time.ts'
 import type { Pace } from './pace.ts'
+import { goneSignal } from './representation.ts'
 
 /** Sends what is made while it is sent. What fails on the way cuts the connection: nobody takes it for the whole. */
 export async function sendStreamed(
@@ -12,23 +13,29 @@ export async function sendStreamed(
   { type, filename, open }: Streamed,
   pace: Pace,
 ): Promise<void> {
-  const ended = new AbortController()
-  reply.raw.once('close', () => ended.abort())
-  const bytes = request.method === 'HEAD' ? undefined : await open(ended.signal)
+  const ended = goneSignal(reply.raw)
+  if (ended.aborted) return void reply.send()
+  const bytes = request.method === 'HEAD' ? undefined : await open(ended)
   reply.code(200).headers({ 'content-type': type, 'content-disposition': `attachment; filename="${filename}"` })
   if (!bytes) return void reply.send()
   // Whoever returns before the head is out would have it sent again, empty.
-  await reply.send(Readable.from(takenInTime(bytes, reply.raw, pace), { objectMode: false }))
+  const waiting: Readable = Readable.from(
+    takenInTime(bytes, reply.raw, pace, () => waiting.readableLength + reply.raw.writableLength),
+    { objectMode: false },
+  )
+  await reply.send(waiting)
 }
 
 /**
  * Cuts an answer that is not taken at its pace. Unlike that of a download it counts only while something waits to be
- * taken: what is looked for may be rare. Who was fast before has no more grace than others.
+ * taken: what is looked for may be rare. Who was fast before has no more grace than others. `left`: the bytes that
+ * still wait once all are made.
  */
 async function* takenInTime(
   bytes: AsyncIterable<Uint8Array>,
   response: ServerResponse,
   { graceMs, bytesPerSecond }: Pace,
+  left: () => number,
 ) {
   let leftMs = graceMs
   for await (const piece of bytes) {
@@ -42,4 +49,7 @@ async function* takenInTime(
       leftMs -= performance.now() - since
     }
   }
+  if (response.closed) return
+  const last = setTimeout(() => response.destroy(), graceMs + (left() / bytesPerSecond) * second).unref()
+  response.once('close', () => clearTimeout(last))
 }

@@ -1,10 +1,10 @@
 /** Runs of letters and digits, and of all that is not ASCII. */
-const word = /[0-9a-z\u0080-\uffff]+/g
+const word = /[0-9A-Za-z\u0080-\uffff]+/g
 /** In JSON, what does not stand for itself. */
 const escaped = /\\(?:u[0-9a-f]{4}|.)/g
 
-/** The words of a text, in small letters. */
-export const wordsOf = (text: string): readonly string[] => text.toLowerCase().match(word) ?? []
+/** The words of a text, each in small letters by itself: what stands beside it changes none (as it would a final Σ). */
+export const wordsOf = (text: string): readonly string[] => text.match(word)?.map((w) => w.toLowerCase()) ?? []
 
 /** The words of a record, which is JSON: of the texts, numbers and names in it. */
 export const wordsOfRecord = (record: string): readonly string[] =>

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { saveAuditExport, VerificationError } from '@holdfast/sdk'
 import { startCommand } from '../command.ts'
 import { readNdjson, sha256 } from '../exports.ts'
+import { refused } from '../gateways.ts'
 import { startKit, times } from '../kit.ts'
 
 test('holdfast audit export: a file of each format, whole and as it was signed, or none', async (t) => {
@@ -94,5 +95,34 @@ test('what breaks off, is changed on its way or signed by another key leaves no 
     const manifest = await saveAuditExport(through(same), { format }, path)
     assert.equal((await readFile(path)).length >= manifest.bytes, true)
     await rm(path)
+  }
+})
+
+test('an export without an event is vouched for by its own manifest, not by one of another filter', async (t) => {
+  const kit = await startKit(t)
+  const { file } = await startCommand(t, kit)
+  const never = { from: '2001-01-01T00:00:00Z', to: '2001-01-02T00:00:00Z' }
+  for (const format of ['csv', 'syslog'] as const) {
+    const path = file(`none.${format}`)
+    const asked = { format, kind: 'login.failed', ...never }
+    const manifest = await saveAuditExport(kit.admin, asked, path)
+    const { sha256 } = manifest
+    const other = await saveAuditExport(kit.admin, { format, ...never }, file(`other.${format}`))
+    assert.deepEqual([other.sha256, other.filter], [sha256, never], 'the same bytes')
+    const known = await kit.admin.getAuditExportManifest({ query: { sha256, ...asked } })
+    assert.deepEqual(known.manifest, manifest)
+    const last = await kit.admin.getAuditExportManifest({ query: { sha256 } })
+    assert.deepEqual(last.manifest, other)
+    await assert.rejects(
+      kit.admin.getAuditExportManifest({ query: { sha256, ...asked, kind: 'login.*' } }),
+      refused(404),
+    )
+    await assert.rejects(kit.admin.getAuditExportManifest({ query: { sha256, ...never } }), refused(400))
+    const { exportAudit, exportAuditSyslog, trustAnchors } = kit.admin
+    const swapped = { exportAudit, exportAuditSyslog, trustAnchors, getAuditExportManifest: async () => last }
+    await assert.rejects(
+      saveAuditExport(swapped, asked, file('swapped')),
+      (e) => e instanceof VerificationError && e.code === 'wrong_digest',
+    )
   }
 })

@@ -248,3 +248,21 @@ test('a replica that stops cuts its exports and waits for nobody who takes nothi
     [],
   )
 })
+
+test('a purge that overtakes an export cuts it: nothing with a hole is signed as whole', async (t) => {
+  const kit = await startKit(t)
+  await fill(kit, 2000)
+  const overtaken = await begun(kit)
+  assert.equal(overtaken.status, 200)
+  await withClient(kit.databaseUrl, async (owner) => {
+    await owner.query('set session_replication_role = replica')
+    await owner.query('insert into audit_beginnings select tenant_id, seq, hash from audit_log where seq = 1900')
+    await owner.query('delete from audit_log where seq <= 1900')
+  })
+  await assert.rejects(overtaken.text(), 'cut, so that nobody takes it for the whole')
+  await until(async () => (await ended(kit)).length === 1)
+  assert.equal((await ended(kit))[0]!.outcome, 'failed')
+  const { events, signed } = readNdjson(await (await begun(kit)).text())
+  assert.equal(events[0]!.seq, 1901)
+  assert.equal(signed.manifest.events, events.length)
+})

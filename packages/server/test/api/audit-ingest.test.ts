@@ -125,3 +125,28 @@ test('ids are known for thirty days; the events stay', async (t) => {
   )
   assert.equal((await kit.admin.listAuditEvents({ query: { kind: 'gateway_report.*' } })).items.length, 3)
 })
+
+test('a gateway is charged by events, known ones too; another has its own allowance', async (t) => {
+  const kit = await startKit(t)
+  const [one, other] = [await withGateway(kit, 'g1'), await withGateway(kit, 'g2')]
+  const events = Array.from({ length: 1000 }, (_, i) => event(`e${i}`))
+  const body = JSON.stringify({ events })
+  const headers = { authorization: `Bearer ${one.secret}`, 'content-type': 'application/json' }
+  const url = `${kit.url}/v1/audit/ingest`
+  const answers = await times(20, () => fetch(url, { method: 'POST', headers, body }))
+  const busy = answers.filter(({ status }) => status === 429)
+  assert.ok(busy.length > 0 && answers.filter(({ status }) => status === 200).length >= 6)
+  assert.ok(busy.every((answer) => Number(answer.headers.get('retry-after')) >= 1))
+  assert.equal((await other.client.ingestAuditEvents({ body: { events } })).accepted, 1000)
+})
+
+test('the id of a target is kept whole and found as it was written', async (t) => {
+  const kit = await startKit(t)
+  const { client } = await withGateway(kit)
+  const id = `Az-${'X'.repeat(61)}`
+  const about = (target: string) => ({ body: { events: [event('e', { target: { type: 'file', id: target } })] } })
+  await assert.rejects(client.ingestAuditEvents(about(`${id}X`)), refused(422))
+  await client.ingestAuditEvents(about(id))
+  for (const query of [{ target_id: id }, { q: 'Az-X' }, { q: id }])
+    assert.equal((await kit.admin.listAuditEvents({ query })).items[0]?.target?.id, id)
+})

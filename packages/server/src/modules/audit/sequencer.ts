@@ -7,6 +7,8 @@ import { second } from '../../kernel/time.ts'
 import { sequence, tenantsWithArrivals } from './audit.queries.ts'
 
 const batch = 1000
+/** Full batches of one tenant before it is the turn of the others. */
+const inATurn = 10
 /** What is written within this time is given its places together. */
 const gatherMs = 50
 /** How often a replica looks for what others left, who ended before they gave it its place. */
@@ -42,11 +44,12 @@ export function createSequencer({
   }
   /** Whoever is at it elsewhere may have begun before what is due here was there: it comes again. */
   async function drainOne(tenant: TenantId): Promise<void> {
-    for (;;) {
+    for (let i = 0; i < inATurn; i++) {
       const count = await step(tenant)
       if (count === null) due.add(tenant)
       if (count !== batch) return
     }
+    due.add(tenant)
   }
   async function drain(): Promise<void> {
     while (due.size > 0 && !isStopped) {

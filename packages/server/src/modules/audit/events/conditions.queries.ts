@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { fits, hasPrefix } from '../../../db/page.ts'
+import { fits, hasExactPrefix, hasPrefix } from '../../../db/page.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { patternOf } from '../../../kernel/words.ts'
 
@@ -67,7 +67,7 @@ export function pathsOf(tenant: TenantId, f: Filter): Path[] {
     ...(kinds ? [{ condition: isOneOf(kinds), arms, moments: union(arms.map((arm) => fitting('kind', arm))) }] : []),
     ...(q === undefined
       ? []
-      : [{ condition: begins(q), arms: [], moments: union(searched.map((c) => fitting(c, hasPrefix(c, q)))) }]),
+      : [{ condition: begins(q), arms: [], moments: union(searched.map(([c, has]) => fitting(c, has(c, q)))) }]),
   ]
 }
 
@@ -85,10 +85,16 @@ export function othersOf(f: Filter): Condition[] {
 const isOneOf = (kinds: readonly string[]) => sql<boolean>`kind = any(${kinds}::text[])`
 
 /** What a search by prefix looks into: each has an index, so what fits little is found by them. */
-const searched = ['kind', 'actor_id', 'actor_name_key', 'target_id', 'target_name_key'] as const
+const searched = [
+  ['kind', hasExactPrefix],
+  ['actor_id', hasExactPrefix],
+  ['actor_name_key', hasPrefix],
+  ['target_id', hasExactPrefix],
+  ['target_name_key', hasPrefix],
+] as const
 const begins = (q: string) => {
   const any = sql.join(
-    searched.map((column) => hasPrefix(column, q)),
+    searched.map(([column, has]) => has(column, q)),
     sql` or `,
   )
   return sql<boolean>`(${any})`

@@ -1,6 +1,7 @@
 import type { Contract, Given } from '@holdfast/contract'
 import type { Handlers } from '../../../http/handlers.ts'
 import type { Actor } from '../../../kernel/actor.ts'
+import { fail } from '../../../kernel/app-error.ts'
 import { Streamed } from '../../../kernel/streamed.ts'
 import { filterOf } from '../events/filter.ts'
 import type { SyslogOrigin } from '../formats/syslog.ts'
@@ -24,6 +25,10 @@ export function exportHandlers({ exports, now, syslogOrigin }: Deps) {
     exportAudit: ({ actor, query: { format = 'json', ...asked } }) => streamed(actor, format, layouts[format], asked),
     exportAuditSyslog: ({ actor, query: { framing = 'newline', ...asked } }) =>
       streamed(actor, 'syslog', syslogLayout(syslogOrigin, framing), asked),
-    getAuditExportManifest: ({ actor, query }) => exports.manifest(actor, query.sha256),
+    getAuditExportManifest: ({ actor, query: { sha256, format, ...filter } }) => {
+      if (format === undefined && Object.keys(filter).length > 0)
+        fail('bad_request', 'format: must be given with filters')
+      return exports.manifest(actor, sha256, format && { format, filter })
+    },
   } satisfies Partial<Handlers>
 }

@@ -43,6 +43,12 @@ export const eventsBetween = (
     .orderBy('seq')
     .execute()
 
+/** Places up to this one are no longer kept. */
+export async function beginsAfter(tx: Tx, tenant: TenantId): Promise<number> {
+  const { rows } = await sql<{ seq: number }>`select audit_begins_after(${tenant}) as seq`.execute(tx)
+  return rows[0]?.seq ?? 0
+}
+
 /** Null where it is no longer kept. */
 export async function hashAt(tx: Tx, tenant: TenantId, seq: number): Promise<string | null> {
   if (seq === 0) return noHash
@@ -52,8 +58,16 @@ export async function hashAt(tx: Tx, tenant: TenantId, seq: number): Promise<str
   return row?.hash.toString('hex') ?? null
 }
 
-/** The record of the last export that came to its end with this digest. */
-export async function exportedAs(tx: Tx, tenant: TenantId, sha256: string): Promise<string | undefined> {
+/**
+ * The record of the last export that came to its end with this digest. Those that hold no event have the same bytes,
+ * whatever was asked for.
+ */
+export async function exportedAs(
+  tx: Tx,
+  tenant: TenantId,
+  sha256: string,
+  asked: { format: string; filter: object } | undefined,
+): Promise<string | undefined> {
   const row = await tx
     .selectFrom('audit_log')
     .select('record')
@@ -61,8 +75,12 @@ export async function exportedAs(tx: Tx, tenant: TenantId, sha256: string): Prom
     .where('kind', '=', 'audit.exported')
     .where('target_id', '=', sha256)
     .where('outcome', '=', 'success')
+    .where(asked ? manifestSays(asked) : sql<boolean>`true`)
     .orderBy('at', 'desc')
     .limit(1)
     .executeTakeFirst()
   return row?.record
 }
+const manifestSays = ({ format, filter }: { format: string; filter: object }) =>
+  sql<boolean>`(record::jsonb #>> '{details,manifest,format}' = ${format}
+    and record::jsonb #> '{details,manifest,filter}' = ${JSON.stringify(filter)}::jsonb)`

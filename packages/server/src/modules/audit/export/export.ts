@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { type Signer, signJws } from '@holdfast/crypto'
-import type { Database } from '../../../db/database.ts'
+import { type Database, UnknownOutcome } from '../../../db/database.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail } from '../../../kernel/app-error.ts'
 import { encodeId } from '../../../kernel/ids.ts'
@@ -34,6 +35,11 @@ export function createExports({ db, now, catchUp, audit, keys, onError }: Export
     jws: await signJws(await keys.signer(tenant), manifestType, manifest),
   })
 
+  const noteFailed = (actor: Actor, { format, filter }: Asked, events: number, last: { seq: number } | null) => {
+    const more = { outcome: 'failed' as const, details: { filter, last_seq: last?.seq ?? null } }
+    return audit.note(actor, 'audit.exported', { format, events }, more).catch(onError)
+  }
+
   async function* bytesOf(
     actor: Actor,
     asked: Asked,
@@ -48,7 +54,7 @@ export function createExports({ db, now, catchUp, audit, keys, onError }: Export
     let events = 0
     let first: number | null = null
     let last: { seq: number; hash: string } | null = null
-    let isWhole = false
+    let isOver = false
     const counted = (text: string): Buffer => {
       const piece = Buffer.from(text)
       digest.update(piece)
@@ -85,19 +91,22 @@ export function createExports({ db, now, catchUp, audit, keys, onError }: Export
       })
       const { manifest } = signed
       // On record before its end is sent: whoever has all of it can ask for its manifest.
-      await audit.note(
-        actor,
-        'audit.exported',
-        { format: asked.format, events },
-        { target: { type: 'audit_export', id: manifest.sha256, name: null }, details: { manifest } },
-      )
-      isWhole = true
+      await audit
+        .note(
+          actor,
+          'audit.exported',
+          { format: asked.format, events },
+          { target: { type: 'audit_export', id: manifest.sha256, name: null }, details: { manifest } },
+        )
+        .catch((e: unknown) => {
+          // It may be on record that it succeeded.
+          isOver = e instanceof UnknownOutcome
+          throw e
+        })
+      isOver = true
       if (layout.manifest) yield Buffer.from(layout.manifest(signed))
     } finally {
-      if (!isWhole) {
-        const more = { outcome: 'failed' as const, details: { filter: asked.filter, last_seq: last?.seq ?? null } }
-        await audit.note(actor, 'audit.exported', { format: asked.format, events }, more).catch(onError)
-      }
+      if (!isOver) await noteFailed(actor, asked, events, last)
     }
   }
 
@@ -110,12 +119,14 @@ export function createExports({ db, now, catchUp, audit, keys, onError }: Export
       await catchUp(actor.tenantId)
       const head = await db.inTenant(actor.tenantId, (tx) => headOf(tx, actor.tenantId))
       await audit.note(actor, 'audit.export_started', { format: asked.format }, { details: { filter: asked.filter } })
-      return bytesOf(actor, asked, filter, layout, head)
+      if (!ended.aborted) return bytesOf(actor, asked, filter, layout, head)
+      await noteFailed(actor, asked, 0, null)
+      return Readable.from([])
     },
-    /** 404 where no export came to its end with this digest. */
-    manifest: async (actor: Actor, sha256: string): Promise<Signed> => {
+    /** 404 where no export came to its end with this digest, and as it was asked for where that is said. */
+    manifest: async (actor: Actor, sha256: string, asked: Asked | undefined): Promise<Signed> => {
       await catchUp(actor.tenantId)
-      const record = await db.inTenant(actor.tenantId, (tx) => exportedAs(tx, actor.tenantId, sha256))
+      const record = await db.inTenant(actor.tenantId, (tx) => exportedAs(tx, actor.tenantId, sha256, asked))
       if (record === undefined) return fail('not_found', 'no such export')
       const { details } = JSON.parse(record) as { details: { manifest: Signed['manifest'] } }
       return sign(actor.tenantId, details.manifest)

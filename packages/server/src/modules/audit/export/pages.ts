@@ -2,7 +2,7 @@ import { background, type Database } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { allOf, type Filter, othersOf, pathsOf, within } from '../events/conditions.queries.ts'
 import type { Stored } from '../formats/event.ts'
-import { eventsBetween } from './export.queries.ts'
+import { beginsAfter, eventsBetween } from './export.queries.ts'
 
 /** Events read together, and how large they may be until no more are: what an export holds in memory, about twice. */
 const most = 500
@@ -12,7 +12,7 @@ const widest = 32_000
 
 /**
  * What fits, up to a place, a page at a time. Each page is one short transaction, begun when the one before was taken:
- * whoever takes slowly holds no connection of the database.
+ * whoever takes slowly holds no connection of the database. Throws once what was still to be read is no longer kept.
  */
 export async function* pagesUpTo(
   db: Database,
@@ -22,13 +22,24 @@ export async function* pagesUpTo(
 ): AsyncGenerator<Stored[], void, undefined> {
   const fits = fitting(tenant, filter)
   let width = most
+  let isBegun = false
   for (let after = filter.after_seq ?? 0; after < end; ) {
     const upTo = Math.min(after + width, end)
     const window = { after, upTo, most, mostBytes }
-    const rows = await db.inTenant(tenant, (tx) => eventsBetween(tx, tenant, fits, window), background)
+    // In this order: whatever is gone before the events are read is seen to be gone.
+    const { rows, beginning } = await db.inTenant(
+      tenant,
+      async (tx) => ({
+        rows: await eventsBetween(tx, tenant, fits, window),
+        beginning: await beginsAfter(tx, tenant),
+      }),
+      background,
+    )
+    if (isBegun && beginning > after) throw new Error(`purged up to ${beginning} while exported from ${after}`)
+    isBegun ||= rows.length > 0
     const last = rows.at(-1)
     const isFull = last !== undefined && (rows.length === most || last.bytes >= mostBytes)
-    after = isFull ? last.seq : upTo
+    after = isFull ? last.seq : isBegun ? upTo : Math.max(upTo, beginning)
     width = isFull ? most : Math.min(width * 2, widest)
     if (rows.length > 0) yield rows.map(({ seq, hash, record }) => ({ seq, hash: hash.toString('hex'), record }))
   }

@@ -1,10 +1,15 @@
 import type { Database, Tx } from '../../../db/database.ts'
 import type { Handlers } from '../../../http/handlers.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
+import { AppError } from '../../../kernel/app-error.ts'
 import { createGroupCommit } from '../../../kernel/group-commit.ts'
+import { createRateLimiter } from '../../../kernel/rate-limit.ts'
 import type { Arrival } from '../audit.queries.ts'
 import { noteReported } from './ingest.queries.ts'
 import { type GivenEvent, readEvent } from './read-event.ts'
+
+/** Events of one gateway, known ones too; each replica counts what it is sent itself. */
+const mostPerMinute = 60_000
 
 type Deps = {
   db: Database
@@ -35,7 +40,11 @@ export function createIngest({ db, now, write }: Deps) {
     { tenantOf: ({ tenantId }) => tenantId, maxBatch: 4, maxQueue: 128, maxPerTenant: 64 },
   )
 
+  const sent = createRateLimiter()
+
   async function take(actor: Actor<'gateway'>, given: readonly GivenEvent[]) {
+    const wait = sent.take(actor.principal.id, mostPerMinute, performance.now(), given.length)
+    if (wait > 0) throw new AppError('rate_limited', 'too many events', { retryAfterSeconds: wait })
     const at = now()
     const rejected: { index: number; error: string }[] = []
     const events = new Map<string, Arrival>()

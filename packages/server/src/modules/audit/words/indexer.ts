@@ -6,6 +6,11 @@ import { createSlices } from '../../../kernel/time-slice.ts'
 import { wordsOfRecord } from '../../../kernel/words.ts'
 import { type Block, blockPlaces, nextBlock, noteWords } from './words.queries.ts'
 
+/** Blocks of one tenant before it is the turn of the others. */
+const inATurn = 16
+/** Places after which blocks are looked for: fewer than a block has, since every replica counts only what it gave. */
+const lookPlaces = blockPlaces / 4
+
 /**
  * Reads the words of every block of the record once, behind the sequencer: nobody waits for it. What a process leaves
  * undone, whoever comes next begins with.
@@ -19,18 +24,20 @@ export function createWordIndexer({ db, onError }: { db: Database; onError: (e: 
   let read: Promise<void> = Promise.resolve()
 
   async function readBlocks(tenant: TenantId): Promise<void> {
-    while (!isStopped) {
+    for (let i = 0; i < inATurn; i++) {
+      if (isStopped) return
       const block = await db.inTenant(tenant, (tx) => nextBlock(tx, tenant), background)
       if (!block) return
       const words = await distinctWords(block)
       await db.inTenant(tenant, (tx) => noteWords(tx, tenant, block, words), background)
     }
+    due.add(tenant)
   }
   async function readDue(): Promise<void> {
     while (due.size > 0 && !isStopped) {
       const tenants = [...due]
       due.clear()
-      // What is left is found when the next block is full.
+      // What is left is found when more places are given.
       await eachTenant(tenants, readBlocks).catch((e: unknown) => {
         if (!isAway(e)) onError(e)
       })
@@ -41,9 +48,9 @@ export function createWordIndexer({ db, onError }: { db: Database; onError: (e: 
   return {
     /** So many places of the tenant were given. */
     placed: (tenant: TenantId, count: number): void => {
-      const places = (given.get(tenant) ?? blockPlaces) + count
-      given.set(tenant, places % blockPlaces)
-      if (places < blockPlaces || isStopped) return
+      const places = (given.get(tenant) ?? lookPlaces) + count
+      given.set(tenant, places % lookPlaces)
+      if (places < lookPlaces || isStopped) return
       due.add(tenant)
       if (isReading) return
       isReading = true
