@@ -239,7 +239,7 @@ export function createApp({
     prunes,
     working: [
       ...[tenancy, identity, trust, certificates, policy, gateways, devices, directory, federation, health],
-      ...[rotation, expiry, updates, audit],
+      ...[rotation, expiry, updates, audit, siem],
       { jobs: access.jobs(tenants) },
       { jobs: notifications.jobs(gateways.gatewaysDown) },
     ],

@@ -120,7 +120,8 @@ export function createOutbound({
       const limit = AbortSignal.timeout(timeoutMs)
       try {
         checkSocket(target, allowedPrivateCidrs)
-        return await openSocket(target, { resolve, allowedPrivateCidrs, signal: AbortSignal.any([limit, signal]) })
+        const within = { timeoutMs, signal: AbortSignal.any([limit, signal]) }
+        return await openSocket(target, { resolve, allowedPrivateCidrs, ...within })
       } catch (e) {
         throw toOutboundError(limit.aborted ? limit.reason : e)
       }

@@ -27,23 +27,29 @@ export function checkSocket(target: SocketTarget, allowedPrivateCidrs: readonly 
   if (literal !== undefined) choose(addressed(target), [literal], allowedPrivateCidrs)
 }
 
-type Given = { resolve: Resolve; allowedPrivateCidrs: readonly string[]; signal: AbortSignal }
+/** `signal` ends the whole of it after `timeoutMs`. */
+type Given = { resolve: Resolve; allowedPrivateCidrs: readonly string[]; timeoutMs: number; signal: AbortSignal }
+/** Addresses of a name that are tried. */
+const mostAddresses = 4
 
 /**
  * The name is looked up once; the connection goes to one of the addresses that were judged, which is compared once more
- * when it stands.
+ * when it stands. Each has an equal share of the time, so that one that is dead leaves some to the next.
  */
 export async function openSocket(target: SocketTarget, given: Given): Promise<Socket> {
-  const { resolve, allowedPrivateCidrs, signal } = given
-  const addresses = await orAbort(vet(addressed(target), resolve, allowedPrivateCidrs), signal)
+  const { resolve, allowedPrivateCidrs, timeoutMs, signal } = given
+  const found = await orAbort(vet(addressed(target), resolve, allowedPrivateCidrs), signal)
+  const addresses = found.slice(0, mostAddresses)
   let last: unknown
-  for (const address of addresses)
+  for (const address of addresses) {
+    const share = AbortSignal.timeout(Math.ceil(timeoutMs / addresses.length))
     try {
-      return await openAt(address, target, signal)
+      return await openAt(address, target, AbortSignal.any([share, signal]))
     } catch (e) {
-      last = e
+      last = share.aborted ? share.reason : e
       if (signal.aborted) break
     }
+  }
   throw last
 }
 

@@ -46,6 +46,8 @@ test('syslog: a receiver that resets in the middle or closes early is sent every
   assert.deepEqual(numbersIn(sink.events()), oneTo(1200))
   requireOrder(sink.events())
   assert.match(sink.frames[0]!, /^<86>1 \S+ holdfast\.test holdfast - \S+ \[audit@32473 seq="/)
+  // What came is counted once it is written down.
+  await until(async () => (await deliveryOf(kit, connector.connector_id)).delivered >= 1200, 'what came to be counted')
   const { delivered, failed, state } = await deliveryOf(kit, connector.connector_id)
   assert.ok(delivered >= 1200 && failed >= 2, `${delivered} ${failed}`)
   assert.equal(state, 'active')
@@ -164,6 +166,18 @@ test('a receiver that is busy is tried again; one that refuses the credential is
   assert.ok(sink.requests.length > asked)
   assert.deepEqual(await told(), [])
   assert.equal((await deliveryOf(kit, connector_id)).problem, null)
+
+  // Whoever found it well ended before it was written down: the sweep closes what is open, and nothing of one that is ill.
+  answers.push(401)
+  await arrive(kit, 1, 6)
+  await until(async () => (await told()).length === 1, 'to be told again')
+  await runJob(kit.app, 'watch_siem')
+  assert.equal((await told()).length, 1)
+  await kit.db.inTenant(kit.tenant, (tx) =>
+    tx.updateTable('siem_streams').set({ state: 'flowing' }).where('tenant_id', '=', kit.tenant).execute(),
+  )
+  await runJob(kit.app, 'watch_siem')
+  assert.deepEqual(await told(), [])
 })
 
 test('a receiver that refuses everything loses nothing: it is parked', async (t) => {
@@ -187,7 +201,7 @@ test('a receiver that refuses everything loses nothing: it is parked', async (t)
   status = 200
   await kit.admin.replaySiemConnector({ params: { connector_id }, body: { dead_letters: 'all' } })
   await untilCame(() => taken, 60)
-  assert.equal((await deliveryOf(kit, connector_id)).dead_letters, 0)
+  await until(async () => (await deliveryOf(kit, connector_id)).dead_letters === 0, 'no dead letter to be left')
 })
 
 test('a replay goes on from a place or a time', async (t) => {
@@ -212,6 +226,44 @@ test('a replay goes on from a place or a time', async (t) => {
   taken.length = 0
   await kit.admin.replaySiemConnector({ params, body: { from: new Date(Date.now() - 3600_000).toISOString() } })
   await untilCame(() => taken, 20)
+})
+
+test('a dead letter that can not be sent again holds up nothing new, and what was taken before it is not sent twice', async (t) => {
+  const kit = await startKit(t, { config: opened })
+  const taken: Received[] = []
+  const came = () => numbersIn(taken).toSorted((a, b) => a - b)
+  let status = (n: number): number => (n <= 3 ? 413 : 200)
+  let poisoned = 0
+  const sink = await startHttp(kit, (request, response) => {
+    const events = eventsIn(request)
+    const answer = Math.max(...numbersIn(events).map(status), 200)
+    if (answer === 200) taken.push(...events)
+    if (answer === 500) poisoned++
+    response.writeHead(answer).end()
+  })
+  const { connector } = await kit.admin.createSiemConnector({ body: toWebhook(sink.url) })
+  const params = { connector_id: connector.connector_id }
+  const letters = async () => (await kit.admin.listSiemDeadLetters({ params })).items
+  // Of so many bytes that each is a batch by itself.
+  await arrive(kit, 3, 1, () => 'x'.repeat(120 * 1024))
+  await until(async () => (await letters()).length === 3, 'three dead letters')
+  status = (n) => (n === 3 ? 500 : 200)
+  await kit.admin.replaySiemConnector({ params, body: { dead_letters: 'all' } })
+  await until(() => poisoned > 0, 'the one that is answered with 500')
+  assert.deepEqual(came(), [1, 2])
+  await until(async () => (await letters()).length === 1, 'those that were taken to be dead letters no more')
+  for (const n of [4, 5]) {
+    const before = poisoned
+    await arrive(kit, 1, n)
+    await until(() => came().includes(n), 'what is new')
+    await until(() => poisoned > before, 'another attempt')
+  }
+  assert.equal(taken.filter((e) => /^n[12]x/.test(String(e.operation))).length, 2, 'each was sent once')
+  assert.deepEqual([(await letters()).map((d) => d.replaying)], [[true]])
+
+  // What is sent again from a place on calls off what waits.
+  await kit.admin.replaySiemConnector({ params, body: { from: new Date(Date.now() + 3600_000).toISOString() } })
+  assert.deepEqual([(await letters()).map((d) => d.replaying)], [[false]])
 })
 
 test('an export sends the events of a time once more: twenty who ask at once begin one', async (t) => {

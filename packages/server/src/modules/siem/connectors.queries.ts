@@ -3,6 +3,7 @@ import type { Tx } from '../../db/database.ts'
 import type { Destination, SiemTables } from '../../db/tables/siem.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { StreamRow } from './delivery/streams.queries.ts'
+import { nowhere } from './destination.ts'
 
 export type ConnectorRow = Selectable<SiemTables['siem_connectors']>
 /** What of a connector is set, but its credential. */
@@ -15,9 +16,9 @@ export const selectConnectors = (tx: Tx, tenant: TenantId) =>
 export const findConnector = (tx: Tx, tenant: TenantId, id: string): Promise<ConnectorRow | undefined> =>
   selectConnectors(tx, tenant).where('connector_id', '=', id).executeTakeFirst()
 
-/** Until commit nobody else changes it. */
+/** Until commit nobody else changes it; rows that refer to it may be added. */
 export const lockConnector = (tx: Tx, tenant: TenantId, id: string): Promise<ConnectorRow | undefined> =>
-  selectConnectors(tx, tenant).where('connector_id', '=', id).forUpdate().executeTakeFirst()
+  selectConnectors(tx, tenant).where('connector_id', '=', id).forNoKeyUpdate().executeTakeFirst()
 
 export const wasDeleted = async (tx: Tx, tenant: TenantId, id: string): Promise<boolean> =>
   (await tx
@@ -68,10 +69,11 @@ export const updateConnector = (
     .where('connector_id', '=', connector_id)
     .execute()
 
+/** Nothing stays that could hold a secret. */
 export const markDeleted = (tx: Tx, tenant: TenantId, id: string, at: Date) =>
   tx
     .updateTable('siem_connectors')
-    .set({ deleted_at: at, enabled: false, credential_jwe: null })
+    .set({ deleted_at: at, enabled: false, credential_jwe: null, destination: JSON.stringify(nowhere) })
     .where('tenant_id', '=', tenant)
     .where('connector_id', '=', id)
     .execute()
@@ -91,14 +93,17 @@ export async function standings(tx: Tx, tenant: TenantId, ids: readonly string[]
   return new Map(rows.map((row) => [row.stream_id, row]))
 }
 
-/** Connectors of which administrators may have been told and that are not well. */
-export async function troubled(tx: Tx, tenant: TenantId): Promise<string[]> {
+/** Connectors of which administrators may have been told and that are not well; until commit none goes well or ill. */
+export async function lockTroubled(tx: Tx, tenant: TenantId): Promise<string[]> {
   const rows = await tx
     .selectFrom('siem_streams')
-    .select('stream_id')
+    .select(['stream_id', 'state', 'failures'])
     .where('tenant_id', '=', tenant)
     .where('from_at', 'is', null)
-    .where((e) => e.or([e('state', '=', 'parked'), e.and([e('failures', '>', 0), e('state', '=', 'flowing')])]))
+    .orderBy('stream_id')
+    .forShare()
     .execute()
-  return rows.map((row) => row.stream_id)
+  const isTroubled = ({ state, failures }: (typeof rows)[number]) =>
+    state === 'parked' || (state === 'flowing' && failures > 0)
+  return rows.filter(isTroubled).map((row) => row.stream_id)
 }

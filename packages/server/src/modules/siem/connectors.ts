@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { SiemConnectorKind } from '@holdfast/contract/vocabulary'
 import { type Kek, seal } from '@holdfast/crypto'
 import type { Database, Tx } from '../../db/database.ts'
@@ -200,13 +201,12 @@ export type Connectors = ReturnType<typeof createConnectors>
 /** What of a connector is set; how its forwarding goes is not. */
 export const versionOf = (connector: ConnectorRow) => connector
 
-/** As on the wire, where of a URL only its origin is shown. */
-function changesOf(before: ConnectorFields, after: ConnectorFields): Changed {
-  const { url: was, ...others } = before.destination
-  const { url, ...now } = after.destination
-  const facts = ({ name, format, enabled }: ConnectorFields) => ({ name, format, enabled })
-  return differences(
-    { ...facts(before), ...others, origin: originOf(was) },
-    { ...facts(after), ...now, origin: originOf(url) },
-  )
+/** As on the wire, where of a URL only its origin is shown; of the authorities their SHA-256 in hexadecimal. */
+const factsOf = ({ name, format, enabled, destination }: ConnectorFields) => {
+  const { url, tls, ...others } = destination
+  const { ca_pem, server_name } = tls
+  const ca_sha256 = ca_pem === null ? null : createHash('sha256').update(ca_pem).digest('hex')
+  return { name, format, enabled, ...others, tls: { ca_sha256, server_name }, origin: originOf(url) }
 }
+const changesOf = (before: ConnectorFields, after: ConnectorFields): Changed =>
+  differences(factsOf(before), factsOf(after))

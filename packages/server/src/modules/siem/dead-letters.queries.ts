@@ -40,6 +40,16 @@ export async function markReplaying(tx: Tx, { tenant_id, connector_id }: Of, pla
   return Number(numUpdatedRows)
 }
 
+/** None is to be sent again. */
+export const unmarkReplaying = (tx: Tx, { tenant_id, connector_id }: Of) =>
+  tx
+    .updateTable('siem_dead_letters')
+    .set({ replaying: false })
+    .where('tenant_id', '=', tenant_id)
+    .where('connector_id', '=', connector_id)
+    .where('replaying', '=', true)
+    .execute()
+
 export const nextReplaying = (tx: Tx, of: Of, limit: number): Promise<DeadLetterRow[]> =>
   selectDeadLetters(tx, of).where('replaying', '=', true).orderBy('seq').limit(limit).execute()
 

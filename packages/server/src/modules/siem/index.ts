@@ -25,7 +25,7 @@ type SiemDeps = {
   /** Seals what receivers are opened with. */
   kek: Kek
   outbound: Outbound
-  notifications: Pick<NotificationRules, 'notify' | 'closeOthers'>
+  notifications: Pick<NotificationRules, 'notify' | 'closeOthers' | 'tenantsWithOpen'>
   publicUrl: string
   oidArc: string
   onError: (e: unknown) => void
@@ -46,6 +46,7 @@ export function createSiem(deps: SiemDeps) {
       ...exportHandlers({ exports: createExports(deps) }),
       getSiemSchema: async () => schemas(),
     },
+    jobs: [{ name: 'watch_siem', cron: '* * * * *', run: notices.sweep }],
     prunes: [pruneDeadLetters, pruneExports],
     start,
     stop,

@@ -5,7 +5,7 @@ import { fail, failField } from '../../kernel/app-error.ts'
 import type { Audit } from '../audit/index.ts'
 import { type ConnectorRow, lockConnector } from './connectors.queries.ts'
 import { noConnector, type Shown } from './connectors.ts'
-import { markReplaying } from './dead-letters.queries.ts'
+import { markReplaying, unmarkReplaying } from './dead-letters.queries.ts'
 import type { Notices } from './delivery/notices.ts'
 import { placeSince } from './delivery/record.queries.ts'
 import { lockStream, setStream } from './delivery/streams.queries.ts'
@@ -21,12 +21,17 @@ type ReplayDeps = {
 
 /** Sends again what was sent, or was refused. A connector that stands still goes on with it. */
 export function createReplay({ db, audit, notices, show }: ReplayDeps) {
-  /** The stream goes on from an earlier place; says how many events that is again. */
+  /**
+   * The stream goes on from an earlier place; says how many events that is again. Dead letters that wait to be sent
+   * again wait no more.
+   */
   async function moveBack(tx: Tx, connector: ConnectorRow, to: number, after: number): Promise<number> {
     const { tenant_id, connector_id, enabled } = connector
     const state = enabled ? 'flowing' : 'stopped'
     const stream = { tenant_id, stream_id: connector_id }
-    await setStream(tx, stream, { state, after_seq: to - 1, problem: null, failing_since: null })
+    await unmarkReplaying(tx, connector)
+    const place = { after_seq: to - 1, replays: false }
+    await setStream(tx, stream, { state, ...place, problem: null, failing_since: null })
     return after - (to - 1)
   }
 

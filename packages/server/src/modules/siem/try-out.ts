@@ -1,7 +1,7 @@
 import type { Kek } from '@holdfast/crypto'
 import type { Database, Tx } from '../../db/database.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
-import { minute } from '../../kernel/time.ts'
+import { second } from '../../kernel/time.ts'
 import { type Audit, arrivalOf } from '../audit/index.ts'
 import { findConnector } from './connectors.queries.ts'
 import { noConnector } from './connectors.ts'
@@ -13,8 +13,8 @@ import type { Sent, SinkDeps } from './sinks/sink.ts'
 import { sendTo } from './sinks/sinks.ts'
 import { targetOf } from './target.ts'
 
-/** It is waited for by a person. */
-const longestMs = minute / 2
+/** It is waited for by a person, and holds one of the few places of what is costly. */
+const longestMs = 10 * second
 
 type TryOutDeps = SinkDeps & { db: Database; audit: Audit; kek: Kek; notices: Pick<Notices, 'recovered'> }
 

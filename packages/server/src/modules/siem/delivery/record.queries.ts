@@ -12,30 +12,39 @@ const placed = (row: Omit<Placed, 'hash'> & { hash: Buffer }): Placed => ({
   hash: row.hash.toString('hex'),
 })
 
-/** The next events, in order. Places that retention has emptied are passed over. */
-export async function nextEvents(tx: Tx, tenant: TenantId, part: Part, limit: number): Promise<Placed[]> {
-  let q = tx
-    .selectFrom('audit_log')
-    .select(['seq', 'hash', 'record'])
-    .where('tenant_id', '=', tenant)
-    .where('seq', '>', part.after_seq)
-  if (part.until_seq !== null) q = q.where('seq', '<=', part.until_seq)
-  if (part.from_at !== null) q = q.where('at', '>=', part.from_at)
-  if (part.to_at !== null) q = q.where('at', '<', part.to_at)
-  return (await q.orderBy('seq').limit(limit).execute()).map(placed)
-}
+/** Of all that is read at once: the record of one event may be 130 KiB. */
+const mostBytes = 1024 * 1024
 
-/** Those at these places that are still on record. */
-export async function eventsAt(tx: Tx, tenant: TenantId, places: readonly number[]): Promise<Placed[]> {
-  const rows = await tx
+const withBytes = (tx: Tx, tenant: TenantId) =>
+  tx
     .selectFrom('audit_log')
-    .select(['seq', 'hash', 'record'])
+    .select(['seq', 'hash', 'record', sql<number>`sum(octet_length(record)) over (order by seq)`.as('bytes')])
     .where('tenant_id', '=', tenant)
-    .where('seq', '=', sql<number>`any(${[...places]}::bigint[])`)
+    .orderBy('seq')
+
+/** The first of them, no more once they are of so many bytes: at least one. */
+async function firstOf(tx: Tx, q: ReturnType<typeof withBytes>): Promise<Placed[]> {
+  const rows = await tx
+    .selectFrom(q.as('next'))
+    .select(['seq', 'hash', 'record'])
+    .where(sql<boolean>`bytes - octet_length(record) < ${mostBytes}`)
     .orderBy('seq')
     .execute()
   return rows.map(placed)
 }
+
+/** The next events, in order. Places that retention has emptied are passed over. */
+export function nextEvents(tx: Tx, tenant: TenantId, part: Part, limit: number): Promise<Placed[]> {
+  let q = withBytes(tx, tenant).where('seq', '>', part.after_seq).limit(limit)
+  if (part.until_seq !== null) q = q.where('seq', '<=', part.until_seq)
+  if (part.from_at !== null) q = q.where('at', '>=', part.from_at)
+  if (part.to_at !== null) q = q.where('at', '<', part.to_at)
+  return firstOf(tx, q)
+}
+
+/** Those at these places that are still on record, in order; of many the first ones. */
+export const eventsAt = (tx: Tx, tenant: TenantId, places: readonly number[]): Promise<Placed[]> =>
+  firstOf(tx, withBytes(tx, tenant).where('seq', '=', sql<number>`any(${[...places]}::bigint[])`))
 
 /** The last place there is; 0 where there is none. */
 export async function lastPlace(tx: Tx, tenant: TenantId): Promise<number> {

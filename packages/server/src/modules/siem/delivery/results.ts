@@ -1,5 +1,12 @@
 import type { Batch, Encoded, Sent } from '../sinks/sink.ts'
 
+/** How long a stream is served at once. */
+export type Turn = {
+  /** Of `performance.now()`. */
+  until: number
+  signal: AbortSignal
+}
+
 /** How sending ended: nothing is left, it was long enough for now, the lease is another's, or it can't go on. */
 export type Ended =
   | { why: 'empty' | 'turn_over' | 'lost' }

@@ -11,7 +11,7 @@ import { createSize, mostEvents } from './batches.ts'
 import { deadLettersOf } from './dead-letter.ts'
 import { lastPlace, nextEvents, rangeOf } from './record.queries.ts'
 import { createReplaying } from './replaying.ts'
-import { type Ended, type Refused, sorted, stopped } from './results.ts'
+import { type Ended, type Refused, sorted, stopped, type Turn } from './results.ts'
 import type { Leased, Progress, StreamRow } from './streams.queries.ts'
 import * as streams from './streams.queries.ts'
 
@@ -21,11 +21,6 @@ const mostRefusedInARow = 20
 const mostDeadLetters = 10_000
 
 type SendingDeps = SinkDeps & { db: Database; kek: Kek }
-type Turn = {
-  /** Of `performance.now()`. */
-  until: number
-  signal: AbortSignal
-}
 
 /**
  * How many places up to one have no event any more, beyond the furthest it was ever at. Of an export none counts: it is
@@ -124,8 +119,9 @@ export function createSending(deps: SendingDeps) {
     const name = encodeId(from_at === null ? 'siem_connector' : 'siem_export', stream_id)
     const leased = await prepared(given)
     if (!leased) return { why: 'lost' }
-    const ended = leased.replays ? await replay(leased, target, name, turn.signal) : undefined
-    return ended ?? sendRecord(leased, target, name, turn)
+    const ended = await sendRecord(leased, target, name, turn)
+    // Only once nothing new is left: a dead letter that can't be sent holds up none of it.
+    return ended.why === 'empty' && leased.replays ? replay(leased, target, name, turn) : ended
   }
 }
 export type Sending = ReturnType<typeof createSending>

@@ -14,9 +14,11 @@ const leasedUntil = sql<Date>`clock_timestamp() + ${leaseSeconds} * interval '1 
 
 /** `is_failing`: the last attempt failed, so that this one may take long. */
 type DueStream = StreamId & { is_failing: boolean }
+/** Streams of one tenant that are sent at the same time, by all replicas together. */
+const mostOfTenant = sql.lit(8)
 /**
- * Beyond the tenant wall: streams with something to send that nobody sends, the longest waiting first, at most so many
- * and of those that fail at most so many. Times are those of the database, so that no clock of a replica matters.
+ * Beyond the tenant wall: streams with something to send that nobody sends, the longest waiting first, at most so many,
+ * of those that fail at most so many, and of a tenant no more than its share. Times are those of the database, so that no clock of a replica matters.
  */
 export async function dueStreams(tx: Tx, { limit, failing }: { limit: number; failing: number }): Promise<DueStream[]> {
   const { rows } = await sql<DueStream>`
@@ -27,9 +29,17 @@ export async function dueStreams(tx: Tx, { limit, failing }: { limit: number; fa
       left join audit_heads h on h.tenant_id = s.tenant_id
       where s.state = 'flowing' and s.due_at <= clock_timestamp()
         and (s.leased_until is null or s.leased_until < clock_timestamp())
-        and (s.from_at is not null or s.replays or s.after_seq < h.seq))
+        and (s.from_at is not null or s.replays or s.after_seq < h.seq)),
+    busy as (
+      select tenant_id, count(*) as streams from siem_streams
+      where state = 'flowing' and leased_until >= clock_timestamp() group by tenant_id),
+    shared as (
+      select due.*, row_number() over (partition by tenant_id order by due_at) as nth from due),
+    fair as (
+      select shared.* from shared left join busy on busy.tenant_id = shared.tenant_id
+      where nth + coalesce(busy.streams, 0) <= ${mostOfTenant})
     select tenant_id, stream_id, is_failing from (
-      select due.*, row_number() over (partition by is_failing order by due_at) as place from due) as ranked
+      select fair.*, row_number() over (partition by is_failing order by due_at) as place from fair) as ranked
     where not is_failing or place <= ${failing}
     order by due_at limit ${limit}`.execute(tx)
   return rows

@@ -13,12 +13,13 @@ export function encode(
 ): Encoded {
   const event = readEvent(stored)
   const message = formats[format](stored)
+  const isSyslog = kind === 'syslog_tls' || kind === 'syslog_tcp'
   return {
     seq: stored.seq,
     eventId: event.event_id,
     kind: event.kind,
     at: new Date(event.timestamp),
-    text: kind === 'syslog_tls' || kind === 'syslog_tcp' ? syslog(stored, origin, message) : message,
+    text: isSyslog ? syslog(stored, origin, message) : format === 'cef' ? JSON.stringify(message) : message,
   }
 }
 

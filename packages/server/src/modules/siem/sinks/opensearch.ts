@@ -40,7 +40,7 @@ function post({ outbound }: SinkDeps, target: Target, events: readonly Encoded[]
   const { destination, format } = target
   const lines = events.flatMap(({ eventId, at, text }) => {
     const head = `"@timestamp":${JSON.stringify(at.toISOString())}`
-    const document = format === 'cef' ? `{${head},"message":${JSON.stringify(text)}}` : `{${head},${text.slice(1)}`
+    const document = format === 'cef' ? `{${head},"message":${text}}` : `{${head},${text.slice(1)}`
     return [JSON.stringify({ create: { _id: eventId } }), document]
   })
   const base = destination.url ?? ''

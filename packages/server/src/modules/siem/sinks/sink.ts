@@ -10,7 +10,7 @@ export type Target = {
   destination: Destination
   credential: string | undefined
 }
-/** An event, as it is sent: `text` is one line in the format of the connector. */
+/** An event, as it is sent: `text` is one line in the format of the connector, over HTTP as JSON. */
 export type Encoded = { seq: number; eventId: string; kind: string; at: Date; text: string }
 /** `id` is the same whenever the same events are sent again. */
 export type Batch = { id: string; events: readonly Encoded[] }

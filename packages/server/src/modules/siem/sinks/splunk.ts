@@ -24,8 +24,7 @@ export const sendSplunk: Send = async (deps, target, batch, signal) => {
   const { destination, format } = target
   const index = destination.index === null ? '' : `"index":${JSON.stringify(destination.index)},`
   const events = batch.events.map(({ at, text }) => {
-    const event = format === 'cef' ? JSON.stringify(text) : text
-    return `{"time":${at.getTime() / 1000},"source":"holdfast","sourcetype":"holdfast:audit:${format}",${index}"event":${event}}`
+    return `{"time":${at.getTime() / 1000},"source":"holdfast","sourcetype":"holdfast:audit:${format}",${index}"event":${text}}`
   })
   const answer = await ask(
     deps,

@@ -14,10 +14,10 @@ const keyOf = (secret: string) => Buffer.from(secret.slice('whsec_'.length), 'ba
  * Standard Webhooks, symmetric: `v1,` and base64(HMAC-SHA256(key, `id.timestamp.body`)). Several events are one
  * message, in `data.events`; those that are not JSON are texts.
  */
-export const sendWebhook: Send = async ({ outbound, now }, { destination, credential = '', format }, batch, signal) => {
+export const sendWebhook: Send = async ({ outbound, now }, { destination, credential = '' }, batch, signal) => {
   const at = now()
   const timestamp = String(Math.floor(at.getTime() / 1000))
-  const events = batch.events.map(({ text }) => (format === 'cef' ? JSON.stringify(text) : text))
+  const events = batch.events.map(({ text }) => text)
   const body = `{"type":"audit.events","timestamp":"${at.toISOString()}","data":{"events":[${events.join(',')}]}}`
   const signature = createHmac('sha256', keyOf(credential)).update(`${batch.id}.${timestamp}.${body}`).digest('base64')
   const answer = await outbound.request(destination.url ?? '', {
