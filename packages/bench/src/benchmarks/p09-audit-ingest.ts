@@ -12,6 +12,8 @@ import { busyNote, rateOf, startRig } from './rig/throughput.ts'
 const work = 'audit ingest, batches of 500, durable'
 const batch = 500
 const clients = 8
+/** So many that none reports more than a gateway may. */
+const gateways = 16
 /** Batches of a round, for each second of it. */
 const batchesPerSecond = 16
 
@@ -27,7 +29,11 @@ export const auditIngest: Benchmark = {
     const server = await bench.startServer()
     const { admin } = await openAdmin(server)
     const pool = await admin.createGatewayPool({ body: { name: 'bench', region: { code: 'eu' } } })
-    const { secret } = await admin.createGateway({ params: { pool_id: pool.pool_id }, body: { name: 'bench' } })
+    const secrets: string[] = []
+    for (let n = 0; n < gateways; n++) {
+      const body = { name: `bench-${n}` }
+      secrets.push((await admin.createGateway({ params: { pool_id: pool.pool_id }, body })).secret)
+    }
     const { load } = startRig(bench)
     const databaseUrl = await server.databaseUrl()
     const loads: Load[] = []
@@ -35,7 +41,9 @@ export const auditIngest: Benchmark = {
     let sent = 0
 
     const ingest = async () => {
-      const requests = Array.from({ length: batchesPerSecond * scale.seconds }, () => batchRequest(secret, sent++))
+      const requests = Array.from({ length: batchesPerSecond * scale.seconds }, () =>
+        batchRequest(secrets[sent % gateways]!, sent++),
+      )
       const before = cpuSeconds(server.pid())
       const done = await load.call('run', {
         port: server.port,
