@@ -167,7 +167,7 @@ test('a receiver that is busy is tried again; one that refuses the credential is
   assert.deepEqual(await told(), [])
   assert.equal((await deliveryOf(kit, connector_id)).problem, null)
 
-  // Whoever found it well ended before it was written down: the sweep closes what is open, and nothing of one that is ill.
+  // Whoever found it well ended before it was written down: the sweep closes it, and nothing of one that is ill.
   answers.push(401)
   await arrive(kit, 1, 6)
   await until(async () => (await told()).length === 1, 'to be told again')

@@ -3,7 +3,6 @@ import type { Tx } from '../../db/database.ts'
 import type { Destination, SiemTables } from '../../db/tables/siem.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { StreamRow } from './delivery/streams.queries.ts'
-import { nowhere } from './destination.ts'
 
 export type ConnectorRow = Selectable<SiemTables['siem_connectors']>
 /** What of a connector is set, but its credential. */
@@ -69,11 +68,12 @@ export const updateConnector = (
     .where('connector_id', '=', connector_id)
     .execute()
 
+type Emptied = { at: Date; destination: Destination }
 /** Nothing stays that could hold a secret. */
-export const markDeleted = (tx: Tx, tenant: TenantId, id: string, at: Date) =>
+export const markDeleted = (tx: Tx, tenant: TenantId, id: string, { at, destination }: Emptied) =>
   tx
     .updateTable('siem_connectors')
-    .set({ deleted_at: at, enabled: false, credential_jwe: null, destination: JSON.stringify(nowhere) })
+    .set({ deleted_at: at, enabled: false, credential_jwe: null, destination: JSON.stringify(destination) })
     .where('tenant_id', '=', tenant)
     .where('connector_id', '=', id)
     .execute()

@@ -183,7 +183,7 @@ export function createConnectors({ db, audit, pager, now, kek, outbound, notices
           return false
         }
         expected.require(versionOf(before))
-        await queries.markDeleted(tx, tenant, id, now())
+        await queries.markDeleted(tx, tenant, id, { at: now(), destination: nowhere })
         await lockStream(tx, { tenant_id: tenant, stream_id: id })
         await queries.deleteStreams(tx, tenant, id)
         await deleteDeadLetters(tx, before, 'all')

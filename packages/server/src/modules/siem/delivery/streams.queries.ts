@@ -17,8 +17,9 @@ type DueStream = StreamId & { is_failing: boolean }
 /** Streams of one tenant that are sent at the same time, by all replicas together. */
 const mostOfTenant = sql.lit(8)
 /**
- * Beyond the tenant wall: streams with something to send that nobody sends, the longest waiting first, at most so many,
- * of those that fail at most so many, and of a tenant no more than its share. Times are those of the database, so that no clock of a replica matters.
+ * Beyond the tenant wall: streams with something to send that nobody sends, the longest waiting first, at most so
+ * many, of those that fail at most so many, and of a tenant no more than its share. Times are those of the database,
+ * so that no clock of a replica matters.
  */
 export async function dueStreams(tx: Tx, { limit, failing }: { limit: number; failing: number }): Promise<DueStream[]> {
   const { rows } = await sql<DueStream>`
