@@ -85,7 +85,6 @@ export const inNoOrder: Readonly<Record<string, string>> = {
   'devices/devices.queries.ts#updateDevice': 'tags of a device whose row is held',
   'notifications/deliveries.queries.ts#failPendingWebhooks':
     'only who holds the settings does it, and who claims deliveries passes over what is locked',
-  'siem/dead-letters.queries.ts#insertDeadLetters': 'of a connector whose stream is held',
   'siem/dead-letters.queries.ts#markReplaying': 'of a connector whose stream is held',
   'siem/dead-letters.queries.ts#unmarkReplaying': 'of a connector whose stream is held',
   'siem/dead-letters.queries.ts#deleteDeadLetters': 'of a connector whose stream is held',

@@ -13,18 +13,17 @@ export const selectDeadLetters = (tx: Tx, of: Of) => inConnector(tx, of).selectA
 
 /** One that is there already, of another sending, is told anew. Says how many were not there. */
 export async function insertDeadLetters(tx: Tx, rows: readonly Omit<DeadLetterRow, 'replaying'>[]): Promise<number> {
-  const inserted = await tx
-    .insertInto('siem_dead_letters')
-    .values([...rows])
-    .onConflict((c) =>
-      c.columns(['tenant_id', 'connector_id', 'seq']).doUpdateSet((e) => ({
-        reason: e.ref('excluded.reason'),
-        failed_at: e.ref('excluded.failed_at'),
-        replaying: false,
-      })),
-    )
-    .returning(sql<boolean>`xmax = 0`.as('is_new'))
-    .execute()
+  const column = <T>(of: (row: (typeof rows)[number]) => T) => rows.map(of)
+  const { rows: inserted } = await sql<{ is_new: boolean }>`
+    insert into siem_dead_letters (tenant_id, connector_id, seq, event_id, kind, reason, failed_at)
+    select * from unnest(${column((r) => r.tenant_id)}::uuid[], ${column((r) => r.connector_id)}::uuid[],
+      ${column((r) => r.seq)}::bigint[], ${column((r) => r.event_id)}::uuid[], ${column((r) => r.kind)}::text[],
+      ${column((r) => r.reason)}::text[], ${column((r) => r.failed_at)}::timestamptz[])
+      as e (tenant_id, connector_id, seq, event_id, kind, reason, failed_at)
+    order by e.tenant_id, e.connector_id, e.seq
+    on conflict (tenant_id, connector_id, seq) do update
+      set reason = excluded.reason, failed_at = excluded.failed_at, replaying = false
+    returning xmax = 0 as is_new`.execute(tx)
   return inserted.filter((row) => row.is_new).length
 }
 
