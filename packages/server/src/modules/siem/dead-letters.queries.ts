@@ -11,16 +11,18 @@ const inConnector = (tx: Tx, { tenant_id, connector_id }: Of) =>
   tx.selectFrom('siem_dead_letters').where('tenant_id', '=', tenant_id).where('connector_id', '=', connector_id)
 export const selectDeadLetters = (tx: Tx, of: Of) => inConnector(tx, of).selectAll()
 
-/** One that is there already, of another sending, is told anew. Says how many were not there. */
+/** Of one connector. One that is there already, of another sending, is told anew. Says how many were not there. */
 export async function insertDeadLetters(tx: Tx, rows: readonly Omit<DeadLetterRow, 'replaying'>[]): Promise<number> {
+  const [first] = rows
+  if (!first) return 0
   const column = <T>(of: (row: (typeof rows)[number]) => T) => rows.map(of)
   const { rows: inserted } = await sql<{ is_new: boolean }>`
     insert into siem_dead_letters (tenant_id, connector_id, seq, event_id, kind, reason, failed_at)
-    select * from unnest(${column((r) => r.tenant_id)}::uuid[], ${column((r) => r.connector_id)}::uuid[],
-      ${column((r) => r.seq)}::bigint[], ${column((r) => r.event_id)}::uuid[], ${column((r) => r.kind)}::text[],
-      ${column((r) => r.reason)}::text[], ${column((r) => r.failed_at)}::timestamptz[])
-      as e (tenant_id, connector_id, seq, event_id, kind, reason, failed_at)
-    order by e.tenant_id, e.connector_id, e.seq
+    select ${first.tenant_id}::uuid, ${first.connector_id}::uuid, e.*
+    from unnest(${column((r) => r.seq)}::bigint[], ${column((r) => r.event_id)}::uuid[],
+      ${column((r) => r.kind)}::text[], ${column((r) => r.reason)}::text[], ${column((r) => r.failed_at)}::timestamptz[])
+      as e (seq, event_id, kind, reason, failed_at)
+    order by e.seq
     on conflict (tenant_id, connector_id, seq) do update
       set reason = excluded.reason, failed_at = excluded.failed_at, replaying = false
     returning xmax = 0 as is_new`.execute(tx)
