@@ -7,12 +7,12 @@ import { takesCredential } from '../credential.ts'
 import { destinationFields } from '../destination.ts'
 
 const dialect = 'https://json-schema.org/draft/2020-12/schema'
-type Properties = Record<string, unknown>
+type Properties = Readonly<Record<string, unknown>>
 
 /** What a body of each kind of connector may have, and what it needs. */
 function connectorSchema(kind: SiemConnectorKind) {
   const { needs, takes, tls } = destinationFields[kind]
-  const all = createSiemConnector.body.properties as unknown as Properties
+  const all: Properties = createSiemConnector.body.properties
   const names = [
     ...['name', 'format', 'enabled', ...needs, ...takes],
     ...(takesCredential(kind) ? ['credential'] : []),
@@ -36,7 +36,7 @@ function connectorSchema(kind: SiemConnectorKind) {
 
 /** An event of one kind: what all have, and the fields of its own. */
 function eventSchema(kind: (typeof auditKinds)[number]) {
-  const { properties, required = [] } = AuditEvent as unknown as { properties: Properties; required?: string[] }
+  const { properties, required = [] }: { properties: Properties; required?: readonly string[] } = AuditEvent
   const own = fieldsOfKind(kind)
   const common = Object.fromEntries(required.map((name) => [name, properties[name]]))
   return plain({
