@@ -90,6 +90,8 @@ test('one row is changed, removed, put in or swapped by whoever has the database
 
 test('a record is verified on the server and from a file, alone and with what was kept', async (t) => {
   const { kit, verify, run, file } = await start(t)
+  const first = await verify('--server')
+  assert.deepEqual([first.code, first.said.checkpoint], [0, null], 'a record that has just begun')
   await fillRecord(kit, 700)
   const size = await checkpointNow(kit)
   const server = await verify('--server', '--keep', file('kept.txt'))

@@ -9,7 +9,7 @@ import type { KeyProvider, KeyProviders, MadeKey } from './provider.ts'
  */
 const algOf = (purpose: string): SigningAlg => (purpose === 'audit-checkpoint' ? 'Ed25519' : 'ES256')
 /** What a tenant is born with; other purposes get a key when it is first needed. */
-const firstPurposes = ['credential', 'policy', 'gateway-policy', 'trust-set'] as const
+const firstPurposes = ['credential', 'policy', 'gateway-policy', 'trust-set', 'audit-checkpoint'] as const
 
 export const newKey = (
   provider: KeyProvider,
