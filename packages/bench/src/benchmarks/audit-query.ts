@@ -52,7 +52,8 @@ export const auditQuery: Benchmark = {
     const { tenant_id } = await admin.me()
     say(`${count.toLocaleString('en')} events`)
     await seed(server, count)
-    await admin.listAuditEvents({ query: { limit: 1 } })
+    // Words are looked for after so many places as the server gave itself: each call is one.
+    for (let i = 0; i < 256; i++) await admin.listAuditEvents({ query: { limit: 1 } })
     say('their words are read')
     await wordsRead(server)
     const { load } = startRig(bench)
