@@ -1,5 +1,6 @@
 import * as access from './access.ts'
 import * as audit from './audit.ts'
+import * as connectionTruth from './connection-truth.ts'
 import * as devices from './devices.ts'
 import * as directory from './directory.ts'
 import * as directorySources from './directory-sources.ts'
@@ -55,6 +56,11 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Gateways', about: 'Gateway pools and gateways', module: gateways },
   { tag: 'Gateway runtime', about: 'What gateways fetch and report', module: gatewayRuntime },
   { tag: 'VPN sessions', about: 'Connections of devices through gateways', module: vpnSessions },
+  {
+    tag: 'Connection truth',
+    about: 'What each witness of a connection says, and whether they agree',
+    module: connectionTruth,
+  },
   { tag: 'Settings', about: 'What a tenant decides about its security', module: settings },
   { tag: 'Identity providers', about: 'With whom people sign in, and as whom', module: federation },
   { tag: 'Single logout', about: 'What identity providers say of who signed out', module: federationLogout },
@@ -91,6 +97,7 @@ export const contract = {
   ...endpointsOf(scim),
   ...endpointsOf(directorySources),
   ...endpointsOf(enrollment),
+  ...endpointsOf(connectionTruth),
   ...endpointsOf(devices),
   ...endpointsOf(posture),
   ...endpointsOf(policy),

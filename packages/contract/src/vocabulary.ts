@@ -230,10 +230,17 @@ export type ReleaseOperation = (typeof releaseOperations)[number]
 export const packagePlatforms = ['linux', 'macos', 'windows', 'ios', 'android', 'other'] as const
 export const packageArchitectures = ['x64', 'arm64', 'x86', 'arm', 'universal'] as const
 
+/** What the witnesses of a connection come to, from the best to the worst. */
+export const connectionVerdicts = ['consistent', 'stale', 'conflict', 'unauthorized'] as const
+export type ConnectionVerdict = (typeof connectionVerdicts)[number]
+
 /** What administrators are notified of. */
 export const notificationKinds = [
   'account.locked',
   'break_glass.used',
+  'connection.conflict',
+  'connection.stale',
+  'connection.unauthorized',
   'directory.failing',
   'directory.held',
   'directory.recovered',

@@ -120,7 +120,11 @@ export function createApp({
   const fleet = createFleet({ ...base, idle, checks: (tenant) => policy.checks(tenant) })
   const policy = createPolicy({ ...base, idle, audit, fleet, trust, gatewaysKnow: config.gatewaysKnow })
   const { gatewayServiceSecrets: serviceSecrets } = secrets
-  const gateways = createGateways({ ...limited, meter, serviceSecrets, fleet, policy, trust, snapshotSize })
+  const gateways = createGateways({
+    ...limited,
+    ...{ meter, serviceSecrets, fleet, policy, trust, notifications, snapshotSize },
+    certificateEnds: (...given) => certificates.endsOf(...given),
+  })
   const { policyOf } = policy
   const tenants = tenancy.listTenantIds
   const certificates = createCertificates({

@@ -16,6 +16,8 @@ import { sessionHandlers } from './reports/sessions.handlers.ts'
 import { createSessions } from './reports/sessions.ts'
 import { createTelemetry } from './reports/telemetry.ts'
 
+import { createConnectionTruth } from './truth/connection-truth.ts'
+
 export type { GatewaysDeps } from './deps.ts'
 export type { SnapshotSize } from './pull/chunk.ts'
 export { trustCoverageOfGateways } from './registry/gateways.queries.ts'
@@ -28,15 +30,17 @@ export function createGateways(deps: GatewaysDeps) {
   const gateways = createGatewayRules({ ...deps, secrets })
   const sessions = createSessions(deps)
   const { handlers: pulls, waiting, devicesWaiting, isAwaited, stop } = createPull({ ...deps, registry, activity })
-  const metering = createMetering({ ...deps, activity })
+  const metering = createMetering({ ...deps, activity, registry })
+  const truth = createConnectionTruth({ ...deps, registry, activity })
 
   return {
     handlers: {
       ...poolHandlers(createPools(deps)),
       ...gatewayHandlers(gateways, createIdentities(deps), deps),
       ...pulls,
-      ...reportHandlers({ ...deps, registry, activity, metering, telemetry: createTelemetry(deps) }),
+      ...reportHandlers({ ...deps, registry, activity, metering, telemetry: createTelemetry({ ...deps, registry }) }),
       ...sessionHandlers(sessions),
+      ...truth.handlers,
     },
     /** For the pipe's table of verifiers. */
     verifyGateway: secrets.verify,
@@ -45,8 +49,8 @@ export function createGateways(deps: GatewaysDeps) {
     endSessionsOf: sessions.endSessionsOf,
     gatewaysDown: activity.down,
     secretExpiries: createSecretExpiries(deps),
-    jobs: [{ name: 'end_silent_vpn_sessions', cron: '* * * * *', run: sessions.endSilent }],
-    prunes: [pruneSecrets],
+    jobs: [{ name: 'end_silent_vpn_sessions', cron: '* * * * *', run: sessions.endSilent }, ...truth.jobs],
+    prunes: [pruneSecrets, ...truth.prunes],
     waiting,
     devicesWaiting,
     isAwaited,

@@ -5,9 +5,11 @@ import type { ResourceBytes } from '../../../db/tables/gateways.ts'
 import type { Actor, TenantId } from '../../../kernel/actor.ts'
 import { fail, failField } from '../../../kernel/app-error.ts'
 import { canonicalAddress } from '../../../kernel/cidr.ts'
-import { decodeId } from '../../../kernel/ids.ts'
+import { decodeId, encodeId } from '../../../kernel/ids.ts'
 import type { TenantPolicy } from '../../policy/index.ts'
 import type { GatewaysDeps } from '../deps.ts'
+import { poolAccessOf } from '../pull/pool-access.ts'
+import type { Registry } from '../registry/registry.ts'
 import type { Activity } from './activity.ts'
 import { acceptedAheadMs, acceptedInstant } from './instant.ts'
 import { createMeteredSessions } from './metered-sessions.ts'
@@ -35,20 +37,30 @@ export function createMetering({
   entitlements,
   meter,
   activity,
+  registry,
 }: Pick<GatewaysDeps, 'db' | 'changes' | 'fleet' | 'policy' | 'now' | 'entitlements' | 'meter'> & {
   activity: Activity
+  registry: Registry
 }) {
   const stored = createMeteredSessions({ now })
 
-  /** A session of a device that may not connect is over, whatever its gateway says. */
-  async function judge(tenant: TenantId, current: TenantPolicy, samples: Sample[]): Promise<Sample[]> {
+  /** A session of a device that may not connect is over, whatever its gateway says. `pool`: the gateway's, as it is known here. */
+  async function judge(
+    tenant: TenantId,
+    current: TenantPolicy,
+    pool: string | undefined,
+    samples: Sample[],
+  ): Promise<Sample[]> {
     const devices = await fleet.all(tenant)
     const at = now().getTime()
     return samples.map((s) => {
       const device = devices.get(s.deviceId)
-      if (!device?.usable && !s.ended) return { ...s, ended: true, endReason: device ? 'suspended' : 'revoked' }
+      const isLetIn =
+        device !== undefined && pool !== undefined && poolAccessOf(current, device, pool, at) !== undefined
+      if (!device?.usable && !s.ended)
+        return { ...s, ended: true, endReason: device ? 'suspended' : 'revoked', isLetIn }
       if (!device) return s
-      return { ...s, currentDigest: current.variantOf(device, at).digest }
+      return { ...s, assignedDigest: current.variantOf(device, at).digest, isLetIn }
     })
   }
 
@@ -60,7 +72,8 @@ export function createMetering({
       const key = readKey(gatewayId, body, at.getTime())
       const read = readSamples(body.samples, key, at)
       const current = await policy.at(tenant)
-      const samples = await judge(tenant, current, read.samples)
+      const poolId = (await registry.of(tenant)).gateways.get(gatewayId)?.pool_id
+      const samples = await judge(tenant, current, poolId && encodeId('gateway_pool', poolId), read.samples)
       const seenAt = key.intervalEnd < at ? key.intervalEnd : at
       const totals = {
         reportId: body.report_id,
@@ -175,6 +188,7 @@ function readSample(s: GivenSample, key: ReportKey, at: Date): Sample | { error:
   return {
     sessionId,
     deviceId,
+    says: s.state,
     ended: s.state === 'ended',
     endReason: s.end_reason ?? 'gateway',
     startedAt: new Date(Math.min(started, key.intervalEnd.getTime())),
@@ -189,7 +203,8 @@ function readSample(s: GivenSample, key: ReportKey, at: Date): Sample | { error:
     sourceIp: s.source_ip === undefined ? null : (canonicalAddress(s.source_ip) ?? null),
     assignedIp: s.assigned_ip === undefined ? null : (canonicalAddress(s.assigned_ip) ?? null),
     policyDigest: s.policy_digest ?? null,
-    currentDigest: null,
+    assignedDigest: null,
+    isLetIn: false,
   }
 }
 
@@ -208,6 +223,7 @@ const latest = (a: Date | null, b: Date | null): Date | null => (a && b ? (a > b
 
 const add = (a: Sample, b: Sample): Sample => ({
   ...a,
+  says: a.says === 'ended' ? a.says : b.says,
   ended: a.ended || b.ended,
   endReason: a.ended ? a.endReason : b.endReason,
   startedAt: a.startedAt < b.startedAt ? a.startedAt : b.startedAt,
