@@ -9,6 +9,13 @@ const Verdict = OneOf(connectionVerdicts, {
   description:
     'consistent: all say the same; stale: one says something older, or has fallen silent; conflict: two say different things; unauthorized: the gateway carries what may not be',
 })
+export const InQuestion = Closed(
+  { stale: Count, conflict: Count, unauthorized: Count },
+  {
+    title: 'ConnectionsInQuestion',
+    description: 'How many connections were last found to be so; of a list with its first page only',
+  },
+)
 const Age = Type.Integer({ minimum: 0, description: 'Seconds since it said so' })
 const Digest = Nullable(Type.String({ description: 'Of the policy variant' }))
 
@@ -113,14 +120,6 @@ export const connectionTruth = endpoint({
   }),
   response: Closed({
     ...List(Connection).properties,
-    in_question: Nullable(
-      Closed(
-        { stale: Count, conflict: Count, unauthorized: Count },
-        {
-          title: 'ConnectionsInQuestion',
-          description: 'How many connections of the tenant were last found to be so; with the first page only',
-        },
-      ),
-    ),
+    in_question: Nullable(InQuestion),
   }),
 })

@@ -112,6 +112,16 @@ export const heartbeat = endpoint({
     rx_bps: Type.Optional(Count),
     tx_bps: Type.Optional(Count),
     system: Type.Optional(SystemLoad),
+    sent_at: Type.Optional(
+      Type.String({ format: 'date-time', maxLength: 40, description: "By the gateway's own clock, whatever it says" }),
+    ),
+    certificate_expires_at: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        maxLength: 40,
+        description: 'When the certificate ends that it shows devices',
+      }),
+    ),
     applied: Type.Optional(
       Closed({
         policy_digest: Type.Optional(Type.String({ maxLength: 80 })),

@@ -10,6 +10,7 @@ import * as entitlement from './entitlement.ts'
 import * as expiry from './expiry.ts'
 import * as federation from './federation.ts'
 import * as federationLogout from './federation-logout.ts'
+import * as gatewayHealth from './gateway-health.ts'
 import * as gatewayRuntime from './gateway-runtime.ts'
 import * as gateways from './gateways.ts'
 import * as groups from './groups.ts'
@@ -54,6 +55,7 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Posture', about: 'What devices report of themselves, and what checks make of it', module: posture },
   { tag: 'Policy', about: 'Documents, published bundles, and what a device gets', module: policy },
   { tag: 'Gateways', about: 'Gateway pools and gateways', module: gateways },
+  { tag: 'Gateway health', about: 'How gateways do, and whom it concerns', module: gatewayHealth },
   { tag: 'Gateway runtime', about: 'What gateways fetch and report', module: gatewayRuntime },
   { tag: 'VPN sessions', about: 'Connections of devices through gateways', module: vpnSessions },
   {
@@ -102,6 +104,7 @@ export const contract = {
   ...endpointsOf(posture),
   ...endpointsOf(policy),
   ...endpointsOf(gateways),
+  ...endpointsOf(gatewayHealth),
   ...endpointsOf(gatewayRuntime),
   ...endpointsOf(vpnSessions),
   ...endpointsOf(settings),

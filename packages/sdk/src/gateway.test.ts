@@ -211,7 +211,7 @@ test('a heartbeat says what is enforced, and what keeps it from enforcing what c
   const beat = async () => {
     assert.equal((await gateway.heartbeat({ active_sessions: 3 })).status, 'healthy')
     const { applied, apply_error, ...rest } = control.asks('heartbeat').at(-1)!.body as Record<string, unknown>
-    assert.deepEqual(rest, { active_sessions: 3, boot_id: gateway.bootId })
+    assert.deepEqual(rest, { active_sessions: 3, boot_id: gateway.bootId, sent_at: '2030-01-01T00:00:00.000Z' })
     return [applied, apply_error]
   }
   await gateway.pull()

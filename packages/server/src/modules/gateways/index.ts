@@ -1,4 +1,5 @@
 import type { GatewaysDeps } from './deps.ts'
+import { createFleetHealth } from './health/fleet-health.ts'
 import { createPull } from './pull/pull.ts'
 import { createSecretExpiries } from './registry/expiries.ts'
 import { gatewayHandlers } from './registry/gateways.handlers.ts'
@@ -29,18 +30,21 @@ export function createGateways(deps: GatewaysDeps) {
   const secrets = createSecrets({ ...deps, registry })
   const gateways = createGatewayRules({ ...deps, secrets })
   const sessions = createSessions(deps)
-  const { handlers: pulls, waiting, devicesWaiting, isAwaited, stop } = createPull({ ...deps, registry, activity })
-  const metering = createMetering({ ...deps, activity, registry })
-  const truth = createConnectionTruth({ ...deps, registry, activity })
+  const heard = { ...deps, registry, activity }
+  const { handlers: pulls, ...pulling } = createPull(heard)
+  const metering = createMetering(heard)
+  const telemetry = createTelemetry(heard)
+  const truth = createConnectionTruth(heard)
 
   return {
     handlers: {
       ...poolHandlers(createPools(deps)),
       ...gatewayHandlers(gateways, createIdentities(deps), deps),
       ...pulls,
-      ...reportHandlers({ ...deps, registry, activity, metering, telemetry: createTelemetry({ ...deps, registry }) }),
+      ...reportHandlers({ ...heard, metering, telemetry }),
       ...sessionHandlers(sessions),
       ...truth.handlers,
+      ...createFleetHealth(heard).handlers,
     },
     /** For the pipe's table of verifiers. */
     verifyGateway: secrets.verify,
@@ -51,9 +55,6 @@ export function createGateways(deps: GatewaysDeps) {
     secretExpiries: createSecretExpiries(deps),
     jobs: [{ name: 'end_silent_vpn_sessions', cron: '* * * * *', run: sessions.endSilent }, ...truth.jobs],
     prunes: [pruneSecrets, ...truth.prunes],
-    waiting,
-    devicesWaiting,
-    isAwaited,
-    stop,
+    ...pulling,
   }
 }

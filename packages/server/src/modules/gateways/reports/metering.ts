@@ -116,6 +116,8 @@ export function createMetering({
         trustVersion: null,
         applyError: null,
         system: null,
+        clockOffsetMs: null,
+        certificateExpiresAt: null,
       })
       if (!outcome) return { accepted: 0, duplicate: true, rejected: [], unknown_resources: [] }
       const refused = outcome.refused.flatMap(({ sessionId, error }) =>

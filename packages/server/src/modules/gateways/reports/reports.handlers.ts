@@ -39,6 +39,8 @@ export const reportHandlers = ({
         policySeq: body.applied?.policy_seq ?? null,
         trustVersion: body.applied?.trust_version ?? null,
         system: body.system ?? null,
+        clockOffsetMs: body.sent_at === undefined ? null : offsetOf(body.sent_at, at),
+        certificateExpiresAt: body.certificate_expires_at === undefined ? null : timeOf(body.certificate_expires_at),
         applyError: body.apply_error === null ? 'none' : (body.apply_error ?? null),
       })
       const { status } = statusOf(gateway, at.getTime(), at.getTime())
@@ -47,3 +49,15 @@ export const reportHandlers = ({
     metering: ({ actor, body }) => metering.take(actor, body),
     telemetry: ({ actor, body }) => telemetry.take(actor, body.events),
   }) satisfies Partial<Handlers>
+
+/** How far the gateway's clock is ahead (ms), less the way of its report. */
+const offsetOf = (sentAt: string, at: Date): number | null => {
+  const sent = timeOf(sentAt)
+  return sent && sent.getTime() - at.getTime()
+}
+const earliest = Date.UTC(1970)
+/** Null: a time that the calendar has not (a leap second), or that nobody can mean. */
+const timeOf = (text: string): Date | null => {
+  const ms = Date.parse(text)
+  return ms >= earliest ? new Date(ms) : null
+}
