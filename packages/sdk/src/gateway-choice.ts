@@ -7,9 +7,9 @@ export type GatewayChoice = { pool: DirectoryPool; gateway: DirectoryGateway }
 
 /**
  * The gateway that a device connects to. It stays with the one it has for as long as that is offered, so that nobody
- * fails back and forth; otherwise it goes to the nearest pool, where it says where it is, and there to a gateway that is
- * not standing by. Which of several is the same at each call: in proportion to their weights, and when one leaves only
- * its devices move (rendezvous hashing with weights). Undefined: nothing is offered.
+ * fails back and forth; otherwise it goes to the nearest pool, where it says where it is, and there to a gateway that
+ * is not standing by. Which of several is the same at each call: in proportion to their weights, and when one leaves
+ * only its devices move (rendezvous hashing with weights). Undefined: nothing is offered.
  */
 export function chooseGateway(
   pools: readonly DirectoryPool[],

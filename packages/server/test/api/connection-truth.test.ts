@@ -180,6 +180,28 @@ test('connection truth', async (t: TestContext) => {
     },
   )
 
+  await t.test('twenty who say the same at once, on two replicas, put one connection in question once', async () => {
+    const device = await enroll(kit, 'loud liar')
+    const id = decodeId('device', device.id)
+    const of = { session_id: newSession(), gateway_id: gateway.gateway_id }
+    await times(20, (i) =>
+      device.at(kit.replicas[i % 2]!).telemetry({
+        body: { events: [{ event_id: `loud ${i}`, kind: 'connected', at: new Date().toISOString(), ...of }] },
+      }),
+    )
+    const rows = await kit.db.inTenant(kit.tenant, (tx) =>
+      sql<{ claims: number; questions: number }>`
+        select (select count(*) from device_claims where tenant_id = ${kit.tenant} and device_id = ${id}) as claims,
+          (select count(*) from connections_in_question where tenant_id = ${kit.tenant} and device_id = ${id}) as questions`
+        .execute(tx)
+        .then((r) => r.rows),
+    )
+    assert.deepEqual(rows, [{ claims: 1, questions: 1 }])
+    await say(device, 'disconnected', of)
+    await later(device, 91)
+    await judge()
+  })
+
   await t.test('a claim that names no gateway, or one that there is not, is in question too', async () => {
     const device = await enroll(kit, 'vague liar')
     await say(device, 'connected', { session_id: newSession() })

@@ -43,6 +43,10 @@ const elsewhere: Record<string, readonly [file: string, words: string]> = {
     'api/enroll-device-code-limits.test.ts',
     'of twenty who ask at once on two replicas one asks the provider, and of twenty who finish one enrolls',
   ],
+  'a connection in question': [
+    'api/connection-truth.test.ts',
+    'twenty who say the same at once, on two replicas, put one connection in question once',
+  ],
   'a telemetry event': [
     'api/telemetry.test.ts',
     'an event counts once, within a request and across requests, on every replica',

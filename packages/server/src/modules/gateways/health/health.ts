@@ -13,7 +13,7 @@ import * as queries from './health.queries.ts'
 /** So long after a change a gateway has heard of it and applied it. */
 const appliedWithinMs = minute
 
-export type HealthFilter = { poolId?: string; status?: GatewayStatus }
+type HealthFilter = { poolId?: string; status?: GatewayStatus }
 type Standing = { gateway: GatewayRow; pool: PoolRow; share: number | null; status: GatewayStatus; reason: string }
 export type Health = Standing & {
   activity: Awaited<ReturnType<typeof activityOf>>[number] | undefined

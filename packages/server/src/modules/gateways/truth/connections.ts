@@ -15,7 +15,7 @@ import * as queries from './words.queries.ts'
 const spokenOfForMs = day
 
 /** What the memory of this replica says, as of one moment. */
-export type Memory = {
+type Memory = {
   at: Date
   devices: ReadonlyMap<string, FleetDevice>
   policy: TenantPolicy

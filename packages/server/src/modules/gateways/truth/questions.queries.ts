@@ -1,12 +1,12 @@
-import type { ConnectionVerdict } from '@holdfast/contract/vocabulary'
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { newUuid } from '../../../kernel/ids.ts'
 import type { ConnectionKey } from './words.queries.ts'
 
-export type Doubtful = Exclude<ConnectionVerdict, 'consistent'>
-export type Question = ConnectionKey & { tenantId: TenantId; judgeAt: Date }
+/** What a connection in question was found to be. */
+export type Doubtful = 'stale' | 'conflict' | 'unauthorized'
+type Question = ConnectionKey & { tenantId: TenantId; judgeAt: Date }
 
 /**
  * Puts connections of any tenants in question. One that is already is judged at the earlier of the two times; whoever
@@ -81,7 +81,7 @@ export const silentSessions = (tx: Tx, tenant: TenantId, since: Date, limit: num
     .execute(tx)
     .then((r) => r.rows)
 
-export type Filter = { verdict: Doubtful; deviceId?: string; userId?: string; gatewayId?: string }
+type Filter = { verdict: Doubtful; deviceId?: string; userId?: string; gatewayId?: string }
 export const selectInQuestion = (tx: Tx, tenant: TenantId, { verdict, deviceId, userId, gatewayId }: Filter) => {
   let q = tx
     .selectFrom('connections_in_question')

@@ -53,8 +53,8 @@ export function createTruth({
 
   return {
     /**
-     * Active sessions, newest first; of a verdict other than `consistent` what was last found so, longest first. Each is
-     * judged as it stands now: what is not so any more is left out, so a page may be short and go on.
+     * Active sessions, newest first; of a verdict other than `consistent` what was last found so, longest first. Each
+     * is judged as it stands now: what is not so any more is left out, so a page may be short and go on.
      */
     list: async (
       tenant: TenantId,
