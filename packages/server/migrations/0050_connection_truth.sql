@@ -48,7 +48,8 @@ create table connections_in_question (
 );
 create unique index one_question_of_a_connection on connections_in_question (tenant_id, device_id, gateway_id)
   nulls not distinct;
-create index connections_to_judge on connections_in_question (judge_at);
+create index connections_due on connections_in_question (judge_at);
+create index connections_to_judge on connections_in_question (tenant_id, judge_at);
 create index connections_by_verdict on connections_in_question (tenant_id, verdict, since, question_id)
   where verdict is not null;
 create index connections_of_gateways_in_question on connections_in_question (tenant_id, gateway_id, verdict, since, question_id)

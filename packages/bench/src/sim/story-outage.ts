@@ -104,12 +104,19 @@ async function stopAndStart(scene: Scene, gatewayId: string, on: readonly Open[]
 const poolOf = ({ directory }: Scene, gatewayId: string) => directory.gateways.find(({ id }) => id === gatewayId)?.pool
 
 /** Waits for the verdict on a device's connection, and for the alert. */
-async function awaitFound(scene: Scene, deviceId: string, verdict: Doubtful, seconds: number): Promise<void> {
+async function awaitFound(
+  scene: Scene,
+  { deviceId, gatewayId }: { deviceId: string; gatewayId: string },
+  verdict: Doubtful,
+  seconds: number,
+): Promise<void> {
   const { admin, complaints, display } = scene
   const until = clock() + seconds * 1000
   const truth = async () => (await admin.connectionTruth({ query: { device_id: deviceId, verdict } })).items[0]
   const alert = async () =>
-    (await admin.listNotifications({ query: { kind: `connection.${verdict}` } })).items[0]?.title
+    (await admin.listNotifications({ query: { kind: `connection.${verdict}` } })).items.find(
+      ({ subject }) => subject.id === gatewayId,
+    )?.title
   for (;;) {
     const [found, told] = [await truth(), await alert()]
     if (found && told) {
@@ -134,7 +141,7 @@ async function lie(scene: Scene, gatewayId: string, on: readonly Open[]): Promis
     await admin.changeDevice({ body: { operation: 'revoke', device_id: idOf(revoked), reason: 'sim' } })
     await sleep(7000)
     await meter(scene)
-    await awaitFound(scene, idOf(revoked), 'unauthorized', judgedWithin)
+    await awaitFound(scene, { deviceId: idOf(revoked), gatewayId }, 'unauthorized', judgedWithin)
   })
   await display.phase('a device claims a session that no gateway has', 0, async () => {
     const sessionId = mintSessionId(Date.now(), randomBytes(16))
@@ -142,10 +149,10 @@ async function lie(scene: Scene, gatewayId: string, on: readonly Open[]): Promis
     const told = { index: liar.index, gatewayId: other, sessionId, kind: 'connected', isLie: true } as const
     await fleet.tellSessions([told])
     await meter(scene)
-    await awaitFound(scene, idOf(liar), 'conflict', 90 + judgedWithin)
+    await awaitFound(scene, { deviceId: idOf(liar), gatewayId: other }, 'conflict', 90 + judgedWithin)
   })
   await display.phase('metering stops', 0, async () => {
     await gateways.call('behave', { gatewayId, as: 'mute' })
-    await awaitFound(scene, idOf(unmetered), 'stale', 150 + judgedWithin)
+    await awaitFound(scene, { deviceId: idOf(unmetered), gatewayId }, 'stale', 150 + judgedWithin)
   })
 }

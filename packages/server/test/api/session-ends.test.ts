@@ -159,7 +159,7 @@ test('a gateway that waits hears within a second that a session of its is over',
       body: { operation: 'terminate', session_ids: [s.session_id], block_seconds: 0 },
     })
     const acknowledged = performance.now()
-    assert.deepEqual((await hears)?.revokedSessions, [s.session_id])
+    assert.ok((await hears)?.revokedSessions.includes(s.session_id))
     const ms = performance.now() - acknowledged
     t.diagnostic(`heard ${ms.toFixed(0)} ms after the answer`)
     assert.ok(ms < 1000, `${ms} ms`)

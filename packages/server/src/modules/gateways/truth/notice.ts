@@ -12,7 +12,7 @@ const advice: Record<Doubtful, string> = {
   conflict:
     'Witnesses say different things of the same connection: one of them has lost it, or does not tell the truth. Look at what each says.',
   stale:
-    'The gateway is heard of, but it does not meter these connections any more; they end here after a quarter of an hour of silence. Look at its metering.',
+    'The gateway is heard of, but it does not meter these connections any more; they end here after a quarter of an hour of silence. Look at its metering, and at its clock.',
 }
 
 /** Of the connections of one gateway (null: of none) that were found to be so. */

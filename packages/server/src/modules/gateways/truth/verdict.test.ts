@@ -34,6 +34,11 @@ test('who carries what may not be is unauthorized, once it could have heard so',
     assert.equal(verdictOf({ session: { ...cut, endReason } }), 'conflict')
   assert.equal(verdictOf({ session: { ...cut, endReason: 'timeout' }, standing: refused }), 'unauthorized')
   assert.equal(verdictOf({ session: { ...session, defiedSince: ago(60) }, standing: refused }), 'unauthorized')
+  const justNow = { ...session, gatewayAt: ago(20), defiedSince: ago(20) }
+  const first = judge({ ...agreed, session: justNow, standing: refused }, now)
+  assert.deepEqual([first.verdict, first.outcome], ['stale', 'pending'], 'the policy may be on its way to it')
+  const unrepeated = { ...session, gatewayAt: ago(90), defiedSince: ago(90) }
+  assert.equal(verdictOf({ session: unrepeated, standing: refused }), 'unauthorized', 'it has not taken it back')
   assert.equal(verdictOf({ standing: refused }), 'consistent', 'it said so before it could know')
   assert.equal(
     verdictOf({ session: { ...cut, endReason: 'admin', gatewayAt: ago(151) }, device: undefined }),

@@ -82,9 +82,10 @@ const found = (verdict: Finding['verdict'], field: Field, says: Says): Finding =
   ...{ verdict, outcome: 'found' },
   disagreement: { ...unsaid, ...says, field },
 })
+const pending = (field: Field, says: Says): Finding => ({ ...found('stale', field, says), outcome: 'pending' })
 /** A conflict, once there was the time to hear of each other. */
 const conflict = (isSettled: boolean, field: Field, says: Says): Finding =>
-  isSettled ? found('conflict', field, says) : { ...found('stale', field, says), outcome: 'pending' }
+  isSettled ? found('conflict', field, says) : pending(field, says)
 
 const isHeard = (s: SessionWords, nowMs: number) => nowMs - s.gatewayAt < gatewaySilentMs
 const speaks = (d: DeviceWords | undefined, nowMs: number): d is DeviceWords =>
@@ -94,12 +95,22 @@ const isCarried = (s: SessionWords, nowMs: number) => s.gatewayState === 'active
 function carriesAgainstOurWord({ session: s, device, standing }: Words, nowMs: number): Finding | undefined {
   if (!s || s.defiedSince === null || !isCarried(s, nowMs)) return undefined
   const says = { gateway: s.gatewayState, device: speaks(device, nowMs) ? device.state : null }
-  if (!standing.allowed)
-    return found('unauthorized', 'authorization', { ...says, control_plane: s.state, policy: standing.reason })
+  const isSettled = couldHaveHeard(s, s.defiedSince, nowMs)
+  if (!standing.allowed) {
+    const all = { ...says, control_plane: s.state, policy: standing.reason }
+    return isSettled ? found('unauthorized', 'authorization', all) : pending('authorization', all)
+  }
   if (s.state !== 'ended') return undefined
-  const verdict = byAuthority.has(s.endReason ?? '') ? 'unauthorized' : 'conflict'
-  return found(verdict, 'state', { ...says, control_plane: `ended: ${s.endReason}` })
+  const all = { ...says, control_plane: `ended: ${s.endReason}` }
+  if (!isSettled) return pending('state', all)
+  return found(byAuthority.has(s.endReason ?? '') ? 'unauthorized' : 'conflict', 'state', all)
 }
+
+/** The end was known to it as it spoke; or it said so again, or had the time to say otherwise. */
+const couldHaveHeard = (s: SessionWords, defiedSince: number, nowMs: number): boolean =>
+  (s.endedAt !== null && defiedSince - s.endedAt >= cutGraceMs) ||
+  s.gatewayAt - defiedSince >= cutGraceMs ||
+  nowMs - defiedSince >= graceMs
 
 /** Of a gateway that is silent nobody knows what it carries: that is a silence, not a conflict. */
 function claimsWhatNobodyCarries({ session: s, device: d }: Words, nowMs: number): Finding | undefined {
