@@ -104,6 +104,10 @@ test('connection truth', async (t: TestContext) => {
     await later(second, 10)
     await meter(first, sessions[0]!)
     await meter(second, sessions[1]!)
+    // A report of before that comes late takes nothing back.
+    const before = new Date(Date.now() - 60_000).toISOString()
+    const late = { session_id: sessions[0], device_id: first.id, state: 'active', rx_bytes: 1, tx_bytes: 1 }
+    await client.metering({ body: report([late], { interval_start: before, interval_end: before }) })
     await judge()
     const [found] = await truthOf(first, 'unauthorized')
     assert.ok(found?.since)

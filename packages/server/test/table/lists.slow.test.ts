@@ -52,6 +52,7 @@ test(`no list scans: every filter × order at ${rows} rows is served by indexes`
     mfa: ['true', 'false'],
     renews_itself: ['true', 'false'],
     within_days: ['30'],
+    since: [new Date(Date.now() - 600_000).toISOString()],
     kind: ['api_key.used', 'login.failed'],
     actor_id: ['key_1', 'key_rare'],
     target_id: ['dev_1', 'dev_rare'],

@@ -16,7 +16,6 @@ import { reportHandlers } from './reports/reports.handlers.ts'
 import { sessionHandlers } from './reports/sessions.handlers.ts'
 import { createSessions } from './reports/sessions.ts'
 import { createTelemetry } from './reports/telemetry.ts'
-
 import { createConnectionTruth } from './truth/connection-truth.ts'
 
 export type { GatewaysDeps } from './deps.ts'

@@ -23,7 +23,7 @@ export type Health = Standing & {
 type Counts = { stale: number; conflict: number; unauthorized: number }
 type Found = { items: Health[]; next_cursor: string | null; statuses: Record<GatewayStatus, number> | null; at: Date }
 
-/** How the gateways of a tenant do: who there is and is heard of comes from memory, what a page shows from two reads. */
+/** How the gateways of a tenant do: who there is and was heard of comes from memory, what a page shows is read. */
 export function createHealth({
   db,
   pager,

@@ -112,7 +112,7 @@ export function createMeteredSessions({ now }: Pick<GatewaysDeps, 'now'>) {
   }
 }
 
-/** What a gateway says against what holds here is judged, those that it has just let in once it had the time to hear. */
+/** What a gateway says against what holds here is judged; of whom it has just let in, once it had the time to hear. */
 const doubt = (
   tx: Tx,
   tenantId: TenantId,

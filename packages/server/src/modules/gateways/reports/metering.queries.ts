@@ -117,6 +117,8 @@ export const addToSessions = async (
 ): Promise<{ session_id: string; device_id: string; defied: boolean }[]> => {
   const defies = sql`s.says = 'active' and case v.state
     when 'ended' then v.ended_at <= ${cutBefore} else not s.let_in end`
+  // What comes late adds its bytes and takes no newer word back.
+  const isNewest = sql`(${seenAt}::timestamptz >= v.last_seen_at)`
   const { rows } = await sql<{ session_id: string; device_id: string; defied: boolean }>`
     with locked as (
       select session_id from vpn_sessions
@@ -135,9 +137,10 @@ export const addToSessions = async (
       ended_at = case when s.ended then coalesce(v.ended_at, ${seenAt}::timestamptz) else v.ended_at end,
       end_reason = case when s.ended and v.state = 'active' then s.end_reason else v.end_reason end,
       source_ip = coalesce(s.source_ip, v.source_ip), assigned_ip = coalesce(s.assigned_ip, v.assigned_ip),
-      policy_digest = coalesce(s.policy_digest, v.policy_digest),
-      gateway_state = s.says,
-      defied_since = case when ${defies} then coalesce(v.defied_since, ${seenAt}::timestamptz) end
+      policy_digest = case when ${isNewest} then coalesce(s.policy_digest, v.policy_digest) else v.policy_digest end,
+      gateway_state = case when ${isNewest} then s.says else v.gateway_state end,
+      defied_since = case when not ${isNewest} then v.defied_since
+        when ${defies} then coalesce(v.defied_since, ${seenAt}::timestamptz) end
     from ${unnested(samples)}, locked
     where v.tenant_id = ${tenant} and v.session_id = s.session_id and locked.session_id = s.session_id
       and v.gateway_id = ${gatewayId} and v.device_id = s.device_id

@@ -44,7 +44,7 @@ export function createMetering({
 }) {
   const stored = createMeteredSessions({ now })
 
-  /** A session of a device that may not connect is over, whatever its gateway says. `pool`: the gateway's, as it is known here. */
+  /** A session of a device that may not connect is over, whatever its gateway, which is of `pool`, says. */
   async function judge(
     tenant: TenantId,
     current: TenantPolicy,

@@ -16,7 +16,7 @@ export const downAfterMs = 60 * second
 export const isSilent = (lastSeenMs: number | null, nowMs: number): boolean =>
   lastSeenMs === null || nowMs - lastSeenMs >= degradedAfterMs
 
-/** A gateway that was down is offered behind the others until it has reported for so long: nobody fails back to one that flaps. */
+/** A gateway that was down is offered behind the others until it has reported for so long, so that nobody flaps. */
 export const steadyAfterMs = 5 * minute
 /** `upSinceMs`: since when it reports again after it was down; null: it never was. */
 export const isSteady = (upSinceMs: number | null, nowMs: number): boolean =>

@@ -24,7 +24,7 @@ const unnested = (claims: readonly Claim[]) => {
       ${column((c) => c.latencyMs)}::float8[], ${column((c) => c.reason)}::text[])`
 }
 
-/** One statement for claims of any tenants, one for each connection. The newest word wins; a late one changes nothing. */
+/** One statement for claims of any tenants, one for each connection. The newest word wins. */
 export const upsertClaims = (tx: Tx, claims: readonly Claim[]) =>
   sql`
     insert into device_claims as c (tenant_id, device_id, gateway_id, session_id, state, said_at, policy_digest, latency_ms,

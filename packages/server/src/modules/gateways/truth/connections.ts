@@ -93,7 +93,7 @@ function connectionOf(
   return { ...judge(words, at.getTime()), key, at, session, claim, device, poolId, standing }
 }
 
-/** Whether the device would be let in now, and a word why not. `poolId`: null or undefined where the gateway is gone. */
+/** Whether the device would be let in now, and a word why not. Without `poolId` there is no such gateway. */
 function standingOf(
   policy: TenantPolicy,
   device: FleetDevice | undefined,
