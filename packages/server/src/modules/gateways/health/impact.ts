@@ -43,7 +43,7 @@ export function createImpact({
           // A page goes on from where it was, whatever moment that was asked at.
           { operation: `gatewayImpact|${gatewayId}`, tenant, query: { ...page, since: given?.getTime(), outcome } },
           async (after, most) => {
-            const rows = await queries.listAffected(tx, tenant, question, { outcome, after: after?.[0], most })
+            const rows = await queries.listAffected(tx, tenant, { ...question, after: after?.[0] }, { outcome, most })
             const names = await deviceNames(
               tx,
               tenant,
