@@ -74,8 +74,9 @@ export function createHealth({
       const list = { operation: 'gatewayHealth', tenant, query: { ...page, ...filter } }
       const found = await pager.gather(
         list,
-        async (after, most) =>
-          fitting.filter((s) => after === undefined || order(placeOf(s), after) > 0).slice(0, most),
+        async (after, most) => ({
+          found: fitting.filter((s) => after === undefined || order(placeOf(s), after) > 0).slice(0, most),
+        }),
         placeOf,
       )
       const statuses = page.cursor === undefined ? countStatuses(all) : null

@@ -49,7 +49,7 @@ export function createImpact({
               tenant,
               rows.map((r) => r.device_id),
             )
-            return rows.map((r) => ({ ...r, deviceName: names.get(r.device_id) ?? null }))
+            return { found: rows.map((r) => ({ ...r, deviceName: names.get(r.device_id) ?? null })) }
           },
           (r) => [r.device_id, r.session_id],
         )
