@@ -2,8 +2,11 @@ import { type Static, Type } from 'typebox'
 import { PostureVerdict } from './devices.ts'
 import { endpoint } from './endpoint.ts'
 import { Closed, Count, Id, List, Nullable, OneOf, Time } from './schema.ts'
-import { connectionVerdicts } from './vocabulary.ts'
 import { SessionState } from './vpn-sessions.ts'
+
+/** What the witnesses of a connection come to, from the best to the worst. */
+export const connectionVerdicts = ['consistent', 'stale', 'conflict', 'unauthorized'] as const
+export type ConnectionVerdict = (typeof connectionVerdicts)[number]
 
 const Verdict = OneOf(connectionVerdicts, {
   description:

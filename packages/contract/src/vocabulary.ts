@@ -237,10 +237,6 @@ export type ReleaseOperation = (typeof releaseOperations)[number]
 export const packagePlatforms = ['linux', 'macos', 'windows', 'ios', 'android', 'other'] as const
 export const packageArchitectures = ['x64', 'arm64', 'x86', 'arm', 'universal'] as const
 
-/** What the witnesses of a connection come to, from the best to the worst. */
-export const connectionVerdicts = ['consistent', 'stale', 'conflict', 'unauthorized'] as const
-export type ConnectionVerdict = (typeof connectionVerdicts)[number]
-
 /** What audit events are forwarded by, how each is written, and where that stands. */
 export const siemConnectorKinds = ['syslog_tls', 'syslog_tcp', 'webhook', 'splunk_hec', 'opensearch'] as const
 export type SiemConnectorKind = (typeof siemConnectorKinds)[number]

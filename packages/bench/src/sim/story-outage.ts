@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ConnectionVerdict } from '@holdfast/contract/vocabulary'
+import type { ConnectionVerdict } from '@holdfast/contract/connection-truth'
 import { clock } from './in-parallel.ts'
 import type { Scene } from './scene.ts'
 import { mintSessionId } from './session-id.ts'

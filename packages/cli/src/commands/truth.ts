@@ -1,5 +1,5 @@
 import type { Contract, Output } from '@holdfast/contract'
-import { connectionVerdicts } from '@holdfast/contract/vocabulary'
+import { connectionVerdicts } from '@holdfast/contract/connection-truth'
 import type { Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
 import { choice, examples, limit } from '../options.ts'

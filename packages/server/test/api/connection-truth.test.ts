@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
 import { decodeId } from '../../src/kernel/ids.ts'
-import { enroll, newSession, publish, refused, report, rule, withGateway } from '../gateways.ts'
+import { enroll, newSession, open, publish, refused, report, rule, withGateway } from '../gateways.ts'
 import { runJob, startKit, times } from '../kit.ts'
 
 type Device = Awaited<ReturnType<typeof enroll>>
@@ -11,7 +11,7 @@ type Fields = Record<string, unknown>
 test('connection truth', async (t: TestContext) => {
   const kit = await startKit(t, { replicas: 2 })
   const { admin } = kit
-  const { client, gateway, pool } = await withGateway(kit)
+  const { client, gateway, pool, secret } = await withGateway(kit)
   const other = await withGateway(kit, 'g2')
   await publish(kit, [rule('all', { any: true })])
 
@@ -131,6 +131,26 @@ test('connection truth', async (t: TestContext) => {
     await judge()
     assert.deepEqual(await truthOf(first, 'unauthorized'), [])
     assert.deepEqual(await alerts('connection.unauthorized'), [])
+  })
+
+  await t.test('a gateway whose clock is ten minutes off, either way, hides nothing and loses nothing', async () => {
+    for (const off of [-600, 600]) {
+      const device = await enroll(kit, `off by ${off}`)
+      const agent = open(kit, { gateway, secret }, () => new Date(Date.now() + off * 1000))
+      const of = { session_id: newSession(), device_id: device.id, rx_bytes: 1, tx_bytes: 1 }
+      await agent.meter([{ ...of, state: 'active' }])
+      assert.equal((await truthOf(device))[0]?.verdict, 'consistent')
+      const { started_at } = await admin.getSession({ params: { session_id: of.session_id } })
+      assert.ok(Math.abs(Date.parse(started_at) - Date.now()) < 60_000, started_at)
+      await admin.changeDevice({ body: { operation: 'revoke', device_id: device.id } })
+      await later(device, 10)
+      await agent.meter([{ ...of, state: 'active' }])
+      await judge()
+      assert.equal((await truthOf(device, 'unauthorized')).length, 1)
+      await agent.meter([{ ...of, state: 'ended' }])
+      await later(device, 61)
+      await judge()
+    }
   })
 
   await t.test('a session that the policy does not let through the pool any more', async () => {

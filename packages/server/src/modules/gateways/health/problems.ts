@@ -1,11 +1,10 @@
 import type { Output } from '@holdfast/contract'
 import type { gatewayHealth } from '@holdfast/contract/gateway-health'
 import { day, second } from '../../../kernel/time.ts'
+import { mostOffsetMs } from '../reports/gateway-clock.ts'
 
 type Problem = Output<typeof gatewayHealth>['items'][number]['problems'][number]
 
-/** Proofs and reports are refused when a clock is off by minutes; what is more than this is no delay on the way. */
-const mostOffsetMs = 5 * second
 const certificateWarningMs = 14 * day
 
 /** What is the matter with a gateway beside its silence. Times are ms. */

@@ -3,6 +3,7 @@ import { unauthorized } from '../../../kernel/app-error.ts'
 import type { GatewaysDeps } from '../deps.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Activity } from './activity.ts'
+import { aheadOf } from './gateway-clock.ts'
 import type { Metering } from './metering.ts'
 import { statusOf } from './status.ts'
 import type { Telemetry } from './telemetry.ts'
@@ -39,7 +40,7 @@ export const reportHandlers = ({
         policySeq: body.applied?.policy_seq ?? null,
         trustVersion: body.applied?.trust_version ?? null,
         system: body.system ?? null,
-        clockOffsetMs: body.sent_at === undefined ? null : offsetOf(body.sent_at, at),
+        clockOffsetMs: aheadOf(body.sent_at, at),
         certificateExpiresAt: body.certificate_expires_at === undefined ? null : timeOf(body.certificate_expires_at),
         applyError: body.apply_error === null ? 'none' : (body.apply_error ?? null),
       })
@@ -50,11 +51,6 @@ export const reportHandlers = ({
     telemetry: ({ actor, body }) => telemetry.take(actor, body.events),
   }) satisfies Partial<Handlers>
 
-/** How far the gateway's clock is ahead (ms), less the way of its report. */
-const offsetOf = (sentAt: string, at: Date): number | null => {
-  const sent = timeOf(sentAt)
-  return sent && sent.getTime() - at.getTime()
-}
 const earliest = Date.UTC(1970)
 /** Null: a time that the calendar has not (a leap second), or that nobody can mean. */
 const timeOf = (text: string): Date | null => {

@@ -1,4 +1,4 @@
-import type { ConnectionVerdict } from '@holdfast/contract/vocabulary'
+import type { ConnectionVerdict } from '@holdfast/contract/connection-truth'
 import type { Tx } from '../../../db/database.ts'
 import type { PageQuery } from '../../../db/page.ts'
 import type { TenantId } from '../../../kernel/actor.ts'

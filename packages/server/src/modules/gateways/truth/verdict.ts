@@ -1,4 +1,4 @@
-import type { ConnectionVerdict } from '@holdfast/contract/vocabulary'
+import type { ConnectionVerdict } from '@holdfast/contract/connection-truth'
 import { minute, second } from '../../../kernel/time.ts'
 
 /** A report a minute is the rule of gateways: two that are missing are a silence. */
