@@ -90,7 +90,7 @@ export const Connection = Closed(
     ),
     disagreements: Type.Array(
       Closed({
-        field: OneOf(['state', 'session_id', 'authorization', 'policy_digest', 'silence']),
+        field: OneOf(['state', 'session_id', 'authorization', 'certificate', 'policy_digest', 'silence']),
         control_plane: Nullable(Type.String()),
         gateway: Nullable(Type.String()),
         device: Nullable(Type.String()),

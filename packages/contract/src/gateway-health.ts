@@ -99,7 +99,7 @@ export const gatewayImpact = endpoint({
   method: 'GET',
   path: '/v1/admin/gateways/{gateway_id}/impact',
   summary: 'Whom a gateway concerns: who is on it, who moved to another one, and who is stuck',
-  access: { by: ['session', 'api_key'], permission: 'gateways:read' },
+  access: { by: ['session', 'api_key'], permission: 'operations:read' },
   params: Closed({ gateway_id: Id('gateway') }),
   query: Closed({
     ...page,
@@ -108,7 +108,8 @@ export const gatewayImpact = endpoint({
       Type.String({
         format: 'date-time',
         maxLength: 40,
-        description: 'Of those who were on it then or later; unless said since it is silent or draining, else now',
+        description:
+          'Of those who were on it then (at most 7 days ago) or later; unless said since it is silent or draining, else now',
       }),
     ),
   }),

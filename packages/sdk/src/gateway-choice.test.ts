@@ -51,12 +51,17 @@ test('who is connected stays, also where another would be chosen, and moves when
   const chosen = (gateways: DirectoryGateway[]) => chooseGateway([pool('p', gateways)], device)?.gateway.gateway_id
   assert.equal(chosen([gateway('a', { weight: 1000 }), gateway('b', { weight: 1, standby: true })]), 'b')
   assert.equal(chosen([gateway('a'), gateway('c', { standby: true })]), 'a')
-  assert.equal(
-    chosen([gateway('c', { standby: true }), gateway('a', { standby: true })]),
-    'c',
-    'the best of what there is',
-  )
+  assert.equal(chosen([gateway('c', { standby: true })]), 'c')
   assert.equal(chosen([]), undefined)
+})
+
+test('where all stand by devices spread over those that do best', () => {
+  const back = { standby: true }
+  const chosen = choices([
+    pool('p', [gateway('a', back), gateway('b', back), gateway('c', { ...back, status: 'degraded' })]),
+  ])
+  assert.ok(Math.abs(share(chosen, 'a') - 0.5) < 0.05, `${share(chosen, 'a')}`)
+  assert.equal(share(chosen, 'c'), 0)
 })
 
 test('the nearest pool that serves, where the device says where it is', () => {

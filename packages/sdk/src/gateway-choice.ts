@@ -24,8 +24,9 @@ export function chooseGateway(
   const pool = nearest.find((p) => p.gateways.some((g) => !g.standby)) ?? nearest[0]
   if (!pool) return undefined
   const serving = pool.gateways.filter((g) => !g.standby)
-  // Of those that stand by the directory's own order is the best that is known.
-  const gateway = serving.length > 0 ? byWeight(serving, deviceId) : pool.gateways[0]
+  // All stand by after the control plane itself was away: devices spread over the best of them, which come first.
+  const best = serving.length > 0 ? serving : pool.gateways.filter((g) => g.status === pool.gateways[0]?.status)
+  const gateway = byWeight(best, deviceId)
   return gateway && { pool, gateway }
 }
 

@@ -10,7 +10,6 @@ alter table vpn_sessions
 
 -- Who was on a gateway when something happened to it.
 create index vpn_sessions_by_gateway_end on vpn_sessions (tenant_id, gateway_id, ended_at) where state = 'ended';
-create index telemetry_events_by_device on telemetry_events (tenant_id, device_id, at);
 
 -- What each device said last of its connection to a gateway; no gateway: it named none, or none that there is.
 create table device_claims (

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
 import { decodeId } from '../../src/kernel/ids.ts'
+import { newCsr } from '../certificates.ts'
 import { enroll, newSession, open, publish, refused, report, rule, withGateway } from '../gateways.ts'
 import { runJob, startKit, times } from '../kit.ts'
 
@@ -59,6 +60,15 @@ test('connection truth', async (t: TestContext) => {
     assert.deepEqual([found.policy.allowed, found.policy.reason], [true, 'allowed'])
     await judge()
     assert.deepEqual(await alerts('connection.conflict'), [])
+
+    const { spc } = await admin.issueSpc({ body: { csr: await newCsr(), device_id: device.id } })
+    assert.equal((await truthOf(device))[0]?.control_plane.certificate_expires_at, spc.not_after)
+    await admin.revokeSpc({ body: { spc_id: spc.spc_id } })
+    const [without] = await truthOf(device)
+    assert.deepEqual([without?.verdict, without?.control_plane.certificate_expires_at], ['stale', null])
+    assert.deepEqual(without?.disagreements, [
+      { field: 'certificate', control_plane: 'none in use', gateway: 'active', device: null, policy: null },
+    ])
   })
 
   await t.test('what the gateway says and what it should have are two columns', async () => {
@@ -276,8 +286,11 @@ test('connection truth', async (t: TestContext) => {
     )
     assert.ok((found?.gateway?.age_seconds ?? 0) > 150)
     assert.deepEqual(await alerts('connection.stale'), ['1 connection of gateway g1 is stale'])
+    // As of a sweep that died after it had settled the last one.
     await meter(device, session)
-    await later(device, 61)
+    await kit.db.inTenant(kit.tenant, (tx) =>
+      sql`delete from connections_in_question where tenant_id = ${kit.tenant}`.execute(tx),
+    )
     await judge()
     assert.deepEqual(await alerts('connection.stale'), [])
   })

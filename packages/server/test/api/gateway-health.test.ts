@@ -164,12 +164,16 @@ test('gateway health and impact', async (t: TestContext) => {
     assert.deepEqual(found.counts, { devices: 3, on_it: 1, moved: 1, stuck: 1, left: 0 })
     assert.deepEqual(await outcomes(), { 'device 0': 'moved', 'device 1': 'on_it', 'device 2': 'stuck' })
     assert.equal(found.others_serving, 1)
+    clock.advance(31)
+    assert.equal((await impact()).others_serving, 1, 'devices are sent to one that is degraded')
+    await beat(bClient)
     const moved = found.items.find((d) => d.outcome === 'moved')
     assert.deepEqual(
       [moved?.session_id, moved?.end_reason, moved?.moved_to?.gateway_id],
       [first, 'superseded', b.gateway.gateway_id],
     )
     assert.deepEqual(await outcomes({ outcome: 'stuck' }), { 'device 2': 'stuck' })
+    await assert.rejects(impact({ since: '2020-01-01T00:00:00Z' }), refused(422))
     const one = await impact({ limit: 1 })
     const rest = await impact({ limit: 5, cursor: one.next_cursor })
     assert.deepEqual(

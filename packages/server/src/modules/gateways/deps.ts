@@ -1,5 +1,5 @@
 import type { Peppers } from '@holdfast/crypto'
-import type { Database } from '../../db/database.ts'
+import type { Database, Tx } from '../../db/database.ts'
 import type { Pager } from '../../db/page.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Changes } from '../../memory/changes.ts'
@@ -31,8 +31,8 @@ export type GatewaysDeps = {
   policy: Pick<Policy, 'at' | 'atVersions' | 'versionsAt' | 'bundleFor' | 'rulesUsingPool'>
   /** How large a pool's snapshot is before it is cut into chunks, and how large those are. */
   snapshotSize: SnapshotSize
-  notifications: Pick<NotificationRules, 'notify' | 'closeOthers'>
-  /** When the newest certificate in use of each of these devices ends. */
-  certificateEnds: (tenant: TenantId, deviceIds: readonly string[]) => Promise<ReadonlyMap<string, Date>>
+  notifications: Pick<NotificationRules, 'notify' | 'closeOthers' | 'tenantsWithOpen'>
+  /** Of these devices those that have had a certificate, and when the newest in use ends; null: none is. */
+  certificateEnds: (tx: Tx, tenant: TenantId, deviceIds: readonly string[]) => Promise<ReadonlyMap<string, Date | null>>
   trust: Pick<Trust, 'signerFor' | 'versionOf'>
 }

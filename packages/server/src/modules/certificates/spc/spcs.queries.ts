@@ -55,15 +55,16 @@ export const issuedOf = (tx: Tx, tenant: TenantId, spcIds: readonly string[]) =>
     .where('spc_id', '=', sql<string>`any(${spcIds}::uuid[])`)
     .execute()
 
-/** When the newest certificate in use of each of these devices ends. */
+/** Of these devices those that have had a certificate, and when the newest in use ends; null: none is. */
 export const endsOf = (tx: Tx, tenant: TenantId, deviceIds: readonly string[], at: Date) =>
   tx
     .selectFrom('spcs')
-    .select((eb) => ['device_id', eb.fn.max('not_after').as('not_after')])
+    .select('device_id')
+    .select((eb) =>
+      eb.fn.max('not_after').filterWhere('status', '=', 'active').filterWhere('not_after', '>', at).as('not_after'),
+    )
     .where('tenant_id', '=', tenant)
     .where('device_id', '=', sql<string>`any(${deviceIds}::uuid[])`)
-    .where('status', '=', 'active')
-    .where('not_after', '>', at)
     .groupBy('device_id')
     .execute()
 

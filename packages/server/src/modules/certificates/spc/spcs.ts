@@ -97,12 +97,9 @@ export function createSpcs({
 
     countOfIssuer: queries.countOfIssuer,
 
-    /** By device: when the newest of its certificates in use ends. */
-    endsOf: async (tenant: TenantId, deviceIds: readonly string[]): Promise<ReadonlyMap<string, Date>> => {
-      if (deviceIds.length === 0) return new Map()
-      const rows = await db.inTenant(tenant, (tx) => queries.endsOf(tx, tenant, deviceIds, now()))
-      return new Map(rows.map((r) => [r.device_id, r.not_after]))
-    },
+    /** By device that has had a certificate: when the newest in use ends; null: none is in use any more. */
+    endsOf: async (tx: Tx, tenant: TenantId, deviceIds: readonly string[]): Promise<ReadonlyMap<string, Date | null>> =>
+      new Map((await queries.endsOf(tx, tenant, deviceIds, now())).map((r) => [r.device_id, r.not_after])),
 
     /** For the sweep: what was rotated, and whose overlap is over. */
     endSuperseded: async (tenant: TenantId): Promise<void> => {

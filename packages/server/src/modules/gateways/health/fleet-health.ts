@@ -7,5 +7,5 @@ import { createImpact } from './impact.ts'
 
 /** How gateways do, and whom it concerns. */
 export const createFleetHealth = (deps: GatewaysDeps & { registry: Registry; activity: Activity }) => ({
-  handlers: healthHandlers(createHealth(deps), createImpact(deps)),
+  handlers: healthHandlers(createHealth(deps), createImpact(deps), deps.now),
 })

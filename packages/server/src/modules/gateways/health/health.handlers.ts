@@ -4,12 +4,13 @@ import type { Handlers } from '../../../http/handlers.ts'
 import { failField } from '../../../kernel/app-error.ts'
 import { decodeId, encodeId, idOf } from '../../../kernel/ids.ts'
 import { second } from '../../../kernel/time.ts'
+import { acceptedInstant } from '../reports/instant.ts'
 import { steadyAfterMs } from '../reports/status.ts'
 import type { Health, HealthReads } from './health.ts'
 import type { Impact } from './impact.ts'
 import { problemsOf } from './problems.ts'
 
-export const healthHandlers = (health: HealthReads, impact: Impact) =>
+export const healthHandlers = (health: HealthReads, impact: Impact, now: () => Date) =>
   ({
     gatewayHealth: async ({ actor, query }) => {
       const { pool_id, status, ...page } = query
@@ -22,7 +23,7 @@ export const healthHandlers = (health: HealthReads, impact: Impact) =>
     gatewayImpact: async ({ actor, params, query }) => {
       const { since, outcome, ...page } = query
       const filter = {
-        ...(since !== undefined && { since: readSince(since) }),
+        ...(since !== undefined && { since: acceptedInstant(since, now().getTime()) ?? failField('since', between) }),
         ...(outcome !== undefined && { outcome }),
       }
       const found = await impact.read(actor.tenantId, idOf('gateway', params.gateway_id), filter, page)
@@ -35,11 +36,7 @@ export const healthHandlers = (health: HealthReads, impact: Impact) =>
     },
   }) satisfies Partial<Handlers>
 
-const earliest = Date.UTC(2000)
-function readSince(text: string): Date {
-  const ms = Date.parse(text)
-  return ms >= earliest ? new Date(ms) : failField('since', 'is not a time that can be meant')
-}
+const between = 'must lie between 7 days ago and 5 minutes from now'
 
 function viewHealth(h: Health, nowMs: number): Output<typeof gatewayHealth>['items'][number] {
   const { gateway, pool, activity: a, share, expectedSeq, inQuestion } = h

@@ -2,13 +2,17 @@ import type { PageQuery } from '../../../db/page.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { missing } from '../../../kernel/ids.ts'
 import type { GatewaysDeps } from '../deps.ts'
+import { isUnapproved } from '../pull/own-part.ts'
+import type { GatewayRow } from '../registry/gateways.queries.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Activity } from '../reports/activity.ts'
 import { deviceNames } from '../reports/sessions.queries.ts'
-import { isSilent, statusOf } from '../reports/status.ts'
+import { type GatewayStatus, isSilent, statusOf } from '../reports/status.ts'
 import type { Affected, Outcome } from './impact.queries.ts'
 import * as queries from './impact.queries.ts'
 
+/** To such a gateway devices are sent. */
+const served: ReadonlySet<GatewayStatus> = new Set(['healthy', 'degraded'])
 type Shown = Affected & { deviceName: string | null }
 
 /** Whom a gateway concerns, in proportion to the sessions that it has and had. */
@@ -35,8 +39,10 @@ export function createImpact({
       const silent = isSilent(lastSeen, at.getTime())
       const { status, status_reason } = statusOf(gateway, lastSeen, at.getTime())
       const since = given ?? (silent && lastSeen !== null ? new Date(lastSeen) : (gateway.drained_at ?? at))
-      const isServing = (id: string) => !isSilent(seenOf(id), at.getTime())
-      const others = directory.gatewaysOf(gateway.pool_id).filter((g) => g.gateway_id !== gatewayId && !g.draining)
+      const pool = directory.pools.get(gateway.pool_id) ?? missing('gateway_pool')
+      const isServing = (g: GatewayRow) =>
+        served.has(statusOf(g, seenOf(g.gateway_id), at.getTime()).status) && !isUnapproved(g, pool)
+      const others = directory.gatewaysOf(gateway.pool_id).filter((g) => g.gateway_id !== gatewayId)
       const question = { gatewayId, since, isSilent: silent }
       const { found, counted } = await db.inTenant(tenant, async (tx) => {
         const found = await pager.gather<Shown>(
@@ -59,7 +65,7 @@ export function createImpact({
       return {
         ...found,
         ...{ status, status_reason, since },
-        othersServing: others.filter((g) => isServing(g.gateway_id)).length,
+        othersServing: others.filter(isServing).length,
         counts: counted && countsOf(counted),
       }
     },

@@ -21,25 +21,31 @@ type Memory = {
   policy: TenantPolicy
   directory: Directory
 }
-/** A connection with what each of its witnesses says, and what that comes to. */
-export type Connection = Judgement & {
-  key: ConnectionKey
-  at: Date
+type Said = {
   session: SessionWord | undefined
   claim: DeviceWord | undefined
-  /** Undefined: it was revoked, or is not known any more. */
-  device: FleetDevice | undefined
-  poolId: string | null
-  standing: Standing & { allowedUntil: number | null }
+  /** Of the device's newest certificate in use; null: of those it had none is; undefined: it never had one. */
+  certificateEnd: Date | null | undefined
 }
+/** A connection with what each of its witnesses says, and what that comes to. */
+export type Connection = Judgement &
+  Said & {
+    key: ConnectionKey
+    at: Date
+    /** Undefined: it was revoked, or is not known any more. */
+    device: FleetDevice | undefined
+    poolId: string | null
+    standing: Standing & { allowedUntil: number | null }
+  }
 
 /** Puts the words of the four witnesses together. Of the fleet it reads what it is asked for, and no more. */
 export function createConnections({
   fleet,
   policy,
   now,
+  certificateEnds,
   registry,
-}: Pick<GatewaysDeps, 'fleet' | 'policy' | 'now'> & { registry: Registry }) {
+}: Pick<GatewaysDeps, 'fleet' | 'policy' | 'now' | 'certificateEnds'> & { registry: Registry }) {
   return {
     /** Read before a transaction begins. */
     memory: async (tenant: TenantId): Promise<Memory> => {
@@ -62,15 +68,14 @@ export function createConnections({
       if (others.length > 0)
         for (const s of await queries.sessionWords(tx, tenant, others, endedSince))
           sessions.set(keyOf(s.device_id, s.gateway_id), s)
-      const claims = await queries.deviceWords(
-        tx,
-        tenant,
-        keys.map((k) => k.deviceId),
-      )
+      const deviceIds = [...new Set(keys.map((k) => k.deviceId))]
+      const claims = await queries.deviceWords(tx, tenant, deviceIds)
+      const certificates = await certificateEnds(tx, tenant, deviceIds)
       const claimed = new Map(claims.map((c) => [keyOf(c.device_id, c.gateway_id), c]))
       return keys.map((key) => {
         const of = keyOf(key.deviceId, key.gatewayId)
-        return connectionOf(key, memory, sessions.get(of), claimed.get(of))
+        const said = { session: sessions.get(of), claim: claimed.get(of) }
+        return connectionOf(key, memory, { ...said, certificateEnd: certificates.get(key.deviceId) })
       })
     },
   }
@@ -82,15 +87,17 @@ const keyOf = (deviceId: string, gatewayId: string | null) => `${deviceId}|${gat
 function connectionOf(
   key: ConnectionKey,
   { at, devices, policy, directory }: Memory,
-  session: SessionWord | undefined,
-  claim: DeviceWord | undefined,
+  { session, claim, certificateEnd }: Said,
 ): Connection {
   const device = devices.get(key.deviceId)
   const gateway = key.gatewayId === null ? undefined : directory.gateways.get(key.gatewayId)
   const poolId = gateway?.pool_id ?? session?.pool_id ?? null
   const standing = standingOf(policy, device, gateway && poolId, at.getTime())
-  const words = { session: session && wordsOf(session), device: claim && claimOf(claim), standing }
-  return { ...judge(words, at.getTime()), key, at, session, claim, device, poolId, standing }
+  const words = {
+    ...{ session: session && wordsOf(session), device: claim && claimOf(claim), standing },
+    lostCertificate: certificateEnd === null,
+  }
+  return { ...judge(words, at.getTime()), key, at, session, claim, certificateEnd, device, poolId, standing }
 }
 
 /** Whether the device would be let in now, and a word why not. Without `poolId` there is no such gateway. */

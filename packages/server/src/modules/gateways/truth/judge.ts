@@ -105,7 +105,9 @@ export function createJudge({
         async (tx) => [...(await queries.tenantsWithDue(tx, at)), ...(await tenantsWithSilent(tx, since))],
         background,
       )
-      await eachTenant(new Set(tenants), async (tenant) => {
+      // What was settled by a sweep that died then is closed by the next one.
+      const open = await Promise.all(kinds.map((verdict) => notifications.tenantsWithOpen(`connection.${verdict}`)))
+      await eachTenant(new Set([...tenants, ...open.flat()]), async (tenant) => {
         await questionSilent(tenant, at)
         for (let judged = batch; judged === batch; ) judged = await judgeSome(tenant, at)
         await tell(tenant)

@@ -15,7 +15,6 @@ export type Shown = Connection & {
   since: Date | null
   /** Undefined: there is no such device any more. */
   deviceName: string | undefined
-  certificateEnd: Date | undefined
 }
 type Found = { items: Shown[]; next_cursor: string | null; counts: Counts | null }
 type Counts = { stale: number; conflict: number; unauthorized: number }
@@ -24,8 +23,7 @@ export function createTruth({
   db,
   pager,
   connections,
-  certificateEnds,
-}: Pick<GatewaysDeps, 'db' | 'pager' | 'certificateEnds'> & { connections: Connections }) {
+}: Pick<GatewaysDeps, 'db' | 'pager'> & { connections: Connections }) {
   async function shown(tx: Tx, tenant: TenantId, found: readonly Connection[]): Promise<Shown[]> {
     const ids = found.map((c) => c.key.deviceId)
     const names = await deviceNames(tx, tenant, ids)
@@ -35,7 +33,6 @@ export function createTruth({
       ...c,
       since: c.verdict === 'consistent' ? null : (since.get(keyOf(c.key)) ?? null),
       deviceName: names.get(c.key.deviceId),
-      certificateEnd: undefined,
     }))
   }
 
@@ -87,12 +84,7 @@ export function createTruth({
         const keys = items.map((q) => ({ deviceId: q.device_id, gatewayId: q.gateway_id }))
         return { items: await shown(tx, tenant, await connections.read(tx, tenant, memory, keys)), next_cursor, counts }
       })
-      const items = found.items.filter((c) => verdict === undefined || c.verdict === verdict)
-      const ends = await certificateEnds(
-        tenant,
-        items.map((c) => c.key.deviceId),
-      )
-      return { ...found, items: items.map((c) => ({ ...c, certificateEnd: ends.get(c.key.deviceId) })) }
+      return { ...found, items: found.items.filter((c) => verdict === undefined || c.verdict === verdict) }
     },
   }
 }

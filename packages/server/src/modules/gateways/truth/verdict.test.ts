@@ -11,7 +11,7 @@ const session: SessionWords = {
 }
 const device: DeviceWords = { state: 'connected', sessionId: 's1', since: ago(3600), at: ago(30), digest: 'd1' }
 const standing: Standing = { allowed: true, reason: 'allowed', digest: 'd1' }
-const agreed: Words = { session, device, standing }
+const agreed: Words = { session, device, standing, lostCertificate: false }
 const verdictOf = (words: Partial<Words>) => judge({ ...agreed, ...words }, now).verdict
 
 test('witnesses that agree, or that have not spoken, are consistent', () => {
@@ -81,6 +81,16 @@ test('silence and an older policy are stale, and only silence is in question', (
   }
 })
 
+test('a device whose certificates are all over is stale while it is carried', () => {
+  const lostCertificate = true
+  const { verdict, outcome, disagreements } = judge({ ...agreed, lostCertificate }, now)
+  assert.deepEqual([verdict, outcome, disagreements[0]?.field], ['stale', 'settled', 'certificate'])
+  const over = { ...session, state: 'ended', gatewayState: 'ended', endedAt: ago(300), endReason: 'user' } as const
+  assert.equal(verdictOf({ session: over, device: undefined, lostCertificate }), 'consistent')
+  const refused = judge({ ...agreed, lostCertificate, standing: { ...standing, allowed: false } }, now)
+  assert.equal(refused.verdict, 'consistent', 'what its gateway carries against the policy is another finding')
+})
+
 test('of any words: a verdict has what it rests on, and nobody is accused who was not heard', () => {
   const time = fc.integer({ min: 0, max: 1000 }).map(ago)
   const id = fc.constantFrom('s1', 's2')
@@ -100,6 +110,7 @@ test('of any words: a verdict has what it rests on, and nobody is accused who wa
     session: fc.option(anySession, { nil: undefined }),
     device: fc.option(anyDevice, { nil: undefined }),
     standing: anyStanding,
+    lostCertificate: fc.boolean(),
   })
   fc.assert(
     fc.property(words, (w) => {

@@ -32,9 +32,15 @@ export type DeviceWords = {
 }
 /** What holds now. */
 export type Standing = { allowed: boolean; reason: string; digest: string | null }
-export type Words = { session: SessionWords | undefined; device: DeviceWords | undefined; standing: Standing }
+export type Words = {
+  session: SessionWords | undefined
+  device: DeviceWords | undefined
+  standing: Standing
+  /** The device had certificates, and none of them is in use any more. */
+  lostCertificate: boolean
+}
 
-type Field = 'state' | 'session_id' | 'authorization' | 'policy_digest' | 'silence'
+type Field = 'state' | 'session_id' | 'authorization' | 'certificate' | 'policy_digest' | 'silence'
 type Disagreement = {
   field: Field
   control_plane: string | null
@@ -44,7 +50,7 @@ type Disagreement = {
 }
 /**
  * `outcome`: whether witnesses are known to disagree (found), may only not have spoken yet (pending), or do not, or
- * only lag in policy (settled).
+ * only lag in policy or certificates (settled).
  */
 export type Judgement = {
   verdict: ConnectionVerdict
@@ -67,6 +73,7 @@ export function judge(words: Words, nowMs: number): Judgement {
     carriesWhatItsDeviceLeft(words, nowMs),
     namesAnotherSession(words, nowMs),
     hasFallenSilent(words, nowMs),
+    carriesWithoutCertificate(words, nowMs),
     differsInPolicy(words, nowMs),
   ].filter((f) => f !== undefined)
   const verdict = severity.findLast((v) => findings.some((f) => f.verdict === v)) ?? 'consistent'
@@ -150,6 +157,14 @@ function hasFallenSilent({ session: s, device }: Words, nowMs: number): Finding 
     gateway: `silent for ${seconds} s`,
     device: speaks(device, nowMs) ? device.state : null,
   })
+}
+
+/** A gateway looks at certificates as a session begins: what it carries since may be older than their end. */
+function carriesWithoutCertificate(words: Words, nowMs: number): Finding | undefined {
+  const { session: s, standing, lostCertificate } = words
+  if (!lostCertificate || !standing.allowed || s?.state !== 'active' || !isCarried(s, nowMs)) return undefined
+  const says = { control_plane: 'none in use', gateway: s.gatewayState }
+  return { ...found('stale', 'certificate', says), outcome: 'settled' }
 }
 
 /** Another digest says that somebody has not caught up; who enforces what can only be old. */

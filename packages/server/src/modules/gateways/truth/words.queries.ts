@@ -57,7 +57,7 @@ export const deviceWords = (tx: Tx, tenant: TenantId, deviceIds: readonly string
       'reason',
     ])
     .where('tenant_id', '=', tenant)
-    .where('device_id', '=', sql<string>`any(${[...new Set(deviceIds)]}::uuid[])`)
+    .where('device_id', '=', sql<string>`any(${deviceIds}::uuid[])`)
     .execute()
 export type DeviceWord = Awaited<ReturnType<typeof deviceWords>>[number]
 
