@@ -31,6 +31,7 @@ import { addTenant } from './commands/tenant.ts'
 import { addToken } from './commands/token.ts'
 import { addTotp } from './commands/totp.ts'
 import { addTrust } from './commands/trust.ts'
+import { addTruth } from './commands/truth.ts'
 import { addUpdate } from './commands/update.ts'
 import { addUser } from './commands/user.ts'
 import { explainError } from './exit.ts'
@@ -51,6 +52,7 @@ const nouns = [
   addPool,
   addGateway,
   addSession,
+  addTruth,
   addKey,
   addAudit,
   addSiem,

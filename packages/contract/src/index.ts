@@ -2,6 +2,7 @@ import * as access from './access.ts'
 import * as audit from './audit.ts'
 import * as auditExport from './audit-export.ts'
 import * as auditProof from './audit-proof.ts'
+import * as connectionTruth from './connection-truth.ts'
 import * as devices from './devices.ts'
 import * as directory from './directory.ts'
 import * as directorySources from './directory-sources.ts'
@@ -11,6 +12,7 @@ import * as entitlement from './entitlement.ts'
 import * as expiry from './expiry.ts'
 import * as federation from './federation.ts'
 import * as federationLogout from './federation-logout.ts'
+import * as gatewayHealth from './gateway-health.ts'
 import * as gatewayRuntime from './gateway-runtime.ts'
 import * as gateways from './gateways.ts'
 import * as groups from './groups.ts'
@@ -58,8 +60,14 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Posture', about: 'What devices report of themselves, and what checks make of it', module: posture },
   { tag: 'Policy', about: 'Documents, published bundles, and what a device gets', module: policy },
   { tag: 'Gateways', about: 'Gateway pools and gateways', module: gateways },
+  { tag: 'Gateway health', about: 'How gateways do, and whom it concerns', module: gatewayHealth },
   { tag: 'Gateway runtime', about: 'What gateways fetch and report', module: gatewayRuntime },
   { tag: 'VPN sessions', about: 'Connections of devices through gateways', module: vpnSessions },
+  {
+    tag: 'Connection truth',
+    about: 'What each witness of a connection says, and whether they agree',
+    module: connectionTruth,
+  },
   { tag: 'Settings', about: 'What a tenant decides about its security', module: settings },
   { tag: 'Identity providers', about: 'With whom people sign in, and as whom', module: federation },
   { tag: 'Single logout', about: 'What identity providers say of who signed out', module: federationLogout },
@@ -101,10 +109,12 @@ export const contract = {
   ...endpointsOf(scim),
   ...endpointsOf(directorySources),
   ...endpointsOf(enrollment),
+  ...endpointsOf(connectionTruth),
   ...endpointsOf(devices),
   ...endpointsOf(posture),
   ...endpointsOf(policy),
   ...endpointsOf(gateways),
+  ...endpointsOf(gatewayHealth),
   ...endpointsOf(gatewayRuntime),
   ...endpointsOf(vpnSessions),
   ...endpointsOf(settings),

@@ -249,6 +249,9 @@ export const siemExportStatuses = ['preparing', 'running', 'finished', 'failed']
 export const notificationKinds = [
   'account.locked',
   'break_glass.used',
+  'connection.conflict',
+  'connection.stale',
+  'connection.unauthorized',
   'directory.failing',
   'directory.held',
   'directory.recovered',

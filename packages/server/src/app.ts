@@ -122,7 +122,11 @@ export function createApp({
   const fleet = createFleet({ ...base, idle, checks: (tenant) => policy.checks(tenant) })
   const policy = createPolicy({ ...base, idle, audit, fleet, trust, gatewaysKnow: config.gatewaysKnow })
   const { gatewayServiceSecrets: serviceSecrets } = secrets
-  const gateways = createGateways({ ...limited, meter, serviceSecrets, fleet, policy, trust, snapshotSize })
+  const gateways = createGateways({
+    ...limited,
+    ...{ meter, serviceSecrets, fleet, policy, trust, notifications, snapshotSize },
+    certificateEnds: (...given) => certificates.endsOf(...given),
+  })
   const { policyOf } = policy
   const tenants = tenancy.listTenantIds
   const certificates = createCertificates({
@@ -154,11 +158,7 @@ export function createApp({
   const activity = createActivity(base)
   const devices = createDevices({
     ...limited,
-    fleet,
-    trust,
-    endSessionsOf,
-    appraise: policy.appraise,
-    policyOf,
+    ...{ fleet, trust, endSessionsOf, appraise: policy.appraise, policyOf },
   })
   const enrollment = createEnrollment({ ...limited, trust, settings, federation, failures: identity.failures })
   const updates = createUpdates({

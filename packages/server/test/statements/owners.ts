@@ -76,6 +76,8 @@ export const owners: Readonly<Record<string, string>> = {
   vpn_sessions: 'gateways',
   metering_reports: 'gateways',
   telemetry_events: 'gateways',
+  device_claims: 'gateways',
+  connections_in_question: 'gateways',
   enrollment_tokens: 'enrollment',
   directories: 'directory',
   directory_runs: 'directory',

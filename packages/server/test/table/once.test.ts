@@ -44,6 +44,10 @@ const elsewhere: Record<string, readonly [file: string, words: string]> = {
     'api/enroll-device-code-limits.test.ts',
     'of twenty who ask at once on two replicas one asks the provider, and of twenty who finish one enrolls',
   ],
+  'a connection in question': [
+    'api/connection-truth.test.ts',
+    'twenty who say the same at once, on two replicas, put one connection in question once',
+  ],
   'an event that a gateway puts on record': [
     'api/audit-ingest.test.ts',
     'an event of a gateway counts once, whoever of twenty callers brings it to which of two replicas',

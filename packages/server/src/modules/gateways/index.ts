@@ -1,4 +1,5 @@
 import type { GatewaysDeps } from './deps.ts'
+import { createFleetHealth } from './health/fleet-health.ts'
 import { createPull } from './pull/pull.ts'
 import { createSecretExpiries } from './registry/expiries.ts'
 import { gatewayHandlers } from './registry/gateways.handlers.ts'
@@ -16,6 +17,7 @@ import { reportHandlers } from './reports/reports.handlers.ts'
 import { sessionHandlers } from './reports/sessions.handlers.ts'
 import { createSessions } from './reports/sessions.ts'
 import { createTelemetry } from './reports/telemetry.ts'
+import { createConnectionTruth } from './truth/connection-truth.ts'
 
 export type { GatewaysDeps } from './deps.ts'
 export type { SnapshotSize } from './pull/chunk.ts'
@@ -28,16 +30,21 @@ export function createGateways(deps: GatewaysDeps) {
   const secrets = createSecrets({ ...deps, registry })
   const gateways = createGatewayRules({ ...deps, secrets })
   const sessions = createSessions(deps)
-  const { handlers: pulls, waiting, devicesWaiting, isAwaited, stop } = createPull({ ...deps, registry, activity })
-  const metering = createMetering({ ...deps, activity })
+  const heard = { ...deps, registry, activity }
+  const { handlers: pulls, ...pulling } = createPull(heard)
+  const metering = createMetering(heard)
+  const telemetry = createTelemetry(heard)
+  const truth = createConnectionTruth(heard)
 
   return {
     handlers: {
       ...poolHandlers(createPools(deps)),
       ...gatewayHandlers(gateways, createIdentities(deps), deps),
       ...pulls,
-      ...reportHandlers({ ...deps, registry, activity, metering, telemetry: createTelemetry(deps) }),
+      ...reportHandlers({ ...heard, metering, telemetry }),
       ...sessionHandlers(sessions),
+      ...truth.handlers,
+      ...createFleetHealth(heard).handlers,
     },
     /** For the pipe's table of verifiers. */
     verifyGateway: secrets.verify,
@@ -46,11 +53,8 @@ export function createGateways(deps: GatewaysDeps) {
     endSessionsOf: sessions.endSessionsOf,
     gatewaysDown: activity.down,
     secretExpiries: createSecretExpiries(deps),
-    jobs: [{ name: 'end_silent_vpn_sessions', cron: '* * * * *', run: sessions.endSilent }],
-    prunes: [pruneSecrets, ...pruneHistory],
-    waiting,
-    devicesWaiting,
-    isAwaited,
-    stop,
+    jobs: [{ name: 'end_silent_vpn_sessions', cron: '* * * * *', run: sessions.endSilent }, ...truth.jobs],
+    prunes: [pruneSecrets, ...pruneHistory, ...truth.prunes],
+    ...pulling,
   }
 }

@@ -24,6 +24,6 @@ export const allGateways = (tx: Tx, tenant: TenantId): Promise<GatewayRow[]> =>
 export const livenessOf = (tx: Tx, tenant: TenantId) =>
   tx
     .selectFrom('gateway_activity')
-    .select(['gateway_id', 'last_seen_at', 'active_sessions'])
+    .select(['gateway_id', 'last_seen_at', 'active_sessions', 'up_since'])
     .where('tenant_id', '=', tenant)
     .execute()
