@@ -4,6 +4,7 @@ import { createCli, type Streams } from './cli.ts'
 import { addAdminSession } from './commands/admin-session.ts'
 import { addAudit } from './commands/audit.ts'
 import { addAuth } from './commands/auth.ts'
+import { addBackup } from './commands/backup.ts'
 import { addDevice } from './commands/device.ts'
 import { addDirectory } from './commands/directory.ts'
 import { addEnroll } from './commands/enroll.ts'
@@ -19,6 +20,7 @@ import { addPolicy } from './commands/policy.ts'
 import { addPool } from './commands/pool.ts'
 import { addProvider } from './commands/provider.ts'
 import { addRelease } from './commands/release.ts'
+import { addRestore } from './commands/restore.ts'
 import { addRole } from './commands/role.ts'
 import { addSession } from './commands/session.ts'
 import { addSettings } from './commands/settings.ts'
@@ -62,6 +64,8 @@ const nouns = [
   addPlan,
   addLicense,
   addMasterKey,
+  addBackup,
+  addRestore,
   addEnroll,
 ]
 

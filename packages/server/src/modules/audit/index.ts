@@ -4,7 +4,7 @@ import { auditHandlers } from './audit.handlers.ts'
 import { createRecorder } from './recorder.ts'
 import { createSequencer } from './sequencer.ts'
 
-export type { Changed, Target } from './record.ts'
+export { arrivalOf, type Changed, type Target } from './record.ts'
 
 /** The record of each tenant: what happened, in the order in which it was committed. */
 export function createAudit(deps: { db: Database; pager: Pager; now: () => Date; onError: (e: unknown) => void }) {

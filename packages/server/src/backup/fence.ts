@@ -1,0 +1,58 @@
+import type { Connection } from '../db/connection.ts'
+import { jobSource, type TenantId } from '../kernel/actor.ts'
+import { fenceAt, leap } from '../kernel/fence.ts'
+import { changeKinds, everything } from '../memory/changes.ts'
+import { arrivalOf } from '../modules/audit/index.ts'
+
+/** How many events are written at once. */
+const batch = 500
+
+/**
+ * Takes every tenant past all that it may have given out and does not know of, in the caller's transaction: devices,
+ * gateways and verifiers refuse what is older than what they have. Ends what nobody should go on with: sessions of
+ * administrators, sign-ins on their way. Says so on the record of each tenant. Returns how many tenants there are.
+ */
+export async function fence(
+  connection: Connection,
+  { job, taken_at }: { job: 'restore' | 'fence'; taken_at?: string },
+): Promise<number> {
+  const { rows: clock } = await connection.query<{ at: Date }>('select clock_timestamp() as at')
+  const at = clock[0]!.at
+  const past = (column: string) => `case when ${column} < $1 then $1 else ${column} + ${leap} end`
+  const { rows: tenants } = await connection.query<{ tenant_id: TenantId; before: string; seq: string }>(
+    `with before as (select tenant_id, seq from tenant_epochs order by tenant_id for update)
+     update tenant_epochs e set seq = ${past('e.seq')}, fenced_at = $2, changed_at = greatest(changed_at, $2)
+     from before where before.tenant_id = e.tenant_id
+     returning e.tenant_id, before.seq as before, e.seq`,
+    [fenceAt(at), at],
+  )
+  // Whoever followed the log can not follow it over the gap, and reads anew.
+  await connection.query('delete from changes')
+  await connection.query(
+    `insert into changes (tenant_id, seq, kind, subject, at)
+     select tenant_id, seq, kind, $1, changed_at from tenant_epochs, unnest($2::text[]) as kind`,
+    [everything, changeKinds],
+  )
+  await connection.query(
+    `update crls set number = ${past('number')}, revision = revision + 1, this_update = null, next_update = null, der = null`,
+    [fenceAt(at)],
+  )
+  await connection.query(`update admin_sessions set ended_at = $1, end_reason = 'manual' where ended_at is null`, [at])
+  for (const table of ['sign_in_requests', 'saml_requests', 'device_grants'])
+    await connection.query(`delete from ${table}`)
+  for (let i = 0; i < tenants.length; i += batch) {
+    const events = tenants.slice(i, i + batch).map(({ tenant_id, before, seq }) => {
+      const fields = { cause: job, ...(taken_at && { taken_at }) }
+      const more = { changes: { seq: [Number(before), Number(seq)] as const } }
+      return arrivalOf(jobSource(tenant_id, job), 'deployment.fenced', fields, more, at)
+    })
+    await connection.query(
+      `insert into audit_arrivals (tenant_id, event_id, at, kind, outcome, actor_id, actor_name, record)
+       select tenant_id, event_id, at, kind, outcome, actor_id, actor_name, record from json_to_recordset($1)
+         as e (tenant_id uuid, event_id uuid, at timestamptz, kind text, outcome text, actor_id text, actor_name text,
+           record text)`,
+      [JSON.stringify(events)],
+    )
+  }
+  return tenants.length
+}
