@@ -4,6 +4,7 @@ import { fenceAt } from '../../kernel/fence.ts'
 import { Representation } from '../../kernel/representation.ts'
 import { minute } from '../../kernel/time.ts'
 import { everything } from '../../memory/changes.ts'
+import { fencedAt } from '../../memory/fenced.ts'
 import { held } from '../../memory/held.ts'
 import { makeHierarchy } from './anchors/hierarchy.ts'
 import type { TrustDeps } from './deps.ts'
@@ -41,7 +42,7 @@ export function createTrusted({
       rows: await keyQueries.usableKeys(tx, tenant),
       crosses: await keyQueries.crossesOf(tx, tenant),
       newest: await setQueries.newestSet(tx, tenant),
-      fence: fenceAt(await setQueries.fencedAt(tx, tenant)),
+      fence: fenceAt(await fencedAt(tx, tenant)),
     }))
   /**
    * The first keys and certificates of a tenant; of two makers at once all of the first one's and none of the other's.

@@ -13,16 +13,6 @@ export const newestSet = (tx: Tx, tenant: TenantId) =>
     .limit(1)
     .executeTakeFirst()
 
-/** When versions were last taken past all that may have been given out; null: never. */
-export const fencedAt = async (tx: Tx, tenant: TenantId): Promise<Date | null> => {
-  const row = await tx
-    .selectFrom('tenant_epochs')
-    .select('fenced_at')
-    .where('tenant_id', '=', tenant)
-    .executeTakeFirst()
-  return row?.fenced_at ?? null
-}
-
 /** False when another replica has issued this version already. */
 export const insertSet = (
   tx: Tx,

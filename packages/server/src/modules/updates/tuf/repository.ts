@@ -7,6 +7,7 @@ import { smallFenceAt } from '../../../kernel/fence.ts'
 import { Representation } from '../../../kernel/representation.ts'
 import { hour, minute } from '../../../kernel/time.ts'
 import { everything } from '../../../memory/changes.ts'
+import { fencedAt } from '../../../memory/fenced.ts'
 import { held } from '../../../memory/held.ts'
 import { KeyAwayError } from '../../trust/index.ts'
 import { liveReleases, packagesOf } from '../delivery/live.queries.ts'
@@ -73,7 +74,7 @@ export function createRepository({
   const read = (tenant: TenantId) =>
     db.inTenant(tenant, async (tx) => {
       const state = stateOf(await queries.newestMetadata(tx, tenant))
-      const fence = smallFenceAt(await queries.fencedAt(tx, tenant))
+      const fence = smallFenceAt(await fencedAt(tx, tenant))
       return { state, targets: await targetsOf(tx, tenant), fence }
     })
 

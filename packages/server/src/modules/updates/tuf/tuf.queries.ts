@@ -19,16 +19,6 @@ export const newestMetadata = (tx: Tx, tenant: TenantId): Promise<MetadataRow[]>
     .orderBy('version', 'desc')
     .execute()
 
-/** When versions were last taken past all that may have been given out; null: never. */
-export const fencedAt = async (tx: Tx, tenant: TenantId): Promise<Date | null> => {
-  const row = await tx
-    .selectFrom('tenant_epochs')
-    .select('fenced_at')
-    .where('tenant_id', '=', tenant)
-    .executeTakeFirst()
-  return row?.fenced_at ?? null
-}
-
 export const findMetadata = (tx: Tx, tenant: TenantId, role: Role, version: number): Promise<MetadataRow | undefined> =>
   tx
     .selectFrom('tuf_metadata')
