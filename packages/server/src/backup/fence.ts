@@ -16,11 +16,15 @@ export async function fence(
   connection: Connection,
   { job, taken_at }: { job: 'restore' | 'fence'; taken_at?: string },
 ): Promise<number> {
+  // In the order in which they are locked everywhere: a server that runs waits for all of it, and nobody crosswise.
+  await connection.query(
+    'lock table sign_in_requests, saml_requests, device_grants, admin_sessions, crls, tenant_epochs in exclusive mode',
+  )
   const { rows: clock } = await connection.query<{ at: Date }>('select clock_timestamp() as at')
   const at = clock[0]!.at
   const past = (column: string) => `case when ${column} < $1 then $1 else ${column} + ${leap} end`
   const { rows: tenants } = await connection.query<{ tenant_id: TenantId; before: string; seq: string }>(
-    `with before as (select tenant_id, seq from tenant_epochs order by tenant_id for update)
+    `with before as (select tenant_id, seq from tenant_epochs)
      update tenant_epochs e set seq = ${past('e.seq')}, fenced_at = $2, changed_at = greatest(changed_at, $2)
      from before where before.tenant_id = e.tenant_id
      returning e.tenant_id, before.seq as before, e.seq`,

@@ -8,6 +8,8 @@ import { emptyDatabase, movable, startOperator, within } from '../backups.ts'
 import { region, seqOf } from '../gateways.ts'
 import { type Kit, startKit } from '../kit.ts'
 import { until } from '../promptly.ts'
+import { tufClient } from '../tuf.ts'
+import { release } from '../updates.ts'
 import { populate } from '../world.ts'
 
 const rulesFor = (cidr: string) => ({
@@ -18,6 +20,9 @@ const rulesFor = (cidr: string) => ({
     rules: [{ id: 'code', action: 'allow' as const, from: { any: true as const }, to: ['code'] }],
   },
 })
+
+const crlNumbers = async (gateway: Kit['admin']) =>
+  (await gateway.gatewayTrustAnchors()).crls.map(({ number }) => number)
 
 /** Changes of all kinds, one after the other, until it is told to stop; how many were answered. */
 function startLoad({ admin }: Kit) {
@@ -61,6 +66,9 @@ test('a backup under load is of one moment; restored elsewhere devices and gatew
   })
   await gateway.pull()
 
+  const tuf = await tufClient(kit, { dispatcher })
+  await tuf.refresh()
+
   const load = startLoad(kit)
   const env = { HOLDFAST_PACKAGES_DIR: kit.packagesDir }
   const { code, err, out } = await operator.backUp(kit.databaseUrl, 'one.age', env)
@@ -77,6 +85,9 @@ test('a backup under load is of one moment; restored elsewhere devices and gatew
   await device.fetchBundle()
   await gateway.pull()
   const seen = { digest: device.policy?.digest, seq: gateway.state!.seq, trust: await admin.trustAnchors() }
+  await release(kit, '2.0.0')
+  await tuf.refresh()
+  const known = await crlNumbers(kit.clientFor(secret))
   const before = await recordOf(kit)
   const seqBefore = await seqOf(kit)
   for (const replica of kit.replicas) await replica.stop()
@@ -105,6 +116,8 @@ test('a backup under load is of one moment; restored elsewhere devices and gatew
   assert.ok(gateway.state!.seq > seen.seq)
   assert.ok(gateway.state!.peers.has(device.id))
   assert.ok((await back.admin.trustAnchors()).version > seen.trust.version)
+  assert.ok(Math.min(...(await crlNumbers(back.clientFor(secret)))) > Math.max(...known), 'revocation lists')
+  await tuf.refresh()
   assert.equal((await back.admin.getUser({ params: { user_id: made.ids.user_id } })).user_id, made.ids.user_id)
   await back.admin.generateToken({ body: {} })
   await until(async () => (await recordOf(back)).length > after.length, 'the record goes on')
