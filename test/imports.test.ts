@@ -56,6 +56,7 @@ const order = [
   ['identity', 'trust', 'devices', 'policy', 'gateways'],
   ['federation', 'directory', 'certificates', 'updates'],
   ['enrollment', 'expiry'],
+  ['operations'],
 ]
 
 const packageOf = new Map(

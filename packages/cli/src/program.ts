@@ -15,6 +15,7 @@ import { addKey } from './commands/key.ts'
 import { addLicense } from './commands/license.ts'
 import { addMasterKey } from './commands/master-key.ts'
 import { addNotification } from './commands/notification.ts'
+import { addOps } from './commands/ops.ts'
 import { addPlan } from './commands/plan.ts'
 import { addPolicy } from './commands/policy.ts'
 import { addPool } from './commands/pool.ts'
@@ -54,6 +55,7 @@ const nouns = [
   addAudit,
   addNotification,
   addExpiry,
+  addOps,
   addSettings,
   addTrust,
   addRelease,

@@ -15,6 +15,7 @@ import * as groups from './groups.ts'
 import * as health from './health.ts'
 import * as masterKeys from './master-keys.ts'
 import * as notifications from './notifications.ts'
+import * as opsExport from './ops-export.ts'
 import * as policy from './policy.ts'
 import * as posture from './posture.ts'
 import * as rbac from './rbac.ts'
@@ -69,6 +70,7 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Updates', about: 'What a device is offered and downloads', module: updateDelivery },
   { tag: 'TUF', about: 'The same as a repository of The Update Framework', module: tuf },
   { tag: 'Audit', about: 'What happened', module: audit },
+  { tag: 'Operations', about: 'What there is, given out as a whole', module: opsExport },
   { tag: 'Notifications', about: 'What administrators must hear of', module: notifications },
 ]
 export const areaOf = (operation: string): string =>
@@ -110,6 +112,7 @@ export const contract = {
   ...endpointsOf(tuf),
   ...endpointsOf(audit),
   ...endpointsOf(notifications),
+  ...endpointsOf(opsExport),
 }
 export type Contract = typeof contract
 export type Operation = keyof Contract

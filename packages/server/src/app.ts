@@ -34,6 +34,7 @@ import { createGateways, trustCoverageOfGateways } from './modules/gateways/inde
 import { createHealth } from './modules/health/index.ts'
 import { createIdentity, usualPasswordCost } from './modules/identity/index.ts'
 import { createNotifications } from './modules/notifications/index.ts'
+import { createOperations } from './modules/operations/index.ts'
 import { createPolicy } from './modules/policy/index.ts'
 import { createSecrets, presenceOf } from './modules/secrets/index.ts'
 import { createTenancy } from './modules/tenancy/index.ts'
@@ -183,7 +184,7 @@ export function createApp({
   })
   const health = createHealth(base)
   const rotation = createSecrets({ ...base, masterKeys })
-  const handlers: Handlers = {
+  const reads = {
     ...createDescription().handlers,
     ...health.handlers,
     ...rotation.handlers,
@@ -203,6 +204,7 @@ export function createApp({
     ...expiry.handlers,
     ...updates.handlers,
   }
+  const handlers: Handlers = { ...reads, ...createOperations({ reads, now }).handlers }
 
   const verifiers = ofOpenTenants(
     {
