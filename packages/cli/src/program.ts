@@ -5,6 +5,7 @@ import { addAdminSession } from './commands/admin-session.ts'
 import { addAudit } from './commands/audit.ts'
 import { addAuth } from './commands/auth.ts'
 import { addBackup } from './commands/backup.ts'
+import { addConfig } from './commands/config.ts'
 import { addDevice } from './commands/device.ts'
 import { addDirectory } from './commands/directory.ts'
 import { addEnroll } from './commands/enroll.ts'
@@ -56,6 +57,7 @@ const nouns = [
   addNotification,
   addExpiry,
   addOps,
+  addConfig,
   addSettings,
   addTrust,
   addRelease,
@@ -80,7 +82,7 @@ Environment:
 Names: wherever a tenant, plan, user, group, device, gateway, pool, token, key, provider, release or policy version is asked
 for, its name (or version number) will do as well as its id.
 
-Exit codes: 0 done, 1 refused by the server, 2 wrong use, 3 no connection.`
+Exit codes: 0 done, 1 refused by the server, 2 wrong use (of config plan also: it differs), 3 no connection.`
 
 /** Runs one command line (without node and script) and answers its exit code. */
 export async function runCli(args: readonly string[], streams: Streams): Promise<number> {
