@@ -6,7 +6,7 @@ import { examples } from '../options.ts'
 import { type Column, printAll, printItem } from '../output.ts'
 import { plain } from '../text.ts'
 
-type MakeOptions = { recipient: string[]; recipientsFile?: string }
+type MakeOptions = { recipient?: string[]; recipientsFile?: string }
 type Table = { name: string; rows: number; bytes: number; sha256: string }
 const columns: readonly Column<Table>[] = [
   ['TABLE', (t) => t.name],
@@ -14,7 +14,7 @@ const columns: readonly Column<Table>[] = [
   ['BYTES', (t) => t.bytes],
   ['SHA-256', (t) => t.sha256],
 ]
-const several = (text: string, before: string[]): string[] => [...before, text]
+const several = (text: string, before: string[] = []): string[] => [...before, text]
 
 export function addBackup(program: Command, cli: Cli): void {
   const backup = program
@@ -24,11 +24,11 @@ export function addBackup(program: Command, cli: Cli): void {
     backup
       .command('make <file>', { isDefault: true })
       .description('write a backup, encrypted for the recipients, while the server runs or not')
-      .option('--recipient <age1…>', 'who may read it: a recipient of age; may be repeated', several, [])
+      .option('--recipient <age1…>', 'who may read it: a recipient of age; may be repeated', several)
       .option('--recipients-file <file>', 'the same, one on each line')
       .action((file: string, options: MakeOptions) => make(cli, file, options)),
-    'backup nightly.age --recipient age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p',
-    'backup make /mnt/backups/$(date +%F).age --recipients-file recipients.txt',
+    'backup make nightly.age --recipient age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p',
+    'backup /mnt/backups/$(date +%F).age --recipients-file recipients.txt',
   )
   examples(
     backup
@@ -54,7 +54,7 @@ export function addBackup(program: Command, cli: Cli): void {
   )
 }
 
-async function make(cli: Cli, file: string, { recipient, recipientsFile }: MakeOptions): Promise<void> {
+async function make(cli: Cli, file: string, { recipient = [], recipientsFile }: MakeOptions): Promise<void> {
   const recipients = [...recipient, ...(recipientsFile === undefined ? [] : await readLines(recipientsFile))]
   const { head, written } = await offline(cli, ({ backUp }, told) => backUp(cli.env, file, recipients, told))
   const { taken_at, tenants, packages, master_keys } = head
