@@ -1,9 +1,10 @@
+import type * as backup from '@holdfast/server/backup/index'
 import type { Cli } from './cli.ts'
 import { UsageError } from './exit.ts'
 import { readText } from './files.ts'
 import { plain } from './text.ts'
 
-type Deployment = typeof import('@holdfast/server/backup/index')
+type Deployment = typeof backup
 type Told = Parameters<Deployment['restore']>[3]
 
 /** How often it is said how far something is (ms). */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 
 /** A field that differs: what it is, and what the file says. */
-export type Field = { field: string; from: unknown; to: unknown }
+type Field = { field: string; from: unknown; to: unknown }
 /** Something that is not as the file says, and what makes it so. */
 export type Step = {
   /** What it is: `security`, `group engineers`. */

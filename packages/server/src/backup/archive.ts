@@ -30,6 +30,7 @@ export async function writeArchive(
   const produce = async (): Promise<void> => {
     try {
       for await (const { name, bytes } of entries) {
+        if (bytes.length > largestEntry) throw new BackupError(`${name} is larger than a restore would take.`)
         const writer = controller.add({ name, size: bytes.length, mode: 0o600, mtime: new Date(0) }).getWriter()
         await writer.write(bytes)
         await writer.close()
@@ -54,14 +55,13 @@ export async function writeArchive(
     }
     await file.sync()
   }
-  const produced = produce()
   const consumed = consume().catch((e: unknown) => {
     controller.error(e)
     throw e
   })
-  // Whichever fails first fails the other.
-  await Promise.race([Promise.all([produced, consumed]), consumed])
-  await produced
+  // Whichever fails first fails the other; nothing is written any more when both have ended.
+  for (const ended of await Promise.allSettled([produce(), consumed]))
+    if (ended.status === 'rejected') throw ended.reason
   return { bytes, sha256: hash.digest('hex') }
 }
 
@@ -96,6 +96,7 @@ export async function* readArchive(file: string, identities: readonly string[]):
 }
 
 function encrypterFor(recipients: readonly string[]): Encrypter {
+  if (recipients.length === 0) throw new BackupError('Name at least one recipient: nobody could read it otherwise.')
   const encrypter = new Encrypter()
   for (const recipient of recipients)
     try {

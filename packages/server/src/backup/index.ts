@@ -1,4 +1,5 @@
-import { open, rename, rm } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { link, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type Config, ConfigError, parseConfig } from '../config/config.ts'
 import { bucketCredential, readMasterKeys } from '../config/secrets.ts'
@@ -85,25 +86,26 @@ export async function fenceDatabase(env: Env, told: Told): Promise<{ tenants: nu
 
 const storeOf = (env: Env, config: Config) => createPackageStore(config.packages, bucketCredential(env, config))
 
-/** Under another name until it is whole and on disk. */
+/** Under another name until it is whole and on disk, and never over a file that is there. */
 async function intoNewFile<T>(
   file: string,
   write: (handle: Awaited<ReturnType<typeof open>>) => Promise<T>,
 ): Promise<T> {
-  const unfinished = `${file}.partial`
-  const claim = await open(file, 'wx', 0o600).catch((e: NodeJS.ErrnoException) => {
-    throw e.code === 'EEXIST' ? new BackupError(`${file} is there already and is not overwritten.`) : e
-  })
-  await claim.close()
+  const taken = new BackupError(`${file} is there already and is not overwritten.`)
+  if (await stat(file).catch(() => undefined)) throw taken
+  const unfinished = `${file}.${randomUUID().slice(0, 8)}.partial`
   try {
-    const handle = await open(unfinished, 'w', 0o600)
+    const handle = await open(unfinished, 'wx', 0o600)
     const made = await write(handle).finally(() => handle.close())
-    await rename(unfinished, file)
+    await link(unfinished, file).catch((e: NodeJS.ErrnoException) => {
+      if (e.code === 'EEXIST') throw taken
+      // A file system without links.
+      return rename(unfinished, file)
+    })
     const folder = await open(dirname(file), 'r')
     await folder.sync().finally(() => folder.close())
     return made
-  } catch (e) {
-    await Promise.all([rm(unfinished, { force: true }), rm(file, { force: true })])
-    throw e
+  } finally {
+    await rm(unfinished, { force: true })
   }
 }

@@ -51,7 +51,12 @@ export async function load(
           throw new BackupError(`The database took ${rows.get(name) ?? 0} rows of ${name} where there are ${expected}.`)
       await finish(connection, head)
       const tenants = await fence(connection, { job: 'restore', taken_at: head.taken_at })
-      await connection.query('commit')
+      await connection.query('commit').catch((cause: unknown) => {
+        throw new BackupError(
+          'Whether it was restored is not known: the database did not answer the commit. Begin again; it says so if it was.',
+          { cause },
+        )
+      })
       return { head, tenants }
     } catch (e) {
       // Where it is not answered, the connection's end undoes it as well.

@@ -8,7 +8,7 @@ export type Opening = {
   identities: readonly string[]
   keys: readonly { id: string; backupKey: KeyObject }[]
 }
-export type Sink = {
+type Sink = {
   begin: (head: Head) => Promise<void>
   /** Whole rows of a table, as COPY writes them; tables come one after the other, in the order of the head. */
   take: (table: Head['tables'][number], rows: Uint8Array) => Promise<void>

@@ -4,7 +4,7 @@ import { type Reference, referencesBetween, referringFirst } from '../db/table-o
 /** What is not in a backup: what is made anew where it is restored, and what concerns only who runs now. */
 const leftOut: readonly string[] = ['schema_migrations', 'replicas', 'changes']
 
-export type Table = { name: string; columns: string[] }
+type Table = { name: string; columns: string[] }
 
 /** All tables of a database, partitioned ones as one. */
 export const tableNames = async (connection: Connection): Promise<string[]> => {

@@ -6,6 +6,7 @@ import { Decrypter, Encrypter } from 'age-encryption'
 import { packTar, unpackTar } from 'modern-tar'
 import { writeArchive } from '../../src/backup/archive.ts'
 import { migrate } from '../../src/db/migrate.ts'
+import { startEmbeddedPostgres } from '../../src/embedded/postgres.ts'
 import { withClient } from '../../src/embedded/test-database.ts'
 import { emptyDatabase, startOperator, within } from '../backups.ts'
 import { masterKeyLine, startKit } from '../kit.ts'
@@ -176,4 +177,63 @@ test('the same backup may be restored twice: each time all goes on above what th
   assert.deepEqual([code, /--yes/.test(err)], [2, true], 'it is asked first')
   const fenced = await operator.run({ DATABASE_URL: second }, 'restore', '--fence', '--yes')
   assert.equal(fenced.code, 0, fenced.err)
+})
+
+test('a user of PostgreSQL who owns nothing else is enough', async (t) => {
+  const kit = await startKit(t)
+  const beside = within(kit)
+  const operator = await startOperator(t)
+  assert.equal((await operator.backUp(kit.databaseUrl, 'good.age')).code, 0)
+  const url = new URL(await emptyDatabase(beside))
+  const role = `owner_${url.pathname.slice(1)}`
+  await withClient(url.href, async (c) => {
+    await c.query(`create role ${role} login createrole`)
+    await c.query(`grant holdfast_app to ${role} with admin option`)
+    await c.query(`alter database ${url.pathname.slice(1)} owner to ${role}`)
+  })
+  const superuser = url.href
+  beside.after(() =>
+    withClient(superuser, (c) =>
+      c.query(`reassign owned by ${role} to current_user; drop owned by ${role}; drop role ${role}`),
+    ),
+  )
+  url.username = role
+  const restored = await operator.restore(url.href, 'good.age')
+  assert.equal(restored.code, 0, restored.err)
+  const again = await operator.backUp(url.href, 'again.age')
+  assert.equal(again.code, 0, again.err)
+
+  const nobody = new URL(superuser)
+  nobody.username = `${role}_nobody`
+  await withClient(superuser, (c) => c.query(`create role ${role}_nobody login; grant holdfast_app to ${role}_nobody`))
+  beside.after(() => withClient(superuser, (c) => c.query(`drop role ${role}_nobody`)))
+  const refused = await operator.backUp(nobody.href, 'nobody.age')
+  assert.equal(refused.code, 2, 'no rows are passed over in silence')
+})
+
+test('the embedded database is restored into an empty folder, and backed up whether it runs or not', async (t) => {
+  const kit = await startKit(t)
+  const beside = within(kit)
+  const operator = await startOperator(t)
+  assert.equal((await operator.backUp(kit.databaseUrl, 'good.age')).code, 0)
+  const nothing = await operator.run({}, 'backup', operator.file('no.age'), '--recipient', operator.recipient)
+  assert.match(nothing.err, /There is no database in/)
+  const restored = await operator.run(
+    {},
+    'restore',
+    operator.file('good.age'),
+    '--identity',
+    operator.file('backup.key'),
+  )
+  assert.equal(restored.code, 0, restored.err)
+  const still = await operator.run({}, 'backup', operator.file('still.age'), '--recipient', operator.recipient)
+  assert.equal(still.code, 0, still.err)
+  const dataDir = operator.file('')
+  const running = await startEmbeddedPostgres({ dataDir, log: { info: () => {}, warn: () => {} } })
+  beside.after(() => running.stop())
+  const live = await operator.run({}, 'backup', operator.file('live.age'), '--recipient', operator.recipient)
+  assert.equal(live.code, 0, live.err)
+  await withClient(running.connectionString, (c) => c.query('select 1'))
+  const without = await operator.run({}, 'backup', operator.file('none.age'))
+  assert.match(without.err, /at least one recipient/)
 })

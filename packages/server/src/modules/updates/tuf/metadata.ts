@@ -52,8 +52,9 @@ export const namesOnline = ({ roles }: Root['signed'], keys: Keys): boolean =>
 
 /**
  * What is to be given out next, so that the metadata say what is offered, under the keys that sign now, and not about
- * to expire; in the order of the roles. All but the root, whose versions leave none out, go on above `fence`, where
- * what was given out before is not known any more. Nothing while the root does not name these keys: nobody would believe it.
+ * to expire; in the order of the roles. Nothing while the root does not name these keys: nobody would believe it.
+ * Versions go on above `fence`, below which some may have been given out that are not known; but of the root each
+ * follows the one before.
  */
 export async function nextMetadata(
   state: State,
