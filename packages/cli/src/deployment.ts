@@ -1,11 +1,25 @@
-import type * as backup from '@holdfast/server/backup/index'
+import type {
+  backUp,
+  fenceDatabase,
+  isForOperator,
+  makeIdentity,
+  restore,
+  Told,
+  verify,
+} from '@holdfast/server/backup/index'
 import type { Cli } from './cli.ts'
 import { UsageError } from './exit.ts'
 import { readText } from './files.ts'
 import { plain } from './text.ts'
 
-type Deployment = typeof backup
-type Told = Parameters<Deployment['restore']>[3]
+type Deployment = {
+  backUp: typeof backUp
+  fenceDatabase: typeof fenceDatabase
+  isForOperator: typeof isForOperator
+  makeIdentity: typeof makeIdentity
+  restore: typeof restore
+  verify: typeof verify
+}
 
 /** How often it is said how far something is (ms). */
 const tellEveryMs = 2000

@@ -65,10 +65,8 @@ async function make(cli: Cli, file: string, { recipient = [], recipientsFile }: 
 }
 
 async function keygen(cli: Cli, { out, postQuantum }: { out: string; postQuantum?: true }): Promise<void> {
-  const { identity, recipient } = await offline(cli, async (age) => {
-    const made = await (postQuantum ? age.generateHybridIdentity() : age.generateX25519Identity())
-    return { identity: made, recipient: await age.identityToRecipient(made) }
-  })
+  const isPostQuantum = postQuantum === true
+  const { identity, recipient } = await offline(cli, ({ makeIdentity }) => makeIdentity({ isPostQuantum }))
   await writeNew(out, '', 0o600)
   await write(out, `# recipient: ${recipient}\n${identity}\n`)
   printItem(cli, { recipient, identity_file: out })

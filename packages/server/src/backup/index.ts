@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { link, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { generateHybridIdentity, generateX25519Identity, identityToRecipient } from 'age-encryption'
 import { type Config, ConfigError, parseConfig } from '../config/config.ts'
 import { bucketCredential, readMasterKeys } from '../config/secrets.ts'
 import { withConnection } from '../db/connection.ts'
@@ -17,17 +18,20 @@ import { withDatabase } from './place.ts'
 import { readBackup } from './read.ts'
 import { sessionSettings } from './schema.ts'
 
-export { generateHybridIdentity, generateX25519Identity, identityToRecipient } from 'age-encryption'
-export type { Content, Head }
-
 type Env = Record<string, string | undefined>
 export type Told = { progress: Progress; note: (sentence: string) => void }
-export type BackedUp = { head: Head; written: Written }
-export type Restored = { head: Head; tenants: number; missing: string[] }
+type BackedUp = { head: Head; written: Written }
+type Restored = { head: Head; tenants: number; missing: string[] }
 
 /** Whether its message is a sentence for the operator. */
 export const isForOperator = (e: unknown): boolean =>
   e instanceof BackupError || e instanceof ConfigError || e instanceof EmbeddedPostgresError
+
+/** An identity of age and its recipient. */
+export async function makeIdentity({ isPostQuantum }: { isPostQuantum: boolean }) {
+  const identity = await (isPostQuantum ? generateHybridIdentity() : generateX25519Identity())
+  return { identity, recipient: await identityToRecipient(identity) }
+}
 
 const logTo = ({ note }: Told) => ({ info: () => {}, warn: note })
 
