@@ -73,7 +73,7 @@ export const exportOperations = endpoint({
   query: Closed({
     kind: OneOf(kinds, { description: 'What it is about' }),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'Items a page; 50 unless said' })),
-    cursor: Type.Optional(Type.String({ maxLength: 1100 })),
+    cursor: Type.Optional(Type.String({ maxLength: 2200 })),
   }),
   response: Closed(
     {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { link, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { generateHybridIdentity, generateX25519Identity, identityToRecipient } from 'age-encryption'
-import { type Config, ConfigError, parseConfig } from '../config/config.ts'
+import { ConfigError, parseConfig } from '../config/config.ts'
 import { bucketCredential, readMasterKeys } from '../config/secrets.ts'
 import { withConnection } from '../db/connection.ts'
 import { EmbeddedPostgresError } from '../embedded/postgres.ts'
@@ -63,11 +63,12 @@ export async function verify(
 export async function restore(env: Env, file: string, identities: readonly string[], told: Told): Promise<Restored> {
   const config = parseConfig(env)
   const keys = await readMasterKeys(config.masterKeyFile)
+  const store = createPackageStore(config.packages, bucketCredential(env, config))
   return withDatabase(config, { log: logTo(told), mayMake: true }, async (url) => {
     const loaded = await load(url, { file, identities, keys }, told.progress).catch((e: unknown) =>
       Promise.reject(explained(e, 'Nothing was restored')),
     )
-    const missing = await missingPackages(url, storeOf(env, config)).catch((e: unknown) =>
+    const missing = await missingPackages(url, store).catch((e: unknown) =>
       Promise.reject(explained(e, 'The database was restored; its packages were not looked for')),
     )
     return { ...loaded, missing }
@@ -87,8 +88,6 @@ export async function fenceDatabase(env: Env, told: Told): Promise<{ tenants: nu
     }),
   ).catch((e: unknown) => Promise.reject(explained(e, 'Nothing was changed')))
 }
-
-const storeOf = (env: Env, config: Config) => createPackageStore(config.packages, bucketCredential(env, config))
 
 /** Under another name until it is whole and on disk, and never over a file that is there. */
 async function intoNewFile<T>(

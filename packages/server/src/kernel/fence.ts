@@ -5,7 +5,7 @@ import { second } from './time.ts'
  * was set back and however often: they grow with time, faster than anything that is numbered.
  */
 const since = Date.UTC(2026, 0, 1)
-/** Many times what a tenant changes in a second, for years. The numbers of a million tenants still add up exactly. */
+/** More than a tenant changes in a second, for years; and the numbers of 100,000 tenants add up exactly until 2036. */
 const perSecond = 256
 
 const secondsAt = (at: Date): number => Math.floor((at.getTime() - since) / second)

@@ -83,9 +83,9 @@ function sectionsOf(reads: Reads): Record<Exported, Section> {
 
 const permissionOf = (operation: keyof Reads): Permission => contract[operation].access.permission
 
-/** Pool by pool: the cursor of the pools up to this one, and that of its gateways. */
-async function gatewaysOf(reads: Reads, call: Call, { limit, cursor = ' ' }: PageOf): Promise<Page> {
-  const [ofPools = '', ofGateways = ''] = cursor.split(' ')
+/** Pool by pool: the cursor of the pools up to this one, this one, and the cursor of its gateways. */
+async function gatewaysOf(reads: Reads, call: Call, { limit, cursor = '' }: PageOf): Promise<Page> {
+  const [ofPools = '', lastPool = '', ofGateways = ''] = cursor.split(' ')
   const pools = await reads.listGatewayPools({
     ...call,
     query: { limit: 1, ...(ofPools && { cursor: ofPools }) },
@@ -93,8 +93,10 @@ async function gatewaysOf(reads: Reads, call: Call, { limit, cursor = ' ' }: Pag
   const { items, next_cursor: nextPool } = pools as Page & { items: readonly { pool_id: string }[] }
   const [pool] = items
   if (!pool) return { items: [], next_cursor: null }
-  const query = { limit, ...(ofGateways && { cursor: ofGateways }) }
-  const found = (await reads.listGateways({ ...call, params: { pool_id: pool.pool_id }, query } as never)) as Page
-  if (found.next_cursor !== null) return { ...found, next_cursor: `${ofPools} ${found.next_cursor}` }
-  return { ...found, next_cursor: nextPool === null ? null : `${nextPool} ` }
+  const { pool_id } = pool
+  // Another pool stands in the place of one that was deleted: it is read from its beginning.
+  const query = { limit, ...(ofGateways && lastPool === pool_id && { cursor: ofGateways }) }
+  const found = (await reads.listGateways({ ...call, params: { pool_id }, query } as never)) as Page
+  if (found.next_cursor !== null) return { ...found, next_cursor: `${ofPools} ${pool_id} ${found.next_cursor}` }
+  return { ...found, next_cursor: nextPool === null ? null : `${nextPool}  ` }
 }
