@@ -21,6 +21,9 @@ const rulesFor = (cidr: string) => ({
   },
 })
 
+/** What an event says beside its place. */
+const unplaced = ({ seq: _, hash: __, ...event }: Awaited<ReturnType<typeof recordOf>>[number]) => event
+
 const crlNumbers = async (gateway: Kit['admin']) =>
   (await gateway.gatewayTrustAnchors()).crls.map(({ number }) => number)
 
@@ -72,6 +75,7 @@ test('a backup under load is of one moment; restored elsewhere devices and gatew
   const load = startLoad(kit)
   const env = { HOLDFAST_PACKAGES_DIR: kit.packagesDir }
   const { code, err, out } = await operator.backUp(kit.databaseUrl, 'one.age', env)
+  const taken_at = /taken_at +(\S+)/.exec(out)?.[1]
   assert.equal(code, 0, err)
   assert.match(out, /sha256 +[0-9a-f]{64}/)
   const writes = await load.stop()
@@ -87,7 +91,7 @@ test('a backup under load is of one moment; restored elsewhere devices and gatew
   const seen = { digest: device.policy?.digest, seq: gateway.state!.seq, trust: await admin.trustAnchors() }
   await release(kit, '2.0.0')
   await tuf.refresh()
-  const known = await crlNumbers(kit.clientFor(secret))
+  const listed = await crlNumbers(kit.clientFor(secret))
   const before = await recordOf(kit)
   const seqBefore = await seqOf(kit)
   for (const replica of kit.replicas) await replica.stop()
@@ -103,7 +107,18 @@ test('a backup under load is of one moment; restored elsewhere devices and gatew
   requireChain(after)
   const fence = after.find((e) => e.kind === 'deployment.fenced')!
   assert.ok(fence, 'the restore is on record')
-  assert.deepEqual(after.slice(0, fence.seq - 1), before.slice(0, fence.seq - 1), 'what was on record before')
+  const { rows } = await withClient(url, (c) =>
+    c.query<{ placed: number }>(
+      'select count(*)::int as placed from audit_log where tenant_id = $1 and sequenced_at <= $2::timestamptz',
+      [kit.tenant, taken_at],
+    ),
+  )
+  const placed = rows[0]!.placed
+  assert.ok(placed > 0)
+  assert.deepEqual(after.slice(0, placed), before.slice(0, placed), 'what had its place by then keeps it')
+  const known = new Map(before.map((event) => [event.event_id, unplaced(event)]))
+  for (const event of after.slice(placed, fence.seq - 1))
+    assert.deepEqual(unplaced(event), known.get(event.event_id), 'what was on its way gets its place here')
   const tokens = after.slice(0, fence.seq - 1).filter((e) => e.kind === 'enrollment_token.created').length
   const count = await withClient(url, (c) => c.query('select count(*)::int as n from enrollment_tokens'))
   assert.equal(count.rows[0].n, tokens, 'each token with its event, and no event without its token')
@@ -116,7 +131,7 @@ test('a backup under load is of one moment; restored elsewhere devices and gatew
   assert.ok(gateway.state!.seq > seen.seq)
   assert.ok(gateway.state!.peers.has(device.id))
   assert.ok((await back.admin.trustAnchors()).version > seen.trust.version)
-  assert.ok(Math.min(...(await crlNumbers(back.clientFor(secret)))) > Math.max(...known), 'revocation lists')
+  assert.ok(Math.min(...(await crlNumbers(back.clientFor(secret)))) > Math.max(...listed), 'revocation lists')
   await tuf.refresh()
   assert.equal((await back.admin.getUser({ params: { user_id: made.ids.user_id } })).user_id, made.ids.user_id)
   await back.admin.generateToken({ body: {} })
