@@ -13,6 +13,7 @@ import { addExpiry } from './commands/expiry.ts'
 import { addGateway } from './commands/gateway.ts'
 import { addGroup } from './commands/group.ts'
 import { addKey } from './commands/key.ts'
+import { addLegalHold } from './commands/legal-hold.ts'
 import { addLicense } from './commands/license.ts'
 import { addMasterKey } from './commands/master-key.ts'
 import { addNotification } from './commands/notification.ts'
@@ -23,9 +24,11 @@ import { addPool } from './commands/pool.ts'
 import { addProvider } from './commands/provider.ts'
 import { addRelease } from './commands/release.ts'
 import { addRestore } from './commands/restore.ts'
+import { addRetention } from './commands/retention.ts'
 import { addRole } from './commands/role.ts'
 import { addSession } from './commands/session.ts'
 import { addSettings } from './commands/settings.ts'
+import { addSiem } from './commands/siem.ts'
 import { addSigner } from './commands/signer.ts'
 import { addSpc } from './commands/spc.ts'
 import { addTenant } from './commands/tenant.ts'
@@ -54,6 +57,9 @@ const nouns = [
   addSession,
   addKey,
   addAudit,
+  addSiem,
+  addRetention,
+  addLegalHold,
   addNotification,
   addExpiry,
   addOps,

@@ -140,6 +140,25 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
   runKeycloakSync: { dry_run: true },
   runIdpSync: { dry_run: true },
   cancelDirectoryRun: { reason: 'the directory is being repaired' },
+  createSiemConnector: {
+    kind: 'syslog_tls',
+    name: 'security operations',
+    format: 'json',
+    enabled: false,
+    host: 'syslog.example.com',
+    port: 6514,
+  },
+  updateSiemConnector: {
+    name: 'security operations',
+    enabled: false,
+    format: 'ocsf',
+    host: 'syslog.example.com',
+    port: 6514,
+    index: null,
+    username: null,
+    tls: { ca_pem: null, server_name: null },
+  },
+  replaySiemConnector: { from_seq: 1 },
   updateSecuritySettings: {
     ...defaultSecuritySettings,
     sessions: { idle_seconds: 1234, absolute_seconds: 43_200 },
@@ -240,6 +259,9 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
       },
     ],
   },
+  ingestAuditEvents: {
+    events: [{ event_id: 'event-1', kind: 'gateway_report.config_changed', at, details: { file: 'nftables.conf' } }],
+  },
   telemetry: { events: [{ event_id: 'event-1', kind: 'connected', at }] },
   terminateSessions: { operation: 'terminate', session_ids: [exampleId('vpn_session')], reason: 'maintenance' },
   createRelease: { version: '1.4.0', channel: 'canary', notes: 'Faster reconnects.', severity: 'normal' },
@@ -262,6 +284,14 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
     },
     signatures: [{ keyid, sig: '3045' }],
   },
+  updateRetention: {
+    days: {
+      ...{ audit: 365, vpn_sessions: 60, telemetry: 14, metering: null, admin_sessions: null, notifications: null },
+      ...{ policy: null, enrollment_tokens: null, revoked_devices: null },
+    },
+  },
+  placeLegalHold: { reason: 'proceedings 12-34', classes: ['vpn_sessions'], user_id },
+  releaseLegalHold: { reason: 'settled' },
   updateNotificationSettings: {
     email: { enabled: false, recipients: ['security@example.com'], kinds: [], min_severity: 'info' },
     webhook: { enabled: false, kinds: [] },

@@ -34,11 +34,18 @@ export const idPrefixes = {
   spc: 'spc',
   release: 'rel',
   package: 'pkg',
+  siem_connector: 'sie',
+  siem_export: 'exp',
+  legal_hold: 'lgh',
 } as const
 export type Noun = keyof typeof idPrefixes
 
 /** A noun as a sentence has it: an API key, a user. */
-export const spoken = (noun: string): string => noun.replaceAll('_', ' ').replace(/^api\b/, 'API')
+export const spoken = (noun: string): string =>
+  noun
+    .replaceAll('_', ' ')
+    .replace(/^api\b/, 'API')
+    .replace(/^siem\b/, 'SIEM')
 export const aOrAn = (noun: string): string => `${/^(?!u[sn])[aeiou]/.test(noun) ? 'an' : 'a'} ${spoken(noun)}`
 
 export const errorStatus = {
@@ -230,6 +237,14 @@ export type ReleaseOperation = (typeof releaseOperations)[number]
 export const packagePlatforms = ['linux', 'macos', 'windows', 'ios', 'android', 'other'] as const
 export const packageArchitectures = ['x64', 'arm64', 'x86', 'arm', 'universal'] as const
 
+/** What audit events are forwarded by, how each is written, and where that stands. */
+export const siemConnectorKinds = ['syslog_tls', 'syslog_tcp', 'webhook', 'splunk_hec', 'opensearch'] as const
+export type SiemConnectorKind = (typeof siemConnectorKinds)[number]
+export const siemFormats = ['json', 'ocsf', 'cef'] as const
+export type SiemFormat = (typeof siemFormats)[number]
+export const siemConnectorStates = ['disabled', 'active', 'retrying', 'parked'] as const
+export const siemExportStatuses = ['preparing', 'running', 'finished', 'failed'] as const
+
 /** What administrators are notified of. */
 export const notificationKinds = [
   'account.locked',
@@ -244,6 +259,8 @@ export const notificationKinds = [
   'gateway.down',
   'license.problem',
   'release.halted',
+  'siem.failing',
+  'siem.parked',
   'tenant.deletion_scheduled',
   'update_root.due',
   'webhook.disabled',
@@ -260,3 +277,18 @@ export type Origin = 'api' | 'console' | 'device' | 'gateway' | 'job'
 
 export type { AuditFields, AuditKind } from './audit-fields.ts'
 export * from './trust-vocabulary.ts'
+
+/** Data that is kept for a time, which a tenant sets, and that a legal hold keeps beyond it. */
+export const retentionClasses = [
+  'audit',
+  'vpn_sessions',
+  'telemetry',
+  'metering',
+  'admin_sessions',
+  'notifications',
+  'policy',
+  'enrollment_tokens',
+  'revoked_devices',
+] as const
+export type RetentionClass = (typeof retentionClasses)[number]
+export const retentionSources = ['tenant', 'deployment', 'default'] as const

@@ -42,6 +42,14 @@ const special: Partial<Record<Operation, Setup>> = {
   ...gatewayWrites,
   ...trustWrites,
   ...updateWrites,
+  createSiemConnector: (_, world) => ({
+    caller: world.callers.api_key,
+    body: { ...examples.createSiemConnector, name: randomBytes(6).toString('hex') },
+  }),
+  updateSiemConnector: (_, world) => ({
+    caller: world.callers.api_key,
+    body: { ...examples.updateSiemConnector, name: randomBytes(6).toString('hex') },
+  }),
   login: () => ({ caller: () => ({}), body: { username: 'admin', password: adminPassword } }),
   logout: (_, world) => ({ caller: world.callers.session }),
   reactivateUser: async (kit, world) => {

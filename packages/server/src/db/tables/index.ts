@@ -8,6 +8,8 @@ import type { GatewaysTables } from './gateways.ts'
 import type { NotificationsTables } from './notifications.ts'
 import type { PeopleTables } from './people.ts'
 import type { PolicyTables } from './policy.ts'
+import type { RetentionTables } from './retention.ts'
+import type { SiemTables } from './siem.ts'
 import type { TenancyTables } from './tenancy.ts'
 import type { TrustTables } from './trust.ts'
 import type { UpdatesTables } from './updates.ts'
@@ -29,6 +31,8 @@ export type Tables = AccessTables &
   NotificationsTables &
   PeopleTables &
   PolicyTables &
+  SiemTables &
+  RetentionTables &
   TenancyTables &
   TrustTables &
   UpdatesTables

@@ -10,6 +10,7 @@ import { createRegistry } from './registry/registry.ts'
 import { pruneSecrets } from './registry/secrets.queries.ts'
 import { createSecrets } from './registry/secrets.ts'
 import { createActivity } from './reports/activity.ts'
+import { pruneHistory } from './reports/history.queries.ts'
 import { createMetering } from './reports/metering.ts'
 import { reportHandlers } from './reports/reports.handlers.ts'
 import { sessionHandlers } from './reports/sessions.handlers.ts'
@@ -46,7 +47,7 @@ export function createGateways(deps: GatewaysDeps) {
     gatewaysDown: activity.down,
     secretExpiries: createSecretExpiries(deps),
     jobs: [{ name: 'end_silent_vpn_sessions', cron: '* * * * *', run: sessions.endSilent }],
-    prunes: [pruneSecrets],
+    prunes: [pruneSecrets, ...pruneHistory],
     waiting,
     devicesWaiting,
     isAwaited,
