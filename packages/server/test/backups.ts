@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -5,7 +6,7 @@ import type { TestContext } from 'node:test'
 import { startShell } from '@holdfast/cli/test-shell'
 import { Agent, buildConnector } from 'undici'
 import { createTestDatabase } from '../src/embedded/test-database.ts'
-import { type Kit, masterKeyLine, usualMasterKey } from './kit.ts'
+import { type Kit, masterKeyLine, startKit, usualMasterKey } from './kit.ts'
 
 /** A folder with a master key file and an identity, and the command line of an operator in it. */
 export async function startOperator(t: TestContext) {
@@ -44,6 +45,29 @@ export async function emptyDatabase(t: TestContext): Promise<string> {
   const { url, drop } = await createTestDatabase()
   t.after(drop)
   return url
+}
+
+/** A backup of a deployment, and what a server finds that starts on it where it was restored. */
+export async function startDrill(t: TestContext, options: Parameters<typeof startKit>[1] = {}) {
+  const kit = await startKit(t, options)
+  const beside = within(kit)
+  const operator = await startOperator(t)
+  return {
+    kit,
+    file: operator.file,
+    backUp: async () => {
+      const { code, err } = await operator.backUp(kit.databaseUrl, 'one.age')
+      assert.equal(code, 0, err)
+    },
+    restore: async (): Promise<Kit> => {
+      for (const replica of kit.replicas) await replica.stop()
+      const url = await emptyDatabase(beside)
+      const { code, err } = await operator.restore(url, 'one.age')
+      assert.equal(code, 0, err)
+      const drill = await startKit(beside, { ...options, route: () => url, slowness: 5 })
+      return { ...drill, databaseUrl: url, adminKey: kit.adminKey, admin: drill.clientFor(kit.adminKey) }
+    },
+  }
 }
 
 /** Reaches one deployment now and another later, as a name does whose address was changed. */

@@ -8,18 +8,24 @@ import { arrivalOf } from '../modules/audit/index.ts'
 const batch = 500
 
 /**
+ * For so long nothing is purged, and no tenant deleted whose time had come: holds, longer periods and deletions that
+ * were taken back may be missing, and what goes can not be had again.
+ */
+const grace = `interval '7 days'`
+
+/**
  * Takes every tenant past all that it may have given out and does not know of, in the caller's transaction: devices,
- * gateways and verifiers refuse what is older than what they have. Ends what nobody should go on with: sessions of
- * administrators, sign-ins on their way. Says so on the record of each tenant. Returns how many tenants there are.
+ * gateways and verifiers refuse what is older than what they have, and checkpoints are of another log from then on.
+ * Ends what nobody should go on with: sessions of administrators, sign-ins on their way, leases of who ran then. Says
+ * so on the record of each tenant. Returns how many tenants there are.
  */
 export async function fence(
   connection: Connection,
   { job, taken_at }: { job: 'restore' | 'fence'; taken_at?: string },
 ): Promise<number> {
   // In the order in which they are locked everywhere: a server that runs waits for all of it, and nobody crosswise.
-  await connection.query(
-    'lock table sign_in_requests, saml_requests, device_grants, admin_sessions, crls, tenant_epochs in exclusive mode',
-  )
+  await connection.query(`lock table siem_streams, directory_pulls, sign_in_requests, saml_requests, device_grants,
+    admin_sessions, crls, idempotency_keys, tenant_epochs in exclusive mode`)
   const { rows: clock } = await connection.query<{ at: Date }>('select clock_timestamp() as at')
   const at = clock[0]!.at
   const past = (column: string) => `case when ${column} < $1 then $1 else ${column} + ${leap} end`
@@ -44,6 +50,8 @@ export async function fence(
   await connection.query(`update admin_sessions set ended_at = $1, end_reason = 'manual' where ended_at is null`, [at])
   for (const table of ['sign_in_requests', 'saml_requests', 'device_grants'])
     await connection.query(`delete from ${table}`)
+  await endLeases(connection, at)
+  await putOffWhatIsForGood(connection, at)
   for (let i = 0; i < tenants.length; i += batch) {
     const events = tenants.slice(i, i + batch).map(({ tenant_id, before, seq }) => {
       const fields = { cause: job, ...(taken_at && { taken_at }) }
@@ -59,4 +67,29 @@ export async function fence(
     )
   }
   return tenants.length
+}
+
+/** Of replicas that are no more, by a clock that may not be this one: whoever comes goes on from where they were. */
+async function endLeases(connection: Connection, at: Date): Promise<void> {
+  await connection.query(
+    'update siem_streams set lease = null, leased_until = null, due_at = least(due_at, $1) where finished_at is null',
+    [at],
+  )
+  await connection.query('update directory_pulls set claimed_by = null, claimed_until = least(claimed_until, $1)', [at])
+  // Settled in the transaction of the change: it was not made, and may be asked for again.
+  await connection.query(`delete from idempotency_keys where state = 'started'`)
+}
+
+async function putOffWhatIsForGood(connection: Connection, at: Date): Promise<void> {
+  await connection.query(
+    `insert into retention_clock as c (seen_at, trusted_from) values ($1, $1::timestamptz + ${grace})
+     on conflict (there_is_one) do update set seen_at = excluded.seen_at, trusted_from = greatest(c.trusted_from,
+       excluded.seen_at + least(greatest(excluded.seen_at - c.seen_at, ${grace}), interval '30 days'))`,
+    [at],
+  )
+  await connection.query(
+    `update tenants set delete_after = $1::timestamptz + ${grace}
+     where delete_after < $1::timestamptz + ${grace} and deleted_at is null`,
+    [at],
+  )
 }
