@@ -92,6 +92,7 @@ const auditFields = {
   'plan.created': { plan_id: 'string' },
   'plan.updated': { plan_id: 'string' },
   'plan.deleted': { plan_id: 'string' },
+  'deployment.fenced': { cause: 'string', taken_at: 'string?' },
   'license.reloaded': { edition: 'string', license_id: 'string?' },
   'entitlement.reconciled': { metric: 'string', counted: 'integer', found: 'integer' },
   'signer.created': { signer_id: 'string', purpose: 'string' },

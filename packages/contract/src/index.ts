@@ -19,6 +19,7 @@ import * as groups from './groups.ts'
 import * as health from './health.ts'
 import * as masterKeys from './master-keys.ts'
 import * as notifications from './notifications.ts'
+import * as opsExport from './ops-export.ts'
 import * as policy from './policy.ts'
 import * as posture from './posture.ts'
 import * as rbac from './rbac.ts'
@@ -87,6 +88,7 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'SIEM', about: 'Where audit events are forwarded to', module: siem },
   { tag: 'SIEM exports', about: 'What is sent there once more, and how it looks', module: siemExports },
   { tag: 'Retention', about: 'How long data is kept, and legal holds', module: retention },
+  { tag: 'Operations', about: 'What there is, given out as a whole', module: opsExport },
   { tag: 'Notifications', about: 'What administrators must hear of', module: notifications },
 ]
 export const areaOf = (operation: string): string =>
@@ -135,6 +137,7 @@ export const contract = {
   ...endpointsOf(siemExports),
   ...endpointsOf(retention),
   ...endpointsOf(notifications),
+  ...endpointsOf(opsExport),
 }
 export type Contract = typeof contract
 export type Operation = keyof Contract

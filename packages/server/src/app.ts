@@ -35,6 +35,7 @@ import { createGateways, trustCoverageOfGateways } from './modules/gateways/inde
 import { createHealth } from './modules/health/index.ts'
 import { createIdentity, usualPasswordCost } from './modules/identity/index.ts'
 import { createNotifications } from './modules/notifications/index.ts'
+import { createOperations } from './modules/operations/index.ts'
 import { createPolicy } from './modules/policy/index.ts'
 import { createSecrets, presenceOf } from './modules/secrets/index.ts'
 import { createSiem } from './modules/siem/index.ts'
@@ -186,7 +187,7 @@ export function createApp({
   ].flatMap((module) => module.prunes)
   const compliance = createCompliance({ ...base, audit, log, prunes })
   const rotation = createSecrets({ ...base, masterKeys })
-  const handlers: Handlers = {
+  const reads = {
     ...createDescription().handlers,
     ...health.handlers,
     ...rotation.handlers,
@@ -208,6 +209,7 @@ export function createApp({
     ...updates.handlers,
     ...siem.handlers,
   }
+  const handlers: Handlers = { ...reads, ...createOperations({ reads, now }).handlers }
 
   const verifiers = ofOpenTenants(
     {

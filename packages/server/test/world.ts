@@ -119,8 +119,11 @@ export function thingsIn(name: Operation): Thing[] {
 }
 
 /** What a write has to say in its query. */
-export const exampleQuery = (name: Operation): string =>
-  name === 'uploadPackage' ? '?platform=linux&arch=arm64&filename=client' : ''
+export const exampleQuery = (name: Operation): string => queries[name] ?? ''
+const queries: Partial<Record<Operation, string>> = {
+  uploadPackage: '?platform=linux&arch=arm64&filename=client',
+  exportOperations: '?kind=inventory',
+}
 
 /** The contract's example of a body, with the ids of a population; undefined where there is no body. */
 export const exampleBody = (name: Operation, ids: Record<string, string>): unknown => {

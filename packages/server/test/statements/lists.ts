@@ -5,6 +5,15 @@ export const acrossTenants: Readonly<Record<string, string>> = {
   'db/secret-columns.ts#countByKey': 'how much is under which master key, of all tenants',
   'memory/feed-connection.ts#connectFeed': 'the heartbeat compares where all tenants stand',
   'memory/changes.ts#pruneChanges': 'changes of a day ago',
+  'backup/dump.ts#dump': 'all rows of all tenants are one backup',
+  'backup/dump.ts#readHeadOf': 'what a backup is of',
+  'backup/load.ts': "the database is nobody else's until it is restored",
+  'backup/load.ts#requireEmpty': 'no tenant may be there before a restore',
+  'backup/load.ts#prepare': 'the same as of all of it',
+  'backup/fence.ts#fence': 'a database that was set back was so for all tenants',
+  'backup/fence.ts#endLeases': 'the same',
+  'backup/fence.ts#putOffWhatIsForGood': 'the same',
+  'backup/packages.ts': 'whatever packages a restored database knows of',
   'policy/policy.queries.ts#tenantsWithReports': 'whose devices a sweep must look at',
   'tenancy/tenants/tenants.queries.ts#listTenants': 'who there is: what every sweep and start begins with',
   'tenancy/tenants/tenants.handlers.ts#list': 'a platform administrator lists all tenants',
@@ -49,6 +58,7 @@ export const acrossTenants: Readonly<Record<string, string>> = {
 
 /** Inserts whose rows do not all come from what was given, and why they may. */
 export const fromRelations: Readonly<Record<string, string>> = {
+  'backup/fence.ts#fence': 'what all tenants are told at once, under the lock of their epochs',
   'memory/changes.ts#record':
     'its number is that of the epoch which the same statement has moved, in one trip while that is locked',
 }
@@ -64,6 +74,10 @@ export const inNoOrder: Readonly<Record<string, string>> = {
     'of counters that are locked in order; nobody else deletes any',
   'tenancy/entitlement/entitlement.queries.ts#writeCounters': 'lockCounters has locked them in order',
   'identity/signin/second-factor.queries.ts#useRecoveryCode': 'of the digests that one code may have, one is there',
+  'backup/load.ts#prepare': "the database is locked, and nobody's yet",
+  'backup/fence.ts#fence': 'the tables are locked before',
+  'backup/fence.ts#endLeases': 'the same tables',
+  'backup/fence.ts#putOffWhatIsForGood': 'no server runs on a database that was set back, and of two fences one waits',
   'db/erase.ts': 'of a tenant that is gone: nobody else changes anything of it',
   'gateways/truth/questions.queries.ts#settle': 'lockDue has locked them in order',
   'gateways/truth/questions.queries.ts#keepInQuestion': 'lockDue has locked them in order',

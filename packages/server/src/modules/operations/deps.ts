@@ -1,0 +1,25 @@
+import type { Handlers } from '../../http/handlers.ts'
+
+/** How others show what they have. */
+export type Reads = Pick<
+  Handlers,
+  | 'getSecuritySettings'
+  | 'getNotificationSettings'
+  | 'listIdentityProviders'
+  | 'listDirectorySources'
+  | 'listGatewayPools'
+  | 'listGroups'
+  | 'listGrants'
+  | 'listPolicyBundles'
+  | 'listUsers'
+  | 'listDevices'
+  | 'listGateways'
+  | 'listTokens'
+  | 'listApiKeys'
+  | 'listReleases'
+  | 'listSigners'
+  | 'listExpiries'
+  | 'listNotifications'
+  | 'listDirectoryRuns'
+>
+export type OperationsDeps = { reads: Reads; now: () => Date }
