@@ -51,7 +51,8 @@ const order = [
   ['access', 'tenancy', 'notifications'],
   ['identity', 'trust', 'devices', 'policy', 'gateways'],
   ['federation', 'directory', 'certificates', 'updates'],
-  ['enrollment', 'expiry'],
+  ['enrollment', 'expiry', 'locks'],
+  ['workflows'],
 ]
 
 const packageOf = new Map(

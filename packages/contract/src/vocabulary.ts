@@ -34,6 +34,8 @@ export const idPrefixes = {
   spc: 'spc',
   release: 'rel',
   package: 'pkg',
+  lock: 'lck',
+  workflow_run: 'wfr',
 } as const
 export type Noun = keyof typeof idPrefixes
 
@@ -229,6 +231,19 @@ export const releaseOperations = ['publish', 'pause', 'resume', 'halt', 'withdra
 export type ReleaseOperation = (typeof releaseOperations)[number]
 export const packagePlatforms = ['linux', 'macos', 'windows', 'ios', 'android', 'other'] as const
 export const packageArchitectures = ['x64', 'arm64', 'x86', 'arm', 'universal'] as const
+
+/** What a lock binds: a person with all that is theirs, a device, a gateway, or the devices of a group or tenant. */
+export const lockTargets = ['user', 'device', 'gateway', 'group', 'tenant'] as const
+export type LockTarget = (typeof lockTargets)[number]
+
+export const workflowKinds = ['workflow', 'playbook'] as const
+export type WorkflowKind = (typeof workflowKinds)[number]
+export const runStatuses = ['planned', 'awaiting_approval', 'running', 'succeeded', 'failed', 'cancelled'] as const
+export type RunStatus = (typeof runStatuses)[number]
+export const stepStatuses = ['pending', 'running', 'succeeded', 'failed'] as const
+export type StepStatus = (typeof stepStatuses)[number]
+export const runOperations = ['approve', 'cancel', 'resume', 'undo'] as const
+export type RunOperation = (typeof runOperations)[number]
 
 /** What administrators are notified of. */
 export const notificationKinds = [

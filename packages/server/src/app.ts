@@ -10,7 +10,9 @@ import { createEnding } from './http/ending.ts'
 import type { Handlers } from './http/handlers.ts'
 import { ofOpenTenants } from './http/of-open-tenants.ts'
 import { usualPace } from './http/pace.ts'
+import { createPerform } from './http/perform.ts'
 import { createPkiListener } from './http/pki.ts'
+import { createValidator } from './http/validate.ts'
 import { createChanges } from './memory/changes.ts'
 import { createClock } from './memory/clock.ts'
 import { createFeed } from './memory/feed.ts'
@@ -33,12 +35,14 @@ import { createFederation } from './modules/federation/index.ts'
 import { createGateways, trustCoverageOfGateways } from './modules/gateways/index.ts'
 import { createHealth } from './modules/health/index.ts'
 import { createIdentity, usualPasswordCost } from './modules/identity/index.ts'
+import { createLocking } from './modules/locks/index.ts'
 import { createNotifications } from './modules/notifications/index.ts'
 import { createPolicy } from './modules/policy/index.ts'
 import { createSecrets, presenceOf } from './modules/secrets/index.ts'
 import { createTenancy } from './modules/tenancy/index.ts'
 import { createKeyProviders, createTrust } from './modules/trust/index.ts'
 import { createUpdates } from './modules/updates/index.ts'
+import { createWorkflows } from './modules/workflows/index.ts'
 import { createOutbound } from './outbound/outbound.ts'
 
 /** The composition root: every module is made once, by hand, in the order in which they may use each other. */
@@ -181,6 +185,20 @@ export function createApp({
     spcsByDay: certificates.expiries.ofSpcs,
     deployment: { isHome: tenancy.isHome, license: tenancy.licenseExpiries, tlsCertificate: tls?.cert },
   })
+  const locks = createLocking({ ...base, audit, ...gateways })
+  const workflows = createWorkflows({
+    ...base,
+    audit,
+    standingOf: access.standingOf,
+    perform: {
+      lacks: (...given) => perform.lacks(...given),
+      needsStepUp: (call) => perform.needsStepUp(call),
+      run: (...given) => perform.run(...given),
+    },
+    requireStepUp: identity.requireStepUp,
+    validate: (schema, value) => createValidator(schema)(value),
+    confirmed: gateways.confirmed,
+  })
   const health = createHealth(base)
   const rotation = createSecrets({ ...base, masterKeys })
   const handlers: Handlers = {
@@ -202,7 +220,10 @@ export function createApp({
     ...directory.handlers,
     ...expiry.handlers,
     ...updates.handlers,
+    ...locks.handlers,
+    ...workflows.handlers,
   }
+  const perform = createPerform(handlers)
 
   const verifiers = ofOpenTenants(
     {
@@ -234,11 +255,11 @@ export function createApp({
     // Tokens go after the devices that were enrolled with them.
     pruning: [
       ...[tenancy, identity, federation, certificates, trust, policy, devices],
-      ...[enrollment, gateways, notifications, directory, expiry, updates],
+      ...[enrollment, gateways, notifications, directory, expiry, updates, locks, workflows],
     ],
     working: [
       ...[tenancy, identity, trust, certificates, policy, gateways, devices, directory, federation, health],
-      ...[rotation, expiry, updates],
+      ...[rotation, expiry, updates, locks, workflows],
       { jobs: access.jobs(tenants) },
       { jobs: notifications.jobs(gateways.gatewaysDown) },
     ],
@@ -251,7 +272,7 @@ export function createApp({
     letGo: [policy.stop, gateways.stop, certificates.stop, federation.deviceGrants.letGo],
     writes: [
       ...[refuse.flush, notifications.stop, activity.flush, trustMarks.flush, access.stop],
-      ...[identity.stop, enrollment.stop, federation.stop, directory.stop],
+      ...[identity.stop, enrollment.stop, federation.stop, directory.stop, workflows.stop],
     ],
     release: [audit.stop, feed.stop, trust.stop, db.close],
     onError,
@@ -282,6 +303,7 @@ export function createApp({
       await rotation.begin()
       await ensurePartitions(db, now())
       updates.start()
+      void workflows.begin().catch(onError)
       audit.start()
       // Of several tenants each is read when it is first asked for.
       const [only, ...others] = await tenancy.listTenantIds()

@@ -1,5 +1,6 @@
 import type { GatewaysDeps } from './deps.ts'
 import { createPull } from './pull/pull.ts'
+import { createConfirmed } from './registry/confirmed.ts'
 import { createSecretExpiries } from './registry/expiries.ts'
 import { gatewayHandlers } from './registry/gateways.handlers.ts'
 import { createGatewayRules } from './registry/gateways.ts'
@@ -18,6 +19,7 @@ import { createTelemetry } from './reports/telemetry.ts'
 
 export type { GatewaysDeps } from './deps.ts'
 export type { SnapshotSize } from './pull/chunk.ts'
+export type { Confirmation } from './registry/confirmed.ts'
 export { trustCoverageOfGateways } from './registry/gateways.queries.ts'
 
 /** Gateways, what they must enforce and what they report: pools, secrets, sessions, metering, unified policy. */
@@ -43,6 +45,9 @@ export function createGateways(deps: GatewaysDeps) {
     service: secrets.service,
     /** Ends the VPN sessions of devices or users in the transaction that stops them. */
     endSessionsOf: sessions.endSessionsOf,
+    endSessionsAt: sessions.endSessionsAt,
+    /** Who enforces what was changed since. */
+    confirmed: createConfirmed(deps),
     gatewaysDown: activity.down,
     secretExpiries: createSecretExpiries(deps),
     jobs: [{ name: 'end_silent_vpn_sessions', cron: '* * * * *', run: sessions.endSilent }],

@@ -17,7 +17,7 @@ export { type IdentityDeps, type Notify, type PasswordCost, usualPasswordCost } 
 export * from './owned/door.ts'
 export { firstPasswordProblem } from './people/first-admin.ts'
 export { knownGroups, userExists } from './people/known.queries.ts'
-export { requireNotStronger } from './people/standing-in.ts'
+export { holdStoppable, requireMayLetIn, requireNotStronger } from './people/standing-in.ts'
 export * from './signin/door.ts'
 
 export function createIdentity(given: IdentityDeps) {

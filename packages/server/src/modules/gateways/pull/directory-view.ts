@@ -11,7 +11,7 @@ const rank = { healthy: 0, degraded: 1, never_seen: 2, draining: 3, down: 3, pen
 
 /**
  * A pool as a device sees it, best gateways first. One that has never reported is offered only where its pool has
- * nothing better, so that a fleet can start; draining, silent and unapproved ones never are.
+ * nothing better, so that a fleet can start; draining, silent, locked and unapproved ones never are.
  */
 export function viewPool({
   pool,
@@ -31,7 +31,7 @@ export function viewPool({
   const gateways = directory.gatewaysOf(pool.pool_id)
   const share = pool.capacity === null ? null : pool.capacity / Math.max(1, gateways.length)
   const candidates = gateways
-    .filter((gateway) => !isUnapproved(gateway, pool))
+    .filter((gateway) => !gateway.locked && !isUnapproved(gateway, pool))
     .map((gateway) => {
       const seen = byGateway.get(gateway.gateway_id)
       const { status } = statusOf(gateway, seen?.lastSeenMs ?? null, atMs)

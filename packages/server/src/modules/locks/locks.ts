@@ -1,0 +1,123 @@
+import { background, type Database, type Tx } from '../../db/database.ts'
+import { type Actor, jobSource, type Source, type TenantId } from '../../kernel/actor.ts'
+import { eachTenant } from '../../kernel/each-tenant.ts'
+import { encodeId, missing, newUuid } from '../../kernel/ids.ts'
+import { second } from '../../kernel/time.ts'
+import { type Change, type Changes, everything } from '../../memory/changes.ts'
+import type { Audit } from '../audit/index.ts'
+import { holdStoppable, requireMayLetIn } from '../identity/index.ts'
+import type { LockRow, Target } from './locks.queries.ts'
+import * as queries from './locks.queries.ts'
+
+export type LocksDeps = {
+  db: Database
+  audit: Audit
+  changes: Changes
+  now: () => Date
+  /** End VPN sessions in the transaction that locks. Given by the gateways module. */
+  endSessionsOf: (
+    tx: Tx,
+    tenant: TenantId,
+    which: { userIds?: readonly string[]; deviceIds?: readonly string[]; reason: string },
+  ) => Promise<unknown>
+  endSessionsAt: (tx: Tx, tenant: TenantId, gatewayId: string | undefined) => Promise<unknown>
+}
+
+/** More than these are told of as all users, or devices, of the tenant. */
+const mostTold = 5000
+/** Ended at once by the job. */
+const perRound = 500
+const job = 'end_locks'
+
+/**
+ * Locks keep out, whatever the status is of what they bind; statuses stay as they are, so a release leaves everything
+ * as it would be without the lock. Whoever decides about a device, a session or a key reads them beside it, and the
+ * change of what is bound has all replicas and gateways look.
+ */
+export function createLocks({ db, audit, changes, now, endSessionsOf, endSessionsAt }: LocksDeps) {
+  /** Ends what runs, where it locks, and answers what replicas must look at. */
+  async function reach(tx: Tx, tenant: TenantId, { type, id }: Target, locks: boolean): Promise<Change[]> {
+    const ends = { reason: 'suspended' }
+    if (type === 'gateway' && locks) await endSessionsAt(tx, tenant, id)
+    if (type === 'tenant' && locks) await endSessionsAt(tx, tenant, undefined)
+    if (type === 'device' && locks) await endSessionsOf(tx, tenant, { ...ends, deviceIds: [id] })
+    if (type === 'user' && locks) await endSessionsOf(tx, tenant, { ...ends, userIds: [id] })
+    if (type === 'tenant') return [{ kind: 'device', subject: everything }]
+    if (type !== 'group') return [{ kind: type, subject: id }]
+    const { users, devices } = await queries.boundByGroup(tx, tenant, id, mostTold + 1)
+    if (locks) await endSessionsOf(tx, tenant, { ...ends, userIds: users, deviceIds: devices })
+    if (users.length > mostTold || devices.length > mostTold) return [{ kind: 'device', subject: everything }]
+    return [
+      { kind: 'group', subject: id },
+      ...users.map((subject): Change => ({ kind: 'user', subject })),
+      ...devices.map((subject): Change => ({ kind: 'device', subject })),
+    ]
+  }
+
+  const recordOf = (tx: Tx, source: Source, kind: 'lock.created' | 'lock.released', lock: LockRow, reason?: string) => {
+    const fields = { lock_id: encodeId('lock', lock.lock_id), target_type: lock.target_type }
+    const target = { type: lock.target_type, id: encodeId(lock.target_type, lock.target_id), name: lock.target_name }
+    return audit.record(tx, source, kind, fields, { target, ...(reason !== undefined && { details: { reason } }) })
+  }
+  const partyOf = ({ type, id, name }: Source) => ({ type, id, name })
+
+  async function release(tx: Tx, source: Source, id: string, reason: string | undefined, dueAt?: Date) {
+    const { tenantId: tenant } = source
+    const by = { by: partyOf(source), at: now(), ...(dueAt && { dueAt }) }
+    const released = await queries.releaseLock(tx, tenant, id, by)
+    if (!released) return undefined
+    await recordOf(tx, source, 'lock.released', released, reason)
+    const target = { type: released.target_type, id: released.target_id }
+    await changes.record(tx, tenant, await reach(tx, tenant, target, false))
+    return released
+  }
+
+  return {
+    /** `changed` false: it was locked already, and stays as it was. */
+    create: (
+      actor: Actor,
+      target: Target,
+      { reason, expiresInSeconds }: { reason: string; expiresInSeconds: number | undefined },
+    ): Promise<{ lock: LockRow; changed: boolean }> =>
+      db.inTenant(actor.tenantId, async (tx) => {
+        const { tenantId: tenant } = actor
+        const isUser = target.type === 'user'
+        const name = isUser ? await holdStoppable(tx, actor, target.id) : await queries.nameOf(tx, tenant, target)
+        if (name === undefined) return missing(target.type)
+        const at = now()
+        const expiresAt = expiresInSeconds === undefined ? null : new Date(at.getTime() + expiresInSeconds * second)
+        const wanted = { id: newUuid(), target, name, reason, by: partyOf(actor), expiresAt }
+        const lock = await queries.insertLock(tx, tenant, wanted, at)
+        if (!lock) return { lock: (await queries.findActive(tx, tenant, target)) ?? missing('lock'), changed: false }
+        const touched = await reach(tx, tenant, target, true)
+        await recordOf(tx, actor, 'lock.created', lock, reason)
+        await changes.record(tx, tenant, touched)
+        return { lock, changed: true }
+      }),
+
+    release: (actor: Actor, id: string, reason: string | undefined): Promise<{ lock: LockRow; changed: boolean }> =>
+      db.inTenant(actor.tenantId, async (tx) => {
+        const before = (await queries.findLock(tx, actor.tenantId, id)) ?? missing('lock')
+        if (before.released_at) return { lock: before, changed: false }
+        if (before.target_type === 'user') await requireMayLetIn(tx, actor, before.target_id)
+        const released = await release(tx, actor, id, reason)
+        return released
+          ? { lock: released, changed: true }
+          : { lock: (await queries.findLock(tx, actor.tenantId, id)) ?? missing('lock'), changed: false }
+      }),
+
+    /** Releases locks whose time is over. Says how many. */
+    endDue: async (): Promise<number> => {
+      const at = now()
+      const due = await db.acrossTenants((tx) => queries.dueLocks(tx, at, perRound), background)
+      let ended = 0
+      await eachTenant([...new Set(due.map((d) => d.tenant_id))], async (tenant) => {
+        for (const { lock_id } of due.filter((d) => d.tenant_id === tenant))
+          if (await db.inTenant(tenant, (tx) => release(tx, jobSource(tenant, job), lock_id, 'expired', at))) ended++
+      })
+      return ended
+    },
+    job,
+  }
+}
+export type Locks = ReturnType<typeof createLocks>

@@ -1,0 +1,33 @@
+import type { TSchema } from 'typebox'
+import type { Database } from '../../db/database.ts'
+import type { Pager } from '../../db/page.ts'
+import type { StoredCall } from '../../db/tables/operations.ts'
+import type { Actor, TenantId } from '../../kernel/actor.ts'
+import type { Changes } from '../../memory/changes.ts'
+import type { Feed } from '../../memory/feed.ts'
+import type { Access } from '../access/index.ts'
+import type { Audit } from '../audit/index.ts'
+import type { Confirmation } from '../gateways/index.ts'
+
+type Call = StoredCall & { query?: object }
+/** What the rooms of this module share; each takes the part it needs. */
+export type WorkflowsDeps = {
+  db: Database
+  audit: Audit
+  changes: Changes
+  feed: Pick<Feed, 'seqOf'>
+  pager: Pager
+  now: () => Date
+  onError: (e: unknown) => void
+  standingOf: Access['standingOf']
+  /** Carries out operations of the contract, by the handlers that everybody's requests reach. */
+  perform: {
+    lacks: (actor: Actor, call: Call) => string | undefined
+    needsStepUp: (call: Call) => boolean
+    run: (actor: Actor, call: Call) => Promise<unknown>
+  }
+  requireStepUp: (actor: Actor) => Promise<void>
+  /** Throws 422 with the fields that break a schema. */
+  validate: (schema: TSchema, value: unknown) => void
+  confirmed: (tenant: TenantId, since: number) => Promise<Confirmation>
+}
