@@ -185,7 +185,12 @@ export function createApp({
     spcsByDay: certificates.expiries.ofSpcs,
     deployment: { isHome: tenancy.isHome, license: tenancy.licenseExpiries, tlsCertificate: tls?.cert },
   })
-  const locks = createLocking({ ...base, audit, ...gateways })
+  const locks = createLocking({
+    ...{ ...base, audit },
+    endSessionsOf: gateways.endSessionsOf,
+    endSessionsAt: gateways.endSessionsAt,
+    endSessionsOfUser: identity.endSessionsOfUser,
+  })
   const workflows = createWorkflows({
     ...base,
     audit,

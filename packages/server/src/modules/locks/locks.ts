@@ -21,6 +21,8 @@ export type LocksDeps = {
     which: { userIds?: readonly string[]; deviceIds?: readonly string[]; reason: string },
   ) => Promise<unknown>
   endSessionsAt: (tx: Tx, tenant: TenantId, gatewayId: string | undefined) => Promise<unknown>
+  /** End admin sessions; what replicas must forget. Given by the identity module. */
+  endSessionsOfUser: (tx: Tx, source: Source, user: string) => Promise<Change[]>
 }
 
 /** More than these are told of as all users, or devices, of the tenant. */
@@ -34,18 +36,26 @@ const job = 'end_locks'
  * as it would be without the lock. Whoever decides about a device, a session or a key reads them beside it, and the
  * change of what is bound has all replicas and gateways look.
  */
-export function createLocks({ db, audit, changes, now, endSessionsOf, endSessionsAt }: LocksDeps) {
-  /** Ends what runs, where it locks, and answers what replicas must look at. */
-  async function reach(tx: Tx, tenant: TenantId, { type, id }: Target, locks: boolean): Promise<Change[]> {
-    const ends = { reason: 'suspended' }
-    if (type === 'gateway' && locks) await endSessionsAt(tx, tenant, id)
-    if (type === 'tenant' && locks) await endSessionsAt(tx, tenant, undefined)
-    if (type === 'device' && locks) await endSessionsOf(tx, tenant, { ...ends, deviceIds: [id] })
-    if (type === 'user' && locks) await endSessionsOf(tx, tenant, { ...ends, userIds: [id] })
+export function createLocks({ db, audit, changes, now, endSessionsOf, endSessionsAt, endSessionsOfUser }: LocksDeps) {
+  /** What runs ends with the lock: of a large group or a tenant the first, the rest with the next reports. */
+  async function cut(tx: Tx, source: Source, { type, id }: Target): Promise<Change[]> {
+    const { tenantId: tenant } = source
+    const reason = 'suspended'
+    if (type === 'gateway' || type === 'tenant') await endSessionsAt(tx, tenant, type === 'gateway' ? id : undefined)
+    if (type === 'device') await endSessionsOf(tx, tenant, { reason, deviceIds: [id] })
+    if (type === 'group') {
+      const { users, devices } = await queries.boundByGroup(tx, tenant, id, mostTold)
+      await endSessionsOf(tx, tenant, { reason, userIds: users, deviceIds: devices })
+    }
+    if (type !== 'user') return []
+    await endSessionsOf(tx, tenant, { reason, userIds: [id] })
+    return endSessionsOfUser(tx, source, id)
+  }
+  /** What replicas and gateways must look at. */
+  async function touched(tx: Tx, tenant: TenantId, { type, id }: Target): Promise<Change[]> {
     if (type === 'tenant') return [{ kind: 'device', subject: everything }]
     if (type !== 'group') return [{ kind: type, subject: id }]
     const { users, devices } = await queries.boundByGroup(tx, tenant, id, mostTold + 1)
-    if (locks) await endSessionsOf(tx, tenant, { ...ends, userIds: users, deviceIds: devices })
     if (users.length > mostTold || devices.length > mostTold) return [{ kind: 'device', subject: everything }]
     return [
       { kind: 'group', subject: id },
@@ -68,7 +78,7 @@ export function createLocks({ db, audit, changes, now, endSessionsOf, endSession
     if (!released) return undefined
     await recordOf(tx, source, 'lock.released', released, reason)
     const target = { type: released.target_type, id: released.target_id }
-    await changes.record(tx, tenant, await reach(tx, tenant, target, false))
+    await changes.record(tx, tenant, await touched(tx, tenant, target))
     return released
   }
 
@@ -89,9 +99,9 @@ export function createLocks({ db, audit, changes, now, endSessionsOf, endSession
         const wanted = { id: newUuid(), target, name, reason, by: partyOf(actor), expiresAt }
         const lock = await queries.insertLock(tx, tenant, wanted, at)
         if (!lock) return { lock: (await queries.findActive(tx, tenant, target)) ?? missing('lock'), changed: false }
-        const touched = await reach(tx, tenant, target, true)
+        const ended = await cut(tx, actor, target)
         await recordOf(tx, actor, 'lock.created', lock, reason)
-        await changes.record(tx, tenant, touched)
+        await changes.record(tx, tenant, [...ended, ...(await touched(tx, tenant, target))])
         return { lock, changed: true }
       }),
 

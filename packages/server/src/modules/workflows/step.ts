@@ -15,7 +15,8 @@ import type { Outcome, RunRow, StepRow } from './runs.queries.ts'
 import { resultOf, undoOf } from './takes-back.ts'
 
 const confirmEveryMs = 100
-const confirmWithinMs = 20 * second
+/** A gateway that a change does not concern says so with its next pull. */
+const confirmWithinMs = 60 * second
 /** After so many attempts what is no refusal and no outage is given up. */
 const mostAttempts = 5
 /** What makes something new each time. Everything else says again what holds. */

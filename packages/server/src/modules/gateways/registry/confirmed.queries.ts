@@ -3,12 +3,13 @@ import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import type { ChangeKind } from '../../../memory/changes.ts'
 
-/** The newest change of these kinds after a number; null where there is none. */
-export const newestOf = async (tx: Tx, tenant: TenantId, kinds: readonly ChangeKind[], since: number) => {
-  const { rows } = await sql<{ seq: number | null }>`
-    select max(seq) as seq from changes
-    where tenant_id = ${tenant} and seq > ${since} and kind = any(${kinds}::text[])`.execute(tx)
-  return rows[0]?.seq ?? null
+/** What was touched of these kinds after a number, the newest first. */
+export const touchedSince = async (tx: Tx, tenant: TenantId, kinds: readonly ChangeKind[], since: number) => {
+  const { rows } = await sql<{ kind: ChangeKind; subject: string; seq: number }>`
+    select kind, subject, max(seq) as seq from changes
+    where tenant_id = ${tenant} and seq > ${since} and kind = any(${kinds}::text[])
+    group by kind, subject order by seq desc limit 1000`.execute(tx)
+  return rows
 }
 
 /** Gateways that are not locked, when each was last heard of and what it says it enforces. */
