@@ -10,8 +10,10 @@ import { addEnroll } from './commands/enroll.ts'
 import { addExpiry } from './commands/expiry.ts'
 import { addGateway } from './commands/gateway.ts'
 import { addGroup } from './commands/group.ts'
+import { addIncident } from './commands/incident.ts'
 import { addKey } from './commands/key.ts'
 import { addLicense } from './commands/license.ts'
+import { addLock } from './commands/lock.ts'
 import { addMasterKey } from './commands/master-key.ts'
 import { addNotification } from './commands/notification.ts'
 import { addPlan } from './commands/plan.ts'
@@ -30,6 +32,7 @@ import { addTotp } from './commands/totp.ts'
 import { addTrust } from './commands/trust.ts'
 import { addUpdate } from './commands/update.ts'
 import { addUser } from './commands/user.ts'
+import { addWorkflow } from './commands/workflow.ts'
 import { explainError } from './exit.ts'
 import { version } from './version.ts'
 
@@ -49,6 +52,9 @@ const nouns = [
   addGateway,
   addSession,
   addKey,
+  addIncident,
+  addLock,
+  addWorkflow,
   addAudit,
   addNotification,
   addExpiry,

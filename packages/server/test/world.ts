@@ -95,6 +95,8 @@ const thingOf: Readonly<Record<string, Thing>> = {
   spc: 'spc_id',
   rel: 'release_id',
   pkg: 'package_id',
+  lck: 'lock_id',
+  wfr: 'workflow_run_id',
 }
 const exampleId = /"([a-z]{3})_01jxz3c9dqf7vr2m8k4s6t0b5w"/g
 const exampleText = (name: Operation): string | undefined => JSON.stringify((examples as Record<string, unknown>)[name])

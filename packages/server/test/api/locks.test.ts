@@ -100,7 +100,13 @@ test('a locked gateway is told nothing, carries nothing and is offered to nobody
   const gateway = open(kit, made)
   await gateway.pull()
   await gateway.meter([
-    { session_id: encodeId('vpn_session', crypto.randomUUID()), device_id: device.id, state: 'active', rx_bytes: 1, tx_bytes: 1 },
+    {
+      session_id: encodeId('vpn_session', crypto.randomUUID()),
+      device_id: device.id,
+      state: 'active',
+      rx_bytes: 1,
+      tx_bytes: 1,
+    },
   ])
   const offered = async () => (await device.directory()).flatMap((pool) => pool.gateways.map((g) => g.name))
   assert.deepEqual(await offered(), ['g1'])
@@ -122,7 +128,9 @@ test('of twenty locks of one target there is one, and of twenty releases one', a
   const kit = await startKit(t, { replicas: 2 })
   const { id } = await enroll(kit, 'laptop')
   const by = (i: number) => kit.clientFor(kit.adminKey, kit.replicas[i % 2])
-  const locks = await times(20, (i) => by(i).createLock({ body: { target: { type: 'device', id }, reason: `of ${i}` } }))
+  const locks = await times(20, (i) =>
+    by(i).createLock({ body: { target: { type: 'device', id }, reason: `of ${i}` } }),
+  )
   assert.equal(locks.filter((l) => l.changed).length, 1)
   assert.equal(new Set(locks.map((l) => l.lock.lock_id)).size, 1)
   const params = { lock_id: locks[0]!.lock.lock_id }
@@ -142,7 +150,10 @@ test('nobody locks themselves, whoever may do more, or the last who administers'
   assert.equal((await lock(chief)).status, 403)
   const boss = await signInAs(kit, 'chief')
   const admin = (await kit.admin.listUsers({ query: { q: 'admin' } })).items[0]!
-  assert.equal((await boss.post('/v1/admin/locks', { target: { type: 'user', id: admin.user_id }, reason: 'x' })).status, 403)
+  assert.equal(
+    (await boss.post('/v1/admin/locks', { target: { type: 'user', id: admin.user_id }, reason: 'x' })).status,
+    403,
+  )
   await assert.rejects(
     kit.admin.createLock({ body: { target: { type: 'user', id: admin.user_id }, reason: 'tried' } }),
     refused(422, /last active platform_admin/),

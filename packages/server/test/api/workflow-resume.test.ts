@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { audited, enroll, publish, rule } from '../gateways.ts'
+import { audited, enroll, publish, refused, rule } from '../gateways.ts'
 import { type Kit, runJob, startKit, times } from '../kit.ts'
+import { makeUser } from '../people.ts'
 import { until } from '../promptly.ts'
 
 /** As a replica leaves a run that ends between the commit of its first step's change and the word that it was made. */
@@ -19,7 +20,8 @@ async function leave(kit: Kit): Promise<void> {
       .execute()
   })
 }
-const drive = (kit: Kit, n: number) => times(n, (i) => runJob(kit.replicas[i % kit.replicas.length]!.app, 'drive_workflows'))
+const drive = (kit: Kit, n: number) =>
+  times(n, (i) => runJob(kit.replicas[i % kit.replicas.length]!.app, 'drive_workflows'))
 const ended = async (kit: Kit, workflow_run_id: string | null) => {
   const params = { workflow_run_id: workflow_run_id! }
   await until(async () => (await kit.admin.getWorkflowRun({ params })).status !== 'running', 'the run ends')
@@ -85,17 +87,44 @@ test('a run goes on as whoever asked for it, and only with what they may do by t
   assert.deepEqual((await kit.admin.listLocks()).items, [])
 })
 
-test('what failed is tried again when somebody says so', async (t) => {
-  const kit = await startKit(t)
+test('of twenty who undo one run at once, on two replicas, one does', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
   const device = await enroll(kit, 'laptop')
-  const made = await kit.admin.createGatewayPool({ body: { name: 'pool', region: { code: 'eu' } } })
-  assert.ok(made.pool_id)
   const { run } = await kit.admin.runPlaybook({
     body: { playbook: 'lost_device', params: { device_id: device.id, revoke: false } },
   })
   const params = { workflow_run_id: run.workflow_run_id! }
-  const twice = await times(10, () => kit.admin.changePlaybookRun({ params, body: { operation: 'undo' } }))
-  assert.equal(twice.filter((u) => u.changed).length, 1)
-  assert.equal(new Set(twice.map((u) => u.run.workflow_run_id)).size, 1, 'all are shown the one that undoes')
-  await assert.rejects(kit.admin.changePlaybookRun({ params, body: { operation: 'resume' } }))
+  const by = (i: number) => kit.clientFor(kit.adminKey, kit.replicas[i % 2])
+  const undone = await times(20, (i) => by(i).changePlaybookRun({ params, body: { operation: 'undo' } }))
+  assert.equal(undone.filter((u) => u.changed).length, 1)
+  assert.equal(new Set(undone.map((u) => u.run.workflow_run_id)).size, 1, 'all are shown the one that undoes')
+  assert.equal((await audited(kit, 'lock.released')).length, 1)
+  await assert.rejects(
+    kit.admin.changePlaybookRun({ params, body: { operation: 'resume' } }),
+    refused(422, /is succeeded can not be resumed/),
+  )
+})
+
+test('what failed is tried again when somebody says so, and only that', async (t) => {
+  const kit = await startKit(t)
+  const chief = await makeUser(kit, 'chief', ['tenant_admin'])
+  await makeUser(kit, 'another', ['tenant_admin'])
+  const security = await kit.as('security_admin')
+  const { run } = await security.runPlaybook({ body: { playbook: 'compromised_user', params: { user_id: chief } } })
+  assert.deepEqual(
+    run.steps.map((s) => s.status),
+    ['failed', 'succeeded'],
+    'the next step was worth trying',
+  )
+  assert.equal(run.status, 'failed')
+  await kit.admin.revokeRole({ body: { user_id: chief, role: 'tenant_admin' } })
+  const params = { workflow_run_id: run.workflow_run_id! }
+  const resumed = await security.changePlaybookRun({ params, body: { operation: 'resume' } })
+  assert.equal(resumed.run.status, 'succeeded', JSON.stringify(resumed.run.steps))
+  assert.deepEqual(
+    resumed.run.steps.map((s) => s.attempts),
+    [2, 1],
+  )
+  assert.notEqual(resumed.run.evidence_digest, run.evidence_digest)
+  assert.deepEqual((await kit.admin.listLocks()).items.length, 1)
 })

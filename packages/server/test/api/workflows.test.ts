@@ -28,7 +28,11 @@ test('lost_device: from the call to the word of ten gateways', async (t) => {
       ['confirm_gateways', 'pending', []],
     ],
   )
-  assert.equal((await kit.admin.getDevice({ params: { device_id: device.id } })).status, 'active', 'a dry run does nothing')
+  assert.equal(
+    (await kit.admin.getDevice({ params: { device_id: device.id } })).status,
+    'active',
+    'a dry run does nothing',
+  )
   assert.deepEqual((await kit.admin.listWorkflowRuns()).items, [])
 
   const start = performance.now()
@@ -63,7 +67,10 @@ test('nobody runs through a workflow what they may not do themselves', async (t)
   const operator = await kit.as('operator')
   const security = await kit.as('security_admin')
   const offboard = { workflow: 'offboard_user', params: { user_id } } as const
-  await assert.rejects(operator.runWorkflow({ body: offboard }), refused(403, /suspendUser needs the permission users:write/))
+  await assert.rejects(
+    operator.runWorkflow({ body: offboard }),
+    refused(403, /suspendUser needs the permission users:write/),
+  )
   await assert.rejects(operator.runWorkflow({ body: { ...offboard, dry_run: true } }), refused(403))
   await assert.rejects(security.runWorkflow({ body: offboard }), refused(403))
   const compromised = { playbook: 'compromised_user', params: { user_id, suspend: true } } as const
@@ -90,10 +97,7 @@ test('what is asked for wrongly is refused by name', async (t) => {
   await assert.rejects(run({ workflow: 'offboard_user', params: { who: 1 } }), refused(422, /params\.user_id/))
   await assert.rejects(run({ workflow: 'offboard_user', params: { user_id: 'usr_x' } }), refused(404))
   await assert.rejects(run({ workflow: 'promote_canary' }), refused(422, /no canary/))
-  await assert.rejects(
-    kit.admin.runPlaybook({ body: { playbook: 'release_lockdown' } }),
-    refused(422, /not locked/),
-  )
+  await assert.rejects(kit.admin.runPlaybook({ body: { playbook: 'release_lockdown' } }), refused(422, /not locked/))
 })
 
 test('twenty at once ask for the same with one key: one run', async (t) => {
@@ -199,7 +203,10 @@ test('policy: promoted, and rolled back', async (t) => {
   const promoted = await kit.admin.runWorkflow({ body: { workflow: 'promote_canary' } })
   assert.equal(promoted.run.status, 'succeeded', JSON.stringify(promoted.run.steps))
   const stable = async () => (await kit.admin.listPolicyBundles({ query: { channel: 'stable' } })).items
-  assert.deepEqual((await stable()).map((b) => b.version), [3, 1])
+  assert.deepEqual(
+    (await stable()).map((b) => b.version),
+    [3, 1],
+  )
   const rolledBack = await kit.admin.runWorkflow({ body: { workflow: 'rollback_policy' } })
   assert.equal(rolledBack.run.status, 'succeeded', JSON.stringify(rolledBack.run.steps))
   const [now, , first] = await stable()

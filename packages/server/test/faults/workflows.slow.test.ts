@@ -40,7 +40,9 @@ test('killed in the middle of a run and started again: it is finished, and each 
     const { user_id } = made.json.user
     const [holdsUser, holdsRun] = [await sql(), await sql()]
     await holdsUser.query(`begin; select from users where username = 'of-${when}' for update`)
-    const asked = post('/v1/admin/workflows/run', { workflow: 'offboard_user', params: { user_id } }).catch(() => undefined)
+    const asked = post('/v1/admin/workflows/run', { workflow: 'offboard_user', params: { user_id } }).catch(
+      () => undefined,
+    )
     await until("select from workflow_steps where step = 1 and status = 'running'", 'the first step begins')
     if (when === 'after') {
       await holdsRun.query("begin; select from workflow_runs where status = 'running' for update")

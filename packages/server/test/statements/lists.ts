@@ -75,6 +75,7 @@ export const inNoOrder: Readonly<Record<string, string>> = {
   'gateways/registry/secrets.queries.ts#endAll': 'secrets of a gateway whose row is held',
   'updates/releases/releases.queries.ts#deleteDraft': 'of a release whose row is held',
   'updates/packages/packages.queries.ts#deleteBlobs': 'what is being removed is changed by nobody',
+  'workflows/runs.queries.ts#resumeRun': 'of a run whose row is held',
   'db/retention.ts#take': 'what is over is changed by nobody, and one replica runs the job',
   'db/claims.ts#forgetOld': 'what is over is changed by nobody, and one replica runs the job',
   'devices/proofs.queries.ts#forgetProofs': 'what is over is changed by nobody, and one replica runs the job',
