@@ -35,7 +35,7 @@ const stepColumns: readonly Column<Run['steps'][number]>[] = [
 ]
 
 /** `name=value` as a workflow takes it: whole numbers and yes or no as such. */
-export function paramsOf(assignments: readonly string[]): Record<string, unknown> {
+function paramsOf(assignments: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(
     assignments.map((text) => {
       const [, name, value = ''] = /^([a-z_]+)=(.*)$/s.exec(text) ?? []

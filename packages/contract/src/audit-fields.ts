@@ -99,7 +99,7 @@ const auditFields = {
   'package.created': { package_id: 'string', release_id: 'string', sha256: 'string' },
   'package.deleted': { package_id: 'string', release_id: 'string' },
   'update_root.replaced': { root_version: 'integer' },
-  'lock.created': { lock_id: 'string', target_type: 'string' },
+  'lock.set': { lock_id: 'string', target_type: 'string' },
   'lock.released': { lock_id: 'string', target_type: 'string' },
   'workflow.started': { workflow: 'string', workflow_run_id: 'string?', dry_run: 'boolean' },
   'workflow.changed': { workflow: 'string', workflow_run_id: 'string', operation: 'string' },

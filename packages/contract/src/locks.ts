@@ -47,8 +47,7 @@ export const createLock = endpoint({
   summary:
     'Lock a user, a device, a gateway, the devices of a group, or all devices of the tenant, at once and everywhere',
   access,
-  audit: 'lock.created',
-  status: 201,
+  audit: 'lock.set',
   body: Closed({
     target: Closed({
       type: OneOf(lockTargets),

@@ -12,7 +12,6 @@ import { ofOpenTenants } from './http/of-open-tenants.ts'
 import { usualPace } from './http/pace.ts'
 import { createPerform } from './http/perform.ts'
 import { createPkiListener } from './http/pki.ts'
-import { createValidator } from './http/validate.ts'
 import { createChanges } from './memory/changes.ts'
 import { createClock } from './memory/clock.ts'
 import { createFeed } from './memory/feed.ts'
@@ -185,24 +184,11 @@ export function createApp({
     spcsByDay: certificates.expiries.ofSpcs,
     deployment: { isHome: tenancy.isHome, license: tenancy.licenseExpiries, tlsCertificate: tls?.cert },
   })
-  const locks = createLocking({
-    ...{ ...base, audit },
-    endSessionsOf: gateways.endSessionsOf,
-    endSessionsAt: gateways.endSessionsAt,
-    endSessionsOfUser: identity.endSessionsOfUser,
-  })
+  const locks = createLocking({ ...base, audit, gateways, identity })
   const workflows = createWorkflows({
-    ...base,
-    audit,
-    standingOf: access.standingOf,
-    perform: {
-      lacks: (...given) => perform.lacks(...given),
-      needsStepUp: (call) => perform.needsStepUp(call),
-      run: (...given) => perform.run(...given),
-    },
-    requireStepUp: identity.requireStepUp,
-    validate: (schema, value) => createValidator(schema)(value),
+    ...{ ...base, audit, standingOf: access.standingOf, requireStepUp: identity.requireStepUp },
     confirmed: gateways.confirmed,
+    perform: () => perform,
   })
   const health = createHealth(base)
   const rotation = createSecrets({ ...base, masterKeys })
@@ -287,19 +273,8 @@ export function createApp({
     http,
     /** Undefined where the operator wants none. */
     pki,
-    jobs,
-    db,
-    changes,
-    tenancy,
-    access,
-    identity,
-    trust,
-    fleet,
-    policy,
-    gateways,
-    devices,
-    notifications,
-    feed,
+    ...{ jobs, db, changes, feed },
+    ...{ tenancy, access, identity, trust, fleet, policy, gateways, devices, notifications },
     /** Someone can sign in from now on. */
     markReady: health.open,
     /** Proves the database; with one tenant reads what its first requests would otherwise wait for. */

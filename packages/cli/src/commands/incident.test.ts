@@ -9,7 +9,13 @@ const run = {
   ...{ started_at: null, finished_at: null },
   steps: [
     {
-      ...{ step: 1, action: 'changeDevice', summary: 'Revoke the device laptop', status: 'succeeded', on_error: 'stop' },
+      ...{
+        step: 1,
+        action: 'changeDevice',
+        summary: 'Revoke the device laptop',
+        status: 'succeeded',
+        on_error: 'stop',
+      },
       ...{ reversible: false, affects: [], affects_count: 1, result: {}, error: null, attempts: 1 },
       ...{ started_at: null, finished_at: null },
     },

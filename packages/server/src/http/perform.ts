@@ -1,6 +1,7 @@
 import { contract, type Endpoint, type Operation } from '@holdfast/contract'
 import { entryPermissions, operationRule } from '@holdfast/contract/endpoint'
 import type { Permission } from '@holdfast/contract/vocabulary'
+import type { TSchema } from 'typebox'
 import type { Actor } from '../kernel/actor.ts'
 import { permissionsOf } from '../kernel/actor.ts'
 import { fail } from '../kernel/app-error.ts'
@@ -26,6 +27,8 @@ export const createPerform = (handlers: Handlers) => ({
     const needed = rule ? [rule.permission] : (entryPermissions(endpoint) ?? [])
     return needed.find((permission) => !permissionsOf(actor).has(permission))
   },
+  /** Throws 422 with the fields that break a schema. */
+  validate: (schema: TSchema, value: unknown): void => createValidator(schema)(value),
   needsStepUp: ({ operation, body = {} }: OperationCall): boolean => needsStepUp(named(operation).endpoint, body),
   run: async (actor: Actor, { operation, params = {}, query = {}, body = {} }: OperationCall): Promise<unknown> => {
     const { name, endpoint } = named(operation)
@@ -46,8 +49,6 @@ export const createPerform = (handlers: Handlers) => ({
     return result instanceof Answer ? result.body : result
   },
 })
-export type Perform = ReturnType<typeof createPerform>
-
 /** What an earlier version kept may be no operation of this one. */
 function named(operation: string): { name: Operation; endpoint: Endpoint } {
   if (!Object.hasOwn(contract, operation)) fail('validation_error', `there is no operation ${operation}`)

@@ -136,7 +136,7 @@ test('of twenty locks of one target there is one, and of twenty releases one', a
   const params = { lock_id: locks[0]!.lock.lock_id }
   const releases = await times(20, (i) => by(i).releaseLock({ params, body: {} }))
   assert.equal(releases.filter((r) => r.changed).length, 1)
-  assert.equal((await audited(kit, 'lock.created')).length, 1)
+  assert.equal((await audited(kit, 'lock.set')).length, 1)
   assert.equal((await audited(kit, 'lock.released')).length, 1)
 })
 

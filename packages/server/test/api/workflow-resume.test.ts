@@ -54,7 +54,7 @@ test('what can be said again is, with how to take it back', async (t) => {
   await drive(kit, 10)
   const done = await ended(kit, run.workflow_run_id)
   assert.deepEqual(done.steps[0]?.result, { changed: true, lock_id, made_before: true })
-  assert.equal((await audited(kit, 'lock.created')).length, 1)
+  assert.equal((await audited(kit, 'lock.set')).length, 1)
   const undone = await kit.admin.changePlaybookRun({
     params: { workflow_run_id: run.workflow_run_id! },
     body: { operation: 'undo' },
@@ -71,7 +71,7 @@ test('a run goes on as whoever asked for it, and only with what they may do by t
     .clientFor(secret)
     .runPlaybook({ body: { playbook: 'lost_device', params: { device_id: device.id, revoke: false } } })
   assert.equal(run.requested_by.id, api_key.key_id)
-  const locked = (await audited(kit, 'lock.created'))[0]
+  const locked = (await audited(kit, 'lock.set'))[0]
   assert.deepEqual([locked?.actor.id, locked?.request_id], [api_key.key_id, run.workflow_run_id])
   const [lock] = (await kit.admin.listLocks()).items
   await kit.admin.releaseLock({ params: { lock_id: lock!.lock_id }, body: {} })

@@ -1,4 +1,3 @@
-import type { LockTarget } from '@holdfast/contract/vocabulary'
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import { deleting } from '../../db/retention.ts'
@@ -7,9 +6,9 @@ import type { StoredParty } from '../../db/tables/operations.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
 export type LockRow = Selectable<Tables['locks']>
-export type Target = { type: LockTarget; id: string }
+export type Target = { type: LockRow['target_type']; id: string }
 
-export const selectLocks = (tx: Tx, tenant: TenantId, status: 'active' | 'released' | 'all', type?: LockTarget) => {
+export const selectLocks = (tx: Tx, tenant: TenantId, status: 'active' | 'released' | 'all', type?: Target['type']) => {
   const all = tx.selectFrom('locks').selectAll().where('tenant_id', '=', tenant)
   const q = type === undefined ? all : all.where('target_type', '=', type)
   return status === 'all' ? q : q.where('released_at', status === 'active' ? 'is' : 'is not', null)

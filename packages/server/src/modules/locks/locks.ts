@@ -14,15 +14,17 @@ export type LocksDeps = {
   audit: Audit
   changes: Changes
   now: () => Date
-  /** End VPN sessions in the transaction that locks. Given by the gateways module. */
-  endSessionsOf: (
-    tx: Tx,
-    tenant: TenantId,
-    which: { userIds?: readonly string[]; deviceIds?: readonly string[]; reason: string },
-  ) => Promise<unknown>
-  endSessionsAt: (tx: Tx, tenant: TenantId, gatewayId: string | undefined) => Promise<unknown>
-  /** End admin sessions; what replicas must forget. Given by the identity module. */
-  endSessionsOfUser: (tx: Tx, source: Source, user: string) => Promise<Change[]>
+  /** End VPN sessions, in the transaction that locks. */
+  gateways: {
+    endSessionsOf: (
+      tx: Tx,
+      tenant: TenantId,
+      which: { userIds?: readonly string[]; deviceIds?: readonly string[]; reason: string },
+    ) => Promise<unknown>
+    endSessionsAt: (tx: Tx, tenant: TenantId, gatewayId: string | undefined) => Promise<unknown>
+  }
+  /** Ends admin sessions in it; what replicas must forget. */
+  identity: { endSessionsOfUser: (tx: Tx, source: Source, user: string) => Promise<Change[]> }
 }
 
 /** More than these are told of as all users, or devices, of the tenant. */
@@ -36,20 +38,21 @@ const job = 'end_locks'
  * as it would be without the lock. Whoever decides about a device, a session or a key reads them beside it, and the
  * change of what is bound has all replicas and gateways look.
  */
-export function createLocks({ db, audit, changes, now, endSessionsOf, endSessionsAt, endSessionsOfUser }: LocksDeps) {
+export function createLocks({ db, audit, changes, now, gateways, identity }: LocksDeps) {
   /** What runs ends with the lock: of a large group or a tenant the first, the rest with the next reports. */
   async function cut(tx: Tx, source: Source, { type, id }: Target): Promise<Change[]> {
     const { tenantId: tenant } = source
     const reason = 'suspended'
-    if (type === 'gateway' || type === 'tenant') await endSessionsAt(tx, tenant, type === 'gateway' ? id : undefined)
-    if (type === 'device') await endSessionsOf(tx, tenant, { reason, deviceIds: [id] })
+    if (type === 'gateway' || type === 'tenant')
+      await gateways.endSessionsAt(tx, tenant, type === 'gateway' ? id : undefined)
+    if (type === 'device') await gateways.endSessionsOf(tx, tenant, { reason, deviceIds: [id] })
     if (type === 'group') {
       const { users, devices } = await queries.boundByGroup(tx, tenant, id, mostTold)
-      await endSessionsOf(tx, tenant, { reason, userIds: users, deviceIds: devices })
+      await gateways.endSessionsOf(tx, tenant, { reason, userIds: users, deviceIds: devices })
     }
     if (type !== 'user') return []
-    await endSessionsOf(tx, tenant, { reason, userIds: [id] })
-    return endSessionsOfUser(tx, source, id)
+    await gateways.endSessionsOf(tx, tenant, { reason, userIds: [id] })
+    return identity.endSessionsOfUser(tx, source, id)
   }
   /** What replicas and gateways must look at. */
   async function touched(tx: Tx, tenant: TenantId, { type, id }: Target): Promise<Change[]> {
@@ -64,7 +67,7 @@ export function createLocks({ db, audit, changes, now, endSessionsOf, endSession
     ]
   }
 
-  const recordOf = (tx: Tx, source: Source, kind: 'lock.created' | 'lock.released', lock: LockRow, reason?: string) => {
+  const recordOf = (tx: Tx, source: Source, kind: 'lock.set' | 'lock.released', lock: LockRow, reason?: string) => {
     const fields = { lock_id: encodeId('lock', lock.lock_id), target_type: lock.target_type }
     const target = { type: lock.target_type, id: encodeId(lock.target_type, lock.target_id), name: lock.target_name }
     return audit.record(tx, source, kind, fields, { target, ...(reason !== undefined && { details: { reason } }) })
@@ -100,7 +103,7 @@ export function createLocks({ db, audit, changes, now, endSessionsOf, endSession
         const lock = await queries.insertLock(tx, tenant, wanted, at)
         if (!lock) return { lock: (await queries.findActive(tx, tenant, target)) ?? missing('lock'), changed: false }
         const ended = await cut(tx, actor, target)
-        await recordOf(tx, actor, 'lock.created', lock, reason)
+        await recordOf(tx, actor, 'lock.set', lock, reason)
         await changes.record(tx, tenant, [...ended, ...(await touched(tx, tenant, target))])
         return { lock, changed: true }
       }),

@@ -20,14 +20,15 @@ export type WorkflowsDeps = {
   now: () => Date
   onError: (e: unknown) => void
   standingOf: Access['standingOf']
-  /** Carries out operations of the contract, by the handlers that everybody's requests reach. */
-  perform: {
+  /** Operations of the contract, by the handlers that everybody's requests reach; asked for when they are all there. */
+  perform: () => {
+    /** A permission that the call needs and the actor does not have. */
     lacks: (actor: Actor, call: Call) => string | undefined
     needsStepUp: (call: Call) => boolean
     run: (actor: Actor, call: Call) => Promise<unknown>
+    /** Throws 422 with the fields that break a schema. */
+    validate: (schema: TSchema, value: unknown) => void
   }
   requireStepUp: (actor: Actor) => Promise<void>
-  /** Throws 422 with the fields that break a schema. */
-  validate: (schema: TSchema, value: unknown) => void
   confirmed: (tenant: TenantId, since: number) => Promise<Confirmation>
 }

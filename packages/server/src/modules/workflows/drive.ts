@@ -11,7 +11,7 @@ import type { Runs } from './runs.ts'
 import type { CarryOut } from './step.ts'
 
 /** A replica that is gone is waited for this long; one that is there renews it in time. */
-export const leaseMs = 10 * second
+const leaseMs = 10 * second
 const mostWatched = 1000
 const perLook = 100
 const atOnce = { perKey: 4, total: 16, waiting: 64 }

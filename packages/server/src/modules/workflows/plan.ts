@@ -14,12 +14,7 @@ const mostNamed = 100
 export type Planned = { definition: Definition; secondApprover: boolean; steps: readonly Step[] }
 
 /** What each workflow would do for whoever asks, and whether they may. */
-export function createPlans({
-  perform,
-  requireStepUp,
-  validate,
-  now,
-}: Pick<WorkflowsDeps, 'perform' | 'requireStepUp' | 'validate' | 'now'>) {
+export function createPlans({ perform, requireStepUp, now }: Pick<WorkflowsDeps, 'perform' | 'requireStepUp' | 'now'>) {
   const all: readonly Definition[] = [...workflows(now), ...playbooks]
   const ofKind = (kind: WorkflowKind) => all.filter((d) => d.kind === kind)
 
@@ -27,20 +22,20 @@ export function createPlans({
   async function requireMay(actor: Actor, calls: readonly StoredCall[], isReal: boolean): Promise<void> {
     const operations = calls.filter(({ operation }) => operation !== confirmation.operation)
     for (const call of operations) {
-      const permission = perform.lacks(actor, call)
+      const permission = perform().lacks(actor, call)
       if (permission) fail('forbidden', `its step ${call.operation} needs the permission ${permission}`)
     }
-    if (isReal && operations.some(perform.needsStepUp)) await requireStepUp(actor)
+    if (isReal && operations.some((call) => perform().needsStepUp(call))) await requireStepUp(actor)
   }
 
   const lookAs =
     (actor: Actor): Look =>
     async (operation, input) => {
       const call = { operation, ...(input as object) }
-      const permission = perform.lacks(actor, call)
+      const permission = perform().lacks(actor, call)
       if (permission) return fail('forbidden', `this needs the permission ${permission}`)
       // A look is not what the Idempotency-Key of the request stands for.
-      return (await perform.run({ ...actor, claim: null }, call)) as Awaited<ReturnType<Look>> as never
+      return (await perform().run({ ...actor, claim: null }, call)) as Awaited<ReturnType<Look>> as never
     }
 
   return {
@@ -54,7 +49,7 @@ export function createPlans({
       const found = ofKind(kind).find((d) => d.name === name)
       const names = ofKind(kind).map((d) => d.name)
       const definition = found ?? failField(kind, `must be one of ${names.join(', ')}`)
-      validate(Closed({ params: definition.params }), { params })
+      perform().validate(Closed({ params: definition.params }), { params })
       const { secondApprover: asks } = definition
       const secondApprover = typeof asks === 'function' ? asks(params as never) : asks === 'always'
       return { definition, secondApprover, steps: await definition.steps(params as never, lookAs(actor), reason) }

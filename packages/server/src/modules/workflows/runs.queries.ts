@@ -1,4 +1,3 @@
-import type { WorkflowKind } from '@holdfast/contract/vocabulary'
 import { type Insertable, type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import { happened } from '../../db/happened.ts'
@@ -11,7 +10,7 @@ export type RunRow = Selectable<Tables['workflow_runs']>
 export type StepRow = Selectable<Tables['workflow_steps']>
 export type Ended = 'succeeded' | 'failed' | 'cancelled'
 
-export const selectRuns = (tx: Tx, tenant: TenantId, kind: WorkflowKind | undefined) => {
+export const selectRuns = (tx: Tx, tenant: TenantId, kind: RunRow['kind'] | undefined) => {
   const q = tx.selectFrom('workflow_runs').selectAll().where('tenant_id', '=', tenant)
   return kind === undefined ? q : q.where('kind', '=', kind)
 }

@@ -41,7 +41,7 @@ export function createCarryOut({
     const wasMade = await db.inTenant(run.tenant_id, (tx) => claims.takeOver(tx, claim, fingerprint))
     if (wasMade) return again(actor, input)
     try {
-      const said = await perform.run({ ...actor, claim }, input)
+      const said = await perform().run({ ...actor, claim }, input)
       return { status: 'succeeded', result: resultOf(said), undo: undoOf(input, said) }
     } finally {
       // What was settled stays; what changed nothing is free to be asked again.
@@ -52,7 +52,12 @@ export function createCarryOut({
   async function again(actor: Actor, input: StoredCall): Promise<Outcome> {
     const note = { made_before: true }
     if (makesAnew.includes(input.operation)) return { status: 'succeeded', result: note, undo: [] }
-    const said = { ...(await perform.run(actor, input).then((s) => s as object)), changed: true }
+    const said = {
+      ...(await perform()
+        .run(actor, input)
+        .then((s) => s as object)),
+      changed: true,
+    }
     return { status: 'succeeded', result: { ...resultOf(said), ...note }, undo: undoOf(input, said) }
   }
 
@@ -76,7 +81,7 @@ export function createCarryOut({
       if (input.operation === confirmation.operation) return await confirm(run, signal)
       const actor = await actorOf(run)
       if (!actor) return { status: 'failed', error: 'whoever asked for it may do nothing any more' }
-      const permission = perform.lacks(actor, input)
+      const permission = perform().lacks(actor, input)
       if (permission)
         return { status: 'failed', error: `whoever asked for it has no permission ${permission} any more` }
       return await once(actor, run, step)

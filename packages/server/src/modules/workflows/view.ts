@@ -8,7 +8,7 @@ import { type Planned, stored } from './plan.ts'
 import type { RunRow, StepRow } from './runs.queries.ts'
 import type { Asked, Run } from './runs.ts'
 
-export type RunView = Output<typeof listWorkflowRuns>['items'][number]
+type RunView = Output<typeof listWorkflowRuns>['items'][number]
 export type RunDetail = Output<typeof runWorkflow>['run']
 type WorkflowView = Output<typeof listWorkflows>['items'][number]
 
