@@ -85,6 +85,8 @@ test('a locked person has no session, no key and no way in', async (t) => {
   for (const replica of kit.replicas) assert.equal((await ada.get('/v1/admin/me', replica)).status, 401)
   await assert.rejects(hers.me(), refused(401))
   assert.equal((await trySignIn(kit, 'ada')).status, 401, 'with the right password')
+  const [failed] = (await audited(kit, 'login.failed')) as { failure_reason?: string }[]
+  assert.equal(failed?.failure_reason, 'suspended', 'and on record')
   await kit.admin.releaseLock({ params: { lock_id: lock.lock_id }, body: { reason: 'it was not her' } })
   await kit.heard()
   assert.equal((await ada.get('/v1/admin/me')).status, 401, 'the session has ended')

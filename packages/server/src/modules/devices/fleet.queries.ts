@@ -93,7 +93,7 @@ const usersWhere = async (tx: Tx, tenant: TenantId, where: Condition) =>
     await sql<UserRow>`
       select u.user_id, u.status = 'suspended' or u.deleted_at is not null
           or u.user_id in (select * from locked_targets(${tenant}, 'user'))
-          or exists (select from group_members m where m.tenant_id = ${tenant} and m.user_id = u.user_id
+          or u.user_id in (select m.user_id from group_members m where m.tenant_id = ${tenant}
             and m.group_id in (select * from locked_targets(${tenant}, 'group'))) as suspended, u.mfa_at, e.seq,
         array(select m.group_id from group_members m where m.tenant_id = ${tenant} and m.user_id = u.user_id) as group_ids
       from users u join tenant_epochs e on e.tenant_id = ${tenant}

@@ -99,6 +99,7 @@ export function createDriver({ db, changes, now, onError, carryOut, end, undoDue
     if (watched.has(id) || watched.size >= mostWatched || stopping.signal.aborted) return
     const look = async () => {
       watched.delete(id)
+      if (stopping.signal.aborted) return
       await start(tenant, id)
       const run = await db.inTenant(tenant, (tx) => queries.findRun(tx, tenant, id))
       if (run?.status === 'running') watch(tenant, id)

@@ -16,6 +16,7 @@ export type Planned = { definition: Definition; secondApprover: boolean; steps: 
 /** What each workflow would do for whoever asks, and whether they may. */
 export function createPlans({ perform, requireStepUp, now }: Pick<WorkflowsDeps, 'perform' | 'requireStepUp' | 'now'>) {
   const all: readonly Definition[] = [...workflows(now), ...playbooks]
+  const shapes = new Map(all.map((d) => [d, Closed({ params: d.params })]))
   const ofKind = (kind: WorkflowKind) => all.filter((d) => d.kind === kind)
 
   /** Refused as a whole, before anything is done: nobody runs through a workflow what they may not do themselves. */
@@ -49,7 +50,7 @@ export function createPlans({ perform, requireStepUp, now }: Pick<WorkflowsDeps,
       const found = ofKind(kind).find((d) => d.name === name)
       const names = ofKind(kind).map((d) => d.name)
       const definition = found ?? failField(kind, `must be one of ${names.join(', ')}`)
-      perform().validate(Closed({ params: definition.params }), { params })
+      perform().validate(shapes.get(definition)!, { params })
       const { secondApprover: asks } = definition
       const secondApprover = typeof asks === 'function' ? asks(params as never) : asks === 'always'
       return { definition, secondApprover, steps: await definition.steps(params as never, lookAs(actor), reason) }
