@@ -116,13 +116,14 @@ export function createDriver({ db, changes, now, onError, carryOut, end, undoDue
 
   return {
     start,
-    /** Goes on with what nobody carries out, and takes back what is due. */
+    /** Goes on with what nobody carries out, looks again at what somebody does, and takes back what is due. */
     run: async (): Promise<void> => {
       const at = now()
       for (const run of await db.acrossTenants((tx) => queries.runsToUndo(tx, at, perLook), background))
         await undoDue(run).catch(onError)
-      for (const free of await db.acrossTenants((tx) => queries.freeRuns(tx, at, perLook), background))
-        void start(free.tenant_id, free.workflow_run_id)
+      for (const run of await db.acrossTenants((tx) => queries.openRuns(tx, perLook), background))
+        if (run.claimed_until <= at) void start(run.tenant_id, run.workflow_run_id)
+        else watch(run.tenant_id, run.workflow_run_id)
     },
     /** What is under way here ends or is let go; another replica goes on with it. */
     stop: async (): Promise<void> => {

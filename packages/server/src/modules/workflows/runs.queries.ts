@@ -177,10 +177,10 @@ export const undoingOf = async (tx: Tx, tenant: TenantId, id: string): Promise<s
 export const dropUndoAt = (tx: Tx, tenant: TenantId, id: string) =>
   happened(runOf(tx, tenant, id).set({ undo_at: null }).where('undo_at', 'is not', null).returning('workflow_run_id'))
 
-/** Passes the tenant wall: runs that nobody carries out. */
-export const freeRuns = async (tx: Tx, at: Date, limit: number) => {
-  const { rows } = await sql<{ tenant_id: TenantId; workflow_run_id: string }>`
-    select tenant_id, workflow_run_id from workflow_runs where status = 'running' and claimed_until <= ${at}
+/** Passes the tenant wall: runs that have not ended, those first that nobody carries out. */
+export const openRuns = async (tx: Tx, limit: number) => {
+  const { rows } = await sql<{ tenant_id: TenantId; workflow_run_id: string; claimed_until: Date }>`
+    select tenant_id, workflow_run_id, claimed_until from workflow_runs where status = 'running'
     order by claimed_until limit ${limit}`.execute(tx)
   return rows
 }
