@@ -4,9 +4,11 @@ import type { Json } from './columns.ts'
 
 /** Who did something, as events name them. */
 export type StoredParty = { type: string; id: string | null; name: string | null }
-/** Who asked for a run, where from, and by which credential: UUIDs. */
+/** By which credential somebody asked for a run: UUIDs. */
+type Credential = { kind: 'session' | 'api_key'; tenant_id: TenantId; id: string; user_id: string | null }
+/** Who asked for a run, and where from. */
 export type Requester = StoredParty & {
-  credential: { kind: 'session' | 'api_key'; tenant_id: TenantId; id: string; user_id: string | null }
+  credential: Credential
   origin: 'api' | 'console'
   source_ip: string
   user_agent: string | null
