@@ -9,6 +9,7 @@ import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { fileURLToPath } from 'node:url'
 import { startTestCluster } from '../packages/server/src/embedded/test-database.ts'
+import { fetchSyslogNg } from '../packages/server/test/interop/syslog-ng.ts'
 import { fetchKeycloak, keycloakHome, missingPackages } from '../packages/server/test/interop/tools.ts'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -24,6 +25,7 @@ installPython(
 )
 installPython('JOSERFC_PYTHON', 'joserfc==1.8.0')
 await installKeycloak()
+installSyslogNg()
 process.exitCode = (await runTests()) ? 0 : 1
 
 function installMissing() {
@@ -75,6 +77,15 @@ async function installKeycloak() {
   if (process.env.KEYCLOAK_HOME) stop('There is no bin/kc.sh in KEYCLOAK_HOME.')
   process.stderr.write('Fetching Keycloak…\n')
   await fetchKeycloak().catch((e) => stop(e.message))
+}
+
+/** Debian's, unpacked beside rsyslog, which it can not be installed with. */
+function installSyslogNg() {
+  try {
+    fetchSyslogNg()
+  } catch (e) {
+    stop(e.message)
+  }
 }
 
 function apt(...args) {

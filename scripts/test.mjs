@@ -26,7 +26,9 @@ const waiting = /^packages\/(sdk|server\/(test\/(faults|interop|memory)|src\/emb
 const longest = /^packages\/server\/test\/table\//
 /** The others share processes by folder or package, so that what they import is loaded once for several of them. */
 const shared = /^packages\/server\/(src\/kernel|src|test\/[^/]+)|^packages\/[^/]+|^[^/]+/
-const together = 10
+const together = 14
+/** Of those that wait: they take long, whatever else runs. */
+const waitTogether = 5
 
 const cluster = process.env.HOLDFAST_TEST_DATABASE_URL ? undefined : await startTestCluster()
 const scratch = mkdtempSync(join(tmpdir(), 'hft-run-'))
@@ -44,12 +46,12 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => c
 /** Resolves with the exit code of `node --test`. */
 const run = (files) =>
   new Promise((resolve) => {
-    // Files wait for the database much of their time: one more at once than there are cores keeps the cores busy.
+    // Files wait for the database much of their time: two more at once than there are cores keep the cores busy.
     const always = [
       '--test',
       '--test-reporter=spec',
       '--test-timeout=180000',
-      `--test-concurrency=${availableParallelism() + 1}`,
+      `--test-concurrency=${availableParallelism() + 2}`,
     ]
     child = spawn(process.execPath, [...always, ...options, ...files], {
       cwd: root,
@@ -60,18 +62,23 @@ const run = (files) =>
   })
 
 /**
- * A file for each process, of which the runner takes one after the other by name: those that wait are spread among
- * those that compute, so that the cores are busy to the end.
+ * A file for each process, of which the runner takes one after the other by name: those that wait are spread among the
+ * first of those that compute, so that the cores are busy to the end.
  */
 function grouped(files) {
   const families = Map.groupBy(files, (file) => (alone.test(file) ? file : shared.exec(file)[0]))
-  const groups = [...families.values()].flatMap((family) => {
-    const count = Math.ceil(family.length / together)
+  // Those of the server take longer than those of the other packages, which fill the end.
+  const groups = [...families.values()].reverse().flatMap((family) => {
+    const count = Math.ceil(family.length / (waiting.test(family[0]) ? waitTogether : together))
     return Array.from({ length: count }, (_, n) => family.filter((_, i) => i % count === n))
   })
   const both = Map.groupBy(groups, ([file]) => waiting.test(file))
   const spread = [...both.values()].flatMap((some) =>
-    some.map((group, i) => ({ group, at: longest.test(group[0]) ? 0 : (i + 0.5) / some.length })),
+    some.map((group, i) => {
+      const [file] = group
+      const share = (i + 0.5) / some.length
+      return { group, at: longest.test(file) ? 0 : waiting.test(file) ? share / 2 : share }
+    }),
   )
   return spread
     .sort((a, b) => a.at - b.at)

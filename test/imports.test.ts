@@ -49,9 +49,9 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
 const order = [
   ['audit', 'health', 'secrets'],
   ['access', 'tenancy', 'notifications'],
-  ['identity', 'trust', 'devices', 'policy', 'gateways'],
+  ['identity', 'trust', 'devices', 'policy', 'gateways', 'siem'],
   ['federation', 'directory', 'certificates', 'updates'],
-  ['enrollment', 'expiry', 'locks'],
+  ['enrollment', 'expiry', 'compliance', 'locks'],
   ['workflows'],
 ]
 

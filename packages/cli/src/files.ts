@@ -1,4 +1,4 @@
-import { readFile, rm, writeFile } from 'node:fs/promises'
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { ConnectionError } from '@holdfast/sdk'
 import { UsageError } from './exit.ts'
 
@@ -8,6 +8,13 @@ export const readText = async (path: string): Promise<string> => (await readByte
 /** Never over a file that is there already. */
 export const writeNew = (path: string, text: string, mode = 0o644): Promise<void> =>
   attempt(`${path} can't be written`, () => writeFile(path, text, { flag: 'wx', mode, flush: true }))
+
+/** In place of what was there: whole, or not at all. */
+export async function replace(path: string, text: string): Promise<void> {
+  const beside = `${path}.${process.pid}.new`
+  await writeNew(beside, text)
+  await attempt(`${path} can't be written`, () => rename(beside, path))
+}
 
 /** Into a file that was made for it. */
 export const write = (path: string, content: string | AsyncIterable<Uint8Array>): Promise<void> =>

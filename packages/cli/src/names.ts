@@ -24,6 +24,7 @@ const nounOfField: Record<string, Noun> = {
   provider_id: 'identity_provider',
   source_id: 'directory_source',
   release_id: 'release',
+  connector_id: 'siem_connector',
 }
 const opaque = new Set(['root', 'policy', 'facts', 'reason', 'note', 'users', 'groups'])
 const mostPages = 50
@@ -37,6 +38,11 @@ const searches: Partial<Record<Noun, Search>> = {
     walk(
       (page) => c.listTenants({ query: { q, ...page, ...scope } }),
       (t) => ({ id: t.tenant_id, names: [t.name] }),
+    ),
+  siem_connector: (c, _name, scope) =>
+    walk(
+      (page) => c.listSiemConnectors({ query: { ...page, ...scope } }),
+      (s) => ({ id: s.connector_id, names: [s.name] }),
     ),
   plan: (c, _name, scope) =>
     walk(

@@ -25,6 +25,15 @@ export const duration = (text: string): number => {
   throw new InvalidArgumentError('It must be a duration like 90s, 30m, 24h or 7d.')
 }
 
+/** A point in time, or how long ago → RFC 3339. */
+export function parseMoment(text: string): string {
+  const seconds = parseDuration(text)
+  const time = seconds === undefined ? new Date(text) : new Date(Date.now() - seconds * 1000)
+  if (Number.isNaN(time.getTime()))
+    throw new InvalidArgumentError('It must be a time like 2030-01-31T08:00:00Z, or how long ago, like 2h.')
+  return time.toISOString()
+}
+
 export const limit = (command: Command): Command =>
   command.option('--limit <n>', 'how many at most', integer(1, 1_000_000), 100)
 

@@ -25,7 +25,8 @@ export async function printList<T>(
       else rows.push(columns.map(([, value]) => cellText(value(item))))
     }
     left -= page.items.length
-    cursor = page.items.length > 0 ? page.next_cursor : null
+    // A page may be empty and there is more: whoever looks for what is rare goes on.
+    cursor = page.next_cursor === cursor ? null : page.next_cursor
   } while (cursor !== null && left > 0)
   if (!cli.json)
     printTable(

@@ -12,6 +12,7 @@ import { addGateway } from './commands/gateway.ts'
 import { addGroup } from './commands/group.ts'
 import { addIncident } from './commands/incident.ts'
 import { addKey } from './commands/key.ts'
+import { addLegalHold } from './commands/legal-hold.ts'
 import { addLicense } from './commands/license.ts'
 import { addLock } from './commands/lock.ts'
 import { addMasterKey } from './commands/master-key.ts'
@@ -21,9 +22,11 @@ import { addPolicy } from './commands/policy.ts'
 import { addPool } from './commands/pool.ts'
 import { addProvider } from './commands/provider.ts'
 import { addRelease } from './commands/release.ts'
+import { addRetention } from './commands/retention.ts'
 import { addRole } from './commands/role.ts'
 import { addSession } from './commands/session.ts'
 import { addSettings } from './commands/settings.ts'
+import { addSiem } from './commands/siem.ts'
 import { addSigner } from './commands/signer.ts'
 import { addSpc } from './commands/spc.ts'
 import { addTenant } from './commands/tenant.ts'
@@ -56,6 +59,9 @@ const nouns = [
   addLock,
   addWorkflow,
   addAudit,
+  addSiem,
+  addRetention,
+  addLegalHold,
   addNotification,
   addExpiry,
   addSettings,

@@ -2,6 +2,17 @@ type Types = { string: string; integer: number; boolean: boolean; strings: reado
 type Typed = keyof Types | `${keyof Types}?`
 
 /**
+ * What gateways report of themselves: which one, the id that it gave the event, the time by its own clock, and the
+ * address that it is about, where there is one.
+ */
+const reported = {
+  gateway_id: 'string',
+  gateway_event_id: 'string',
+  gateway_time: 'string',
+  remote_ip: 'string?',
+} as const
+
+/**
  * Every kind of audit event, with the fields that stand at its top level beside the common ones, and their types; those
  * with `?` may be absent.
  */
@@ -104,12 +115,50 @@ const auditFields = {
   'workflow.started': { workflow: 'string', workflow_run_id: 'string?', dry_run: 'boolean' },
   'workflow.changed': { workflow: 'string', workflow_run_id: 'string', operation: 'string' },
   'workflow.finished': { workflow: 'string', workflow_run_id: 'string', status: 'string', evidence_digest: 'string' },
+  'audit.export_started': { format: 'string' },
+  'audit.exported': { format: 'string', events: 'integer' },
+  'siem_connector.created': { connector_id: 'string' },
+  'siem_connector.updated': { connector_id: 'string' },
+  'siem_connector.deleted': { connector_id: 'string' },
+  'siem_connector.tested': { connector_id: 'string', ok: 'boolean' },
+  'siem_connector.replayed': { connector_id: 'string', events: 'integer' },
+  'siem_connector.parked': { connector_id: 'string' },
+  'siem_connector.resumed': { connector_id: 'string' },
+  'siem_export.started': { connector_id: 'string', export_id: 'string' },
   'notification.acknowledged': { notification_id: 'string' },
   'notification_settings.updated': {},
   'notification_settings.tested': { succeeded: 'integer', failed: 'integer' },
+  'audit.ingested': { gateway_id: 'string' },
+  'gateway_report.started': reported,
+  'gateway_report.stopped': reported,
+  'gateway_report.accessed': reported,
+  'gateway_report.config_changed': reported,
+  'gateway_report.software_changed': reported,
+  'gateway_report.clock_changed': reported,
+  'gateway_report.integrity_violated': reported,
+  'gateway_report.peer_connected': reported,
+  'gateway_report.peer_disconnected': reported,
+  'gateway_report.peer_refused': reported,
+  'gateway_report.traffic_denied': reported,
+  'gateway_report.failed': reported,
+  'retention.updated': {},
+  'retention.purged': {
+    class: 'string',
+    count: 'integer',
+    up_to: 'string',
+    from_seq: 'integer?',
+    up_to_seq: 'integer?',
+    months: 'strings?',
+  },
+  'legal_hold.placed': { legal_hold_id: 'string' },
+  'legal_hold.released': { legal_hold_id: 'string' },
 } as const satisfies Record<string, Record<string, Typed>>
 export type AuditKind = keyof typeof auditFields
 export const auditKinds = Object.keys(auditFields) as [AuditKind, ...AuditKind[]]
+
+/** The kinds that a gateway may report; all others say what this server has seen itself. */
+type ReportedKind = Extract<AuditKind, `gateway_report.${string}`>
+export const reportedKinds = auditKinds.filter((kind): kind is ReportedKind => kind.startsWith('gateway_report.'))
 
 type TypeOf<T> = T extends keyof Types ? Types[T] : never
 type Optional<F> = {
@@ -129,3 +178,10 @@ export const auditFieldTypes = (): Map<string, { type: keyof Types; kinds: Audit
     }
   return all
 }
+
+/** What stands at the top level of an event of this kind, beside the common fields. */
+export const fieldsOfKind = (kind: AuditKind): { name: string; isOptional: boolean }[] =>
+  Object.entries(auditFields[kind] as Record<string, Typed>).map(([name, typed]) => ({
+    name,
+    isOptional: typed.endsWith('?'),
+  }))

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { auditFieldTypes, auditKinds } from './audit-fields.ts'
 import { endpoint } from './endpoint.ts'
-import { Closed, Id, List, ListQuery, Nullable, OneOf, Party, Prefix, Time } from './schema.ts'
+import { Closed, Count, Id, List, ListQuery, Nullable, OneOf, Party, Prefix, Rejected, Time } from './schema.ts'
 
 const fieldSchemas = {
   string: Type.String(),
@@ -34,6 +34,9 @@ const Changes = Type.Unsafe<Record<string, [before: unknown, after: unknown]>>({
   },
 })
 
+const Outcome = OneOf(['success', 'refused', 'failed'])
+const Origin = OneOf(['api', 'console', 'device', 'gateway', 'job'])
+
 /** Beside the common fields stand those that the event's kind declares in the vocabulary. */
 export const AuditEvent = Closed(
   {
@@ -48,13 +51,13 @@ export const AuditEvent = Closed(
     ...kindFields,
     kind: AuditKind,
     timestamp: Time,
-    outcome: OneOf(['success', 'refused', 'failed']),
+    outcome: Outcome,
     actor: Party,
     target: Nullable(Party),
     source_ip: Nullable(Type.String()),
     user_agent: Nullable(Type.String()),
     request_id: Nullable(Type.String()),
-    origin: OneOf(['api', 'console', 'device', 'gateway', 'job']),
+    origin: Origin,
     changes: Type.Optional(Changes),
     details: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
@@ -65,26 +68,137 @@ export const AuditEvent = Closed(
   { title: 'AuditEvent' },
 )
 
+/** What events are asked for by. An event fits when it fits all that is given. */
+const filters = {
+  kind: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 1024,
+      description: 'A kind, several between commas, or all that begin alike: `login.*,account.locked`',
+    }),
+  ),
+  actor_id: Type.Optional(Type.String({ maxLength: 64 })),
+  actor_type: Type.Optional(Type.String({ maxLength: 64 })),
+  target_id: Type.Optional(Type.String({ maxLength: 64 })),
+  target_type: Type.Optional(Type.String({ maxLength: 64 })),
+  source_ip: Type.Optional(Type.String({ maxLength: 64 })),
+  outcome: Type.Optional(Outcome),
+  origin: Type.Optional(Origin),
+  request_id: Type.Optional(Type.String({ maxLength: 64 })),
+  from: Type.Optional(Time),
+  to: Type.Optional(Time),
+  q: Prefix,
+  text: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 128,
+      description:
+        'Terms between spaces, each anywhere in the record as it is written, ASCII letters in either case; a word that one begins or ends with is a whole word',
+    }),
+  ),
+}
+
 export const listAuditEvents = endpoint({
   method: 'GET',
   path: '/v1/audit/events',
   costly: true,
-  summary: 'Query audit events, newest first unless said',
+  summary:
+    'Query audit events, newest first unless said; a page may be short, or empty, while there is a next one. A poller asks for `sort=seq` and goes on with `after_seq`',
   access: { by: ['session', 'api_key'], permission: 'audit:read' },
   query: ListQuery(
     {
-      // A client may name a kind that it knows only at run time; what is no kind is 400.
-      kind: Type.Optional(Type.Unsafe<string>(AuditKind)),
-      actor_id: Type.Optional(Type.String({ maxLength: 64 })),
-      target_id: Type.Optional(Type.String({ maxLength: 64 })),
-      source_ip: Type.Optional(Type.String({ maxLength: 64 })),
-      outcome: Type.Optional(OneOf(['success', 'refused', 'failed'])),
-      from: Type.Optional(Time),
-      to: Type.Optional(Time),
-      q: Prefix,
-      request_id: Type.Optional(Type.String({ maxLength: 64 })),
+      ...filters,
+      after_seq: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          maximum: Number.MAX_SAFE_INTEGER,
+          description: 'Only what has its place after this one',
+        }),
+      ),
     },
-    ['timestamp'] as const,
+    ['timestamp', 'seq'] as const,
   ),
   response: List(AuditEvent),
+})
+
+export const getAuditEvent = endpoint({
+  method: 'GET',
+  path: '/v1/audit/events/{event_id}',
+  summary: 'One audit event',
+  access: { by: ['session', 'api_key'], permission: 'audit:read' },
+  params: Closed({ event_id: Id('audit_event') }),
+  response: AuditEvent,
+  errors: ['not_found'],
+})
+
+export const auditHistogram = endpoint({
+  method: 'GET',
+  path: '/v1/audit/histogram',
+  costly: true,
+  summary: 'How many audit events there are over time, by the filters of the list; the last 24 hours unless said',
+  access: { by: ['session', 'api_key'], permission: 'audit:read' },
+  query: Closed({
+    ...filters,
+    buckets: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: '24 unless said' })),
+  }),
+  response: Closed({
+    from: Time,
+    to: Time,
+    estimated: Type.Boolean({
+      description: 'Too many to be counted: what is shown follows from a sample spread evenly over each bucket',
+    }),
+    buckets: Type.Array(Closed({ from: Time, count: Count }), { description: 'All as long; up to the next one' }),
+  }),
+})
+
+/** What a gateway saw of itself. Texts are cut after 512 characters. */
+const ReportedEvent = Closed(
+  {
+    event_id: Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description:
+        'Made by the gateway, once for each event: whatever is sent again under it within 30 days changes nothing',
+    }),
+    kind: Type.String({
+      maxLength: 64,
+      description: 'One of `gateway_report.*`',
+      examples: ['gateway_report.started'],
+    }),
+    at: Type.String({ maxLength: 40, description: "By the gateway's clock, which may be wrong (RFC 3339)" }),
+    outcome: Type.Optional(Outcome),
+    target: Type.Optional(
+      Closed(
+        {
+          type: Type.String({ minLength: 1, maxLength: 64, pattern: '^[a-z][a-z0-9_]*$' }),
+          id: Type.Optional(Type.String({ maxLength: 64, description: 'Kept whole: events are asked for by it' })),
+          name: Type.Optional(Type.String({ maxLength: 4096 })),
+        },
+        { description: 'What it is about, as the gateway says' },
+      ),
+    ),
+    remote_ip: Type.Optional(Type.String({ maxLength: 64 })),
+    details: Type.Optional(
+      Type.Record(
+        Type.String({ pattern: '^[a-z][a-z0-9_]{0,63}$' }),
+        Type.Union([Type.String({ maxLength: 4096 }), Type.Number(), Type.Boolean(), Type.Null()]),
+        { maxProperties: 16 },
+      ),
+    ),
+  },
+  { title: 'ReportedAuditEvent' },
+)
+
+export const ingestAuditEvents = endpoint({
+  method: 'POST',
+  path: '/v1/audit/ingest',
+  summary:
+    'What gateways put on record; an event_id of a gateway counts once for 30 days, however often it is sent; 60,000 events a minute, a tenth of it at once',
+  access: { by: ['gateway'], permission: 'own' },
+  audit: 'audit.ingested',
+  records: 'refusals',
+  bodyNames: 30_000,
+  judgesTexts: true,
+  body: Closed({ events: Type.Array(ReportedEvent, { minItems: 1, maxItems: 1000 }) }),
+  response: Closed({ accepted: Count, duplicate: Count, rejected: Rejected }),
 })

@@ -57,6 +57,7 @@ test('a secret is the `secret` of the one answer that makes it, and stands in no
   const one = ['secret']
   assert.deepEqual(found, {
     changeTenant: one,
+    createSiemConnector: one,
     createApiKey: one,
     changePassword: one,
     enrollTotp: one,
@@ -88,7 +89,7 @@ test('how long something lasts is asked for in one way, and shown as one moment'
 test('what makes something answers 201', () => {
   const wrong = operations.flatMap(([name, e]) => {
     const isMade =
-      /\.(created|enrolled|published|issued)$|^spc\.rotated$/.test(e.audit ?? '') ||
+      /\.(created|enrolled|published|issued|placed)$|^spc\.rotated$/.test(e.audit ?? '') ||
       (e.protocol === 'scim' && e.method === 'POST' && e.records !== 'refusals')
     const creates = Object.entries(e.operations ?? {}).filter(
       ([o, { status }]) => (o === 'create') !== (status === 201),

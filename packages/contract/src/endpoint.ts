@@ -50,10 +50,14 @@ type Read = {
   etag?: true
   /** `Prefer: wait=N` holds it until there is something else to say than the client knows. */
   waits?: true
+  /** It begins something, as the specification has it: no HEAD, and of a session only from this site. */
+  begins?: true
   /** Its path names its content, so whoever has it need not ask again. */
   immutable?: true
   /** Its answer is bytes, sent as they are read, with an ETag; a part of them where `Range` asks for one. */
   download?: true
+  /** Its answer is made while it is sent, as long as it gets: of one of these media types, and of what shape. */
+  stream?: Readonly<Record<string, TSchema>>
 }
 type NoRead = { [K in keyof Read]?: never }
 
@@ -70,6 +74,7 @@ export type Endpoint =
         records?: never
         bodyLimit?: never
         bodyNames?: never
+        judgesTexts?: never
         upload?: never
         form?: never
         stepUp?: never
@@ -86,6 +91,8 @@ export type Endpoint =
         bodyLimit?: number
         /** Names in all objects of its body together; 2,000 unless said. */
         bodyNames?: number
+        /** Its rule says of each text whether it can be stored; elsewhere one that can not refuses the body. */
+        judgesTexts?: true
         /** Its body is `application/octet-stream`, handed on as it comes; its rule bounds how much that is. */
         upload?: true
         /** Also takes the fields of its body as an HTML form. */

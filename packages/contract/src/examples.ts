@@ -2,6 +2,7 @@ import type { Static, TSchema } from 'typebox'
 import type { Contract, Operation } from './index.ts'
 import { exampleId } from './schema.ts'
 import { defaultSecuritySettings } from './settings.ts'
+import { workflowExamples } from './workflow-examples.ts'
 
 type WithBody = {
   [K in Operation]: Contract[K] extends { upload: true } ? never : Contract[K] extends { body: TSchema } ? K : never
@@ -49,12 +50,7 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
   endAdminSession: { reason: 'left on a shared computer' },
   createApiKey: { name: 'ci', role: 'viewer' },
   revokeApiKey: { reason: 'no longer used' },
-  createLock: { target: { type: 'device', id: device_id }, reason: 'lost on a train', expires_in_seconds: 86_400 },
-  releaseLock: { reason: 'found again' },
-  runWorkflow: { workflow: 'offboard_user', params: { user_id }, reason: 'left the company', dry_run: true },
-  changeWorkflowRun: { operation: 'cancel', reason: 'not needed any more' },
-  runPlaybook: { playbook: 'lost_device', params: { device_id }, reason: 'lost on a train', dry_run: true },
-  changePlaybookRun: { operation: 'cancel', reason: 'found again' },
+  ...workflowExamples,
   changeUser: { operation: 'create', user: { username: 'jane' } },
   suspendUser: { user_id, reason: 'on leave' },
   reactivateUser: { user_id },
@@ -146,6 +142,25 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
   runKeycloakSync: { dry_run: true },
   runIdpSync: { dry_run: true },
   cancelDirectoryRun: { reason: 'the directory is being repaired' },
+  createSiemConnector: {
+    kind: 'syslog_tls',
+    name: 'security operations',
+    format: 'json',
+    enabled: false,
+    host: 'syslog.example.com',
+    port: 6514,
+  },
+  updateSiemConnector: {
+    name: 'security operations',
+    enabled: false,
+    format: 'ocsf',
+    host: 'syslog.example.com',
+    port: 6514,
+    index: null,
+    username: null,
+    tls: { ca_pem: null, server_name: null },
+  },
+  replaySiemConnector: { from_seq: 1 },
   updateSecuritySettings: {
     ...defaultSecuritySettings,
     sessions: { idle_seconds: 1234, absolute_seconds: 43_200 },
@@ -246,6 +261,9 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
       },
     ],
   },
+  ingestAuditEvents: {
+    events: [{ event_id: 'event-1', kind: 'gateway_report.config_changed', at, details: { file: 'nftables.conf' } }],
+  },
   telemetry: { events: [{ event_id: 'event-1', kind: 'connected', at }] },
   terminateSessions: { operation: 'terminate', session_ids: [exampleId('vpn_session')], reason: 'maintenance' },
   createRelease: { version: '1.4.0', channel: 'canary', notes: 'Faster reconnects.', severity: 'normal' },
@@ -268,6 +286,14 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
     },
     signatures: [{ keyid, sig: '3045' }],
   },
+  updateRetention: {
+    days: {
+      ...{ audit: 365, vpn_sessions: 60, telemetry: 14, metering: null, admin_sessions: null, notifications: null },
+      ...{ policy: null, enrollment_tokens: null, revoked_devices: null },
+    },
+  },
+  placeLegalHold: { reason: 'proceedings 12-34', classes: ['vpn_sessions'], user_id },
+  releaseLegalHold: { reason: 'settled' },
   updateNotificationSettings: {
     email: { enabled: false, recipients: ['security@example.com'], kinds: [], min_severity: 'info' },
     webhook: { enabled: false, kinds: [] },

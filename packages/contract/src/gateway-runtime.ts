@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
 import { applyErrorFields, Endpoint, GatewayStatus, SystemLoad } from './gateways.ts'
-import { Bytes, Closed, Count, Id, Nullable, OneOf, Time, WireguardKey } from './schema.ts'
+import { Bytes, Closed, Count, Id, Nullable, OneOf, Rejected, Time, WireguardKey } from './schema.ts'
 import { mostResources, ResourceBytes, SessionState } from './vpn-sessions.ts'
 
 export const gatewayPools = endpoint({
@@ -161,9 +161,6 @@ const Sample = Closed(
   },
   { description: trafficSides },
 )
-
-/** What of a list was not taken, by its place in it, and why; the others were. */
-const Rejected = Type.Array(Closed({ index: Count, error: Type.String({ description: 'One sentence' }) }))
 
 export const metering = endpoint({
   method: 'POST',

@@ -1,5 +1,7 @@
 import * as access from './access.ts'
 import * as audit from './audit.ts'
+import * as auditExport from './audit-export.ts'
+import * as auditProof from './audit-proof.ts'
 import * as devices from './devices.ts'
 import * as directory from './directory.ts'
 import * as directorySources from './directory-sources.ts'
@@ -19,8 +21,11 @@ import * as notifications from './notifications.ts'
 import * as policy from './policy.ts'
 import * as posture from './posture.ts'
 import * as rbac from './rbac.ts'
+import * as retention from './retention.ts'
 import * as scim from './scim.ts'
 import * as settings from './settings.ts'
+import * as siem from './siem.ts'
+import * as siemExports from './siem-exports.ts'
 import * as signers from './signers.ts'
 import * as spc from './spc.ts'
 import * as tenants from './tenants.ts'
@@ -73,6 +78,11 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Locks', about: 'What is kept out at once, whatever else holds', module: locks },
   { tag: 'Workflows', about: 'Workflows and incident playbooks, and their runs', module: workflows },
   { tag: 'Audit', about: 'What happened', module: audit },
+  { tag: 'Audit exports', about: 'The record as a file, and what proves it', module: auditExport },
+  { tag: 'Audit evidence', about: 'That what happened is still what was recorded', module: auditProof },
+  { tag: 'SIEM', about: 'Where audit events are forwarded to', module: siem },
+  { tag: 'SIEM exports', about: 'What is sent there once more, and how it looks', module: siemExports },
+  { tag: 'Retention', about: 'How long data is kept, and legal holds', module: retention },
   { tag: 'Notifications', about: 'What administrators must hear of', module: notifications },
 ]
 export const areaOf = (operation: string): string =>
@@ -115,6 +125,11 @@ export const contract = {
   ...endpointsOf(locks),
   ...endpointsOf(workflows),
   ...endpointsOf(audit),
+  ...endpointsOf(auditExport),
+  ...endpointsOf(auditProof),
+  ...endpointsOf(siem),
+  ...endpointsOf(siemExports),
+  ...endpointsOf(retention),
   ...endpointsOf(notifications),
 }
 export type Contract = typeof contract

@@ -92,10 +92,14 @@ function responses(components: Components, e: Endpoint): Json {
       ...always,
       ...(e.waits ? ['Preference-Applied'] : []),
       ...(e.download ? downloadHeaders : []),
+      ...(e.stream ? ['Content-Disposition'] : []),
       ...(e.method === 'POST' && e.access.by !== 'anyone' ? ['Idempotency-Replayed'] : []),
     ]),
   }
-  const content = { [e.download ? octets : mediaTypeOf(e)]: { schema: components.schema(e.response) } }
+  const types = e.stream ?? { [e.download ? octets : mediaTypeOf(e)]: e.response }
+  const content = Object.fromEntries(
+    Object.entries(types).map(([type, schema]) => [type, { schema: components.schema(schema) }]),
+  )
   return {
     ...Object.fromEntries(
       successStatuses(e).map((status) => [status, status === 204 ? success : { ...success, content }]),

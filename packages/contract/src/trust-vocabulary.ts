@@ -8,6 +8,7 @@ export const signerPurposes = [
   'trust-set',
   'ca-root',
   'ca-issuing',
+  'audit-checkpoint',
   'tuf-root',
   'tuf-targets',
   'tuf-snapshot',

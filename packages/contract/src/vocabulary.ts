@@ -36,11 +36,18 @@ export const idPrefixes = {
   package: 'pkg',
   lock: 'lck',
   workflow_run: 'wfr',
+  siem_connector: 'sie',
+  siem_export: 'exp',
+  legal_hold: 'lgh',
 } as const
 export type Noun = keyof typeof idPrefixes
 
 /** A noun as a sentence has it: an API key, a user. */
-export const spoken = (noun: string): string => noun.replaceAll('_', ' ').replace(/^api\b/, 'API')
+export const spoken = (noun: string): string =>
+  noun
+    .replaceAll('_', ' ')
+    .replace(/^api\b/, 'API')
+    .replace(/^siem\b/, 'SIEM')
 export const aOrAn = (noun: string): string => `${/^(?!u[sn])[aeiou]/.test(noun) ? 'an' : 'a'} ${spoken(noun)}`
 
 export const errorStatus = {
@@ -232,18 +239,13 @@ export type ReleaseOperation = (typeof releaseOperations)[number]
 export const packagePlatforms = ['linux', 'macos', 'windows', 'ios', 'android', 'other'] as const
 export const packageArchitectures = ['x64', 'arm64', 'x86', 'arm', 'universal'] as const
 
-/** What a lock binds: a person with all that is theirs, a device, a gateway, or the devices of a group or tenant. */
-export const lockTargets = ['user', 'device', 'gateway', 'group', 'tenant'] as const
-export type LockTarget = (typeof lockTargets)[number]
-
-export const workflowKinds = ['workflow', 'playbook'] as const
-export type WorkflowKind = (typeof workflowKinds)[number]
-export const runStatuses = ['planned', 'awaiting_approval', 'running', 'succeeded', 'failed', 'cancelled'] as const
-export type RunStatus = (typeof runStatuses)[number]
-export const stepStatuses = ['pending', 'running', 'succeeded', 'failed'] as const
-export type StepStatus = (typeof stepStatuses)[number]
-export const runOperations = ['approve', 'cancel', 'resume', 'undo'] as const
-export type RunOperation = (typeof runOperations)[number]
+/** What audit events are forwarded by, how each is written, and where that stands. */
+export const siemConnectorKinds = ['syslog_tls', 'syslog_tcp', 'webhook', 'splunk_hec', 'opensearch'] as const
+export type SiemConnectorKind = (typeof siemConnectorKinds)[number]
+export const siemFormats = ['json', 'ocsf', 'cef'] as const
+export type SiemFormat = (typeof siemFormats)[number]
+export const siemConnectorStates = ['disabled', 'active', 'retrying', 'parked'] as const
+export const siemExportStatuses = ['preparing', 'running', 'finished', 'failed'] as const
 
 /** What administrators are notified of. */
 export const notificationKinds = [
@@ -259,6 +261,8 @@ export const notificationKinds = [
   'gateway.down',
   'license.problem',
   'release.halted',
+  'siem.failing',
+  'siem.parked',
   'tenant.deletion_scheduled',
   'update_root.due',
   'webhook.disabled',
@@ -275,3 +279,19 @@ export type Origin = 'api' | 'console' | 'device' | 'gateway' | 'job'
 
 export type { AuditFields, AuditKind } from './audit-fields.ts'
 export * from './trust-vocabulary.ts'
+
+/** Data that is kept for a time, which a tenant sets, and that a legal hold keeps beyond it. */
+export const retentionClasses = [
+  'audit',
+  'vpn_sessions',
+  'telemetry',
+  'metering',
+  'admin_sessions',
+  'notifications',
+  'policy',
+  'enrollment_tokens',
+  'revoked_devices',
+] as const
+export type RetentionClass = (typeof retentionClasses)[number]
+export const retentionSources = ['tenant', 'deployment', 'default'] as const
+export * from './workflow-vocabulary.ts'

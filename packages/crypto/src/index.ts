@@ -1,4 +1,11 @@
+export { auditHash, noHash } from './audit-chain.ts'
 export { canonicalJson, contentDigest, sha256Hex } from './canonical.ts'
+export {
+  type Checkpoint,
+  openCheckpoint,
+  peekCheckpoint,
+  signCheckpoint,
+} from './checkpoint.ts'
 export {
   type DeviceCredentialClaims,
   deviceCredentialType,
@@ -41,6 +48,18 @@ export {
   signLicense,
   verifyLicense,
 } from './license.ts'
+export {
+  consistencySpans,
+  createGrowingTree,
+  inclusionSpans,
+  joined,
+  leafHash,
+  type MerkleNode,
+  nodesOf,
+  rootOver,
+  type Span,
+} from './merkle.ts'
+export { isConsistent, isIncluded, peaksBefore } from './merkle-verify.ts'
 export {
   challengeEnd,
   enrollmentNonce,

@@ -1,13 +1,13 @@
 import { isUtf8 } from 'node:buffer'
 import { refuse } from './errors.ts'
 
-const maxDepth = 16
+const usualDepth = 16
 const quote = 0x22
 const backslash = 0x5c
 const colon = 0x3a
 
 /** Members written in the text, duplicates included. Runs before the parser, so that it also bounds the depth. */
-function countWritten(text: string, what: string): number {
+function countWritten(text: string, what: string, maxDepth: number): number {
   let members = 0
   let depth = 0
   for (let i = 0; i < text.length; i++) {
@@ -37,10 +37,10 @@ export function isObject(value: unknown): value is Record<string, unknown> {
  * A JSON object in valid UTF-8 whose member names are unique at every level (RFC 7515 §4): a parser that keeps the
  * first of two `alg` members and one that keeps the last must not see different headers. Throws `malformed`.
  */
-export function parseStrictObject(bytes: Buffer, what: string): Record<string, unknown> {
+export function parseStrictObject(bytes: Buffer, what: string, maxDepth = usualDepth): Record<string, unknown> {
   if (!isUtf8(bytes)) refuse('malformed', `${what} is not UTF-8`)
   const text = bytes.toString('utf8')
-  const written = countWritten(text, what)
+  const written = countWritten(text, what, maxDepth)
   let value: unknown
   try {
     value = JSON.parse(text)

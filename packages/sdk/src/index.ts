@@ -1,5 +1,12 @@
 export type { ProofSigner } from '@holdfast/crypto/dpop'
 export { createAdmin, type SignedIn, signIn } from './admin.ts'
+export {
+  type AuditExportManifest,
+  type AuditExportOptions,
+  type AuditExportQuery,
+  receiveAuditExport,
+  saveAuditExport,
+} from './audit-export.ts'
 export { type CallInput, type Client, createClient } from './client.ts'
 export { type Device, openDevice, type Polled } from './device.ts'
 export {
@@ -65,7 +72,9 @@ export {
   changeIdentityProvider,
   changeNotificationSettings,
   changePlan,
+  changeRetention,
   changeSecuritySettings,
+  changeSiemConnector,
 } from './partial-changes.ts'
 export {
   type DevicePolicy,
@@ -78,7 +87,7 @@ export { type PostureAssertion, verifyPostureAssertion } from './posture-verifie
 export { readPrivateFile, writePrivateFile } from './private-file.ts'
 export { createSender, type Reply, type RequestOptions, type Send, type SenderOptions } from './send.ts'
 export type { SpcAtGateway } from './spc-at-gateway.ts'
-export { openTrust, pinTrust, type SignedTrustSet, type TrustStore } from './trust-store.ts'
+export { openTrust, pinTrust, readTrustSet, type SignedTrustSet, type TrustStore } from './trust-store.ts'
 export type { DownloadOptions } from './update-download.ts'
 export {
   type OfferedUpdate,

@@ -11,6 +11,8 @@ type Changing =
   | 'updateDirectorySource'
   | 'updatePlan'
   | 'updateRelease'
+  | 'updateSiemConnector'
+  | 'updateRetention'
 type Body<K extends Changing> = Input<Contract[K]>['body']
 type Sections<T> = { readonly [K in keyof T]?: Readonly<Partial<T[K]>> }
 type Scope = Pick<CallInput<Contract['getSecuritySettings']>, 'query'>
@@ -31,6 +33,18 @@ export const changeSecuritySettings = (
   change(
     () => client.getSecuritySettings(scope),
     (whole, options) => client.updateSecuritySettings({ ...scope, body: overlay(whole, named) }, options),
+  )
+
+/** Changes for how many days the classes named are kept, or says what that would do; the others stay. */
+export const changeRetention = (
+  client: Client,
+  named: Partial<Body<'updateRetention'>['days']>,
+  { dry_run = false, ...scope }: Scope & { dry_run?: boolean } = {},
+) =>
+  change(
+    () => client.getRetention(scope),
+    ({ days }, options) =>
+      client.updateRetention({ ...scope, body: { days: { ...days, ...named }, dry_run } }, options),
   )
 
 /** Changes the settings named; the others stay. */
@@ -94,6 +108,21 @@ export const changeDirectorySource = (
   change(
     () => client.getDirectorySource(of),
     (whole, options) => client.updateDirectorySource({ ...of, body: { ...whole, ...named } }, options),
+  )
+
+/** Changes the fields named of a SIEM connector, also within `tls`; the others stay. */
+export const changeSiemConnector = (
+  client: Client,
+  of: CallInput<Contract['getSiemConnector']>,
+  {
+    tls,
+    ...named
+  }: Partial<Omit<Body<'updateSiemConnector'>, 'tls'>> & Sections<Pick<Body<'updateSiemConnector'>, 'tls'>>,
+) =>
+  change(
+    () => client.getSiemConnector(of),
+    (whole, options) =>
+      client.updateSiemConnector({ ...of, body: { ...whole, ...named, tls: { ...whole.tls, ...tls } } }, options),
   )
 
 /** Changes the fields named of a gateway; the others stay. */

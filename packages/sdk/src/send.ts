@@ -75,7 +75,7 @@ export function createSender(options: SenderOptions): Send {
         ...(options.dispatcher && { dispatcher: options.dispatcher }),
       })
       const { statusCode: status } = response
-      if (endpoint.download && status >= 200 && status < 300)
+      if ((endpoint.download || endpoint.stream) && status >= 200 && status < 300)
         return { status, headers: response.headers, body: received(response.body, unreachable) }
       return readReply(base, status, response.headers, await response.body.text())
     } catch (cause) {

@@ -9,7 +9,7 @@ import { isObject, verified } from './signed.ts'
 type Answered = Output<Contract['trustAnchors']>
 export type SignedTrustSet = Omit<Answered, 'steps'>
 type Steps = NonNullable<Answered['steps']>
-type TrustPurpose = 'policy' | 'gateway-policy' | 'trust-set' | 'credential' | 'posture' | 'update'
+type TrustPurpose = 'policy' | 'gateway-policy' | 'trust-set' | 'credential' | 'posture' | 'update' | 'audit-checkpoint'
 
 /** The trust set that is believed at present. `document` is JSON and may be saved. */
 export type TrustStore = {
@@ -160,7 +160,7 @@ function checkSet(set: SignedTrustSet, key: KeyLookup, tenantId: string, now: Da
 }
 
 /** Keys by exact `kid` and purpose. One that we can't read is none: it may be of an algorithm to come. */
-function keysOf(set: SignedTrustSet, purpose: TrustPurpose): KeyLookup {
+export function keysOf(set: Pick<SignedTrustSet, 'jwks'>, purpose: TrustPurpose): KeyLookup {
   const keys = new Map<string, ReturnType<KeyLookup>>()
   for (const jwk of set.jwks.keys) {
     if (!jwk.holdfast_purpose.includes(purpose)) continue

@@ -9,26 +9,34 @@ import { pruneChanges } from './memory/changes.ts'
 export const appJobs = ({
   db,
   now,
-  keptMonths,
+  purges,
   tenants,
   forgetOldClaims,
-  pruning,
+  prunes,
   working,
 }: {
   db: Database
   now: () => Date
-  keptMonths: Parameters<typeof dropPartitions>[1]
+  /** What comes before a purge, and after it. */
+  purges: { checkClock: () => Promise<void>; record: (tenant: TenantId) => Promise<void> }
   tenants: () => Promise<readonly TenantId[]>
   forgetOldClaims: () => Promise<unknown>
   /** In the order in which what they keep is forgotten. */
-  pruning: readonly { prunes: readonly Prune[] }[]
+  prunes: readonly Prune[]
   working: readonly { jobs: readonly Job[] }[]
 }): Job[] => {
-  const prunes = pruning.flatMap((module) => module.prunes)
+  const forget = createRetention({ db, tenants, prunes, recordPurges: purges.record })
+  /** A clock that is off must not cost data. */
+  const purging =
+    <T>(run: () => Promise<T>) =>
+    async (): Promise<T> => {
+      await purges.checkClock()
+      return run()
+    }
   return [
     { name: 'ensure_partitions', cron: '0 3 * * *', run: () => ensurePartitions(db, now()) },
-    { name: 'drop_old_months', cron: '10 3 * * *', run: () => dropPartitions(db, keptMonths) },
-    { name: 'forget_what_is_over', cron: '30 * * * *', run: createRetention({ db, tenants, prunes }) },
+    { name: 'drop_old_months', cron: '10 3 * * *', run: purging(() => dropPartitions(db)) },
+    { name: 'forget_what_is_over', cron: '30 * * * *', run: purging(forget) },
     { name: 'forget_changes', cron: '15 * * * *', run: () => db.acrossTenants(pruneChanges, background) },
     { name: 'forget_idempotency_keys', cron: '20 * * * *', run: forgetOldClaims },
     ...working.flatMap((module) => module.jobs),

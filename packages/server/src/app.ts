@@ -19,6 +19,7 @@ import { type Idle, idleAfterMs } from './memory/held.ts'
 import { createAccess } from './modules/access/index.ts'
 import { createAudit } from './modules/audit/index.ts'
 import { createCertificates } from './modules/certificates/index.ts'
+import { createCompliance } from './modules/compliance/index.ts'
 import {
   createActivity,
   createDevices,
@@ -38,6 +39,7 @@ import { createLocking } from './modules/locks/index.ts'
 import { createNotifications } from './modules/notifications/index.ts'
 import { createPolicy } from './modules/policy/index.ts'
 import { createSecrets, presenceOf } from './modules/secrets/index.ts'
+import { createSiem } from './modules/siem/index.ts'
 import { createTenancy } from './modules/tenancy/index.ts'
 import { createKeyProviders, createTrust } from './modules/trust/index.ts'
 import { createUpdates } from './modules/updates/index.ts'
@@ -61,7 +63,6 @@ export function createApp({
 }: AppDeps) {
   const onError = (e: unknown) => log.error({ err: e }, 'background work failed')
   const { publicUrl } = config
-  const { revoked_devices: keptRevokedDays, ...keptMonths } = config.keptDays
   const { kek, masterKeys } = secrets
 
   const db = connectDatabase(databaseUrl, { max: config.databaseConnections, onError, slowness })
@@ -72,13 +73,17 @@ export function createApp({
   const pager = createPager(masterKeys.map((key) => key.cursorKey))
   const base = { db, changes, feed, pager, now, peppers, kek, publicUrl, onError }
 
-  const audit = createAudit(base)
+  const audit = createAudit({
+    ...base,
+    oidArc: config.oidArc,
+    tenants: () => tenancy.listTenantIds(),
+    trust: () => trust,
+  })
   const tenancy = createTenancy({
     ...base,
     audit,
     log,
     licenseFiles: config.license,
-    keptUsageDays: config.keptDays.metering_reports,
     notify: (...given) => notifications.notify(...given),
     prepareAdministrator: (...given) => identity.prepareAdministrator(...given),
     provision: (tenant) => trust.provision(tenant),
@@ -98,10 +103,7 @@ export function createApp({
   const access = createAccess({ ...limited, settings, statusOf: tenancy.statusOf })
   const notifications = createNotifications({
     ...base,
-    audit,
-    outbound,
-    smtpUrl: config.smtpUrl,
-    tenantName: tenancy.nameOf,
+    ...{ audit, outbound, smtpUrl: config.smtpUrl, tenantName: tenancy.nameOf },
   })
   const trustMarks = createTrustMarks(base)
   const trust = createTrust({
@@ -128,12 +130,7 @@ export function createApp({
   const tenants = tenancy.listTenantIds
   const certificates = createCertificates({
     ...base,
-    audit,
-    fleet,
-    trust,
-    policyOf,
-    tenants,
-    tenantNamed: tenancy.tenantNamed,
+    ...{ audit, fleet, trust, policyOf, tenants, tenantNamed: tenancy.tenantNamed },
     pkiUrl: config.pki?.url,
     oidArc: config.oidArc,
   })
@@ -165,7 +162,6 @@ export function createApp({
     endSessionsOf,
     appraise: policy.appraise,
     policyOf,
-    keptRevokedDays,
   })
   const enrollment = createEnrollment({ ...limited, trust, settings, federation, failures: identity.failures })
   const updates = createUpdates({
@@ -184,6 +180,7 @@ export function createApp({
     spcsByDay: certificates.expiries.ofSpcs,
     deployment: { isHome: tenancy.isHome, license: tenancy.licenseExpiries, tlsCertificate: tls?.cert },
   })
+  const siem = createSiem({ ...base, audit, outbound, notifications, oidArc: config.oidArc })
   const locks = createLocking({ ...base, audit, gateways, identity })
   const workflows = createWorkflows({
     ...{ ...base, audit, standingOf: access.standingOf, requireStepUp: identity.requireStepUp },
@@ -191,12 +188,19 @@ export function createApp({
     perform: () => perform,
   })
   const health = createHealth(base)
+  // Tokens go after the devices that were enrolled with them.
+  const prunes = [
+    ...[tenancy, identity, federation, certificates, trust, policy, devices],
+    ...[enrollment, gateways, notifications, directory, expiry, updates, siem, locks, workflows, audit],
+  ].flatMap((module) => module.prunes)
+  const compliance = createCompliance({ ...base, audit, log, prunes })
   const rotation = createSecrets({ ...base, masterKeys })
   const handlers: Handlers = {
     ...createDescription().handlers,
     ...health.handlers,
     ...rotation.handlers,
     ...audit.handlers,
+    ...compliance.handlers,
     ...tenancy.handlers,
     ...access.handlers,
     ...identity.handlers,
@@ -211,6 +215,7 @@ export function createApp({
     ...directory.handlers,
     ...expiry.handlers,
     ...updates.handlers,
+    ...siem.handlers,
     ...locks.handlers,
     ...workflows.handlers,
   }
@@ -240,17 +245,13 @@ export function createApp({
   const jobs = appJobs({
     db,
     now,
-    keptMonths,
+    purges: compliance.purges,
     tenants,
     forgetOldClaims: idempotency.forgetOld,
-    // Tokens go after the devices that were enrolled with them.
-    pruning: [
-      ...[tenancy, identity, federation, certificates, trust, policy, devices],
-      ...[enrollment, gateways, notifications, directory, expiry, updates, locks, workflows],
-    ],
+    prunes,
     working: [
       ...[tenancy, identity, trust, certificates, policy, gateways, devices, directory, federation, health],
-      ...[rotation, expiry, updates, locks, workflows],
+      ...[rotation, expiry, updates, audit, siem, locks, workflows],
       { jobs: access.jobs(tenants) },
       { jobs: notifications.jobs(gateways.gatewaysDown) },
     ],
@@ -263,7 +264,7 @@ export function createApp({
     letGo: [policy.stop, gateways.stop, certificates.stop, federation.deviceGrants.letGo],
     writes: [
       ...[refuse.flush, notifications.stop, activity.flush, trustMarks.flush, access.stop],
-      ...[identity.stop, enrollment.stop, federation.stop, directory.stop, workflows.stop],
+      ...[identity.stop, enrollment.stop, federation.stop, directory.stop, siem.stop, workflows.stop],
     ],
     release: [audit.stop, feed.stop, trust.stop, db.close],
     onError,
@@ -285,6 +286,7 @@ export function createApp({
       updates.start()
       void workflows.begin().catch(onError)
       audit.start()
+      siem.start()
       // Of several tenants each is read when it is first asked for.
       const [only, ...others] = await tenancy.listTenantIds()
       if (only === undefined || others.length > 0) return

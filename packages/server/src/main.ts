@@ -5,6 +5,7 @@ import { type Config, ConfigError, parseConfig } from './config/config.ts'
 import { readEnv } from './config/env.ts'
 import { loadSecrets } from './config/secrets.ts'
 import { patiently } from './db/away.ts'
+import { configureKept } from './db/kept.ts'
 import { withDatabaseLock } from './db/lock.ts'
 import { MigrationError, migrate } from './db/migrate.ts'
 import { EmbeddedPostgresError, startEmbeddedPostgres } from './embedded/postgres.ts'
@@ -66,7 +67,11 @@ async function start(): Promise<void> {
     if (stopping) throw e
     log.warn({ err: e }, 'the database does not answer; the start goes on when it does')
   }
-  await patiently(async () => void (await migrate(databaseUrl)), stalls).catch(unreachable(config))
+  const prepare = async () => {
+    await migrate(databaseUrl)
+    await configureKept(databaseUrl, config.keptDays)
+  }
+  await patiently(prepare, stalls).catch(unreachable(config))
   if (stopping) return
   let peppers!: Peppers
   await patiently(async () => {

@@ -8,7 +8,9 @@ import { Gateway, GatewayPool } from '@holdfast/contract/gateways'
 import { Group } from '@holdfast/contract/groups'
 import { updateNotificationSettings } from '@holdfast/contract/notifications'
 import { PolicyBundle } from '@holdfast/contract/policy'
+import { Retention } from '@holdfast/contract/retention'
 import { SecuritySettings } from '@holdfast/contract/settings'
+import { SiemConnector } from '@holdfast/contract/siem'
 import { Plan, Tenant } from '@holdfast/contract/tenants'
 import { Release } from '@holdfast/contract/updates'
 import { User } from '@holdfast/contract/users'
@@ -39,8 +41,10 @@ const nouns: Readonly<Record<string, TSchema>> = {
   tenant: Tenant,
   plan: Plan,
   release: Release,
+  siem_connector: SiemConnector,
   security_settings: SecuritySettings,
   notification_settings: updateNotificationSettings.body,
+  retention: Retention,
 }
 /** Kinds without a noun that a GET shows, and what may be said to change in them. */
 const others: Readonly<Partial<Record<AuditKind, readonly string[]>>> = { 'posture.reported': ['verdict'] }

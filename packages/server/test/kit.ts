@@ -71,7 +71,7 @@ const configFor = (databaseUrl: string): Config => ({
   license: undefined,
   smtpUrl: undefined,
   pkcs11: undefined,
-  keptDays: { vpn_sessions: 90, telemetry_events: 30, metering_reports: 400, revoked_devices: 90 },
+  keptDays: { audit: null, vpn_sessions: 90, telemetry: 30, metering: 400, revoked_devices: 90 },
   gatewaysKnow: new Set(['countries', 'services']),
   allowedPrivateCidrs: [],
 })

@@ -46,6 +46,14 @@ export async function startRotation(t: TestContext) {
   const credential = JSON.stringify(generateKey('ES256').privateJwk)
   const source = { kind: 'okta', issuer: 'https://localhost', client_id: 'c', provider: 'd', credential } as const
   await admin.createDirectorySource({ body: source })
+  const siem = {
+    kind: 'webhook',
+    name: 'siem',
+    format: 'json',
+    enabled: false,
+    url: 'https://hooks.example.com',
+  } as const
+  await admin.createSiemConnector({ body: siem })
   const kept = () => ({ authorization: `Bearer ${kit.adminKey}`, 'idempotency-key': 'kept' })
   const repeat = (replica: Replica) =>
     call({ ...kit, ...replica }, contract.generateToken, kept, { name: 'kept' }).then(({ json }) => json.secret)

@@ -34,6 +34,10 @@ export const things = [
   'spc_id',
   'lock_id',
   'workflow_run_id',
+  'event_id',
+  'connector_id',
+  'export_id',
+  'legal_hold_id',
 ] as const
 export type Thing = (typeof things)[number]
 export type Ids = Record<Thing, string>
@@ -131,6 +135,31 @@ export async function populate(kit: Kit, client: Client, wanted: readonly Thing[
       const release_id = await idOf('release_id')
       return (await upload(client, release_id, contentOf(release_id), { filename: named('client') })).package.package_id
     },
+    // Nothing leaves the machine: of what is tried at all, loopback is refused.
+    connector_id: async () => {
+      const body = {
+        kind: 'syslog_tls',
+        name: named('siem'),
+        format: 'json',
+        enabled: false,
+        host: 'localhost',
+      } as const
+      return (await client.createSiemConnector({ body })).connector.connector_id
+    },
+    export_id: async () => {
+      const stream_id = crypto.randomUUID()
+      const connector_id = decodeId('siem_connector', await idOf('connector_id')) ?? ''
+      const tenant_id = decodeId('tenant', (await client.me()).tenant_id) as TenantId
+      const [from_at, to_at] = [new Date(0), new Date(1)]
+      const ended = { state: 'finished', finished_at: new Date(), from_at, to_at } as const
+      await kit.db.inTenant(tenant_id, (tx) =>
+        tx
+          .insertInto('siem_streams')
+          .values({ tenant_id, stream_id, connector_id, ...ended })
+          .execute(),
+      )
+      return encodeId('siem_export', stream_id)
+    },
     bundle_id: async () => {
       const policy = { schema: 'holdfast.policy/1', rules: [] } as const
       return (await client.publishPolicy({ body: { channel: 'stable', policy } })).bundle_id
@@ -142,6 +171,10 @@ export async function populate(kit: Kit, client: Client, wanted: readonly Thing[
       const [pending] = (await client.listSigners({ query: { purpose: 'posture', state: 'pending' } })).items
       return (pending ?? (await client.createSigner({ body: { purpose: 'posture' } }))).signer_id
     },
+    event_id: async () => (await client.listAuditEvents({ query: { limit: 1 } })).items[0]!.event_id,
+    // Of a class that nobody purges who is populated.
+    legal_hold_id: async () =>
+      (await client.placeLegalHold({ body: { reason: 'proceedings 12-34', classes: ['metering'] } })).legal_hold_id,
     spc_id: async () => {
       const body = { csr: await newCsr(), device_id: await idOf('device_id') }
       return (await client.issueSpc({ body })).spc.spc_id

@@ -97,6 +97,8 @@ const thingOf: Readonly<Record<string, Thing>> = {
   pkg: 'package_id',
   lck: 'lock_id',
   wfr: 'workflow_run_id',
+  sie: 'connector_id',
+  exp: 'export_id',
 }
 const exampleId = /"([a-z]{3})_01jxz3c9dqf7vr2m8k4s6t0b5w"/g
 const exampleText = (name: Operation): string | undefined => JSON.stringify((examples as Record<string, unknown>)[name])

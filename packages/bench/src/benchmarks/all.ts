@@ -1,3 +1,5 @@
+import { auditLag } from './audit-lag.ts'
+import { auditQuery } from './audit-query.ts'
 import { forgedFlood } from './forged-flood.ts'
 import { loginFlood } from './login-flood.ts'
 import { digestPoll } from './p01-digest-poll.ts'
@@ -8,6 +10,7 @@ import { publish } from './p05-publish.ts'
 import { membership } from './p06-membership.ts'
 import { enrollment } from './p07-enrollment.ts'
 import { certificates } from './p08-certificates.ts'
+import { auditIngest } from './p09-audit-ingest.ts'
 import { auditedRead } from './p10-audited-read.ts'
 import { deviceList } from './p12-device-list.ts'
 import { reconnectStorm } from './p14-reconnect-storm.ts'
@@ -16,17 +19,20 @@ import { memory } from './p16-memory.ts'
 import { revocation } from './p17-revocation.ts'
 import { directory } from './p18-directory.ts'
 import { pollCost } from './p19-poll-cost.ts'
+import { forwarding } from './p20-siem.ts'
 import { gatewaySnapshot } from './p21-gateway-snapshot.ts'
 import { randomMemberships } from './p22-random-memberships.ts'
 import { flattening } from './p23-flatten.ts'
 import { tenants } from './p24-tenants.ts'
+import { auditExport } from './p25-audit-export.ts'
+import { purge } from './p26-purge.ts'
 import type { Benchmark } from './rig/result.ts'
 import { small } from './small.ts'
 
 /** In the order of the design. */
 export const benchmarks: readonly Benchmark[] = [
   ...[digestPoll, digestPollProof, bundleFetch, waiters, publish, membership, enrollment],
-  ...[certificates, auditedRead, deviceList, reconnectStorm, starting, memory, revocation, directory, pollCost],
-  ...[gatewaySnapshot, randomMemberships, flattening, tenants],
-  ...[loginFlood, forgedFlood, small],
+  ...[certificates, auditIngest, auditedRead, deviceList, reconnectStorm, starting, memory, revocation, directory],
+  ...[pollCost, forwarding, gatewaySnapshot, randomMemberships, flattening, tenants, auditExport, purge],
+  ...[auditQuery, auditLag, loginFlood, forgedFlood, small],
 ]

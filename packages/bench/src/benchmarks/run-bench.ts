@@ -67,8 +67,8 @@ async function runOne(benchmark: Benchmark, scale: Scale, profileTo: string | un
     scale,
     say: (text) => say(`  ${text}`),
     defer: (end) => void ends.push(end),
-    startServer: async (): Promise<Server> => {
-      const server = await startServer({ profileTo })
+    startServer: async (environment = {}): Promise<Server> => {
+      const server = await startServer({ profileTo, environment })
       ends.push(server.remove)
       return server
     },

@@ -1,9 +1,13 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Contract, Output } from '@holdfast/contract'
-import { type Command, InvalidArgumentError } from 'commander'
-import { type Cli, given } from '../cli.ts'
-import { choice, examples, limit } from '../options.ts'
-import { type Column, cellText, printList } from '../output.ts'
-import { parseDuration } from '../text.ts'
+import type { Command } from 'commander'
+import type { Cli } from '../cli.ts'
+import { examples, integer, limit } from '../options.ts'
+import { type Column, cellText, printAll, printItem, printList } from '../output.ts'
+import { jsonText } from '../text.ts'
+import { addAuditExport } from './audit-export.ts'
+import { type AuditFilter, auditFilter, auditQuery } from './audit-filter.ts'
+import { addAuditVerify } from './audit-verify.ts'
 
 type Event = Output<Contract['listAuditEvents']>['items'][number]
 const nameOf = (who: Event['actor'] | null) => (who ? (who.name ?? who.id ?? who.type) : null)
@@ -42,46 +46,92 @@ const word = (value: unknown): string => {
   return text.length > longest ? `${text.slice(0, longest)}…` : text
 }
 
-/** A point in time, or how long ago → RFC 3339. */
-export function parseMoment(text: string): string {
-  const seconds = parseDuration(text)
-  const time = seconds === undefined ? new Date(text) : new Date(Date.now() - seconds * 1000)
-  if (Number.isNaN(time.getTime()))
-    throw new InvalidArgumentError('It must be a time like 2030-01-31T08:00:00Z, or how long ago, like 2h.')
-  return time.toISOString()
-}
-
-type Filter = {
-  limit: number
-  kind?: string
-  actor?: string
-  target?: string
-  sourceIp?: string
-  outcome?: Event['outcome']
-  from?: string
-  to?: string
-  request?: string
-}
+/** How often the log is asked for what is new. */
+const pollMs = 1000
+const mostPlaces = Number.MAX_SAFE_INTEGER
 
 export function addAudit(program: Command, cli: Cli): void {
   const audit = program.command('audit').description('audit events')
   examples(
-    limit(audit.command('list').description('list events, newest first'))
-      .option('--kind <kind>', 'e.g. device.enrolled')
-      .option('--actor <id>', 'by this user, key, device or gateway')
-      .option('--target <id>', 'about this')
-      .option('--source-ip <address>', 'from this address')
-      .addOption(choice('--outcome <outcome>', 'only these', ['success', 'refused', 'failed']))
-      .option('--from <time>', 'since then: a time, or how long ago', parseMoment)
-      .option('--to <time>', 'until then', parseMoment)
-      .option('--request <request_id>', 'of this request')
-      .action(async ({ limit: most, actor, target, sourceIp, request, ...rest }: Filter) => {
+    limit(auditFilter(audit.command('list').description('list events, newest first'))).action(
+      async ({ limit: most, ...filter }: AuditFilter & { limit: number }) => {
         const client = await cli.client()
-        const named = { actor_id: actor, target_id: target, source_ip: sourceIp, request_id: request }
-        const query = { ...given({ ...rest, ...named }), ...cli.scope }
+        const query = { ...auditQuery(filter), ...cli.scope }
         await printList(cli, most, columns, (page) => client.listAuditEvents({ query: { ...query, ...page } }))
-      }),
+      },
+    ),
     'audit list --from 24h --outcome refused',
-    'audit list --kind login.failed --json',
+    "audit list --kind 'login.*' --text 192.0.2.7 --json",
   )
+  examples(
+    audit
+      .command('show <event_id>')
+      .description('one event, with all that is on record of it')
+      .action(async (event_id: string) => {
+        const client = await cli.client()
+        printItem(cli, await client.getAuditEvent({ params: { event_id }, query: cli.scope }))
+      }),
+    'audit show evt_01jxz3c9dqf7vr2m8k4s6t0b5w',
+  )
+  examples(
+    auditFilter(audit.command('histogram').description('how many events there are over time; the last day unless said'))
+      .option('--buckets <n>', 'how many parts the time is cut into', integer(1, 200))
+      .action(async ({ buckets, ...filter }: AuditFilter & { buckets?: number }) => {
+        const client = await cli.client()
+        const query = { ...auditQuery(filter), ...(buckets !== undefined && { buckets }), ...cli.scope }
+        const found = await client.auditHistogram({ query })
+        if (cli.json) return printItem(cli, found)
+        await printAll(cli, bucketColumns(found), found.buckets)
+        if (found.estimated) cli.note('There are too many to be counted: these are estimates.')
+      }),
+    'audit histogram --kind login.failed --from 7d --buckets 7',
+  )
+  examples(
+    auditFilter(audit.command('follow').description('show events as they come, in the order of the record'))
+      .option('--after <seq>', 'begin behind this place; with what comes next unless said', integer(0, mostPlaces))
+      .action(({ after, ...filter }: AuditFilter & { after?: number }) => follow(cli, filter, after)),
+    'audit follow --outcome refused',
+    'audit follow --after 1200 --json',
+  )
+  addAuditExport(audit, cli)
+  addAuditVerify(audit, cli)
 }
+
+type Histogram = Output<Contract['auditHistogram']>
+const barLength = 40
+function bucketColumns({ buckets }: Histogram): readonly Column<Histogram['buckets'][number]>[] {
+  const highest = Math.max(1, ...buckets.map((bucket) => bucket.count))
+  return [
+    ['FROM', (bucket) => bucket.from],
+    ['EVENTS', (bucket) => bucket.count],
+    ['', (bucket) => '#'.repeat(Math.ceil((bucket.count / highest) * barLength)) || ' '],
+  ]
+}
+
+/** Until it is ended. What was seen has a place, so whoever begins again behind it misses nothing. */
+async function follow(cli: Cli, filter: AuditFilter, after: number | undefined): Promise<never> {
+  const client = await cli.client()
+  const newest = { sort: '-seq', limit: 1, ...cli.scope } as const
+  const lastPlace = async () => (await client.listAuditEvents({ query: newest })).items[0]?.seq ?? 0
+  let seen = after ?? (await lastPlace())
+  try {
+    for (;;) {
+      const last = await lastPlace()
+      const query = { ...auditQuery(filter), ...cli.scope, sort: 'seq', after_seq: seen, limit: 200 } as const
+      for (let cursor: string | null | undefined; last > query.after_seq && cursor !== null; ) {
+        const page = await client.listAuditEvents({ query: { ...query, ...(cursor && { cursor }) } })
+        for (const event of page.items) {
+          cli.say(cli.json ? jsonText(event) : lineOf(event))
+          seen = event.seq
+        }
+        cursor = page.next_cursor
+        if (cursor === null) seen = Math.max(last, seen)
+      }
+      await delay(pollMs)
+    }
+  } catch (e) {
+    cli.hint(`Go on behind what was seen with --after ${seen}.`)
+    throw e
+  }
+}
+const lineOf = (event: Event): string => columns.map(([, value]) => cellText(value(event))).join('  ')

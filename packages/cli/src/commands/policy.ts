@@ -4,11 +4,10 @@ import { channels } from '@holdfast/contract/devices'
 import type { Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
 import { Declined, UsageError } from '../exit.ts'
-import { choice, examples, limit, percentage } from '../options.ts'
+import { choice, examples, limit, parseMoment, percentage } from '../options.ts'
 import { type Column, printItem, printList } from '../output.ts'
 import { readAll } from '../prompt.ts'
 import { jsonText, plain } from '../text.ts'
-import { parseMoment } from './audit.ts'
 
 type Bundle = Output<Contract['listPolicyBundles']>['items'][number]
 type Validation = Output<Contract['validatePolicy']>

@@ -4,10 +4,9 @@ import { countedMetrics, type EntitlementMetric, entitlementMetrics } from '@hol
 import type { Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
 import { limitText } from '../limits.ts'
-import { choice, examples } from '../options.ts'
+import { choice, examples, parseMoment } from '../options.ts'
 import { type Column, printAll, printItem } from '../output.ts'
 import { bytesText, countText } from '../text.ts'
-import { parseMoment } from './audit.ts'
 
 type Entitlement = Output<Contract['getEntitlement']>
 type Metric = Output<Contract['getEntitlementStatus']>['metrics'][number]

@@ -65,7 +65,13 @@ test('what gateways look up by themselves is named; nothing unless said', () => 
 
 test('what is over is kept for a week at least, for as long as is said', () => {
   const { keptDays } = parseConfig({ HOLDFAST_KEEP_SESSIONS_DAYS: '365', HOLDFAST_KEEP_REVOKED_DEVICES_DAYS: '7' })
-  assert.deepEqual(keptDays, { vpn_sessions: 365, telemetry_events: 30, metering_reports: 400, revoked_devices: 7 })
+  assert.deepEqual(keptDays, {
+    audit: null,
+    vpn_sessions: 365,
+    telemetry: 30,
+    metering: 400,
+    revoked_devices: 7,
+  })
   for (const days of ['6', '-1', '1.5', 'for ever'])
     assert.throws(
       () => parseConfig({ HOLDFAST_KEEP_TELEMETRY_DAYS: days }),

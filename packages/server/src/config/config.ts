@@ -42,8 +42,8 @@ export type Config = {
    * library may read of the environment. Undefined: they are made in the database.
    */
   pkcs11: { library: string; token: string; pinFile: string; environment: Record<string, string> } | undefined
-  /** For how many days what is over is kept. */
-  keptDays: Record<'vpn_sessions' | 'telemetry_events' | 'metering_reports' | 'revoked_devices', number>
+  /** For how many days what is over is kept; the record for good where `audit` is null. */
+  keptDays: Record<'vpn_sessions' | 'telemetry' | 'metering' | 'revoked_devices', number> & { audit: number | null }
   /** What the gateways of the deployment look up by themselves; a policy may name nothing else of the kind. */
   gatewaysKnow: ReadonlySet<'countries' | 'services'>
   /** Private networks that URLs chosen by tenants may lead into. */
@@ -100,9 +100,10 @@ export function parseConfig(env: Env): Config {
     smtpUrl: smtpUrl(env),
     pkcs11: pkcs11(env),
     keptDays: {
+      audit: env.HOLDFAST_KEEP_AUDIT_DAYS ? wholeNumber(env, 'HOLDFAST_KEEP_AUDIT_DAYS', 0, 30, 36_500) : null,
       vpn_sessions: wholeNumber(env, 'HOLDFAST_KEEP_SESSIONS_DAYS', 90, 7, 36_500),
-      telemetry_events: wholeNumber(env, 'HOLDFAST_KEEP_TELEMETRY_DAYS', 30, 7, 36_500),
-      metering_reports: wholeNumber(env, 'HOLDFAST_KEEP_METERING_DAYS', 400, 7, 36_500),
+      telemetry: wholeNumber(env, 'HOLDFAST_KEEP_TELEMETRY_DAYS', 30, 7, 36_500),
+      metering: wholeNumber(env, 'HOLDFAST_KEEP_METERING_DAYS', 400, 7, 36_500),
       revoked_devices: wholeNumber(env, 'HOLDFAST_KEEP_REVOKED_DEVICES_DAYS', 90, 7, 36_500),
     },
     gatewaysKnow: gatewaysKnow(env),

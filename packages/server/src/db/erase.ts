@@ -5,8 +5,12 @@ import type { Tables } from './tables/index.ts'
 
 const batch = 5000
 
-/** What stays of a tenant: its tombstone, and its record until that is forgotten with its month. */
-const kept: readonly string[] = ['tenants', 'audit_arrivals', 'audit_log', 'audit_heads']
+/** What stays of a tenant: its tombstone, and its record until that is over by the days that the tenant had set. */
+const kept: readonly string[] = [
+  'tenants',
+  ...['audit_arrivals', 'audit_log', 'audit_heads', 'audit_beginnings', 'audit_tiles', 'audit_leaves'],
+  ...['audit_checkpoints', 'retention_purges', 'retention_settings'],
+]
 
 /** Tables of tenants, those first that refer to others. */
 async function tablesInOrder(tx: Tx): Promise<(keyof Tables)[]> {

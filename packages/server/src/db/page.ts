@@ -18,7 +18,7 @@ type Order = { column: string; kind: 'time' | 'text' | 'number'; tie: string; de
 export type Place = readonly [key: string, tie: string]
 
 /** What a list endpoint says of itself: its filter is all of the query but the page. */
-export type List = {
+type List = {
   operation: string
   tenant: TenantId
   query: PageQuery & Record<string, unknown>
@@ -113,19 +113,20 @@ export function createPager(secrets: readonly KeyObject[]) {
 
   /**
    * A page of a list that no one select gives: `read` answers what comes after a place in its order, no more than so
-   * many.
+   * many, and where it looks no further, how far it has come.
    */
   const gather = async <T>(
     { operation, tenant, query }: Pick<List, 'operation' | 'tenant' | 'query'>,
-    read: (after: Place | undefined, most: number) => Promise<readonly T[]>,
+    read: (after: Place | undefined, most: number) => Promise<{ found: readonly T[]; end?: Place | undefined }>,
     placeOf: (item: T) => Place,
   ): Promise<Page<T>> => {
     const { limit = 50, cursor, ...filter } = query
     const scope = `${operation}|${tenant}|${JSON.stringify(filter)}`
-    const found = await read(cursor === undefined ? undefined : decode(cursor, scope), limit + 1)
+    const { found, end } = await read(cursor === undefined ? undefined : decode(cursor, scope), limit + 1)
     const items = found.slice(0, limit)
-    const last = found.length > limit ? items.at(-1) : undefined
-    return { items, next_cursor: last ? encode(placeOf(last), scope) : null }
+    const last = items.at(-1)
+    const place = found.length > limit && last !== undefined ? placeOf(last) : end
+    return { items, next_cursor: place ? encode(place, scope) : null }
   }
 
   return { page, list, gather }
@@ -141,8 +142,11 @@ const orderOf = (sort: string, columns: Record<string, Pick<Order, 'column' | 'k
 }
 
 /** The condition that a column kept in small letters (`…_key`) begins with a prefix: a range, which an index serves. */
-export const hasPrefix = (column: string, prefix: string) =>
-  sql<boolean>`(${sql.ref(column)} >= lower(${prefix}) and ${sql.ref(column)} < lower(${prefix}) || ${lastCharacter})`
+export const hasPrefix = (column: string, prefix: string) => isFrom(column, sql`lower(${prefix})`)
+/** The same of a column that is kept as it was written. */
+export const hasExactPrefix = (column: string, prefix: string) => isFrom(column, sql`cast(${prefix} as text)`)
+const isFrom = (column: string, prefix: RawBuilder<unknown>) =>
+  sql<boolean>`(${sql.ref(column)} >= ${prefix} and ${sql.ref(column)} < ${prefix} || ${lastCharacter})`
 const lastCharacter = '\u{10ffff}'
 
 /** How many rows a page of a walk looks at. */
@@ -150,7 +154,7 @@ const walked = 8_000
 /**
  * Up to how many rows a filter is answered from its own index; beyond, a walk in the list's order soon fills a page.
  */
-const few = 4_000
+export const few = 4_000
 
 /**
  * `column` of what fits a filter, from that filter's index and at most one more than few. Ordered as the index is, so

@@ -1,24 +1,21 @@
 import { sql } from 'kysely'
-import { background, type Database } from './database.ts'
-
-/** Kept for so many days; a month goes when all of it is older. */
-type KeptDays = { vpn_sessions: number; telemetry_events: number; metering_reports: number }
+import { background, type Database, type Tx } from './database.ts'
 
 /** The months around `at` have their partitions. */
 export const ensurePartitions = (db: Database, at: Date) =>
   db.acrossTenants((tx) => sql`call ensure_partitions(${at})`.execute(tx), background)
 
+const dropIn = (table: string) => (tx: Tx) => sql<{ n: number }>`select drop_partitions(${table}) as n`.execute(tx)
+const dropPurged = (tx: Tx) => sql<{ n: number }>`select drop_purged_months() as n`.execute(tx)
+
 /**
- * Drops the months that were over long enough ago: each table in a transaction of its own, since it is locked
- * meanwhile.
+ * Drops the months that are over for every tenant and in which nothing is held, and of the record those of which purges
+ * have left nothing: each table in a transaction of its own, since it is locked meanwhile.
  */
-export const dropPartitions = async (db: Database, kept: KeptDays): Promise<number> => {
+export const dropPartitions = async (db: Database): Promise<number> => {
   let dropped = 0
-  for (const [table, days] of Object.entries(kept)) {
-    const { rows } = await db.acrossTenants(
-      (tx) => sql<{ n: number }>`select drop_partitions(${table}, ${days}) as n`.execute(tx),
-      background,
-    )
+  for (const drop of [...['vpn_sessions', 'telemetry_events', 'metering_reports'].map(dropIn), dropPurged]) {
+    const { rows } = await db.acrossTenants(drop, background)
     dropped += rows[0]?.n ?? 0
   }
   return dropped

@@ -171,7 +171,7 @@ function refusalOf(
   const needed = entryPermissions(endpoint)
   if ('permissions' in principal && needed && !needed.some((p) => principal.permissions.has(p)))
     return new AppError('forbidden', `this needs the permission ${needed.join(' or ')}`)
-  if (principal.kind === 'session' && endpoint.method !== 'GET' && sameOrigin !== true)
+  if (principal.kind === 'session' && (endpoint.method !== 'GET' || endpoint.begins) && sameOrigin !== true)
     return new AppError(
       'forbidden',
       `a change with a session cookie must come from this site: send Origin: ${deps.publicUrl} or Sec-Fetch-Site: same-origin`,

@@ -3,6 +3,7 @@ import type { CredentialKind } from '@holdfast/contract/vocabulary'
 import type { Actor, Caller } from '../kernel/actor.ts'
 import type { Download } from '../kernel/download.ts'
 import type { Representation } from '../kernel/representation.ts'
+import type { Streamed } from '../kernel/streamed.ts'
 import type { Expected } from '../kernel/version.ts'
 import type { Answer } from './answer.ts'
 import type { Granted, Hold } from './representation.ts'
@@ -39,9 +40,11 @@ type Waiting<E extends Endpoint> = E extends { waits: true } ? { hold: Hold | un
 type Expecting<E extends Endpoint> = E extends { ifMatch: true } ? { expected: Expected } : unknown
 type Result<E extends Endpoint> = E extends { download: true }
   ? Download
-  : E extends { etag: true }
-    ? Representation<Output<E>>
-    : Output<E> | Representation<Output<E>> | Answer<Output<E>>
+  : E extends { stream: object }
+    ? Streamed
+    : E extends { etag: true }
+      ? Representation<Output<E>>
+      : Output<E> | Representation<Output<E>> | Answer<Output<E>>
 
 /** One for each operation of the contract, which says what it is given and what it gives. */
 export type Handlers = {

@@ -93,8 +93,8 @@ function isEscaped(text: string, at: number): boolean {
 /** An object or an array around the place that is looked at; each is used again for the next one as deep. */
 type Level = { isObject: boolean; names: string[]; many: Set<string> | undefined }
 
-/** Walks valid JSON text once for what parsing hides: repeated names, NUL, numbers that lose digits. */
-export function* inspect(text: string): Steps<void> {
+/** Walks valid JSON text once for what parsing hides: repeated names, numbers that lose digits, NUL unless told. */
+export function* inspect(text: string, judgesTexts: boolean): Steps<void> {
   const levels = Array.from({ length: maxDepth }, (): Level => ({ isObject: false, names: [], many: undefined }))
   let depth = 0
   const enter = (isObject: boolean) => {
@@ -111,7 +111,7 @@ export function* inspect(text: string): Steps<void> {
     if (c === quote) {
       const end = endOfString(text, i)
       const raw = text.slice(i, end + 1)
-      if (raw.includes('\\u')) refuseUnstorable(raw)
+      if (!judgesTexts && raw.includes('\\u')) refuseUnstorable(raw)
       if (expectName)
         requireNew(levels[depth - 1]!, raw.includes('\\') ? (JSON.parse(raw) as string) : raw.slice(1, -1))
       expectName = false

@@ -10,6 +10,7 @@ declare module 'fastify' {
     takesForm?: boolean
     protocol?: Endpoint['protocol']
     bodyNames?: number | undefined
+    judgesTexts?: true | undefined
     upload?: boolean
   }
   interface FastifyRequest {
@@ -51,18 +52,17 @@ export function registerBodyReaders(http: FastifyInstance): void {
     // Some clients name the type of a body that they do not send.
     if (bytes.length === 0 && request.method === 'DELETE') return undefined
     if (bytes.length === 0) fail('bad_request', 'the body is empty')
-    const { bodyNames } = request.routeOptions.config
-    if (bytes.length <= atOnce) return readJson(bytes, bodyNames)
-    const reading = readLongBody(request, bytes, bodyNames)
+    if (bytes.length <= atOnce) return readJson(bytes, request.routeOptions.config)
+    const reading = readLongBody(request, bytes)
     return request.largeBody?.during(reading) ?? reading
   })
 }
 
-async function readLongBody(request: FastifyRequest, bytes: Buffer, bodyNames: number | undefined): Promise<unknown> {
+async function readLongBody(request: FastifyRequest, bytes: Buffer): Promise<unknown> {
   const slices = createSlices()
   const isRepeatable = request.headers['idempotency-key'] !== undefined
   request.longBody = { digest: isRepeatable ? await digestOf(bytes, slices) : undefined }
-  return readLong(bytes, bodyNames, slices)
+  return readLong(bytes, request.routeOptions.config, slices)
 }
 
 async function digestOf(bytes: Buffer, slices: Slices): Promise<Buffer> {

@@ -3,7 +3,8 @@ import { atOnce, createSlices, inSlices, type Slices } from '../kernel/time-slic
 import { notJson, parseInPieces } from './json-pieces.ts'
 import { inspect, requireFew } from './json-text.ts'
 
-/** Names in all objects of a body together, where an endpoint does not say more. */
+/** What an endpoint says of its bodies: names in all objects together, and whether its rule judges the texts. */
+type Reading = { bodyNames?: number | undefined; judgesTexts?: boolean | undefined }
 const defaultNames = 2000
 const decodedAtOnce = 256 * 1024
 const createDecoder = () => new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -12,22 +13,27 @@ const utf8 = createDecoder()
 /**
  * Reads a body as RFC 8259 JSON, strictly: valid UTF-8 without a byte order mark, at most 32 levels deep, few names, no
  * duplicate and no `__proto__` names. Node's parser is lenient in each of these. 400 says which; a NUL or half a
- * surrogate pair, which the database can't store, and an integer that would lose digits are 422.
+ * surrogate pair, which the database can't store, where nobody else judges that, and an integer that would lose digits
+ * are 422.
  */
-export function readJson(bytes: Buffer, maxNames = defaultNames): unknown {
+export function readJson(bytes: Buffer, { bodyNames = defaultNames, judgesTexts = false }: Reading = {}): unknown {
   const text = decode(utf8, bytes)
-  atOnce(requireFew(text, maxNames))
+  atOnce(requireFew(text, bodyNames))
   const value = parse(text)
-  atOnce(inspect(text))
+  atOnce(inspect(text, judgesTexts))
   return value
 }
 
 /** The same, a slice at a time. */
-export async function readLong(bytes: Buffer, maxNames = defaultNames, slices = createSlices()): Promise<unknown> {
+export async function readLong(
+  bytes: Buffer,
+  { bodyNames = defaultNames, judgesTexts = false }: Reading = {},
+  slices = createSlices(),
+): Promise<unknown> {
   const text = await decodeLong(bytes, slices)
-  const large = await inSlices(requireFew(text, maxNames), slices)
+  const large = await inSlices(requireFew(text, bodyNames), slices)
   const value = await inSlices(parseInPieces(text, large), slices)
-  await inSlices(inspect(text), slices)
+  await inSlices(inspect(text, judgesTexts), slices)
   return value
 }
 

@@ -134,6 +134,7 @@ export function runEndpoint(deps: EndpointDeps, name: Operation, endpoint: Endpo
         return finishLater(request, reply, admission, request.largeBody?.during(changing) ?? changing)
       }
       const call = callOf(request, reply, admission)
+      if (endpoint.status !== undefined) reply.code(endpoint.status)
       const result = handler(call)
       if (result instanceof Promise || admission.recorded)
         return finishLater(request, reply, admission, result, call.hold)

@@ -1,11 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Download } from '../kernel/download.ts'
 import { Representation } from '../kernel/representation.ts'
+import { Streamed } from '../kernel/streamed.ts'
 import { Answer } from './answer.ts'
 import { sendDownload } from './download.ts'
 import type { Pace } from './pace.ts'
 import { mediaTypeOf } from './protocol.ts'
 import { isKnown } from './representation.ts'
+import { sendStreamed } from './streamed.ts'
 
 /**
  * Decides 304, and nothing else does. The status of success is set already. A HEAD is answered as its GET; Node leaves
@@ -18,6 +20,7 @@ export function send(
   pace: Pace,
 ): Promise<void> | undefined {
   if (result instanceof Download) return sendDownload(request, reply, result, pace)
+  if (result instanceof Streamed) return sendStreamed(request, reply, result, pace)
   sendNow(request, reply, result)
   return undefined
 }

@@ -49,7 +49,7 @@ export function createHttp(deps: HttpDeps): FastifyInstance {
       url: urlOf(endpoint),
       schema: {
         response: Object.fromEntries(
-          endpoint.download
+          endpoint.download || endpoint.stream
             ? []
             : successStatuses(endpoint).flatMap((s) => (s === 204 ? [] : [[s, endpoint.response]])),
         ),
@@ -59,6 +59,7 @@ export function createHttp(deps: HttpDeps): FastifyInstance {
         takesForm: endpoint.form === true,
         upload: endpoint.upload === true,
         bodyNames: endpoint.bodyNames,
+        judgesTexts: endpoint.judgesTexts,
         protocol: endpoint.protocol,
       },
       ...runEndpoint(deps, name, endpoint),
@@ -70,7 +71,7 @@ export function createHttp(deps: HttpDeps): FastifyInstance {
 
 const urlOf = ({ path }: Endpoint) => path.replaceAll(/\{(\w+)\}/g, ':$1')
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
-const methodsOf = ({ method }: Endpoint) => (method === 'GET' ? ['GET', 'HEAD'] : [method])
+const methodsOf = ({ method, begins }: Endpoint) => (method === 'GET' && !begins ? ['GET', 'HEAD'] : [method])
 
 /** Who speaks SCIM is told which methods a path takes; elsewhere a method that it does not take is an unknown route. */
 function refuseOtherMethods(deps: HttpDeps, http: FastifyInstance): void {

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { storable, storableJson } from './text.ts'
+import { isStorable, storable, storableJson } from './text.ts'
 
 const anything = fc.string({
   unit: fc.integer({ min: 0, max: 0xffff }).map((n) => String.fromCharCode(n)),
   maxLength: 40,
 })
-const isStorable = (text: string) => text.isWellFormed() && !text.includes('\0')
 
 test('what can not be kept is replaced, and only that', () => {
   assert.equal(storable('a\0b\ud83d', 10), 'a\ufffdb\ufffd')

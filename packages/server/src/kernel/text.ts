@@ -10,10 +10,17 @@ export function storable(text: string, max: number): string {
     .replaceAll('\0', '\ufffd')
 }
 
+/** Whether the database can keep it as it is. */
+export const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed()
+
 /**
  * JSON that jsonb takes, whatever texts are in it: JSON.stringify escapes what jsonb refuses, and nothing else like it.
+ * Nearly all texts have nothing of it, and are only looked through.
  */
-export const storableJson = (value: unknown): string =>
-  JSON.stringify(value).replaceAll(/\\(?:u(?:0000|d[89a-f][0-9a-f]{2})|.)/g, (sequence) =>
+export function storableJson(value: unknown): string {
+  const text = JSON.stringify(value)
+  if (!text.includes('\\u0000') && !text.includes('\\ud')) return text
+  return text.replaceAll(/\\(?:u(?:0000|d[89a-f][0-9a-f]{2})|.)/g, (sequence) =>
     sequence.length === 6 ? '\ufffd' : sequence,
   )
+}

@@ -14,10 +14,11 @@ export type Expected = {
 /**
  * A thing under the tag `"<version>.<content>"`. The version is all of it that is set; the content is everything that
  * is shown, with what is measured or follows from time. `If-None-Match` compares both, `If-Match` only the version: a
- * gateway that reports its load does not make a change of its name stale.
+ * gateway that reports its load does not make a change of its name stale. `tagged` is the part of the content that a
+ * reader is told of again.
  */
-export const versioned = <T>(version: unknown, content: T): Representation<T> =>
-  new Representation(`${shortDigest(version)}.${shortDigest(content)}`, content)
+export const versioned = <T>(version: unknown, content: T, tagged: unknown = content): Representation<T> =>
+  new Representation(`${shortDigest(version)}.${shortDigest(tagged)}`, content)
 
 /** What a writer expects who names these tags, one of which must be current. */
 export const expecting = (named: readonly string[] | '*' | undefined): Expected => ({

@@ -9,26 +9,40 @@ export type Resolve = (hostname: string) => Promise<readonly string[]>
 export const resolveBySystem: Resolve = async (hostname) =>
   (await lookup(hostname, { all: true, verbatim: true })).map((found) => found.address)
 
-const notAllowed = () => new OutboundError('refused', 'The URL leads to an address that this deployment does not call.')
-const httpOnly = () =>
-  new OutboundError('refused', 'http:// is for networks that this deployment has opened; use https://.')
+export const notAllowed = () =>
+  new OutboundError('refused', 'The URL leads to an address that this deployment does not call.')
+const plainInside = (protocol: string) =>
+  new OutboundError(
+    'refused',
+    protocol === 'http:'
+      ? 'http:// is for networks that this deployment has opened; use https://.'
+      : 'A connection without TLS is for networks that this deployment has opened.',
+  )
+
+/** What is asked of whom: a URL, or `tls:` and `tcp:` for a socket. */
+type Destination = Pick<URL, 'protocol' | 'hostname'>
 
 /**
- * Of the addresses found those a request may go to. Plain http never leaves the networks that the deployment opened.
+ * Of the addresses found those a request may go to. What is not encrypted never leaves the networks that the deployment
+ * opened.
  */
-export function choose(url: URL, found: readonly string[], allowedPrivateCidrs: readonly string[]): string[] {
+export function choose(to: Destination, found: readonly string[], allowedPrivateCidrs: readonly string[]): string[] {
   const reachable = found.filter((address) => mayReach(address, allowedPrivateCidrs))
   if (reachable.length === 0) throw notAllowed()
-  if (url.protocol === 'https:') return reachable
+  if (to.protocol === 'https:' || to.protocol === 'tls:') return reachable
   const inside = reachable.filter((address) => isWithin(address, allowedPrivateCidrs))
-  if (inside.length === 0) throw httpOnly()
+  if (inside.length === 0) throw plainInside(to.protocol)
   return inside
 }
 
-export async function vet(url: URL, resolve: Resolve, allowedPrivateCidrs: readonly string[]): Promise<string[]> {
-  const literal = literalOf(url.hostname)
-  const found = literal === undefined ? await resolved(url.hostname, resolve) : [literal]
-  return choose(url, found, allowedPrivateCidrs)
+export async function vet(
+  to: Destination,
+  resolve: Resolve,
+  allowedPrivateCidrs: readonly string[],
+): Promise<string[]> {
+  const literal = literalOf(to.hostname)
+  const found = literal === undefined ? await resolved(to.hostname, resolve) : [literal]
+  return choose(to, found, allowedPrivateCidrs)
 }
 
 async function resolved(hostname: string, resolve: Resolve): Promise<readonly string[]> {
@@ -39,6 +53,14 @@ async function resolved(hostname: string, resolve: Resolve): Promise<readonly st
   }
 }
 
+/** Whom to trust in place of the public authorities, and which name the certificate must have instead of the host's. */
+export type Tls = { ca: string | null; serverName: string | null }
+export const tlsOptions = ({ ca, serverName }: Tls) => ({
+  minVersion: 'TLSv1.2' as const,
+  ...(ca !== null && { ca }),
+  ...(serverName !== null && { servername: serverName }),
+})
+
 /**
  * Connects to one of the vetted addresses and to nothing else: the name is not looked up again, so an answer that
  * changes between check and use changes nothing. A look-up hook is never asked about address literals, so the address
@@ -47,12 +69,13 @@ async function resolved(hostname: string, resolve: Resolve): Promise<readonly st
 export function pinnedConnector(
   build: typeof buildConnector,
   addresses: readonly string[],
-  timeoutMs: number,
+  { timeoutMs, tls }: { timeoutMs: number; tls: Tls | undefined },
 ): buildConnector.connector {
   const pinned = new Set(addresses.map(canonicalAddress))
   const connect = build({
     timeout: timeoutMs,
     allowH2: false,
+    ...(tls && tlsOptions(tls)),
     lookup: (_hostname, options, callback) => {
       const all = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
       if (options.all) callback(null, all)
@@ -60,7 +83,7 @@ export function pinnedConnector(
     },
   })
   return (options, callback) =>
-    connect(options, (...[error, socket]) => {
+    connect({ ...options, ...(tls?.serverName && { servername: tls.serverName }) }, (...[error, socket]) => {
       if (error) return callback(error, null)
       if (!pinned.has(canonicalAddress(socket.remoteAddress ?? ''))) {
         socket.destroy()

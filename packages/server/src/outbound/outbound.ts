@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { orAbort } from '../kernel/or-abort.ts'
 import { literalOf } from './address.ts'
-import { choose, pinnedConnector, type Resolve, resolveBySystem, vet } from './connect.ts'
+import { choose, pinnedConnector, type Resolve, resolveBySystem, type Tls, vet } from './connect.ts'
 import { OutboundError, toOutboundError } from './outbound-error.ts'
+import { checkSocket, openSocket, type SocketTarget } from './socket.ts'
 
 type OutboundRequest = {
   method?: 'GET' | 'POST'
@@ -14,6 +15,7 @@ type OutboundRequest = {
   maxResponseBytes?: number
   /** What lies beyond: an error, or cut off. */
   whenTooLarge?: 'fail' | 'cut'
+  tls?: Tls
   signal?: AbortSignal
 }
 type OutboundResponse = { status: number; headers: IncomingHttpHeaders; body: Buffer }
@@ -59,7 +61,7 @@ export function createOutbound({
     const addresses = await orAbort(vet(url, resolve, allowedPrivateCidrs), signal)
     const { Agent, buildConnector, request } = await loadClient()
     const dispatcher = new Agent({
-      connect: pinnedConnector(buildConnector, addresses, timeoutMs),
+      connect: pinnedConnector(buildConnector, addresses, { timeoutMs, tls: options.tls }),
       maxHeaderSize: 16 * 1024,
     })
     try {
@@ -100,6 +102,28 @@ export function createOutbound({
         return undefined
       } catch (e) {
         return toOutboundError(e).message
+      }
+    },
+
+    /** The same of a socket. */
+    socketRefusalOf: (target: SocketTarget): string | undefined => {
+      try {
+        checkSocket(target, allowedPrivateCidrs)
+        return undefined
+      } catch (e) {
+        return toOutboundError(e).message
+      }
+    },
+
+    /** A connection over TCP, or TLS on it, to an address that was judged; whoever asks for it ends it. */
+    connect: async (target: SocketTarget, { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal }) => {
+      const limit = AbortSignal.timeout(timeoutMs)
+      try {
+        checkSocket(target, allowedPrivateCidrs)
+        const within = { timeoutMs, signal: AbortSignal.any([limit, signal]) }
+        return await openSocket(target, { resolve, allowedPrivateCidrs, ...within })
+      } catch (e) {
+        throw toOutboundError(limit.aborted ? limit.reason : e)
       }
     },
 

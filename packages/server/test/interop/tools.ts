@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { softHsmLibrary } from '../token.ts'
+import { syslogNg } from './syslog-ng.ts'
 
 /** A program that others wrote: how to ask whether it is there, and the Debian packages that bring it, in one line. */
 type Tool = { package: string; commands: readonly string[]; probe: readonly string[] }
@@ -39,6 +40,19 @@ const tools = {
   },
   openvpn: { package: 'openvpn', commands: ['openvpn', '/usr/sbin/openvpn'], probe: ['--show-tls'] },
   haproxy: { package: 'haproxy', commands: ['haproxy', '/usr/sbin/haproxy'], probe: ['-v'] },
+  rsyslog: { package: 'rsyslog', commands: ['rsyslogd', '/usr/sbin/rsyslogd'], probe: ['-v'] },
+  'rsyslog-gnutls': {
+    package: 'rsyslog-gnutls',
+    commands: ['sh'],
+    probe: ['-c', 'ls /usr/lib/*/rsyslog/lmnsd_gtls.so'],
+  },
+  'syslog-ng': {
+    package: '',
+    commands: ['env'],
+    get probe() {
+      return [`LD_LIBRARY_PATH=${syslogNg.libraries}`, syslogNg.command, '--version']
+    },
+  },
   java: { package: 'default-jre-headless', commands: ['java'], probe: ['--version'] },
   mvn: { package: 'maven', commands: ['mvn'], probe: ['--version'] },
   xmlsec1: { package: 'xmlsec1', commands: ['xmlsec1'], probe: ['--version'] },
@@ -51,6 +65,7 @@ const tools = {
     commands: ['perl'],
     probe: [...['Portal::Issuer::SAML', 'Portal::Captcha::SecurityImage', 'Manager::Conf'].map(ofLemonldap), '-e1'],
   },
+  python3: { package: 'python3', commands: pythons, probe: ['--version'] },
   'python3-argon2': module('argon2', 'from argon2 import PasswordHasher'),
   'python3-jwcrypto': module('jwcrypto', 'from jwcrypto import jwk, jws, jwt, jwe'),
   'python3-pysaml2': module('pysaml2', 'import saml2.server'),
@@ -95,7 +110,7 @@ export const missingPackages = (): string[] =>
 export const without = (name: ToolName): string | false =>
   findTool(name)
     ? false
-    : `${name} is not installed (${tools[name].package ? `Debian package ${tools[name].package}` : `pip install ${name}`})`
+    : `${name} is not installed (${tools[name].package ? `Debian package ${tools[name].package}` : 'npm run test:interop fetches it'})`
 
 const keycloak = { version: '26.2.5', folder: join(tmpdir(), 'holdfast-interop-keycloak') }
 /** Where Keycloak is: in KEYCLOAK_HOME, or else where `fetchKeycloak` puts it. */

@@ -48,6 +48,10 @@ def with_parts(message, parts):
     return json.dumps({"payload": parts[1], "signatures": [{"protected": parts[0], "signature": parts[2]}]})
 
 
+def public_key(published):
+    return JWK(**{name: published[name] for name in ("kty", "crv", "x", "y") if name in published})
+
+
 def verify(text, key):
     token = JWS()
     token.deserialize(text)
@@ -77,13 +81,13 @@ def judge(message, keys):
     header = json.loads(decode(parts[0]))
     by_kid = {key["kid"]: key for key in keys}
     published = by_kid[header["kid"]]
-    key = JWK(**{name: published[name] for name in ("kty", "crv", "x", "y")})
+    key = public_key(published)
     token = verify(with_parts(message, parts), key)
     others = [other for kid, other in by_kid.items() if kid != header["kid"]]
     accepted_by_others = 0
     for other in others:
         try:
-            verify(with_parts(message, parts), JWK(**{name: other[name] for name in ("kty", "crv", "x", "y")}))
+            verify(with_parts(message, parts), public_key(other))
             accepted_by_others += 1
         except JWException:
             pass

@@ -72,6 +72,8 @@ export async function startGraph(t: { after: (end: () => void) => void }, real: 
     },
     outbound: {
       refusalOf: () => undefined,
+      socketRefusalOf: () => undefined,
+      connect: () => Promise.reject(new OutboundError('unreachable', 'The test has no such host.')),
       request: async (text, options) => {
         const url = new URL(text)
         if (url.protocol === 'https:' && hosts.includes(url.host))

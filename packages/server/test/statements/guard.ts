@@ -21,6 +21,8 @@ export const sharedTables: ReadonlySet<string> = new Set([
   'deployment',
   'master_keys',
   'schema_migrations',
+  'retention_periods',
+  'retention_clock',
 ])
 
 export type Fault =

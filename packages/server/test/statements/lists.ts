@@ -1,6 +1,7 @@
 /** Statements that look at, or write rows of, several tenants in one: where they stand, and why they must. */
 export const acrossTenants: Readonly<Record<string, string>> = {
   'db/claims.ts#forgetOld': 'keys of a day ago',
+  'db/retention.ts#selectErased': 'tenants of which only the record is left, whose oldest goes too',
   'db/secret-columns.ts#countByKey': 'how much is under which master key, of all tenants',
   'memory/feed-connection.ts#connectFeed': 'the heartbeat compares where all tenants stand',
   'memory/changes.ts#pruneChanges': 'changes of a day ago',
@@ -13,6 +14,8 @@ export const acrossTenants: Readonly<Record<string, string>> = {
   'tenancy/entitlement/entitlement.queries.ts#tenantsWithLimits': 'whom a sweep must tell of limits',
   'tenancy/entitlement/entitlement.queries.ts#tenantsWithMoves': 'whose counters a sweep must add up',
   'audit/audit.queries.ts#insert': 'group commit: events of whoever asked in the same moment',
+  'audit/ingest/ingest.queries.ts#noteReported': 'group commit: what gateways report in the same moment',
+  'audit/proof/proof.queries.ts#tenantsToSign': 'whose record has grown since it was signed',
   'audit/audit.queries.ts#tenantsWithArrivals': 'whose events a sweep must give their places',
   'access/api-keys.queries.ts#writeActivity': 'write-behind: keys used lately',
   'devices/devices.queries.ts#touchDevices': 'write-behind: devices seen lately',
@@ -40,6 +43,7 @@ export const acrossTenants: Readonly<Record<string, string>> = {
   'trust/anchors/rotation.queries.ts#activeIssuing': 'whose issuing CA a sweep must renew',
   'certificates/spc/spcs.queries.ts#tenantsWithSuperseded': 'whose certificates a sweep must end',
   'certificates/crl/crls.queries.ts#tenantsDue': 'whose revocation lists a sweep must issue',
+  'siem/delivery/streams.queries.ts#dueStreams': 'whose events are to be forwarded now, who waited longest first',
 }
 
 /** Inserts whose rows do not all come from what was given, and why they may. */
@@ -85,6 +89,12 @@ export const inNoOrder: Readonly<Record<string, string>> = {
   'devices/devices.queries.ts#updateDevice': 'tags of a device whose row is held',
   'notifications/deliveries.queries.ts#failPendingWebhooks':
     'only who holds the settings does it, and who claims deliveries passes over what is locked',
+  'siem/dead-letters.queries.ts#markReplaying': 'of a connector whose stream is held',
+  'siem/dead-letters.queries.ts#unmarkReplaying': 'of a connector whose stream is held',
+  'siem/dead-letters.queries.ts#deleteDeadLetters': 'of a connector whose stream is held',
+  'siem/dead-letters.queries.ts#take': 'of connectors whose streams are locked in order',
+  'siem/connectors.queries.ts#deleteStreams': 'of a connector whose row is held',
+  'siem/delivery/streams.queries.ts#endExportLeases': 'of a connector whose row is held',
   'certificates/spc/issue.queries.ts#supersede': 'lockActive has locked them in order',
   'devices/revoked.queries.ts#take': 'of devices that are locked in order',
   'identity/sessions/sessions.queries.ts#writeLastSeen':

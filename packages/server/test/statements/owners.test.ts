@@ -11,7 +11,11 @@ const tables = new Set(
   ),
 )
 const patterns = {
-  writes: [/\b(?:insertInto|updateTable|deleteFrom|deleting)\('(\w+)/g, /\b(?:insert into|delete from|update) (\w+)/g],
+  writes: [
+    /\b(?:insertInto|updateTable|deleteFrom|deleting)\('(\w+)/g,
+    /\bpurging\('\w+', '(\w+)/g,
+    /\b(?:insert into|delete from|update) (\w+)/g,
+  ],
   reads: [
     /\b(?:selectFrom|\w+Join)\('(\w+)/g,
     /(?<!delete )\b(?:from|join|using) (\w+)/g,

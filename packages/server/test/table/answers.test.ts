@@ -37,11 +37,12 @@ async function allEvents(kit: Kit): Promise<AuditEvent[]> {
   return found
 }
 
-test('what makes something answers 201, what holds already 200 and changed: false; secrets are called secret and stay off the record', async (t: TestContext) => {
+test('a write answers 201 where it makes something, 200 and changed: false where that holds already; each is on record by its request id, without secrets', async (t: TestContext) => {
   const kit = await startKit(t, { config: { allowedPrivateCidrs: ['127.0.0.0/8'] } })
   const world = await createWorld(kit)
   const wrong: string[] = []
   const secrets = new Set<string>([world.own.token, world.own.secret])
+  const succeeded: { name: Operation; part: string; kind: string; requestId: unknown }[] = []
   const expect = (what: string, { status, json, text }: Raw, wanted: number, changed?: false) => {
     for (const name of ['secret', 'credential', 'provisioning_uri'])
       if (typeof json[name] === 'string') secrets.add(json[name])
@@ -50,12 +51,15 @@ test('what makes something answers 201, what holds already 200 and changed: fals
     if (status !== wanted || (changed === false && again !== false))
       wrong.push(`${what}: ${status} ${text.slice(0, 200)}`)
   }
+  const expectOnRecord = ([name, e]: (typeof writes)[number], part: string, { headers }: Raw) =>
+    void succeeded.push({ name, part, kind: `${e.audit} success`, requestId: headers['x-request-id'] })
   let repeated = 0
   for (const [name, e] of writes) {
     if (e.operations || e.records) continue
     const write = await createWrite(kit, world, name)
     const first = await write.send()
     expect(name, first, makes(e.audit ?? '') ? 201 : (e.status ?? 200))
+    expectOnRecord([name, e], '', first)
     const holds = 'changed' in first.json || 'terminated' in first.json
     if (!holds || newEachTime.includes(name)) continue
     repeated++
@@ -68,7 +72,9 @@ test('what makes something answers 201, what holds already 200 and changed: fals
       const named = things.filter((thing) => thing === 'group_id' || thing === `${noun}_id`)
       const { ids, send }: Write = await createWrite(kit, world, name, operation === 'create' ? [] : named)
       if (operation === 'create') {
-        expect(`${name} create`, await send(), 201)
+        const made = await send()
+        expect(`${name} create`, made, 201)
+        expectOnRecord([name, e], ' create', made)
         expect(`${name} create again`, await send(), 422)
         continue
       }
@@ -76,7 +82,10 @@ test('what makes something answers 201, what holds already 200 and changed: fals
       const which = isBatch ? { device_ids: [id] } : { [`${noun}_id`]: id }
       const patch = operation === 'update' && patches[noun] ? { [noun]: patches[noun](ids) } : {}
       const body = { operation, ...which, ...patch }
-      expect(`${name} ${operation}`, await send(body), 200)
+      const once = await send(body)
+      expect(`${name} ${operation}`, once, 200)
+      const { changed, summary } = once.json as { changed?: boolean; summary?: { changed: number } }
+      if (changed || summary?.changed) expectOnRecord([name, e], ` ${operation}`, once)
       const again = await send(body)
       repeated++
       if (isBatch) assert.deepEqual(again.json.summary, { changed: 0, unchanged: 1, failed: 0 }, `${operation} again`)
@@ -85,6 +94,13 @@ test('what makes something answers 201, what holds already 200 and changed: fals
   assert.ok(repeated > 25, `${repeated} are repeated`)
 
   const events = await allEvents(kit)
+  const sent = new Set(succeeded.map(({ name }) => name))
+  for (const [name, e] of writes) assert.ok(e.records || sent.has(name), `${name} changed something`)
+  const left = Map.groupBy(events, (event) => event.request_id)
+  for (const { name, part, kind, requestId } of succeeded) {
+    const kinds = (left.get(String(requestId)) ?? []).map((event) => `${event.kind} ${event.outcome}`)
+    if (!kinds.includes(kind)) wrong.push(`${name}${part}: left ${kinds.join(', ')}, not ${kind}`)
+  }
   wrong.push(...new Set(events.flatMap(wrongChanges)))
   assert.deepEqual(wrong, [])
   assert.deepEqual(
@@ -103,7 +119,9 @@ test('what makes something answers 201, what holds already 200 and changed: fals
       'policy.published',
       'release.changed',
       'release.updated',
+      'retention.updated',
       'security_settings.updated',
+      'siem_connector.updated',
       'tenant.changed',
       'user.changed',
     ],

@@ -94,7 +94,7 @@ test('HEAD is answered as its GET, without the body: every read, known and refus
   const world = await createWorld(kit)
   const own = await ownCallers(kit, world)
   const wrong: string[] = []
-  for (const [name, e] of reads)
+  for (const [name, e] of reads.filter(([, e]) => !e.begins))
     for (const caller of [callerOf(name, e, world, own), null]) {
       const ask = (method: string) =>
         call(kit, { method, path: pathOf(e, world) }, caller, undefined, queryOf(name, world))

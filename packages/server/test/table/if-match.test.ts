@@ -72,9 +72,15 @@ const rows: Partial<Record<Operation, Row>> = {
     read: 'getRelease',
     body: (_, n) => ({ operation: 'roll_out', rollout: { percent: n, group_ids: [] } }),
   },
+  updateSiemConnector: { read: 'getSiemConnector', body: (_, n, shown) => ({ ...shown, name: `soc ${n}` }) },
+  deleteSiemConnector: { read: 'getSiemConnector' },
   updateSecuritySettings: {
     read: 'getSecuritySettings',
     body: (_, n, shown) => ({ ...shown, passwords: { min_length: 16 + n } }),
+  },
+  updateRetention: {
+    read: 'getRetention',
+    body: (_, n, shown) => ({ ...shown, days: { ...(shown.days as object), audit: 30 + n } }),
   },
   updateNotificationSettings: {
     read: 'getNotificationSettings',

@@ -7,7 +7,7 @@ type Given = {
   each: (n: number) => string
 }
 
-/** Releases, most of them withdrawn, and the packages of one. */
+/** Releases, most of them withdrawn, and the packages of one; events that a receiver refused. */
 export const updateRows = ({ id, tenant: t, few, at, nth, each }: Given): string[] => [
   `insert into releases (tenant_id, release_id, version, channel, status, notes, severity, mandatory, rollout_percent,
       rollout_group_ids, created_at, updated_at, published_at)
@@ -20,4 +20,7 @@ export const updateRows = ({ id, tenant: t, few, at, nth, each }: Given): string
   `insert into release_packages (tenant_id, package_id, release_id, blob_id, platform, arch, filename, created_at)
     select ${t}, ${nth('package')}, case when i < 51 then '${id.release}' else ${nth('release')} end, ${nth('blob')},
       'linux', 'x64', 'client' || i, ${at} ${each(few)}`,
+  `insert into siem_dead_letters (tenant_id, connector_id, seq, event_id, kind, reason, failed_at)
+    select ${t}, c.connector_id, i, ${nth('event')}, 'login.failed', 'It was refused.', ${at}
+    from siem_connectors c, generate_series(1, ${few}) as i where c.tenant_id = ${t}`,
 ]

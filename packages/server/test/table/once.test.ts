@@ -8,6 +8,7 @@ import { races } from './races.ts'
 
 /** Things that another test tries with many at once: its file, and words that stand in it. */
 const elsewhere: Record<string, readonly [file: string, words: string]> = {
+  'a checkpoint, and the tiles under it': ['api/audit-proof.test.ts', 'twenty ask for proofs on two replicas'],
   'a place in the record': ['api/audit-sequence.test.ts', 'twenty writers on two replicas make one sequence'],
   'a username': ['api/sets.test.ts', 'a username, however it is spelled'],
   'a mail address': ['api/sets.test.ts', 'a mail address'],
@@ -43,6 +44,10 @@ const elsewhere: Record<string, readonly [file: string, words: string]> = {
     'api/enroll-device-code-limits.test.ts',
     'of twenty who ask at once on two replicas one asks the provider, and of twenty who finish one enrolls',
   ],
+  'an event that a gateway puts on record': [
+    'api/audit-ingest.test.ts',
+    'an event of a gateway counts once, whoever of twenty callers brings it to which of two replicas',
+  ],
   'a telemetry event': [
     'api/telemetry.test.ts',
     'an event counts once, within a request and across requests, on every replica',
@@ -73,6 +78,14 @@ const elsewhere: Record<string, readonly [file: string, words: string]> = {
     'api/workflow-resume.test.ts',
     'of twenty who undo one run at once, on two replicas, one does',
   ],
+  'a purge of the record': [
+    'api/audit-purge.test.ts',
+    'the record goes from its beginning only, on two replicas once, and what is left is verified from there',
+  ],
+  'what went of a class': [
+    'api/compliance.test.ts',
+    'what a purge took that was cut off goes on record with the next one, once',
+  ],
   'a warning of an end': ['api/expiry-warnings.test.ts', 'once at each threshold, on two replicas'],
   'a version that is released': [
     'api/updates.test.ts',
@@ -81,6 +94,10 @@ const elsewhere: Record<string, readonly [file: string, words: string]> = {
   'a package, and its content': [
     'api/updates-uploads.test.ts',
     'of twenty uploads of one content at once, on two replicas, all are packages and one is stored',
+  ],
+  'an export to a webhook': [
+    'api/siem-delivery.test.ts',
+    'an export sends the events of a time once more: twenty who ask at once begin one',
   ],
   'a version of TUF metadata': [
     'api/updates-tuf.test.ts',

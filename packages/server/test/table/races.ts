@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { examples } from '@holdfast/contract/examples'
 import { createProof, generateKey } from '@holdfast/crypto'
 import { type Client, changeGatewayPool } from '@holdfast/sdk'
 import { enroll, newWireguardKey, refused, withGateway } from '../gateways.ts'
@@ -151,6 +152,10 @@ export const races: Record<string, Race> = {
   },
   'the name of a pool': changes(
     async (c, i) => !!(await c.createGatewayPool({ body: { name: i % 2 ? 'Pool' : 'pool', region: { code: 'eu' } } })),
+  ),
+  'the name of a SIEM connector': changes(
+    async (c, i) =>
+      !!(await c.createSiemConnector({ body: { ...examples.createSiemConnector, name: i % 2 ? 'SOC' : 'soc' } })),
   ),
   'the name of an identity provider': changes(
     async (c, i) => !!(await c.createIdentityProvider({ body: { ...unreachable, name: i % 2 ? 'Login' : 'login' } })),

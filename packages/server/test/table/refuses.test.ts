@@ -158,6 +158,8 @@ test('every route against every wrong caller', async (t) => {
 })
 
 const inventedIds = () => ({
+  event_id: encodeId('audit_event', crypto.randomUUID()),
+  legal_hold_id: encodeId('legal_hold', crypto.randomUUID()),
   tenant_id: encodeId('tenant', crypto.randomUUID()),
   user_id: encodeId('user', crypto.randomUUID()),
   group_id: encodeId('group', crypto.randomUUID()),
@@ -180,6 +182,8 @@ const inventedIds = () => ({
   spc_id: encodeId('spc', crypto.randomUUID()),
   release_id: encodeId('release', crypto.randomUUID()),
   package_id: encodeId('package', crypto.randomUUID()),
+  connector_id: encodeId('siem_connector', crypto.randomUUID()),
+  export_id: encodeId('siem_export', crypto.randomUUID()),
 })
 const brokenIds = () =>
   Object.fromEntries(Object.keys(inventedIds()).map((k) => [k, encodeId('notification', crypto.randomUUID())]))

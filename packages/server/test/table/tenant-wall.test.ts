@@ -79,7 +79,7 @@ test('without its tenant condition no query sees, changes or adds a row of anoth
   const client = new pg.Client({ connectionString: kit.databaseUrl, options: '-c role=holdfast_app' })
   await client.connect()
   assert.equal((await client.query('select from users')).rowCount, 0)
-  for (const table of ['audit_arrivals', 'audit_log', 'audit_heads'])
+  for (const table of ['audit_arrivals', 'audit_log', 'audit_heads', 'audit_beginnings'])
     for (const change of [`delete from ${table}`, `update ${table} set tenant_id = null`])
       await assert.rejects(client.query(change), /permission denied/, change)
   await client.end()

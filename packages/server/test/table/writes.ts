@@ -44,6 +44,14 @@ const special: Partial<Record<Operation, Setup>> = {
   ...trustWrites,
   ...updateWrites,
   ...workflowWrites,
+  createSiemConnector: (_, world) => ({
+    caller: world.callers.api_key,
+    body: { ...examples.createSiemConnector, name: randomBytes(6).toString('hex') },
+  }),
+  updateSiemConnector: (_, world) => ({
+    caller: world.callers.api_key,
+    body: { ...examples.updateSiemConnector, name: randomBytes(6).toString('hex') },
+  }),
   login: () => ({ caller: () => ({}), body: { username: 'admin', password: adminPassword } }),
   logout: (_, world) => ({ caller: world.callers.session }),
   reactivateUser: async (kit, world) => {

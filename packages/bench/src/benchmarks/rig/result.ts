@@ -30,8 +30,8 @@ export type Bench = {
   scale: Scale
   /** Says on the terminal what is being done. */
   say: (text: string) => void
-  /** Starts a server on an empty data directory; it ends with the benchmark. */
-  startServer: () => Promise<Server>
+  /** Starts a server on an empty data directory, with these variables beside the usual; it ends with the benchmark. */
+  startServer: (environment?: Readonly<Record<string, string>>) => Promise<Server>
   /** Ends with the benchmark, whatever happens. */
   defer: (end: () => Promise<unknown>) => void
 }

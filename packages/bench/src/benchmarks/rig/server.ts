@@ -25,7 +25,13 @@ export type Server = Awaited<ReturnType<typeof startServer>>
  * is moved to one core once it is ready; its PostgreSQL may use all of them. `profileTo` is a folder for a CPU profile
  * of each of its processes.
  */
-export async function startServer({ profileTo }: { profileTo?: string | undefined } = {}) {
+export async function startServer({
+  profileTo,
+  environment: more = {},
+}: {
+  profileTo?: string | undefined
+  environment?: Readonly<Record<string, string>>
+} = {}) {
   const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-bench-'))
   // As root, PostgreSQL runs as another account, which has to get there.
   await chmod(dataDir, 0o711)
@@ -63,6 +69,7 @@ export async function startServer({ profileTo }: { profileTo?: string | undefine
         HOLDFAST_PORT: String(port),
         HOLDFAST_ADMIN_PASSWORD: adminPassword,
         HOLDFAST_LOG_LEVEL: 'warn',
+        ...more,
       },
     })
     const ended = new Promise((resolve) => child?.once('exit', resolve))

@@ -38,6 +38,16 @@ export type AuditTables = {
     hash: Buffer
     sequenced_at: Date
   }
+  /** What gateways have reported, under their own ids. */
+  audit_ingested: { tenant_id: TenantId; gateway_id: string; event_id: string; received_at: Date }
+  /** Which words stand in which block of the record; `words` are hashes. */
+  audit_words: { tenant_id: TenantId; block: number; first_at: Date; last_at: Date; words: string[] }
   /** Where the record of each tenant ends. */
   audit_heads: { tenant_id: TenantId; seq: number; hash: Buffer }
+  /** Full tiles of the Merkle tree over the record, 256 hashes each. */
+  audit_tiles: { tenant_id: TenantId; level: number; number: number; hashes: Buffer; root: Buffer }
+  /** Hashes of purged places whose tile is not full yet. */
+  audit_leaves: { tenant_id: TenantId; seq: number; hash: Buffer }
+  /** Signed heads of the tree. */
+  audit_checkpoints: { tenant_id: TenantId; size: number; kid: string; note: string; created_at: Date }
 }

@@ -9,6 +9,8 @@ import type { NotificationsTables } from './notifications.ts'
 import type { OperationsTables } from './operations.ts'
 import type { PeopleTables } from './people.ts'
 import type { PolicyTables } from './policy.ts'
+import type { RetentionTables } from './retention.ts'
+import type { SiemTables } from './siem.ts'
 import type { TenancyTables } from './tenancy.ts'
 import type { TrustTables } from './trust.ts'
 import type { UpdatesTables } from './updates.ts'
@@ -31,6 +33,8 @@ export type Tables = AccessTables &
   OperationsTables &
   PeopleTables &
   PolicyTables &
+  SiemTables &
+  RetentionTables &
   TenancyTables &
   TrustTables &
   UpdatesTables

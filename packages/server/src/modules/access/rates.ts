@@ -1,6 +1,6 @@
 import type { SecuritySettings } from '@holdfast/contract/settings'
 import type { TenantId } from '../../kernel/actor.ts'
-import { createRateLimiter, secondsToWait, usedByOneMore } from '../../kernel/rate-limit.ts'
+import { createRateLimiter, secondsToWait, usedByMore } from '../../kernel/rate-limit.ts'
 import { whenReady } from '../../kernel/ready.ts'
 
 /** Kinds of credentials whose requests are counted; an enrollment token has its uses, and a device counts its own. */
@@ -24,7 +24,7 @@ export function createRates(settings: (tenant: TenantId) => SecuritySettings | P
     whenReady(settings(device.tenantId), ({ api: { requests_per_minute_per_device: perMinute } }) => {
       const nowMs = performance.now()
       const wait = secondsToWait(device.usedUntil, perMinute, nowMs)
-      if (isTaken && wait === 0) device.usedUntil = usedByOneMore(device.usedUntil, perMinute, nowMs)
+      if (isTaken && wait === 0) device.usedUntil = usedByMore(device.usedUntil, perMinute, nowMs)
       return wait
     })
 

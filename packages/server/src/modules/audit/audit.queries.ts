@@ -1,6 +1,5 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
-import { fits, hasPrefix, isRare } from '../../db/page.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { storableJson } from '../../kernel/text.ts'
@@ -36,43 +35,3 @@ export async function tenantsWithArrivals(tx: Tx): Promise<TenantId[]> {
     select tenant_id from next where tenant_id is not null`.execute(tx)
   return rows.map((r) => r.tenant_id)
 }
-
-/** Filters are exact but `q`, which is a prefix of the kind, an id or a name. */
-type Filter = {
-  kind?: string
-  actor_id?: string
-  target_id?: string
-  source_ip?: string
-  outcome?: 'success' | 'refused' | 'failed'
-  from?: Date
-  to?: Date
-  request_id?: string
-}
-export const select = (tx: Tx, tenant: TenantId, f: Filter) => {
-  let q = tx.selectFrom('audit_log').select(['event_id', 'at', 'seq', 'record', 'hash']).where('tenant_id', '=', tenant)
-  for (const column of ['kind', 'actor_id', 'target_id', 'source_ip', 'outcome', 'request_id'] as const) {
-    const value = f[column]
-    if (value !== undefined) q = q.where(column, '=', value)
-  }
-  if (f.from !== undefined) q = q.where('at', '>=', f.from)
-  if (f.to !== undefined) q = q.where('at', '<', f.to)
-  return q
-}
-
-/** What a search looks into: each has an index, so what fits little is found by them. */
-const searched = ['kind', 'actor_id', 'actor_name_key', 'target_id', 'target_name_key'] as const
-export const begins = (q: string) =>
-  sql<boolean>`(${sql.join(
-    searched.map((column) => hasPrefix(column, q)),
-    sql` or `,
-  )})`
-const found = (tenant: TenantId, q: string) =>
-  sql.join(
-    searched.map((c) =>
-      fits('at', sql`audit_log where tenant_id = ${tenant} and ${hasPrefix(c, q)}`, ['tenant_id', c, 'at']),
-    ),
-    sql` union all `,
-  )
-export const isRareSearch = (tx: Tx, tenant: TenantId, q: string) => isRare(tx, found(tenant, q))
-/** The moments of the events that a rare search finds. */
-export const atFound = (tenant: TenantId, q: string) => sql<boolean>`at = any(array(${found(tenant, q)}))`

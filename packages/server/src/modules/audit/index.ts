@@ -1,19 +1,48 @@
-import type { Database } from '../../db/database.ts'
-import type { Pager } from '../../db/page.ts'
-import { auditHandlers } from './audit.handlers.ts'
+import { eventHandlers } from './events/events.handlers.ts'
+import { createExport, type ExportDeps } from './export/index.ts'
+import { pruneReported } from './ingest/ingest.queries.ts'
+import { createIngest } from './ingest/ingest.ts'
+import { checkpointKeysOf, createProof, type ProofDeps } from './proof/index.ts'
+import { pruneRecord } from './purge/purge.queries.ts'
 import { createRecorder } from './recorder.ts'
 import { createSequencer } from './sequencer.ts'
+import { createWordIndexer } from './words/indexer.ts'
+import { pruneWords } from './words/words.queries.ts'
 
-export type { Changed, Target } from './record.ts'
+export { cef } from './formats/cef.ts'
+export { readEvent, type Stored } from './formats/event.ts'
+export { json } from './formats/json.ts'
+export { ocsf } from './formats/ocsf.ts'
+export { octetCounted, type SyslogOrigin, syslog, syslogOriginOf } from './formats/syslog.ts'
+export { findBeginning } from './purge/purge.queries.ts'
+export { arrivalOf, type Changed, type Target } from './record.ts'
 
+type AuditDeps = Omit<ExportDeps & ProofDeps, 'catchUp' | 'audit' | 'keys'> & {
+  trust: Parameters<typeof checkpointKeysOf>[0]
+}
 /** The record of each tenant: what happened, in the order in which it was committed. */
-export function createAudit(deps: { db: Database; pager: Pager; now: () => Date; onError: (e: unknown) => void }) {
-  const { wake, catchUp, start, stop } = createSequencer(deps)
+export function createAudit(deps: AuditDeps) {
+  const words = createWordIndexer(deps)
+  const { wake, catchUp, start, stop } = createSequencer({ ...deps, placed: words.placed })
+  const { write, ...recorder } = createRecorder({ ...deps, wake })
+  const keys = checkpointKeysOf(deps.trust)
+  const proof = createProof({ ...deps, keys, catchUp })
   return {
-    ...createRecorder({ ...deps, wake }),
-    handlers: auditHandlers({ ...deps, catchUp }),
+    ...recorder,
+    catchUp,
+    handlers: {
+      ...eventHandlers({ ...deps, catchUp }),
+      ...createIngest({ ...deps, write }).handlers,
+      ...createExport({ ...deps, catchUp, keys, audit: recorder }).handlers,
+      ...proof.handlers,
+    },
+    jobs: proof.jobs,
+    prunes: [pruneRecord, pruneReported, pruneWords, ...proof.prunes],
     start,
-    stop,
+    stop: async (): Promise<void> => {
+      await stop()
+      await words.stop()
+    },
   }
 }
 export type Audit = ReturnType<typeof createAudit>

@@ -16,7 +16,8 @@ export type More = {
 
 /** How much of a text that a caller chose is put on record. */
 export const longest = 512
-const kept = (text: string | null | undefined) => (text === null || text === undefined ? null : storable(text, longest))
+export const kept = (text: string | null | undefined) =>
+  text === null || text === undefined ? null : storable(text, longest)
 
 /** An event as it is written: what is asked for by it stands beside the record, which says everything. */
 export function arrivalOf(source: Source, kind: AuditKind, fields: object, more: More, at: Date): Arrival {

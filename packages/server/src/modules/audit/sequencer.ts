@@ -7,6 +7,8 @@ import { second } from '../../kernel/time.ts'
 import { sequence, tenantsWithArrivals } from './audit.queries.ts'
 
 const batch = 1000
+/** Full batches of one tenant before it is the turn of the others. */
+const inATurn = 10
 /** What is written within this time is given its places together. */
 const gatherMs = 50
 /** How often a replica looks for what others left, who ended before they gave it its place. */
@@ -20,20 +22,34 @@ const longestWaitMs = second
  * Gives events their places: the sequence of a tenant grows in the order of commits, without gaps, whichever replica is
  * at it; each batch is one short transaction under the lock of the tenant's head, for which nobody waits.
  */
-export function createSequencer({ db, onError }: { db: Database; onError: (e: unknown) => void }) {
+export function createSequencer({
+  db,
+  onError,
+  placed,
+}: {
+  db: Database
+  onError: (e: unknown) => void
+  /** Told how many places of a tenant were given. */
+  placed: (tenant: TenantId, count: number) => void
+}) {
   const due = new Set<TenantId>()
   let isDraining = false
   let isStopped = false
   let drained: Promise<void> = Promise.resolve()
 
-  const step = (tenant: TenantId) => db.inTenant(tenant, (tx) => sequence(tx, batch))
+  async function step(tenant: TenantId): Promise<number | null> {
+    const count = await db.inTenant(tenant, (tx) => sequence(tx, batch))
+    if (count) placed(tenant, count)
+    return count
+  }
   /** Whoever is at it elsewhere may have begun before what is due here was there: it comes again. */
   async function drainOne(tenant: TenantId): Promise<void> {
-    for (;;) {
+    for (let i = 0; i < inATurn; i++) {
       const count = await step(tenant)
       if (count === null) due.add(tenant)
       if (count !== batch) return
     }
+    due.add(tenant)
   }
   async function drain(): Promise<void> {
     while (due.size > 0 && !isStopped) {

@@ -16,6 +16,7 @@ export type { FleetDevice, Selected } from './fleet-device.ts'
 export { type Caller, createHeldReads, type HeldReads } from './held-reads.ts'
 export type { Checks } from './held-reports.ts'
 export * as joining from './joining.queries.ts'
+export { deviceNameOf } from './known.queries.ts'
 export type { Appraise } from './posture/appraisal.ts'
 export { holdVerdicts } from './posture/posture.queries.ts'
 export { rememberProofs } from './proofs.queries.ts'
@@ -30,14 +31,12 @@ export function createDevices(
     entitlements: Entitlements
     endSessionsOf: EndSessionsOf
     policyOf: (tenant: TenantId, deviceId: string) => PolicyOf | Promise<PolicyOf>
-    /** For how many days a revoked device is kept. */
-    keptRevokedDays: number
   },
 ) {
   const lifecycle = createLifecycle(deps)
   return {
     handlers: { ...deviceHandlers({ ...deps, lifecycle }), ...createPostureHandlers(deps) },
     jobs: deviceJobs({ ...deps, lifecycle }),
-    prunes: [pruneRevoked(deps.keptRevokedDays)],
+    prunes: [pruneRevoked],
   }
 }

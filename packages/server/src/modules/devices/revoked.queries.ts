@@ -1,33 +1,34 @@
 import { sql } from 'kysely'
-import { dueIn, type Prune } from '../../db/retention.ts'
+import { isNotHeld, overBefore } from '../../db/kept.ts'
+import { type Prune, purging } from '../../db/retention.ts'
+
+const isOver = (before: ReturnType<typeof overBefore>) => sql<boolean>`revoked_at < ${before}
+  and ${isNotHeld('revoked_devices', { user: 'user_id', device: 'device_id' })}`
 
 /**
- * Forgets devices that were revoked so many days ago, with what is known of them. What happened to them stays on
+ * Forgets devices that were revoked long enough ago, with what is known of them. What happened to them stays on
  * record, and so do their sessions; their names, keys and addresses were free since the revocation.
  */
-export function pruneRevoked(days: number): Prune {
-  const isOver = sql<boolean>`revoked_at < now() - make_interval(days => ${days}::integer)`
-  return {
-    isDue: (tenant) => dueIn('devices', tenant, isOver),
-    take: async (tx, tenant, limit) => {
-      const gone = await tx
-        .selectFrom('devices')
-        .select('device_id')
+export const pruneRevoked: Prune = {
+  ...purging('revoked_devices', 'devices', isOver),
+  take: async (tx, tenant, limit) => {
+    const gone = await tx
+      .selectFrom('devices')
+      .select('device_id')
+      .where('tenant_id', '=', tenant)
+      .where(isOver(overBefore('revoked_devices')))
+      .orderBy('device_id')
+      .limit(limit)
+      .forUpdate()
+      .execute()
+    const ids = gone.map((d) => d.device_id)
+    if (ids.length === 0) return 0
+    for (const table of ['device_activity', 'device_postures', 'devices'] as const)
+      await tx
+        .deleteFrom(table)
         .where('tenant_id', '=', tenant)
-        .where(isOver)
-        .orderBy('device_id')
-        .limit(limit)
-        .forUpdate()
+        .where(sql<boolean>`device_id = any(${ids}::uuid[])`)
         .execute()
-      const ids = gone.map((d) => d.device_id)
-      if (ids.length === 0) return 0
-      for (const table of ['device_activity', 'device_postures', 'devices'] as const)
-        await tx
-          .deleteFrom(table)
-          .where('tenant_id', '=', tenant)
-          .where(sql<boolean>`device_id = any(${ids}::uuid[])`)
-          .execute()
-      return ids.length
-    },
-  }
+    return ids.length
+  },
 }

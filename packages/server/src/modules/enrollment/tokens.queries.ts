@@ -1,7 +1,7 @@
 import { type Insertable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import { hasPrefix } from '../../db/page.ts'
-import { deleting } from '../../db/retention.ts'
+import { purging } from '../../db/retention.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
@@ -60,8 +60,9 @@ export const revokeToken = (tx: Tx, tenant: TenantId, tokenId: string, at: Date)
     .executeTakeFirst()
 
 /** A token that no device came by; those of devices stay as long as their devices. */
-export const pruneTokens = deleting(
+export const pruneTokens = purging(
   'enrollment_tokens',
-  sql`least(revoked_at, expires_at) < now() - interval '90 days' and not exists (
+  'enrollment_tokens',
+  (before) => sql`least(revoked_at, expires_at) < ${before} and not exists (
     select from devices d where d.tenant_id = enrollment_tokens.tenant_id and d.token_id = enrollment_tokens.token_id)`,
 )

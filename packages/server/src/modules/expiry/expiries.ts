@@ -43,12 +43,13 @@ export function createExpiries({
   async function list(tenant: TenantId, query: Query, few: readonly Placed[], at: Date): Promise<Page<Expiry>> {
     const fitting = few.filter((e) => fits(e, query, at))
     const within = keysWithin(query, at)
-    const read = async (after: Place | undefined, most: number): Promise<Placed[]> => {
+    const read = async (after: Place | undefined, most: number) => {
       const place = after && { expiresAt: new Date(Number(after[0])), tie: after[1] }
       const behind = place && { expiresAt: place.expiresAt, keyId: place.tie }
       const page = within ? await keys.endingKeys(tenant, within, { most, ...(behind && { behind }) }) : []
       const beside = fitting.filter((e) => !place || inOrder(place, e) < 0)
-      return [...beside, ...page.map((key) => ({ ...key, tie: key.keyId }))].sort(inOrder).slice(0, most)
+      const found = [...beside, ...page.map((key) => ({ ...key, tie: key.keyId }))].sort(inOrder).slice(0, most)
+      return { found }
     }
     const placeOf = ({ expiresAt, tie }: Placed): Place => [String(expiresAt.getTime()), tie]
     return pager.gather({ operation: 'listExpiries', tenant, query }, read, placeOf)

@@ -11,6 +11,7 @@ import { createRegistry } from './registry/registry.ts'
 import { pruneSecrets } from './registry/secrets.queries.ts'
 import { createSecrets } from './registry/secrets.ts'
 import { createActivity } from './reports/activity.ts'
+import { pruneHistory } from './reports/history.queries.ts'
 import { createMetering } from './reports/metering.ts'
 import { reportHandlers } from './reports/reports.handlers.ts'
 import { sessionHandlers } from './reports/sessions.handlers.ts'
@@ -29,7 +30,7 @@ export function createGateways(deps: GatewaysDeps) {
   const secrets = createSecrets({ ...deps, registry })
   const gateways = createGatewayRules({ ...deps, secrets })
   const sessions = createSessions(deps)
-  const { handlers: pulls, waiting, devicesWaiting, isAwaited, stop } = createPull({ ...deps, registry, activity })
+  const { handlers: pulls, ...pulling } = createPull({ ...deps, registry, activity })
   const metering = createMetering({ ...deps, activity })
 
   return {
@@ -51,10 +52,7 @@ export function createGateways(deps: GatewaysDeps) {
     gatewaysDown: activity.down,
     secretExpiries: createSecretExpiries(deps),
     jobs: [{ name: 'end_silent_vpn_sessions', cron: '* * * * *', run: sessions.endSilent }],
-    prunes: [pruneSecrets],
-    waiting,
-    devicesWaiting,
-    isAwaited,
-    stop,
+    prunes: [pruneSecrets, ...pruneHistory],
+    ...pulling,
   }
 }

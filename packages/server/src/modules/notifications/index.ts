@@ -46,6 +46,7 @@ export function createNotifications(deps: NotificationsDeps) {
   return {
     notify: rules.notify,
     closeOthers: rules.closeOthers,
+    tenantsWithOpen: rules.tenantsWithOpen,
     /** Which gateways are down, another module knows: whoever makes this one says whom to ask. */
     jobs: (gatewaysDown: () => Promise<readonly SilentGateway[]>) => [
       { name: 'deliver_notifications', cron: '* * * * *', run: deliveries.deliver },

@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import { happened } from '../../db/happened.ts'
-import { deleting } from '../../db/retention.ts'
+import { purging } from '../../db/retention.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
@@ -123,5 +123,9 @@ export const openOfKind = (tx: Tx, tenant: TenantId, kind: Kind) =>
     .where('acknowledged_at', 'is', null)
     .execute()
 
-/** Acknowledged ones are kept for half a year. Deliveries go with their notification. */
-export const pruneNotifications = deleting('notifications', sql`acknowledged_at < now() - interval '180 days'`)
+/** Acknowledged ones. Deliveries go with their notification. */
+export const pruneNotifications = purging(
+  'notifications',
+  'notifications',
+  (before) => sql`acknowledged_at < ${before}`,
+)

@@ -75,13 +75,26 @@ export function createNotificationRules(deps: {
 
   return {
     notify,
-    /** Closes what is open of a kind and has none of these causes any more. */
-    closeOthers: async (source: Source, kind: NotificationKind, causes: ReadonlySet<string>): Promise<void> => {
+    /**
+     * Closes what is open of a kind and has none of these causes any more. Causes that may come back meanwhile are read
+     * in the transaction that closes, where they are locked.
+     */
+    closeOthers: async (
+      source: Source,
+      kind: NotificationKind,
+      causes: ReadonlySet<string> | ((tx: Tx) => Promise<ReadonlySet<string>>),
+    ): Promise<void> => {
       const { tenantId } = source
       for (const open of await db.inTenant(tenantId, (tx) => queries.openOfKind(tx, tenantId, kind)))
-        if (open.dedupe_key === null || !causes.has(open.dedupe_key))
-          await db.inTenant(tenantId, (tx) => acknowledgeAs(tx, source, bySystem, open))
+        await db.inTenant(tenantId, async (tx) => {
+          const standing = typeof causes === 'function' ? await causes(tx) : causes
+          if (open.dedupe_key === null || !standing.has(open.dedupe_key))
+            await acknowledgeAs(tx, source, bySystem, open)
+        })
     },
+    /** Passes the tenant wall: in which tenants something of a kind is open. */
+    tenantsWithOpen: (kind: NotificationKind): Promise<TenantId[]> =>
+      db.acrossTenants((tx) => queries.tenantsWithOpen(tx, kind)),
     /** Idempotent: what is acknowledged keeps the name of who was first. */
     acknowledge: (actor: Actor, id: string): Promise<{ row: queries.NotificationRow; changed: boolean }> =>
       db.inTenant(actor.tenantId, async (tx) => {

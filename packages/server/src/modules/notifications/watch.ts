@@ -9,8 +9,9 @@ import type { Notice, NotificationRules } from './notifications.ts'
 export type SilentGateway = { tenantId: TenantId; gatewayId: string; name: string; lastSeenAt: Date }
 type Caused = Notice & { dedupe_key: string }
 
+type WatchDeps = { db: Database; rules: Pick<NotificationRules, 'notify' | 'closeOthers' | 'tenantsWithOpen'> }
 /** Work that runs by itself and looks for what administrators should know. */
-export function createWatch({ db, rules }: { db: Database; rules: Pick<NotificationRules, 'notify' | 'closeOthers'> }) {
+export function createWatch({ db, rules }: WatchDeps) {
   /** Each cause once and for all: acknowledging does not bring it back. */
   const raiseOnce = (tenant: TenantId, notices: readonly Caused[]) =>
     db.inTenant(tenant, async (tx) => {
@@ -27,7 +28,7 @@ export function createWatch({ db, rules }: { db: Database; rules: Pick<Notificat
      */
     watchGateways: async (gatewaysDown: () => Promise<readonly SilentGateway[]>): Promise<void> => {
       const down = Map.groupBy(await gatewaysDown(), (g) => g.tenantId)
-      const open = await db.acrossTenants((tx) => queries.tenantsWithOpen(tx, 'gateway.down'))
+      const open = await rules.tenantsWithOpen('gateway.down')
       await eachTenant(new Set([...down.keys(), ...open]), async (tenant) => {
         const notices = (down.get(tenant) ?? []).map(silenceOf)
         if (notices.length > 0) await raiseOnce(tenant, notices)

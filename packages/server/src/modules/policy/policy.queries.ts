@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
-import { deleting } from '../../db/retention.ts'
+import { deleting, purging } from '../../db/retention.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
@@ -214,9 +214,10 @@ export const putVariants = async (
 export const pruneVariants = deleting('policy_variants', sql`expires_at < now() - interval '1 day'`)
 
 /** The newest 200 stay, and what is delivered. A gateway's delta reaches back for a day. */
-export const pruneBundles = deleting(
+export const pruneBundles = purging(
+  'policy',
   'policy_bundles',
-  sql`published_at < now() - interval '30 days'
+  (before) => sql`published_at < ${before}
     and version <= (select max(newest.version) - 200 from policy_bundles newest
       where newest.tenant_id = policy_bundles.tenant_id)
     and not exists (select from policy_channels c

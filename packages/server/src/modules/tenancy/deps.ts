@@ -21,8 +21,6 @@ export type TenancyDeps = {
   log: { warn: (o: object, message: string) => void }
   onError: (e: Error) => void
   licenseFiles: LicenseFiles | undefined
-  /** For how many days usage is kept. */
-  keptUsageDays: number
   enforcement: Enforcement
   notify: Notify
   prepareAdministrator: PrepareAdministrator

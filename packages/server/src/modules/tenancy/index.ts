@@ -27,7 +27,7 @@ export function createTenancy(deps: TenancyDeps) {
     /** Where the deployment itself is administered. */
     isHome: async (tenant: TenantId): Promise<boolean> => (await known.nameOf(tenant)) === defaultTenant,
     licenseExpiries: license.expiries,
-    prunes: pruneUsage(deps.keptUsageDays),
+    prunes: pruneUsage,
     jobs: tenancyJobs({ ...deps, ...known, ...rules }),
     handlers: tenancyHandlers({ ...deps, ...rules }),
   }

@@ -22,6 +22,7 @@ export function createTrust(deps: TrustDeps) {
     keyring: trusted.keyring,
     signerFor: trusted.signerFor,
     keyFor: trusted.keyFor,
+    publishedKey: trusted.publishedKey,
     versionOf: trusted.versionOf,
     expiries: createExpiries({ ...deps, trusted }),
     jobs: trustJobs({ ...deps, signers, rotation }),

@@ -1,4 +1,4 @@
-import type { Purpose, Signer, VerificationKey } from '@holdfast/crypto'
+import type { PublicJwk, Purpose, Signer, VerificationKey } from '@holdfast/crypto'
 import type { TenantId } from '../../kernel/actor.ts'
 import { Representation } from '../../kernel/representation.ts'
 import { minute } from '../../kernel/time.ts'
@@ -46,7 +46,7 @@ export function createTrusted({
    */
   async function makeKeys(tenant: TenantId) {
     const { root, issuing } = await makeHierarchy(provider, tenant, now())
-    const keys = [...(await makeFirstKeys(provider)), root.key, issuing]
+    const keys = [...(await makeFirstKeys(providers)), root.key, issuing]
     await db.inTenant(tenant, (tx) => keyQueries.insertKeysUnlessThere(tx, tenant, keys, now()))
     return read(tenant)
   }
@@ -90,7 +90,7 @@ export function createTrusted({
 
   /** Of two makers at once the first one's key holds. */
   async function makeMissing(tenant: TenantId, purpose: Purpose): Promise<void> {
-    const key = await makeKey(provider, purpose)
+    const key = await makeKey(providers, purpose)
     await db.inTenant(tenant, async (tx) => {
       await keyQueries.insertKeysUnlessThere(tx, tenant, [key], now())
       await changes.record(tx, tenant, [{ kind: 'trust', subject: everything }])
@@ -145,6 +145,11 @@ export function createTrusted({
       }
       const t = trusted(tenant)
       return t instanceof Promise ? t.then(pick) : pick(t)
+    },
+    /** The same as whoever reads the trust set finds it. */
+    publishedKey: async (tenant: TenantId, kid: string, purpose: Purpose): Promise<PublicJwk | undefined> => {
+      const key = (await trusted(tenant)).keyring.verifiers.get(kid)
+      return key?.purpose === purpose ? key.jwk : undefined
     },
     versionOf: async (tenant: TenantId): Promise<number> => (await trusted(tenant)).set.version,
   }

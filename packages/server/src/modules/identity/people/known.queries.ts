@@ -11,6 +11,17 @@ export const userExists = async (tx: Tx, tenant: TenantId, userId: string) =>
     .where('deleted_at', 'is', null)
     .executeTakeFirst()) !== undefined
 
+/** Of a deleted user too; undefined where there never was one. */
+export const usernameOf = async (tx: Tx, tenant: TenantId, userId: string): Promise<string | undefined> =>
+  (
+    await tx
+      .selectFrom('users')
+      .select('username')
+      .where('tenant_id', '=', tenant)
+      .where('user_id', '=', userId)
+      .executeTakeFirst()
+  )?.username
+
 /** Of these ids, those that exist in the tenant. */
 export const knownGroups = async (tx: Tx, tenant: TenantId, ids: readonly string[]) =>
   ids.length === 0

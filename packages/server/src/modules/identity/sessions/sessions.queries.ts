@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
-import { deleting } from '../../../db/retention.ts'
+import { isNotHeld } from '../../../db/kept.ts'
+import { purging } from '../../../db/retention.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
@@ -233,4 +234,8 @@ export const writeLastSeen = (tx: Tx, seen: { tenant_id: string; session_id: str
       ${seen.map((x) => x.at.toISOString())}::timestamptz[]) as w (tenant_id, session_id, at)
     where s.tenant_id = w.tenant_id and s.session_id = w.session_id and s.ended_at is null`.execute(tx)
 
-export const pruneSessions = deleting('admin_sessions', sql`ended_at < now() - interval '30 days'`)
+export const pruneSessions = purging(
+  'admin_sessions',
+  'admin_sessions',
+  (before) => sql`ended_at < ${before} and ${isNotHeld('admin_sessions', { user: 'user_id' })}`,
+)

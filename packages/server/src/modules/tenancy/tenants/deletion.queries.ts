@@ -2,13 +2,14 @@ import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-/** Passes the tenant wall: tenants that are to be deleted at some time, or were and are not erased yet. */
+/** Passes the tenant wall: tenants that are to be deleted at some time, or were and are not erased yet. A legal hold keeps a tenant. */
 export const selectToErase = (tx: Tx) =>
   tx
     .selectFrom('tenants')
     .select(['tenant_id', 'delete_after', 'deleted_at'])
     .where('delete_after', 'is not', null)
     .where('erased_at', 'is', null)
+    .where(sql<boolean>`not is_on_hold(tenant_id)`)
     .orderBy('tenant_id')
     .execute()
 
@@ -20,6 +21,7 @@ export const markDeleted = async (tx: Tx, tenant: TenantId, at: Date): Promise<{
     .where('tenant_id', '=', tenant)
     .where('delete_after', '<=', at)
     .where('deleted_at', 'is', null)
+    .where(sql<boolean>`not is_on_hold(tenant_id)`)
     .forUpdate()
     .executeTakeFirst()
   if (!before) return undefined

@@ -1,5 +1,6 @@
 import type { Database } from '../../../db/database.ts'
 import { eraseTenant } from '../../../db/erase.ts'
+import { admitPurge } from '../../../db/kept.ts'
 import { jobSource, type TenantId } from '../../../kernel/actor.ts'
 import { eachTenant } from '../../../kernel/each-tenant.ts'
 import { encodeId } from '../../../kernel/ids.ts'
@@ -32,6 +33,7 @@ export function createDeletion({
   /** From its commit on the tenant is not there: no replica follows it, and what comes late finds no epoch. */
   const entomb = (tenant: TenantId, recordIn: TenantId): Promise<void> =>
     db.inTenant(recordIn, async (tx) => {
+      await admitPurge(tx)
       const name = await db.alsoIn(tx, tenant, async (own) => {
         const before = await queries.markDeleted(own, tenant, now())
         if (!before) return undefined

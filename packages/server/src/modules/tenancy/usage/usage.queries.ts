@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
-import { deleting } from '../../../db/retention.ts'
+import { purging } from '../../../db/retention.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
 type Metered = { gatewayId: string; hour: Date; rxBytes: number; txBytes: number; sessions: number }
@@ -43,12 +43,13 @@ export const levelsBefore = async (tx: Tx, tenant: TenantId, before: Date): Prom
   return new Map(rows.map((r) => [r.metric, r.used]))
 }
 
-/** So many days of what was used; of the levels the newest of each metric stays, for whatever has not moved since. */
-export const pruneUsage = (days: number) => [
-  deleting('usage_traffic', sql`hour < now() - make_interval(days => ${days})`),
-  deleting(
+/** As long as metering; of the levels the newest of each metric stays, for whatever has not moved since. */
+export const pruneUsage = [
+  purging('metering', 'usage_traffic', (before) => sql`hour < ${before}`),
+  purging(
+    'metering',
     'usage_levels',
-    sql`hour < now() - make_interval(days => ${days}) and exists (select from usage_levels l
+    (before) => sql`hour < ${before} and exists (select from usage_levels l
       where l.tenant_id = usage_levels.tenant_id and l.metric = usage_levels.metric and l.hour > usage_levels.hour)`,
   ),
 ]

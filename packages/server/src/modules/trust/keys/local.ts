@@ -6,6 +6,7 @@ const sealContext = (kid: string) => `signing_keys/${kid}/private_jwe`
 /** Keys in the database, sealed under the master key, and in the memory of whoever signs. */
 export const localKeys = (kek: Kek): KeyProvider => ({
   name: 'local',
+  algs: ['ES256', 'ES384', 'Ed25519'],
   make: async (purpose, alg) => {
     const { kid, publicJwk, privateJwk } = generateKey(alg)
     const privateJwe = await seal(kek, sealContext(kid), Buffer.from(JSON.stringify(privateJwk)))

@@ -1,12 +1,15 @@
 import type { Purpose, SigningAlg } from '@holdfast/crypto'
 import { newUuid } from '../../../kernel/ids.ts'
 import type { NewKey } from './keys.queries.ts'
-import type { KeyProvider, MadeKey } from './provider.ts'
+import type { KeyProvider, KeyProviders, MadeKey } from './provider.ts'
 
-/** Of signing keys; those of a CA's hierarchy are made by `makeHierarchy`. */
-const usual: SigningAlg = 'ES256'
+/**
+ * Of signing keys; those of a CA's hierarchy are made by `makeHierarchy`. Verifiers of signed notes know Ed25519
+ * (C2SP).
+ */
+const algOf = (purpose: string): SigningAlg => (purpose === 'audit-checkpoint' ? 'Ed25519' : 'ES256')
 /** What a tenant is born with; other purposes get a key when it is first needed. */
-const firstPurposes = ['credential', 'policy', 'gateway-policy', 'trust-set'] as const
+const firstPurposes = ['credential', 'policy', 'gateway-policy', 'trust-set', 'audit-checkpoint'] as const
 
 export const newKey = (
   provider: KeyProvider,
@@ -23,8 +26,16 @@ export const newKey = (
   certificate,
 })
 
-export const makeKey = async (provider: KeyProvider, purpose: Purpose): Promise<NewKey> =>
-  newKey(provider, { purpose, alg: usual, certificate: null }, await provider.make(purpose, usual))
+/** Whether keys for a purpose can be made there. */
+export const makes = (provider: KeyProvider, purpose: string): boolean => provider.algs.includes(algOf(purpose))
 
-export const makeFirstKeys = (provider: KeyProvider): Promise<NewKey[]> =>
-  Promise.all(firstPurposes.map((purpose) => makeKey(provider, purpose)))
+/** By the first provider that can. Where a token makes no such key, it is sealed in the database. */
+export async function makeKey(providers: readonly KeyProvider[], purpose: Purpose): Promise<NewKey> {
+  const provider = providers.find((p) => makes(p, purpose))
+  if (!provider) throw new Error(`no provider makes a key for ${purpose}`)
+  const alg = algOf(purpose)
+  return newKey(provider, { purpose, alg, certificate: null }, await provider.make(purpose, alg))
+}
+
+export const makeFirstKeys = (providers: KeyProviders): Promise<NewKey[]> =>
+  Promise.all(firstPurposes.map((purpose) => makeKey(providers, purpose)))

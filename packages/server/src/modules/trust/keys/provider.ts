@@ -8,6 +8,8 @@ type StoredKey = { kid: string; purpose: Purpose; publicJwk: PublicJwk; privateJ
 /** Where private keys are made and used. */
 export type KeyProvider = {
   name: SignerProvider
+  /** Those of the keys that it makes. */
+  algs: readonly SigningAlg[]
   make: (purpose: Purpose, alg: SigningAlg) => Promise<MadeKey>
   /** Throws where the key can not be opened: sealed under another master key. A key in a token is looked for when it signs. */
   open: (key: StoredKey) => Promise<Signer>
@@ -15,7 +17,7 @@ export type KeyProvider = {
   destroy?: (kid: string) => Promise<void>
   stop?: () => Promise<void>
 }
-/** New keys are made by the first one; the others open what they made. */
+/** New keys are made by the first one that makes keys of their algorithm; the others open what they made. */
 export type KeyProviders = readonly [KeyProvider, ...KeyProvider[]]
 
 /** The place of a private key does not answer. It may in a while; what is signed already stays good until then. */

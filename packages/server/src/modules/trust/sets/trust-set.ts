@@ -12,8 +12,8 @@ export const setLifetime = 7 * day
 
 export type SignedTrustSet = Static<typeof TrustSet> & { signed: GeneralJws }
 
-/** Signing purposes whose keys devices and gateways check; the others never leave the control plane. */
-const published = ['credential', 'policy', 'gateway-policy', 'posture', 'update', 'trust-set']
+/** Signing purposes whose keys devices, gateways and auditors check; the others never leave the control plane. */
+const published = ['credential', 'policy', 'gateway-policy', 'posture', 'update', 'trust-set', 'audit-checkpoint']
 
 /** What a set says of the keys, whenever it says it. */
 function contentOf(keyring: Keyring) {

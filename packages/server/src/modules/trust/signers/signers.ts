@@ -10,7 +10,7 @@ import { everything } from '../../../memory/changes.ts'
 import { makeIssuing } from '../anchors/hierarchy.ts'
 import type { TrustDeps } from '../deps.ts'
 import { insertKeys, type KeyRow, type NewKey } from '../keys/keys.queries.ts'
-import { makeKey } from '../keys/make.ts'
+import { makeKey, makes } from '../keys/make.ts'
 import type { Trusted } from '../trust.ts'
 import { createNeeded } from './needed.ts'
 import { overlapOf } from './overlap.ts'
@@ -40,7 +40,7 @@ export function createSigners({
   async function heirOf(tenant: TenantId, purpose: string): Promise<NewKey | undefined> {
     if (purpose === 'ca-root') return undefined
     const [provider] = providers
-    if (purpose !== 'ca-issuing') return makeKey(provider, purpose as Purpose)
+    if (purpose !== 'ca-issuing') return makeKey(providers, purpose as Purpose)
     const [root] = (await trusted.keyring(tenant)).roots
     return root && makeIssuing(provider, tenant, root, now())
   }
@@ -104,8 +104,9 @@ export function createSigners({
     create: async (actor: Actor, purpose: Purpose, provider: SignerProvider | undefined): Promise<KeyRow> => {
       if (ofAuthorities.has(purpose)) failField('purpose', 'authorities are made by rotating trust anchors')
       if (purpose === 'tuf-root') failField('purpose', 'the root of updates passes on by its own ceremony')
-      const by = providers.find((p) => p.name === (provider ?? providers[0].name))
-      if (!by) failField('provider', `this deployment has no ${provider} token`)
+      const by = provider === undefined ? providers : providers.filter((p) => p.name === provider)
+      if (by.length === 0) failField('provider', `this deployment has no ${provider} token`)
+      if (!by.some((p) => makes(p, purpose))) failField('provider', 'a token makes no key of Ed25519: say local')
       const tenant = actor.tenantId
       const refuse = () => failField('purpose', 'another key of this purpose is pending: activate or retire it first')
       // Nothing is made in a token for who is refused anyway.

@@ -16,6 +16,8 @@ export function pkcs11Keys({ token, keepInMind }: { token: TokenClient; keepInMi
   }
   return {
     name: 'pkcs11',
+    // Few tokens have others (CKM_EDDSA came with PKCS #11 3.0).
+    algs: ['ES256', 'ES384'],
     make: async (purpose, alg) => {
       const publicJwk = await token.use({ ask: 'make', alg, purpose })
       const kid = thumbprint(publicJwk)

@@ -1,0 +1,161 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Client } from '@holdfast/sdk'
+import { seedAuditLog } from './rig/audit-log.ts'
+import { pack, rawRequest } from './rig/requests.ts'
+import { type Benchmark, milliseconds, type Row, verdictOf } from './rig/result.ts'
+import { median, quantile } from './rig/rounds.ts'
+import { openAdmin, type Server } from './rig/server.ts'
+import { rateOf, startRig } from './rig/throughput.ts'
+
+const work = 'a page of 50 of the audit log'
+const fullLog = 10_000_000
+const pageSize = 50
+const mostMs = 100
+
+type Query = Record<string, string>
+/** What fits much, what fits little, what fits nothing, and what fits much each and nothing together. */
+const single: Record<string, Query> = {
+  everything: {},
+  'a common kind': { kind: 'api_key.used' },
+  'a rare kind': { kind: 'user.mfa_disabled' },
+  'a kind at the far end': { kind: 'tenant.changed' },
+  'a kind that is not there': { kind: 'device.refused' },
+  'kinds that begin alike': { kind: 'login.*' },
+  'an actor': { actor_id: 'usr_none' },
+  'a type of actors': { actor_type: 'job' },
+  'a target': { target_id: 'dev_none' },
+  'a type of targets': { target_type: 'gateway' },
+  'an address': { source_ip: '198.51.7.9' },
+  'an outcome': { outcome: 'refused' },
+  'an outcome that is not there': { outcome: 'failed' },
+  'an origin': { origin: 'gateway' },
+  'a request': { request_id: 'req_1234567' },
+  'a search by prefix': { q: 'name 3' },
+  'a search for nothing': { q: 'zzz' },
+  'a word in every event': { text: 'firefox' },
+  'a word in one of 1,000': { text: 'thimble' },
+  'a word in one of 200,000': { text: 'needle' },
+  'a word that is not there': { text: 'haystack' },
+  'words that never stand together': { text: 'needle thimble' },
+}
+const orders: Record<string, Query> = { 'towards newer': { sort: 'timestamp' }, 'by place': { sort: 'seq' } }
+
+/** The first page of any filter, of any two, in any order; and a page far behind the first. Read by session. */
+export const auditQuery: Benchmark = {
+  id: 'A1',
+  work,
+  run: async (bench) => {
+    const { scale, say } = bench
+    const count = scale.size(fullLog)
+    const server = await bench.startServer()
+    const { admin, person, cookie } = await openAdmin(server)
+    const { tenant_id } = await admin.me()
+    say(`${count.toLocaleString('en')} events`)
+    await seed(server, count)
+    // Words are looked for after so many places as the server gave itself: each call is one.
+    for (let i = 0; i < 256; i++) await admin.listAuditEvents({ query: { limit: 1 } })
+    say('their words are read')
+    await wordsRead(server)
+    const { load } = startRig(bench)
+    const latencies = async (query: Query, seconds: number): Promise<Float64Array> => {
+      const path = `/v1/audit/events?${new URLSearchParams({ limit: String(pageSize), ...query })}`
+      const requests = pack([rawRequest('GET', path, { cookie })])
+      const done = await load.call('run', { port: server.port, connections: 1, requests, seconds })
+      rateOf(done, 200)
+      return done.latenciesMs
+    }
+    say(`${work}, of tenant ${tenant_id}`)
+    const slowest = async (queries: Record<string, Query>, seconds: number) => {
+      const found: [name: string, p99: number][] = []
+      for (const [name, query] of Object.entries(queries)) {
+        await latencies(query, seconds / 4)
+        found.push([name, quantile(await latencies(query, seconds), 0.99)])
+      }
+      return found.sort((a, b) => b[1] - a[1])
+    }
+    const rows: Row[] = []
+    const rowOf = (what: string, found: [name: string, p99: number][]) => {
+      const [name, worst] = found[0] ?? ['', Number.NaN]
+      rows.push({
+        id: 'A1',
+        work: `${work}, ${count.toLocaleString('en')} events, first page: ${what}`,
+        figure: `${milliseconds(worst)} p99`,
+        baseline: '–',
+        ratio: null,
+        target: `≤ ${mostMs} ms`,
+        verdict: verdictOf(worst <= mostMs),
+        note: `the slowest of ${found.length}, ${name}; then ${found
+          .slice(1, 4)
+          .map(([n, ms]) => `${n} ${milliseconds(ms)}`)
+          .join(', ')}; one client`,
+        rounds: Object.fromEntries(found.map(([n, ms]) => [n, [ms]])),
+      })
+    }
+    rowOf('each filter', await slowest(single, scale.seconds))
+    rowOf('each filter in other orders', await slowest(crossed(single, orders), scale.seconds))
+    rowOf('any two filters', await slowest(pairs(), scale.seconds / 2))
+    const cursor = await pageCursor(person, 999)
+    const [first, far]: [number[], number[]] = [[], []]
+    for (let i = 0; i < scale.rounds; i++) {
+      first.push(median([...(await latencies({}, scale.seconds))]))
+      far.push(median([...(await latencies({ cursor }, scale.seconds))]))
+    }
+    const ratio = median(far.map((ms, i) => ms / (first[i] ?? Number.NaN)))
+    rows.push({
+      id: 'A1',
+      work: `${work}, page 1,000`,
+      figure: milliseconds(median(far)),
+      baseline: `${milliseconds(median(first))} page 1`,
+      ratio,
+      target: '0.8 to 1.25',
+      verdict: verdictOf(ratio >= 0.8 && ratio <= 1.25),
+      rounds: { first, far },
+    })
+    return rows
+  },
+}
+
+const crossed = (queries: Record<string, Query>, others: Record<string, Query>): Record<string, Query> =>
+  Object.fromEntries(
+    Object.entries(queries).flatMap(([name, query]) =>
+      Object.entries(others).map(([other, more]) => [`${name} ${other}`, { ...query, ...more }]),
+    ),
+  )
+
+/** Any two that do not ask for the same. */
+function pairs(): Record<string, Query> {
+  const all = Object.entries(single).slice(1)
+  return Object.fromEntries(
+    all.flatMap(([name, query], i) =>
+      all
+        .slice(i + 1)
+        .filter(([, other]) => !Object.keys(other).some((key) => key in query))
+        .map(([other, more]) => [`${name} and ${other}`, { ...query, ...more }]),
+    ),
+  )
+}
+
+const seed = (server: Server, count: number) =>
+  server.withDatabase(async (db) => {
+    const { rows } = await db.query<{ tenant_id: string }>(`select tenant_id from tenants where name = 'default'`)
+    await seedAuditLog(db, rows[0]?.tenant_id ?? '', count)
+  })
+
+/** The record is read in the background, block by block, as after an upgrade. */
+const wordsRead = (server: Server) =>
+  server.withDatabase(async (db) => {
+    const left = `select from audit_heads h where seq >= 1024 * (
+      select coalesce(max(block), -1) + 2 from audit_words w where w.tenant_id = h.tenant_id)`
+    while ((await db.query(left)).rowCount) await delay(1000)
+  })
+
+async function pageCursor(person: Client, pages: number): Promise<string> {
+  let cursor: string | null = null
+  for (let page = 0; page < pages; page++) {
+    const query: Query = cursor === null ? {} : { cursor }
+    const found = await person.listAuditEvents({ query: { limit: pageSize, ...query } })
+    cursor = found.next_cursor
+    if (cursor === null) throw new Error('the log is shorter than that')
+  }
+  return cursor ?? ''
+}

@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto'
+import {
+  auditHash,
+  canonicalJson,
+  createGrowingTree,
+  generateKey,
+  leafHash,
+  noHash,
+  signCheckpoint,
+  signJws,
+  softwareSigner,
+  thumbprint,
+} from '@holdfast/crypto'
+import type { Manifest } from './manifest.ts'
+
+export const tenantId = 'tnt_01h455vb4pex5vsknk084sn02q'
+export const eventNamed = (n: number, more: object = {}) => ({
+  event_id: `evt_${n}`,
+  tenant_id: tenantId,
+  kind: 'api_key.used',
+  timestamp: '2030-01-01T00:00:00.000Z',
+  actor: { id: 'key_1', name: `Zoë "${n}"\u2028`, type: 'api_key' },
+  ...more,
+})
+
+export type Row = { seq: number; hash: Buffer; record: string }
+/** So many events, each in the hash of the next. */
+export function makeRecord(count: number, event: (n: number) => object = eventNamed): Row[] {
+  let before = noHash
+  return Array.from({ length: count }, (_, i) => {
+    const record = canonicalJson(event(i + 1))
+    before = auditHash(before, i + 1, record)
+    return { seq: i + 1, hash: before, record }
+  })
+}
+export const lineOf = ({ seq, hash, record }: Row): string =>
+  `${record.slice(0, -1).replaceAll('\u2028', '\\u2028')},"hash":"${hash.toString('hex')}","seq":${seq}}\n`
+
+const { publicJwk, privateJwk } = generateKey('Ed25519')
+export const signer = softwareSigner('audit-checkpoint', privateJwk)
+/** A trust set, as far as it is looked at. */
+export const trustSet = {
+  tenant_id: tenantId,
+  jwks: {
+    keys: [
+      { ...publicJwk, kid: thumbprint(publicJwk), alg: 'Ed25519', use: 'sig', holdfast_purpose: ['audit-checkpoint'] },
+    ],
+  },
+}
+
+export const checkpointOf = (rows: readonly Row[], by = signer): Promise<string> => {
+  const tree = createGrowingTree()
+  for (const { hash } of rows) tree.append(leafHash(hash))
+  return signCheckpoint({ origin: `holdfast.test/audit/${tenantId}`, size: rows.length, root: tree.root() }, by)
+}
+
+/** The last line of an export of these rows. */
+export async function manifestOf(rows: readonly Row[], more: Partial<Manifest> = {}, by = signer): Promise<string> {
+  const body = rows.map(lineOf).join('')
+  const [first, last] = [rows[0], rows.at(-1)]
+  const manifest: Manifest = {
+    schema: 'holdfast.audit-export/1',
+    tenant_id: tenantId,
+    format: 'ndjson',
+    filter: {},
+    started_at: '2030-01-01T00:00:00.000Z',
+    events: rows.length,
+    first_seq: first?.seq ?? null,
+    last_seq: last?.seq ?? null,
+    hash_before_first: first?.seq === 1 ? noHash.toString('hex') : null,
+    hash_of_last: last?.hash.toString('hex') ?? null,
+    bytes: Buffer.byteLength(body),
+    sha256: createHash('sha256').update(body).digest('hex'),
+    head: { seq: last?.seq ?? 0, hash: (last?.hash ?? noHash).toString('hex') },
+    ...more,
+  }
+  return `${JSON.stringify({ manifest, jws: await signJws(by, 'audit-export+jws', manifest) })}\n`
+}

@@ -1,0 +1,64 @@
+import { createReadStream } from 'node:fs'
+import { pipeline } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import { UsageError } from '../exit.ts'
+import { attempt } from '../files.ts'
+
+/** Longer than any event, and than any manifest. */
+const longestLine = 16 * 1024 * 1024
+const newline = 0x0a
+/** RFC 1952 §2.3.1 */
+const gzipMagic = Buffer.of(0x1f, 0x8b)
+
+type Chunks = AsyncIterable<Buffer | string>
+
+/** The lines of a file, or of standard input for `-`, each with its newline; gzip is unpacked on the way. */
+export async function* linesOfFile(path: string, input: Chunks): AsyncGenerator<Buffer> {
+  const bytes = readable(path, path === '-' ? input : createReadStream(path, { highWaterMark: 256 * 1024 }))
+  yield* linesOf(unpacked(path, bytes), path === '-' ? 'The input' : path)
+}
+
+async function* readable(path: string, chunks: Chunks): AsyncGenerator<Buffer> {
+  try {
+    for await (const chunk of chunks) yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk
+  } catch (e) {
+    await attempt(`${path} can't be read`, () => Promise.reject(e))
+  }
+}
+
+async function* unpacked(path: string, bytes: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  const { done, value: first } = await bytes.next()
+  if (done) return
+  async function* all() {
+    yield first
+    yield* bytes
+  }
+  if (!first.subarray(0, 2).equals(gzipMagic)) return yield* all()
+  const plain = createGunzip({ chunkSize: 256 * 1024 })
+  // What fails on the way is thrown where the plain bytes are read.
+  pipeline(all, plain, () => {})
+  yield* readable(path, plain)
+}
+
+/** Lines, each with its newline, of which one is held at a time. Throws `UsageError` for one that is too long. */
+export async function* linesOf(chunks: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<Buffer> {
+  // What of the next line has come, put together once its end is there.
+  let begun: Buffer[] = []
+  let length = 0
+  for await (const bytes of chunks) {
+    const chunk = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    let from = 0
+    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, from)) {
+      const piece = chunk.subarray(from, end + 1)
+      yield begun.length > 0 ? Buffer.concat([...begun, piece]) : piece
+      from = end + 1
+      if (begun.length > 0) begun = []
+      length = 0
+    }
+    if (from < chunk.length) begun.push(chunk.subarray(from))
+    length += chunk.length - from
+    if (length > longestLine)
+      throw new UsageError(`${name} has a line of more than 16 MiB: it is no export of events, one on each line.`)
+  }
+  if (begun.length > 0) yield Buffer.concat(begun)
+}

@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { auditHash, canonicalJson, generateKey, noHash, softwareSigner } from '@holdfast/crypto'
+import fc from 'fast-check'
+import {
+  checkpointOf,
+  eventNamed,
+  lineOf,
+  makeRecord,
+  manifestOf,
+  type Row,
+  tenantId,
+  trustSet,
+} from './export.fixture.ts'
+import { readCheckpoint, trustedBy } from './keys.ts'
+import { linesOf } from './lines.ts'
+import { verifyExport } from './verify-export.ts'
+
+const trusted = trustedBy(trustSet)
+const stranger = softwareSigner('audit-checkpoint', generateKey('Ed25519').privateJwk)
+
+async function* once<T>(...values: T[]) {
+  yield* values
+}
+/** What is said of a file; with checkpoints that were kept. */
+async function verify(text: string, { kept = [] as string[], isTrusted = true } = {}) {
+  const known = kept.map((note) => readCheckpoint(note, trusted))
+  const witness = { checkpoints: once(...known), reached: known }
+  return (
+    await verifyExport(linesOf(once(Buffer.from(text)), 'f'), { trusted: isTrusted ? trusted : undefined, witness })
+  ).verdict
+}
+const refused = (seq: number, why: RegExp) => ({ name: 'BadRecord', seq, message: why })
+
+const rows = makeRecord(20)
+const manifest = await manifestOf(rows)
+const text = (some: readonly Row[]) => some.map(lineOf).join('')
+const changed = (row: Row): Row => ({ ...row, record: row.record.replace('api_key.used', 'device.revoked') })
+/** From this place on, as whoever can write the log would have it. */
+function rehash(some: readonly Row[], from: number, to = some.length): Row[] {
+  const result = [...some]
+  for (let i = from - 1; i < to; i++)
+    result[i] = { ...result[i]!, hash: auditHash(result[i - 1]?.hash ?? noHash, i + 1, result[i]!.record) }
+  return result
+}
+const withRow = (n: number, row: (row: Row) => Row) => rows.map((r) => (r.seq === n ? row(r) : r))
+
+test('an export as it was made is what was recorded', async () => {
+  assert.deepEqual(await verify(text(rows) + manifest), {
+    ...{ tenant_id: tenantId, events: 20, first_seq: 1, last_seq: 20, last_hash: rows[19]!.hash.toString('hex') },
+    ...{ is_filtered: false, manifest_is_signed: true },
+    ...{ checkpoint: null, checkpoints: 0, checkpoints_of_other_keys: 0 },
+  })
+  assert.equal((await verify(await manifestOf([]))).events, 0)
+})
+
+test('one place is changed, removed, put in, moved: the first one that is not what was recorded is named', async () => {
+  for (const n of [1, 2, 10, 19, 20]) {
+    const without = rows.filter((row) => row.seq !== n)
+    const put: Row = {
+      ...changed(rows[n - 1]!),
+      hash: auditHash(rows[n - 2]?.hash ?? noHash, n, changed(rows[n - 1]!).record),
+    }
+    const further = (row: Row): Row => ({ ...row, seq: row.seq + 1 })
+    const attacks: Record<string, Row[]> = {
+      changed: withRow(n, changed),
+      'its hash alone': withRow(n, (row) => ({ ...row, hash: Buffer.alloc(32, 1) })),
+      removed: without,
+      'removed, and the others moved up': without.map((row, i) => ({ ...row, seq: i + 1 })),
+      'put in at its place': [...rows.slice(0, n - 1), put, ...rows.slice(n - 1)],
+      'put in, and the others moved down': [...rows.slice(0, n - 1), put, ...rows.slice(n - 1).map(further)],
+      ...(n < 20 && {
+        swapped: [...rows.slice(0, n - 1), rows[n]!, rows[n - 1]!, ...rows.slice(n + 1)],
+        'swapped with their places': rows.map((row) =>
+          row.seq === n ? { ...rows[n]!, seq: n } : row.seq === n + 1 ? { ...rows[n - 1]!, seq: n + 1 } : row,
+        ),
+      }),
+    }
+    for (const [what, attack] of Object.entries(attacks))
+      await assert.rejects(verify(text(attack) + manifest), refused(n, /./), `${n} ${what}`)
+  }
+})
+
+test('whatever is done to one line, it is not taken for what was recorded', async () => {
+  const few = rows.slice(0, 4)
+  const [lines, manifest] = [few.map(lineOf), await manifestOf(few)]
+  await fc.assert(
+    fc.asyncProperty(fc.nat(3), fc.nat(300), fc.string({ maxLength: 3, unit: 'binary' }), async (n, at, put) => {
+      const line = lines[n]!
+      const other = line.slice(0, at) + put + line.slice(at + 1)
+      if (other === line) return
+      const bad = await verify([...lines.slice(0, n), other, ...lines.slice(n + 1), manifest].join('')).then(
+        () => undefined,
+        (e: { seq: number; name: string }) => e,
+      )
+      assert.equal(bad?.name, 'BadRecord')
+    }),
+    { numRuns: 40 },
+  )
+})
+
+test('an event whose hash was made to fit is named, where a checkpoint was kept', async () => {
+  const kept = [await checkpointOf(rows.slice(0, 4)), await checkpointOf(rows.slice(0, 15))]
+  for (const n of [5, 6, 10, 14]) {
+    const attack = rehash(withRow(n, changed), n, n)
+    await assert.rejects(
+      verify(text(attack) + manifest, { kept }),
+      refused(n, /not the one that was signed/),
+      String(n),
+    )
+    await assert.rejects(verify(text(withRow(n, changed)) + manifest, { kept }), refused(n, /not what was recorded/))
+  }
+  const all = rehash(withRow(7, changed), 7)
+  await assert.rejects(verify(text(all) + (await manifestOf(all)), { kept }), refused(5, /from here to place 15/))
+  assert.equal((await verify(text(all) + (await manifestOf(all)))).events, 20, 'nothing else tells')
+})
+
+test('a record that was cut, or written anew, is not the one of which a checkpoint was kept', async () => {
+  const kept = [await checkpointOf(rows.slice(0, 15))]
+  const cut = rows.slice(0, 12)
+  await assert.rejects(verify(text(cut) + (await manifestOf(cut)), { kept }), refused(13, /15 places were signed/))
+  const anew = makeRecord(20, (n) => eventNamed(n, { kind: 'user.created' }))
+  await assert.rejects(verify(text(anew) + (await manifestOf(anew)), { kept }), refused(1, /from here to place 15/))
+  assert.equal((await verify(text(rows) + manifest, { kept })).checkpoint, 15)
+  assert.equal((await verify(text(rows), { kept, isTrusted: false })).checkpoint, 15, 'without any key')
+})
+
+test('what a file lacks: its end, its manifest, the trust in who signed it', async () => {
+  await assert.rejects(verify(text(rows)), refused(21, /without a manifest/))
+  await assert.rejects(verify(text(rows.slice(0, 19)) + manifest), refused(20, /it is missing/))
+  await assert.rejects(verify(text(rows).slice(0, -9)), refused(20, /not JSON/))
+  await assert.rejects(verify(''), refused(1, /without a manifest/))
+  await assert.rejects(verify(text(rows) + manifest + lineOf(rows[0]!)), refused(21, /behind the manifest/))
+  await assert.rejects(verify(text(rows) + (await manifestOf(rows, {}, stranger))), refused(1, /nobody who is trusted/))
+  await assert.rejects(verify(text(rows) + manifest.replace('"events":20', '"events":19')), refused(1, /not the one/))
+  const other = { tenant_id: 'tnt_01h455vb4pex5vsknk084sn02r' }
+  await assert.rejects(verify(text(rows) + (await manifestOf(rows, other))), refused(1, /of another tenant/))
+  const mixed = makeRecord(20, (n) => eventNamed(n, n === 8 ? other : {}))
+  await assert.rejects(verify(text(mixed) + (await manifestOf(mixed))), refused(8, /of another tenant/))
+  const spaced = text(rows).replace('{"actor"', '{ "actor"')
+  await assert.rejects(verify(spaced + manifest), refused(1, /byte for byte/))
+})
+
+test('an export that begins later goes on from the hash that its manifest names', async () => {
+  const late = rows.slice(10)
+  const before = { hash_before_first: rows[9]!.hash.toString('hex') }
+  assert.equal((await verify(text(late) + (await manifestOf(late, before)))).first_seq, 11)
+  const attack = [changed(late[0]!), ...late.slice(1)]
+  await assert.rejects(verify(text(attack) + (await manifestOf(late, before))), refused(11, /does not fit/))
+  assert.equal((await verify(text(late) + (await manifestOf(late)))).first_seq, 11, 'the hash before is gone')
+  await assert.rejects(verify(text(attack) + (await manifestOf(late))), refused(11, /byte for byte/))
+})
+
+test('a filter leaves places out, which only a signed manifest can say', async () => {
+  const some = rows.filter(({ seq }) => [2, 3, 7, 8, 9, 20].includes(seq))
+  const filter = { filter: { kind: 'api_key.used' }, head: { seq: 20, hash: rows[19]!.hash.toString('hex') } }
+  const whole = await manifestOf(some, filter)
+  const { is_filtered, events } = await verify(text(some) + whole)
+  assert.deepEqual([is_filtered, events], [true, 6])
+  await assert.rejects(verify(text(some) + (await manifestOf(some))), refused(4, /missing/))
+  await assert.rejects(verify(text(some)), refused(4, /missing/))
+  const without = (seq: number) => some.filter((row) => row.seq !== seq)
+  await assert.rejects(verify(text(without(2)) + whole), refused(2, /missing/))
+  await assert.rejects(verify(text(without(20)) + whole), refused(20, /missing/))
+  await assert.rejects(verify(text(without(7)) + whole), refused(2, /6 events were exported, and here are 5/))
+  const attack = (n: number) => some.map((row) => (row.seq === n ? changed(row) : row))
+  await assert.rejects(verify(text(attack(9)) + whole), refused(9, /does not fit/))
+  await assert.rejects(verify(text(attack(20)) + whole), refused(2, /byte for byte/))
+})
+
+test('a line that is none is told apart', async () => {
+  const [first, ...others] = rows.map(lineOf)
+  const second = (line: string) => verify([first, line, ...others.slice(1), manifest].join(''))
+  const hostile: [string, RegExp][] = [
+    ['\n', /empty/],
+    ['{"seq":2\n', /not JSON/],
+    ['[]\n', /not a JSON object/],
+    ['\u0000\n', /not JSON/],
+    [others[0]!.replace('\n', '\r\n'), /ends with CR/],
+    [others[0]!.replace('{', '{"kind":"x",'), /duplicate members/],
+    [others[0]!.replace('"kind"', '"n":9007199254740993,"kind"'), /9007199254740993 is not one/],
+    [others[0]!.replace('"kind"', '"n":1e-400,"kind"'), /1e-400 is not one/],
+    [others[0]!.replace('Zo', '\\ud800'), /./],
+    [others[0]!.replace('"seq":2', '"seq":2.5'), /no place/],
+    [others[0]!.replace('"hash":"', '"hash":"A'), /no hash/],
+    [`{"a":${'['.repeat(1000)}${']'.repeat(1000)}}\n`, /nested too deeply/],
+    ['{"seq":2,"hash":null}\n', /no hash/],
+  ]
+  for (const [line, why] of hostile) await assert.rejects(second(line), refused(2, why), line.slice(0, 60))
+  const exact = makeRecord(2, (n) => eventNamed(n, { n: 1e21, m: 0.1, text: ':12345678901234567890' }))
+  assert.equal((await verify(text(exact) + (await manifestOf(exact)))).events, 2)
+  assert.equal(canonicalJson({ n: 1e21 }), '{"n":1e+21}')
+})
+
+test('a line without an end is not held in memory', async () => {
+  async function* endless() {
+    for (;;) yield Buffer.alloc(1024 * 1024, 0x61)
+  }
+  const witness = { checkpoints: once<never>(), reached: [] }
+  await assert.rejects(verifyExport(linesOf(endless(), 'f'), { trusted, witness }), {
+    name: 'UsageError',
+    message: /16 MiB/,
+  })
+})

@@ -1,0 +1,119 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { isConsistent, isIncluded, leafHash, peaksBefore } from '@holdfast/crypto'
+import { ApiError, type Client } from '@holdfast/sdk'
+import { BadRecord } from './bad-record.ts'
+import type { Start } from './chain.ts'
+import { type Known, readCheckpoint, type Trusted } from './keys.ts'
+import type { Place } from './line.ts'
+import { linesOf } from './lines.ts'
+import { verifyExport } from './verify-export.ts'
+
+type Options = {
+  client: Client
+  scope: { tenant_id?: string }
+  trusted: Trusted
+  kept: Known | undefined
+  progress: (events: number) => void
+}
+const pageSize = 200
+const hashes = (proof: readonly string[]) => proof.map((hash) => Buffer.from(hash, 'hex'))
+
+/**
+ * The record of a server, from its first place to its last: each event in the hash of the next, and every checkpoint of
+ * what stands there. Throws `BadRecord`; any other error is no verdict.
+ */
+export async function verifyServer({ client, scope, trusted, kept, progress }: Options) {
+  const read = (note: string) => readCheckpoint(note, trusted)
+  const keptOnes = kept ? [kept] : []
+  // Before the export begins: all that is signed by now is in it.
+  const [newest] = (await client.listAuditCheckpoints({ query: { ...scope, limit: 1 } })).items
+  const reached = [...keptOnes, ...(newest ? [read(newest.note)] : [])]
+
+  async function* listed(): AsyncGenerator<Known> {
+    let cursor: string | null = null
+    let size = 0
+    do {
+      const query = { ...scope, sort: 'size', limit: pageSize, ...(cursor !== null && { cursor }) } as const
+      const page: Awaited<ReturnType<Client['listAuditCheckpoints']>> = await patiently(() =>
+        client.listAuditCheckpoints({ query }),
+      )
+      for (const { note } of page.items) {
+        const known = read(note)
+        if (known.size <= size) throw new BadRecord(known.size, 'a checkpoint is there twice, or out of order')
+        size = known.size
+        yield known
+      }
+      cursor = page.next_cursor
+    } while (cursor !== null)
+  }
+
+  /** Throws `BadRecord` where not even the server says that it purged the places up to this one. */
+  async function requirePurged(seq: number): Promise<void> {
+    const { record_begins_after } = await patiently(() => client.getRetention({ query: scope }))
+    const purged = record_begins_after?.seq ?? 0
+    if (purged < seq) throw new BadRecord(purged + 1, `places ${purged + 1} to ${seq} are missing, and were not purged`)
+  }
+
+  /** Where a record begins whose first places are purged: proven to be in what a trusted key signed. */
+  async function startOf({ seq, hash, eventId }: Place): Promise<Start> {
+    const params = { event_id: eventId }
+    const proven = await patiently(() => client.proveAuditEvent({ params, query: scope })).catch(async (e: unknown) => {
+      if (e instanceof ApiError && e.code === 'not_found')
+        throw new Error(`the server purged place ${seq} while it was read: verify again`)
+      // No verdict by itself: the server may have failed.
+      if (e instanceof ApiError && e.code === 'internal_error') await requirePurged(seq - 1)
+      throw e
+    })
+    const known = read(proven.checkpoint.note)
+    if (!known.isSigned) throw new BadRecord(seq, 'nobody who is trusted signed the checkpoint that is to prove it')
+    const path = hashes(proven.proof)
+    if (!isIncluded({ leaf: leafHash(hash), index: seq - 1, size: known.size }, path, known.root))
+      throw new BadRecord(seq, 'it is not what was signed')
+    // The smaller one is compared with no place of the export.
+    if (kept && kept.size < seq && !(await follows(kept, known)))
+      throw new BadRecord(
+        kept.size + 1,
+        `what was kept of ${kept.size} places does not go on to where the record begins, place ${seq}`,
+      )
+    const peaks = peaksBefore(seq - 1, known.size, path)
+    return { seq: seq - 1, hash: Buffer.from(proven.previous_hash, 'hex'), peaks }
+  }
+
+  const follows = async (from: Known, to: Known): Promise<boolean> => {
+    const query = { ...scope, from: from.size, to: to.size }
+    const { proof } = await patiently(() => client.proveAuditConsistency({ query }))
+    return isConsistent(from, to, hashes(proof))
+  }
+  const exported = (await client.exportAudit({ query: { ...scope, format: 'ndjson' } })) as AsyncIterable<Uint8Array>
+  const checkpoints = inOrder(keptOnes, listed())
+  return verifyExport(linesOf(exported, 'the export'), {
+    trusted,
+    witness: { checkpoints, reached, follows },
+    startOf,
+    progress,
+  }).catch((e: unknown) => {
+    if (!(e instanceof ApiError) || e.code !== 'internal_error') throw e
+    throw new Error(`the server failed, which is no verdict: ${e.detail}`, { cause: e })
+  })
+}
+
+/** Those that were kept among those that are listed. */
+async function* inOrder(kept: readonly Known[], listed: AsyncIterable<Known>): AsyncGenerator<Known> {
+  const left = [...kept]
+  for await (const known of listed) {
+    while (left[0] && left[0].size <= known.size) yield left.shift()!
+    yield known
+  }
+  yield* left
+}
+
+/** A walk asks often: where it is asked to wait, it does. */
+async function patiently<T>(ask: () => Promise<T>): Promise<T> {
+  for (;;)
+    try {
+      return await ask()
+    } catch (e) {
+      if (!(e instanceof ApiError) || e.code !== 'rate_limited') throw e
+      await delay(1000 * (e.retryAfterSeconds ?? 1))
+    }
+}

@@ -1,0 +1,81 @@
+import { once } from 'node:events'
+import { access } from 'node:fs/promises'
+import {
+  type AuditExportManifest,
+  type AuditExportQuery,
+  readTrustSet,
+  receiveAuditExport,
+  saveAuditExport,
+} from '@holdfast/sdk'
+import type { Command } from 'commander'
+import type { Cli } from '../cli.ts'
+import { UsageError } from '../exit.ts'
+import { readText } from '../files.ts'
+import { choice, examples } from '../options.ts'
+import { printItem } from '../output.ts'
+import { bytesText } from '../text.ts'
+import { type AuditFilter, auditFilter, auditQuery } from './audit-filter.ts'
+
+type Options = AuditFilter & { format: AuditExportQuery['format']; out?: string; trustSet?: string }
+const formats: readonly AuditExportQuery['format'][] = ['csv', 'json', 'ndjson', 'syslog']
+const saidEvery = 10 * 1024 * 1024
+
+/** Under `holdfast audit`. */
+export function addAuditExport(audit: Command, cli: Cli): void {
+  examples(
+    auditFilter(
+      audit
+        .command('export')
+        .description(
+          'write events in the order of their places, and check that they are all there, as they were signed',
+        ),
+    )
+      .addOption(choice('--format <format>', 'how', formats).default('ndjson'))
+      .option('--out <file>', 'a file that is not there yet; to standard output unless said')
+      .option('--trust-set <file>', 'the keys that sign manifests, as trust show --json wrote them')
+      .action((options: Options) => run(cli, options)),
+    'audit export --format csv --from 90d --out last-quarter.csv',
+    'audit export --kind login.failed > failed.ndjson',
+  )
+}
+
+async function run(cli: Cli, { format, out, trustSet, ...filter }: Options): Promise<void> {
+  const options = {
+    onProgress: progressOf(cli),
+    ...(trustSet !== undefined && { trust: readTrustSet(await readText(trustSet)) }),
+  }
+  const query = { format, ...auditQuery(filter), ...cli.scope }
+  if (out === undefined) {
+    const manifest = await receiveAuditExport(await cli.client(), query, (bytes) => hand(cli, bytes), options)
+    return cli.note(summary(manifest))
+  }
+  await requireNew(out)
+  const client = await cli.client()
+  const manifest = await saveAuditExport(client, query, out, options)
+  printItem(cli, { file: out, ...manifest })
+}
+
+/** Whoever reads slowly sets the pace. */
+async function hand({ output }: Cli, bytes: Uint8Array): Promise<void> {
+  if (!output.write(bytes)) await once(output, 'drain')
+}
+
+const requireNew = (path: string): Promise<void> =>
+  access(path).then(
+    () => {
+      throw new UsageError(`${path} is there already and is not overwritten; name another, or move it away.`)
+    },
+    () => {},
+  )
+
+const summary = ({ events, first_seq, last_seq, sha256 }: AuditExportManifest): string =>
+  `${events} events${events > 0 ? `, places ${first_seq} to ${last_seq}` : ''}; SHA-256 ${sha256}, signed.`
+
+function progressOf(cli: Cli): (received: number) => void {
+  let told = 0
+  return (received) => {
+    if (received < told + saidEvery) return
+    told = received
+    cli.note(`${bytesText(received)} …`)
+  }
+}

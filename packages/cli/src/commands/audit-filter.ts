@@ -1,0 +1,59 @@
+import type { Contract, Given } from '@holdfast/contract'
+import type { Command } from 'commander'
+import { given } from '../cli.ts'
+import { choice, parseMoment } from '../options.ts'
+
+type Query = Given<Contract['listAuditEvents']>['query']
+export type AuditFilter = {
+  kind?: string
+  actor?: string
+  actorType?: string
+  target?: string
+  targetType?: string
+  sourceIp?: string
+  outcome?: NonNullable<Query['outcome']>
+  origin?: NonNullable<Query['origin']>
+  from?: string
+  to?: string
+  request?: string
+  search?: string
+  text?: string
+}
+
+/** The options that say which events are meant. */
+export const auditFilter = (command: Command): Command =>
+  command
+    .option('--kind <kinds>', 'e.g. device.enrolled, or login.*, or several between commas')
+    .option('--actor <id>', 'by this user, key, device or gateway')
+    .option('--actor-type <type>', 'by users, API keys …, e.g. api_key')
+    .option('--target <id>', 'about this')
+    .option('--target-type <type>', 'about devices, users …, e.g. device')
+    .option('--source-ip <address>', 'from this address')
+    .addOption(choice('--outcome <outcome>', 'only these', ['success', 'refused', 'failed']))
+    .addOption(choice('--origin <origin>', 'who it came by', ['api', 'console', 'device', 'gateway', 'job']))
+    .option('--from <time>', 'since then: a time, or how long ago', parseMoment)
+    .option('--to <time>', 'until then', parseMoment)
+    .option('--request <request_id>', 'of this request')
+    .option('--search <prefix>', 'whose kind, or the id or name of whose actor or target, begins so')
+    .option('--text <words>', 'with these words anywhere')
+
+export const auditQuery = ({
+  actor,
+  actorType,
+  target,
+  targetType,
+  sourceIp,
+  request,
+  search,
+  ...rest
+}: AuditFilter): Query =>
+  given({
+    ...rest,
+    actor_id: actor,
+    actor_type: actorType,
+    target_id: target,
+    target_type: targetType,
+    source_ip: sourceIp,
+    request_id: request,
+    q: search,
+  })

@@ -1,0 +1,97 @@
+import { openTrust, readTrustSet } from '@holdfast/sdk'
+import type { Command } from 'commander'
+import { BadRecord } from '../audit/bad-record.ts'
+import { type Known, readCheckpoint, type Trusted, trustedBy } from '../audit/keys.ts'
+import { linesOfFile } from '../audit/lines.ts'
+import { verifyExport } from '../audit/verify-export.ts'
+import { verifyServer } from '../audit/verify-server.ts'
+import type { Cli } from '../cli.ts'
+import { Declined, UsageError } from '../exit.ts'
+import { readText, replace } from '../files.ts'
+import { examples } from '../options.ts'
+import { printItem } from '../output.ts'
+
+type Options = { server?: boolean; checkpoint?: string; keep?: string; trustSet?: string }
+const saidEvery = 100_000
+
+export function addAuditVerify(audit: Command, cli: Cli): void {
+  examples(
+    audit
+      .command('verify [file]')
+      .description('whether events are those that were recorded: an export (NDJSON, gzip too), or the whole record')
+      .option('--server', 'the record as the server has it now')
+      .option('--trust-set <file>', 'the keys that count, as trust show --json wrote them')
+      .option('--checkpoint <file>', 'a checkpoint that was kept: the record has to go on from it')
+      .option('--keep <file>', 'write the newest checkpoint there, once all is verified')
+      .action((file: string | undefined, options: Options) => verify(cli, file, options)),
+    'audit verify events.ndjson --trust-set trust-set.json',
+    'audit verify --server --keep checkpoint.txt',
+    'audit verify --server --checkpoint checkpoint.txt --keep checkpoint.txt --trust-set trust-set.json',
+  )
+}
+
+async function verify(cli: Cli, file: string | undefined, options: Options): Promise<void> {
+  if ((file === undefined) === (options.server !== true)) throw new UsageError('Name a file, or say --server.')
+  if (options.keep !== undefined && file !== undefined) throw new UsageError('--keep goes with --server.')
+  if (file !== undefined && options.trustSet === undefined && options.checkpoint === undefined)
+    throw new UsageError('Name what is trusted: --trust-set, --checkpoint or both.')
+  try {
+    const { verdict, compared } = await (file === undefined ? ofServer(cli, options) : ofFile(cli, file, options))
+    if (options.keep !== undefined && compared) await replace(options.keep, compared.note)
+    for (const line of remarks(verdict)) cli.note(line)
+    printItem(cli, { verified: true, ...verdict })
+  } catch (e) {
+    if (!(e instanceof BadRecord)) throw e
+    printItem(cli, { verified: false, first_bad_seq: e.seq, why: e.message })
+    throw new Declined()
+  }
+}
+
+async function readPinned({ trustSet }: Options) {
+  return trustSet === undefined ? undefined : readTrustSet(await readText(trustSet))
+}
+async function readKept({ checkpoint }: Options, trusted: Trusted | undefined): Promise<Known | undefined> {
+  return checkpoint === undefined ? undefined : readCheckpoint(await readText(checkpoint), trusted)
+}
+const progressOf = (cli: Cli) => (events: number) => {
+  if (events % saidEvery === 0) cli.note(`${events} events …`)
+}
+
+async function ofFile(cli: Cli, file: string, options: Options) {
+  const pinned = await readPinned(options)
+  const trusted = pinned && trustedBy(pinned)
+  const kept = await readKept(options, trusted)
+  const reached = kept ? [kept] : []
+  async function* checkpoints() {
+    yield* reached
+  }
+  const witness = { checkpoints: checkpoints(), reached }
+  return verifyExport(linesOfFile(file, cli.input), { trusted, witness, progress: progressOf(cli) })
+}
+
+async function ofServer(cli: Cli, options: Options) {
+  const client = await cli.client()
+  const pinned = await readPinned(options)
+  const since = pinned && { since: pinned.version }
+  const present = await client.trustAnchors({ query: { ...cli.scope, ...since } })
+  // Keys that follow from those that were known; without them, those that the server names.
+  if (pinned) openTrust(pinned, { tenantId: pinned.tenant_id }).accept(present, new Date())
+  const trusted = trustedBy(present)
+  const kept = await readKept(options, trusted)
+  return verifyServer({ client, scope: cli.scope, trusted, kept, progress: progressOf(cli) })
+}
+
+type Verdict = Awaited<ReturnType<typeof verifyExport>>['verdict']
+function remarks({ first_seq, manifest_is_signed, is_filtered, checkpoint, checkpoints_of_other_keys }: Verdict) {
+  return [
+    ...(first_seq !== null && first_seq > 1 ? [`It begins at place ${first_seq}: what was before is not in it.`] : []),
+    ...(is_filtered
+      ? ['Places were left out by a filter: that it is what was exported, the signature says alone.']
+      : []),
+    ...(manifest_is_signed ? [] : ['The manifest was not looked at: name the keys with --trust-set.']),
+    ...(checkpoint === null ? ['It was compared with no checkpoint.'] : []),
+    ...(checkpoints_of_other_keys > 0
+      ? [`${checkpoints_of_other_keys} checkpoints fit, but are signed by keys that the trust set no longer has.`]
+      : []),
+  ]
+}

@@ -1,0 +1,62 @@
+import type { Contract, Output } from '@holdfast/contract'
+import { type RetentionClass, retentionClasses } from '@holdfast/contract/vocabulary'
+import type { Command } from 'commander'
+import { type Cli, given } from '../cli.ts'
+import { choice, examples, limit } from '../options.ts'
+import { type Column, printItem, printList } from '../output.ts'
+
+type Hold = Output<Contract['placeLegalHold']>
+const columns: readonly Column<Hold>[] = [
+  ['LEGAL HOLD', (h) => h.legal_hold_id],
+  ['CLASSES', (h) => (h.classes.length > 0 ? h.classes : 'all')],
+  ['SUBJECT', (h) => h.subject_name ?? 'everybody'],
+  ['REASON', (h) => h.reason],
+  ['PLACED', (h) => h.placed_at],
+  ['BY', (h) => h.placed_by.name],
+  ['RELEASED', (h) => h.released_at],
+]
+type Place = { class?: RetentionClass[]; user?: string; device?: string; reason: string }
+
+export function addLegalHold(program: Command, cli: Cli): void {
+  const hold = program.command('legal-hold').description('what must not be purged, whatever is set')
+  limit(examples(hold.command('list'), 'legal-hold list').description('legal holds, released ones too')).action(
+    async ({ limit: most }: { limit: number }) => {
+      const client = await cli.client()
+      await printList(cli, most, columns, (page) => client.listLegalHolds({ query: { ...page, ...cli.scope } }))
+    },
+  )
+  examples(
+    hold
+      .command('place')
+      .description('from now on nothing that it covers is purged')
+      .requiredOption('--reason <text>', 'why; goes into the audit event')
+      .addOption(choice('--class <class...>', 'only these', retentionClasses))
+      .option('--user <user>', 'only what is about this user')
+      .option('--device <device>', 'only what is about this device')
+      .action((options: Place) => place(cli, options)),
+    'legal-hold place --reason "proceedings 12-34"',
+    'legal-hold place --reason "proceedings 12-34" --class vpn_sessions --user jane',
+  )
+  examples(
+    hold
+      .command('release <legal-hold>')
+      .description('what it covered may be purged again')
+      .requiredOption('--reason <text>', 'why; goes into the audit event')
+      .option('--yes', 'do not ask')
+      .action(async (legal_hold_id: string, { reason, yes }: { reason: string; yes?: boolean }) => {
+        await cli.sure(yes, `Release ${legal_hold_id}?`)
+        const client = await cli.client()
+        const call = { params: { legal_hold_id }, body: { reason }, query: cli.scope }
+        const answer = await client.releaseLegalHold(call)
+        if (cli.json) printItem(cli, answer)
+        else cli.say(`${legal_hold_id}  released${answer.changed ? '' : '  (as before)'}`)
+      }),
+    'legal-hold release lgh_01jxz3c9dqf7vr2m8k4s6t0b5w --reason settled --yes',
+  )
+}
+
+async function place(cli: Cli, { class: classes, user: user_id, device: device_id, reason }: Place): Promise<void> {
+  const client = await cli.client()
+  const body = { reason, ...given({ classes, user_id, device_id }) }
+  printItem(cli, await client.placeLegalHold({ body, query: cli.scope }))
+}

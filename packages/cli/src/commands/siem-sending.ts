@@ -1,0 +1,85 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Contract, Output } from '@holdfast/contract'
+import type { Command } from 'commander'
+import { type Cli, given } from '../cli.ts'
+import { Declined, UsageError } from '../exit.ts'
+import { examples, integer, limit, parseMoment } from '../options.ts'
+import { type Column, printItem, printList } from '../output.ts'
+
+type DeadLetter = Output<Contract['listSiemDeadLetters']>['items'][number]
+const columns: readonly Column<DeadLetter>[] = [
+  ['SEQ', (d) => d.seq],
+  ['EVENT', (d) => d.event_id],
+  ['KIND', (d) => d.kind],
+  ['TIME', (d) => d.failed_at],
+  ['REASON', (d) => d.reason],
+  ['REPLAYING', (d) => d.replaying],
+]
+type Replay = { from?: string; fromSeq?: number; deadLetters?: string[] | true }
+type Export = { from: string; to?: string; wait: boolean }
+
+/** Under `holdfast siem`. */
+export function addSiemSending(siem: Command, cli: Cli): void {
+  examples(
+    siem
+      .command('replay <connector>')
+      .description('send again: everything from a time or a place on, in order, or dead letters')
+      .option('--from <time>', 'from this time on: RFC 3339, or how long ago, like 2h', parseMoment)
+      .option('--from-seq <seq>', 'from this place on', integer(1, Number.MAX_SAFE_INTEGER))
+      .option('--dead-letters [seq...]', 'those at these places; all unless said')
+      .action(async (connector_id: string, { from, fromSeq, deadLetters }: Replay) => {
+        const body = given({
+          from,
+          from_seq: fromSeq,
+          dead_letters: deadLetters === true ? ('all' as const) : deadLetters?.map(placeIn),
+        })
+        if (Object.keys(body).length !== 1) throw new UsageError('One of --from, --from-seq and --dead-letters.')
+        const params = { connector_id }
+        const answer = await (await cli.client()).replaySiemConnector({ params, body, query: cli.scope })
+        cli.note(`${answer.events} events are sent again.`)
+        printItem(cli, answer.connector)
+      }),
+    'siem replay soc --from 2h',
+    'siem replay soc --dead-letters',
+  )
+  examples(limit(siem.command('dead-letters <connector>')), 'siem dead-letters soc')
+    .description('list the events that the receiver refused, and why')
+    .action(async (connector_id: string, { limit: most }: { limit: number }) => {
+      const client = await cli.client()
+      const params = { connector_id }
+      await printList(cli, most, columns, (page) =>
+        client.listSiemDeadLetters({ params, query: { ...page, ...cli.scope } }),
+      )
+    })
+  examples(
+    siem
+      .command('export <connector>')
+      .description('send the events of a time to a webhook once more. Exit code 1: it failed')
+      .requiredOption('--from <time>', 'from this time on: RFC 3339, or how long ago, like 2h', parseMoment)
+      .option('--to <time>', 'until this time; now unless said', parseMoment)
+      .option('--no-wait', 'only begin')
+      .action(async (connector_id: string, { from, to, wait }: Export) => {
+        const client = await cli.client()
+        const begun = await client.exportAuditToWebhook({
+          query: { connector_id, from, ...given({ to }), ...cli.scope },
+        })
+        const params = { export_id: begun.export_id }
+        let last = begun
+        for (; wait && last.finished_at === null; await delay(1000)) {
+          last = await client.getAuditWebhookExport({ params, query: cli.scope })
+          cli.note(`${last.delivered} of ${last.events ?? '?'} events`)
+        }
+        printItem(cli, last)
+        if (last.status === 'failed') throw new Declined()
+      }),
+    'siem export hook --from 24h',
+  )
+  examples(siem.command('schema'), 'siem schema --json')
+    .description('JSON Schema of each kind of connector, and of each kind of event')
+    .action(async () => printItem(cli, await (await cli.client()).getSiemSchema({ query: cli.scope })))
+}
+
+function placeIn(text: string): number {
+  if (/^[1-9]\d{0,15}$/.test(text)) return Number(text)
+  throw new UsageError(`${text} is no place of an event.`)
+}

@@ -1,0 +1,137 @@
+import { readFile } from 'node:fs/promises'
+import type { Contract, Output } from '@holdfast/contract'
+import { siemConnectorKinds, siemFormats } from '@holdfast/contract/vocabulary'
+import { changeSiemConnector } from '@holdfast/sdk'
+import type { Command } from 'commander'
+import { type Cli, given } from '../cli.ts'
+import { Declined, UsageError } from '../exit.ts'
+import { choice, examples, integer, limit } from '../options.ts'
+import { type Column, printItem, printList, printSecret } from '../output.ts'
+import { addSiemSending } from './siem-sending.ts'
+
+type Connector = Output<Contract['getSiemConnector']>
+const columns: readonly Column<Connector>[] = [
+  ['CONNECTOR', (c) => c.connector_id],
+  ['NAME', (c) => c.name],
+  ['KIND', (c) => c.kind],
+  ['TO', (c) => c.origin ?? `${c.host}:${c.port}`],
+  ['STATE', (c) => c.delivery.state],
+  ['BEHIND', (c) => c.delivery.lag_events && `${c.delivery.lag_events} (${c.delivery.lag_seconds} s)`],
+  ['DEAD', (c) => c.delivery.dead_letters],
+  ['LOST', (c) => c.delivery.lost],
+]
+type Settings = {
+  name?: string
+  format?: Connector['format']
+  url?: string
+  host?: string
+  port?: number
+  index?: string
+  username?: string
+  credential?: boolean
+  ca?: string
+  serverName?: string
+  enable?: boolean
+  disable?: boolean
+}
+
+const settings = (command: Command): Command =>
+  command
+    .option('--url <url>', 'webhook, Splunk, OpenSearch: where it is sent; never shown again')
+    .option('--host <host>', 'syslog: a name or an address')
+    .option('--port <port>', 'syslog; 6514 with TLS unless said', integer(1, 65_535))
+    .option('--index <name>', 'Splunk, OpenSearch: into which index')
+    .option('--username <name>', 'OpenSearch: the credential is its password, and no API key')
+    .option('--credential', 'what opens it, asked for or read from a line of stdin; a webhook makes its own')
+    .option('--ca <file>', 'certificates in PEM to trust in place of the public authorities; none: these again')
+    .option('--server-name <name>', 'the name in the certificate, where it is not the host')
+    .option('--disable', 'send nothing')
+
+async function bodyOf(cli: Cli, options: Settings) {
+  const { enable, disable, ca, serverName, url, host, port, index, username, name, format } = options
+  if (enable && disable) throw new UsageError('Either --enable or --disable.')
+  const tls = given({ ca_pem: ca === undefined ? undefined : await pemIn(ca), server_name: serverName })
+  const credential = options.credential ? await cli.prompt.newSecret('Credential') : undefined
+  return given({
+    ...{ url, host, port, index, username, name, format, credential },
+    tls: Object.keys(tls).length > 0 ? tls : undefined,
+    enabled: enable ? true : disable ? false : undefined,
+  })
+}
+async function pemIn(file: string): Promise<string | null> {
+  if (file === 'none') return null
+  try {
+    return await readFile(file, 'utf8')
+  } catch (e) {
+    throw new UsageError(`${file} can't be read: ${e instanceof Error ? e.message : String(e)}`)
+  }
+}
+
+export function addSiem(program: Command, cli: Cli): void {
+  const siem = program.command('siem').description('where audit events are forwarded to')
+  limit(examples(siem.command('list'), 'siem list').description('list connectors, and how far each is')).action(
+    async ({ limit: most }: { limit: number }) => {
+      const client = await cli.client()
+      await printList(cli, most, columns, (page) => client.listSiemConnectors({ query: { ...page, ...cli.scope } }))
+    },
+  )
+  examples(
+    settings(siem.command('create <name>'))
+      .description('forward events, from the next one on')
+      .addOption(choice('--kind <kind>', 'what receives them', siemConnectorKinds).makeOptionMandatory())
+      .addOption(choice('--format <format>', 'how each event is written', siemFormats).default('json'))
+      .action(async (name: string, options: Settings & { kind: Connector['kind']; format: Connector['format'] }) => {
+        const { tls, ...others } = await bodyOf(cli, options)
+        const whole = tls && { tls: { ca_pem: null, server_name: null, ...tls } }
+        const body = { ...others, ...whole, kind: options.kind, name, format: options.format }
+        const answer = await (await cli.client()).createSiemConnector({ body, query: cli.scope })
+        if (answer.secret === null) return printItem(cli, answer.connector)
+        printSecret(cli, answer.secret, answer, `Secret of ${name}, which its receiver verifies signatures by.`)
+      }),
+    'siem create soc --kind syslog_tls --host syslog.example.com --ca ca.pem',
+    'siem create splunk --kind splunk_hec --url https://splunk.example.com:8088 --credential < token.txt',
+    'siem create hook --kind webhook --url https://soc.example.com/audit > secret.txt',
+  )
+  examples(siem.command('show <connector>'), 'siem show soc')
+    .description('one of them')
+    .action(async (connector_id: string) =>
+      printItem(cli, await (await cli.client()).getSiemConnector({ params: { connector_id }, query: cli.scope })),
+    )
+  examples(
+    settings(siem.command('update <connector>'))
+      .description('change it; what is not named stays')
+      .option('--name <name>')
+      .addOption(choice('--format <format>', 'how each event is written', siemFormats))
+      .option('--enable', 'send again, from where it was')
+      .action(async (connector_id: string, options: Settings) => {
+        const named = await bodyOf(cli, options)
+        if (Object.keys(named).length === 0) throw new UsageError('Nothing to change; see: holdfast siem update --help')
+        const of = { params: { connector_id }, query: cli.scope }
+        printItem(cli, await changeSiemConnector(await cli.client(), of, named))
+      }),
+    'siem update soc --format ocsf',
+    'siem update splunk --credential < token.txt',
+  )
+  examples(siem.command('test <connector>'), 'siem test soc')
+    .description('send one test event and say what the receiver answered')
+    .action(async (connector_id: string) => {
+      const found = await (await cli.client()).testSiemConnector({ params: { connector_id }, query: cli.scope })
+      printItem(cli, found)
+      if (!found.ok) throw new Declined()
+    })
+  examples(
+    siem
+      .command('delete <connector>')
+      .description('forward there no more; its dead letters are forgotten')
+      .option('--yes', 'do not ask')
+      .action(async (connector_id: string, { yes }: { yes?: boolean }) => {
+        await cli.sure(yes, `Delete the connector ${connector_id}?`)
+        const client = await cli.client()
+        const { changed } = await client.deleteSiemConnector({ params: { connector_id }, query: cli.scope })
+        if (cli.json) printItem(cli, { connector_id, changed })
+        else cli.say(`${connector_id}  deleted${changed ? '' : '  (as before)'}`)
+      }),
+    'siem delete soc --yes',
+  )
+  addSiemSending(siem, cli)
+}

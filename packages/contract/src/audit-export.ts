@@ -1,0 +1,87 @@
+import { Type } from 'typebox'
+import { AuditEvent, listAuditEvents } from './audit.ts'
+import { endpoint } from './endpoint.ts'
+import { Bytes, Closed, Count, Id, Nullable, Octets, OneOf, Time } from './schema.ts'
+
+const access = { by: ['session', 'api_key'], permission: 'audit:export' } as const
+const { limit: _, cursor: __, sort: ___, ...filters } = listAuditEvents.query.properties
+const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$', maxLength: 64 })
+const Place = Type.Integer({ minimum: 1 })
+
+export const auditExportFormats = ['csv', 'json', 'ndjson'] as const
+export const syslogFramings = ['octet-counting', 'newline'] as const
+const Format = OneOf([...auditExportFormats, 'syslog'])
+
+/** What an export holds, as it is signed. */
+export const AuditExportManifest = Closed(
+  {
+    schema: OneOf(['holdfast.audit-export/1']),
+    tenant_id: Id('tenant'),
+    format: Format,
+    filter: Type.Record(Type.String(), Type.Unknown(), { description: 'As it was asked for' }),
+    started_at: Time,
+    events: Count,
+    first_seq: Nullable(Place),
+    last_seq: Nullable(Place),
+    hash_before_first: Nullable(Type.String({ description: 'That of the place before the first one, if it is kept' })),
+    hash_of_last: Nullable(Sha256),
+    bytes: Bytes,
+    sha256: Type.String({ description: 'Of these bytes: of JSON and NDJSON, all before the last line' }),
+    head: Closed({ seq: Count, hash: Sha256 }, { description: 'Where the record of the tenant ended when it began' }),
+  },
+  { title: 'AuditExportManifest' },
+)
+
+const signed = {
+  manifest: AuditExportManifest,
+  jws: Type.String({
+    description: 'audit-export+jws: the manifest, signed by a key of the trust set whose purpose is audit-checkpoint',
+  }),
+}
+const Lines = (description: string) => Type.String({ description })
+
+/** Where little fits in a long record, the first of it may come late. */
+const patience = 600
+
+export const exportAudit = endpoint({
+  method: 'GET',
+  path: '/v1/admin/audit/export',
+  summary:
+    'Export audit events in the order of their places, up to where the record ends now, by the filters of the list. JSON and NDJSON end with a signed manifest; what has no end broke off',
+  access,
+  patience,
+  query: Closed({
+    format: Type.Optional(OneOf(auditExportFormats, { description: 'json unless said' })),
+    ...filters,
+  }),
+  stream: {
+    'application/json': Closed({ events: Type.Array(AuditEvent), ...signed }, { title: 'AuditExport' }),
+    'application/x-ndjson': Lines('An AuditEvent on each line; on the last one its SignedAuditExportManifest'),
+    'text/csv; charset=utf-8; header=present': Lines('RFC 4180; the last column, `record`, is the event as JSON'),
+  },
+  response: Octets,
+})
+export const exportAuditSyslog = endpoint({
+  method: 'GET',
+  path: '/v1/audit/export/syslog',
+  summary: 'The same as messages of RFC 5424, each framed as by RFC 6587',
+  access,
+  patience,
+  query: Closed({
+    framing: Type.Optional(OneOf(syslogFramings, { description: 'newline unless said' })),
+    ...filters,
+  }),
+  stream: { 'text/plain; charset=utf-8': Lines('A message of RFC 5424 for each event; its text is the event as JSON') },
+  response: Octets,
+})
+export const getAuditExportManifest = endpoint({
+  method: 'GET',
+  path: '/v1/admin/audit/export/manifest',
+  costly: true,
+  summary:
+    'The signed manifest of an export that came to its end, by the SHA-256 of what was exported: with `format` of one that was asked for so, by exactly these filters; otherwise of the last one with these bytes',
+  access,
+  query: Closed({ sha256: Sha256, format: Type.Optional(Format), ...filters }),
+  response: Closed(signed, { title: 'SignedAuditExportManifest' }),
+  errors: ['not_found'],
+})

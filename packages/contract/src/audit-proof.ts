@@ -1,0 +1,66 @@
+import { Type } from 'typebox'
+import { endpoint } from './endpoint.ts'
+import { Closed, Id, List, ListQuery, Time } from './schema.ts'
+
+const Hash = Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256, hexadecimal' })
+const Proof = Type.Array(Hash, { description: 'Hashes of subtrees, that next to the leaf first' })
+const Size = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Of so many events' })
+
+export const AuditCheckpoint = Closed(
+  {
+    size: Type.Integer({ minimum: 1, description: 'How many events it is of: those up to this `seq`' }),
+    root: Type.String({
+      pattern: '^[0-9a-f]{64}$',
+      description: 'Of the Merkle tree whose entry n is the 32 bytes of `hash` at place n (RFC 9162 §2.1)',
+    }),
+    kid: Type.String({ description: 'Of the key of purpose audit-checkpoint that signed it; in the trust set' }),
+    note: Type.String({
+      description: 'The checkpoint as it was signed with Ed25519 (C2SP tlog-checkpoint, signed-note)',
+    }),
+    created_at: Time,
+  },
+  { title: 'AuditCheckpoint' },
+)
+
+export const listAuditCheckpoints = endpoint({
+  method: 'GET',
+  path: '/v1/audit/checkpoints',
+  summary:
+    'List the signed heads of the record, the newest first unless said: all of a week, then one a day, after 400 days one a month',
+  access: { by: ['session', 'api_key'], permission: 'audit:read' },
+  query: ListQuery({}, ['size'] as const),
+  response: List(AuditCheckpoint),
+})
+
+export const proveAuditConsistency = endpoint({
+  method: 'GET',
+  path: '/v1/audit/checkpoints/consistency',
+  costly: true,
+  summary: 'Prove that the record of one checkpoint goes on from that of another (RFC 9162 §2.1.4)',
+  access: { by: ['session', 'api_key'], permission: 'audit:read' },
+  query: Closed({ from: Size, to: Size }),
+  response: Closed({ from: Size, to: Size, proof: Proof }, { title: 'AuditConsistency' }),
+})
+
+export const proveAuditEvent = endpoint({
+  method: 'GET',
+  path: '/v1/audit/events/{event_id}/proof',
+  costly: true,
+  summary: 'Prove that an event is at its place in what a checkpoint signed (RFC 9162 §2.1.3)',
+  access: { by: ['session', 'api_key'], permission: 'audit:read' },
+  params: Closed({ event_id: Id('audit_event') }),
+  response: Closed(
+    {
+      event_id: Id('audit_event'),
+      seq: Type.Integer({ minimum: 1, description: 'Its place; the index of its leaf is one less' }),
+      hash: Hash,
+      previous_hash: Type.String({
+        pattern: '^[0-9a-f]{64}$',
+        description: 'Of the place before; with the event it gives `hash`',
+      }),
+      proof: Proof,
+      checkpoint: AuditCheckpoint,
+    },
+    { title: 'AuditProof' },
+  ),
+})

@@ -1,0 +1,87 @@
+import { hash } from 'node:crypto'
+import { refuse } from './errors.ts'
+import { importPublic, type PublicJwk } from './jwk.ts'
+import { verifyBytes } from './signature.ts'
+import type { Signer } from './signer.ts'
+
+/** The head of a log: how many entries it has, and the root of the Merkle tree over them. */
+export type Checkpoint = { origin: string; size: number; root: Buffer }
+
+/** Longer than any that carries the 16 signatures that a verifier has to take (signed-note). */
+const longest = 16_384
+const dash = '\u2014'
+const name = /^[^\s+]+$/u
+/** One spelling each: no zero in front, and base64 of 32 bytes with its padding. */
+const whole = /^(?:0|[1-9]\d{0,15})$/
+const base64Root = /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/
+
+const textOf = ({ origin, size, root }: Checkpoint): string => `${origin}\n${size}\n${root.toString('base64')}\n`
+
+/** C2SP signed-note: SHA-256(name, newline, type, key), its first four bytes; 01 is the type of Ed25519. */
+export function noteKeyId(keyName: string, publicJwk: PublicJwk): Buffer {
+  const key = Buffer.from(publicJwk.x, 'base64url')
+  return hash('sha256', Buffer.concat([Buffer.from(`${keyName}\n`), Buffer.of(1), key]), 'buffer').subarray(0, 4)
+}
+
+/** A text signed under this name (C2SP signed-note). Throws TypeError for a key that is not Ed25519. */
+export async function signNote(text: string, keyName: string, signer: Signer): Promise<string> {
+  if (signer.alg !== 'Ed25519') throw new TypeError('a note is signed with Ed25519')
+  const signature = await signer.sign(Buffer.from(text))
+  return `${text}\n${dash} ${keyName} ${Buffer.concat([noteKeyId(keyName, signer.publicJwk), signature]).toString('base64')}\n`
+}
+
+/** C2SP tlog-checkpoint, signed under its origin. */
+export const signCheckpoint = (checkpoint: Checkpoint, signer: Signer): Promise<string> =>
+  signNote(textOf(checkpoint), checkpoint.origin, signer)
+
+type NoteSignature = { name: string; keyId: Buffer; signature: Buffer }
+/** Throws `malformed`. */
+export function readNote(note: string): { text: string; signatures: NoteSignature[] } {
+  const end = note.lastIndexOf('\n\n')
+  if (note.length > longest || end < 0 || /[\x00-\x09\x0b-\x1f\ufffd]/.test(note))
+    refuse('malformed', 'not a signed note')
+  const lines = note.slice(end + 2).split('\n')
+  if (lines.pop() !== '' || lines.length === 0) refuse('malformed', 'a note ends with signatures')
+  const signatures = lines.map((line) => {
+    const [mark, keyName = '', base64 = '', ...more] = line.split(' ')
+    const bytes = Buffer.from(base64, 'base64')
+    const isSignature = mark === dash && name.test(keyName) && more.length === 0 && bytes.length > 4
+    if (!isSignature || bytes.toString('base64') !== base64) refuse('malformed', 'a line is no signature of a note')
+    return { name: keyName, keyId: bytes.subarray(0, 4), signature: bytes.subarray(4) }
+  })
+  return { text: note.slice(0, end + 1), signatures }
+}
+
+/** What a checkpoint says, whoever signed it. Throws `malformed`. */
+export function peekCheckpoint(note: string): Checkpoint {
+  const [origin = '', size = '', root = '', ...more] = readNote(note).text.slice(0, -1).split('\n')
+  const isOne = name.test(origin) && whole.test(size) && base64Root.test(root) && !more.includes('')
+  if (!isOne || !Number.isSafeInteger(Number(size))) refuse('malformed', 'not a checkpoint')
+  return { origin, size: Number(size), root: Buffer.from(root, 'base64') }
+}
+
+/**
+ * What a checkpoint says, signed under its origin by one of these keys. Signatures of others say nothing. Throws
+ * `malformed`, `unknown_key` where none of the keys signed it, and `bad_signature`.
+ */
+export function openCheckpoint(note: string, keys: readonly PublicJwk[]): Checkpoint {
+  const checkpoint = peekCheckpoint(note)
+  openNote(note, checkpoint.origin, keys)
+  return checkpoint
+}
+
+/** The text of a note that one of these keys signed under this name; throws as `openCheckpoint`. */
+export function openNote(note: string, keyName: string, keys: readonly PublicJwk[]): string {
+  const { text, signatures } = readNote(note)
+  let isSigned = false
+  for (const key of keys) {
+    if (key.crv !== 'Ed25519') continue
+    const keyId = noteKeyId(keyName, key)
+    for (const { signature } of signatures.filter((s) => s.name === keyName && s.keyId.equals(keyId))) {
+      if (!verifyBytes({ alg: 'Ed25519', publicKey: importPublic(key) }, Buffer.from(text), signature))
+        refuse('bad_signature', 'a signature of the note does not hold')
+      isSigned = true
+    }
+  }
+  return isSigned ? text : refuse('unknown_key', 'none of the keys has signed the note')
+}

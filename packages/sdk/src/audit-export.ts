@@ -1,0 +1,153 @@
+import { createHash } from 'node:crypto'
+import { open, rename, rm } from 'node:fs/promises'
+import type { Contract, Output } from '@holdfast/contract'
+import { canonicalJson } from '@holdfast/crypto/canonical'
+import type { CallInput, Client } from './client.ts'
+import { ApiError, reject } from './errors.ts'
+import { isObject, readSigned } from './signed.ts'
+import { keysOf, type SignedTrustSet } from './trust-store.ts'
+
+type Signed = Output<Contract['getAuditExportManifest']>
+export type AuditExportManifest = Signed['manifest']
+type Query = NonNullable<CallInput<Contract['exportAudit']>['query']>
+export type AuditExportQuery = Omit<Query, 'format'> & { format: AuditExportManifest['format'] }
+export type AuditExportOptions = {
+  signal?: AbortSignal
+  /** Called with how many bytes have come. */
+  onProgress?: (received: number) => void
+  /** The keys to judge by, where they are known already; otherwise they are asked for. */
+  trust?: Pick<SignedTrustSet, 'jwks'>
+}
+type Exporter = Pick<Client, 'exportAudit' | 'exportAuditSyslog' | 'getAuditExportManifest' | 'trustAnchors'>
+
+/** Longer than any line of an export. */
+const longestLine = 16 * 1024 * 1024
+const newline = 0x0a
+
+/**
+ * Hands each piece of an export to `take` as it comes, and gives back its manifest once all is there and as it was
+ * signed. Throws `VerificationError` where it is not: `malformed` where it broke off before its manifest,
+ * `wrong_digest` where the manifest is of other bytes. What was taken until then is not to be kept.
+ */
+export async function receiveAuditExport(
+  client: Exporter,
+  { format, ...filter }: AuditExportQuery,
+  take: (bytes: Uint8Array) => Promise<void>,
+  { signal, onProgress, trust }: AuditExportOptions = {},
+): Promise<AuditExportManifest> {
+  const options = signal && { signal }
+  const bytes =
+    format === 'syslog'
+      ? await client.exportAuditSyslog({ query: filter }, options)
+      : await client.exportAudit({ query: { ...filter, format } }, options)
+  const content = format === 'json' || format === 'ndjson' ? allButLastLine() : all()
+  let received = 0
+  for await (const piece of bytes) {
+    content.add(piece)
+    await take(piece)
+    received += piece.length
+    onProgress?.(received)
+  }
+  const { bytes: size, sha256, lastLine } = content.end()
+  const { manifest, jws } =
+    lastLine === undefined ? await manifestOf(client, { ...filter, format, sha256 }) : readLastLine(lastLine, format)
+  // Asked for last: the key of the manifest may be younger than the request.
+  const keys = keysOf(trust ?? (await client.trustAnchors(scopeOf(filter))), 'audit-checkpoint')
+  const signed = readSigned(jws, { typ: 'audit-export+jws', key: keys })
+  if (!isObject(manifest) || canonicalJson(signed) !== canonicalJson(manifest))
+    reject('wrong_digest', 'the manifest is not what was signed')
+  if (manifest.schema !== 'holdfast.audit-export/1') reject('malformed', 'the manifest is of another version')
+  if (manifest.format !== format || manifest.bytes !== size || manifest.sha256 !== sha256)
+    reject('wrong_digest', 'the manifest is of another export')
+  // Exports that hold no event have the same bytes, whatever was asked for.
+  if (canonicalJson(manifest.filter) !== canonicalJson(askedIn(filter)))
+    reject('wrong_digest', 'the manifest is of an export by another filter')
+  return manifest
+}
+
+/**
+ * An export as a file: through `<path>.part`, so that at `path` stands the whole, as it was signed, or what was there
+ * before. One at a time for each path.
+ */
+export async function saveAuditExport(
+  client: Exporter,
+  query: AuditExportQuery,
+  path: string,
+  options: AuditExportOptions = {},
+): Promise<AuditExportManifest> {
+  const part = `${path}.part`
+  const handle = await open(part, 'w', 0o600)
+  try {
+    const manifest = await receiveAuditExport(client, query, (piece) => handle.appendFile(piece), options)
+    await handle.sync()
+    await handle.close()
+    await rename(part, path)
+    return manifest
+  } catch (e) {
+    await handle.close()
+    await rm(part, { force: true })
+    throw e
+  }
+}
+
+/** The filter as a manifest names it. */
+const askedIn = ({ tenant_id: _, ...filter }: Omit<AuditExportQuery, 'format'>) =>
+  Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined))
+
+/** For whom a platform role asks. */
+const scopeOf = ({ tenant_id }: { tenant_id?: string }) => ({ query: tenant_id === undefined ? {} : { tenant_id } })
+
+async function manifestOf(client: Exporter, query: AuditExportQuery & { sha256: string }): Promise<Signed> {
+  try {
+    return await client.getAuditExportManifest({ query })
+  } catch (e) {
+    if (!(e instanceof ApiError) || e.code !== 'not_found') throw e
+    return reject('malformed', 'the export broke off: what has come is not the whole')
+  }
+}
+
+function readLastLine(line: Buffer, format: string): Signed {
+  const text = line.toString('utf8')
+  let value: unknown
+  try {
+    value = JSON.parse(format === 'json' ? `{${text}` : text)
+  } catch {
+    value = undefined
+  }
+  const isSigned = isObject(value) && isObject(value.manifest) && typeof value.jws === 'string'
+  return isSigned ? (value as Signed) : reject('malformed', 'the export broke off: it ends without its manifest')
+}
+
+type Content = {
+  add: (piece: Uint8Array) => void
+  end: () => { bytes: number; sha256: string; lastLine: Buffer | undefined }
+}
+function all(): Content {
+  const hash = createHash('sha256')
+  let bytes = 0
+  return {
+    add: (piece) => {
+      hash.update(piece)
+      bytes += piece.length
+    },
+    end: () => ({ bytes, sha256: hash.digest('hex'), lastLine: undefined }),
+  }
+}
+
+/** A line may be the last one until another byte comes. */
+function allButLastLine(): Content {
+  const before = all()
+  let line: Buffer = Buffer.alloc(0)
+  return {
+    add: (piece) => {
+      line = line.length > 0 ? Buffer.concat([line, piece]) : Buffer.from(piece)
+      const from = line.lastIndexOf(newline, line.length - 2) + 1
+      if (line.length - from > longestLine) reject('malformed', 'a line of the export is too long')
+      if (from > 0 && line.length > 1) {
+        before.add(line.subarray(0, from))
+        line = line.subarray(from)
+      }
+    },
+    end: () => ({ ...before.end(), lastLine: line }),
+  }
+}

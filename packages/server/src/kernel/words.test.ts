@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { canonicalJson } from '@holdfast/crypto'
+import fc from 'fast-check'
+import { patternOf, wordsOf, wordsOfRecord } from './words.ts'
+
+/** Texts that look like what stands in records, and everything else. */
+const text = fc
+  .oneof(
+    fc.string({ unit: 'binary', maxLength: 20 }),
+    fc.array(
+      fc.constantFrom('needle', 'a', '0', ' ', '\\', '"', '\n', '\u001b', '.', '_', '%', 'ë', 'Σ', '😀', '\\n'),
+      {
+        maxLength: 8,
+      },
+    ),
+  )
+  .map((t) => (typeof t === 'string' ? t : t.join('')).toWellFormed().replaceAll('\0', ''))
+
+test('the words of a record are those of the texts in it, however JSON writes them', () => {
+  fc.assert(
+    fc.property(fc.dictionary(text, text), (event) => {
+      const expected = new Set(Object.entries(event).flatMap((pair) => pair.flatMap(wordsOf)))
+      assert.deepEqual(new Set(wordsOfRecord(canonicalJson(event))), expected)
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+test('what a pattern finds has every word of the term, so that no block is passed over', () => {
+  fc.assert(
+    fc.property(text, text, text, (before, term, after) => {
+      fc.pre(wordsOf(term).length > 0 && !/\s/.test(term))
+      const record = canonicalJson({ note: before + term + after })
+      // The classes and escapes that are used mean the same in both dialects.
+      const isFound = new RegExp(patternOf(term), 'i').test(record)
+      const words = new Set(wordsOfRecord(record))
+      if (isFound) for (const word of wordsOf(term)) assert.ok(words.has(word), `${word} in ${record}`)
+      assert.ok(new RegExp(patternOf(term), 'i').test(canonicalJson({ note: ` ${term} ` })), 'alone, it is found')
+    }),
+    { numRuns: 1000, examples: [['', 'aΣ', '.a']] },
+  )
+})

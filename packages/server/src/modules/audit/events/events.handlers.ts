@@ -1,0 +1,77 @@
+import type { Contract, Given, Output } from '@holdfast/contract'
+import type { Database } from '../../../db/database.ts'
+import type { Pager, Place } from '../../../db/page.ts'
+import type { Handlers } from '../../../http/handlers.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+import { fail } from '../../../kernel/app-error.ts'
+import { idOf, missing } from '../../../kernel/ids.ts'
+import { day } from '../../../kernel/time.ts'
+import { findEvent, type Row, readEvents } from './events.queries.ts'
+import { filterOf } from './filter.ts'
+import { countEvents } from './histogram.queries.ts'
+import type { Order } from './order.queries.ts'
+
+type Deps = { db: Database; pager: Pager; now: () => Date; catchUp: (tenant: TenantId) => Promise<void> }
+
+/** Whoever has seen the answer to a change finds it on record: places are given before anything is read. */
+export const eventHandlers = ({ db, pager, now, catchUp }: Deps) =>
+  ({
+    listAuditEvents: async ({ actor, query: { sort = '-timestamp', ...query } }) => {
+      const tenant = actor.tenantId
+      const filter = filterOf(query)
+      await catchUp(tenant)
+      const order = orderOf(sort)
+      const placeOf = ({ at_key, seq, event_id }: Row): Place => [order.by === 'seq' ? String(seq) : at_key, event_id]
+      return db.inTenant(tenant, async (tx) => {
+        const { items, next_cursor } = await pager.gather(
+          { operation: 'listAuditEvents', tenant, query: { ...query, sort } },
+          (after, most) => readEvents(tx, tenant, filter, { order, after, most }),
+          placeOf,
+        )
+        return { items: items.map(view), next_cursor }
+      })
+    },
+
+    getAuditEvent: async ({ actor: { tenantId }, params }) => {
+      const eventId = idOf('audit_event', params.event_id)
+      await catchUp(tenantId)
+      const row = await db.inTenant(tenantId, (tx) => findEvent(tx, tenantId, eventId))
+      return view(row ?? missing('audit_event'))
+    },
+
+    auditHistogram: async ({ actor: { tenantId }, query: { buckets = 24, ...query } }) => {
+      const filter = filterOf(query)
+      const to = filter.to ?? now()
+      const from = filter.from ?? new Date(to.getTime() - day)
+      const starts = startsOf(from, to, buckets)
+      await catchUp(tenantId)
+      const { counts, estimated } = await db.inTenant(tenantId, (tx) =>
+        countEvents(tx, tenantId, { ...filter, from, to }, starts),
+      )
+      return {
+        from: from.toISOString(),
+        to: to.toISOString(),
+        estimated,
+        buckets: starts.map((start, i) => ({ from: start.toISOString(), count: counts[i] ?? 0 })),
+      }
+    },
+  }) satisfies Partial<Handlers>
+
+const orderOf = (sort: NonNullable<Given<Contract['listAuditEvents']>['query']['sort']>): Order => ({
+  by: sort.endsWith('seq') ? 'seq' : 'timestamp',
+  descending: sort.startsWith('-'),
+})
+
+/** A bucket is a millisecond at least. */
+function startsOf(from: Date, to: Date, buckets: number): Date[] {
+  const length = to.getTime() - from.getTime()
+  if (length < buckets) fail('bad_request', 'to: must lie after from, by a millisecond for each bucket')
+  return Array.from({ length: buckets }, (_, i) => new Date(from.getTime() + Math.floor((i * length) / buckets)))
+}
+
+type Recorded = Omit<Output<Contract['getAuditEvent']>, 'seq' | 'hash'>
+const view = ({ record, seq, hash }: Pick<Row, 'record' | 'seq' | 'hash'>) => ({
+  ...(JSON.parse(record) as Recorded),
+  seq,
+  hash: hash.toString('hex'),
+})

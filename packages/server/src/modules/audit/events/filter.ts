@@ -1,0 +1,39 @@
+import type { Contract, Given } from '@holdfast/contract'
+import { type AuditKind, auditKinds } from '@holdfast/contract/audit-fields'
+import { fail } from '../../../kernel/app-error.ts'
+import { wordsOf } from '../../../kernel/words.ts'
+import type { Filter } from './conditions.queries.ts'
+
+type Query = Given<Contract['listAuditEvents']>['query']
+
+export function filterOf(query: Query): Filter {
+  const { limit: _, cursor: __, sort: ___, kind, from, to, text, ...others } = query
+  return {
+    ...others,
+    ...(kind !== undefined && { kinds: kindsOf(kind) }),
+    ...(from !== undefined && { from: instant('from', from) }),
+    ...(to !== undefined && { to: instant('to', to) }),
+    ...(text !== undefined && { terms: termsOf(text) }),
+  }
+}
+
+/** `login.*,account.locked` → the kinds that it names. */
+function kindsOf(text: string): AuditKind[] {
+  const named = text.split(',').flatMap((name) => {
+    const found = auditKinds.filter((kind) =>
+      name.endsWith('.*') ? kind.startsWith(name.slice(0, -1)) : kind === name,
+    )
+    return found.length > 0 ? found : fail('bad_request', `kind: there is no kind ${name.slice(0, 64)}`)
+  })
+  return [...new Set(named)]
+}
+
+/** An index knows the words of a record, so there must be one. */
+const termsOf = (text: string): string[] =>
+  wordsOf(text).length > 0 ? text.split(/\s+/).filter(Boolean) : fail('bad_request', 'text: has no word in it')
+
+/** A date-time of RFC 3339 can name moments that do not exist as instants, such as a leap second. */
+function instant(name: string, text: string): Date {
+  const at = new Date(text)
+  return Number.isNaN(at.getTime()) ? fail('bad_request', `${name}: is not a moment in time`) : at
+}

@@ -1,0 +1,34 @@
+import type { Contract, Given } from '@holdfast/contract'
+import type { Handlers } from '../../../http/handlers.ts'
+import type { Actor } from '../../../kernel/actor.ts'
+import { fail } from '../../../kernel/app-error.ts'
+import { Streamed } from '../../../kernel/streamed.ts'
+import { filterOf } from '../events/filter.ts'
+import type { SyslogOrigin } from '../formats/syslog.ts'
+import type { Exports } from './export.ts'
+import { type Layout, layouts, syslogLayout } from './layouts.ts'
+
+type Asked = Omit<Given<Contract['exportAudit']>['query'], 'format'>
+type Deps = { exports: Exports; now: () => Date; syslogOrigin: SyslogOrigin }
+
+export function exportHandlers({ exports, now, syslogOrigin }: Deps) {
+  const streamed = (actor: Actor, format: 'csv' | 'json' | 'ndjson' | 'syslog', layout: Layout, asked: Asked) => {
+    const filter = filterOf(asked)
+    const filename = `audit-${now()
+      .toISOString()
+      .replaceAll(/\.\d+|[-:]/g, '')}.${layout.extension}`
+    return new Streamed({ type: layout.type, filename }, (ended) =>
+      exports.begin(actor, { format, filter: asked }, filter, layout, ended),
+    )
+  }
+  return {
+    exportAudit: ({ actor, query: { format = 'json', ...asked } }) => streamed(actor, format, layouts[format], asked),
+    exportAuditSyslog: ({ actor, query: { framing = 'newline', ...asked } }) =>
+      streamed(actor, 'syslog', syslogLayout(syslogOrigin, framing), asked),
+    getAuditExportManifest: ({ actor, query: { sha256, format, ...filter } }) => {
+      if (format === undefined && Object.keys(filter).length > 0)
+        fail('bad_request', 'format: must be given with filters')
+      return exports.manifest(actor, sha256, format && { format, filter })
+    },
+  } satisfies Partial<Handlers>
+}

@@ -1,0 +1,86 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+
+type Place = { seq: number; hash: string }
+
+/** Where the record of the tenant ends; nothing before it is ever added. */
+export async function headOf(tx: Tx, tenant: TenantId): Promise<Place> {
+  const row = await tx
+    .selectFrom('audit_heads')
+    .select(['seq', 'hash'])
+    .where('tenant_id', '=', tenant)
+    .executeTakeFirst()
+  return row ? { seq: row.seq, hash: row.hash.toString('hex') } : { seq: 0, hash: noHash }
+}
+const noHash = '00'.repeat(32)
+
+/**
+ * What fits with its place after one and up to another, in order: at most so many, and no more once they are of so many
+ * bytes. `bytes` counts from the first.
+ */
+export const eventsBetween = (
+  tx: Tx,
+  tenant: TenantId,
+  fits: RawBuilder<boolean>,
+  { after, upTo, most, mostBytes }: { after: number; upTo: number; most: number; mostBytes: number },
+) =>
+  tx
+    .selectFrom(
+      tx
+        .selectFrom('audit_log')
+        .select(['seq', 'hash', 'record', sql<number>`sum(octet_length(record)) over (order by seq)`.as('bytes')])
+        .where('tenant_id', '=', tenant)
+        .where('seq', '>', after)
+        .where('seq', '<=', upTo)
+        .where(fits)
+        .orderBy('seq')
+        .limit(most)
+        .as('next'),
+    )
+    .select(['seq', 'hash', 'record', 'bytes'])
+    .where(sql<boolean>`bytes - octet_length(record) < ${mostBytes}`)
+    .orderBy('seq')
+    .execute()
+
+/** Places up to this one are no longer kept. */
+export async function beginsAfter(tx: Tx, tenant: TenantId): Promise<number> {
+  const { rows } = await sql<{ seq: number }>`select audit_begins_after(${tenant}) as seq`.execute(tx)
+  return rows[0]?.seq ?? 0
+}
+
+/** Null where it is no longer kept. */
+export async function hashAt(tx: Tx, tenant: TenantId, seq: number): Promise<string | null> {
+  if (seq === 0) return noHash
+  const hash = (table: 'audit_log' | 'audit_beginnings') =>
+    tx.selectFrom(table).select('hash').where('tenant_id', '=', tenant).where('seq', '=', seq)
+  const row = await hash('audit_log').unionAll(hash('audit_beginnings')).executeTakeFirst()
+  return row?.hash.toString('hex') ?? null
+}
+
+/**
+ * The record of the last export that came to its end with this digest. Those that hold no event have the same bytes,
+ * whatever was asked for.
+ */
+export async function exportedAs(
+  tx: Tx,
+  tenant: TenantId,
+  sha256: string,
+  asked: { format: string; filter: object } | undefined,
+): Promise<string | undefined> {
+  const row = await tx
+    .selectFrom('audit_log')
+    .select('record')
+    .where('tenant_id', '=', tenant)
+    .where('kind', '=', 'audit.exported')
+    .where('target_id', '=', sha256)
+    .where('outcome', '=', 'success')
+    .where(asked ? manifestSays(asked) : sql<boolean>`true`)
+    .orderBy('at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.record
+}
+const manifestSays = ({ format, filter }: { format: string; filter: object }) =>
+  sql<boolean>`(record::jsonb #>> '{details,manifest,format}' = ${format}
+    and record::jsonb #> '{details,manifest,filter}' = ${JSON.stringify(filter)}::jsonb)`

@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { setImmediate as turn } from 'node:timers/promises'
+import { type Signer, signJws } from '@holdfast/crypto'
+import { type Database, UnknownOutcome } from '../../../db/database.ts'
+import type { Actor, TenantId } from '../../../kernel/actor.ts'
+import { fail } from '../../../kernel/app-error.ts'
+import { encodeId } from '../../../kernel/ids.ts'
+import type { Filter } from '../events/conditions.queries.ts'
+import type { createRecorder } from '../recorder.ts'
+import { exportedAs, hashAt, headOf } from './export.queries.ts'
+import type { Layout, Signed } from './layouts.ts'
+import { pagesUpTo } from './pages.ts'
+import { createPlaces } from './places.ts'
+
+const manifestType = 'audit-export+jws'
+/** Events written in one turn of the process. */
+const together = 50
+
+export type ExportsDeps = {
+  db: Database
+  now: () => Date
+  catchUp: (tenant: TenantId) => Promise<void>
+  audit: Pick<ReturnType<typeof createRecorder>, 'note'>
+  /** Of what says where the record stands. Given by the module of trust. */
+  keys: { signer: (tenant: TenantId) => Promise<Signer> }
+  onError: (e: unknown) => void
+}
+type Asked = { format: Signed['manifest']['format']; filter: Record<string, unknown> }
+
+export function createExports({ db, now, catchUp, audit, keys, onError }: ExportsDeps) {
+  const places = createPlaces()
+  const sign = async (tenant: TenantId, manifest: Signed['manifest']): Promise<Signed> => ({
+    manifest,
+    jws: await signJws(await keys.signer(tenant), manifestType, manifest),
+  })
+
+  const noteFailed = (actor: Actor, { format, filter }: Asked, events: number, last: { seq: number } | null) => {
+    const more = { outcome: 'failed' as const, details: { filter, last_seq: last?.seq ?? null } }
+    return audit.note(actor, 'audit.exported', { format, events }, more).catch(onError)
+  }
+
+  async function* bytesOf(
+    actor: Actor,
+    asked: Asked,
+    filter: Filter,
+    layout: Layout,
+    head: Signed['manifest']['head'],
+  ) {
+    const tenant = actor.tenantId
+    const started_at = now().toISOString()
+    const digest = createHash('sha256')
+    let bytes = 0
+    let events = 0
+    let first: number | null = null
+    let last: { seq: number; hash: string } | null = null
+    let isOver = false
+    const counted = (text: string): Buffer => {
+      const piece = Buffer.from(text)
+      digest.update(piece)
+      bytes += piece.length
+      return piece
+    }
+    try {
+      if (layout.head !== '') yield counted(layout.head)
+      for await (const page of pagesUpTo(db, tenant, filter, head.seq))
+        for (let i = 0; i < page.length; i += together) {
+          const some = page.slice(i, i + together)
+          const text = some.map((stored, j) => layout.event(stored, events + j === 0)).join('')
+          events += some.length
+          first ??= some[0]!.seq
+          last = some.at(-1)!
+          yield counted(text)
+          await turn()
+        }
+      if (layout.end !== '') yield counted(layout.end)
+      const before = first === null ? null : await db.inTenant(tenant, (tx) => hashAt(tx, tenant, first! - 1))
+      const signed = await sign(tenant, {
+        schema: 'holdfast.audit-export/1',
+        tenant_id: encodeId('tenant', tenant),
+        ...asked,
+        started_at,
+        events,
+        first_seq: first,
+        last_seq: last?.seq ?? null,
+        hash_before_first: before,
+        hash_of_last: last?.hash ?? null,
+        bytes,
+        sha256: digest.digest('hex'),
+        head,
+      })
+      const { manifest } = signed
+      // On record before its end is sent: whoever has all of it can ask for its manifest.
+      await audit
+        .note(
+          actor,
+          'audit.exported',
+          { format: asked.format, events },
+          { target: { type: 'audit_export', id: manifest.sha256, name: null }, details: { manifest } },
+        )
+        .catch((e: unknown) => {
+          // It may be on record that it succeeded.
+          isOver = e instanceof UnknownOutcome
+          throw e
+        })
+      isOver = true
+      if (layout.manifest) yield Buffer.from(layout.manifest(signed))
+    } finally {
+      if (!isOver) await noteFailed(actor, asked, events, last)
+    }
+  }
+
+  return {
+    /** On record before the first byte, and again at its end. 429 while too many are on their way. */
+    begin: async (actor: Actor, asked: Asked, filter: Filter, layout: Layout, ended: AbortSignal) => {
+      places.take(actor.tenantId, ended)
+      // What can't be signed in the end is not begun.
+      await keys.signer(actor.tenantId)
+      await catchUp(actor.tenantId)
+      const head = await db.inTenant(actor.tenantId, (tx) => headOf(tx, actor.tenantId))
+      await audit.note(actor, 'audit.export_started', { format: asked.format }, { details: { filter: asked.filter } })
+      if (!ended.aborted) return bytesOf(actor, asked, filter, layout, head)
+      await noteFailed(actor, asked, 0, null)
+      return Readable.from([])
+    },
+    /** 404 where no export came to its end with this digest, and as it was asked for where that is said. */
+    manifest: async (actor: Actor, sha256: string, asked: Asked | undefined): Promise<Signed> => {
+      await catchUp(actor.tenantId)
+      const record = await db.inTenant(actor.tenantId, (tx) => exportedAs(tx, actor.tenantId, sha256, asked))
+      if (record === undefined) return fail('not_found', 'no such export')
+      const { details } = JSON.parse(record) as { details: { manifest: Signed['manifest'] } }
+      return sign(actor.tenantId, details.manifest)
+    },
+  }
+}
+export type Exports = ReturnType<typeof createExports>

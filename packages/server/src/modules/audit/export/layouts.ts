@@ -1,0 +1,52 @@
+import type { Contract, Given, Output } from '@holdfast/contract'
+import { csv, csvHeader } from '../formats/csv.ts'
+import type { Stored } from '../formats/event.ts'
+import { json } from '../formats/json.ts'
+import { octetCounted, type SyslogOrigin, syslog } from '../formats/syslog.ts'
+
+export type Signed = Output<Contract['getAuditExportManifest']>
+/** How a file is put together. */
+export type Layout = {
+  type: string
+  extension: string
+  head: string
+  /** `isFirst`: nothing stands before it but the head. */
+  event: (stored: Stored, isFirst: boolean) => string
+  /** What the manifest covers too, and stands before it. */
+  end: string
+  /** The last line, where the manifest stands in the file. */
+  manifest?: (signed: Signed) => string
+}
+
+const lastLine = (before: string) => (signed: Signed) => `${before}${JSON.stringify(signed).slice(1)}\n`
+export const layouts: Record<'csv' | 'json' | 'ndjson', Layout> = {
+  csv: { type: 'text/csv; charset=utf-8; header=present', extension: 'csv', head: csvHeader, event: csv, end: '' },
+  json: {
+    type: 'application/json',
+    extension: 'json',
+    head: '{"events":[',
+    event: (stored, isFirst) => `${isFirst ? '\n' : ',\n'}${json(stored)}`,
+    end: '\n],\n',
+    manifest: lastLine(''),
+  },
+  ndjson: {
+    type: 'application/x-ndjson',
+    extension: 'ndjson',
+    head: '',
+    event: (stored) => `${json(stored)}\n`,
+    end: '',
+    manifest: lastLine('{'),
+  },
+}
+
+type Framing = NonNullable<Given<Contract['exportAuditSyslog']>['query']['framing']>
+export const syslogLayout = (origin: SyslogOrigin, framing: Framing): Layout => ({
+  type: 'text/plain; charset=utf-8',
+  extension: 'log',
+  head: '',
+  event: (stored) => {
+    const message = syslog(stored, origin)
+    return framing === 'newline' ? `${message}\n` : octetCounted(message)
+  },
+  end: '',
+})

@@ -1,0 +1,49 @@
+import { background, type Database } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+import { allOf, type Filter, othersOf, pathsOf, within } from '../events/conditions.queries.ts'
+import type { Stored } from '../formats/event.ts'
+import { beginsAfter, eventsBetween } from './export.queries.ts'
+
+/** Events read together, and how large they may be until no more are: what an export holds in memory, about twice. */
+const most = 500
+const mostBytes = 1024 * 1024
+/** How many places one statement may look at: few where much fits, more and more where little does. */
+const widest = 32_000
+
+/**
+ * What fits, up to a place, a page at a time. Each page is one short transaction, begun when the one before was taken:
+ * whoever takes slowly holds no connection of the database. Throws once what was still to be read is no longer kept.
+ */
+export async function* pagesUpTo(
+  db: Database,
+  tenant: TenantId,
+  filter: Filter,
+  end: number,
+): AsyncGenerator<Stored[], void, undefined> {
+  const fits = fitting(tenant, filter)
+  let width = most
+  let isBegun = false
+  for (let after = filter.after_seq ?? 0; after < end; ) {
+    const upTo = Math.min(after + width, end)
+    const window = { after, upTo, most, mostBytes }
+    // In this order: whatever is gone before the events are read is seen to be gone.
+    const { rows, beginning } = await db.inTenant(
+      tenant,
+      async (tx) => ({
+        rows: await eventsBetween(tx, tenant, fits, window),
+        beginning: await beginsAfter(tx, tenant),
+      }),
+      background,
+    )
+    if (isBegun && beginning > after) throw new Error(`purged up to ${beginning} while exported from ${after}`)
+    isBegun ||= rows.length > 0
+    const last = rows.at(-1)
+    const isFull = last !== undefined && (rows.length === most || last.bytes >= mostBytes)
+    after = isFull ? last.seq : isBegun ? upTo : Math.max(upTo, beginning)
+    width = isFull ? most : Math.min(width * 2, widest)
+    if (rows.length > 0) yield rows.map(({ seq, hash, record }) => ({ seq, hash: hash.toString('hex'), record }))
+  }
+}
+
+const fitting = (tenant: TenantId, filter: Filter) =>
+  allOf([within(filter), ...pathsOf(tenant, filter).map(({ condition }) => condition), ...othersOf(filter)])

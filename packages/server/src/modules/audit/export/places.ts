@@ -1,0 +1,30 @@
+import type { TenantId } from '../../../kernel/actor.ts'
+import { AppError } from '../../../kernel/app-error.ts'
+
+const mostOfTenant = 2
+const mostOfAll = 32
+
+/** Exports on their way: each has memory of its own for as long as its taker likes, so there are few. */
+export function createPlaces() {
+  const taken = new Map<TenantId, number>()
+  let all = 0
+  return {
+    /** One, until it has ended. 429 where none is left. */
+    take: (tenant: TenantId, ended: AbortSignal): void => {
+      const own = taken.get(tenant) ?? 0
+      if (own >= mostOfTenant || all >= mostOfAll)
+        throw new AppError('rate_limited', 'as many exports are on their way as may be; try again later', {
+          retryAfterSeconds: 10,
+        })
+      if (ended.aborted) return
+      taken.set(tenant, own + 1)
+      all++
+      ended.addEventListener('abort', () => {
+        all--
+        const left = (taken.get(tenant) ?? 1) - 1
+        if (left > 0) taken.set(tenant, left)
+        else taken.delete(tenant)
+      })
+    },
+  }
+}

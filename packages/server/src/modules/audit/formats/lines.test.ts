@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { canonicalJson } from '@holdfast/crypto'
+import { parse } from 'csv-parse/sync'
+import fc from 'fast-check'
+import { csv, csvHeader } from './csv.ts'
+import { readEvent } from './event.ts'
+import { eventOf, hostileEvent, lines, texts } from './hostile.fixture.ts'
+import { json } from './json.ts'
+
+test('JSON: one event is one line, and without seq and hash the record that was hashed', () => {
+  fc.assert(
+    fc.property(texts, (given) => {
+      const stored = hostileEvent(given)
+      const line = json(stored)
+      assert.equal(lines(line).length, 1)
+      assert.doesNotMatch(line, /[\u0000-\u001f\u007f-\u009f\u202e\ufeff]/)
+      const { seq, hash, ...record } = JSON.parse(line) as Record<string, unknown>
+      assert.deepEqual([seq, hash], [stored.seq, stored.hash])
+      assert.equal(canonicalJson(record), stored.record)
+    }),
+    { numRuns: 200 },
+  )
+})
+
+const rows = (text: string) =>
+  parse<Record<string, string>>(text, { columns: true, record_delimiter: '\r\n', relax_quotes: false })
+/** As a spreadsheet looks at a cell, and stricter: blanks, quotes and what can't be seen hide no formula; `'` makes it text. */
+const isFormula = (cell: string) => /^[\s"\p{Cc}\p{Cf}\ufffd]*[=+\-@＝＋－＠]/u.test(cell)
+
+test('CSV: one event is one row of as many cells, and its last one the record that was hashed', () => {
+  fc.assert(
+    fc.property(texts, (given) => {
+      const stored = hostileEvent(given)
+      const text = csvHeader + csv(stored)
+      assert.equal(lines(text).length, 3)
+      const [row, ...others] = rows(text)
+      assert.deepEqual(others, [])
+      assert.equal(canonicalJson(JSON.parse(row!.record!)), stored.record)
+      assert.deepEqual([row!.seq, row!.hash], [String(stored.seq), stored.hash])
+    }),
+    { numRuns: 200 },
+  )
+})
+
+test('CSV: no cell is a formula, whatever separates cells where it is read', () => {
+  fc.assert(
+    fc.property(texts, (given) => {
+      const text = csvHeader + csv(hostileEvent(given))
+      for (const cell of rows(text).flatMap((row) => Object.values(row))) assert.equal(isFormula(cell), false, cell)
+      for (const delimiter of [';', '\t'])
+        for (const cell of text.split(new RegExp(`[${delimiter}]|\r\n`))) assert.equal(isFormula(cell), false, cell)
+    }),
+    { numRuns: 200 },
+  )
+})
+
+test('CSV: what is no formula is shown as it is', () => {
+  const agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) "Gecko", 日本語 👩‍💻'
+  const stored = eventOf('user.mfa_enabled', { user_id: 'usr_1' }, { userAgent: agent, name: "O'Brien-Smith" })
+  const [row] = rows(csvHeader + csv(stored))
+  assert.deepEqual([row!.user_agent, row!.actor_name], [agent, "O'Brien-Smith"])
+  assert.equal(row!.target_id, '')
+  assert.equal(row!.timestamp, readEvent(stored).timestamp)
+})

@@ -1,0 +1,53 @@
+import { type Event, nameOf, readEvent, type Stored } from './event.ts'
+import { json } from './json.ts'
+import { printable } from './text.ts'
+
+/** authpriv (RFC 5424 §6.2.1). */
+const facility = 10
+const severities = { success: 6, refused: 4, failed: 3 } as const
+
+export type SyslogOrigin = {
+  /** Who says it: a host name. */
+  hostname: string
+  /** Private enterprise number, under which the structured data is named (RFC 5424 §7.2.2). */
+  enterprise: number
+}
+
+const exampleEnterprise = 32473
+/** An arc that is not below a private enterprise number has none: that for examples (RFC 5612) stands there. */
+export const syslogOriginOf = ({ publicUrl, oidArc }: { publicUrl: string; oidArc: string }): SyslogOrigin => ({
+  // RFC 5424 §6.2.4 wants an address of IPv6 without the brackets of URLs.
+  hostname: new URL(publicUrl).hostname.replace(/^\[(.*)\]$/, '$1'),
+  enterprise: Number(/^1\.3\.6\.1\.4\.1\.(\d+)/.exec(oidArc)?.[1] ?? exampleEnterprise),
+})
+
+/**
+ * One message of RFC 5424, without a frame and without a line feed anywhere. Its text is UTF-8 with a BOM: the event as
+ * JSON unless another is given, such as that of CEF.
+ */
+export function syslog(stored: Stored, { hostname, enterprise }: SyslogOrigin, message = json(stored)): string {
+  const event = readEvent(stored)
+  const priority = facility * 8 + severities[event.outcome]
+  const header = `<${priority}>1 ${event.timestamp} ${token(hostname, 255)} holdfast - ${token(event.kind, 32)}`
+  return `${header} [audit@${enterprise}${parameters(event)}] \ufeff${message}`
+}
+
+/** As RFC 6587 §3.4.1 and RFC 5425 §4.3 send it: the number of its bytes in front. */
+export const octetCounted = (message: string): string => `${Buffer.byteLength(message)} ${message}`
+
+function parameters(event: Event): string {
+  const { seq, hash, event_id, tenant_id, outcome, actor, target, source_ip, request_id } = event
+  const named = {
+    ...{ seq: String(seq), hash, event_id, tenant_id, outcome },
+    ...{ actor: nameOf(actor), target: target && nameOf(target), source_ip, request_id },
+  }
+  return Object.entries(named)
+    .map(([name, value]) => (value === null ? '' : ` ${name}="${escaped(value)}"`))
+    .join('')
+}
+
+/** RFC 5424 §6.3.3. */
+const escaped = (value: string) => printable(value).replaceAll(/["\\\]]/g, (c) => `\\${c}`)
+
+/** PRINTUSASCII without spaces (RFC 5424 §6), at most so many; the nil value where nothing is left. */
+const token = (text: string, longest: number) => text.replaceAll(/[^!-~]/g, '').slice(0, longest) || '-'

@@ -1,0 +1,139 @@
+import { joined, leafHash, type MerkleNode, nodesOf, rootOver, type Span } from '@holdfast/crypto'
+import { background, type Database, type Tx } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+import { encodeId } from '../../../kernel/ids.ts'
+import * as queries from './proof.queries.ts'
+
+const width = 256
+const hashBytes = 32
+/** A tile is a tree of this height. */
+const tileHeight = 8
+/** What is hashed at once; requests are answered in between. */
+const tilesAtOnce = 16
+
+/** The record does not hold what it held when it was written, or signed. */
+export class BrokenRecord extends Error {
+  override readonly name = 'BrokenRecord'
+
+  constructor(tenant: TenantId, what: string) {
+    super(`the record of ${encodeId('tenant', tenant)} ${what}`)
+  }
+}
+
+/** The hashes of each tile's place, as far as they are there. */
+type Row = readonly Buffer[]
+const split = (hashes: Buffer): Buffer[] =>
+  Array.from({ length: hashes.length / hashBytes }, (_, i) => hashes.subarray(i * hashBytes, (i + 1) * hashBytes))
+const leavesOf = (level: number, row: Row): Row => (level === 0 ? row.map(leafHash) : row)
+const tileOf = (level: number, number: number, row: Row): queries.Tile => ({
+  level,
+  number,
+  hashes: Buffer.concat(row),
+  root: rootOver(leavesOf(level, row)),
+})
+
+/** Where the hash of a complete subtree is computed from: a part of a tile. */
+function placeOf({ height, index }: MerkleNode) {
+  const level = Math.floor(height / tileHeight)
+  const count = 2 ** (height % tileHeight)
+  const first = index * count
+  return { level, number: Math.floor(first / width), offset: first % width, count }
+}
+const keyOf = ({ level, number }: queries.TilePlace) => `${level}/${number}`
+
+/** The tree over the record of a tenant, by its tiles. */
+export function createTiles({ db }: { db: Database }) {
+  /** The hashes of places from `first + 1` on. Throws `BrokenRecord` where one is missing. */
+  async function entries(tx: Tx, tenant: TenantId, first: number, most: number): Promise<Buffer[]> {
+    const rows = await queries.entriesAfter(tx, tenant, first, most)
+    return rows.map(({ seq, hash }, i) => {
+      if (seq === first + i + 1) return hash
+      throw new BrokenRecord(tenant, `lacks place ${first + i + 1}`)
+    })
+  }
+  const roots = async (tx: Tx, tenant: TenantId, level: number, first: number): Promise<Buffer[]> =>
+    (await queries.rootsFrom(tx, tenant, { level, number: first }, width)).map(({ root }) => root)
+
+  /** A tile that is not full yet, as far as it goes. */
+  const begun = (tx: Tx, tenant: TenantId, { level, number }: queries.TilePlace): Promise<Buffer[]> =>
+    level === 0 ? entries(tx, tenant, number * width, width) : roots(tx, tenant, level - 1, number * width)
+
+  /** Or full: another replica has filled it meanwhile, and a purge took what it is made of. */
+  const begunOrFull = (tx: Tx, tenant: TenantId, place: queries.TilePlace): Promise<Buffer[]> =>
+    begun(tx, tenant, place).catch(async (e: unknown) => {
+      const [tile] = e instanceof BrokenRecord ? await queries.findTiles(tx, tenant, [place]) : []
+      if (!tile) throw e
+      return split(tile.hashes)
+    })
+
+  /** Says how many tiles it wrote. Nothing is hashed while a transaction is open. */
+  async function fillEntries(tenant: TenantId, size: number): Promise<number> {
+    const { from, hashes } = await db.inTenant(
+      tenant,
+      async (tx) => {
+        const from = await queries.countTiles(tx, tenant, 0)
+        const count = Math.max(0, Math.min(Math.floor(size / width) - from, tilesAtOnce))
+        return { from, hashes: await entries(tx, tenant, from * width, count * width) }
+      },
+      background,
+    )
+    const tiles = Array.from({ length: Math.floor(hashes.length / width) }, (_, i) =>
+      tileOf(0, from + i, hashes.slice(i * width, (i + 1) * width)),
+    )
+    if (tiles.length > 0) await db.inTenant(tenant, (tx) => queries.insertTiles(tx, tenant, tiles), background)
+    return tiles.length
+  }
+  async function fillNext(tenant: TenantId, level: number): Promise<boolean> {
+    const { number, row } = await db.inTenant(
+      tenant,
+      async (tx) => {
+        const number = await queries.countTiles(tx, tenant, level)
+        return { number, row: await roots(tx, tenant, level - 1, number * width) }
+      },
+      background,
+    )
+    if (row.length < width) return false
+    await db.inTenant(tenant, (tx) => queries.insertTiles(tx, tenant, [tileOf(level, number, row)]), background)
+    return true
+  }
+
+  /** These tiles, full or begun, by their keys. */
+  async function read(tenant: TenantId, places: readonly queries.TilePlace[]): Promise<Map<string, Row>> {
+    const wanted = new Map(places.map((place) => [keyOf(place), place]))
+    return db.inTenant(tenant, async (tx) => {
+      const full = await queries.findTiles(tx, tenant, [...wanted.values()])
+      const rows = new Map<string, Row>(full.map((tile) => [keyOf(tile), split(tile.hashes)]))
+      for (const [key, place] of wanted) if (!rows.has(key)) rows.set(key, await begunOrFull(tx, tenant, place))
+      return rows
+    })
+  }
+
+  return {
+    /** Writes the tiles that are full at this size and not there yet. */
+    fill: async (tenant: TenantId, size: number): Promise<void> => {
+      while ((await fillEntries(tenant, size)) > 0);
+      for (let level = 1; size >= width ** (level + 1); level++) while (await fillNext(tenant, level));
+    },
+
+    /** The hashes of these spans, from the tiles that they touch. */
+    hashesOf: async (tenant: TenantId, spans: readonly Span[]): Promise<Buffer[]> => {
+      const parts = spans.map((span) => nodesOf(span).map(placeOf))
+      const rows = await read(tenant, parts.flat())
+      const hashOf = (place: ReturnType<typeof placeOf>): Buffer => {
+        const part = rows.get(keyOf(place))!.slice(place.offset, place.offset + place.count)
+        if (part.length < place.count) throw new BrokenRecord(tenant, 'is shorter than it was')
+        return rootOver(leavesOf(place.level, part))
+      }
+      return parts.map((places) => joined(places.map(hashOf)))
+    },
+
+    /** The hash of one place, also of one whose event is purged; that before the first is 32 zeros. */
+    entryAt: async (tenant: TenantId, seq: number): Promise<Buffer> => {
+      if (seq === 0) return Buffer.alloc(hashBytes)
+      const place = { level: 0, number: Math.floor((seq - 1) / width) }
+      const entry = (await read(tenant, [place])).get(keyOf(place))?.[(seq - 1) % width]
+      return entry ?? Promise.reject(new BrokenRecord(tenant, `lacks place ${seq}`))
+    },
+  }
+}
+export type Tiles = ReturnType<typeof createTiles>

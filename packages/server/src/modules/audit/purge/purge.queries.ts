@@ -1,0 +1,31 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import { overBefore } from '../../../db/kept.ts'
+import type { Prune } from '../../../db/retention.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+
+/** The first places of a record, by when they were given. */
+const first = (tenant: TenantId, most: number) => sql`(
+  select seq, sequenced_at from audit_log where tenant_id = ${tenant} and seq > (select audit_begins_after(${tenant}))
+  order by seq limit ${most})`
+
+/** The oldest of the record, in the order of its places; the database alone takes it */
+export const pruneRecord: Prune = {
+  kept: {
+    class: 'audit',
+    over: (tenant, before, most) =>
+      sql<number>`(select count(*) from ${first(tenant, most)} as oldest where sequenced_at < ${before})`,
+  },
+  // A place that lies ahead, since the clock was wrong then, says nothing: the next one does.
+  isDue: (tenant) =>
+    sql<boolean>`coalesce((select sequenced_at < ${overBefore('audit')} from ${first(tenant, 1000)} as oldest
+      where sequenced_at <= now() order by seq limit 1), false)`,
+  take: async (tx, _, limit) => {
+    const { rows } = await sql<{ gone: number }>`select purge_audit(${limit}) as gone`.execute(tx)
+    return rows[0]?.gone ?? 0
+  },
+}
+
+/** After which place the record begins, if some of it has gone. */
+export const findBeginning = (tx: Tx, tenant: TenantId) =>
+  tx.selectFrom('audit_beginnings').select(['seq', 'hash']).where('tenant_id', '=', tenant).executeTakeFirst()

@@ -1,0 +1,74 @@
+import { isAway } from '../../../db/away.ts'
+import { background, type Database } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+import { eachTenant } from '../../../kernel/each-tenant.ts'
+import { createSlices } from '../../../kernel/time-slice.ts'
+import { wordsOfRecord } from '../../../kernel/words.ts'
+import { type Block, blockPlaces, nextBlock, noteWords } from './words.queries.ts'
+
+/** Blocks of one tenant before it is the turn of the others. */
+const inATurn = 16
+/** Places after which blocks are looked for: fewer than a block has, since every replica counts only what it gave. */
+const lookPlaces = blockPlaces / 4
+
+/**
+ * Reads the words of every block of the record once, behind the sequencer: nobody waits for it. What a process leaves
+ * undone, whoever comes next begins with.
+ */
+export function createWordIndexer({ db, onError }: { db: Database; onError: (e: unknown) => void }) {
+  /** Places that were given since a tenant's blocks were last looked at; at first it is not known. */
+  const given = new Map<TenantId, number>()
+  const due = new Set<TenantId>()
+  let isStopped = false
+  let isReading = false
+  let read: Promise<void> = Promise.resolve()
+
+  async function readBlocks(tenant: TenantId): Promise<void> {
+    for (let i = 0; i < inATurn; i++) {
+      if (isStopped) return
+      const block = await db.inTenant(tenant, (tx) => nextBlock(tx, tenant), background)
+      if (!block) return
+      const words = await distinctWords(block)
+      await db.inTenant(tenant, (tx) => noteWords(tx, tenant, block, words), background)
+    }
+    due.add(tenant)
+  }
+  async function readDue(): Promise<void> {
+    while (due.size > 0 && !isStopped) {
+      const tenants = [...due]
+      due.clear()
+      // What is left is found when more places are given.
+      await eachTenant(tenants, readBlocks).catch((e: unknown) => {
+        if (!isAway(e)) onError(e)
+      })
+    }
+    isReading = false
+  }
+
+  return {
+    /** So many places of the tenant were given. */
+    placed: (tenant: TenantId, count: number): void => {
+      const places = (given.get(tenant) ?? lookPlaces) + count
+      given.set(tenant, places % lookPlaces)
+      if (places < lookPlaces || isStopped) return
+      due.add(tenant)
+      if (isReading) return
+      isReading = true
+      read = readDue()
+    },
+    stop: async (): Promise<void> => {
+      isStopped = true
+      await read
+    },
+  }
+}
+
+async function distinctWords({ records }: Block): Promise<string[]> {
+  const words = new Set<string>()
+  const slices = createSlices()
+  for (const record of records) {
+    for (const word of wordsOfRecord(record)) words.add(word)
+    if (slices.isOver()) await slices.next()
+  }
+  return [...words]
+}

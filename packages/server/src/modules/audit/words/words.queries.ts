@@ -1,0 +1,46 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import { deleting } from '../../../db/retention.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+
+/** So many places in a row are looked up together. */
+export const blockPlaces = 1024
+
+export type Block = { block: number; firstAt: string; lastAt: string; records: string[] }
+
+/** The first block whose words are not noted, if all of its places are given. */
+export async function nextBlock(tx: Tx, tenant: TenantId): Promise<Block | undefined> {
+  const { block, head } = await unread(tx, tenant)
+  if (head < (block + 1) * blockPlaces) return undefined
+  const { rows } = await sql<{ record: string; at: string }>`
+    select record, cast(at as text) as at from audit_log
+    where tenant_id = ${tenant} and seq > ${block * blockPlaces} and seq <= ${(block + 1) * blockPlaces}
+    order by at`.execute(tx)
+  return {
+    block,
+    firstAt: rows[0]?.at ?? 'infinity',
+    lastAt: rows.at(-1)?.at ?? '-infinity',
+    records: rows.map((row) => row.record),
+  }
+}
+
+/** Blocks before this one are read, or their events are gone; and the last place that is given. */
+export async function unread(tx: Tx, tenant: TenantId): Promise<{ block: number; head: number }> {
+  const { rows } = await sql<{ block: number; head: number }>`
+    select greatest((select max(block) + 1 from audit_words where tenant_id = ${tenant}), ${beginning}, 0) as block,
+      coalesce((select seq from audit_heads where tenant_id = ${tenant}), 0) as head`.execute(tx)
+  return rows[0] ?? { block: 0, head: 0 }
+}
+/** The block in which the record begins. */
+const beginning = sql`(select audit_begins_after(current_tenant()) / ${blockPlaces}::bigint)`
+
+export async function noteWords(tx: Tx, tenant: TenantId, block: Block, words: readonly string[]): Promise<void> {
+  await sql`
+    insert into audit_words (tenant_id, block, first_at, last_at, words)
+    select ${tenant}, ${block.block}, cast(${block.firstAt} as timestamptz), cast(${block.lastAt} as timestamptz),
+      audit_word_hashes(${tenant}, ${words}::text[])
+    on conflict do nothing`.execute(tx)
+}
+
+/** Of blocks whose events are all gone. */
+export const pruneWords = deleting('audit_words', sql`block < ${beginning}`)

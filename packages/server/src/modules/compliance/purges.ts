@@ -1,0 +1,39 @@
+import { background, type Database, type Tx } from '../../db/database.ts'
+import { takeUnrecorded } from '../../db/purges.ts'
+import { jobSource, type TenantId } from '../../kernel/actor.ts'
+import type { Log } from '../../kernel/log.ts'
+import { type Audit, findBeginning } from '../audit/index.ts'
+import { checkClock } from './retention.queries.ts'
+
+/** What jobs that purge ask before, and say after. */
+export function createPurges({ db, audit, log }: { db: Database; audit: Audit; log: Log }) {
+  /** False where nothing is left. */
+  async function recordOne(tx: Tx, tenant: TenantId): Promise<boolean> {
+    const purge = await takeUnrecorded(tx, tenant)
+    if (!purge) return false
+    const { class: name, unrecorded, unrecorded_months: months, up_to } = purge
+    const last = name === 'audit' ? (await findBeginning(tx, tenant))?.seq : undefined
+    await audit.record(tx, jobSource(tenant, 'forget_what_is_over'), 'retention.purged', {
+      class: name,
+      count: unrecorded,
+      up_to: up_to.toISOString(),
+      // Without gaps, so that the number says where it began.
+      ...(last !== undefined && { from_seq: last - unrecorded + 1, up_to_seq: last }),
+      ...(months.length > 0 && { months }),
+    })
+    return true
+  }
+
+  return {
+    /** What went is put on record once, by whoever comes first, also after a run that was cut off. */
+    record: async (tenant: TenantId): Promise<void> => {
+      while (await db.inTenant(tenant, (tx) => recordOne(tx, tenant), background));
+    },
+
+    /** The wall clock of this machine is the witness: time itself is the database's. */
+    checkClock: async (): Promise<void> => {
+      const until = await db.acrossTenants((tx) => checkClock(tx, new Date(Date.now())), background)
+      if (until) log.warn({ until }, 'the clock leapt, or is off: nothing whose time is over is purged until then')
+    },
+  }
+}

@@ -1,0 +1,72 @@
+import { type Selectable, sql } from 'kysely'
+import type { Tx } from '../../db/database.ts'
+import type { Tables } from '../../db/tables/index.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+
+/** What the tenant set; a class that is absent is kept as the deployment says. */
+export type SetDays = Selectable<Tables['retention_settings']>['days']
+export type StoredRetention = Pick<Selectable<Tables['retention_settings']>, 'days' | 'settles_at'>
+
+const settingsOf = (tx: Tx, tenant: TenantId) =>
+  tx.selectFrom('retention_settings').select(['days', 'settles_at']).where('tenant_id', '=', tenant)
+
+export const readRetention = (tx: Tx, tenant: TenantId): Promise<StoredRetention | undefined> =>
+  settingsOf(tx, tenant).executeTakeFirst()
+
+/** Holds the row until commit, so that of two changes the second sees the first. */
+export const lockRetention = async (tx: Tx, tenant: TenantId, at: Date): Promise<StoredRetention> => {
+  await tx
+    .insertInto('retention_settings')
+    .values({ tenant_id: tenant, days: '{}', updated_at: at })
+    .onConflict((c) => c.column('tenant_id').doNothing())
+    .execute()
+  return settingsOf(tx, tenant).forUpdate().executeTakeFirstOrThrow()
+}
+
+/** The database says itself until when what became shorter settles. */
+export const writeRetention = async (tx: Tx, tenant: TenantId, days: SetDays, at: Date): Promise<Date> =>
+  (
+    await tx
+      .updateTable('retention_settings')
+      .set({ days: JSON.stringify(days), updated_at: at })
+      .where('tenant_id', '=', tenant)
+      .returning('settles_at')
+      .executeTakeFirstOrThrow()
+  ).settles_at
+
+export type Period = Pick<Selectable<Tables['retention_periods']>, 'class' | 'least' | 'most' | 'settles_at'> & {
+  /** For how long it is kept by whoever set these days; null for good. */
+  days: number | null
+  /** Rows; `is_estimate` says that they were not counted. Bytes are always an estimate. */
+  n: number
+  bytes: number
+  is_estimate: boolean
+  oldest: Date | null
+  /** Whether a hold keeps some of it, and all of it. */
+  held: boolean
+  all_held: boolean
+}
+export const measure = async (tx: Tx, tenant: TenantId, set: SetDays): Promise<Period[]> => {
+  const { rows } = await sql<Period>`
+    select p.class, p.least, p.most, p.settles_at, days_by(${JSON.stringify(set)}::jsonb, p.class) as days,
+      m.n, m.bytes, m.is_estimate, m.oldest,
+      exists (select from legal_holds h where h.tenant_id = ${tenant} and covers(h, p.class)) as held,
+      exists (select from legal_holds h where h.tenant_id = ${tenant} and covers_all(h, p.class)) as all_held
+    from retention_periods p, measure_kept(p.class) as m`.execute(tx)
+  return rows
+}
+
+/** Until when nothing is purged, since the clock leapt or is not what `witness` says; undefined while it is trusted. */
+export const checkClock = async (tx: Tx, witness: Date): Promise<Date | undefined> => {
+  const { rows } = await sql<{ until: Date | null }>`
+    select nullif(greatest(check_clock(${witness}), now()), now()) as until`.execute(tx)
+  return rows[0]?.until ?? undefined
+}
+export const findDistrust = async (tx: Tx): Promise<Date | undefined> =>
+  (
+    await tx
+      .selectFrom('retention_clock')
+      .select('trusted_from')
+      .where('trusted_from', '>', sql<Date>`now()`)
+      .executeTakeFirst()
+  )?.trusted_from

@@ -1,0 +1,83 @@
+import type { RetentionDays } from '@holdfast/contract/retention'
+import { type RetentionClass, retentionClasses } from '@holdfast/contract/vocabulary'
+import type { Database, Tx } from '../../db/database.ts'
+import { selectPurges } from '../../db/purges.ts'
+import { countOver, type Prune } from '../../db/retention.ts'
+import type { Actor, TenantId } from '../../kernel/actor.ts'
+import { failField } from '../../kernel/app-error.ts'
+import { differences } from '../../kernel/differences.ts'
+import type { Expected } from '../../kernel/version.ts'
+import { type Audit, findBeginning } from '../audit/index.ts'
+import * as queries from './retention.queries.ts'
+
+/** Rows that are over are counted as far as this. */
+const mostCounted = 10_000
+
+type Deps = { db: Database; audit: Audit; now: () => Date; prunes: readonly Prune[] }
+
+/** For how long data of a tenant is kept: what it set, and what follows from that. */
+export function createRetentionRules({ db, audit, now, prunes }: Deps) {
+  /** What follows from these days, whether they are set or only tried. */
+  async function follow(tx: Tx, tenant: TenantId, { days, settles_at }: queries.StoredRetention) {
+    const periods = await queries.measure(tx, tenant, days)
+    return {
+      days: daysOf(days),
+      /** Of what is set; days that are only tried have none. */
+      version: daysOf(days),
+      settlesAt: settles_at,
+      periods,
+      over: await countOver(tx, tenant, { prunes, daysOf: daysThatCount(periods), most: mostCounted }),
+      purges: new Map((await selectPurges(tx, tenant)).map((p) => [p.class, p])),
+      beginning: await findBeginning(tx, tenant),
+      distrustedUntil: await queries.findDistrust(tx),
+      at: now(),
+    }
+  }
+
+  /** Nobody keeps for longer than the deployment does. What stands already may stay when that is lowered. */
+  function refuseBeyond(periods: readonly queries.Period[], before: RetentionDays, after: RetentionDays): void {
+    for (const { class: name, most } of periods) {
+      const days = after[name]
+      if (most !== null && days !== null && days > most && days !== before[name])
+        failField(`days.${name}`, `must not be more than ${most}, for which this deployment keeps it`)
+    }
+  }
+
+  return {
+    read: ({ tenantId }: Actor) =>
+      db.inTenant(tenantId, async (tx) =>
+        follow(tx, tenantId, (await queries.readRetention(tx, tenantId)) ?? { days: {}, settles_at: new Date(0) }),
+      ),
+
+    /** Replaces all; the same again changes and records nothing. What is shorter can be taken back for a day. */
+    replace: (actor: Actor, after: RetentionDays, { expected, isTrial }: { expected: Expected; isTrial: boolean }) =>
+      db.inTenant(actor.tenantId, async (tx) => {
+        const at = now()
+        const stored = await queries.lockRetention(tx, actor.tenantId, at)
+        const before = daysOf(stored.days)
+        expected.require(before)
+        const days = withoutNulls(after)
+        const state = { ...(await follow(tx, actor.tenantId, { ...stored, days })), version: before }
+        refuseBeyond(state.periods, before, after)
+        const changes = differences(prefixed(before), prefixed(after))
+        if (isTrial || Object.keys(changes).length === 0) return state
+        const settlesAt = await queries.writeRetention(tx, actor.tenantId, days, at)
+        await audit.record(tx, actor, 'retention.updated', {}, { changes })
+        return { ...state, settlesAt, version: after }
+      }),
+  }
+}
+export type RetentionRules = ReturnType<typeof createRetentionRules>
+export type RetentionState = Awaited<ReturnType<RetentionRules['read']>>
+
+/** A hold on a whole class leaves nothing to count. */
+const daysThatCount = (periods: readonly queries.Period[]): ReadonlyMap<RetentionClass, number> =>
+  new Map(periods.flatMap((p) => (p.days === null || p.all_held ? [] : [[p.class, p.days]])))
+
+/** As the status names them. */
+const prefixed = (days: RetentionDays) =>
+  Object.fromEntries(Object.entries(days).map(([name, n]) => [`days.${name}`, n]))
+const daysOf = (set: queries.SetDays): RetentionDays =>
+  Object.fromEntries(retentionClasses.map((name) => [name, set[name] ?? null])) as RetentionDays
+const withoutNulls = (days: RetentionDays): queries.SetDays =>
+  Object.fromEntries(Object.entries(days).filter(([, n]) => n !== null))

@@ -1,0 +1,56 @@
+import type { Contract, Output } from '@holdfast/contract'
+import { retentionClasses } from '@holdfast/contract/vocabulary'
+import { day, hour, minute } from '../../kernel/time.ts'
+import type { Period } from './retention.queries.ts'
+import type { RetentionState } from './retention.ts'
+
+type View = Output<Contract['getRetention']>
+
+/** When the jobs that purge run (`app-jobs.ts`): each hour, and each night what lies by months. */
+const hourlyAt = 30 * minute
+const nightlyAt = 3 * hour + 10 * minute
+const byMonths: readonly string[] = ['vpn_sessions', 'telemetry', 'metering']
+
+export function viewRetention(state: RetentionState): View {
+  const { days, settlesAt, periods, beginning, distrustedUntil, at } = state
+  const byClass = new Map(periods.map((p) => [p.class, p]))
+  return {
+    days,
+    settles_at: settlesAt > at ? settlesAt.toISOString() : null,
+    clock_trusted_from: distrustedUntil?.toISOString() ?? null,
+    record_begins_after: beginning ? { seq: beginning.seq, hash: beginning.hash.toString('hex') } : null,
+    classes: retentionClasses.flatMap((name) => byClass.get(name) ?? []).map((p) => viewClass(p, state)),
+  }
+}
+
+function viewClass(p: Period, state: RetentionState): View['classes'][number] {
+  const own = state.days[p.class]
+  const purge = state.purges.get(p.class)
+  return {
+    class: p.class,
+    days: p.days,
+    source: own !== null && own === p.days ? 'tenant' : p.most === null ? 'default' : 'deployment',
+    min_days: p.least,
+    max_days: p.most,
+    oldest: p.oldest && new Date(p.oldest).toISOString(),
+    rows: p.n,
+    rows_are: p.is_estimate ? 'estimated' : 'counted',
+    bytes: p.bytes,
+    over: state.over.get(p.class) ?? 0,
+    last_purge: purge
+      ? {
+          at: purge.purged_at.toISOString(),
+          up_to: purge.up_to.toISOString(),
+          count: purge.unrecorded > 0 ? purge.unrecorded : purge.purged,
+        }
+      : null,
+    next_purge: p.days === null || p.all_held ? null : nextPurge(p, own, state).toISOString(),
+    legal_hold: p.all_held ? 'all' : p.held ? 'partial' : 'none',
+  }
+}
+
+function nextPurge(p: Period, own: number | null, { at, settlesAt, distrustedUntil }: RetentionState): Date {
+  const from = Math.max(...[at, settlesAt, p.settles_at, distrustedUntil ?? at].map((w) => w.getTime()))
+  const [every, offset] = byMonths.includes(p.class) && own === null ? [day, nightlyAt] : [hour, hourlyAt]
+  return new Date(Math.ceil((from - offset) / every) * every + offset)
+}

@@ -1,0 +1,61 @@
+import type { SiemConnector } from '@holdfast/contract/siem'
+import type { Handlers } from '../../http/handlers.ts'
+import { idOf } from '../../kernel/ids.ts'
+import { requireSame, versioned } from '../../kernel/version.ts'
+import { type Connectors, versionOf } from './connectors.ts'
+import type { DeadLetters } from './dead-letters.ts'
+import type { Replay } from './replay.ts'
+import type { TryOut } from './try-out.ts'
+import { view, viewDeadLetter } from './view.ts'
+
+/** What a PUT can not set, and may send back as it is. */
+const fixed = ['connector_id', 'tenant_id', 'kind', 'origin', 'credential_set', 'created_at', 'updated_at'] as const
+
+type HandlerDeps = { connectors: Connectors; deadLetters: DeadLetters; replay: Replay; tryOut: TryOut }
+export function connectorHandlers({ connectors, deadLetters, replay, tryOut }: HandlerDeps) {
+  const idIn = (params: { connector_id: string }) => idOf('siem_connector', params.connector_id)
+  return {
+    listSiemConnectors: async ({ actor, query }) => {
+      const { items, next_cursor } = await connectors.list(actor.tenantId, query)
+      return { items: items.map(view), next_cursor }
+    },
+    createSiemConnector: async ({ actor, body }) => {
+      const { kind, name, format, enabled, credential, ...destination } = body
+      const given = { kind, name, format, destination, ...(enabled !== undefined && { enabled }) }
+      const { secret, ...shown } = await connectors.create(actor, given, credential)
+      return { connector: view(shown), secret }
+    },
+    getSiemConnector: async ({ actor, params }) => {
+      const shown = await connectors.get(actor.tenantId, idIn(params))
+      return versioned(versionOf(shown.connector), view(shown))
+    },
+    updateSiemConnector: async ({ actor, params, body, expected }) => {
+      const { name, format, enabled, credential } = body
+      const fields = { name, format, enabled, destination: destinationOf(body) }
+      return view(
+        await connectors.replace(actor, idIn(params), { fields, credential }, (before) => {
+          expected.require(versionOf(before.connector))
+          requireSame(view(before), body, fixed)
+        }),
+      )
+    },
+    deleteSiemConnector: async ({ actor, params, expected }) => ({
+      changed: await connectors.remove(actor, idIn(params), expected),
+    }),
+    testSiemConnector: ({ actor, params }) => tryOut(actor, idIn(params)),
+    replaySiemConnector: async ({ actor, params, body }) => {
+      const { shown, events } = await replay(actor, idIn(params), body)
+      return { connector: view(shown), events }
+    },
+    listSiemDeadLetters: async ({ actor, params, query }) => {
+      const { items, next_cursor } = await deadLetters(actor.tenantId, idIn(params), query)
+      return { items: items.map(viewDeadLetter), next_cursor }
+    },
+  } satisfies Partial<Handlers>
+}
+
+type Wire = Pick<SiemConnector, 'host' | 'port' | 'index' | 'username' | 'tls'> & { url?: string }
+const destinationOf = ({ host, port, index, username, tls, url }: Wire) => ({
+  ...{ host, port, index, username, tls },
+  ...(url !== undefined && { url }),
+})

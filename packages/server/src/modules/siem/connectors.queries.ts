@@ -1,0 +1,109 @@
+import { type Selectable, sql } from 'kysely'
+import type { Tx } from '../../db/database.ts'
+import type { Destination, SiemTables } from '../../db/tables/siem.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+import type { StreamRow } from './delivery/streams.queries.ts'
+
+export type ConnectorRow = Selectable<SiemTables['siem_connectors']>
+/** What of a connector is set, but its credential. */
+export type ConnectorFields = Pick<ConnectorRow, 'name' | 'format' | 'enabled'> & { destination: Destination }
+
+/** Those that are there. */
+export const selectConnectors = (tx: Tx, tenant: TenantId) =>
+  tx.selectFrom('siem_connectors').selectAll().where('tenant_id', '=', tenant).where('deleted_at', 'is', null)
+
+export const findConnector = (tx: Tx, tenant: TenantId, id: string): Promise<ConnectorRow | undefined> =>
+  selectConnectors(tx, tenant).where('connector_id', '=', id).executeTakeFirst()
+
+/** Until commit nobody else changes it; rows that refer to it may be added. */
+export const lockConnector = (tx: Tx, tenant: TenantId, id: string): Promise<ConnectorRow | undefined> =>
+  selectConnectors(tx, tenant).where('connector_id', '=', id).forNoKeyUpdate().executeTakeFirst()
+
+export const wasDeleted = async (tx: Tx, tenant: TenantId, id: string): Promise<boolean> =>
+  (await tx
+    .selectFrom('siem_connectors')
+    .select('connector_id')
+    .where('tenant_id', '=', tenant)
+    .where('connector_id', '=', id)
+    .executeTakeFirst()) !== undefined
+
+/** Until commit whoever makes a connector in this tenant takes turns, so that all of them are counted. */
+export const takeTurns = (tx: Tx, tenant: TenantId) =>
+  sql`select pg_advisory_xact_lock(${sql.lit(makingLock)}, hashtext(${tenant}::text))`.execute(tx)
+// Any number serves that no other user of the database takes.
+const makingLock = 7_264_413
+
+export const countConnectors = async (tx: Tx, tenant: TenantId): Promise<number> => {
+  const { n } = await tx
+    .selectFrom('siem_connectors')
+    .select((e) => e.fn.countAll<number>().as('n'))
+    .where('tenant_id', '=', tenant)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirstOrThrow()
+  return n
+}
+
+const written = ({ destination, ...fields }: ConnectorFields) => ({
+  ...fields,
+  destination: JSON.stringify(destination),
+})
+type Made = Pick<ConnectorRow, 'connector_id' | 'kind' | 'credential_jwe'> & { at: Date }
+export const insertConnector = (tx: Tx, tenant: TenantId, fields: ConnectorFields, { at, ...made }: Made) =>
+  tx
+    .insertInto('siem_connectors')
+    .values({ tenant_id: tenant, ...made, ...written(fields), created_at: at, updated_at: at })
+    .execute()
+
+type Changed = Pick<ConnectorRow, 'credential_jwe'> & { at: Date }
+export const updateConnector = (
+  tx: Tx,
+  { tenant_id, connector_id }: Pick<ConnectorRow, 'tenant_id' | 'connector_id'>,
+  fields: ConnectorFields,
+  { at, credential_jwe }: Changed,
+) =>
+  tx
+    .updateTable('siem_connectors')
+    .set({ ...written(fields), credential_jwe, updated_at: at })
+    .where('tenant_id', '=', tenant_id)
+    .where('connector_id', '=', connector_id)
+    .execute()
+
+type Emptied = { at: Date; destination: Destination }
+/** Nothing stays that could hold a secret. */
+export const markDeleted = (tx: Tx, tenant: TenantId, id: string, { at, destination }: Emptied) =>
+  tx
+    .updateTable('siem_connectors')
+    .set({ deleted_at: at, enabled: false, credential_jwe: null, destination: JSON.stringify(destination) })
+    .where('tenant_id', '=', tenant)
+    .where('connector_id', '=', id)
+    .execute()
+
+export const deleteStreams = (tx: Tx, tenant: TenantId, id: string) =>
+  tx.deleteFrom('siem_streams').where('tenant_id', '=', tenant).where('connector_id', '=', id).execute()
+
+/** Where a stream stands against the record, by the database's clock. */
+export type Standing = StreamRow & { lag_events: number; oldest_at: Date | null; as_of: Date }
+export async function standings(tx: Tx, tenant: TenantId, ids: readonly string[]): Promise<Map<string, Standing>> {
+  const { rows } = await sql<Standing>`
+    select s.*, greatest(0, h.seq - s.after_seq) as lag_events, clock_timestamp() as as_of,
+      case when h.seq > s.after_seq then (select l.sequenced_at from audit_log l
+        where l.tenant_id = s.tenant_id and l.seq > s.after_seq order by l.seq limit 1) end as oldest_at
+    from siem_streams s left join audit_heads h on h.tenant_id = s.tenant_id
+    where s.tenant_id = ${tenant} and s.stream_id = any(${[...ids]}::uuid[])`.execute(tx)
+  return new Map(rows.map((row) => [row.stream_id, row]))
+}
+
+/** Connectors of which administrators may have been told and that are not well; until commit none goes well or ill. */
+export async function lockTroubled(tx: Tx, tenant: TenantId): Promise<string[]> {
+  const rows = await tx
+    .selectFrom('siem_streams')
+    .select(['stream_id', 'state', 'failures'])
+    .where('tenant_id', '=', tenant)
+    .where('from_at', 'is', null)
+    .orderBy('stream_id')
+    .forShare()
+    .execute()
+  const isTroubled = ({ state, failures }: (typeof rows)[number]) =>
+    state === 'parked' || (state === 'flowing' && failures > 0)
+  return rows.filter(isTroubled).map((row) => row.stream_id)
+}

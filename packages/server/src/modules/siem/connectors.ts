@@ -1,0 +1,212 @@
+import { createHash } from 'node:crypto'
+import type { SiemConnectorKind } from '@holdfast/contract/vocabulary'
+import { type Kek, seal } from '@holdfast/crypto'
+import type { Database, Tx } from '../../db/database.ts'
+import type { PageQuery, Pager } from '../../db/page.ts'
+import type { Destination } from '../../db/tables/siem.ts'
+import { refuseTaken } from '../../db/taken.ts'
+import type { Actor, TenantId } from '../../kernel/actor.ts'
+import { fail, failField } from '../../kernel/app-error.ts'
+import { type Changed, differences } from '../../kernel/differences.ts'
+import { missing, newUuid } from '../../kernel/ids.ts'
+import type { Expected } from '../../kernel/version.ts'
+import type { Outbound } from '../../outbound/outbound.ts'
+import type { Audit } from '../audit/index.ts'
+import type { ConnectorFields, ConnectorRow, Standing } from './connectors.queries.ts'
+import * as queries from './connectors.queries.ts'
+import { checkCredential, mintWebhookSecret, sealContext, takesCredential } from './credential.ts'
+import { deleteDeadLetters } from './dead-letters.queries.ts'
+import type { Notices } from './delivery/notices.ts'
+import { lastPlace } from './delivery/record.queries.ts'
+import { endExportLeases, insertStream, lockStream, setStream } from './delivery/streams.queries.ts'
+import { checkDestination, nowhere, originOf, receiverOf, withUsualPort } from './destination.ts'
+import { targetOf } from './target.ts'
+
+/** A connector and where its forwarding stands. */
+export type Shown = { connector: ConnectorRow; standing: Standing }
+type NewConnector = Pick<ConnectorRow, 'name' | 'format'> & {
+  kind: SiemConnectorKind
+  enabled?: boolean
+  destination: Partial<Destination>
+}
+/** `url` that is absent stays: it is never shown. */
+type Replacement = Omit<ConnectorFields, 'destination'> & {
+  destination: Omit<Destination, 'url'> & { url?: string }
+}
+
+/** Each has a stream of its own that is looked after. */
+const mostConnectors = 20
+
+export const noConnector = () => missing('siem_connector')
+
+type ConnectorsDeps = {
+  db: Database
+  audit: Audit
+  pager: Pager
+  now: () => Date
+  kek: Kek
+  outbound: Pick<Outbound, 'refusalOf' | 'socketRefusalOf'>
+  notices: Pick<Notices, 'recovered'>
+}
+
+/** Where the record of a tenant is forwarded to: what is set of it. */
+export function createConnectors({ db, audit, pager, now, kek, outbound, notices }: ConnectorsDeps) {
+  const sealed = (id: string, credential: string) => seal(kek, sealContext(id), Buffer.from(credential))
+  const requireCredential = (kind: SiemConnectorKind, isSet: boolean) =>
+    takesCredential(kind) && !isSet ? failField('credential', `is needed for ${kind}`) : undefined
+
+  async function shown(tx: Tx, connectors: readonly ConnectorRow[], tenant: TenantId): Promise<Shown[]> {
+    const standings = await queries.standings(
+      tx,
+      tenant,
+      connectors.map((c) => c.connector_id),
+    )
+    // One that was deleted in between is left out.
+    return connectors.flatMap((connector) => {
+      const standing = standings.get(connector.connector_id)
+      return standing ? [{ connector, standing }] : []
+    })
+  }
+  async function show(tx: Tx, tenant: TenantId, id: string): Promise<Shown> {
+    const connector = (await queries.findConnector(tx, tenant, id)) ?? noConnector()
+    const [one] = await shown(tx, [connector], tenant)
+    return one ?? noConnector()
+  }
+
+  return {
+    show,
+    list: (tenant: TenantId, query: PageQuery) =>
+      db.inTenant(tenant, async (tx) => {
+        const page = await pager.list(queries.selectConnectors(tx, tenant), {
+          operation: 'listSiemConnectors',
+          tenant,
+          query,
+          orders: { created_at: { column: 'created_at', kind: 'time' } },
+          otherwise: 'created_at',
+          tie: 'connector_id',
+        })
+        return { items: await shown(tx, page.items, tenant), next_cursor: page.next_cursor }
+      }),
+
+    get: (tenant: TenantId, id: string): Promise<Shown> => db.inTenant(tenant, (tx) => show(tx, tenant, id)),
+
+    /** The secret of a webhook is made here where none is given, and returned once. */
+    create: async (actor: Actor, given: NewConnector, credential: string | null | undefined) => {
+      const { kind, name, format, enabled = true } = given
+      const destination = withUsualPort(kind, { ...nowhere, ...given.destination })
+      checkDestination(kind, destination, outbound)
+      if (credential) checkCredential(kind, credential)
+      const secret = kind === 'webhook' && !credential ? mintWebhookSecret() : null
+      const opener = credential ?? secret
+      requireCredential(kind, opener !== null)
+      const tenant = actor.tenantId
+      const connector_id = newUuid()
+      const credential_jwe = opener === null ? null : await sealed(connector_id, opener)
+      // What was committed before has its place then, and is not sent.
+      await audit.catchUp(tenant)
+      const work = () =>
+        db.inTenant(tenant, async (tx) => {
+          await queries.takeTurns(tx, tenant)
+          if ((await queries.countConnectors(tx, tenant)) >= mostConnectors)
+            fail('validation_error', `a tenant has at most ${mostConnectors} SIEM connectors`)
+          const fields = { name, format, enabled, destination }
+          await queries.insertConnector(tx, tenant, fields, { connector_id, kind, credential_jwe, at: now() })
+          const last = await lastPlace(tx, tenant)
+          await insertStream(tx, {
+            ...{ tenant_id: tenant, stream_id: connector_id, connector_id, after_seq: last, furthest_seq: last },
+            state: enabled ? 'flowing' : 'stopped',
+          })
+          const target = targetOf({ connector_id, name })
+          await audit.record(tx, actor, 'siem_connector.created', { connector_id: target.id }, { target })
+          return show(tx, tenant, connector_id)
+        })
+      return { ...(await refuseTaken('name', 'siem_connector_name_is_unique', work)), secret }
+    },
+
+    /**
+     * `allow` refuses by what is there, under the row's lock. Whatever is changed, a connector that stands still goes
+     * on; what is on its way ends and is sent anew. A change that changes nothing leaves no trace.
+     */
+    replace: async (
+      actor: Actor,
+      id: string,
+      given: { fields: Replacement; credential: string | null | undefined },
+      allow: (before: Shown) => void,
+    ): Promise<Shown> => {
+      const tenant = actor.tenantId
+      const { credential } = given
+      const newJwe = credential ? await sealed(id, credential) : null
+      const work = () =>
+        db.inTenant(tenant, async (tx) => {
+          const before = (await queries.lockConnector(tx, tenant, id)) ?? noConnector()
+          allow(await show(tx, tenant, id))
+          const { kind } = before
+          const destination = { ...before.destination, ...given.fields.destination }
+          checkDestination(kind, destination, outbound)
+          if (credential) checkCredential(kind, credential)
+          const credential_jwe = credential === undefined ? before.credential_jwe : newJwe
+          requireCredential(kind, credential_jwe !== null)
+          // Whoever may change a connector may not be shown its credential, which goes to where it leads.
+          if (credential === undefined && receiverOf(destination) !== receiverOf(before.destination))
+            if (before.credential_jwe !== null && kind !== 'webhook')
+              failField('credential', 'must be given again with another origin, where it is sent from now on')
+          const fields = { ...given.fields, destination }
+          const changed = changesOf(before, fields)
+          // Neither is shown on record: some URLs hold a secret.
+          const replaced = {
+            ...(destination.url !== before.destination.url && { url: 'replaced' }),
+            ...(credential_jwe !== before.credential_jwe && { credential: 'replaced' }),
+          }
+          if (Object.keys({ ...changed, ...replaced }).length === 0) return show(tx, tenant, id)
+          await queries.updateConnector(tx, before, fields, { credential_jwe, at: now() })
+          const state = fields.enabled ? 'flowing' : 'stopped'
+          await setStream(tx, { tenant_id: tenant, stream_id: id }, { state, problem: null, failing_since: null })
+          await endExportLeases(tx, before)
+          const target = targetOf({ connector_id: id, name: fields.name })
+          const more = { target, changes: changed, ...(Object.keys(replaced).length > 0 && { details: replaced }) }
+          await audit.record(tx, actor, 'siem_connector.updated', { connector_id: target.id }, more)
+          return show(tx, tenant, id)
+        })
+      const after = await refuseTaken('name', 'siem_connector_name_is_unique', work)
+      await notices.recovered(tenant)
+      return after
+    },
+
+    /** False when it was deleted before. */
+    remove: async (actor: Actor, id: string, expected: Expected): Promise<boolean> => {
+      const tenant = actor.tenantId
+      const isRemoved = await db.inTenant(tenant, async (tx) => {
+        const before = await queries.lockConnector(tx, tenant, id)
+        if (!before) {
+          if (!(await queries.wasDeleted(tx, tenant, id))) return noConnector()
+          expected.require(undefined)
+          return false
+        }
+        expected.require(versionOf(before))
+        await queries.markDeleted(tx, tenant, id, { at: now(), destination: nowhere })
+        await lockStream(tx, { tenant_id: tenant, stream_id: id })
+        await queries.deleteStreams(tx, tenant, id)
+        await deleteDeadLetters(tx, before, 'all')
+        const target = targetOf(before)
+        await audit.record(tx, actor, 'siem_connector.deleted', { connector_id: target.id }, { target })
+        return true
+      })
+      if (isRemoved) await notices.recovered(tenant)
+      return isRemoved
+    },
+  }
+}
+export type Connectors = ReturnType<typeof createConnectors>
+
+/** What of a connector is set; how its forwarding goes is not. */
+export const versionOf = (connector: ConnectorRow) => connector
+
+/** As on the wire, where of a URL only its origin is shown; of the authorities their SHA-256 in hexadecimal. */
+const factsOf = ({ name, format, enabled, destination }: ConnectorFields) => {
+  const { url, tls, ...others } = destination
+  const { ca_pem, server_name } = tls
+  const ca_sha256 = ca_pem === null ? null : createHash('sha256').update(ca_pem).digest('hex')
+  return { name, format, enabled, ...others, tls: { ca_sha256, server_name }, origin: originOf(url) }
+}
+const changesOf = (before: ConnectorFields, after: ConnectorFields): Changed =>
+  differences(factsOf(before), factsOf(after))

@@ -1,0 +1,30 @@
+import { randomBytes } from 'node:crypto'
+import type { SiemConnectorKind } from '@holdfast/contract/vocabulary'
+import { type Kek, unseal } from '@holdfast/crypto'
+import { failField } from '../../kernel/app-error.ts'
+import type { ConnectorRow } from './connectors.queries.ts'
+import type { Target } from './sinks/sink.ts'
+import { isWebhookSecret } from './sinks/webhook.ts'
+
+export const sealContext = (connectorId: string) => `siem_connectors/${connectorId}/credential_jwe`
+
+/** Standard Webhooks: 24 to 64 bytes, which are the key of the HMAC. */
+export const mintWebhookSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`
+
+const taking: readonly SiemConnectorKind[] = ['webhook', 'splunk_hec', 'opensearch']
+export const takesCredential = (kind: SiemConnectorKind): boolean => taking.includes(kind)
+
+/** 422 where a credential can not be one of this kind. */
+export function checkCredential(kind: SiemConnectorKind, credential: string): void {
+  if (!takesCredential(kind)) failField('credential', `is not of ${kind}`)
+  if (kind === 'webhook' && !isWebhookSecret(credential))
+    failField('credential', 'must be whsec_ and the base64 of 24 to 64 bytes')
+  if (/[^\x20-\x7e]/.test(credential)) failField('credential', 'must be printable ASCII')
+}
+
+/** Where it leads, with what opens it. */
+export async function openTarget(kek: Kek, connector: ConnectorRow): Promise<Target> {
+  const { connector_id, kind, format, destination, credential_jwe: jwe } = connector
+  const credential = jwe === null ? undefined : (await unseal(kek, sealContext(connector_id), jwe)).toString()
+  return { kind, format, destination, credential }
+}

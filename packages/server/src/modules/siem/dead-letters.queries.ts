@@ -1,0 +1,88 @@
+import { type Selectable, sql } from 'kysely'
+import type { Tx } from '../../db/database.ts'
+import { deleting, type Prune } from '../../db/retention.ts'
+import type { Tables } from '../../db/tables/index.ts'
+import type { TenantId } from '../../kernel/actor.ts'
+
+export type DeadLetterRow = Selectable<Tables['siem_dead_letters']>
+type Of = Pick<DeadLetterRow, 'tenant_id' | 'connector_id'>
+
+const inConnector = (tx: Tx, { tenant_id, connector_id }: Of) =>
+  tx.selectFrom('siem_dead_letters').where('tenant_id', '=', tenant_id).where('connector_id', '=', connector_id)
+export const selectDeadLetters = (tx: Tx, of: Of) => inConnector(tx, of).selectAll()
+
+/** Of one connector. One that is there already, of another sending, is told anew. Says how many were not there. */
+export async function insertDeadLetters(tx: Tx, rows: readonly Omit<DeadLetterRow, 'replaying'>[]): Promise<number> {
+  const [first] = rows
+  if (!first) return 0
+  const column = <T>(of: (row: (typeof rows)[number]) => T) => rows.map(of)
+  const { rows: inserted } = await sql<{ is_new: boolean }>`
+    insert into siem_dead_letters (tenant_id, connector_id, seq, event_id, kind, reason, failed_at)
+    select ${first.tenant_id}::uuid, ${first.connector_id}::uuid, e.*
+    from unnest(${column((r) => r.seq)}::bigint[], ${column((r) => r.event_id)}::uuid[],
+      ${column((r) => r.kind)}::text[], ${column((r) => r.reason)}::text[], ${column((r) => r.failed_at)}::timestamptz[])
+      as e (seq, event_id, kind, reason, failed_at)
+    order by e.seq
+    on conflict (tenant_id, connector_id, seq) do update
+      set reason = excluded.reason, failed_at = excluded.failed_at, replaying = false
+    returning xmax = 0 as is_new`.execute(tx)
+  return inserted.filter((row) => row.is_new).length
+}
+
+/** Says how many of these places, or all, are to be sent again. */
+export async function markReplaying(tx: Tx, { tenant_id, connector_id }: Of, places: readonly number[] | 'all') {
+  let q = tx
+    .updateTable('siem_dead_letters')
+    .set({ replaying: true })
+    .where('tenant_id', '=', tenant_id)
+    .where('connector_id', '=', connector_id)
+  if (places !== 'all') q = q.where('seq', '=', sql<number>`any(${[...places]}::bigint[])`)
+  const { numUpdatedRows } = await q.executeTakeFirst()
+  return Number(numUpdatedRows)
+}
+
+/** None is to be sent again. */
+export const unmarkReplaying = (tx: Tx, { tenant_id, connector_id }: Of) =>
+  tx
+    .updateTable('siem_dead_letters')
+    .set({ replaying: false })
+    .where('tenant_id', '=', tenant_id)
+    .where('connector_id', '=', connector_id)
+    .where('replaying', '=', true)
+    .execute()
+
+export const nextReplaying = (tx: Tx, of: Of, limit: number): Promise<DeadLetterRow[]> =>
+  selectDeadLetters(tx, of).where('replaying', '=', true).orderBy('seq').limit(limit).execute()
+
+/** They were taken, or their events are forgotten. Says how many there were. */
+export async function deleteDeadLetters(tx: Tx, { tenant_id, connector_id }: Of, places: readonly number[] | 'all') {
+  let q = tx.deleteFrom('siem_dead_letters').where('tenant_id', '=', tenant_id).where('connector_id', '=', connector_id)
+  if (places !== 'all') q = q.where('seq', '=', sql<number>`any(${[...places]}::bigint[])`)
+  const { numDeletedRows } = await q.executeTakeFirst()
+  return Number(numDeletedRows)
+}
+
+const isOld = sql`failed_at < now() - interval '90 days'`
+/** Dead letters after 90 days: they count as lost then. */
+export const pruneDeadLetters: Prune = {
+  isDue: deleting('siem_dead_letters', isOld).isDue,
+  take: async (tx, tenant: TenantId, limit) => {
+    const { rows } = await sql<{ amount: number }>`
+      with mine as (
+        select s.stream_id from siem_streams s where s.tenant_id = ${tenant} and s.from_at is null
+        order by s.tenant_id, s.stream_id for update),
+      gone as (
+        delete from siem_dead_letters where tenant_id = ${tenant} and connector_id in (select stream_id from mine)
+          and ctid = any(array(
+            select ctid from siem_dead_letters where tenant_id = ${tenant} and ${isOld} limit ${limit}))
+        returning connector_id),
+      counted as (select connector_id, count(*) as amount from gone group by 1),
+      lowered as (
+        update siem_streams s set dead = greatest(0, s.dead - c.amount), lost = s.lost + c.amount from counted c
+        where s.tenant_id = ${tenant} and s.stream_id = c.connector_id)
+      select coalesce(sum(amount), 0)::bigint as amount from counted`.execute(tx)
+    return Number(rows[0]?.amount ?? 0)
+  },
+}
+/** Exports 30 days after their end. */
+export const pruneExports = deleting('siem_streams', sql`finished_at < now() - interval '30 days'`)

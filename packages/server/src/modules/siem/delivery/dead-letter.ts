@@ -1,0 +1,20 @@
+import type { DeadLetterRow } from '../dead-letters.queries.ts'
+import { uuidOf } from '../sinks/encode.ts'
+import type { Refused } from './results.ts'
+import type { StreamRow } from './streams.queries.ts'
+
+/** What is kept of events that were refused: where they are on record, and why. */
+export const deadLettersOf = (
+  { tenant_id, connector_id }: Pick<StreamRow, 'tenant_id' | 'connector_id'>,
+  refused: Refused,
+  failed_at: Date,
+): Omit<DeadLetterRow, 'replaying'>[] =>
+  refused.map(([event, reason]) => ({
+    tenant_id,
+    connector_id,
+    seq: event.seq,
+    event_id: uuidOf(event),
+    kind: event.kind,
+    reason,
+    failed_at,
+  }))

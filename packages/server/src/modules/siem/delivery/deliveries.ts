@@ -1,0 +1,127 @@
+import { isAway } from '../../../db/away.ts'
+import type { Database } from '../../../db/database.ts'
+import { newUuid } from '../../../kernel/ids.ts'
+import { second } from '../../../kernel/time.ts'
+import { waitAfter } from './backoff.ts'
+import type { Notices } from './notices.ts'
+import type { Ended } from './results.ts'
+import type { Sending } from './sending.ts'
+import * as streams from './streams.queries.ts'
+
+/** How often a replica looks for what is to be sent. */
+const lookMs = second / 2
+/** Streams that a replica sends at the same time, and how many of them may be of receivers that failed the last time. */
+const mostAtOnce = 32
+const mostFailing = 16
+/** After so long others that wait have their turn. */
+const turnMs = 10 * second
+/** How often a holder says that it lives, and after how long without having said so it sends nothing more. */
+const renewMs = 3 * second
+const silentMs = 8 * second
+
+type DeliveriesDeps = { db: Database; send: Sending; notices: Notices; onError: (e: unknown) => void }
+
+/** Brings the record of each tenant to its connectors: one replica at a time for each, in order, at least once. */
+export function createDeliveries({ db, send, notices, onError }: DeliveriesDeps) {
+  const stopping = new AbortController()
+  const running = new Map<string, { served: Promise<void>; isFailing: boolean }>()
+  let timer: NodeJS.Timeout | undefined
+  let looking: Promise<void> = Promise.resolve()
+
+  /** Says every few seconds that this replica has the lease, and calls off what it does once it may be another's. */
+  function keep(leased: streams.Leased, lost: AbortController) {
+    let saidAt = performance.now()
+    let isAsking = false
+    const say = async () => {
+      if (performance.now() - saidAt > silentMs) return lost.abort()
+      if (isAsking) return
+      isAsking = true
+      const askedAt = performance.now()
+      try {
+        if (await db.inTenant(leased.tenant_id, (tx) => streams.renewLease(tx, leased))) saidAt = askedAt
+        else lost.abort()
+      } catch (e) {
+        if (!isAway(e)) onError(e)
+      }
+      isAsking = false
+    }
+    const saying = setInterval(say, renewMs).unref()
+    return () => clearInterval(saying)
+  }
+
+  async function settle(leased: streams.Leased, ended: Ended): Promise<void> {
+    const { tenant_id } = leased
+    if (ended.why === 'lost') return
+    if (ended.why !== 'stopped' && leased.failing_since !== null) await notices.recovered(tenant_id)
+    if (ended.why === 'empty' && leased.from_at !== null)
+      return void (await db.inTenant(tenant_id, (tx) => streams.finish(tx, leased)))
+    if (ended.why !== 'stopped') return free(leased)
+    if (ended.outcome === 'later') return later(leased, ended.answer, ended.waitMs)
+    await db.inTenant(tenant_id, async (tx) => {
+      if (await streams.park(tx, leased, ended.answer)) await notices.parked(tx, leased, ended.answer)
+    })
+  }
+  const free = async (leased: streams.Leased) =>
+    void (await db.inTenant(leased.tenant_id, (tx) => streams.freeLease(tx, leased)))
+  const later = (leased: streams.Leased, problem: string, waitMs = 0) =>
+    db.inTenant(leased.tenant_id, async (tx) => {
+      const now = await streams.postpone(tx, leased, problem, Math.max(waitMs, waitAfter(leased.failures)))
+      if (now) await notices.failing(tx, now)
+    })
+
+  async function serve(id: streams.StreamId): Promise<void> {
+    const taken = await db.inTenant(id.tenant_id, (tx) => streams.takeLease(tx, id, newUuid()))
+    if (!taken) return
+    const lost = new AbortController()
+    const letGo = keep(taken, lost)
+    const signal = AbortSignal.any([stopping.signal, lost.signal])
+    try {
+      await settle(taken, await send(taken, { until: performance.now() + turnMs, signal }))
+    } catch (e) {
+      // What was not taken is sent again by whoever has the lease next.
+      if (stopping.signal.aborted) return await free(taken)
+      if (lost.signal.aborted) return
+      if (!isAway(e)) onError(e)
+      await later(taken, 'A fault of this deployment kept it from being sent.')
+    } finally {
+      letGo()
+    }
+  }
+
+  async function look(): Promise<void> {
+    if (running.size >= mostAtOnce) return
+    const failing = [...running.values()].filter(({ isFailing }) => isFailing).length
+    const most = { limit: mostAtOnce - running.size, failing: mostFailing - failing }
+    for (const { is_failing: isFailing, ...id } of await db.acrossTenants((tx) => streams.dueStreams(tx, most))) {
+      const key = `${id.tenant_id}/${id.stream_id}`
+      if (running.has(key)) continue
+      const served = serve(id)
+        .catch((e: unknown) => {
+          if (!isAway(e)) onError(e)
+        })
+        .finally(() => running.delete(key))
+      running.set(key, { served, isFailing })
+    }
+  }
+  function again(): void {
+    if (stopping.signal.aborted) return
+    timer = setTimeout(() => {
+      looking = look()
+        .catch((e: unknown) => {
+          if (!isAway(e)) onError(e)
+        })
+        .then(again)
+    }, lookMs).unref()
+  }
+
+  return {
+    start: again,
+    /** What is on its way is called off, and given to the other replicas. */
+    stop: async (): Promise<void> => {
+      stopping.abort()
+      clearTimeout(timer)
+      await looking
+      await Promise.all([...running.values()].map(({ served }) => served))
+    },
+  }
+}

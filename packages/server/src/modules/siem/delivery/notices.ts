@@ -1,0 +1,80 @@
+import { isAway } from '../../../db/away.ts'
+import type { Tx } from '../../../db/database.ts'
+import { jobSource, type TenantId } from '../../../kernel/actor.ts'
+import { eachTenant } from '../../../kernel/each-tenant.ts'
+import { minute } from '../../../kernel/time.ts'
+import type { Audit } from '../../audit/index.ts'
+import type { NotificationRules } from '../../notifications/index.ts'
+import { findConnector, lockTroubled } from '../connectors.queries.ts'
+import { targetOf } from '../target.ts'
+import type { StreamRow } from './streams.queries.ts'
+
+/** What mends itself within this time is nobody's business. */
+const patienceMs = 10 * minute
+const job = 'deliver_siem'
+const causeOf = (kind: Kind, connectorId: string) => `${kind}:${connectorId}`
+
+const kinds = ['siem.parked', 'siem.failing'] as const
+type Kind = (typeof kinds)[number]
+
+type NoticesDeps = {
+  audit: Pick<Audit, 'record'>
+  notifications: Pick<NotificationRules, 'notify' | 'closeOthers' | 'tenantsWithOpen'>
+  onError: (e: unknown) => void
+}
+/** Tells administrators of connectors that stand still, and takes it back when they go on. */
+export function createNotices({ audit, notifications, onError }: NoticesDeps) {
+  async function tell(tx: Tx, { tenant_id, connector_id }: StreamRow, kind: Kind, problem: string): Promise<void> {
+    const connector = await findConnector(tx, tenant_id, connector_id)
+    if (!connector) return
+    const isParked = kind === 'siem.parked'
+    await notifications.notify(tx, tenant_id, {
+      kind,
+      severity: isParked ? 'critical' : 'warning',
+      title: `Audit events are not forwarded to ${connector.name}`,
+      detail: `${problem} ${
+        isParked
+          ? 'Nothing more is sent there until somebody changes the connector, tests it with success, or replays. Events are kept meanwhile.'
+          : 'It is tried again by itself. Events are kept meanwhile.'
+      }`,
+      subject: targetOf(connector),
+      dedupe_key: causeOf(kind, connector_id),
+    })
+  }
+  /** Closes what was told of connectors that are well again, or gone. */
+  async function close(tenant: TenantId): Promise<void> {
+    for (const kind of kinds)
+      await notifications.closeOthers(jobSource(tenant, job), kind, async (tx) => {
+        const bad = await lockTroubled(tx, tenant)
+        return new Set(bad.map((id) => causeOf(kind, id)))
+      })
+  }
+  return {
+    parked: async (tx: Tx, stream: StreamRow, problem: string): Promise<void> => {
+      if (stream.from_at !== null) return
+      await tell(tx, stream, 'siem.parked', problem)
+      const connector = await findConnector(tx, stream.tenant_id, stream.connector_id)
+      if (!connector) return
+      const target = targetOf(connector)
+      const source = jobSource(stream.tenant_id, job)
+      const more = { target, outcome: 'failed' as const, details: { reason: problem } }
+      await audit.record(tx, source, 'siem_connector.parked', { connector_id: target.id }, more)
+    },
+    failing: async (tx: Tx, stream: StreamRow): Promise<void> => {
+      if (stream.from_at !== null || stream.failing_since === null) return
+      if (stream.due_at.getTime() - stream.failing_since.getTime() < patienceMs) return
+      await tell(tx, stream, 'siem.failing', stream.problem ?? '')
+    },
+    /** A connector is well again, or gone. What of it can't be written down now `sweep` finds. */
+    recovered: (tenant: TenantId): Promise<void> =>
+      close(tenant).catch((e: unknown) => {
+        if (!isAway(e)) onError(e)
+      }),
+    /** Closes also what whoever found a connector well could not close. */
+    sweep: async (): Promise<void> => {
+      const open = await Promise.all(kinds.map(notifications.tenantsWithOpen))
+      await eachTenant(new Set(open.flat()), close)
+    },
+  }
+}
+export type Notices = ReturnType<typeof createNotices>

@@ -1,0 +1,66 @@
+import { X509Certificate } from 'node:crypto'
+import type { SiemConnectorKind } from '@holdfast/contract/vocabulary'
+import type { Destination } from '../../db/tables/siem.ts'
+import { failField } from '../../kernel/app-error.ts'
+import type { Outbound } from '../../outbound/outbound.ts'
+
+export const nowhere: Destination = {
+  ...{ url: null, host: null, port: null, index: null, username: null },
+  tls: { ca_pem: null, server_name: null },
+}
+const syslogPort = 6514
+
+type Field = Exclude<keyof Destination, 'tls'>
+/** What each kind needs, and what it may have beside that. */
+export const destinationFields: Readonly<
+  Record<SiemConnectorKind, { needs: readonly Field[]; takes: readonly Field[]; tls: boolean }>
+> = {
+  syslog_tls: { needs: ['host', 'port'], takes: [], tls: true },
+  syslog_tcp: { needs: ['host', 'port'], takes: [], tls: false },
+  webhook: { needs: ['url'], takes: [], tls: true },
+  splunk_hec: { needs: ['url'], takes: ['index'], tls: true },
+  opensearch: { needs: ['url', 'index'], takes: ['username'], tls: true },
+}
+
+/** Syslog over TLS has a port of its own (RFC 5425 §4.1). */
+export const withUsualPort = (kind: SiemConnectorKind, d: Destination): Destination =>
+  kind === 'syslog_tls' && d.port === null ? { ...d, port: syslogPort } : d
+
+/** 422 by field where a connector of this kind could not send there. */
+export function checkDestination(
+  kind: SiemConnectorKind,
+  d: Destination,
+  outbound: Pick<Outbound, 'refusalOf' | 'socketRefusalOf'>,
+): void {
+  const { needs, takes, tls } = destinationFields[kind]
+  for (const name of ['url', 'host', 'port', 'index', 'username'] as const) {
+    if (d[name] === null && needs.includes(name)) failField(name, `is needed for ${kind}`)
+    if (d[name] !== null && !needs.includes(name) && !takes.includes(name)) failField(name, `is not of ${kind}`)
+  }
+  const { ca_pem, server_name } = d.tls
+  if (!tls && (ca_pem !== null || server_name !== null)) failField('tls', `is not of ${kind}`)
+  if (ca_pem !== null && !isCertificates(ca_pem)) failField('tls.ca_pem', 'must be certificates in PEM')
+  if (d.url !== null) {
+    const refusal = outbound.refusalOf(d.url)
+    if (refusal) failField('url', refusal)
+  }
+  if (d.host !== null && d.port !== null) {
+    const names = { ca: ca_pem, serverName: server_name }
+    const refusal = outbound.socketRefusalOf({ host: d.host, port: d.port, ...(tls && { tls: names }) })
+    if (refusal) failField('host', refusal)
+  }
+}
+
+function isCertificates(pem: string): boolean {
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g)
+  try {
+    for (const block of blocks ?? []) new X509Certificate(block)
+    return blocks !== null
+  } catch {
+    return false
+  }
+}
+
+export const originOf = (url: string | null): string | null => (url === null ? null : new URL(url).origin)
+/** Whom a credential is shown to: with another one it is not sent unless it is given again. */
+export const receiverOf = (d: Destination) => originOf(d.url)

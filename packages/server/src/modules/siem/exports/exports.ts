@@ -1,0 +1,54 @@
+import type { Database } from '../../../db/database.ts'
+import type { Actor, TenantId } from '../../../kernel/actor.ts'
+import { fail, failField } from '../../../kernel/app-error.ts'
+import { encodeId, missing, newUuid } from '../../../kernel/ids.ts'
+import type { Audit } from '../../audit/index.ts'
+import { lockConnector } from '../connectors.queries.ts'
+import { noConnector } from '../connectors.ts'
+import { insertStream } from '../delivery/streams.queries.ts'
+import { targetOf } from '../target.ts'
+import * as queries from './exports.queries.ts'
+
+/** Each is sent beside the others, to the same receiver. */
+const mostAtOnce = 5
+
+const noExport = () => missing('siem_export')
+type ExportsDeps = { db: Database; audit: Audit; now: () => Date }
+
+/** Sends the events of a time to a webhook once more, beside what goes there anyway. */
+export const createExports = ({ db, audit, now }: ExportsDeps) => ({
+  /** Asked again while it is on its way it is the same one, which leaves no trace. */
+  begin: async (actor: Actor, connectorId: string, time: { from: Date; to?: Date }): Promise<queries.ExportRow> => {
+    const at = now()
+    const { from, to = at } = time
+    if (Number.isNaN(from.getTime())) failField('from', 'is not a moment in time')
+    if (Number.isNaN(to.getTime())) failField('to', 'is not a moment in time')
+    if (to > at) failField('to', 'must not be after now')
+    if (from >= to) failField('from', 'must be before to')
+    const tenant = actor.tenantId
+    // What was committed before has its place then, and is sent.
+    await audit.catchUp(tenant)
+    return db.inTenant(tenant, async (tx) => {
+      const connector = (await lockConnector(tx, tenant, connectorId)) ?? noConnector()
+      if (connector.kind !== 'webhook') failField('connector_id', 'must be of a webhook')
+      if (!connector.enabled) failField('connector_id', 'must be of a connector that is enabled')
+      const others = await queries.exportsOnTheirWay(tx, tenant, connectorId)
+      const isSame = (e: queries.ExportRow) =>
+        e.from_at.getTime() === from.getTime() && (time.to === undefined || e.to_at.getTime() === to.getTime())
+      const same = others.find(isSame)
+      if (same) return same
+      if (others.length >= mostAtOnce) fail('validation_error', `a connector has at most ${mostAtOnce} exports at once`)
+      const stream_id = newUuid()
+      const range = { from_at: from, to_at: to, after_seq: null, created_at: at }
+      await insertStream(tx, { tenant_id: tenant, stream_id, connector_id: connectorId, state: 'flowing', ...range })
+      const target = targetOf(connector)
+      const fields = { connector_id: target.id, export_id: encodeId('siem_export', stream_id) }
+      const details = { from: from.toISOString(), to: to.toISOString() }
+      await audit.record(tx, actor, 'siem_export.started', fields, { target, details })
+      return (await queries.findExport(tx, tenant, stream_id)) ?? noExport()
+    })
+  },
+  get: async (tenant: TenantId, id: string): Promise<queries.ExportRow> =>
+    (await db.inTenant(tenant, (tx) => queries.findExport(tx, tenant, id))) ?? noExport(),
+})
+export type Exports = ReturnType<typeof createExports>

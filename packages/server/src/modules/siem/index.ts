@@ -1,0 +1,54 @@
+import type { Kek } from '@holdfast/crypto'
+import type { Database } from '../../db/database.ts'
+import type { Pager } from '../../db/page.ts'
+import type { Outbound } from '../../outbound/outbound.ts'
+import { type Audit, syslogOriginOf } from '../audit/index.ts'
+import type { NotificationRules } from '../notifications/index.ts'
+import { connectorHandlers } from './connectors.handlers.ts'
+import { createConnectors } from './connectors.ts'
+import { pruneDeadLetters, pruneExports } from './dead-letters.queries.ts'
+import { createDeadLetters } from './dead-letters.ts'
+import { createDeliveries } from './delivery/deliveries.ts'
+import { createNotices } from './delivery/notices.ts'
+import { createSending } from './delivery/sending.ts'
+import { exportHandlers } from './exports/exports.handlers.ts'
+import { createExports } from './exports/exports.ts'
+import { createReplay } from './replay.ts'
+import { schemas } from './schema/schema.ts'
+import { createTryOut } from './try-out.ts'
+
+type SiemDeps = {
+  db: Database
+  audit: Audit
+  pager: Pager
+  now: () => Date
+  /** Seals what receivers are opened with. */
+  kek: Kek
+  outbound: Outbound
+  notifications: Pick<NotificationRules, 'notify' | 'closeOthers' | 'tenantsWithOpen'>
+  publicUrl: string
+  oidArc: string
+  onError: (e: unknown) => void
+}
+
+/** Forwards the record of each tenant to where its security operations read it. */
+export function createSiem(deps: SiemDeps) {
+  const syslogOrigin = syslogOriginOf(deps)
+  const notices = createNotices(deps)
+  const parts = { ...deps, notices, syslogOrigin }
+  const connectors = createConnectors(parts)
+  const { show } = connectors
+  const rooms = { connectors, deadLetters: createDeadLetters(deps), tryOut: createTryOut(parts) }
+  const { start, stop } = createDeliveries({ ...parts, send: createSending(parts) })
+  return {
+    handlers: {
+      ...connectorHandlers({ ...rooms, replay: createReplay({ ...parts, show }) }),
+      ...exportHandlers({ exports: createExports(deps) }),
+      getSiemSchema: async () => schemas(),
+    },
+    jobs: [{ name: 'watch_siem', cron: '* * * * *', run: notices.sweep }],
+    prunes: [pruneDeadLetters, pruneExports],
+    start,
+    stop,
+  }
+}

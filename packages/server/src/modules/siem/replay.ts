@@ -1,0 +1,71 @@
+import type { Contract, Input } from '@holdfast/contract'
+import type { Database, Tx } from '../../db/database.ts'
+import type { Actor } from '../../kernel/actor.ts'
+import { fail, failField } from '../../kernel/app-error.ts'
+import type { Audit } from '../audit/index.ts'
+import { type ConnectorRow, lockConnector } from './connectors.queries.ts'
+import { noConnector, type Shown } from './connectors.ts'
+import { markReplaying, unmarkReplaying } from './dead-letters.queries.ts'
+import type { Notices } from './delivery/notices.ts'
+import { placeSince } from './delivery/record.queries.ts'
+import { lockStream, setStream } from './delivery/streams.queries.ts'
+import { targetOf } from './target.ts'
+
+type What = NonNullable<Input<Contract['replaySiemConnector']>['body']>
+type ReplayDeps = {
+  db: Database
+  audit: Audit
+  notices: Pick<Notices, 'recovered'>
+  show: (tx: Tx, tenant: Actor['tenantId'], id: string) => Promise<Shown>
+}
+
+/** Sends again what was sent, or was refused. A connector that stands still goes on with it. */
+export function createReplay({ db, audit, notices, show }: ReplayDeps) {
+  /**
+   * The stream goes on from an earlier place; says how many events that is again. Dead letters that wait to be sent
+   * again wait no more.
+   */
+  async function moveBack(tx: Tx, connector: ConnectorRow, to: number, after: number): Promise<number> {
+    const { tenant_id, connector_id, enabled } = connector
+    const state = enabled ? 'flowing' : 'stopped'
+    const stream = { tenant_id, stream_id: connector_id }
+    await unmarkReplaying(tx, connector)
+    const place = { after_seq: to - 1, replays: false }
+    await setStream(tx, stream, { state, ...place, problem: null, failing_since: null })
+    return after - (to - 1)
+  }
+
+  return async (actor: Actor, id: string, what: What): Promise<{ shown: Shown; events: number }> => {
+    const { from_seq, from, dead_letters } = what
+    if ([from_seq, from, dead_letters].filter((given) => given !== undefined).length !== 1)
+      fail('validation_error', 'exactly one of from_seq, from and dead_letters says what is sent again')
+    const since = from === undefined ? undefined : new Date(from)
+    if (since && Number.isNaN(since.getTime())) failField('from', 'is not a moment in time')
+    const tenant = actor.tenantId
+    const result = await db.inTenant(tenant, async (tx) => {
+      const connector = (await lockConnector(tx, tenant, id)) ?? noConnector()
+      const of = { tenant_id: tenant, connector_id: id }
+      const stream = (await lockStream(tx, { tenant_id: tenant, stream_id: id })) ?? noConnector()
+      const after = stream.after_seq ?? 0
+      let events: number
+      if (dead_letters !== undefined) {
+        events = await markReplaying(tx, of, dead_letters)
+        const state = connector.enabled ? 'flowing' : 'stopped'
+        if (events > 0) await setStream(tx, stream, { state, replays: true, problem: null, failing_since: null })
+      } else {
+        const next = after + 1
+        if (from_seq !== undefined && from_seq > next)
+          failField('from_seq', `must not be above ${next}: what lies between would not be sent`)
+        const to = from_seq ?? (since && (await placeSince(tx, tenant, since))) ?? next
+        events = await moveBack(tx, connector, Math.min(to, next), after)
+      }
+      const target = targetOf(connector)
+      const more = { target, details: { ...what } }
+      await audit.record(tx, actor, 'siem_connector.replayed', { connector_id: target.id, events }, more)
+      return { shown: await show(tx, tenant, id), events }
+    })
+    await notices.recovered(tenant)
+    return result
+  }
+}
+export type Replay = ReturnType<typeof createReplay>

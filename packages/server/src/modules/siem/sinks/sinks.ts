@@ -1,0 +1,25 @@
+import type { SiemConnectorKind } from '@holdfast/contract/vocabulary'
+import { failureOf } from './answers.ts'
+import { sendOpensearch } from './opensearch.ts'
+import type { Batch, Send, Sent, SinkDeps, Target } from './sink.ts'
+import { sendSplunk } from './splunk.ts'
+import { sendSyslog } from './syslog.ts'
+import { sendWebhook } from './webhook.ts'
+
+const sinks: Readonly<Record<SiemConnectorKind, Send>> = {
+  syslog_tls: sendSyslog,
+  syslog_tcp: sendSyslog,
+  webhook: sendWebhook,
+  splunk_hec: sendSplunk,
+  opensearch: sendOpensearch,
+}
+
+/** Sends one batch and says what became of it; throws only where it is called off. */
+export async function sendTo(deps: SinkDeps, target: Target, batch: Batch, signal: AbortSignal): Promise<Sent> {
+  try {
+    return await sinks[target.kind](deps, target, batch, signal)
+  } catch (e) {
+    signal.throwIfAborted()
+    return failureOf(e)
+  }
+}

@@ -1,0 +1,91 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { second } from '../../../kernel/time.ts'
+import { type Answer, jsonOf, member, most, outcomeOf, quoted, tlsOf } from './answers.ts'
+import type { Batch, Send, Sent, SinkDeps, Target } from './sink.ts'
+
+const collector = '/services/collector/event'
+/** An indexer that acknowledges does so within this time, or the batch is sent again. */
+const ackMs = 20 * second
+const askAgainMs = 500
+
+/** What the collector says of itself and not of an event (Splunk, "Troubleshoot HTTP Event Collector"). */
+const codes: Readonly<Record<number, Sent['outcome']>> = {
+  // The token: disabled, missing, malformed, unknown; the index, the channel and acknowledgement.
+  ...{ 1: 'parked', 2: 'parked', 3: 'parked', 4: 'parked', 7: 'parked', 10: 'parked', 11: 'parked', 14: 'parked' },
+  // Busy, shutting down, full.
+  ...{ 8: 'later', 9: 'later', 18: 'later', 19: 'later', 20: 'later', 23: 'later', 26: 'later', 27: 'later' },
+}
+
+/**
+ * HTTP Event Collector: events as JSON objects, one after the other. Where the token asks for indexer acknowledgement,
+ * they are taken once they are indexed.
+ */
+export const sendSplunk: Send = async (deps, target, batch, signal) => {
+  const { destination, format } = target
+  const index = destination.index === null ? '' : `"index":${JSON.stringify(destination.index)},`
+  const events = batch.events.map(({ at, text }) => {
+    return `{"time":${at.getTime() / 1000},"source":"holdfast","sourcetype":"holdfast:audit:${format}",${index}"event":${text}}`
+  })
+  const answer = await ask(
+    deps,
+    target,
+    { path: collector, body: events.join('\n'), channel: channelOf(batch) },
+    signal,
+  )
+  const json = jsonOf(answer.body)
+  const code = member(json, 'code')
+  const said = outcomeOf(answer, quoted(member(json, 'text')))
+  if (said.outcome !== 'taken') {
+    const outcome = typeof code === 'number' ? codes[code] : undefined
+    return outcome === 'parked' || outcome === 'later' ? { outcome, answer: said.answer } : said
+  }
+  const ackId = member(json, 'ackId')
+  return typeof ackId === 'number' ? acknowledged(deps, target, { ackId, channel: channelOf(batch) }, signal) : said
+}
+
+/** A channel is a GUID; one of a batch is as good as any, and the same when it is sent again. */
+const channelOf = ({ id }: Batch): string => {
+  const hex = Buffer.from(id).toString('hex').padEnd(32, '0').slice(-32)
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
+}
+
+async function acknowledged(
+  deps: SinkDeps,
+  target: Target,
+  { ackId, channel }: { ackId: number; channel: string },
+  signal: AbortSignal,
+): Promise<Sent> {
+  for (const until = performance.now() + ackMs; performance.now() < until; await delay(askAgainMs, null, { signal })) {
+    const asked = {
+      path: `/services/collector/ack?channel=${channel}`,
+      body: JSON.stringify({ acks: [ackId] }),
+      channel,
+    }
+    const answer = await ask(deps, target, asked, signal)
+    const said = outcomeOf(answer)
+    if (said.outcome !== 'taken') return { outcome: 'later', answer: said.answer }
+    if (member(member(jsonOf(answer.body), 'acks'), String(ackId)) === true)
+      return { outcome: 'taken', answer: 'The receiver has indexed it.' }
+  }
+  return { outcome: 'later', answer: 'The receiver took it and did not say in time that it was indexed.' }
+}
+
+const ask = (
+  { outbound }: SinkDeps,
+  { destination, credential }: Target,
+  { path, body, channel }: { path: string; body: string; channel: string },
+  signal: AbortSignal,
+): Promise<Answer> =>
+  outbound.request(new URL(path, destination.url ?? '').href, {
+    method: 'POST',
+    headers: {
+      authorization: `Splunk ${credential}`,
+      'content-type': 'application/json',
+      'user-agent': 'holdfast',
+      'x-splunk-request-channel': channel,
+    },
+    body,
+    tls: tlsOf(destination),
+    signal,
+    ...most,
+  })

@@ -1,0 +1,38 @@
+import { createHmac } from 'node:crypto'
+import { most, outcomeOf, tlsOf } from './answers.ts'
+import type { Send } from './sink.ts'
+
+/** Standard Webhooks: `whsec_` and the base64 of 24 to 64 bytes, which are the key. */
+const secretText = /^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/
+export const isWebhookSecret = (text: string): boolean => {
+  const length = keyOf(text).length
+  return secretText.test(text) && length >= 24 && length <= 64
+}
+const keyOf = (secret: string) => Buffer.from(secret.slice('whsec_'.length), 'base64')
+
+/**
+ * Standard Webhooks, symmetric: `v1,` and base64(HMAC-SHA256(key, `id.timestamp.body`)). Several events are one
+ * message, in `data.events`; those that are not JSON are texts.
+ */
+export const sendWebhook: Send = async ({ outbound, now }, { destination, credential = '' }, batch, signal) => {
+  const at = now()
+  const timestamp = String(Math.floor(at.getTime() / 1000))
+  const events = batch.events.map(({ text }) => text)
+  const body = `{"type":"audit.events","timestamp":"${at.toISOString()}","data":{"events":[${events.join(',')}]}}`
+  const signature = createHmac('sha256', keyOf(credential)).update(`${batch.id}.${timestamp}.${body}`).digest('base64')
+  const answer = await outbound.request(destination.url ?? '', {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'user-agent': 'holdfast',
+      'webhook-id': batch.id,
+      'webhook-timestamp': timestamp,
+      'webhook-signature': `v1,${signature}`,
+    },
+    body,
+    tls: tlsOf(destination),
+    signal,
+    ...most,
+  })
+  return outcomeOf(answer)
+}

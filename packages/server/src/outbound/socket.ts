@@ -1,0 +1,74 @@
+import { once } from 'node:events'
+import { createConnection, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import { canonicalAddress } from '../kernel/cidr.ts'
+import { orAbort } from '../kernel/or-abort.ts'
+import { literalOf } from './address.ts'
+import { choose, notAllowed, type Resolve, type Tls, tlsOptions, vet } from './connect.ts'
+import { OutboundError } from './outbound-error.ts'
+
+/** `host` is a name or an address. Without `tls` the bytes go as they are, which only opened networks see. */
+export type SocketTarget = { host: string; port: number; tls?: Tls }
+
+/** Below 1024: what syslog is received on (RFC 6587, RFC 5425 comes above), and 443. */
+const lowPorts = [443, 514, 601]
+const hostName = /^(?!-)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?$/i
+
+const addressed = ({ host, tls }: SocketTarget) => ({ protocol: tls ? 'tls:' : 'tcp:', hostname: host })
+
+/** What can be said of a destination without looking up its name. Throws OutboundError `refused`. */
+export function checkSocket(target: SocketTarget, allowedPrivateCidrs: readonly string[]): void {
+  const { host, port } = target
+  const literal = literalOf(host)
+  if (literal === undefined && !hostName.test(host))
+    throw new OutboundError('refused', 'It must be a host name or an address.')
+  if (port < 1024 && !lowPorts.includes(port))
+    throw new OutboundError('refused', 'Its port must be 443, 514, 601 or 1024 and above.')
+  if (literal !== undefined) choose(addressed(target), [literal], allowedPrivateCidrs)
+}
+
+/** `signal` ends the whole of it after `timeoutMs`. */
+type Given = { resolve: Resolve; allowedPrivateCidrs: readonly string[]; timeoutMs: number; signal: AbortSignal }
+/** Addresses of a name that are tried. */
+const mostAddresses = 4
+
+/**
+ * The name is looked up once; the connection goes to one of the addresses that were judged, which is compared once more
+ * when it stands. Each has an equal share of the time, so that one that is dead leaves some to the next.
+ */
+export async function openSocket(target: SocketTarget, given: Given): Promise<Socket> {
+  const { resolve, allowedPrivateCidrs, timeoutMs, signal } = given
+  const found = await orAbort(vet(addressed(target), resolve, allowedPrivateCidrs), signal)
+  const addresses = found.slice(0, mostAddresses)
+  let last: unknown
+  for (const address of addresses) {
+    const share = AbortSignal.timeout(Math.ceil(timeoutMs / addresses.length))
+    try {
+      return await openAt(address, target, AbortSignal.any([share, signal]))
+    } catch (e) {
+      last = share.aborted ? share.reason : e
+      if (signal.aborted) break
+    }
+  }
+  throw last
+}
+
+async function openAt(address: string, { host, port, tls }: SocketTarget, signal: AbortSignal): Promise<Socket> {
+  const raw = createConnection({ host: address, port, noDelay: true, allowHalfOpen: true })
+  // Whoever uses the connection hears of its end; an error that comes later must not end the process.
+  raw.on('error', () => {})
+  try {
+    await once(raw, 'connect', { signal })
+    if (canonicalAddress(raw.remoteAddress ?? '') !== canonicalAddress(address)) throw notAllowed()
+    if (!tls) return raw
+    const name = literalOf(host) ?? host
+    const indication = literalOf(host) === undefined && { servername: host }
+    const encrypted = connectTls({ socket: raw, host: name, ...indication, ...tlsOptions(tls) })
+    encrypted.on('error', () => {})
+    await once(encrypted, 'secureConnect', { signal })
+    return encrypted
+  } catch (e) {
+    raw.destroy()
+    throw e
+  }
+}

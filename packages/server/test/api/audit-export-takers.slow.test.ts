@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { withClient } from '../../src/embedded/test-database.ts'
+import { eventOf } from '../../src/modules/audit/formats/hostile.fixture.ts'
+import { readNdjson, signedManifest } from '../exports.ts'
+import { type Kit, startKit } from '../kit.ts'
+import { promptly, until } from '../promptly.ts'
+
+async function fill(kit: Pick<Kit, 'databaseUrl' | 'tenant' | 'admin'>, count: number): Promise<void> {
+  await withClient(kit.databaseUrl, async (client) => {
+    await client.query(
+      `insert into audit_arrivals (tenant_id, event_id, at, kind, outcome, record)
+       select $1, id, now(), 'user.changed', 'success', replace($3, 'ID', id::text)
+       from generate_series(1, $2::integer) as i, lateral (select gen_random_uuid() as id where i > 0) as made`,
+      [kit.tenant, count, eventOf('user.changed', { operation: 'x'.repeat(8000), user_id: 'ID' }).record],
+    )
+    await client.query(`select set_config('holdfast.tenant', $1, false)`, [kit.tenant])
+    for (let isLeft = true; isLeft; ) {
+      const { rows } = await client.query<{ count: number | null }>('select sequence_audit(1000) as count')
+      isLeft = rows[0]?.count !== 0
+    }
+  })
+}
+const url = (kit: Pick<Kit, 'url'>, query = 'format=ndjson') => `${kit.url}/v1/admin/audit/export?${query}`
+const begun = (kit: Pick<Kit, 'url' | 'adminKey'>, signal?: AbortSignal) =>
+  fetch(url(kit), { headers: { authorization: `Bearer ${kit.adminKey}` }, ...(signal && { signal }) })
+const ended = async (kit: Pick<Kit, 'admin'>) =>
+  (await kit.admin.listAuditEvents({ query: { kind: 'audit.exported' } })).items
+
+test('who takes nothing holds no connection and no transaction, and is cut; who goes away ends the reading', async (t) => {
+  const kit = await startKit(t, { pace: { graceMs: 1500, bytesPerSecond: 100_000_000 } })
+  await fill(kit, 2000)
+  const stop = new AbortController()
+  const [slow, gone] = [await begun(kit), await begun(kit, stop.signal)]
+  assert.deepEqual([slow.status, gone.status], [200, 200])
+  await gone.body!.getReader().read()
+  await withClient(kit.databaseUrl, async (client) => {
+    const busy = `select count(*)::integer as n from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and state like '%transaction%'`
+    await until(async () => (await client.query<{ n: number }>(busy)).rows[0]!.n === 0)
+  })
+  stop.abort()
+  await until(async () => (await ended(kit)).length === 1)
+  await until(async () => (await ended(kit)).length === 2)
+  await assert.rejects(slow.text(), 'cut, so that nobody takes it for the whole')
+  for (const { outcome, details, ...said } of await ended(kit)) {
+    const { events } = said as unknown as { events: number }
+    assert.equal(outcome, 'failed')
+    assert.ok(events > 0 && events < 2000, `${events}`)
+    assert.equal(details!.last_seq, events)
+  }
+})
+
+test('of one tenant two at once, and 429 says so; a place is free again when an export has ended, in whichever way', async (t) => {
+  const kit = await startKit(t)
+  await fill(kit, 2000)
+  const stops = [new AbortController(), new AbortController()]
+  const both = await Promise.all(stops.map((stop) => begun(kit, stop.signal)))
+  assert.deepEqual(
+    both.map((r) => r.status),
+    [200, 200],
+  )
+  const third = await begun(kit)
+  assert.deepEqual([third.status, third.headers.get('retry-after')], [429, '10'])
+  assert.match(((await third.json()) as { detail: string }).detail, /exports/)
+  const other = await kit.newTenant()
+  const theirs = kit.clientFor(await kit.keyFor('auditor', other))
+  assert.ok((await Array.fromAsync(await theirs.exportAudit({ query: {} }))).length > 0, 'others are not held up')
+  stops[0]!.abort()
+  await until(async () => (await begun(kit, AbortSignal.timeout(5000))).status === 200)
+  const { events, signed } = readNdjson(await both[1]!.text())
+  assert.equal(signed.manifest.events, events.length)
+  const started = await kit.admin.listAuditEvents({ query: { kind: 'audit.export_started' } })
+  assert.equal(started.items.length, 3, 'what was refused was not begun')
+})
+
+test('a replica that stops cuts its exports and waits for nobody who takes nothing; the other goes on', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  await fill(kit, 2000)
+  const [here, there] = kit.replicas
+  const [cut, kept] = [await begun({ ...kit, ...there! }), await begun({ ...kit, ...here! })]
+  const stopping = performance.now()
+  await there!.stop()
+  assert.ok(performance.now() - stopping < promptly)
+  await assert.rejects(cut.text())
+  const { signed } = readNdjson(await kept.text())
+  assert.deepEqual(await signedManifest(kit, signed), signed.manifest)
+  assert.deepEqual(
+    kit.logs.filter((line) => line.includes('error')),
+    [],
+  )
+})
+
+test('a purge that overtakes an export cuts it: nothing with a hole is signed as whole', async (t) => {
+  const kit = await startKit(t)
+  await fill(kit, 2000)
+  const overtaken = await begun(kit)
+  assert.equal(overtaken.status, 200)
+  await withClient(kit.databaseUrl, async (owner) => {
+    await owner.query('set session_replication_role = replica')
+    await owner.query('insert into audit_beginnings select tenant_id, seq, hash from audit_log where seq = 1900')
+    await owner.query('delete from audit_log where seq <= 1900')
+  })
+  await assert.rejects(overtaken.text(), 'cut, so that nobody takes it for the whole')
+  await until(async () => (await ended(kit)).length === 1)
+  assert.equal((await ended(kit))[0]!.outcome, 'failed')
+  const { events, signed } = readNdjson(await (await begun(kit)).text())
+  assert.equal(events[0]!.seq, 1901)
+  assert.equal(signed.manifest.events, events.length)
+})

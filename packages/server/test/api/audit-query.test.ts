@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { canonicalJson } from '@holdfast/crypto'
+import { uuidv7 } from 'uuidv7'
+import { withClient } from '../../src/embedded/test-database.ts'
+import { encodeId } from '../../src/kernel/ids.ts'
+import { refused } from '../gateways.ts'
+import { type Kit, startKit } from '../kit.ts'
+import { until } from '../promptly.ts'
+
+type Query = NonNullable<NonNullable<Parameters<Kit['admin']['listAuditEvents']>[0]>['query']>
+type Made = {
+  kind: string
+  outcome: string
+  actor: string
+  type: string
+  target: string
+  source: string
+  origin: string
+}
+
+const kinds = ['login.failed', 'login.succeeded', 'device.changed', 'user.changed']
+const start = Date.UTC(2026, 0, 31, 12)
+const minute = 60_000
+
+/** Events of every sort, one a minute; the times of every third stand before those of the places around them. */
+const made = (i: number): Made & { at: Date; id: string } => ({
+  kind: kinds[i % 4]!,
+  outcome: ['success', 'success', 'refused'][i % 3]!,
+  actor: `usr_${i % 5}`,
+  type: i % 2 ? 'api_key' : 'session',
+  target: `dev_${i % 7}`,
+  source: `192.0.2.${i % 6}`,
+  origin: i % 9 ? 'api' : 'gateway',
+  at: new Date(start + (i % 3 ? i : i - 30) * minute),
+  id: uuidv7(),
+})
+async function fill(kit: Kit, count: number) {
+  const events = Array.from({ length: count }, (_, i) => made(i))
+  const rows = events.map((e, i) => ({
+    ...{ event_id: e.id, at: e.at, kind: e.kind, outcome: e.outcome, actor_id: e.actor, actor_name: `Zoë ${e.actor}` },
+    ...{ target_id: e.target, target_name: e.target, source_ip: e.source, request_id: `req_${i}` },
+    record: canonicalJson({
+      ...{ event_id: encodeId('audit_event', e.id), tenant_id: encodeId('tenant', kit.tenant), kind: e.kind },
+      ...{ timestamp: e.at.toISOString(), outcome: e.outcome, source_ip: e.source, user_agent: null, origin: e.origin },
+      ...{ request_id: `req_${i}`, actor: { type: e.type, id: e.actor, name: `Zoë ${e.actor}` } },
+      target: { type: 'device', id: e.target, name: e.target },
+      details: {
+        note: `Number ${i} of "them" 100% \\ ${i % 50 === 7 ? 'Needle' : 'hay'} ${i % 1900 === 77 ? 'thimble' : ''}`,
+        type: 'job',
+        origin: 'job',
+      },
+    }),
+  }))
+  await withClient(kit.databaseUrl, (owner) =>
+    owner.query(
+      `insert into audit_arrivals (tenant_id, event_id, at, kind, outcome, actor_id, actor_name, target_id, target_name,
+       source_ip, request_id, record)
+     select '${kit.tenant}', r.* from jsonb_to_recordset($1::jsonb) as r (event_id uuid, at timestamptz, kind text,
+       outcome text, actor_id text, actor_name text, target_id text, target_name text, source_ip text, request_id text,
+       record text)`,
+      [JSON.stringify(rows)],
+    ),
+  )
+  return events
+}
+async function all(kit: Kit, query: Query) {
+  const found: Awaited<ReturnType<Kit['admin']['listAuditEvents']>>['items'] = []
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page = await kit.admin.listAuditEvents({ query: { limit: 25, ...query, ...(cursor && { cursor }) } })
+    found.push(...page.items)
+    cursor = page.next_cursor
+  }
+  return found
+}
+
+test('every filter, alone and with others, in every order, finds what fits and nothing else', async (t) => {
+  const kit = await startKit(t)
+  const events = await fill(kit, 120)
+  const window = { from: new Date(start + 20 * minute).toISOString(), to: new Date(start + 90 * minute).toISOString() }
+  const own = { from: new Date(start - 40 * minute).toISOString(), to: new Date(start + 120 * minute).toISOString() }
+  const fits: [Query, (e: (typeof events)[number], i: number) => boolean][] = [
+    [{}, () => true],
+    [{ kind: 'login.failed' }, (e) => e.kind === 'login.failed'],
+    [{ kind: 'login.*,user.changed' }, (e) => e.kind !== 'device.changed'],
+    [{ actor_id: 'usr_3' }, (e) => e.actor === 'usr_3'],
+    [{ actor_type: 'session' }, (e) => e.type === 'session'],
+    [{ actor_type: 'job' }, () => false],
+    [{ target_id: 'dev_6' }, (e) => e.target === 'dev_6'],
+    [{ target_type: 'device' }, () => true],
+    [{ source_ip: '192.0.2.5' }, (e) => e.source === '192.0.2.5'],
+    [{ outcome: 'refused' }, (e) => e.outcome === 'refused'],
+    [{ outcome: 'success' }, (e) => e.outcome === 'success'],
+    [{ origin: 'gateway' }, (e) => e.origin === 'gateway'],
+    [{ origin: 'job' }, () => false],
+    [{ request_id: 'req_12' }, (_, i) => i === 12],
+    [window, (e) => e.at >= new Date(window.from) && e.at < new Date(window.to)],
+    [{ q: 'zoë usr_2' }, (e) => e.actor === 'usr_2'],
+    [{ text: 'nEEDLE' }, (_, i) => i % 50 === 7],
+    [{ text: 'needle usr_2' }, (e, i) => i % 50 === 7 && e.actor === 'usr_2'],
+    [{ text: '"them" 100% \\ hay' }, (_, i) => i % 50 !== 7],
+    [{ text: '"them" Number' }, () => true],
+    [{ text: 'need' }, () => false],
+    [{ text: '192.0.2.5' }, (e) => e.source === '192.0.2.5'],
+    [{ text: '92.0.2.5' }, () => false],
+    [{ text: 'Zoë' }, () => true],
+    [{ text: '1__' }, () => false],
+    [
+      { kind: 'login.*', actor_id: 'usr_1', outcome: 'refused', ...window },
+      (e) =>
+        e.kind.startsWith('login') &&
+        e.actor === 'usr_1' &&
+        e.outcome === 'refused' &&
+        e.at >= new Date(window.from) &&
+        e.at < new Date(window.to),
+    ],
+    [{ q: 'dev_6', origin: 'api', text: 'Number' }, (e) => e.target === 'dev_6' && e.origin === 'api'],
+  ]
+  const seqs = new Map((await all(kit, { ...own, sort: 'seq', limit: 200 })).map((e) => [e.event_id, e.seq]))
+  for (const [n, [query, fit]] of fits.entries()) {
+    const expected = events.filter(fit).map((e) => encodeId('audit_event', e.id))
+    const bounded = { ...own, ...query }
+    const place = new Map(events.map((e) => [encodeId('audit_event', e.id), e]))
+    const byTime = (a: string, b: string) =>
+      place.get(a)!.at.getTime() - place.get(b)!.at.getTime() || (place.get(a)!.id < place.get(b)!.id ? -1 : 1)
+    const bySeq = (a: string, b: string) => seqs.get(a)! - seqs.get(b)!
+    const orders = [
+      ['timestamp', byTime],
+      ['-timestamp', (a: string, b: string) => byTime(b, a)],
+      ['seq', bySeq],
+      ['-seq', (a: string, b: string) => bySeq(b, a)],
+    ] as const
+    // Each filter in two of them, by time and by place.
+    for (const [sort, order] of [orders[n % 2]!, orders[3 - (n % 2)]!])
+      assert.deepEqual(
+        (await all(kit, { ...bounded, sort })).map((e) => e.event_id),
+        expected.toSorted(order),
+        `${JSON.stringify(query)} ${sort}`,
+      )
+    const histogram = await kit.admin.auditHistogram({ query: { ...bounded, buckets: 16 } })
+    assert.equal(histogram.estimated, false)
+    const { from, to } = bounded
+    const length = (Date.parse(to) - Date.parse(from)) / 16
+    assert.deepEqual(
+      histogram.buckets.map((b) => b.count),
+      Array.from({ length: 16 }, (_, n) => {
+        const since = Date.parse(from) + n * length
+        return events.filter((e, i) => fit(e, i) && +e.at >= since && +e.at < since + length).length
+      }),
+      JSON.stringify(query),
+    )
+  }
+})
+
+test('a search by text finds the same in blocks that are read, in those that are not, and across them', async (t) => {
+  const kit = await startKit(t)
+  const events = await fill(kit, 6000)
+  const own = { from: new Date(start - 40 * minute).toISOString(), to: new Date(start + 6000 * minute).toISOString() }
+  const search = async (text: string, sort: NonNullable<Query['sort']>) =>
+    (await all(kit, { ...own, text, sort, limit: 50 })).map((e) => e.event_id)
+  const expected = (fits: (i: number) => boolean) =>
+    events.filter((_, i) => fits(i)).map((e) => encodeId('audit_event', e.id))
+  const byTime = events
+    .toSorted((a, b) => +a.at - +b.at || (a.id < b.id ? -1 : 1))
+    .map((e) => encodeId('audit_event', e.id))
+  const inTime = (ids: string[]) => ids.toSorted((a, b) => byTime.indexOf(a) - byTime.indexOf(b))
+  const judge = async () => {
+    for (const [text, fits] of [
+      ['thimble', (i: number) => i % 1900 === 77],
+      ['NEEDLE', (i: number) => i % 50 === 7],
+      ['needle thimble', (i: number) => i % 50 === 7 && i % 1900 === 77],
+      ['5999', (i: number) => i === 5999],
+      ['haystack', () => false],
+    ] as const) {
+      const ids = expected(fits)
+      assert.deepEqual(await search(text, 'seq'), ids, text)
+      assert.deepEqual(await search(text, '-seq'), ids.toReversed(), text)
+      assert.deepEqual(await search(text, 'timestamp'), inTime(ids), text)
+      assert.deepEqual(await search(text, '-timestamp'), inTime(ids).toReversed(), text)
+    }
+  }
+  await kit.admin.listAuditEvents({ query: { limit: 1 } })
+  await until(async () => (await blocksOf(kit)) >= 5)
+  await judge()
+  await withClient(kit.databaseUrl, (owner) => owner.query('delete from audit_words where block > 0'))
+  await judge()
+})
+const blocksOf = (kit: Kit) =>
+  withClient(kit.databaseUrl, async (owner) => (await owner.query('select from audit_words')).rowCount ?? 0)
+
+test('a poller goes on behind the last place that it has seen, and misses nothing', async (t) => {
+  const kit = await startKit(t)
+  await kit.admin.generateToken({ body: { name: 'first' } })
+  const seen: number[] = []
+  const poll = async () => {
+    for (const e of await all(kit, { sort: 'seq', after_seq: seen.at(-1) ?? 0 })) seen.push(e.seq)
+  }
+  await poll()
+  for (let i = 0; i < 3; i++) {
+    const before = seen.length
+    await kit.admin.generateToken({ body: { name: `token ${i}` } })
+    await poll()
+    assert.ok(seen.length > before)
+  }
+  assert.deepEqual(
+    seen,
+    seen.map((_, i) => i + 1),
+  )
+})
+
+test('one event by its id; that of another tenant is not there', async (t) => {
+  const kit = await startKit(t)
+  const { enrollment_token } = await kit.admin.generateToken({ body: { name: 'one' } })
+  const { items } = await kit.admin.listAuditEvents({ query: { target_id: enrollment_token.token_id } })
+  const params = { event_id: items[0]!.event_id }
+  assert.deepEqual(await kit.admin.getAuditEvent({ params }), items[0])
+  const other = kit.clientFor(await kit.keyFor('auditor', await kit.newTenant()))
+  await assert.rejects(other.getAuditEvent({ params }), refused(404))
+  await assert.rejects(kit.admin.getAuditEvent({ params: { event_id: 'evt_x' } }), refused(404))
+})
+
+test('what can not be asked for is refused by name', async (t) => {
+  const kit = await startKit(t)
+  for (const [query, detail] of [
+    [{ kind: 'login.nothing' }, /kind/],
+    [{ kind: 'login.failed,' }, /kind/],
+    [{ kind: '*' }, /kind/],
+    [{ from: '2016-12-31T23:59:60Z' }, /from/],
+    [{ after_seq: -1 }, /after_seq/],
+  ] as [Query, RegExp][])
+    await assert.rejects(kit.admin.listAuditEvents({ query }), refused(400, detail))
+  const at = new Date().toISOString()
+  await assert.rejects(kit.admin.auditHistogram({ query: { from: at, to: at } }), refused(400, /to:/))
+  const first = await kit.admin.listAuditEvents({ query: { limit: 1 } })
+  await assert.rejects(
+    kit.admin.listAuditEvents({ query: { limit: 1, sort: 'seq', cursor: first.next_cursor! } }),
+    refused(400, /cursor/),
+  )
+})

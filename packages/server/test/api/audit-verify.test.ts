@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict'
+import { readFile, writeFile } from 'node:fs/promises'
+import { type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import { withClient } from '../../src/embedded/test-database.ts'
+import { startCommand } from '../command.ts'
+import { type Kit, runJob, startKit } from '../kit.ts'
+import { changeRecord, fillRecord, purgeRecord } from '../record.ts'
+
+const checkpointNow = async (kit: Kit): Promise<number> => {
+  const { items } = await kit.admin.listAuditEvents({ query: { limit: 1 } })
+  assert.ok(items.length > 0)
+  await runJob(kit.app, 'checkpoint_audit')
+  return (await kit.admin.listAuditCheckpoints({ query: { limit: 1 } })).items[0]!.size
+}
+async function start(t: TestContext) {
+  const kit = await startKit(t)
+  const command = await startCommand(t, kit)
+  const verify = async (...args: string[]) => {
+    const { code, out, err } = await command.run('audit', 'verify', '--json', ...args)
+    return { code, err, said: out === '' ? undefined : JSON.parse(out) }
+  }
+  return { kit, verify, run: command.run, file: command.file }
+}
+const exported = async (kit: Kit, query: object = {}): Promise<string> => {
+  const chunks: Uint8Array[] = []
+  const bytes = (await kit.admin.exportAudit({ query: { format: 'ndjson', ...query } })) as AsyncIterable<Uint8Array>
+  for await (const chunk of bytes) chunks.push(chunk)
+  return Buffer.concat(chunks).toString()
+}
+
+/** What changes a row as whoever has the database can: in SQL, where `it` is the place. */
+const anew = (
+  it: number | 'it',
+) => `sha256('\\x00'::bytea || coalesce((select p.hash from audit_log p where p.seq = ${it} - 1),
+  decode(repeat('00', 32), 'hex')) || int8send(${it}) || convert_to(record, 'UTF8'))`
+const attacks: Record<string, (it: number, last: number) => string[]> = {
+  changed: (it) => [
+    `update audit_log set record = replace(record, '"outcome":"', '"outcome":"not ') where seq = ${it}`,
+  ],
+  'changed with its hash': (it) => [
+    `update audit_log set record = replace(record, '"outcome":"', '"outcome":"not ') where seq = ${it}`,
+    `update audit_log set hash = ${anew(it)} where seq = ${it}`,
+  ],
+  removed: (it) => [`delete from audit_log where seq = ${it}`],
+  'removed, and the others moved up': (it) => [
+    `delete from audit_log where seq = ${it}`,
+    `update audit_log set seq = seq - 1 where seq > ${it}`,
+    'update audit_heads set seq = seq - 1',
+  ],
+  'put in, and the others moved down': (it) => [
+    `update audit_log set seq = seq + 1 where seq >= ${it}`,
+    'update audit_heads set seq = seq + 1',
+    `insert into audit_log select tenant_id, ${it}, gen_random_uuid(), at, kind, outcome, actor_id, actor_name_key,
+       target_id, target_name_key, source_ip, request_id, record, hash from audit_log where seq = ${it} + 1`,
+    `update audit_log set hash = ${anew(it)} where seq = ${it}`,
+  ],
+  swapped: (it, last) => [
+    `update audit_log set seq = case seq when ${it} then ${it === last ? it - 1 : it + 1} else ${it} end
+     where seq in (${it}, ${it === last ? it - 1 : it + 1})`,
+  ],
+}
+
+const evidence = ['audit_log', 'audit_heads', 'audit_checkpoints']
+test('one row is changed, removed, put in or swapped by whoever has the database: its place is named', async (t) => {
+  const { kit, verify } = await start(t)
+  await fillRecord(kit, 20)
+  const size = await checkpointNow(kit)
+  await fillRecord(kit, 4)
+  await kit.admin.listAuditEvents()
+  const settled = 'lock table audit_heads in exclusive mode;'
+  await changeRecord(kit, settled + evidence.map((table) => `create table saved_${table} as table ${table}`).join(';'))
+  const saved = await withClient(kit.databaseUrl, (client) =>
+    client.query('select max(seq) as last from saved_audit_log'),
+  )
+  const last = Number(saved.rows[0].last)
+  const putBack = evidence.map((table) => `delete from ${table}; insert into ${table} table saved_${table}`).join(';')
+  for (const [what, attack] of Object.entries(attacks))
+    for (const place of [1, size - 8, size, last]) {
+      // Behind what was signed nothing tells which of two neighbours has another hash.
+      if (place === last && what === 'changed with its hash') continue
+      await changeRecord(kit, settled + putBack)
+      await changeRecord(kit, settled + attack(place, last).join(';'))
+      const { code, said } = await verify('--server')
+      const expected = what === 'swapped' && place === last ? place - 1 : place
+      assert.deepEqual([code, said?.first_bad_seq], [1, expected], `${what} at ${place} of ${last}: ${said?.why}`)
+    }
+})
+
+test('a record is verified on the server and from a file, alone and with what was kept', async (t) => {
+  const { kit, verify, run, file } = await start(t)
+  const first = await verify('--server')
+  assert.deepEqual([first.code, first.said.checkpoint], [0, null], 'a record that has just begun')
+  await fillRecord(kit, 700)
+  const size = await checkpointNow(kit)
+  const server = await verify('--server', '--keep', file('kept.txt'))
+  assert.deepEqual([server.code, server.said.verified, server.said.checkpoint], [0, true, size], JSON.stringify(server))
+  assert.match(await readFile(file('kept.txt'), 'utf8'), /^holdfast\.test\/audit\/tnt_/)
+  await writeFile(file('trust.json'), (await run('trust', 'show', '--json')).out)
+  const text = await exported(kit)
+  await writeFile(file('events.ndjson'), text)
+  await writeFile(file('events.ndjson.gz'), await promisify(gzip)(text))
+  const trust = ['--trust-set', file('trust.json')]
+  for (const name of ['events.ndjson', 'events.ndjson.gz']) {
+    const { code, said } = await verify(file(name), ...trust, '--checkpoint', file('kept.txt'))
+    assert.deepEqual([code, said.checkpoint, said.manifest_is_signed], [0, size, true], JSON.stringify(said))
+  }
+  await writeFile(file('filtered.ndjson'), await exported(kit, { kind: 'api_key.used' }))
+  assert.equal((await verify(file('filtered.ndjson'), ...trust)).said.is_filtered, true)
+  await writeFile(file('cut.gz'), (await promisify(gzip)(text)).subarray(0, -20))
+  const cut = await verify(file('cut.gz'), ...trust)
+  assert.deepEqual([cut.code, cut.err], [2, `Error: ${file('cut.gz')} can't be read: unexpected end of file.\n`])
+  assert.equal((await verify(file('nothing'), ...trust)).code, 2)
+  assert.match((await verify(file('events.ndjson'))).err, /Name what is trusted/)
+  const again = await verify('--server', '--checkpoint', file('kept.txt'), '--keep', file('kept.txt'), ...trust)
+  assert.equal(again.code, 0, again.err)
+})
+
+test('a tail that was cut, a head that was put back, a log that was written anew: found by what was signed', async (t) => {
+  const { kit, verify, file } = await start(t)
+  await fillRecord(kit, 20)
+  const size = await checkpointNow(kit)
+  assert.equal((await verify('--server', '--keep', file('kept.txt'))).code, 0)
+  const cut = size - 10
+  await changeRecord(
+    kit,
+    `delete from audit_log where seq > ${cut}`,
+    `update audit_heads set seq = ${cut}, hash = (select hash from audit_log where seq = ${cut})`,
+  )
+  // Events of the verification itself stand there now; they go on from the cut.
+  const { code, said } = await verify('--server')
+  assert.deepEqual([code, said.verified], [1, false])
+  assert.ok(said.first_bad_seq > 1 && said.first_bad_seq <= size, JSON.stringify(said))
+  // Whoever has the database can remove what was signed as well, but not what was kept elsewhere.
+  await changeRecord(kit, 'delete from audit_checkpoints')
+  assert.equal((await verify('--server')).code, 0)
+  const kept = await verify('--server', '--checkpoint', file('kept.txt'))
+  assert.deepEqual([kept.code, kept.said.verified], [1, false])
+})
+
+test('what is purged is not missed, and what is left goes on from it', async (t) => {
+  const { kit, verify, file } = await start(t)
+  await fillRecord(kit, 600)
+  await checkpointNow(kit)
+  assert.equal((await verify('--server', '--keep', file('kept.txt'))).code, 0)
+  await purgeRecord(kit, 300)
+  await fillRecord(kit, 100)
+  const { code, said, err } = await verify('--server', '--checkpoint', file('kept.txt'))
+  assert.deepEqual([code, said.first_seq], [0, 301], JSON.stringify(said))
+  assert.match(err, /It begins at place 301/)
+  const [end] = (await exported(kit)).trimEnd().split('\n').slice(-1)
+  const { hash } = (await kit.admin.getRetention()).record_begins_after!
+  assert.equal(JSON.parse(end!).manifest.hash_before_first, hash)
+  await changeRecord(kit, `update audit_log set record = replace(record, 'api_key', 'api-key') where seq = 301`)
+  assert.equal((await verify('--server')).said.first_bad_seq, 301)
+})
+
+/** Written anew from a place on, with nothing left that was signed. */
+const rewrite = (kit: Kit, from: number) =>
+  changeRecord(
+    kit,
+    `lock table audit_heads in exclusive mode;
+     delete from audit_checkpoints;
+     update audit_log set record = replace(record, '"outcome":"', '"outcome":"not ') where seq = ${from};
+     do $$ begin
+       for it in ${from}..(select max(seq) from audit_log) loop
+         update audit_log set hash = ${anew('it')} where seq = it;
+       end loop;
+     end $$;
+     update audit_heads h set hash = (select hash from audit_log l where l.seq = h.seq)`,
+  )
+
+test('what was kept before the beginning of the record still tells whether that goes on from it', async (t) => {
+  for (const isRewritten of [false, true])
+    await t.test(isRewritten ? 'written anew' : 'as it was', async (t) => {
+      const { kit, verify, file } = await start(t)
+      await fillRecord(kit, 20)
+      const size = await checkpointNow(kit)
+      assert.equal((await verify('--server', '--keep', file('kept.txt'))).code, 0)
+      if (isRewritten) await rewrite(kit, 5)
+      await fillRecord(kit, 60)
+      await purgeRecord(kit, size + 30)
+      assert.equal((await verify('--server')).code, 0, 'alone it is one record')
+      const { code, said, err } = await verify('--server', '--checkpoint', file('kept.txt'))
+      const expected = isRewritten ? [1, false, size + 1] : [0, true, undefined]
+      assert.deepEqual([code, said?.verified, said?.first_bad_seq], expected, `${said?.why} ${err}`)
+    })
+})
+
+test('a server that can not prove what it purged is no verdict', async (t) => {
+  const { kit, verify } = await start(t)
+  await fillRecord(kit, 40)
+  await checkpointNow(kit)
+  await purgeRecord(kit, 20)
+  await changeRecord(kit, 'delete from audit_leaves')
+  const { code, said, err } = await verify('--server')
+  assert.deepEqual([code, said], [2, undefined])
+  assert.match(err, /no verdict/)
+})
+
+test('keys that sign checkpoints are replaced: what was signed before is still compared, by the keys that follow', async (t) => {
+  const { kit, verify, run, file } = await start(t)
+  await fillRecord(kit, 5)
+  await checkpointNow(kit)
+  await writeFile(file('trust.json'), (await run('trust', 'show', '--json')).out)
+  const old = (await kit.admin.listSigners({ query: { purpose: 'audit-checkpoint' } })).items[0]!
+  const next = await kit.admin.createSigner({ body: { purpose: 'audit-checkpoint' } })
+  await kit.admin.activateSigner({ params: { signer_id: next.signer_id } })
+  await kit.admin.retireSigner({ params: { signer_id: old.signer_id }, body: { compromised: true, reason: 'stolen' } })
+  const pinned = ['--trust-set', file('trust.json')]
+  const { code, said } = await verify('--server', ...pinned)
+  assert.deepEqual([code, said.checkpoints_of_other_keys], [0, 1], JSON.stringify(said))
+  const [event] = (await kit.admin.listAuditEvents({ query: { limit: 1, sort: 'seq' } })).items
+  const { checkpoint } = await kit.admin.proveAuditEvent({ params: { event_id: event!.event_id } })
+  assert.equal(checkpoint.kid, next.kid, 'proofs are by a key that counts')
+  await writeFile(file('events.ndjson'), await exported(kit))
+  assert.match((await verify(file('events.ndjson'), ...pinned)).said.why, /nobody who is trusted/)
+})

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { changeRetention } from '@holdfast/sdk'
+import { configureKept } from '../../src/db/kept.ts'
+import { createClock, runJob, startKit } from '../kit.ts'
+import { ageRecord, ask, connectOwner, count, forget, placeHold, releaseHold, settle } from '../retention.ts'
+import { makeTenant } from '../tenants.ts'
+
+test('a tenant with a hold is not deleted; of one that was, the record goes in its time', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { now: clock.now })
+  const owner = await connectOwner(kit)
+  const { tenant, id } = await makeTenant(kit, 'acme')
+  const { tenant_id } = tenant
+  const query = { tenant_id }
+  await changeRetention(kit.admin, { audit: 100 }, { query })
+  await kit.admin.changeTenant({ body: { operation: 'delete', tenant_id, delay_seconds: 3600 } })
+  const { legal_hold_id } = await placeHold(kit.admin, { classes: ['vpn_sessions'] }, { query })
+  clock.advance(7200)
+  const statusOf = async () => {
+    await runJob(kit.app, 'delete_tenants')
+    return ask(owner, 'select deleted_at is not null as value from tenants where tenant_id = $1', [id])
+  }
+  assert.equal(await statusOf(), false)
+  const entomb = owner.query('update tenants set deleted_at = now() where tenant_id = $1', [id])
+  await assert.rejects(entomb, /a legal hold keeps the tenant/, 'whoever asks')
+  await releaseHold(kit.admin, legal_hold_id, { query })
+  assert.equal(await statusOf(), false, 'a release can be put right for a day')
+  await settle(owner)
+  assert.equal(await statusOf(), true)
+  clock.advance(3600)
+  await runJob(kit.app, 'delete_tenants')
+
+  const places = () => count(owner, 'audit_log', `tenant_id = '${id}'`)
+  await configureKept(kit.databaseUrl, {
+    ...{ audit: 365, vpn_sessions: 90, telemetry: 30, metering: 400, revoked_devices: 90 },
+  })
+  await settle(owner)
+  const had = await places()
+  await forget(kit)
+  assert.deepEqual([await places(), had > 0], [had, true])
+  await ageRecord(owner, `tenant_id = '${id}'`, '200 days')
+  await forget(kit)
+  assert.equal(await places(), 0, 'by the days that it had set, and nothing new is said in it')
+  assert.deepEqual(
+    (await owner.query('select class, unrecorded::int from retention_purges where tenant_id = $1', [id])).rows,
+    [{ class: 'audit', unrecorded: had }],
+  )
+})
