@@ -274,13 +274,8 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
   changeRelease: { operation: 'pause', reason: 'reports of slow starts' },
   replaceTufRoot: {
     signed: {
-      ...{
-        _type: 'root',
-        spec_version: '1.0.31',
-        version: 2,
-        expires: '2027-01-31T09:30:00Z',
-        consistent_snapshot: true,
-      },
+      ...{ _type: 'root', spec_version: '1.0.31', version: 2, consistent_snapshot: true },
+      expires: '2027-01-31T09:30:00Z',
       keys: { [keyid]: { keytype: 'ed25519', scheme: 'ed25519', keyval: { public: keyid } } },
       roles: { root: tufRole, targets: tufRole, snapshot: tufRole, timestamp: tufRole },
     },
