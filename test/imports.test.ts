@@ -55,8 +55,8 @@ const order = [
   ['access', 'tenancy', 'notifications'],
   ['identity', 'trust', 'devices', 'policy', 'gateways', 'siem'],
   ['federation', 'directory', 'certificates', 'updates'],
-  ['enrollment', 'expiry', 'compliance'],
-  ['operations'],
+  ['enrollment', 'expiry', 'compliance', 'locks'],
+  ['operations', 'workflows'],
 ]
 
 const packageOf = new Map(

@@ -12,9 +12,11 @@ import { addEnroll } from './commands/enroll.ts'
 import { addExpiry } from './commands/expiry.ts'
 import { addGateway } from './commands/gateway.ts'
 import { addGroup } from './commands/group.ts'
+import { addIncident } from './commands/incident.ts'
 import { addKey } from './commands/key.ts'
 import { addLegalHold } from './commands/legal-hold.ts'
 import { addLicense } from './commands/license.ts'
+import { addLock } from './commands/lock.ts'
 import { addMasterKey } from './commands/master-key.ts'
 import { addNotification } from './commands/notification.ts'
 import { addOps } from './commands/ops.ts'
@@ -38,6 +40,7 @@ import { addTrust } from './commands/trust.ts'
 import { addTruth } from './commands/truth.ts'
 import { addUpdate } from './commands/update.ts'
 import { addUser } from './commands/user.ts'
+import { addWorkflow } from './commands/workflow.ts'
 import { explainError } from './exit.ts'
 import { version } from './version.ts'
 
@@ -58,6 +61,9 @@ const nouns = [
   addSession,
   addTruth,
   addKey,
+  addIncident,
+  addLock,
+  addWorkflow,
   addAudit,
   addSiem,
   addRetention,

@@ -82,6 +82,7 @@ test('how long something lasts is asked for in one way, and shown as one moment'
     ['generateToken', 'expires_in_seconds', 60, 7_776_000],
     // As TUF has it.
     ['replaceTufRoot', 'expires', undefined, undefined],
+    ['createLock', 'expires_in_seconds', 60, 7_776_000],
   ])
 })
 

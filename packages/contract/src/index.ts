@@ -17,6 +17,7 @@ import * as gatewayRuntime from './gateway-runtime.ts'
 import * as gateways from './gateways.ts'
 import * as groups from './groups.ts'
 import * as health from './health.ts'
+import * as locks from './locks.ts'
 import * as masterKeys from './master-keys.ts'
 import * as notifications from './notifications.ts'
 import * as opsExport from './ops-export.ts'
@@ -38,6 +39,7 @@ import * as updates from './updates.ts'
 import * as userCredentials from './user-credentials.ts'
 import * as users from './users.ts'
 import * as vpnSessions from './vpn-sessions.ts'
+import * as workflows from './workflows.ts'
 
 type EndpointsOf<M> = { [K in keyof M as M[K] extends Endpoint ? K : never]: M[K] }
 const endpointsOf = <M extends object>(module: M) =>
@@ -82,6 +84,8 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Releases', about: 'Releases of the client, their packages, and to whom they are offered', module: updates },
   { tag: 'Updates', about: 'What a device is offered and downloads', module: updateDelivery },
   { tag: 'TUF', about: 'The same as a repository of The Update Framework', module: tuf },
+  { tag: 'Locks', about: 'What is kept out at once, whatever else holds', module: locks },
+  { tag: 'Workflows', about: 'Workflows and incident playbooks, and their runs', module: workflows },
   { tag: 'Audit', about: 'What happened', module: audit },
   { tag: 'Audit exports', about: 'The record as a file, and what proves it', module: auditExport },
   { tag: 'Audit evidence', about: 'That what happened is still what was recorded', module: auditProof },
@@ -130,6 +134,8 @@ export const contract = {
   ...endpointsOf(updates),
   ...endpointsOf(updateDelivery),
   ...endpointsOf(tuf),
+  ...endpointsOf(locks),
+  ...endpointsOf(workflows),
   ...endpointsOf(audit),
   ...endpointsOf(auditExport),
   ...endpointsOf(auditProof),

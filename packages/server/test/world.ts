@@ -95,6 +95,8 @@ const thingOf: Readonly<Record<string, Thing>> = {
   spc: 'spc_id',
   rel: 'release_id',
   pkg: 'package_id',
+  lck: 'lock_id',
+  wfr: 'workflow_run_id',
   sie: 'connector_id',
   exp: 'export_id',
 }

@@ -94,6 +94,9 @@ export const owners: Readonly<Record<string, string>> = {
   release_packages: 'updates',
   package_blobs: 'updates',
   tuf_metadata: 'updates',
+  locks: 'locks',
+  workflow_runs: 'workflows',
+  workflow_steps: 'workflows',
 }
 
 /** Counters of a tenant that are taken where they are used, in columns of their own. */
@@ -133,6 +136,15 @@ export const alsoReads: Readonly<Record<string, Readonly<Record<string, string>>
     users: 'whether its user is suspended',
     cross_certificates: 'what roots certified of one that was compromised',
     signing_keys: 'which authorities have lists, and which were compromised',
+  },
+  locks: {
+    users: 'what a target is called',
+    devices: 'what a target is called',
+    gateways: 'what a target is called',
+    groups: 'what a target is called',
+    tenants: 'what a target is called',
+    group_members: 'whom a group binds',
+    device_groups: 'what a group binds',
   },
   directory: { tenants: 'whether it is open' },
   siem: {

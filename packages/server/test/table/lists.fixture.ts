@@ -4,6 +4,7 @@ import { encodeId } from '../../src/kernel/ids.ts'
 import type { Kit } from '../kit.ts'
 import { federationRows } from './lists-federation.fixture.ts'
 import { updateRows } from './lists-updates.fixture.ts'
+import { workflowRows } from './lists-workflows.fixture.ts'
 
 const named = [
   ...(['user', 'token', 'rareToken', 'provider', 'rareProvider', 'group', 'rareGroup'] as const),
@@ -119,6 +120,7 @@ export async function fillLists(kit: Kit, rows: number) {
         case when i < 9 then '192.0.2.7' else '192.0.2.' || i % 5 + 10 end, 'req_' || i, '${eventRecord}', sha256('') ${each(rows)}`,
     ...federationRows({ id, tenant: t, rows, few, at, nth, each }),
     ...updateRows({ id, tenant: t, few, at, nth, each }),
+    ...workflowRows({ tenant: t, few, at, nth, each }),
     'vacuum analyze',
   ])
     await client.query(statement)

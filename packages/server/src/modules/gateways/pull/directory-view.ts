@@ -11,8 +11,8 @@ const rank = { healthy: 0, degraded: 1, never_seen: 2, draining: 3, down: 3, pen
 
 /**
  * A pool as a device sees it, best gateways first. One that has never reported is offered only where its pool has
- * nothing better, so that a fleet can start; draining, silent and unapproved ones never are. Those that came back
- * lately, or have their share of the pool's capacity, stand by behind the others of the same status.
+ * nothing better, so that a fleet can start; draining, silent, locked and unapproved ones never are. Those that came
+ * back lately, or have their share of the pool's capacity, stand by behind the others of the same status.
  */
 export function viewPool({
   pool,
@@ -32,7 +32,7 @@ export function viewPool({
   const gateways = directory.gatewaysOf(pool.pool_id)
   const share = pool.capacity === null ? null : pool.capacity / Math.max(1, gateways.length)
   const candidates = gateways
-    .filter((gateway) => !isUnapproved(gateway, pool))
+    .filter((gateway) => !gateway.locked && !isUnapproved(gateway, pool))
     .map((gateway) => {
       const seen = byGateway.get(gateway.gateway_id)
       const { status } = statusOf(gateway, seen?.lastSeenMs ?? null, atMs)

@@ -115,6 +115,9 @@ export const endMatching = (tx: Tx, tenant: TenantId, f: SessionFilter, end: End
   return endWhere(tx, tenant, sql`${sql.join(parts, sql` and `)}`, end, limit)
 }
 
+/** Some of all that run. */
+export const endAny = (tx: Tx, tenant: TenantId, end: End, limit: number) => endWhere(tx, tenant, sql`true`, end, limit)
+
 export const endOfDevicesAndUsers = (
   tx: Tx,
   tenant: TenantId,

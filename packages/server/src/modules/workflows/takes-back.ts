@@ -1,0 +1,56 @@
+import type { StoredCall } from '../../db/tables/operations.ts'
+import { callOf } from './definition.ts'
+
+type Said = { changed?: boolean; lock?: { lock_id: string }; results?: { device_id: string; outcome: string }[] }
+type TakesBack = {
+  /** Whether a call of the operation can be taken back at all. */
+  fits: (body: Record<string, unknown>) => boolean
+  /** What takes back what it has changed; nothing where it changed nothing. */
+  calls: (body: Record<string, unknown>, said: Said) => StoredCall[]
+}
+
+/** What takes an operation back. A revocation, a published version and a rotation are for good. */
+const takesBack: Readonly<Record<string, TakesBack>> = {
+  createLock: {
+    fits: () => true,
+    calls: (_, { lock, changed }) =>
+      lock && changed ? [callOf('releaseLock', { params: { lock_id: lock.lock_id }, body: {} })] : [],
+  },
+  suspendUser: {
+    fits: () => true,
+    calls: ({ user_id }, { changed }) =>
+      changed ? [callOf('reactivateUser', { body: { user_id: String(user_id) } })] : [],
+  },
+  changeDevices: {
+    fits: ({ operation }) => operation === 'suspend',
+    calls: (_, { results = [] }) => {
+      const device_ids = results.filter((r) => r.outcome === 'changed').map((r) => r.device_id)
+      return device_ids.length === 0 ? [] : [callOf('changeDevices', { body: { operation: 'reactivate', device_ids } })]
+    },
+  },
+}
+const bodyOf = ({ body = {} }: StoredCall) => body as Record<string, unknown>
+
+export const isReversible = (call: StoredCall): boolean => takesBack[call.operation]?.fits(bodyOf(call)) ?? false
+export const undoOf = (call: StoredCall, said: unknown): StoredCall[] =>
+  isReversible(call) ? (takesBack[call.operation]?.calls(bodyOf(call), said as Said) ?? []) : []
+
+/** Of what an operation says what a run keeps: how much it changed and under which names; never a secret. */
+const kept = [
+  'changed',
+  'matched',
+  'terminated',
+  'sessions_terminated',
+  'summary',
+  'version',
+  'digest',
+  'mode',
+  'anchor_id',
+  'trust_anchor_version',
+]
+export const resultOf = (said: unknown): Record<string, unknown> => {
+  const all = Object.entries((said ?? {}) as object)
+  const result = Object.fromEntries(all.filter(([name]) => kept.includes(name)))
+  const lock = (said as Said | undefined)?.lock
+  return lock ? { ...result, lock_id: lock.lock_id } : result
+}
