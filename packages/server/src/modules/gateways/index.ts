@@ -34,8 +34,6 @@ export function createGateways(deps: GatewaysDeps) {
   const sessions = createSessions(deps)
   const heard = { ...deps, registry, activity }
   const { handlers: pulls, ...pulling } = createPull(heard)
-  const metering = createMetering(heard)
-  const telemetry = createTelemetry(heard)
   const truth = createConnectionTruth(heard)
 
   return {
@@ -43,21 +41,18 @@ export function createGateways(deps: GatewaysDeps) {
       ...poolHandlers(createPools(deps)),
       ...gatewayHandlers(gateways, createIdentities(deps), deps),
       ...pulls,
-      ...reportHandlers({ ...heard, metering, telemetry }),
+      ...reportHandlers({ ...heard, metering: createMetering(heard), telemetry: createTelemetry(heard) }),
       ...sessionHandlers(sessions),
       ...truth.handlers,
       ...createFleetHealth(heard).handlers,
     },
     /** For the pipe's table of verifiers. */
-    verifyGateway: secrets.verify,
-    service: secrets.service,
+    ...{ verifyGateway: secrets.verify, service: secrets.service },
     /** Ends the VPN sessions of devices or users in the transaction that stops them. */
-    endSessionsOf: sessions.endSessionsOf,
-    endSessionsAt: sessions.endSessionsAt,
+    ...{ endSessionsOf: sessions.endSessionsOf, endSessionsAt: sessions.endSessionsAt },
     /** Who enforces what was changed since. */
     confirmed: createConfirmed(deps),
-    gatewaysDown: activity.down,
-    secretExpiries: createSecretExpiries(deps),
+    ...{ gatewaysDown: activity.down, secretExpiries: createSecretExpiries(deps) },
     jobs: [{ name: 'end_silent_vpn_sessions', cron: '* * * * *', run: sessions.endSilent }, ...truth.jobs],
     prunes: [pruneSecrets, ...pruneHistory, ...truth.prunes],
     ...pulling,
