@@ -30,7 +30,16 @@ export function addTruth(program: Command, cli: Cli): void {
         const client = await cli.client()
         const filter = given({ device_id: device, user_id: user, gateway_id: gateway, verdict })
         const query = { ...filter, ...cli.scope }
-        await printList(cli, most, columns, (page) => client.connectionTruth({ query: { ...query, ...page } }))
+        await printList(cli, most, columns, async (page) => {
+          const found = await client.connectionTruth({ query: { ...query, ...page } })
+          const n = found.in_question
+          // What no gateway has a session for, or should not, stands in the lists of verdicts only.
+          if (n && verdict === undefined && n.unauthorized + n.conflict + n.stale > 0)
+            cli.note(
+              `In question: ${n.unauthorized} unauthorized, ${n.conflict} in conflict, ${n.stale} stale (--verdict).`,
+            )
+          return found
+        })
       }),
     'truth list --verdict unauthorized',
   )

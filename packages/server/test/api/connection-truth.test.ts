@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
 import { decodeId } from '../../src/kernel/ids.ts'
 import { newCsr } from '../certificates.ts'
+import { startCommand } from '../command.ts'
 import { enroll, newSession, open, publish, refused, report, rule, withGateway } from '../gateways.ts'
 import { runJob, startKit, times } from '../kit.ts'
 
@@ -131,6 +132,9 @@ test('connection truth', async (t: TestContext) => {
     assert.deepEqual(await alerts('connection.unauthorized'), ['2 connections of gateway g1 are unauthorized'])
     const counted = await admin.connectionTruth({ query: { limit: 1 } })
     assert.equal(counted.in_question?.unauthorized, 2)
+    const { run } = await startCommand(t, kit)
+    assert.match((await run('truth', 'list')).err, /In question: 2 unauthorized, 0 in conflict/)
+    assert.match((await run('truth', 'list', '--verdict', 'unauthorized')).out, /revoked 0 .* authorization/)
 
     await judge()
     assert.equal((await alerts('connection.unauthorized')).length, 1)
@@ -144,23 +148,21 @@ test('connection truth', async (t: TestContext) => {
   })
 
   await t.test('a gateway whose clock is ten minutes off, either way, hides nothing and loses nothing', async () => {
-    for (const off of [-600, 600]) {
-      const device = await enroll(kit, `off by ${off}`)
-      const agent = open(kit, { gateway, secret }, () => new Date(Date.now() + off * 1000))
-      const of = { session_id: newSession(), device_id: device.id, rx_bytes: 1, tx_bytes: 1 }
+    const device = await enroll(kit, 'off')
+    const at = (off: number) => open(kit, { gateway, secret }, () => new Date(Date.now() + off * 1000))
+    const [ahead, behind] = [at(600), at(-600)]
+    const of = { session_id: newSession(), device_id: device.id, rx_bytes: 1, tx_bytes: 1 }
+    for (const agent of [ahead, behind]) {
       await agent.meter([{ ...of, state: 'active' }])
       assert.equal((await truthOf(device))[0]?.verdict, 'consistent')
-      const { started_at } = await admin.getSession({ params: { session_id: of.session_id } })
-      assert.ok(Math.abs(Date.parse(started_at) - Date.now()) < 60_000, started_at)
-      await admin.changeDevice({ body: { operation: 'revoke', device_id: device.id } })
-      await later(device, 10)
-      await agent.meter([{ ...of, state: 'active' }])
-      await judge()
-      assert.equal((await truthOf(device, 'unauthorized')).length, 1)
-      await agent.meter([{ ...of, state: 'ended' }])
-      await later(device, 61)
-      await judge()
     }
+    const { started_at } = await admin.getSession({ params: { session_id: of.session_id } })
+    assert.ok(Math.abs(Date.parse(started_at) - Date.now()) < 60_000, started_at)
+    await admin.changeDevice({ body: { operation: 'revoke', device_id: device.id } })
+    await later(device, 10)
+    await behind.meter([{ ...of, state: 'active' }])
+    await judge()
+    assert.equal((await truthOf(device, 'unauthorized')).length, 1)
   })
 
   await t.test('a session that the policy does not let through the pool any more', async () => {
@@ -216,28 +218,6 @@ test('connection truth', async (t: TestContext) => {
       assert.deepEqual(await alerts('connection.conflict'), [])
     },
   )
-
-  await t.test('twenty who say the same at once, on two replicas, put one connection in question once', async () => {
-    const device = await enroll(kit, 'loud liar')
-    const id = decodeId('device', device.id)
-    const of = { session_id: newSession(), gateway_id: gateway.gateway_id }
-    await times(20, (i) =>
-      device.at(kit.replicas[i % 2]!).telemetry({
-        body: { events: [{ event_id: `loud ${i}`, kind: 'connected', at: new Date().toISOString(), ...of }] },
-      }),
-    )
-    const rows = await kit.db.inTenant(kit.tenant, (tx) =>
-      sql<{ claims: number; questions: number }>`
-        select (select count(*) from device_claims where tenant_id = ${kit.tenant} and device_id = ${id}) as claims,
-          (select count(*) from connections_in_question where tenant_id = ${kit.tenant} and device_id = ${id}) as questions`
-        .execute(tx)
-        .then((r) => r.rows),
-    )
-    assert.deepEqual(rows, [{ claims: 1, questions: 1 }])
-    await say(device, 'disconnected', of)
-    await later(device, 91)
-    await judge()
-  })
 
   await t.test('a claim that names no gateway, or one that there is not, is in question too', async () => {
     const device = await enroll(kit, 'vague liar')
@@ -303,6 +283,7 @@ test('connection truth', async (t: TestContext) => {
       sql`update gateway_activity set last_seen_at = last_seen_at - interval '200 seconds'
         where tenant_id = ${kit.tenant} and gateway_id = ${decodeId('gateway', other.gateway.gateway_id)}`.execute(tx),
     )
+    // On the other replica, which did not take its reports.
     await runJob(kit.replicas[1]!.app, 'judge_connections')
     assert.equal((await truthOf(device, 'stale')).length, 1)
     assert.deepEqual(await alerts('connection.stale'), [])

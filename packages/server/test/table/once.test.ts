@@ -45,7 +45,7 @@ const elsewhere: Record<string, readonly [file: string, words: string]> = {
     'of twenty who ask at once on two replicas one asks the provider, and of twenty who finish one enrolls',
   ],
   'a connection in question': [
-    'api/connection-truth.test.ts',
+    'api/telemetry.test.ts',
     'twenty who say the same at once, on two replicas, put one connection in question once',
   ],
   'an event that a gateway puts on record': [
