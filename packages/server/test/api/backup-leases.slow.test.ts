@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { withClient } from '../../src/embedded/test-database.ts'
 import { startDrill } from '../backups.ts'
 import { send } from '../calls.ts'
-import { createClock, type Kit, runJob } from '../kit.ts'
+import { createClock, type Kit, runJob, startKit } from '../kit.ts'
 import { until } from '../promptly.ts'
 import { ageRecord, connectOwner, count, forget } from '../retention.ts'
 import { arrive, eventsIn, numbersIn, oneTo, opened, startHttp, toWebhook } from '../siem.ts'
@@ -70,4 +70,29 @@ test('after a restore nothing waits for who held it, all is sent that nobody con
     Date.parse(acme?.delete_after ?? '') - clock.now().getTime() > week - 3 * 3_600_000,
     acme?.delete_after ?? '',
   )
+})
+
+test('a month begins while a backup is read: neither waits, and nobody behind them', async (t) => {
+  const kit = await startKit(t)
+  const [reader, maker] = [await connectOwner(kit), await connectOwner(kit)]
+  const tables = ['audit_log', 'metering_reports', 'telemetry_events', 'vpn_sessions']
+  await reader.query(`begin isolation level repeatable read read only; lock table ${tables} in access share mode`)
+  const monthsOf = (parent: string) =>
+    maker.query(
+      `select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
+      where i.inhparent = $1::regclass and c.relname ~ '_2031_0[4567]$' order by 1`,
+      [parent],
+    )
+  await maker.query(`set lock_timeout = '2s'; call ensure_partitions('2031-05-15')`)
+  for (const parent of tables) assert.equal((await monthsOf(parent)).rowCount, 4, parent)
+  // Each is as if it had been made as a partition: what its table has, and nothing twice.
+  const { rows } = await maker.query(`select c.relname, p.relname as parent,
+      (select count(*)::int from pg_index where indrelid = c.oid) as indexes,
+      (select count(*)::int from pg_index where indrelid = p.oid) as expected,
+      (select count(*)::int from pg_index x join pg_inherits j on j.inhrelid = x.indexrelid where x.indrelid = c.oid) as attached
+    from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
+    where c.relname ~ '_2031_05$'`)
+  assert.equal(rows.length, tables.length)
+  for (const row of rows) assert.deepEqual([row.indexes, row.attached], [row.expected, row.expected], row.relname)
+  await reader.query('commit')
 })
