@@ -12,8 +12,10 @@ import { listGroups } from './groups.ts'
 import { getNotificationSettings, listNotifications } from './notifications.ts'
 import { listPolicyBundles } from './policy.ts'
 import { listGrants } from './rbac.ts'
+import { getRetention, listLegalHolds } from './retention.ts'
 import { Closed, Nullable, OneOf, Time } from './schema.ts'
 import { getSecuritySettings } from './settings.ts'
+import { listSiemConnectors } from './siem.ts'
 import { listSigners } from './signers.ts'
 import { listReleases } from './updates.ts'
 import { listUsers } from './users.ts'
@@ -25,8 +27,11 @@ const itemOf = <S extends TSchema>(list: { response: { properties: { items: { it
 const exported = {
   security_settings: getSecuritySettings.response,
   notification_settings: getNotificationSettings.response,
+  retention: getRetention.response,
   identity_provider: itemOf(listIdentityProviders),
   directory_source: itemOf(listDirectorySources),
+  siem_connector: itemOf(listSiemConnectors),
+  legal_hold: itemOf(listLegalHolds),
   gateway_pool: itemOf(listGatewayPools),
   group: itemOf(listGroups),
   grant: itemOf(listGrants),
@@ -49,8 +54,11 @@ export const exportKinds = {
   configuration: [
     'security_settings',
     'notification_settings',
+    'retention',
     'identity_provider',
     'directory_source',
+    'siem_connector',
+    'legal_hold',
     'gateway_pool',
     'group',
     'grant',

@@ -35,6 +35,7 @@ async function restore(cli: Cli, file: string | undefined, { identity }: Restore
   const { taken_at, packages } = head
   printItem(cli, { file, taken_at, tenants, packages: packages.count, missing_packages: missing.length })
   cli.note(`What was revoked, suspended or changed after ${taken_at} is as it was before that: see docs/backup.md.`)
+  cli.note('Nothing is purged, and no tenant deleted, for seven days: set legal holds of after that again by then.')
   if (missing.length === 0) return
   cli.note(`${missing.length} packages are not where they are kept, or not as they were put there:`)
   for (const name of missing.slice(0, mostNamed)) cli.note(`  ${plain(name)}`)

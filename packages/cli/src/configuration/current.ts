@@ -14,16 +14,16 @@ export async function currentConfig(client: Client, query: Scope): Promise<Confi
     items: [newest],
   } = await client.listPolicyBundles({ query: { channel: 'stable', limit: 1, ...query } })
   const policy = newest && (await client.getPolicyBundle({ params: { bundle_id: newest.bundle_id }, query })).policy
-  const named: NonNullable<ConfigDocument['groups']> = {}
+  const named: [string, { description: string; members: string[] }][] = []
   for (const { group_id, name, description } of groups.filter(({ source }) => source === 'local')) {
     const users = await everyOne((page) => client.listUsers({ query: { group_id, ...query, ...page } }))
-    named[name] = { description, members: users.map((user) => user.username) }
+    named.push([name, { description, members: users.map((user) => user.username) }])
   }
   return {
     format: 'holdfast.config/1',
     security: await client.getSecuritySettings({ query }),
     notifications: { email: ofEmail, webhook: { enabled: webhook.enabled, kinds: webhook.kinds } },
-    groups: named,
+    groups: Object.fromEntries(named),
     gateway_pools: Object.fromEntries(
       pools.map(({ name, pool_id: _, tenant_id: __, gateways: ___, created_at: ____, updated_at: _____, ...set }) => [
         name,

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { withClient } from '../../src/embedded/test-database.ts'
 import { startDrill } from '../backups.ts'
 import { send } from '../calls.ts'
-import { createClock, type Kit, runJob } from '../kit.ts'
+import { createClock, type Kit, runJob, startKit } from '../kit.ts'
 import { until } from '../promptly.ts'
 import { ageRecord, connectOwner, count, forget } from '../retention.ts'
 import { arrive, eventsIn, numbersIn, oneTo, opened, startHttp, toWebhook } from '../siem.ts'
@@ -70,4 +70,38 @@ test('after a restore nothing waits for who held it, all is sent that nobody con
     Date.parse(acme?.delete_after ?? '') - clock.now().getTime() > week - 3 * 3_600_000,
     acme?.delete_after ?? '',
   )
+})
+
+test('a month begins while a backup is read: nobody waits for long, and it is made at the latest afterwards', async (t) => {
+  const kit = await startKit(t)
+  const [reader, maker] = [await connectOwner(kit), await connectOwner(kit)]
+  const tables = ['audit_log', 'metering_reports', 'telemetry_events', 'vpn_sessions']
+  const made = async () => {
+    await maker.query(`call ensure_partitions('2031-05-15')`)
+    const { rows } = await maker.query<{ parent: string; months: number }>(
+      `select inhparent::regclass::text as parent, count(*)::int as months from pg_inherits
+       where inhrelid::regclass::text ~ '_2031_0[4567]$' group by 1`,
+    )
+    return Object.fromEntries(rows.map(({ parent, months }) => [parent, months]))
+  }
+  await reader.query(`begin isolation level repeatable read read only; lock table ${tables} in access share mode`)
+  await maker.query(`set statement_timeout = '30s'`)
+  const atOnce = { audit_log: 4, metering_reports: 4, telemetry_events: 4 }
+  assert.deepEqual(await made(), atOnce)
+  await reader.query('commit')
+  assert.deepEqual(await made(), { ...atOnce, vpn_sessions: 4 })
+  // Each is as if it had been made as a partition: what its table has, and nothing twice.
+  const { rows } = await maker.query(`select p.relname,
+      (select count(*)::int from pg_index where indrelid = p.oid) as expected,
+      (select count(*)::int from pg_index where indrelid = c.oid) as indexes,
+      (select count(*)::int from pg_index x join pg_inherits j on j.inhrelid = x.indexrelid where x.indrelid = c.oid)
+        as attached,
+      (select array_agg(tgname::text order by 1) from pg_trigger where tgrelid = c.oid and not tgisinternal) as triggers,
+      (select array_agg(tgname::text order by 1) from pg_trigger
+        where tgrelid = p.oid and not tgisinternal and tgtype & 1 = 1) as expected_triggers
+    from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
+    where c.relname ~ '_2031_05$'`)
+  assert.equal(rows.length, tables.length)
+  for (const { relname, expected, indexes, attached, triggers, expected_triggers } of rows)
+    assert.deepEqual([indexes, attached, triggers], [expected, expected, expected_triggers], relname)
 })

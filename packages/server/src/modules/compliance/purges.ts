@@ -33,7 +33,8 @@ export function createPurges({ db, audit, log }: { db: Database; audit: Audit; l
     /** The wall clock of this machine is the witness: time itself is the database's. */
     checkClock: async (): Promise<void> => {
       const until = await db.acrossTenants((tx) => checkClock(tx, new Date(Date.now())), background)
-      if (until) log.warn({ until }, 'the clock leapt, or is off: nothing whose time is over is purged until then')
+      if (until)
+        log.warn({ until }, 'nothing is purged until then: the clock leapt or is off, or a backup was restored')
     },
   }
 }

@@ -5,8 +5,11 @@ export type Reads = Pick<
   Handlers,
   | 'getSecuritySettings'
   | 'getNotificationSettings'
+  | 'getRetention'
   | 'listIdentityProviders'
   | 'listDirectorySources'
+  | 'listSiemConnectors'
+  | 'listLegalHolds'
   | 'listGatewayPools'
   | 'listGroups'
   | 'listGrants'

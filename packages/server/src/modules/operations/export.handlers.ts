@@ -44,23 +44,25 @@ function placeIn(given: readonly Exported[], cursor: string): { type: Exported; 
   return { type, inner: cursor.slice(name.length + 1) }
 }
 
+type Single = 'getSecuritySettings' | 'getNotificationSettings' | 'getRetention'
 function sectionsOf(reads: Reads): Record<Exported, Section> {
   /** A list as its operation gives it. */
-  const list = (
-    operation: Exclude<keyof Reads, 'listGateways' | 'getSecuritySettings' | 'getNotificationSettings'>,
-  ): Section => ({
+  const list = (operation: Exclude<keyof Reads, 'listGateways' | Single>): Section => ({
     permission: permissionOf(operation),
     read: async (call, query) => (await reads[operation]({ ...call, query } as never)) as Page,
   })
-  const single = (operation: 'getSecuritySettings' | 'getNotificationSettings'): Section => ({
+  const single = (operation: Single): Section => ({
     permission: permissionOf(operation),
     read: async (call) => ({ items: [(await reads[operation](call)).content], next_cursor: null }),
   })
   return {
     security_settings: single('getSecuritySettings'),
     notification_settings: single('getNotificationSettings'),
+    retention: single('getRetention'),
     identity_provider: list('listIdentityProviders'),
     directory_source: list('listDirectorySources'),
+    siem_connector: list('listSiemConnectors'),
+    legal_hold: list('listLegalHolds'),
     gateway_pool: list('listGatewayPools'),
     group: list('listGroups'),
     grant: list('listGrants'),
