@@ -12,15 +12,14 @@ import { confirmation } from './definition.ts'
 import type { WorkflowsDeps } from './deps.ts'
 import type { ActorOf } from './requester.ts'
 import type { Outcome, RunRow, StepRow } from './runs.queries.ts'
-import { resultOf, undoOf } from './takes-back.ts'
+import { pageSize, walk } from './steps.ts'
+import { isReversible, type Recorded, resultOf, saidBy, undoOf } from './takes-back.ts'
 
 const confirmEveryMs = 100
 /** A gateway that a change does not concern says so with its next pull. */
 const confirmWithinMs = 60 * second
 /** After so many attempts what is no refusal and no outage is given up. */
 const mostAttempts = 5
-/** What makes something new each time. Everything else says again what holds. */
-const makesAnew: readonly string[] = ['publishPolicy', 'rotateTrustAnchors', 'retireSigner']
 
 /**
  * Carries out one step. The change settles a claim in its own transaction, as that of an Idempotency-Key does: whatever
@@ -39,7 +38,7 @@ export function createCarryOut({
     const claim: Claim = { tenantId: run.tenant_id, principal, key: `step-${step}`, attempt: newUuid() }
     const fingerprint = createHash('sha256').update(JSON.stringify(input)).digest()
     const wasMade = await db.inTenant(run.tenant_id, (tx) => claims.takeOver(tx, claim, fingerprint))
-    if (wasMade) return again(actor, input)
+    if (wasMade) return foundMade(actor, input)
     try {
       const said = await perform().run({ ...actor, claim }, input)
       return { status: 'succeeded', result: resultOf(said), undo: undoOf(input, said) }
@@ -48,16 +47,29 @@ export function createCarryOut({
       await db.inTenant(run.tenant_id, (tx) => claims.drop(tx, claim)).catch(() => {})
     }
   }
-  /** It was made before this replica came to it, and what it answered is not to be had any more. */
-  async function again(actor: Actor, input: StoredCall): Promise<Outcome> {
+  /**
+   * It was made before this replica came to it, and what it answered is not to be had any more. Nothing is asked for
+   * again, since somebody may have changed it since: the record has what the step did.
+   */
+  async function foundMade(actor: Actor, input: StoredCall): Promise<Outcome> {
     const note = { made_before: true }
-    if (makesAnew.includes(input.operation)) return { status: 'succeeded', result: note, undo: [] }
-    const said = {
-      ...(await perform()
-        .run(actor, input)
-        .then((s) => s as object)),
-      changed: true,
-    }
+    if (!isReversible(input)) return { status: 'succeeded', result: note, undo: [] }
+    const events: Recorded[] = []
+    await walk(
+      (cursor) =>
+        perform().run(
+          { ...actor, claim: null },
+          {
+            operation: 'listAuditEvents',
+            query: { request_id: actor.requestId, limit: pageSize, ...(cursor !== undefined && { cursor }) },
+          },
+        ) as Promise<{ items: Recorded[]; next_cursor: string | null }>,
+      (event) => {
+        events.push(event)
+        return 'go on'
+      },
+    )
+    const said = saidBy(input, events)
     return { status: 'succeeded', result: { ...resultOf(said), ...note }, undo: undoOf(input, said) }
   }
 

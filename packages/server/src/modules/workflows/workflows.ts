@@ -4,11 +4,10 @@ import type { StoredParty } from '../../db/tables/operations.ts'
 import { failField } from '../../kernel/app-error.ts'
 import { day, minute, second } from '../../kernel/time.ts'
 import { because, callOf, confirmGateways, type Definition, definition, type Look, type Step } from './definition.ts'
-import { revokeDevicesOf, walk } from './steps.ts'
+import { pageSize, revokeDevicesOf, walk } from './steps.ts'
 
 /** As many as one operation takes. */
 const most = 10_000
-const pageSize = 200
 const tooMany = (what: string) => failField('params', `${what}: more than one run takes; do the oldest first`)
 
 const publishing = (body: Parameters<typeof callOf<'publishPolicy'>>[1]['body'], summary: string): Step => ({
