@@ -8,12 +8,13 @@ import type { Actor, Claim } from '../../kernel/actor.ts'
 import { AppError } from '../../kernel/app-error.ts'
 import { encodeId, newUuid } from '../../kernel/ids.ts'
 import { second } from '../../kernel/time.ts'
-import { confirmation } from './definition.ts'
+import { confirmation, purge } from './definition.ts'
 import type { WorkflowsDeps } from './deps.ts'
 import type { ActorOf } from './requester.ts'
+import type { Rights } from './rights.ts'
 import type { Outcome, RunRow, StepRow } from './runs.queries.ts'
 import { pageSize, walk } from './steps.ts'
-import { isReversible, type Recorded, resultOf, saidBy, undoOf } from './takes-back.ts'
+import { isReversible, type Recorded, resultOf, saidBy, sealedResultOf, undoOf } from './takes-back.ts'
 
 const confirmEveryMs = 100
 /** A gateway that a change does not concern says so with its next pull. */
@@ -30,8 +31,10 @@ export function createCarryOut({
   db,
   perform,
   confirmed,
+  purgeNow,
   actorOf,
-}: Pick<WorkflowsDeps, 'db' | 'perform' | 'confirmed'> & { actorOf: ActorOf }) {
+  rights,
+}: Pick<WorkflowsDeps, 'db' | 'perform' | 'confirmed' | 'purgeNow'> & { actorOf: ActorOf; rights: Rights }) {
   async function once(actor: Actor, run: RunRow, { step, input }: StepRow): Promise<Outcome> {
     const workflow_run_id = encodeId('workflow_run', run.workflow_run_id)
     const principal = `workflow_run:${workflow_run_id}`
@@ -41,7 +44,7 @@ export function createCarryOut({
     if (wasMade) return foundMade(actor, input)
     try {
       const said = await perform().run({ ...actor, claim }, input)
-      return { status: 'succeeded', result: resultOf(said), undo: undoOf(input, said) }
+      return { status: 'succeeded', result: await sealedResultOf(input, said), undo: undoOf(input, said) }
     } finally {
       // What was settled stays; what changed nothing is free to be asked again.
       await db.inTenant(run.tenant_id, (tx) => claims.drop(tx, claim)).catch(() => {})
@@ -53,6 +56,11 @@ export function createCarryOut({
    */
   async function foundMade(actor: Actor, input: StoredCall): Promise<Outcome> {
     const note = { made_before: true }
+    // What it answered went with the process: the next one takes the place of the secret that nobody has.
+    if (input.recipient) {
+      const result = await sealedResultOf(input, await perform().run({ ...actor, claim: null }, input))
+      return { status: 'succeeded', result: { ...result, ...note }, undo: [] }
+    }
     if (!isReversible(input)) return { status: 'succeeded', result: note, undo: [] }
     const events: Recorded[] = []
     await walk(
@@ -93,9 +101,13 @@ export function createCarryOut({
       if (input.operation === confirmation.operation) return await confirm(run, signal)
       const actor = await actorOf(run)
       if (!actor) return { status: 'failed', error: 'whoever asked for it may do nothing any more' }
-      const permission = perform().lacks(actor, input)
+      const permission = rights.lacks(actor, input)
       if (permission)
         return { status: 'failed', error: `whoever asked for it has no permission ${permission} any more` }
+      if (input.operation === purge.operation) {
+        const purged = Object.fromEntries(await purgeNow(run.tenant_id, signal))
+        return { status: 'succeeded', result: { purged }, undo: [] }
+      }
       return await once(actor, run, step)
     } catch (e) {
       if (e instanceof AppError && e.code !== 'internal_error') return { status: 'failed', error: e.message }

@@ -1,3 +1,4 @@
+import { sealTo } from '@holdfast/crypto'
 import type { StoredCall } from '../../db/tables/operations.ts'
 import { callOf } from './definition.ts'
 
@@ -77,10 +78,17 @@ const kept = [
   'mode',
   'anchor_id',
   'trust_anchor_version',
+  'old_secret_valid_until',
 ]
 export const resultOf = (said: unknown): Record<string, unknown> => {
   const all = Object.entries((said ?? {}) as object)
   const result = Object.fromEntries(all.filter(([name]) => kept.includes(name)))
   const lock = (said as Said | undefined)?.lock
   return lock ? { ...result, lock_id: lock.lock_id } : result
+}
+
+/** With it the secret that an operation answers, for the one who can open it. */
+export async function sealedResultOf({ recipient }: StoredCall, said: unknown): Promise<Record<string, unknown>> {
+  const { secret } = said as { secret?: string }
+  return recipient && secret ? { ...resultOf(said), secret_jwe: await sealTo(recipient, secret) } : resultOf(said)
 }
