@@ -6,7 +6,7 @@ type Recipient = { kty: 'EC'; crv: 'P-256'; x: string; y: string }
 
 const alg = 'ECDH-ES+A256KW'
 
-/** JWE compact (RFC 7516) that nobody but the recipient opens, we neither. Throws where the key is no point of the curve. */
+/** JWE compact (RFC 7516) that only the recipient opens. Rejects where the key is no point of the curve. */
 export async function sealTo({ kty, crv, x, y }: Recipient, plaintext: string): Promise<string> {
   const jwk: JWK = { kty, crv, x, y }
   const key = await importJWK(jwk, alg).catch(() => refuse('malformed', 'no public key on P-256'))

@@ -42,7 +42,7 @@ export function createPurges({ db, audit, log, prunes }: Deps) {
   return {
     record,
     checkClock: lookAtClock,
-    /** What is over of a tenant goes now, as it would with the next hour: under the same rules, as often as one likes. */
+    /** What is over of a tenant goes now, as it would with the next hour and by the same rules. */
     now: async (tenant: TenantId, signal: AbortSignal) => {
       await lookAtClock()
       const { purged } = await forget(tenant, signal)
