@@ -34,16 +34,25 @@ const stepColumns: readonly Column<Run['steps'][number]>[] = [
   ['ERROR', (s) => s.error],
 ]
 
-/** `name=value` as a workflow takes it: whole numbers and yes or no as such. */
+/** `name=value` as a workflow takes it: whole numbers, yes or no, and objects of JSON as such. */
 function paramsOf(assignments: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(
     assignments.map((text) => {
       const [, name, value = ''] = /^([a-z_]+)=(.*)$/s.exec(text) ?? []
       if (name === undefined) throw new UsageError(`${text}: give parameters as name=value.`)
       if (value === 'true' || value === 'false') return [name, value === 'true']
+      if (value.startsWith('{')) return [name, objectOf(text, value)]
       return [name, /^\d{1,9}$/.test(value) && !name.endsWith('_id') ? Number(value) : value]
     }),
   )
+}
+
+function objectOf(text: string, value: string): object {
+  try {
+    return JSON.parse(value)
+  } catch {
+    throw new UsageError(`${text}: this is no JSON.`)
+  }
 }
 
 export const runnable = (command: Command): Command =>

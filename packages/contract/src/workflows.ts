@@ -87,7 +87,8 @@ export const listWorkflows = endpoint({
 export const runWorkflow = endpoint({
   method: 'POST',
   path: '/v1/admin/workflows/run',
-  summary: 'Run a workflow, step by step, as whoever asks; 202 while it is still under way after a few seconds',
+  summary:
+    'Run a workflow, step by step, as whoever asks; the answer comes after 8 seconds at most, `running` while it is under way',
   access: { by: ['session', 'api_key'], permission: 'workflows:run' },
   audit: 'workflow.started',
   patience: 60,
@@ -149,7 +150,8 @@ export const listPlaybooks = endpoint({
 export const runPlaybook = endpoint({
   method: 'POST',
   path: '/v1/admin/incident/playbook',
-  summary: 'Run a playbook, step by step, as whoever asks; 202 while it is still under way after a few seconds',
+  summary:
+    'Run a playbook, step by step, as whoever asks; the answer comes after 8 seconds at most, `running` while it is under way',
   access: { by: ['session', 'api_key'], permission: 'incidents:run' },
   audit: 'workflow.started',
   patience: 60,

@@ -184,6 +184,7 @@ export function createApp({
     ...{ ...base, audit, standingOf: access.standingOf, requireStepUp: identity.requireStepUp },
     confirmed: gateways.confirmed,
     perform: () => perform,
+    purgeNow: (...given) => compliance.purges.now(...given),
   })
   const health = createHealth(base)
   // Tokens go after the devices that were enrolled with them.

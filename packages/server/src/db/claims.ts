@@ -70,5 +70,7 @@ export const drop = (tx: Tx, { tenantId, principal, key, attempt }: Claim) =>
     .where('state', '=', 'started')
     .execute()
 
+/** Those of steps stay while a run may still be gone on with, however long the deployment was away. */
 export const forgetOld = (tx: Tx) =>
-  sql`delete from idempotency_keys where created_at < clock_timestamp() - interval '1 day'`.execute(tx)
+  sql`delete from idempotency_keys where created_at < clock_timestamp() - interval '1 day'
+    and (principal not like 'workflow_run:%' or created_at < clock_timestamp() - interval '90 days')`.execute(tx)

@@ -1,22 +1,24 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { encodeId } from '../../src/kernel/ids.ts'
 import { audited, enroll, publish, refused, rule } from '../gateways.ts'
-import { type Kit, runJob, startKit, times } from '../kit.ts'
+import { holdTable } from '../hold-table.ts'
+import { createClock, type Kit, runJob, startKit, times } from '../kit.ts'
 import { makeUser } from '../people.ts'
 import { until } from '../promptly.ts'
 
 /** As a replica leaves a run that ends between the commit of its first step's change and the word that it was made. */
-async function leave(kit: Kit): Promise<void> {
-  await kit.db.inTenant(kit.tenant, async (tx) => {
+async function leave(kit: Kit, tenant = kit.tenant): Promise<void> {
+  await kit.db.inTenant(tenant, async (tx) => {
     await tx
       .updateTable('workflow_runs')
       .set({ status: 'running', evidence: null, evidence_digest: null, finished_at: null, claimed_until: new Date(0) })
-      .where('tenant_id', '=', kit.tenant)
+      .where('tenant_id', '=', tenant)
       .execute()
     await tx
       .updateTable('workflow_steps')
       .set({ status: 'pending', result: '{}', undo: '[]', finished_at: null })
-      .where('tenant_id', '=', kit.tenant)
+      .where('tenant_id', '=', tenant)
       .execute()
   })
 }
@@ -43,7 +45,69 @@ test('what a replica left is gone on with by one of two, and nothing is made twi
   assert.equal((await audited(kit, 'workflow.finished')).length, 2, 'each end of it is on record')
 })
 
-test('what can be said again is, with how to take it back', async (t) => {
+test('a replica whose clock is ten minutes ahead takes no run away from who carries it out', async (t) => {
+  const clock = createClock()
+  const kit = await startKit(t, { replicas: 2, now: clock.now })
+  const user_id = await makeUser(kit, 'ada')
+  const held = await holdTable(kit, 'users')
+  const running = kit.admin.runWorkflow({ body: { workflow: 'offboard_user', params: { user_id } } })
+  const leases = () =>
+    kit.db.inTenant(kit.tenant, (tx) =>
+      tx.selectFrom('workflow_runs').select('claimed_by').where('tenant_id', '=', kit.tenant).execute(),
+    )
+  await held.waits(1)
+  const before = await leases()
+  clock.advance(600)
+  for (const { app } of kit.replicas) await runJob(app, 'drive_workflows')
+  assert.deepEqual(await leases(), before)
+  await held.letGo()
+  const { run } = await running
+  assert.equal(run.status, 'succeeded', JSON.stringify(run.steps))
+  assert.deepEqual(new Set(run.steps.map((s) => s.attempts)), new Set([1]))
+})
+
+test('what a step did is found on record and not done again, whatever became of it since', async (t) => {
+  const kit = await startKit(t)
+  const device = await enroll(kit, 'laptop')
+  const { run } = await kit.admin.runPlaybook({
+    body: { playbook: 'lost_device', params: { device_id: device.id, revoke: false } },
+  })
+  const lock_id = String(run.steps[0]?.result.lock_id)
+  await kit.admin.releaseLock({ params: { lock_id }, body: { reason: 'it was on the desk' } })
+  await leave(kit)
+  await drive(kit, 1)
+  const done = await ended(kit, run.workflow_run_id)
+  assert.deepEqual(done.steps[0]?.result, { changed: true, lock_id, made_before: true })
+  assert.deepEqual((await kit.admin.listLocks()).items, [], 'whoever released it is not overruled')
+})
+
+test('a suspension of devices that was found made is taken back of those that it suspended', async (t) => {
+  const kit = await startKit(t)
+  const [stale, off] = [await enroll(kit, 'stale'), await enroll(kit, 'off')]
+  await kit.db.inTenant(kit.tenant, (tx) =>
+    tx
+      .updateTable('devices')
+      .set({ enrolled_at: new Date(0) })
+      .where('tenant_id', '=', kit.tenant)
+      .execute(),
+  )
+  const suspend = (id: string) => kit.admin.changeDevice({ body: { operation: 'suspend', device_id: id } })
+  const { run: planned } = await kit.admin.runWorkflow({ body: { workflow: 'expire_stale_devices', dry_run: true } })
+  assert.equal(planned.steps[0]?.affects_count, 2)
+  await suspend(off.id)
+  const { run } = await kit.admin.runWorkflow({ body: { workflow: 'expire_stale_devices' } })
+  await leave(kit)
+  await drive(kit, 1)
+  const done = await ended(kit, run.workflow_run_id)
+  assert.equal(done.steps[0]?.result.made_before, true)
+  const params = { workflow_run_id: run.workflow_run_id! }
+  const undone = await kit.admin.changeWorkflowRun({ params, body: { operation: 'undo' } })
+  assert.equal(undone.run.status, 'succeeded', JSON.stringify(undone.run.steps))
+  const statusOf = async (device_id: string) => (await kit.admin.getDevice({ params: { device_id } })).status
+  assert.deepEqual([await statusOf(stale.id), await statusOf(off.id)], ['active', 'suspended'])
+})
+
+test('what was made is found, with how to take it back', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const device = await enroll(kit, 'laptop')
   const { run } = await kit.admin.runPlaybook({
@@ -85,6 +149,26 @@ test('a run goes on as whoever asked for it, and only with what they may do by t
   assert.equal(done.status, 'failed')
   assert.match(done.steps[0]?.error ?? '', /may do nothing any more/)
   assert.deepEqual((await kit.admin.listLocks()).items, [])
+})
+
+test('nothing goes on in a tenant that was suspended', async (t) => {
+  const kit = await startKit(t)
+  const tenant = await kit.newTenant('other')
+  const secret = await kit.keyFor('tenant_admin', tenant)
+  const { run } = await kit.clientFor(secret).runPlaybook({ body: { playbook: 'lockdown' } })
+  assert.equal(run.status, 'succeeded', JSON.stringify(run.steps))
+  const tenant_id = encodeId('tenant', tenant)
+  await kit.admin.changeTenant({ body: { operation: 'suspend', tenant_id } })
+  await kit.heard()
+  await leave(kit, tenant)
+  await kit.db.inTenant(tenant, (tx) => tx.deleteFrom('idempotency_keys').where('tenant_id', '=', tenant).execute())
+  await drive(kit, 1)
+  const steps = () =>
+    kit.db.inTenant(tenant, (tx) =>
+      tx.selectFrom('workflow_steps').select('error').where('tenant_id', '=', tenant).where('step', '=', 1).execute(),
+    )
+  await until(async () => (await steps())[0]?.error !== null, 'the step fails')
+  assert.deepEqual(await steps(), [{ error: 'whoever asked for it may do nothing any more' }])
 })
 
 test('of twenty who undo one run at once, on two replicas, one does', async (t) => {

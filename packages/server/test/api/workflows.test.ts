@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
+import { sql } from 'kysely'
 import { enroll, publish, refused, rule } from '../gateways.ts'
 import { createClock, runJob, startKit, times } from '../kit.ts'
 import { makeUser, signInAs } from '../people.ts'
@@ -152,13 +153,14 @@ test('a second approver, who is somebody else', async (t) => {
 })
 
 test('an undo takes back what can be, once, by itself when its time is over', async (t) => {
-  const clock = createClock()
-  const kit = await startKit(t, { now: clock.now })
+  // Nobody asks the clock of a replica.
+  const ahead = createClock(600_000)
+  const kit = await startKit(t, { now: ahead.now })
   const user_id = await makeUser(kit, 'ada')
-  const device = await enroll(kit, 'laptop', { user_id, now: clock.now })
+  const device = await enroll(kit, 'laptop', { user_id, now: ahead.now })
   const params = { user_id, suspend: true }
   const { run } = await kit.admin.runPlaybook({
-    body: { playbook: 'compromised_user', params, undo_after_seconds: 3600 },
+    body: { playbook: 'compromised_user', params, undo_after_seconds: 300 },
   })
   assert.equal(run.status, 'succeeded', JSON.stringify(run.steps))
   assert.notEqual(run.undo_at, null)
@@ -168,7 +170,9 @@ test('an undo takes back what can be, once, by itself when its time is over', as
 
   await runJob(kit.app, 'drive_workflows')
   assert.equal((await kit.admin.listLocks()).items.length, 1, 'not before its time')
-  clock.advance(3601)
+  await kit.db.inTenant(kit.tenant, (tx) =>
+    tx.updateTable('workflow_runs').set({ undo_at: sql`now()` }).where('tenant_id', '=', kit.tenant).execute(),
+  )
   await runJob(kit.app, 'drive_workflows')
   const undoing = (await kit.admin.listWorkflowRuns()).items[0]!
   assert.equal(undoing.undo_of, run.workflow_run_id)

@@ -13,8 +13,10 @@ export type Requester = StoredParty & {
   source_ip: string
   user_agent: string | null
 }
-/** A call of an operation of the contract. */
-export type StoredCall = { operation: string; params?: object; body?: object }
+/** A public key, as a JWK. */
+type Recipient = { kty: 'EC'; crv: 'P-256'; x: string; y: string }
+/** A call of an operation of the contract. `recipient`: whom the secret that it answers is sealed to. */
+export type StoredCall = { operation: string; params?: object; body?: object; recipient?: Recipient }
 
 export type OperationsTables = {
   locks: {

@@ -3,7 +3,7 @@ import type { Principal, TenantId } from '../../kernel/actor.ts'
 import { findKey, findOwner } from './api-keys.queries.ts'
 import { ownerOf } from './api-keys.ts'
 import { isRole, permissionsOfRoles } from './roles.ts'
-import type { RightsOf } from './verify-key.ts'
+import type { RightsOf, StatusOf } from './verify-key.ts'
 
 /** By what somebody once asked for work that goes on without them. `tenant_id` is where it was issued. */
 export type Credential = {
@@ -15,11 +15,14 @@ export type Credential = {
 }
 type Standing = Pick<Principal<'session'>, 'roles' | 'permissions'>
 
+type Deps = { db: Database; now: () => Date; rightsOf: RightsOf; statusOf: StatusOf }
+
 /**
  * What whoever asked may do now, who need not be there any more: a user by their roles, an API key by what it could do.
- * Undefined for a user who is gone, suspended or locked, and for a key that is good no more.
+ * Undefined for a user who is gone, suspended or locked, for a key that is good no more, and where the tenant of either
+ * is not open.
  */
-export function createStanding({ db, now, rightsOf }: { db: Database; now: () => Date; rightsOf: RightsOf }) {
+export function createStanding({ db, now, rightsOf, statusOf }: Deps) {
   async function ofUser(tenant: TenantId, userId: string): Promise<Standing | undefined> {
     const user = await db.inTenant(tenant, (tx) => findOwner(tx, tenant, userId))
     if (user?.status !== 'active') return undefined
@@ -33,6 +36,7 @@ export function createStanding({ db, now, rightsOf }: { db: Database; now: () =>
   }
 
   return async ({ kind, tenant_id, id, user_id }: Credential, tenant: TenantId): Promise<Standing | undefined> => {
+    if ((await statusOf(tenant_id)) !== 'active') return undefined
     const standing = kind === 'api_key' ? await ofKey(tenant_id, id) : user_id && (await ofUser(tenant_id, user_id))
     if (!standing) return undefined
     // Only a platform administrator reaches into another tenant.

@@ -26,7 +26,7 @@ type NewLock = {
   name: string | null
   reason: string
   by: StoredParty
-  expiresAt: Date | null
+  expiresInSeconds: number | undefined
 }
 /** Undefined where the target is locked already: of any number of callers one makes the lock. */
 export const insertLock = (tx: Tx, tenant: TenantId, lock: NewLock, at: Date): Promise<LockRow | undefined> =>
@@ -41,7 +41,10 @@ export const insertLock = (tx: Tx, tenant: TenantId, lock: NewLock, at: Date): P
       reason: lock.reason,
       created_by: JSON.stringify(lock.by),
       created_at: at,
-      expires_at: lock.expiresAt,
+      expires_at:
+        lock.expiresInSeconds === undefined
+          ? null
+          : sql<Date>`clock_timestamp() + ${lock.expiresInSeconds} * interval '1 second'`,
     })
     .onConflict((c) =>
       c.columns(['tenant_id', 'target_type', 'target_id']).where('released_at', 'is', null).doNothing(),
@@ -49,12 +52,12 @@ export const insertLock = (tx: Tx, tenant: TenantId, lock: NewLock, at: Date): P
     .returningAll()
     .executeTakeFirst()
 
-/** True, as the row it has become, for the one that released it; `dueAt`: only where its time is over by then. */
+/** As the row it has become, for the one that released it; `isDue`: only where its time is over, as the database says. */
 export const releaseLock = (
   tx: Tx,
   tenant: TenantId,
   id: string,
-  { by, at, dueAt }: { by: StoredParty; at: Date; dueAt?: Date },
+  { by, at, isDue }: { by: StoredParty; at: Date; isDue: boolean },
 ): Promise<LockRow | undefined> => {
   const q = tx
     .updateTable('locks')
@@ -62,13 +65,14 @@ export const releaseLock = (
     .where('tenant_id', '=', tenant)
     .where('lock_id', '=', id)
     .where('released_at', 'is', null)
-  return (dueAt === undefined ? q : q.where('expires_at', '<=', dueAt)).returningAll().executeTakeFirst()
+  const dbNow = sql<Date>`clock_timestamp()`
+  return (isDue ? q.where('expires_at', '<=', dbNow) : q).returningAll().executeTakeFirst()
 }
 
 /** Passes the tenant wall: locks whose time is over, the oldest first. */
-export const dueLocks = async (tx: Tx, at: Date, limit: number) => {
+export const dueLocks = async (tx: Tx, limit: number) => {
   const { rows } = await sql<{ tenant_id: TenantId; lock_id: string }>`
-    select tenant_id, lock_id from locks where released_at is null and expires_at <= ${at}
+    select tenant_id, lock_id from locks where released_at is null and expires_at <= now()
     order by expires_at limit ${limit}`.execute(tx)
   return rows
 }

@@ -2,7 +2,6 @@ import { background, type Database, type Tx } from '../../db/database.ts'
 import { type Actor, jobSource, type Source, type TenantId } from '../../kernel/actor.ts'
 import { eachTenant } from '../../kernel/each-tenant.ts'
 import { encodeId, missing, newUuid } from '../../kernel/ids.ts'
-import { second } from '../../kernel/time.ts'
 import { type Change, type Changes, everything } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
 import { holdStoppable, requireMayLetIn } from '../identity/index.ts'
@@ -74,10 +73,9 @@ export function createLocks({ db, audit, changes, now, gateways, identity }: Loc
   }
   const partyOf = ({ type, id, name }: Source) => ({ type, id, name })
 
-  async function release(tx: Tx, source: Source, id: string, reason: string | undefined, dueAt?: Date) {
+  async function release(tx: Tx, source: Source, id: string, reason: string | undefined, isDue = false) {
     const { tenantId: tenant } = source
-    const by = { by: partyOf(source), at: now(), ...(dueAt && { dueAt }) }
-    const released = await queries.releaseLock(tx, tenant, id, by)
+    const released = await queries.releaseLock(tx, tenant, id, { by: partyOf(source), at: now(), isDue })
     if (!released) return undefined
     await recordOf(tx, source, 'lock.released', released, reason)
     const target = { type: released.target_type, id: released.target_id }
@@ -97,10 +95,8 @@ export function createLocks({ db, audit, changes, now, gateways, identity }: Loc
         const isUser = target.type === 'user'
         const name = isUser ? await holdStoppable(tx, actor, target.id) : await queries.nameOf(tx, tenant, target)
         if (name === undefined) return missing(target.type)
-        const at = now()
-        const expiresAt = expiresInSeconds === undefined ? null : new Date(at.getTime() + expiresInSeconds * second)
-        const wanted = { id: newUuid(), target, name, reason, by: partyOf(actor), expiresAt }
-        const lock = await queries.insertLock(tx, tenant, wanted, at)
+        const wanted = { id: newUuid(), target, name, reason, by: partyOf(actor), expiresInSeconds }
+        const lock = await queries.insertLock(tx, tenant, wanted, now())
         if (!lock) return { lock: (await queries.findActive(tx, tenant, target)) ?? missing('lock'), changed: false }
         const ended = await cut(tx, actor, target)
         await recordOf(tx, actor, 'lock.set', lock, reason)
@@ -121,12 +117,11 @@ export function createLocks({ db, audit, changes, now, gateways, identity }: Loc
 
     /** Releases locks whose time is over. Says how many. */
     endDue: async (): Promise<number> => {
-      const at = now()
-      const due = await db.acrossTenants((tx) => queries.dueLocks(tx, at, perRound), background)
+      const due = await db.acrossTenants((tx) => queries.dueLocks(tx, perRound), background)
       let ended = 0
       await eachTenant([...new Set(due.map((d) => d.tenant_id))], async (tenant) => {
         for (const { lock_id } of due.filter((d) => d.tenant_id === tenant))
-          if (await db.inTenant(tenant, (tx) => release(tx, jobSource(tenant, job), lock_id, 'expired', at))) ended++
+          if (await db.inTenant(tenant, (tx) => release(tx, jobSource(tenant, job), lock_id, 'expired', true))) ended++
       })
       return ended
     },

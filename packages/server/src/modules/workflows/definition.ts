@@ -3,6 +3,8 @@ import type { Permission, WorkflowKind } from '@holdfast/contract/vocabulary'
 import type { Static, TObject } from 'typebox'
 import type { StoredCall, StoredParty } from '../../db/tables/operations.ts'
 
+/** What is over by the tenant's retention goes now. */
+export const purge = { operation: 'purge_retention' } as const satisfies StoredCall
 /** What waits until every gateway that can be reached enforces what the run has changed. */
 export const confirmation = { operation: 'confirm_gateways' } as const satisfies StoredCall
 

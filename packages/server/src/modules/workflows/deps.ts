@@ -31,4 +31,6 @@ export type WorkflowsDeps = {
   }
   requireStepUp: (actor: Actor) => Promise<void>
   confirmed: (tenant: TenantId, since: number) => Promise<Confirmation>
+  /** Purges what is over of the tenant, until the signal; how many rows of each class went. */
+  purgeNow: (tenant: TenantId, signal: AbortSignal) => Promise<ReadonlyMap<string, number>>
 }

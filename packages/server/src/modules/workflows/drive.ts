@@ -7,11 +7,10 @@ import type { WorkflowsDeps } from './deps.ts'
 import type { createEnd } from './end.ts'
 import type { Lease, RunRow } from './runs.queries.ts'
 import * as queries from './runs.queries.ts'
+import { leaseMs } from './runs.queries.ts'
 import type { Runs } from './runs.ts'
 import type { CarryOut } from './step.ts'
 
-/** A replica that is gone is waited for this long; one that is there renews it in time. */
-const leaseMs = 10 * second
 const mostWatched = 1000
 const perLook = 100
 const atOnce = { perKey: 4, total: 16, waiting: 64 }
@@ -32,12 +31,10 @@ export function createDriver({ db, changes, now, onError, carryOut, end, undoDue
   const watched = new Map<string, NodeJS.Timeout>()
   const stopping = new AbortController()
 
-  const untilOf = () => new Date(now().getTime() + leaseMs)
-
   /** The next step of a run that is still this replica's; undefined when there is none, or it is not. */
   const begin = (lease: Lease, run: RunRow) =>
     db.inTenant(lease.tenant, async (tx) => {
-      if (!(await queries.keepRun(tx, lease, untilOf()))) return undefined
+      if (!(await queries.keepRun(tx, lease))) return undefined
       const steps = await queries.stepsOf(tx, lease.tenant, lease.id)
       const isStopped = steps.some((s) => s.status === 'failed' && s.on_error === 'stop')
       const next = isStopped ? undefined : steps.find((s) => s.status === 'pending' || s.status === 'running')
@@ -55,7 +52,7 @@ export function createDriver({ db, changes, now, onError, carryOut, end, undoDue
       const { step: number } = step
       const outcome = await carryOut(run, step, stopping.signal)
       const isOurs = await db.inTenant(lease.tenant, async (tx) => {
-        if (!(await queries.keepRun(tx, lease, untilOf()))) return false
+        if (!(await queries.keepRun(tx, lease))) return false
         await queries.endStep(tx, lease, number, outcome, now())
         return true
       })
@@ -65,18 +62,16 @@ export function createDriver({ db, changes, now, onError, carryOut, end, undoDue
 
   async function drive(tenant: TenantId, id: string): Promise<void> {
     const lease: Lease = { tenant, id, by: newUuid() }
-    const at = now()
-    const run = await db.inTenant(tenant, (tx) => queries.claimRun(tx, lease, { at, until: untilOf() }))
+    const run = await db.inTenant(tenant, (tx) => queries.claimRun(tx, lease))
     if (!run) return
-    const keep = () => db.inTenant(tenant, (tx) => queries.keepRun(tx, lease, untilOf())).then(() => {}, onError)
+    const keep = () => db.inTenant(tenant, (tx) => queries.keepRun(tx, lease)).then(() => {}, onError)
     const renewing = setInterval(() => void keep(), leaseMs / 3)
     try {
       await carry(lease, run)
     } catch (e) {
       // Whoever comes next goes on: after a stop at once, after a fault a little later.
       const wait = stopping.signal.aborted ? 0 : second
-      const until = new Date(now().getTime() + wait)
-      await db.inTenant(tenant, (tx) => queries.keepRun(tx, lease, until)).catch(onError)
+      await db.inTenant(tenant, (tx) => queries.keepRun(tx, lease, wait)).catch(onError)
       if (!stopping.signal.aborted) onError(e)
     } finally {
       clearInterval(renewing)
@@ -118,11 +113,10 @@ export function createDriver({ db, changes, now, onError, carryOut, end, undoDue
     start,
     /** Goes on with what nobody carries out, looks again at what somebody does, and takes back what is due. */
     run: async (): Promise<void> => {
-      const at = now()
-      for (const run of await db.acrossTenants((tx) => queries.runsToUndo(tx, at, perLook), background))
+      for (const run of await db.acrossTenants((tx) => queries.runsToUndo(tx, perLook), background))
         await undoDue(run).catch(onError)
       for (const run of await db.acrossTenants((tx) => queries.openRuns(tx, perLook), background))
-        if (run.claimed_until <= at) void start(run.tenant_id, run.workflow_run_id)
+        if (run.is_free) void start(run.tenant_id, run.workflow_run_id)
         else watch(run.tenant_id, run.workflow_run_id)
     },
     /** What is under way here ends or is let go; another replica goes on with it. */

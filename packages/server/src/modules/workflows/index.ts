@@ -3,6 +3,7 @@ import { createDriver } from './drive.ts'
 import { createEnd } from './end.ts'
 import { createPlans } from './plan.ts'
 import { createActorOf } from './requester.ts'
+import { createRights } from './rights.ts'
 import { runHandlers } from './runs.handlers.ts'
 import { pruneRuns } from './runs.queries.ts'
 import { createRuns, job } from './runs.ts'
@@ -10,7 +11,8 @@ import { createCarryOut } from './step.ts'
 
 /** Workflows and incident playbooks: operations one after the other, as whoever asks for them. */
 export function createWorkflows(deps: WorkflowsDeps) {
-  const plans = createPlans(deps)
+  const rights = createRights(deps)
+  const plans = createPlans({ ...deps, rights })
   const actorOf = createActorOf(deps.standingOf)
   const end = createEnd(deps)
   const runs = createRuns({
@@ -19,7 +21,7 @@ export function createWorkflows(deps: WorkflowsDeps) {
   })
   const driver = createDriver({
     ...{ ...deps, end },
-    carryOut: createCarryOut({ ...deps, actorOf }),
+    carryOut: createCarryOut({ ...deps, actorOf, rights }),
     undoDue: runs.undoDue,
   })
   return {

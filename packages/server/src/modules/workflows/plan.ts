@@ -3,9 +3,10 @@ import type { WorkflowKind } from '@holdfast/contract/vocabulary'
 import type { StoredCall } from '../../db/tables/operations.ts'
 import type { Actor } from '../../kernel/actor.ts'
 import { fail, failField } from '../../kernel/app-error.ts'
-import { confirmation, type Definition, type Look, type Step } from './definition.ts'
+import type { Definition, Look, Step } from './definition.ts'
 import type { WorkflowsDeps } from './deps.ts'
 import { playbooks } from './playbooks.ts'
+import type { Rights } from './rights.ts'
 import { isReversible } from './takes-back.ts'
 import { workflows } from './workflows.ts'
 
@@ -13,27 +14,28 @@ import { workflows } from './workflows.ts'
 const mostNamed = 100
 export type Planned = { definition: Definition; secondApprover: boolean; steps: readonly Step[] }
 
+type PlansDeps = Pick<WorkflowsDeps, 'perform' | 'requireStepUp' | 'now'> & { rights: Rights }
+
 /** What each workflow would do for whoever asks, and whether they may. */
-export function createPlans({ perform, requireStepUp, now }: Pick<WorkflowsDeps, 'perform' | 'requireStepUp' | 'now'>) {
+export function createPlans({ perform, rights, requireStepUp, now }: PlansDeps) {
   const all: readonly Definition[] = [...workflows(now), ...playbooks]
   const shapes = new Map(all.map((d) => [d, Closed({ params: d.params })]))
   const ofKind = (kind: WorkflowKind) => all.filter((d) => d.kind === kind)
 
   /** Refused as a whole, before anything is done: nobody runs through a workflow what they may not do themselves. */
   async function requireMay(actor: Actor, calls: readonly StoredCall[], isReal: boolean): Promise<void> {
-    const operations = calls.filter(({ operation }) => operation !== confirmation.operation)
-    for (const call of operations) {
-      const permission = perform().lacks(actor, call)
+    for (const call of calls) {
+      const permission = rights.lacks(actor, call)
       if (permission) fail('forbidden', `its step ${call.operation} needs the permission ${permission}`)
     }
-    if (isReal && operations.some((call) => perform().needsStepUp(call))) await requireStepUp(actor)
+    if (isReal && calls.some(rights.needsStepUp)) await requireStepUp(actor)
   }
 
   const lookAs =
     (actor: Actor): Look =>
     async (operation, input) => {
       const call = { operation, ...(input as object) }
-      const permission = perform().lacks(actor, call)
+      const permission = rights.lacks(actor, call)
       if (permission) return fail('forbidden', `this needs the permission ${permission}`)
       // A look is not what the Idempotency-Key of the request stands for.
       return (await perform().run({ ...actor, claim: null }, call)) as never

@@ -5,10 +5,17 @@ import { deleting } from '../../db/retention.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { StoredCall, StoredParty } from '../../db/tables/operations.ts'
 import type { TenantId } from '../../kernel/actor.ts'
+import { second } from '../../kernel/time.ts'
 
 export type RunRow = Selectable<Tables['workflow_runs']>
 export type StepRow = Selectable<Tables['workflow_steps']>
 export type Ended = 'succeeded' | 'failed' | 'cancelled'
+
+/** A replica that is gone is waited for this long; one that is there renews its lease in time. */
+export const leaseMs = 10_000
+// Leases and ends are judged by the clock of the database: a replica may believe whatever its own says.
+const dbNow = sql<Date>`clock_timestamp()`
+const inMs = (ms: number) => sql<Date>`clock_timestamp() + ${ms} * interval '1 millisecond'`
 
 export const selectRuns = (tx: Tx, tenant: TenantId, kind: RunRow['kind'] | undefined) => {
   const q = tx.selectFrom('workflow_runs').selectAll().where('tenant_id', '=', tenant)
@@ -34,14 +41,21 @@ export const stepsOf = (tx: Tx, tenant: TenantId, id: string): Promise<StepRow[]
 type NewStep = Pick<StepRow, 'action' | 'summary' | 'input' | 'affects' | 'affects_count' | 'on_error' | 'reversible'>
 type NewRun = Omit<
   Insertable<Tables['workflow_runs']>,
-  'approved_by' | 'evidence' | 'evidence_digest' | 'claimed_by' | 'finished_at'
+  'approved_by' | 'undo_at' | 'evidence' | 'evidence_digest' | 'claimed_by' | 'claimed_until' | 'finished_at'
 >
+/** When a run that begins now is taken back by itself; null where nobody asked for that. */
+const undoAt = sql<Date | null>`clock_timestamp() + undo_after_seconds * interval '1 second'`
+
 /** False where the run that it would undo is being undone already, or was. */
 export async function insertRun(tx: Tx, run: NewRun, steps: readonly NewStep[]): Promise<boolean> {
   const made = await happened(
     tx
       .insertInto('workflow_runs')
-      .values(run)
+      .values({
+        ...run,
+        undo_at: run.started_at && run.undo_after_seconds ? inMs(run.undo_after_seconds * second) : null,
+        claimed_until: dbNow,
+      })
       .onConflict((c) =>
         c
           .columns(['tenant_id', 'undo_of'])
@@ -75,20 +89,25 @@ export async function insertRun(tx: Tx, run: NewRun, steps: readonly NewStep[]):
 const runOf = (tx: Tx, tenant: TenantId, id: string) =>
   tx.updateTable('workflow_runs').where('tenant_id', '=', tenant).where('workflow_run_id', '=', id)
 
-type Begun = { at: Date; undo_at: Date | null }
-export const approveRun = (tx: Tx, tenant: TenantId, id: string, by: StoredParty, { at, undo_at }: Begun) =>
+export const approveRun = (tx: Tx, tenant: TenantId, id: string, by: StoredParty, at: Date) =>
   happened(
     runOf(tx, tenant, id)
-      .set({ status: 'running', approved_by: JSON.stringify(by), started_at: at, claimed_until: at, undo_at })
+      .set({
+        status: 'running',
+        approved_by: JSON.stringify(by),
+        started_at: at,
+        claimed_until: dbNow,
+        undo_at: undoAt,
+      })
       .where('status', '=', 'awaiting_approval')
       .returning('workflow_run_id'),
   )
 
 /** What has failed is tried again, by whoever comes first. */
-export const resumeRun = async (tx: Tx, tenant: TenantId, id: string, at: Date): Promise<boolean> => {
+export const resumeRun = async (tx: Tx, tenant: TenantId, id: string): Promise<boolean> => {
   const resumed = await happened(
     runOf(tx, tenant, id)
-      .set({ status: 'running', finished_at: null, evidence: null, evidence_digest: null, claimed_until: at })
+      .set({ status: 'running', finished_at: null, evidence: null, evidence_digest: null, claimed_until: dbNow })
       .where('status', '=', 'failed')
       .returning('workflow_run_id'),
   )
@@ -112,26 +131,26 @@ export const endRun = (
 ): Promise<boolean> =>
   happened(
     runOf(tx, tenant, id)
-      .set({ status, evidence, evidence_digest: digest, finished_at: at, claimed_by: null, claimed_until: at })
+      .set({ status, evidence, evidence_digest: digest, finished_at: at, claimed_by: null, claimed_until: dbNow })
       .where('status', 'in', ['awaiting_approval', 'running'])
       .returning('workflow_run_id'),
   )
 
 export type Lease = { tenant: TenantId; id: string; by: string }
-/** Of any number of replicas one gets it, until `until`. */
-export const claimRun = (tx: Tx, { tenant, id, by }: Lease, { at, until }: { at: Date; until: Date }) =>
+/** Of any number of replicas one gets it. */
+export const claimRun = (tx: Tx, { tenant, id, by }: Lease) =>
   runOf(tx, tenant, id)
-    .set({ claimed_by: by, claimed_until: until })
+    .set({ claimed_by: by, claimed_until: inMs(leaseMs) })
     .where('status', '=', 'running')
-    .where('claimed_until', '<=', at)
+    .where('claimed_until', '<=', dbNow)
     .returningAll()
     .executeTakeFirst()
 
-/** False: it ended, was cancelled, or another replica has it. */
-export const keepRun = (tx: Tx, { tenant, id, by }: Lease, until: Date): Promise<boolean> =>
+/** For so long. False: it ended, was cancelled, or another replica has it. */
+export const keepRun = (tx: Tx, { tenant, id, by }: Lease, ms = leaseMs): Promise<boolean> =>
   happened(
     runOf(tx, tenant, id)
-      .set({ claimed_until: until })
+      .set({ claimed_until: inMs(ms) })
       .where('status', '=', 'running')
       .where('claimed_by', '=', by)
       .returning('workflow_run_id'),
@@ -179,15 +198,16 @@ export const dropUndoAt = (tx: Tx, tenant: TenantId, id: string) =>
 
 /** Passes the tenant wall: runs that have not ended, those first that nobody carries out. */
 export const openRuns = async (tx: Tx, limit: number) => {
-  const { rows } = await sql<{ tenant_id: TenantId; workflow_run_id: string; claimed_until: Date }>`
-    select tenant_id, workflow_run_id, claimed_until from workflow_runs where status = 'running'
+  const { rows } = await sql<{ tenant_id: TenantId; workflow_run_id: string; is_free: boolean }>`
+    select tenant_id, workflow_run_id, claimed_until <= clock_timestamp() as is_free
+    from workflow_runs where status = 'running'
     order by claimed_until limit ${limit}`.execute(tx)
   return rows
 }
 /** Passes the tenant wall: runs that have ended and whose time is over. */
-export const runsToUndo = async (tx: Tx, at: Date, limit: number) => {
+export const runsToUndo = async (tx: Tx, limit: number) => {
   const { rows } = await sql<RunRow>`
-    select * from workflow_runs where undo_at <= ${at} and status in ('succeeded', 'failed')
+    select * from workflow_runs where undo_at <= now() and status in ('succeeded', 'failed')
     order by undo_at limit ${limit}`.execute(tx)
   return rows
 }

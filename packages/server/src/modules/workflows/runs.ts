@@ -3,7 +3,6 @@ import type { Tx } from '../../db/database.ts'
 import { type Actor, jobSource, type TenantId } from '../../kernel/actor.ts'
 import { fail } from '../../kernel/app-error.ts'
 import { encodeId, missing, newUuid } from '../../kernel/ids.ts'
-import { second } from '../../kernel/time.ts'
 import { confirmGateways, type Step } from './definition.ts'
 import type { WorkflowsDeps } from './deps.ts'
 import type { createEnd } from './end.ts'
@@ -31,8 +30,6 @@ type RunsDeps = Pick<WorkflowsDeps, 'db' | 'audit' | 'changes' | 'feed' | 'now'>
 
 /** How runs begin, are approved, called off, gone on with and taken back. What they do, the driver does. */
 export function createRuns({ db, audit, changes, feed, now, plans, actorOf, end, begun }: RunsDeps) {
-  const undoAtOf = (seconds: number | null, from: Date) =>
-    seconds === null ? null : new Date(from.getTime() + seconds * second)
   const read = async (tx: Tx, tenant: TenantId, id: string): Promise<Run> => ({
     run: (await queries.findRun(tx, tenant, id)) ?? missing('workflow_run'),
     steps: await queries.stepsOf(tx, tenant, id),
@@ -56,7 +53,6 @@ export function createRuns({ db, audit, changes, feed, now, plans, actorOf, end,
     const { tenantId: tenant } = actor
     const id = newUuid()
     const at = now()
-    const undo_after_seconds = asked.undoAfterSeconds ?? null
     const made = await queries.insertRun(
       tx,
       {
@@ -70,10 +66,8 @@ export function createRuns({ db, audit, changes, feed, now, plans, actorOf, end,
         second_approver: what.secondApprover,
         requested_by: JSON.stringify(requesterOf(actor)),
         undo_of: what.undoOf,
-        undo_after_seconds,
-        undo_at: what.secondApprover ? null : undoAtOf(undo_after_seconds, at),
+        undo_after_seconds: asked.undoAfterSeconds ?? null,
         seq_before: feed.seqOf(tenant),
-        claimed_until: at,
         created_at: at,
         started_at: what.secondApprover ? null : at,
       },
@@ -94,10 +88,8 @@ export function createRuns({ db, audit, changes, feed, now, plans, actorOf, end,
     const [asked, approving] = [personOf(run.requested_by), personOf(requesterOf(actor))]
     if (actor.principal.kind !== 'session' || asked === approving)
       fail('forbidden', 'somebody else than who asked for it must approve it, signed in as a person')
-    const at = now()
     const by = { type: actor.type, id: actor.id, name: actor.name }
-    const undo_at = undoAtOf(run.undo_after_seconds, at)
-    if (!(await queries.approveRun(tx, run.tenant_id, run.workflow_run_id, by, { at, undo_at }))) return false
+    if (!(await queries.approveRun(tx, run.tenant_id, run.workflow_run_id, by, now()))) return false
     await set(tx, run.tenant_id, run.workflow_run_id)
     return true
   }
@@ -114,7 +106,7 @@ export function createRuns({ db, audit, changes, feed, now, plans, actorOf, end,
     if (run.status !== 'failed') fail('validation_error', `a run that is ${run.status} can not be resumed`)
     if (await queries.undoingOf(tx, run.tenant_id, run.workflow_run_id))
       fail('validation_error', 'the run was undone: run it anew')
-    await queries.resumeRun(tx, run.tenant_id, run.workflow_run_id, now())
+    await queries.resumeRun(tx, run.tenant_id, run.workflow_run_id)
     await set(tx, run.tenant_id, run.workflow_run_id)
     return true
   }

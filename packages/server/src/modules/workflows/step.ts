@@ -8,19 +8,19 @@ import type { Actor, Claim } from '../../kernel/actor.ts'
 import { AppError } from '../../kernel/app-error.ts'
 import { encodeId, newUuid } from '../../kernel/ids.ts'
 import { second } from '../../kernel/time.ts'
-import { confirmation } from './definition.ts'
+import { confirmation, purge } from './definition.ts'
 import type { WorkflowsDeps } from './deps.ts'
 import type { ActorOf } from './requester.ts'
+import type { Rights } from './rights.ts'
 import type { Outcome, RunRow, StepRow } from './runs.queries.ts'
-import { resultOf, undoOf } from './takes-back.ts'
+import { pageSize, walk } from './steps.ts'
+import { isReversible, type Recorded, resultOf, saidBy, sealedResultOf, undoOf } from './takes-back.ts'
 
 const confirmEveryMs = 100
 /** A gateway that a change does not concern says so with its next pull. */
 const confirmWithinMs = 60 * second
 /** After so many attempts what is no refusal and no outage is given up. */
 const mostAttempts = 5
-/** What makes something new each time. Everything else says again what holds. */
-const makesAnew: readonly string[] = ['publishPolicy', 'rotateTrustAnchors', 'retireSigner']
 
 /**
  * Carries out one step. The change settles a claim in its own transaction, as that of an Idempotency-Key does: whatever
@@ -31,33 +31,53 @@ export function createCarryOut({
   db,
   perform,
   confirmed,
+  purgeNow,
   actorOf,
-}: Pick<WorkflowsDeps, 'db' | 'perform' | 'confirmed'> & { actorOf: ActorOf }) {
+  rights,
+}: Pick<WorkflowsDeps, 'db' | 'perform' | 'confirmed' | 'purgeNow'> & { actorOf: ActorOf; rights: Rights }) {
   async function once(actor: Actor, run: RunRow, { step, input }: StepRow): Promise<Outcome> {
     const workflow_run_id = encodeId('workflow_run', run.workflow_run_id)
     const principal = `workflow_run:${workflow_run_id}`
     const claim: Claim = { tenantId: run.tenant_id, principal, key: `step-${step}`, attempt: newUuid() }
     const fingerprint = createHash('sha256').update(JSON.stringify(input)).digest()
     const wasMade = await db.inTenant(run.tenant_id, (tx) => claims.takeOver(tx, claim, fingerprint))
-    if (wasMade) return again(actor, input)
+    if (wasMade) return foundMade(actor, input)
     try {
       const said = await perform().run({ ...actor, claim }, input)
-      return { status: 'succeeded', result: resultOf(said), undo: undoOf(input, said) }
+      return { status: 'succeeded', result: await sealedResultOf(input, said), undo: undoOf(input, said) }
     } finally {
       // What was settled stays; what changed nothing is free to be asked again.
       await db.inTenant(run.tenant_id, (tx) => claims.drop(tx, claim)).catch(() => {})
     }
   }
-  /** It was made before this replica came to it, and what it answered is not to be had any more. */
-  async function again(actor: Actor, input: StoredCall): Promise<Outcome> {
+  /**
+   * It was made before this replica came to it, and what it answered is not to be had any more. Nothing is asked for
+   * again, since somebody may have changed it since: the record has what the step did.
+   */
+  async function foundMade(actor: Actor, input: StoredCall): Promise<Outcome> {
     const note = { made_before: true }
-    if (makesAnew.includes(input.operation)) return { status: 'succeeded', result: note, undo: [] }
-    const said = {
-      ...(await perform()
-        .run(actor, input)
-        .then((s) => s as object)),
-      changed: true,
+    // What it answered went with the process: the next one takes the place of the secret that nobody has.
+    if (input.recipient) {
+      const result = await sealedResultOf(input, await perform().run({ ...actor, claim: null }, input))
+      return { status: 'succeeded', result: { ...result, ...note }, undo: [] }
     }
+    if (!isReversible(input)) return { status: 'succeeded', result: note, undo: [] }
+    const events: Recorded[] = []
+    await walk(
+      (cursor) =>
+        perform().run(
+          { ...actor, claim: null },
+          {
+            operation: 'listAuditEvents',
+            query: { request_id: actor.requestId, limit: pageSize, ...(cursor !== undefined && { cursor }) },
+          },
+        ) as Promise<{ items: Recorded[]; next_cursor: string | null }>,
+      (event) => {
+        events.push(event)
+        return 'go on'
+      },
+    )
+    const said = saidBy(input, events)
     return { status: 'succeeded', result: { ...resultOf(said), ...note }, undo: undoOf(input, said) }
   }
 
@@ -81,9 +101,13 @@ export function createCarryOut({
       if (input.operation === confirmation.operation) return await confirm(run, signal)
       const actor = await actorOf(run)
       if (!actor) return { status: 'failed', error: 'whoever asked for it may do nothing any more' }
-      const permission = perform().lacks(actor, input)
+      const permission = rights.lacks(actor, input)
       if (permission)
         return { status: 'failed', error: `whoever asked for it has no permission ${permission} any more` }
+      if (input.operation === purge.operation) {
+        const purged = Object.fromEntries(await purgeNow(run.tenant_id, signal))
+        return { status: 'succeeded', result: { purged }, undo: [] }
+      }
       return await once(actor, run, step)
     } catch (e) {
       if (e instanceof AppError && e.code !== 'internal_error') return { status: 'failed', error: e.message }

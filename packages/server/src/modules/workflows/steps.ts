@@ -21,6 +21,7 @@ export async function revokeDevicesOf(
   }
 }
 
+export const pageSize = 200
 /** Pages of a list that are read at most. */
 const mostPages = 500
 

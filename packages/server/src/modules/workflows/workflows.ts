@@ -3,12 +3,21 @@ import { Type } from 'typebox'
 import type { StoredParty } from '../../db/tables/operations.ts'
 import { failField } from '../../kernel/app-error.ts'
 import { day, minute, second } from '../../kernel/time.ts'
-import { because, callOf, confirmGateways, type Definition, definition, type Look, type Step } from './definition.ts'
-import { revokeDevicesOf, walk } from './steps.ts'
+import {
+  because,
+  callOf,
+  confirmGateways,
+  type Definition,
+  definition,
+  type Look,
+  purge,
+  type Step,
+} from './definition.ts'
+import { rotateGatewaySecrets } from './gateway-secrets.ts'
+import { pageSize, revokeDevicesOf, walk } from './steps.ts'
 
 /** As many as one operation takes. */
 const most = 10_000
-const pageSize = 200
 const tooMany = (what: string) => failField('params', `${what}: more than one run takes; do the oldest first`)
 
 const publishing = (body: Parameters<typeof callOf<'publishPolicy'>>[1]['body'], summary: string): Step => ({
@@ -139,6 +148,22 @@ export const workflows = (now: () => Date): readonly Definition[] => [
       return silent.length === 0
         ? []
         : [{ call, summary: `End sessions silent for ${silent_minutes} minutes`, affects: silent, onError: 'stop' }]
+    },
+  }),
+  rotateGatewaySecrets,
+  definition({
+    kind: 'workflow',
+    name: 'prune_retention',
+    summary: 'Purge now what is over by the retention of the tenant, under the same rules as every hour',
+    params: Closed({}),
+    permissions: ['audit:read', 'audit:write'],
+    secondApprover: 'never',
+    steps: async (_, look) => {
+      const { classes } = await look('getRetention', {})
+      const over = classes.filter((c) => c.over > 0)
+      const rows = over.map((c) => `${c.class} ${c.over}`).join(', ')
+      const affects = over.map((c) => ({ type: 'retention_class', id: null, name: c.class }))
+      return [{ call: purge, summary: `Purge rows that are over: ${rows || 'none'}`, affects, onError: 'stop' }]
     },
   }),
   definition({
