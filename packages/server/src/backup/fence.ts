@@ -75,7 +75,8 @@ async function endLeases(connection: Connection, at: Date): Promise<void> {
     'update siem_streams set lease = null, leased_until = null, due_at = least(due_at, $1) where finished_at is null',
     [at],
   )
-  await connection.query('update directory_pulls set claimed_by = null, claimed_until = least(claimed_until, $1)', [at])
+  for (const table of ['directory_pulls', 'workflow_runs'])
+    await connection.query(`update ${table} set claimed_by = null, claimed_until = least(claimed_until, $1)`, [at])
   // Settled in the transaction of the change: it was not made, and may be asked for again.
   await connection.query(`delete from idempotency_keys where state = 'started'`)
 }
