@@ -60,7 +60,9 @@ async function createFullWorld(kit: Kit) {
   )
   const { tenant_id } = world.own.ids
   await kit.admin.changeTenant({ body: { operation: 'update', tenant_id, tenant: { limits: { gateways: 1 } } } })
-  const { event_id, connector_id } = world.own.ids
+  const { event_id, connector_id, workflow_run_id } = world.own.ids
+  // There is evidence of what has ended.
+  await kit.admin.changeWorkflowRun({ params: { workflow_run_id }, body: { operation: 'cancel' } })
   await kit.admin.proveAuditEvent({ params: { event_id } })
   const place = { tenant_id: kit.tenant, connector_id: decodeId('siem_connector', connector_id)!, seq: 1 }
   const refused = {
