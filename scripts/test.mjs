@@ -49,8 +49,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => c
 /** Resolves when it has ended, however: the tests say what is wrong. */
 function compileOnce() {
   const code = `await import(${JSON.stringify(pathToFileURL(join(root, 'packages/server/test/kit.ts')))})`
-  const options = { cwd: root, stdio: 'ignore', timeout: 30_000 }
-  const compiling = spawn(process.execPath, ['--input-type=module', '-e', code], options)
+  const quietly = { cwd: root, stdio: 'ignore', timeout: 30_000 }
+  const compiling = spawn(process.execPath, ['--input-type=module', '-e', code], quietly)
   return new Promise((resolve) => compiling.on('close', resolve).on('error', resolve))
 }
 
