@@ -25,6 +25,8 @@ const longest = /^packages\/server\/test\/table\//
 /** Files of these folders wait more than they compute: they are spread among the first half of the others. */
 const waiting = /^packages\/(sdk|server\/test\/(faults|interop))\//
 
+/** So many files share a process, of the others. */
+const together = 24
 /** Files wait for the database much of their time: two more at once than there are cores keep the cores busy. */
 const atOnce = availableParallelism() + 2
 
@@ -38,6 +40,7 @@ for (const folder of ['statements', 'files', 'running']) mkdirSync(join(scratch,
 const environment = {
   ...process.env,
   HOLDFAST_TEST_SCRATCH: scratch,
+  HOLDFAST_TEST_FILES: together,
   HOLDFAST_TEST_STATEMENTS: statements,
   ...(named.length === 0 && { HOLDFAST_TEST_WHOLE_RUN: '1' }),
   ...(cluster && { HOLDFAST_TEST_DATABASE_URL: cluster.url }),
@@ -69,7 +72,7 @@ const nth = (i) => String(i).padStart(3, '0')
 
 /**
  * Of all files, those that begin processes: the ones that have their own, and workers that take the others one after
- * the other in an order that keeps the cores busy to the end. One of these begins when those of their own are done.
+ * the other, in an order that keeps the cores busy to the end.
  */
 function distributed(files) {
   const { true: own = [], false: others = [] } = Object.groupBy(files, (file) => alone.test(file))
@@ -80,9 +83,10 @@ function distributed(files) {
     ...computes.map((file, i) => ({ file, at: longest.test(file) ? 0 : (i + 0.5) / computes.length })),
   ].sort((a, b) => a.at - b.at)
   for (const [i, { file }] of order.entries()) writeFileSync(join(scratch, 'files', nth(i)), file)
-  const worker = 'scripts/test-worker.mjs'
-  // The runner begins them by name.
-  return [...Array(atOnce - 1).fill(worker), ...own, worker].map((file, i) => {
+  // Those that are more than needed help at the end, or find nothing left and end at once.
+  const workers = Array(Math.ceil(others.length / together) + atOnce).fill('scripts/test-worker.mjs')
+  // The runner begins them by name, these before those that have their own: as many as wait at once, less one.
+  return [...workers.slice(0, atOnce - 1), ...own, ...workers.slice(atOnce - 1)].map((file, i) => {
     const begins = join(scratch, `${nth(i)}.mjs`)
     writeFileSync(begins, `import ${JSON.stringify(pathToFileURL(join(root, file)))}\n`)
     return begins
