@@ -19,6 +19,8 @@ async function startControl(t: TestContext) {
     /** The next answers in place of a right one. */
     policies: [] as string[],
     metering: [] as Answered[],
+    /** Fields that it does not know, as a server of an earlier version: refused by name. */
+    unknown: [] as string[],
     /** Answers in place of everything. */
     instead: (): Answered | undefined => undefined,
   }
@@ -39,6 +41,9 @@ async function startControl(t: TestContext) {
     if (other) return other
     if (asked.headers.authorization !== 'Bearer hfg_x')
       return { status: 401, body: { error: 'unauthorized', detail: 'missing or invalid credentials' } }
+    const unknown = control.unknown.filter((field) => Object.hasOwn((asked.body ?? {}) as object, field))
+    const errors = unknown.map((field) => ({ field, message: 'is not a known field' }))
+    if (errors.length > 0) return { status: 422, body: { error: 'validation_error', detail: 'unknown', errors } }
     if (asked.path === '/v1/gateway/runtime/trust-anchors') return { body: control.trust }
     if (asked.path === '/v1/gateway/runtime/unified-policy') return policyFor(asked)
     if (asked.path === '/v1/gateway/metering')
@@ -264,6 +269,26 @@ test('a report is sent under one sequence until it is acknowledged; the next wai
   assert.equal(new Set(reports.map(({ report_id }) => report_id)).size, 2)
   const sent = reports.map((r) => [r.boot_id, r.sent_at])
   assert.deepEqual(sent, Array(4).fill([gateway.bootId, '2030-01-01T00:00:00.000Z']))
+})
+
+test('a server of an earlier version, which refuses what it does not know, gets reports without it', async (t) => {
+  const control = await startControl(t)
+  control.unknown = ['sent_at', 'certificate_expires_at']
+  const gateway = control.open()
+  const certificate_expires_at = '2031-01-01T00:00:00Z'
+  assert.equal((await gateway.heartbeat({ active_sessions: 1, certificate_expires_at })).status, 'healthy')
+  assert.equal((await gateway.meter([sample])).accepted, 1)
+  const taken = [control.asks('heartbeat').at(-1), control.asks('metering').at(-1)]
+  for (const ask of taken) assert.ok(!Object.hasOwn(ask?.body as object, 'sent_at'))
+  assert.equal((control.asks('metering').at(-1)!.body as { sequence: number }).sequence, 1)
+
+  control.unknown = []
+  await gateway.heartbeat({ active_sessions: 1, certificate_expires_at })
+  const { sent_at, ...beat } = control.asks('heartbeat').at(-1)!.body as Record<string, unknown>
+  assert.deepEqual([sent_at, beat.certificate_expires_at], ['2030-01-01T00:00:00.000Z', certificate_expires_at])
+
+  control.unknown = ['certificate_expires_at']
+  await assert.rejects(gateway.heartbeat({ active_sessions: 1, certificate_expires_at }), { status: 422 })
 })
 
 test('a report that the server refuses is thrown, and the next one goes', async (t) => {
