@@ -8,6 +8,7 @@ import type { Registry } from '../registry/registry.ts'
 import type { Activity } from '../reports/activity.ts'
 import { deviceNames } from '../reports/sessions.queries.ts'
 import { type GatewayStatus, isSilent, statusOf } from '../reports/status.ts'
+import { deviceSilentMs } from '../truth/verdict.ts'
 import type { Affected, Outcome } from './impact.queries.ts'
 import * as queries from './impact.queries.ts'
 
@@ -43,7 +44,8 @@ export function createImpact({
       const isServing = (g: GatewayRow) =>
         served.has(statusOf(g, seenOf(g.gateway_id), at.getTime()).status) && !isUnapproved(g, pool)
       const others = directory.gatewaysOf(gateway.pool_id).filter((g) => g.gateway_id !== gatewayId)
-      const question = { gatewayId, since, isSilent: silent }
+      const saidSince = new Date(Math.max(since.getTime(), at.getTime() - deviceSilentMs))
+      const question = { gatewayId, since, isSilent: silent, saidSince }
       const { found, counted } = await db.inTenant(tenant, async (tx) => {
         const found = await pager.gather<Shown>(
           // A page goes on from where it was, whatever moment that was asked at.

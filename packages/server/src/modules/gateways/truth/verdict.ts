@@ -4,7 +4,7 @@ import { minute, second } from '../../../kernel/time.ts'
 /** A report a minute is the rule of gateways: two that are missing are a silence. */
 export const gatewaySilentMs = 150 * second
 /** What a device said longer ago bears no witness any more. */
-const deviceSilentMs = 5 * minute
+export const deviceSilentMs = 5 * minute
 /** So much later than one witness of a change the other has spoken too. */
 export const graceMs = 90 * second
 /** A gateway hears of the end of a session within a second; what it says of this time is from before. */
