@@ -287,6 +287,18 @@ test('connection truth', async (t: TestContext) => {
     await runJob(kit.replicas[1]!.app, 'judge_connections')
     assert.equal((await truthOf(device, 'stale')).length, 1)
     assert.deepEqual(await alerts('connection.stale'), [])
+
+    // It is back, and has yet to meter.
+    await beat(other.client)
+    await judge()
+    assert.deepEqual(await alerts('connection.stale'), [])
+    await kit.db.inTenant(kit.tenant, (tx) =>
+      sql`update gateway_activity set up_since = up_since - interval '150 seconds'
+        where tenant_id = ${kit.tenant} and up_since is not null`.execute(tx),
+    )
+    await beat(other.client)
+    await judge()
+    assert.deepEqual(await alerts('connection.stale'), ['1 connection of gateway g2 is stale'])
   })
 
   await t.test('a tenant has its own truth', async () => {
