@@ -20,8 +20,9 @@ export const GatewayHealth = Closed(
     problems: Type.Array(
       Closed({
         code: OneOf([
-          ...(['apply_error', 'policy_behind', 'clock_offset', 'certificate_expiring', 'certificate_expired'] as const),
-          ...(['unsteady', 'full', 'unauthorized_connections', 'connections_in_conflict', 'unmetered'] as const),
+          ...(['closed', 'apply_error', 'policy_behind', 'clock_offset', 'unsteady', 'full'] as const),
+          ...(['certificate_expiring', 'certificate_expired'] as const),
+          ...(['unauthorized_connections', 'connections_in_conflict', 'unmetered'] as const),
         ]),
         detail: Type.String({ description: 'One sentence' }),
       }),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { changeGatewayPool } from '@holdfast/sdk'
 import { sql } from 'kysely'
 import { decodeId } from '../../src/kernel/ids.ts'
 import { newCsr } from '../certificates.ts'
@@ -189,6 +190,27 @@ test('connection truth', async (t: TestContext) => {
     await judge()
     assert.deepEqual(await truthOf(device, 'unauthorized'), [])
     assert.equal((await truthOf(device))[0]?.verdict, 'consistent')
+  })
+
+  await t.test('a gateway of a disabled pool, which is told of no device, may carry none', async () => {
+    const device = await enroll(kit, 'closed')
+    const session = newSession()
+    const params = { pool_id: other.pool.pool_id }
+    await meter(device, session, {}, other.client)
+    await changeGatewayPool(admin, { params }, { enabled: false })
+    await meter(device, session, {}, other.client)
+    await later(device, 61)
+    await meter(device, session, {}, other.client)
+    await judge()
+    const [found] = await truthOf(device, 'unauthorized')
+    assert.deepEqual([found?.policy.allowed, found?.policy.reason], [false, 'pool_disabled'])
+    const { items } = await admin.gatewayHealth({ query: { pool_id: params.pool_id } })
+    assert.ok(items[0]?.problems.some((p) => p.code === 'closed'))
+    await changeGatewayPool(admin, { params }, { enabled: true })
+    await meter(device, session, { state: 'ended' }, other.client)
+    await later(device, 61)
+    await judge()
+    assert.deepEqual(await truthOf(device, 'unauthorized'), [])
   })
 
   await t.test(
