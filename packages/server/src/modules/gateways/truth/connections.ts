@@ -9,6 +9,7 @@ import { closedBy } from '../pull/own-part.ts'
 import { poolAccessOf } from '../pull/pool-access.ts'
 import type { PoolRow } from '../registry/pools.queries.ts'
 import type { Directory, KnownGateway, Registry } from '../registry/registry.ts'
+import { ownSessions } from '../reports/telemetry.queries.ts'
 import { type Judgement, judge, type Standing } from './verdict.ts'
 import type { ConnectionKey, DeviceWord, SessionWord } from './words.queries.ts'
 import * as queries from './words.queries.ts'
@@ -73,7 +74,8 @@ export function createConnections({
       const deviceIds = [...new Set(keys.map((k) => k.deviceId))]
       const claims = await queries.deviceWords(tx, tenant, deviceIds)
       const certificates = await certificateEnds(tx, tenant, deviceIds)
-      const claimed = new Map(claims.map((c) => [keyOf(c.device_id, c.gateway_id), c]))
+      const placed = await placedSince(tx, tenant, claims)
+      const claimed = new Map(claims.filter((c) => !placed.has(c)).map((c) => [keyOf(c.device_id, c.gateway_id), c]))
       return keys.map((key) => {
         const of = keyOf(key.deviceId, key.gatewayId)
         const said = { session: sessions.get(of), claim: claimed.get(of) }
@@ -83,6 +85,15 @@ export function createConnections({
   }
 }
 export type Connections = ReturnType<typeof createConnections>
+
+/** Claims that name a session alone, which a gateway has reported since: they are of the connection to that one. */
+async function placedSince(tx: Tx, tenant: TenantId, claims: readonly DeviceWord[]): Promise<Set<DeviceWord>> {
+  const unplaced = claims.filter((c) => c.gateway_id === null && c.session_id !== null)
+  if (unplaced.length === 0) return new Set()
+  const said = unplaced.map((c) => ({ tenantId: tenant, deviceId: c.device_id, sessionId: c.session_id }))
+  const reported = new Set((await ownSessions(tx, said)).map((s) => s.device_id))
+  return new Set(unplaced.filter((c) => reported.has(c.device_id)))
+}
 
 const keyOf = (deviceId: string, gatewayId: string | null) => `${deviceId}|${gatewayId ?? ''}`
 
