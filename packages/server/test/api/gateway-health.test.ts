@@ -184,7 +184,11 @@ test('gateway health and impact', async (t: TestContext) => {
     await admin.changeDevice({ body: { operation: 'suspend', device_id: devices[2]!.id } })
     clock.advance(300)
     const after = { 'device 0': 'moved', 'device 1': 'stuck', 'device 2': 'left' }
-    assert.deepEqual(await outcomes(), after, 'a tunnel that was up once is not up for good; who was ended is not stuck')
+    assert.deepEqual(
+      await outcomes(),
+      after,
+      'a tunnel that was up once is not up for good; who was ended is not stuck',
+    )
     // It is back: what was then can still be asked for.
     await admin.changeDevice({ body: { operation: 'reactivate', device_id: devices[2]!.id } })
     await beat()
