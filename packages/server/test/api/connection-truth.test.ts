@@ -250,6 +250,15 @@ test('connection truth', async (t: TestContext) => {
     await later(device, 61)
     await judge()
     assert.deepEqual(await truthOf(device, 'conflict'), [])
+    // Another had left before its gateway told of the session at all.
+    const brief = await enroll(kit, 'brief')
+    const unheard = { session_id: newSession(), gateway_id: gateway.gateway_id }
+    await say(brief, 'disconnected', unheard)
+    await meter(brief, unheard.session_id)
+    await later(brief, 100)
+    await meter(brief, unheard.session_id)
+    await judge()
+    assert.equal((await truthOf(brief, 'conflict')).length, 1)
   })
 
   await t.test('a tenant has its own truth', async () => {
