@@ -14,7 +14,7 @@ import * as queries from './metering.queries.ts'
 type Refused = { sessionId: string; error: string }
 /** `opened`: how many sessions began with it. `told`: what its transaction has to record at its end. */
 type Opened = { refused: Refused[]; opened: number; told: Change[] }
-/** `doubtful`: devices that the gateway has let in although they may not connect, or say that they are not connected. */
+/** `doubtful`: devices that the gateway has let in although they may not connect, or say that they have left. */
 type Begun = Opened & { doubtful: string[] }
 type Taken = Opened & { unknownResources: string[] }
 const nothing: Begun = { refused: [], opened: 0, told: [], doubtful: [] }
