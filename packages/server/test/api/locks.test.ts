@@ -122,6 +122,8 @@ test('a locked gateway is told nothing, carries nothing and is offered to nobody
   assert.deepEqual(await offered(), [])
   assert.deepEqual((await kit.admin.listSessions()).items, [])
   assert.equal(((await audited(kit, 'gateway.refused'))[0] as { reason?: string }).reason, 'suspended')
+  const [health] = (await kit.admin.gatewayHealth()).items
+  assert.match(health?.problems.find((p) => p.code === 'closed')?.detail ?? '', /locked/)
   await kit.admin.releaseLock({ params: { lock_id: lock.lock_id }, body: {} })
   await gateway.pull()
   assert.deepEqual(await offered(), ['g1'])
