@@ -13,7 +13,8 @@ import type { CarryOut } from './step.ts'
 
 const mostWatched = 1000
 const perLook = 100
-const atOnce = { perKey: 4, total: 16, waiting: 64 }
+/** Most of a run's time is waiting for gateways: what happened at once is to be answered at once. */
+const atOnce = { perKey: 16, total: 64, waiting: 256 }
 
 type DriveDeps = Pick<WorkflowsDeps, 'db' | 'changes' | 'now' | 'onError'> & {
   carryOut: CarryOut
