@@ -261,7 +261,7 @@ export function createApp({
     health,
     draining,
     listeners: [{ server: http.server, close: () => http.close() }, ...(pki ? [pki] : [])],
-    letGo: [policy.stop, gateways.stop, certificates.stop, federation.deviceGrants.letGo],
+    letGo: [policy.stop, gateways.stop, certificates.stop, federation.deviceGrants.letGo, workflows.letGo],
     writes: [
       ...[refuse.flush, notifications.stop, activity.flush, trustMarks.flush, access.stop],
       ...[identity.stop, enrollment.stop, federation.stop, directory.stop, siem.stop, workflows.stop],

@@ -1,27 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeId } from '../../src/kernel/ids.ts'
-import { audited, enroll, publish, refused, rule } from '../gateways.ts'
+import { audited, enroll, newWireguardKey, publish, refused, rule, withGateway } from '../gateways.ts'
 import { holdTable } from '../hold-table.ts'
 import { createClock, type Kit, runJob, startKit, times } from '../kit.ts'
 import { makeUser } from '../people.ts'
 import { until } from '../promptly.ts'
+import { leave, newRecipient } from '../workflows.ts'
 
-/** As a replica leaves a run that ends between the commit of its first step's change and the word that it was made. */
-async function leave(kit: Kit, tenant = kit.tenant): Promise<void> {
-  await kit.db.inTenant(tenant, async (tx) => {
-    await tx
-      .updateTable('workflow_runs')
-      .set({ status: 'running', evidence: null, evidence_digest: null, finished_at: null, claimed_until: new Date(0) })
-      .where('tenant_id', '=', tenant)
-      .execute()
-    await tx
-      .updateTable('workflow_steps')
-      .set({ status: 'pending', result: '{}', undo: '[]', finished_at: null })
-      .where('tenant_id', '=', tenant)
-      .execute()
-  })
-}
 const drive = (kit: Kit, n: number) =>
   times(n, (i) => runJob(kit.replicas[i % kit.replicas.length]!.app, 'drive_workflows'))
 const ended = async (kit: Kit, workflow_run_id: string | null) => {
@@ -43,6 +29,31 @@ test('what a replica left is gone on with by one of two, and nothing is made twi
   assert.deepEqual([done.steps[0]?.attempts, done.steps[0]?.result], [2, { made_before: true }])
   assert.equal((await audited(kit, 'policy.published')).length, 3, 'two by hand, one by the run')
   assert.equal((await audited(kit, 'workflow.finished')).length, 2, 'each end of it is on record')
+})
+
+test('a replica that stops lets a run go between two steps, and another goes on with it', async (t) => {
+  const kit = await startKit(t, { replicas: 2 })
+  const { pool } = await withGateway(kit, 'g1', 'pool')
+  for (const name of ['g2', 'g3'])
+    await kit.admin.createGateway({ params: { pool_id: pool.pool_id }, body: { name, public_key: newWireguardKey() } })
+  const params = { pool_id: pool.pool_id, recipient: newRecipient().recipient }
+  const { run } = await kit.admin.runWorkflow({ body: { workflow: 'rotate_gateway_secrets', params } })
+  await leave(kit)
+  const held = await holdTable(kit, 'gateway_secrets')
+  const { app, stop } = kit.replicas[1]!
+  await runJob(app, 'drive_workflows')
+  await held.waits(1)
+  const stopping = stop()
+  await until(() => !app.http.server.listening, 'it takes no connection any more')
+  await held.letGo()
+  await stopping
+  const left = await kit.admin.getWorkflowRun({ params: { workflow_run_id: run.workflow_run_id! } })
+  assert.deepEqual(
+    left.steps.map((s) => s.status),
+    ['succeeded', 'pending', 'pending'],
+  )
+  await runJob(kit.app, 'drive_workflows')
+  assert.equal((await ended(kit, run.workflow_run_id)).status, 'succeeded')
 })
 
 test('a replica whose clock is ten minutes ahead takes no run away from who carries it out', async (t) => {

@@ -49,7 +49,10 @@ export function createDriver({ db, changes, now, onError, carryOut, end, undoDue
     })
 
   async function carry(lease: Lease, run: RunRow): Promise<void> {
-    for (let step = await begin(lease, run); step; step = await begin(lease, run)) {
+    for (;;) {
+      stopping.signal.throwIfAborted()
+      const step = await begin(lease, run)
+      if (!step) return
       const { step: number } = step
       const outcome = await carryOut(run, step, stopping.signal)
       const isOurs = await db.inTenant(lease.tenant, async (tx) => {
@@ -62,6 +65,7 @@ export function createDriver({ db, changes, now, onError, carryOut, end, undoDue
   }
 
   async function drive(tenant: TenantId, id: string): Promise<void> {
+    if (stopping.signal.aborted) return
     const lease: Lease = { tenant, id, by: newUuid() }
     const run = await db.inTenant(tenant, (tx) => queries.claimRun(tx, lease))
     if (!run) return
@@ -120,12 +124,13 @@ export function createDriver({ db, changes, now, onError, carryOut, end, undoDue
         if (run.is_free) void start(run.tenant_id, run.workflow_run_id)
         else watch(run.tenant_id, run.workflow_run_id)
     },
-    /** What is under way here ends or is let go; another replica goes on with it. */
-    stop: async (): Promise<void> => {
+    /** Each run is let go when the step has ended that is under way; another replica goes on with it. */
+    letGo: (): void => {
       stopping.abort()
       for (const timer of watched.values()) clearTimeout(timer)
-      await Promise.all(working.values())
     },
+    /** After that: settles when nothing is under way here. */
+    stop: async (): Promise<void> => void (await Promise.all(working.values())),
   }
 }
 export type Driver = ReturnType<typeof createDriver>

@@ -30,6 +30,6 @@ export function createWorkflows(deps: WorkflowsDeps) {
     prunes: [pruneRuns],
     /** What runs were left by a process that is gone; at start. */
     begin: driver.run,
-    stop: driver.stop,
+    ...{ letGo: driver.letGo, stop: driver.stop },
   }
 }
