@@ -119,7 +119,7 @@ export function createDriver({ db, changes, now, onError, carryOut, end, undoDue
     /** Goes on with what nobody carries out, looks again at what somebody does, and takes back what is due. */
     run: async (): Promise<void> => {
       for (const run of await db.acrossTenants((tx) => queries.runsToUndo(tx, perLook), background))
-        await undoDue(run).catch(onError)
+        await undoDue(run.tenant_id, run.workflow_run_id).catch(onError)
       for (const run of await db.acrossTenants((tx) => queries.openRuns(tx, perLook), background))
         if (run.is_free) void start(run.tenant_id, run.workflow_run_id)
         else watch(run.tenant_id, run.workflow_run_id)

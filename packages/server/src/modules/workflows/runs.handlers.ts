@@ -3,12 +3,12 @@ import type { RunOperation, WorkflowKind } from '@holdfast/contract/vocabulary'
 import type { Handlers } from '../../http/handlers.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { fail } from '../../kernel/app-error.ts'
-import { encodeId, idOf } from '../../kernel/ids.ts'
+import { encodeId, idOf, missing } from '../../kernel/ids.ts'
 import { second } from '../../kernel/time.ts'
 import type { WorkflowsDeps } from './deps.ts'
 import type { Driver } from './drive.ts'
 import type { Plans } from './plan.ts'
-import { selectRuns } from './runs.queries.ts'
+import { findEvidence, selectRuns } from './runs.queries.ts'
 import type { Runs } from './runs.ts'
 import { type RunDetail, viewDefinition, viewDetail, viewPlan, viewRun } from './view.ts'
 
@@ -69,12 +69,13 @@ export function runHandlers({
       }),
     getWorkflowRun: async ({ actor, params }) =>
       viewDetail(await runs.get(actor.tenantId, idOf('workflow_run', params.workflow_run_id))),
-    getWorkflowEvidence: async ({ actor, params }) => {
-      const { run } = await runs.get(actor.tenantId, idOf('workflow_run', params.workflow_run_id))
-      const { evidence, evidence_digest } = run
+    getWorkflowEvidence: async ({ actor: { tenantId }, params }) => {
+      const id = idOf('workflow_run', params.workflow_run_id)
+      const found = (await db.inTenant(tenantId, (tx) => findEvidence(tx, tenantId, id))) ?? missing('workflow_run')
+      const { status, evidence, evidence_digest } = found
       if (evidence === null || evidence_digest === null)
-        return fail('validation_error', `the run is ${run.status}: there is evidence of what has ended`)
-      return { evidence, evidence_digest, request_id: encodeId('workflow_run', run.workflow_run_id) }
+        return fail('validation_error', `the run is ${status}: there is evidence of what has ended`)
+      return { evidence, evidence_digest, request_id: encodeId('workflow_run', id) }
     },
     changeWorkflowRun: ({ actor, params, body }) => change(actor, 'workflow', params.workflow_run_id, body),
     changePlaybookRun: ({ actor, params, body }) => change(actor, 'playbook', params.workflow_run_id, body),

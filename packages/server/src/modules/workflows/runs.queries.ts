@@ -7,7 +7,8 @@ import type { StoredCall, StoredParty } from '../../db/tables/operations.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import { second } from '../../kernel/time.ts'
 
-export type RunRow = Selectable<Tables['workflow_runs']>
+/** All of a run but its evidence, which may be long and which few ask for. */
+export type RunRow = Omit<Selectable<Tables['workflow_runs']>, 'evidence'>
 export type StepRow = Selectable<Tables['workflow_steps']>
 export type Ended = 'succeeded' | 'failed' | 'cancelled'
 
@@ -17,13 +18,28 @@ export const leaseMs = 10_000
 const dbNow = sql<Date>`clock_timestamp()`
 const inMs = (ms: number) => sql<Date>`clock_timestamp() + ${ms} * interval '1 millisecond'`
 
+const columns = [
+  ...(['tenant_id', 'workflow_run_id', 'kind', 'workflow', 'params', 'reason', 'status'] as const),
+  ...(['second_approver', 'requested_by', 'approved_by', 'undo_of', 'undo_after_seconds', 'undo_at'] as const),
+  ...(['seq_before', 'evidence_digest', 'claimed_by', 'claimed_until'] as const),
+  ...(['created_at', 'started_at', 'finished_at'] as const),
+] as const
+
 export const selectRuns = (tx: Tx, tenant: TenantId, kind: RunRow['kind'] | undefined) => {
-  const q = tx.selectFrom('workflow_runs').selectAll().where('tenant_id', '=', tenant)
+  const q = tx.selectFrom('workflow_runs').select(columns).where('tenant_id', '=', tenant)
   return kind === undefined ? q : q.where('kind', '=', kind)
 }
 
 export const findRun = (tx: Tx, tenant: TenantId, id: string): Promise<RunRow | undefined> =>
   selectRuns(tx, tenant, undefined).where('workflow_run_id', '=', id).executeTakeFirst()
+
+export const findEvidence = (tx: Tx, tenant: TenantId, id: string) =>
+  tx
+    .selectFrom('workflow_runs')
+    .select(['status', 'evidence', 'evidence_digest'])
+    .where('tenant_id', '=', tenant)
+    .where('workflow_run_id', '=', id)
+    .executeTakeFirst()
 
 /** Until commit nobody else moves it or begins a step of it. */
 export const lockRun = (tx: Tx, tenant: TenantId, id: string): Promise<RunRow | undefined> =>
@@ -143,7 +159,7 @@ export const claimRun = (tx: Tx, { tenant, id, by }: Lease) =>
     .set({ claimed_by: by, claimed_until: inMs(leaseMs) })
     .where('status', '=', 'running')
     .where('claimed_until', '<=', dbNow)
-    .returningAll()
+    .returning(columns)
     .executeTakeFirst()
 
 /** For so long. False: it ended, was cancelled, or another replica has it. */
@@ -206,8 +222,8 @@ export const openRuns = async (tx: Tx, limit: number) => {
 }
 /** Passes the tenant wall: runs that have ended and whose time is over. */
 export const runsToUndo = async (tx: Tx, limit: number) => {
-  const { rows } = await sql<RunRow>`
-    select * from workflow_runs where undo_at <= now() and status in ('succeeded', 'failed')
+  const { rows } = await sql<{ tenant_id: TenantId; workflow_run_id: string }>`
+    select tenant_id, workflow_run_id from workflow_runs where undo_at <= now() and status in ('succeeded', 'failed')
     order by undo_at limit ${limit}`.execute(tx)
   return rows
 }

@@ -176,15 +176,16 @@ export function createRuns({ db, audit, changes, feed, now, plans, actorOf, end,
     },
 
     /** Takes a run back whose time is over, as whoever asked for it: with what they may do now. */
-    undoDue: async (run: RunRow): Promise<void> => {
-      const actor = await actorOf(run)
-      await db.inTenant(run.tenant_id, async (tx) => {
-        const held = await queries.lockRun(tx, run.tenant_id, run.workflow_run_id)
-        if (!held?.undo_at) return
-        const steps = await queries.stepsOf(tx, run.tenant_id, run.workflow_run_id)
-        if (takingBack(steps).length === 0) await queries.dropUndoAt(tx, run.tenant_id, run.workflow_run_id)
-        else if (actor) await undo(tx, actor, { run: held, steps }, 'its time is over')
-        else await refuseUndo(tx, held)
+    undoDue: async (tenant: TenantId, id: string): Promise<void> => {
+      const found = await db.inTenant(tenant, (tx) => queries.findRun(tx, tenant, id))
+      const actor = found && (await actorOf(found))
+      await db.inTenant(tenant, async (tx) => {
+        const run = await queries.lockRun(tx, tenant, id)
+        if (!run?.undo_at) return
+        const steps = await queries.stepsOf(tx, tenant, id)
+        if (takingBack(steps).length === 0) await queries.dropUndoAt(tx, tenant, id)
+        else if (actor) await undo(tx, actor, { run, steps }, 'its time is over')
+        else await refuseUndo(tx, run)
       })
     },
   }
