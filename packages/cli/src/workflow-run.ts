@@ -74,7 +74,7 @@ export async function printRun(cli: Cli, run: Run): Promise<void> {
 /** What was asked for: exit code 1 where it has failed. */
 export async function printOutcome(cli: Cli, run: Run): Promise<void> {
   await printRun(cli, run)
-  if (run.status === 'awaiting_approval') cli.note('Somebody else must approve it.')
+  if (run.status === 'awaiting_approval') cli.note(`Somebody else must approve it until ${run.approval_expires_at}.`)
   if (run.status === 'failed') throw new Declined()
 }
 

@@ -30,6 +30,7 @@ const runFields = {
   reason: Nullable(Type.String()),
   status: OneOf(runStatuses, { description: '`planned`: a dry run; it has no id and is not kept' }),
   second_approver: Type.Boolean({ description: 'Whether somebody else must approve it before it begins' }),
+  approval_expires_at: Nullable(Time),
   requested_by: Party,
   approved_by: Nullable(Party),
   undo_of: Nullable(Id('workflow_run')),

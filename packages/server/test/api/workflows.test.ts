@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { enroll, publish, refused, rule } from '../gateways.ts'
+import { audited, enroll, publish, refused, rule } from '../gateways.ts'
 import { createClock, runJob, startKit, times } from '../kit.ts'
 import { makeUser, signInAs } from '../people.ts'
 import { followingGateways } from '../workflows.ts'
@@ -150,6 +150,35 @@ test('a second approver, who is somebody else', async (t) => {
   const done = await kit.admin.getWorkflowRun({ params: { workflow_run_id: run.workflow_run_id } })
   assert.equal(done.status, 'succeeded', JSON.stringify(done.steps))
   assert.ok(['bob', 'eve'].includes(done.approved_by?.name ?? ''))
+})
+
+test('what nobody approves is called off, and can not be approved any more', async (t) => {
+  // Nobody asks the clock of a replica.
+  const ahead = createClock(600_000)
+  const kit = await startKit(t, { now: ahead.now })
+  await makeUser(kit, 'bob', ['tenant_admin'])
+  const bob = await signInAs(kit, 'bob')
+  const body = { workflow: 'rotate_trust_anchors', params: { mode: 'emergency' } }
+  const { run } = await kit.admin.runWorkflow({ body })
+  assert.equal(run.status, 'awaiting_approval')
+  assert.ok(Math.abs(Date.parse(run.approval_expires_at ?? '') - Date.now() - 86_400_000) < 60_000)
+  const params = { workflow_run_id: run.workflow_run_id! }
+  const status = async () => (await kit.admin.getWorkflowRun({ params })).status
+  await runJob(kit.app, 'drive_workflows')
+  assert.equal(await status(), 'awaiting_approval')
+  await kit.db.inTenant(kit.tenant, (tx) =>
+    tx
+      .updateTable('workflow_runs')
+      .set({ approval_expires_at: sql`now()` })
+      .where('tenant_id', '=', kit.tenant)
+      .execute(),
+  )
+  const late = await bob.post(`/v1/admin/workflows/runs/${run.workflow_run_id}`, { operation: 'approve' })
+  assert.deepEqual([late.status, await status()], [422, 'awaiting_approval'], late.text)
+  await runJob(kit.app, 'drive_workflows')
+  assert.equal(await status(), 'cancelled')
+  const [event] = await audited(kit, 'workflow.changed')
+  assert.deepEqual([event?.actor.type, event?.details], ['job', { reason: 'nobody has approved it within a day' }])
 })
 
 test('an undo takes back what can be, once, by itself when its time is over', async (t) => {

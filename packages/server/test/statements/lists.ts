@@ -45,6 +45,7 @@ export const acrossTenants: Readonly<Record<string, string>> = {
   'notifications/deliveries.queries.ts#tenantsDue': 'whose deliveries are due, who waited longest first',
   'notifications/notifications.queries.ts#tenantsWithOpen': 'whose notices a sweep may close',
   'workflows/runs.queries.ts#openRuns': 'runs that a replica left or carries out',
+  'workflows/runs.queries.ts#unapprovedRuns': 'runs that nobody has approved in time',
   'workflows/runs.queries.ts#runsToUndo': 'runs whose time is over',
   'locks/locks.queries.ts#dueLocks': 'locks whose time is over',
   'directory/pull/sources.queries.ts#dueSources': 'whose directories are to be read now',

@@ -41,6 +41,7 @@ export type OperationsTables = {
     reason: string | null
     status: Exclude<RunStatus, 'planned'>
     second_approver: boolean
+    approval_expires_at: Date | null
     requested_by: Json<Requester>
     approved_by: Json<StoredParty> | null
     undo_of: string | null

@@ -19,14 +19,14 @@ const atOnce = { perKey: 16, total: 64, waiting: 256 }
 type DriveDeps = Pick<WorkflowsDeps, 'db' | 'changes' | 'now' | 'onError'> & {
   carryOut: CarryOut
   end: ReturnType<typeof createEnd>
-  undoDue: Runs['undoDue']
+  runs: Pick<Runs, 'endUnapproved' | 'undoDue'>
 }
 
 /**
  * Carries out runs, each on one replica at a time: whoever has its lease, which is a row and no transaction. Every
  * replica hears of a run and looks again when the lease of who carries it out should have been renewed.
  */
-export function createDriver({ db, changes, now, onError, carryOut, end, undoDue }: DriveDeps) {
+export function createDriver({ db, changes, now, onError, carryOut, end, runs }: DriveDeps) {
   const gate = createGate(atOnce)
   const working = new Map<string, Promise<void>>()
   const watched = new Map<string, NodeJS.Timeout>()
@@ -116,10 +116,12 @@ export function createDriver({ db, changes, now, onError, carryOut, end, undoDue
 
   return {
     start,
-    /** Goes on with what nobody carries out, looks again at what somebody does, and takes back what is due. */
+    /** Goes on with what nobody carries out, looks again at what somebody does, and does what is due. */
     run: async (): Promise<void> => {
+      for (const run of await db.acrossTenants((tx) => queries.unapprovedRuns(tx, perLook), background))
+        await runs.endUnapproved(run.tenant_id, run.workflow_run_id).catch(onError)
       for (const run of await db.acrossTenants((tx) => queries.runsToUndo(tx, perLook), background))
-        await undoDue(run.tenant_id, run.workflow_run_id).catch(onError)
+        await runs.undoDue(run.tenant_id, run.workflow_run_id).catch(onError)
       for (const run of await db.acrossTenants((tx) => queries.openRuns(tx, perLook), background))
         if (run.is_free) void start(run.tenant_id, run.workflow_run_id)
         else watch(run.tenant_id, run.workflow_run_id)

@@ -22,7 +22,7 @@ export function createWorkflows(deps: WorkflowsDeps) {
   const driver = createDriver({
     ...{ ...deps, end },
     carryOut: createCarryOut({ ...deps, actorOf, rights }),
-    undoDue: runs.undoDue,
+    runs,
   })
   return {
     handlers: runHandlers({ ...deps, plans, runs, driver }),

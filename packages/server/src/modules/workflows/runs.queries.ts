@@ -5,7 +5,7 @@ import { deleting } from '../../db/retention.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { StoredCall, StoredParty } from '../../db/tables/operations.ts'
 import type { TenantId } from '../../kernel/actor.ts'
-import { second } from '../../kernel/time.ts'
+import { day, second } from '../../kernel/time.ts'
 
 /** All of a run but its evidence, which may be long and which few ask for. */
 export type RunRow = Omit<Selectable<Tables['workflow_runs']>, 'evidence'>
@@ -14,13 +14,16 @@ export type Ended = 'succeeded' | 'failed' | 'cancelled'
 
 /** A replica that is gone is waited for this long; one that is there renews its lease in time. */
 export const leaseMs = 10_000
+/** What was looked at a day ago is planned anew. */
+const approvalMs = day
 // Leases and ends are judged by the clock of the database: a replica may believe whatever its own says.
 const dbNow = sql<Date>`clock_timestamp()`
 const inMs = (ms: number) => sql<Date>`clock_timestamp() + ${ms} * interval '1 millisecond'`
 
 const columns = [
   ...(['tenant_id', 'workflow_run_id', 'kind', 'workflow', 'params', 'reason', 'status'] as const),
-  ...(['second_approver', 'requested_by', 'approved_by', 'undo_of', 'undo_after_seconds', 'undo_at'] as const),
+  ...(['second_approver', 'approval_expires_at', 'requested_by', 'approved_by'] as const),
+  ...(['undo_of', 'undo_after_seconds', 'undo_at'] as const),
   ...(['seq_before', 'evidence_digest', 'claimed_by', 'claimed_until'] as const),
   ...(['created_at', 'started_at', 'finished_at'] as const),
 ] as const
@@ -57,7 +60,14 @@ export const stepsOf = (tx: Tx, tenant: TenantId, id: string): Promise<StepRow[]
 type NewStep = Pick<StepRow, 'action' | 'summary' | 'input' | 'affects' | 'affects_count' | 'on_error' | 'reversible'>
 type NewRun = Omit<
   Insertable<Tables['workflow_runs']>,
-  'approved_by' | 'undo_at' | 'evidence' | 'evidence_digest' | 'claimed_by' | 'claimed_until' | 'finished_at'
+  | 'approval_expires_at'
+  | 'approved_by'
+  | 'undo_at'
+  | 'evidence'
+  | 'evidence_digest'
+  | 'claimed_by'
+  | 'claimed_until'
+  | 'finished_at'
 >
 /** When a run that begins now is taken back by itself; null where nobody asked for that. */
 const undoAt = sql<Date | null>`clock_timestamp() + undo_after_seconds * interval '1 second'`
@@ -69,6 +79,7 @@ export async function insertRun(tx: Tx, run: NewRun, steps: readonly NewStep[]):
       .insertInto('workflow_runs')
       .values({
         ...run,
+        approval_expires_at: run.status === 'awaiting_approval' ? inMs(approvalMs) : null,
         undo_at: run.started_at && run.undo_after_seconds ? inMs(run.undo_after_seconds * second) : null,
         claimed_until: dbNow,
       })
@@ -105,6 +116,7 @@ export async function insertRun(tx: Tx, run: NewRun, steps: readonly NewStep[]):
 const runOf = (tx: Tx, tenant: TenantId, id: string) =>
   tx.updateTable('workflow_runs').where('tenant_id', '=', tenant).where('workflow_run_id', '=', id)
 
+/** False: it is too late. */
 export const approveRun = (tx: Tx, tenant: TenantId, id: string, by: StoredParty, at: Date) =>
   happened(
     runOf(tx, tenant, id)
@@ -116,6 +128,7 @@ export const approveRun = (tx: Tx, tenant: TenantId, id: string, by: StoredParty
         undo_at: undoAt,
       })
       .where('status', '=', 'awaiting_approval')
+      .where('approval_expires_at', '>', dbNow)
       .returning('workflow_run_id'),
   )
 
@@ -218,6 +231,14 @@ export const openRuns = async (tx: Tx, limit: number) => {
     select tenant_id, workflow_run_id, claimed_until <= clock_timestamp() as is_free
     from workflow_runs where status = 'running'
     order by claimed_until limit ${limit}`.execute(tx)
+  return rows
+}
+/** Passes the tenant wall: runs that nobody has approved in time. */
+export const unapprovedRuns = async (tx: Tx, limit: number) => {
+  const { rows } = await sql<{ tenant_id: TenantId; workflow_run_id: string }>`
+    select tenant_id, workflow_run_id from workflow_runs
+    where status = 'awaiting_approval' and approval_expires_at <= now()
+    order by approval_expires_at limit ${limit}`.execute(tx)
   return rows
 }
 /** Passes the tenant wall: runs that have ended and whose time is over. */

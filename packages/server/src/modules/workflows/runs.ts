@@ -1,6 +1,6 @@
 import type { RunOperation, WorkflowKind } from '@holdfast/contract/vocabulary'
 import type { Tx } from '../../db/database.ts'
-import { type Actor, jobSource, type TenantId } from '../../kernel/actor.ts'
+import { type Actor, jobSource, type Source, type TenantId } from '../../kernel/actor.ts'
 import { fail } from '../../kernel/app-error.ts'
 import { encodeId, missing, newUuid } from '../../kernel/ids.ts'
 import { confirmGateways, type Step } from './definition.ts'
@@ -89,7 +89,8 @@ export function createRuns({ db, audit, changes, feed, now, plans, actorOf, end,
     if (actor.principal.kind !== 'session' || asked === approving)
       fail('forbidden', 'somebody else than who asked for it must approve it, signed in as a person')
     const by = { type: actor.type, id: actor.id, name: actor.name }
-    if (!(await queries.approveRun(tx, run.tenant_id, run.workflow_run_id, by, now()))) return false
+    if (!(await queries.approveRun(tx, run.tenant_id, run.workflow_run_id, by, now())))
+      fail('validation_error', 'nobody has approved it within a day: run it anew')
     await set(tx, run.tenant_id, run.workflow_run_id)
     return true
   }
@@ -175,6 +176,16 @@ export function createRuns({ db, audit, changes, feed, now, plans, actorOf, end,
       })
     },
 
+    /** Calls a run off that nobody has approved in time. */
+    endUnapproved: (tenant: TenantId, id: string): Promise<void> =>
+      db.inTenant(tenant, async (tx) => {
+        const run = await queries.lockRun(tx, tenant, id)
+        if (run?.status !== 'awaiting_approval') return
+        const source = jobSource(tenant, job)
+        await end(tx, source, { run, steps: await queries.stepsOf(tx, tenant, id) }, 'cancelled')
+        await recordChange(tx, source, run, 'cancel', 'nobody has approved it within a day')
+      }),
+
     /** Takes a run back whose time is over, as whoever asked for it: with what they may do now. */
     undoDue: async (tenant: TenantId, id: string): Promise<void> => {
       const found = await db.inTenant(tenant, (tx) => queries.findRun(tx, tenant, id))
@@ -204,12 +215,12 @@ export function createRuns({ db, audit, changes, feed, now, plans, actorOf, end,
     })
   }
 
-  async function recordChange(tx: Tx, actor: Actor, run: RunRow, operation: RunOperation, reason: string | undefined) {
+  async function recordChange(tx: Tx, by: Source, run: RunRow, operation: RunOperation, reason: string | undefined) {
     const workflow_run_id = encodeId('workflow_run', run.workflow_run_id)
     const target = { type: 'workflow_run', id: workflow_run_id, name: run.workflow }
     const fields = { workflow: run.workflow, workflow_run_id, operation }
     const details = reason === undefined ? {} : { details: { reason } }
-    await audit.record(tx, actor, 'workflow.changed', fields, { target, ...details })
+    await audit.record(tx, by, 'workflow.changed', fields, { target, ...details })
   }
 }
 export type Runs = ReturnType<typeof createRuns>
