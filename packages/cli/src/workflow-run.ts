@@ -88,7 +88,7 @@ type Change = (
 ) => Promise<{ changed: boolean; run: Run }>
 const changes: readonly (readonly [RunOperation, string])[] = [
   ['approve', 'approve a run that somebody else asked for'],
-  ['cancel', 'call a run off; what it did stays'],
+  ['cancel', 'call a run off after the step that is under way; what it did stays'],
   ['resume', 'try again what failed of a run'],
   ['undo', 'take back what can be of what a run did'],
 ]

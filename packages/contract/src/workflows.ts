@@ -33,6 +33,7 @@ const runFields = {
   approval_expires_at: Nullable(Time),
   requested_by: Party,
   approved_by: Nullable(Party),
+  cancelled_at: Nullable(Time),
   undo_of: Nullable(Id('workflow_run')),
   undo_at: Nullable(Time),
   evidence_digest: Nullable(Type.String({ description: 'SHA-256 of its evidence, once it has ended' })),

@@ -55,6 +55,8 @@ create table workflow_runs (
   -- As whom each step is carried out, and from where it was asked for.
   requested_by jsonb not null,
   approved_by jsonb,
+  -- When somebody called it off: what is under way then ends, and nothing else begins.
+  cancelled_at timestamptz,
   undo_of uuid,
   undo_after_seconds integer,
   undo_at timestamptz,

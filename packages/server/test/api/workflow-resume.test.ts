@@ -182,6 +182,34 @@ test('nothing goes on in a tenant that was suspended', async (t) => {
   assert.deepEqual(await steps(), [{ error: 'whoever asked for it may do nothing any more' }])
 })
 
+test('a run that is called off ends with the step under way, and what it did can be taken back', async (t) => {
+  const kit = await startKit(t)
+  const user_id = await makeUser(kit, 'ada')
+  const held = await holdTable(kit, 'locks')
+  const body = { playbook: 'compromised_user', params: { user_id, suspend: true } }
+  const running = kit.admin.runPlaybook({ body })
+  await held.waits(1)
+  const seen = async () => (await kit.admin.listWorkflowRuns()).items[0]!
+  const params = { workflow_run_id: (await seen()).workflow_run_id! }
+  const change = (operation: 'cancel' | 'undo') => kit.admin.changePlaybookRun({ params, body: { operation } })
+  const cancelling = change('cancel')
+  await until(async () => (await seen()).cancelled_at !== null, 'it is called off')
+  await held.letGo()
+  assert.equal((await cancelling).changed, true)
+  const { run } = await running
+  assert.equal(run.status, 'cancelled')
+  assert.deepEqual(
+    run.steps.map((s) => s.status),
+    ['succeeded', 'pending', 'pending'],
+  )
+  assert.equal((await change('cancel')).changed, false)
+  assert.equal((await kit.admin.getUser({ params: { user_id } })).status, 'active')
+  assert.equal((await kit.admin.listLocks()).items.length, 1)
+  const undone = await change('undo')
+  assert.equal(undone.run.status, 'succeeded', JSON.stringify(undone.run.steps))
+  assert.deepEqual((await kit.admin.listLocks()).items, [])
+})
+
 test('of twenty who undo one run at once, on two replicas, one does', async (t) => {
   const kit = await startKit(t, { replicas: 2 })
   const device = await enroll(kit, 'laptop')

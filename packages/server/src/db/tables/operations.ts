@@ -44,6 +44,7 @@ export type OperationsTables = {
     approval_expires_at: Date | null
     requested_by: Json<Requester>
     approved_by: Json<StoredParty> | null
+    cancelled_at: Date | null
     undo_of: string | null
     undo_after_seconds: number | null
     undo_at: Date | null

@@ -33,25 +33,28 @@ export function createDriver({ db, changes, now, onError, carryOut, end, runs }:
   const stopping = new AbortController()
 
   /** The next step of a run that is still this replica's; undefined when there is none, or it is not. */
-  const begin = (lease: Lease, run: RunRow) =>
+  const begin = (lease: Lease) =>
     db.inTenant(lease.tenant, async (tx) => {
-      if (!(await queries.keepRun(tx, lease))) return undefined
+      const run = await queries.keepRun(tx, lease)
+      if (!run) return undefined
       const steps = await queries.stepsOf(tx, lease.tenant, lease.id)
-      const isStopped = steps.some((s) => s.status === 'failed' && s.on_error === 'stop')
-      const next = isStopped ? undefined : steps.find((s) => s.status === 'pending' || s.status === 'running')
+      const left = steps.filter((s) => s.status === 'pending')
+      const isCancelled = run.cancelled_at !== null && left.length > 0
+      const isStopped = isCancelled || steps.some((s) => s.status === 'failed' && s.on_error === 'stop')
+      const next = steps.find((s) => s.status === 'running') ?? (isStopped ? undefined : left[0])
       if (next) {
         await queries.beginStep(tx, lease, next, now())
         return { ...next, attempts: next.attempts + 1 }
       }
-      const status = steps.some((s) => s.status === 'failed') ? 'failed' : 'succeeded'
-      await end(tx, sourceOf(run), { run, steps }, status)
+      const ended = steps.some((s) => s.status === 'failed') ? 'failed' : 'succeeded'
+      await end(tx, sourceOf(run), { run, steps }, isCancelled ? 'cancelled' : ended)
       return undefined
     })
 
   async function carry(lease: Lease, run: RunRow): Promise<void> {
     for (;;) {
       stopping.signal.throwIfAborted()
-      const step = await begin(lease, run)
+      const step = await begin(lease)
       if (!step) return
       const { step: number } = step
       const outcome = await carryOut(run, step, stopping.signal)

@@ -22,7 +22,7 @@ const inMs = (ms: number) => sql<Date>`clock_timestamp() + ${ms} * interval '1 m
 
 const columns = [
   ...(['tenant_id', 'workflow_run_id', 'kind', 'workflow', 'params', 'reason', 'status'] as const),
-  ...(['second_approver', 'approval_expires_at', 'requested_by', 'approved_by'] as const),
+  ...(['second_approver', 'approval_expires_at', 'requested_by', 'approved_by', 'cancelled_at'] as const),
   ...(['undo_of', 'undo_after_seconds', 'undo_at'] as const),
   ...(['seq_before', 'evidence_digest', 'claimed_by', 'claimed_until'] as const),
   ...(['created_at', 'started_at', 'finished_at'] as const),
@@ -62,6 +62,7 @@ type NewRun = Omit<
   Insertable<Tables['workflow_runs']>,
   | 'approval_expires_at'
   | 'approved_by'
+  | 'cancelled_at'
   | 'undo_at'
   | 'evidence'
   | 'evidence_digest'
@@ -132,11 +133,28 @@ export const approveRun = (tx: Tx, tenant: TenantId, id: string, by: StoredParty
       .returning('workflow_run_id'),
   )
 
+/** Whoever carries it out ends it with the step that is under way. */
+export const cancelRun = (tx: Tx, tenant: TenantId, id: string, at: Date): Promise<boolean> =>
+  happened(
+    runOf(tx, tenant, id)
+      .set({ cancelled_at: at })
+      .where('status', 'in', ['awaiting_approval', 'running'])
+      .where('cancelled_at', 'is', null)
+      .returning('workflow_run_id'),
+  )
+
 /** What has failed is tried again, by whoever comes first. */
 export const resumeRun = async (tx: Tx, tenant: TenantId, id: string): Promise<boolean> => {
   const resumed = await happened(
     runOf(tx, tenant, id)
-      .set({ status: 'running', finished_at: null, evidence: null, evidence_digest: null, claimed_until: dbNow })
+      .set({
+        status: 'running',
+        cancelled_at: null,
+        finished_at: null,
+        evidence: null,
+        evidence_digest: null,
+        claimed_until: dbNow,
+      })
       .where('status', '=', 'failed')
       .returning('workflow_run_id'),
   )
@@ -175,15 +193,14 @@ export const claimRun = (tx: Tx, { tenant, id, by }: Lease) =>
     .returning(columns)
     .executeTakeFirst()
 
-/** For so long. False: it ended, was cancelled, or another replica has it. */
-export const keepRun = (tx: Tx, { tenant, id, by }: Lease, ms = leaseMs): Promise<boolean> =>
-  happened(
-    runOf(tx, tenant, id)
-      .set({ claimed_until: inMs(ms) })
-      .where('status', '=', 'running')
-      .where('claimed_by', '=', by)
-      .returning('workflow_run_id'),
-  )
+/** For so long, as it is now. Undefined: it has ended, or another replica has it. */
+export const keepRun = (tx: Tx, { tenant, id, by }: Lease, ms = leaseMs): Promise<RunRow | undefined> =>
+  runOf(tx, tenant, id)
+    .set({ claimed_until: inMs(ms) })
+    .where('status', '=', 'running')
+    .where('claimed_by', '=', by)
+    .returning(columns)
+    .executeTakeFirst()
 
 const stepOf = (tx: Tx, { tenant, id }: Lease, step: number) =>
   tx
@@ -244,7 +261,8 @@ export const unapprovedRuns = async (tx: Tx, limit: number) => {
 /** Passes the tenant wall: runs that have ended and whose time is over. */
 export const runsToUndo = async (tx: Tx, limit: number) => {
   const { rows } = await sql<{ tenant_id: TenantId; workflow_run_id: string }>`
-    select tenant_id, workflow_run_id from workflow_runs where undo_at <= now() and status in ('succeeded', 'failed')
+    select tenant_id, workflow_run_id from workflow_runs
+    where undo_at <= now() and status in ('succeeded', 'failed', 'cancelled')
     order by undo_at limit ${limit}`.execute(tx)
   return rows
 }

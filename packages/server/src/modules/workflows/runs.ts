@@ -94,13 +94,13 @@ export function createRuns({ db, audit, changes, feed, now, plans, actorOf, end,
     await set(tx, run.tenant_id, run.workflow_run_id)
     return true
   }
-  async function cancel(tx: Tx, actor: Actor, { run, steps }: Run): Promise<boolean> {
-    if (run.status === 'cancelled') return false
-    if (run.status !== 'awaiting_approval' && run.status !== 'running')
+  /** A step that is under way ends first, and what it did is noted; whoever carries it out then ends the run. */
+  async function cancel(tx: Tx, by: Source, { run, steps }: Run): Promise<boolean> {
+    if (run.status === 'succeeded' || run.status === 'failed')
       fail('validation_error', `the run has ${run.status}: undo it instead`)
-    if (steps.some((s) => s.status === 'running'))
-      fail('validation_error', 'a step of it is under way: cancel it again when that has ended')
-    return end(tx, actor, { run, steps }, 'cancelled')
+    if (!(await queries.cancelRun(tx, run.tenant_id, run.workflow_run_id, now()))) return false
+    if (!steps.some((s) => s.status === 'running')) await end(tx, by, { run, steps }, 'cancelled')
+    return true
   }
   async function resume(tx: Tx, { run }: Run): Promise<boolean> {
     if (run.status === 'running') return false
@@ -125,8 +125,8 @@ export function createRuns({ db, audit, changes, feed, now, plans, actorOf, end,
     { run, steps }: Run,
     reason: string | undefined,
   ): Promise<string | undefined> {
-    if (run.status !== 'succeeded' && run.status !== 'failed')
-      fail('validation_error', `a run that is ${run.status} can not be undone`)
+    if (run.status === 'awaiting_approval' || run.status === 'running')
+      fail('validation_error', `a run that is ${run.status} can not be undone: cancel it`)
     const back = takingBack(steps)
     if (back.length === 0) fail('validation_error', 'nothing that it did can be taken back')
     await queries.dropUndoAt(tx, run.tenant_id, run.workflow_run_id)
@@ -182,7 +182,7 @@ export function createRuns({ db, audit, changes, feed, now, plans, actorOf, end,
         const run = await queries.lockRun(tx, tenant, id)
         if (run?.status !== 'awaiting_approval') return
         const source = jobSource(tenant, job)
-        await end(tx, source, { run, steps: await queries.stepsOf(tx, tenant, id) }, 'cancelled')
+        await cancel(tx, source, { run, steps: await queries.stepsOf(tx, tenant, id) })
         await recordChange(tx, source, run, 'cancel', 'nobody has approved it within a day')
       }),
 
