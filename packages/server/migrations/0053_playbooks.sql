@@ -107,4 +107,5 @@ create table workflow_steps (
   primary key (tenant_id, workflow_run_id, step),
   foreign key (tenant_id, workflow_run_id) references workflow_runs on delete cascade
 );
+create index workflow_steps_with_secret on workflow_steps (tenant_id, finished_at) where result ? 'secret_jwe';
 call raise_tenant_wall('workflow_steps');

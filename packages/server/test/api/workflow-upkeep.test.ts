@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { sql } from 'kysely'
 import { audited, refused, withGateway } from '../gateways.ts'
 import { type Kit, runJob, startKit } from '../kit.ts'
 import { until } from '../promptly.ts'
@@ -34,7 +35,19 @@ test('gateways of a pool get new secrets that only whoever asked can read; the o
   await assert.rejects(meOf(kit, secret), refused(401), 'since the first use of the new one')
   assert.equal((await audited(kit, 'gateway.secret_rotated')).length, 2)
   const { evidence } = await kit.admin.getWorkflowEvidence({ params: path })
-  assert.ok(!evidence.includes(fresh) && !kit.logs.some((line) => line.includes(fresh)))
+  assert.ok(!evidence.includes('secret_jwe') && !kit.logs.some((line) => line.includes(fresh)))
+  const sealed = async () => (await kit.admin.getWorkflowRun({ params: path })).steps[0]?.result.secret_jwe
+  await runJob(kit.app, 'forget_what_is_over')
+  assert.notEqual(await sealed(), undefined, 'it is there for a day')
+  await kit.db.inTenant(kit.tenant, (tx) =>
+    tx
+      .updateTable('workflow_steps')
+      .set({ finished_at: sql`now() - interval '25 hours'` })
+      .where('tenant_id', '=', kit.tenant)
+      .execute(),
+  )
+  await runJob(kit.app, 'forget_what_is_over')
+  assert.equal(await sealed(), undefined, 'and no longer')
 
   const off = { ...key.recipient, y: key.recipient.x }
   await assert.rejects(

@@ -5,7 +5,7 @@ import { createPlans } from './plan.ts'
 import { createActorOf } from './requester.ts'
 import { createRights } from './rights.ts'
 import { runHandlers } from './runs.handlers.ts'
-import { pruneRuns } from './runs.queries.ts'
+import { pruneRuns, pruneSealed } from './runs.queries.ts'
 import { createRuns, job } from './runs.ts'
 import { createCarryOut } from './step.ts'
 
@@ -27,7 +27,7 @@ export function createWorkflows(deps: WorkflowsDeps) {
   return {
     handlers: runHandlers({ ...deps, plans, runs, driver }),
     jobs: [{ name: job, cron: '* * * * *', run: driver.run }],
-    prunes: [pruneRuns],
+    prunes: [pruneSealed, pruneRuns],
     /** What runs were left by a process that is gone; at start. */
     begin: driver.run,
     ...{ letGo: driver.letGo, stop: driver.stop },

@@ -1,7 +1,7 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
 import type { Tx } from '../../db/database.ts'
 import { happened } from '../../db/happened.ts'
-import { deleting } from '../../db/retention.ts'
+import { deleting, type Prune } from '../../db/retention.ts'
 import type { Tables } from '../../db/tables/index.ts'
 import type { StoredCall, StoredParty } from '../../db/tables/operations.ts'
 import type { TenantId } from '../../kernel/actor.ts'
@@ -265,6 +265,22 @@ export const runsToUndo = async (tx: Tx, limit: number) => {
     where undo_at <= now() and status in ('succeeded', 'failed', 'cancelled')
     order by undo_at limit ${limit}`.execute(tx)
   return rows
+}
+
+const isOldSecret = (tenant: TenantId) =>
+  sql`tenant_id = ${tenant} and result ? 'secret_jwe' and finished_at < now() - interval '1 day'`
+/** A sealed secret is there for whoever asked for it to bring it out: what it takes the place of works for hours. */
+export const pruneSealed: Prune = {
+  isDue: (tenant) => sql<boolean>`exists (select from workflow_steps where ${isOldSecret(tenant)})`,
+  take: async (tx, tenant, limit) => {
+    const { numAffectedRows } = await sql`
+      with old as (
+        select workflow_run_id, step from workflow_steps where ${isOldSecret(tenant)}
+        order by workflow_run_id, step limit ${limit} for update)
+      update workflow_steps s set result = result - 'secret_jwe' from old
+      where s.tenant_id = ${tenant} and s.workflow_run_id = old.workflow_run_id and s.step = old.step`.execute(tx)
+    return Number(numAffectedRows ?? 0)
+  },
 }
 
 /** A run is kept as long as usage is. */
