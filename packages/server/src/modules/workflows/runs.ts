@@ -35,7 +35,7 @@ export function createRuns({ db, audit, changes, feed, now, plans, actorOf, end,
     steps: await queries.stepsOf(tx, tenant, id),
   })
 
-  /** Replicas hear of it, so that one of them goes on with it should this one end. */
+  /** Last: replicas hear of it, so that one of them goes on with it should this one end. */
   async function set(tx: Tx, tenant: TenantId, id: string): Promise<void> {
     await changes.record(tx, tenant, [{ kind: 'workflow_run', subject: id }])
     db.afterCommit(tx, () => begun(tenant, id))
@@ -79,7 +79,6 @@ export function createRuns({ db, audit, changes, feed, now, plans, actorOf, end,
     const target = { type: 'workflow_run', id: workflow_run_id, name: what.name }
     const details = asked.reason === undefined ? {} : { details: { reason: asked.reason } }
     await audit.record(tx, actor, 'workflow.started', fields, { target, ...details })
-    await set(tx, tenant, id)
     return id
   }
 
@@ -91,7 +90,6 @@ export function createRuns({ db, audit, changes, feed, now, plans, actorOf, end,
     const by = { type: actor.type, id: actor.id, name: actor.name }
     if (!(await queries.approveRun(tx, run.tenant_id, run.workflow_run_id, by, now())))
       fail('validation_error', 'nobody has approved it within a day: run it anew')
-    await set(tx, run.tenant_id, run.workflow_run_id)
     return true
   }
   /** A step that is under way ends first, and what it did is noted; whoever carries it out then ends the run. */
@@ -107,9 +105,7 @@ export function createRuns({ db, audit, changes, feed, now, plans, actorOf, end,
     if (run.status !== 'failed') fail('validation_error', `a run that is ${run.status} can not be resumed`)
     if (await queries.undoingOf(tx, run.tenant_id, run.workflow_run_id))
       fail('validation_error', 'the run was undone: run it anew')
-    await queries.resumeRun(tx, run.tenant_id, run.workflow_run_id)
-    await set(tx, run.tenant_id, run.workflow_run_id)
-    return true
+    return queries.resumeRun(tx, run.tenant_id, run.workflow_run_id)
   }
 
   /** The steps that were made, taken back in the opposite order. */
@@ -142,10 +138,13 @@ export function createRuns({ db, audit, changes, feed, now, plans, actorOf, end,
     noteDryRun: (actor: Actor, workflow: string): Promise<void> =>
       db.inTenant(actor.tenantId, (tx) => audit.record(tx, actor, 'workflow.started', { workflow, dry_run: true }, {})),
 
-    start: async (actor: Actor, { definition, secondApprover, steps }: Planned, asked: Asked): Promise<string> => {
-      const what = { kind: definition.kind, name: definition.name, secondApprover, steps, undoOf: null }
-      return (await db.inTenant(actor.tenantId, (tx) => insert(tx, actor, what, asked))) ?? missing('workflow_run')
-    },
+    start: (actor: Actor, { definition, secondApprover, steps }: Planned, asked: Asked): Promise<string> =>
+      db.inTenant(actor.tenantId, async (tx) => {
+        const what = { kind: definition.kind, name: definition.name, secondApprover, steps, undoOf: null }
+        const id = (await insert(tx, actor, what, asked)) ?? missing('workflow_run')
+        await set(tx, actor.tenantId, id)
+        return id
+      }),
 
     /** Answers the run that is to be shown: of an undo the one that undoes. */
     change: async (
@@ -166,13 +165,16 @@ export function createRuns({ db, audit, changes, feed, now, plans, actorOf, end,
         }
         if (operation === 'undo') {
           const undoing = await undo(tx, actor, held, reason)
-          if (undoing !== undefined) await recordChange(tx, actor, held.run, operation, reason)
-          return { id: undoing ?? (await queries.undoingOf(tx, tenant, id)) ?? id, changed: undoing !== undefined }
+          if (undoing === undefined) return { id: (await queries.undoingOf(tx, tenant, id)) ?? id, changed: false }
+          await recordChange(tx, actor, held.run, operation, reason)
+          await set(tx, tenant, undoing)
+          return { id: undoing, changed: true }
         }
         const move = { approve, cancel, resume: (t: Tx, _: Actor, r: Run) => resume(t, r) }[operation]
-        const changed = await move(tx, actor, held)
-        if (changed) await recordChange(tx, actor, held.run, operation, reason)
-        return { id, changed }
+        if (!(await move(tx, actor, held))) return { id, changed: false }
+        await recordChange(tx, actor, held.run, operation, reason)
+        if (operation !== 'cancel') await set(tx, tenant, id)
+        return { id, changed: true }
       })
     },
 
@@ -195,8 +197,11 @@ export function createRuns({ db, audit, changes, feed, now, plans, actorOf, end,
         if (!run?.undo_at) return
         const steps = await queries.stepsOf(tx, tenant, id)
         if (takingBack(steps).length === 0) await queries.dropUndoAt(tx, tenant, id)
-        else if (actor) await undo(tx, actor, { run, steps }, 'its time is over')
-        else await refuseUndo(tx, run)
+        else if (!actor) await refuseUndo(tx, run)
+        else {
+          const undoing = await undo(tx, actor, { run, steps }, 'its time is over')
+          if (undoing !== undefined) await set(tx, tenant, undoing)
+        }
       })
     },
   }
