@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
-import { Closed, Count, Id, List, ListQuery, Nullable, OneOf, Party, Reason, Text, Time } from './schema.ts'
+import { Closed, Count, Id, List, ListQuery, Nullable, OneOf, Party, Reason, Time } from './schema.ts'
 import { permissions, runOperations, runStatuses, stepStatuses, workflowKinds } from './vocabulary.ts'
 
 const Affected = Type.Array(Party, { description: 'The first 100 of them' })
@@ -76,7 +76,7 @@ const runs = '/v1/admin/workflows/runs'
 const params = Closed({ workflow_run_id: Id('workflow_run') })
 const reading = { by: ['session', 'api_key'], permission: 'workflows:read' } as const
 const changed = Closed({ operation: OneOf(runOperations), changed: Type.Boolean(), run: WorkflowRunDetail })
-const change = Closed({ operation: OneOf(runOperations), reason: Type.Optional(Text) })
+const change = Closed({ operation: OneOf(runOperations), reason: Type.Optional(Reason) })
 
 export const listWorkflows = endpoint({
   method: 'GET',

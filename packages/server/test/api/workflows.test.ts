@@ -98,6 +98,15 @@ test('what is asked for wrongly is refused by name', async (t) => {
   await assert.rejects(run({ workflow: 'offboard_user', params: { who: 1 } }), refused(422, /params\.user_id/))
   await assert.rejects(run({ workflow: 'offboard_user', params: { user_id: 'usr_x' } }), refused(404))
   await assert.rejects(run({ workflow: 'promote_canary' }), refused(422, /no canary/))
+  await assert.rejects(
+    run({ workflow: 'rotate_trust_anchors', undo_after_seconds: 3600 }),
+    refused(422, /undo_after_seconds: nothing that it does can be taken back/),
+  )
+  const [root] = (await kit.admin.listSigners({ query: { purpose: 'ca-root', state: 'active' } })).items
+  await assert.rejects(
+    kit.admin.runPlaybook({ body: { playbook: 'signing_key_compromise', params: { signer_id: root!.signer_id } } }),
+    refused(422, /signer_id: is the active trust anchor/),
+  )
   await assert.rejects(kit.admin.runPlaybook({ body: { playbook: 'release_lockdown' } }), refused(422, /not locked/))
 })
 

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { RunOperation, WorkflowKind } from '@holdfast/contract/vocabulary'
 import type { Handlers } from '../../http/handlers.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
-import { fail } from '../../kernel/app-error.ts'
+import { fail, failField } from '../../kernel/app-error.ts'
 import { encodeId, idOf, missing } from '../../kernel/ids.ts'
 import { second } from '../../kernel/time.ts'
 import type { WorkflowsDeps } from './deps.ts'
@@ -10,6 +10,7 @@ import type { Driver } from './drive.ts'
 import type { Plans } from './plan.ts'
 import { findEvidence, selectRuns } from './runs.queries.ts'
 import type { Runs } from './runs.ts'
+import { isReversible } from './takes-back.ts'
 import { type RunDetail, viewDefinition, viewDetail, viewPlan, viewRun } from './view.ts'
 
 /** An answer waits this long for the end of what it began; longer runs are asked for. */
@@ -38,6 +39,8 @@ export function runHandlers({
     const planned = await plans.plan(actor, kind, asked)
     const calls = planned.steps.map((s) => s.call)
     await plans.requireMay(actor, calls, !isDry)
+    if (undoAfterSeconds !== undefined && calls.length > 0 && !calls.some(isReversible))
+      failField('undo_after_seconds', 'nothing that it does can be taken back')
     if (isDry) {
       await runs.noteDryRun(actor, name)
       return { run: viewPlan(planned, actor, asked, now()) }
