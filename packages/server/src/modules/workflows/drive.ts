@@ -37,16 +37,14 @@ export function createDriver({ db, changes, now, onError, carryOut, end, runs }:
     db.inTenant(lease.tenant, async (tx) => {
       const run = await queries.keepRun(tx, lease)
       if (!run) return undefined
-      const steps = await queries.stepsOf(tx, lease.tenant, lease.id)
-      const left = steps.filter((s) => s.status === 'pending')
+      const stand = await queries.standOf(tx, lease)
+      const left = stand.filter((s) => s.status === 'pending')
       const isCancelled = run.cancelled_at !== null && left.length > 0
-      const isStopped = isCancelled || steps.some((s) => s.status === 'failed' && s.on_error === 'stop')
-      const next = steps.find((s) => s.status === 'running') ?? (isStopped ? undefined : left[0])
-      if (next) {
-        await queries.beginStep(tx, lease, next, now())
-        return { ...next, attempts: next.attempts + 1 }
-      }
-      const ended = steps.some((s) => s.status === 'failed') ? 'failed' : 'succeeded'
+      const isStopped = isCancelled || stand.some((s) => s.status === 'failed' && s.on_error === 'stop')
+      const next = stand.find((s) => s.status === 'running') ?? (isStopped ? undefined : left[0])
+      if (next) return queries.beginStep(tx, lease, next.step, now())
+      const ended = stand.some((s) => s.status === 'failed') ? 'failed' : 'succeeded'
+      const steps = await queries.stepsOf(tx, lease.tenant, lease.id)
       await end(tx, sourceOf(run), { run, steps }, isCancelled ? 'cancelled' : ended)
       return undefined
     })

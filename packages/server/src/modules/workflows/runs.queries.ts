@@ -209,11 +209,26 @@ const stepOf = (tx: Tx, { tenant, id }: Lease, step: number) =>
     .where('workflow_run_id', '=', id)
     .where('step', '=', step)
 
-/** The run is held by its driver. */
-export const beginStep = (tx: Tx, lease: Lease, { step, attempts, started_at }: StepRow, at: Date) =>
-  stepOf(tx, lease, step)
-    .set({ status: 'running', attempts: attempts + 1, started_at: started_at ?? at })
+/** How each step of a run stands, without what it is given and has said. */
+export const standOf = (tx: Tx, { tenant, id }: Lease) =>
+  tx
+    .selectFrom('workflow_steps')
+    .select(['step', 'status', 'on_error'])
+    .where('tenant_id', '=', tenant)
+    .where('workflow_run_id', '=', id)
+    .orderBy('step')
     .execute()
+
+/** The run is held by its driver. */
+export const beginStep = (tx: Tx, lease: Lease, step: number, at: Date): Promise<StepRow> =>
+  stepOf(tx, lease, step)
+    .set({
+      status: 'running',
+      attempts: sql<number>`attempts + 1`,
+      started_at: sql<Date>`coalesce(started_at, ${at})`,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow()
 
 export type Outcome =
   | { status: 'succeeded'; result: Record<string, unknown>; undo: StoredCall[] }
