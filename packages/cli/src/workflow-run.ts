@@ -75,6 +75,7 @@ export async function printRun(cli: Cli, run: Run): Promise<void> {
 export async function printOutcome(cli: Cli, run: Run): Promise<void> {
   await printRun(cli, run)
   if (run.status === 'awaiting_approval') cli.note(`Somebody else must approve it until ${run.approval_expires_at}.`)
+  if (run.status === 'running') cli.note(`It goes on: holdfast workflow show ${run.workflow_run_id}`)
   if (run.status === 'failed') throw new Declined()
 }
 
