@@ -92,6 +92,28 @@ test('what a step did is found on record and not done again, whatever became of 
   assert.deepEqual((await kit.admin.listLocks()).items, [], 'whoever released it is not overruled')
 })
 
+test('a promotion ends no canary but the one that it was planned for', async (t) => {
+  const kit = await startKit(t)
+  const canary = (id: string) => {
+    const policy = { schema: 'holdfast.policy/1', rules: [rule(id, { any: true })] }
+    return kit.admin.publishPolicy({ body: { channel: 'canary', policy } })
+  }
+  await publish(kit, [rule('first', { any: true })])
+  await canary('second')
+  const { run } = await kit.admin.runWorkflow({ body: { workflow: 'promote_canary' } })
+  assert.equal(run.status, 'succeeded', JSON.stringify(run.steps))
+  // As if its step came after another canary.
+  await canary('third')
+  await leave(kit)
+  await kit.db.inTenant(kit.tenant, (tx) =>
+    tx.deleteFrom('idempotency_keys').where('tenant_id', '=', kit.tenant).execute(),
+  )
+  await drive(kit, 1)
+  const done = await ended(kit, run.workflow_run_id)
+  assert.equal(done.status, 'failed')
+  assert.match(done.steps[0]?.error ?? '', /canary version 4 is under way/)
+})
+
 test('a suspension of devices that was found made is taken back of those that it suspended', async (t) => {
   const kit = await startKit(t)
   const [stale, off] = [await enroll(kit, 'stale'), await enroll(kit, 'off')]
