@@ -80,7 +80,10 @@ export function createCarryOut({
       },
     )
     const said = saidBy(input, events)
-    return { status: 'succeeded', result: { ...resultOf(said), ...note }, undo: undoOf(input, said) }
+    const undo = undoOf(input, said)
+    // Tried again: an event has its place within a second or two.
+    if (undo.length === 0) throw new Error('the record does not have yet what a step has changed')
+    return { status: 'succeeded', result: { ...resultOf(said), ...note }, undo }
   }
 
   /** Of what is there as it begins: what is changed later is waited for by whoever changes it. */
