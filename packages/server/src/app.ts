@@ -151,8 +151,8 @@ export function createApp({
     tenancy,
     passwordCost,
     rulesUsingGroup: policy.rulesUsingGroup,
-    endSessionsOf,
-    notify,
+    ...{ endSessionsOf, notify },
+    releaseLockOf: (...given) => locks.releaseOfUser(...given),
     waysIn: (tenantName, caller) => federation.waysIn(tenantName, caller),
     endSessionAt: (tenant, providerId) => federation.endSessionAt(tenant, providerId),
   })
