@@ -86,6 +86,7 @@ test('a locked person has no session, no key and no way in', async (t) => {
   for (const replica of kit.replicas) assert.equal((await ada.get('/v1/admin/me', replica)).status, 401)
   await assert.rejects(hers.me(), refused(401))
   assert.equal((await trySignIn(kit, 'ada')).status, 401, 'with the right password')
+  await assert.rejects(enroll(kit, 'another of hers', { user_id }), refused(403, /is suspended, locked or deleted/))
   const [failed] = (await audited(kit, 'login.failed')) as { failure_reason?: string }[]
   assert.equal(failed?.failure_reason, 'suspended', 'and on record')
   await kit.admin.releaseLock({ params: { lock_id: lock.lock_id }, body: { reason: 'it was not her' } })
