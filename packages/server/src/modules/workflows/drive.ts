@@ -4,6 +4,7 @@ import { createGate } from '../../kernel/gate.ts'
 import { encodeId, newUuid } from '../../kernel/ids.ts'
 import { second } from '../../kernel/time.ts'
 import type { WorkflowsDeps } from './deps.ts'
+import * as due from './due.queries.ts'
 import type { createEnd } from './end.ts'
 import type { Lease, RunRow } from './runs.queries.ts'
 import * as queries from './runs.queries.ts'
@@ -119,11 +120,11 @@ export function createDriver({ db, changes, now, onError, carryOut, end, runs }:
     start,
     /** Goes on with what nobody carries out, looks again at what somebody does, and does what is due. */
     run: async (): Promise<void> => {
-      for (const run of await db.acrossTenants((tx) => queries.unapprovedRuns(tx, perLook), background))
+      for (const run of await db.acrossTenants((tx) => due.unapprovedRuns(tx, perLook), background))
         await runs.endUnapproved(run.tenant_id, run.workflow_run_id).catch(onError)
-      for (const run of await db.acrossTenants((tx) => queries.runsToUndo(tx, perLook), background))
+      for (const run of await db.acrossTenants((tx) => due.runsToUndo(tx, perLook), background))
         await runs.undoDue(run.tenant_id, run.workflow_run_id).catch(onError)
-      for (const run of await db.acrossTenants((tx) => queries.openRuns(tx, perLook), background))
+      for (const run of await db.acrossTenants((tx) => due.openRuns(tx, perLook), background))
         if (run.is_free) void start(run.tenant_id, run.workflow_run_id)
         else watch(run.tenant_id, run.workflow_run_id)
     },

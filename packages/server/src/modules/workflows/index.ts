@@ -1,11 +1,11 @@
 import type { WorkflowsDeps } from './deps.ts'
 import { createDriver } from './drive.ts'
+import { pruneRuns, pruneSealed } from './due.queries.ts'
 import { createEnd } from './end.ts'
 import { createPlans } from './plan.ts'
 import { createActorOf } from './requester.ts'
 import { createRights } from './rights.ts'
 import { runHandlers } from './runs.handlers.ts'
-import { pruneRuns, pruneSealed } from './runs.queries.ts'
 import { createRuns, job } from './runs.ts'
 import { createCarryOut } from './step.ts'
 

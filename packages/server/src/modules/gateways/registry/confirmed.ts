@@ -5,7 +5,7 @@ import { statusOf } from '../reports/status.ts'
 import * as queries from './confirmed.queries.ts'
 
 /** Of gateways that have to enforce something: who says so, who does not yet, and who is not heard of. */
-export type Confirmation = {
+type Confirmation = {
   confirmed: number
   waiting: { id: string; name: string }[]
   unreachable: { id: string; name: string }[]
