@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { compactDecrypt } from 'jose'
-import { open, withGateway } from './gateways.ts'
-import { type Kit, times } from './kit.ts'
+import { open, publish, rule, withGateway } from './gateways.ts'
+import { type Kit, runJob, times } from './kit.ts'
 import { until } from './promptly.ts'
 
 /** Gateways of one pool that follow their policy and say at once what they enforce, until the test ends. */
@@ -60,3 +60,23 @@ export function newRecipient() {
   const open = async (jwe: unknown) => Buffer.from((await compactDecrypt(String(jwe), privateKey)).plaintext).toString()
   return { recipient, open }
 }
+
+/** Replicas look for what is left, by turns. */
+export const drive = (kit: Kit, n: number) =>
+  times(n, (i) => runJob(kit.replicas[i % kit.replicas.length]!.app, 'drive_workflows'))
+export const ended = async (kit: Kit, workflow_run_id: string | null) => {
+  const params = { workflow_run_id: workflow_run_id! }
+  await until(async () => (await kit.admin.getWorkflowRun({ params })).status !== 'running', 'the run ends')
+  return kit.admin.getWorkflowRun({ params })
+}
+
+/** A gateway of which only is heard that it is there, until it says more. */
+export async function withSlowGateway(kit: Kit) {
+  const gateway = open(kit, await withGateway(kit, 'g1', 'pool'))
+  await publish(kit, [rule('all', { any: true }, ['pool'])])
+  await gateway.heartbeat({ active_sessions: 0 })
+  return gateway
+}
+/** By the playbook, so that gateways are waited for. */
+export const lockDevice = (kit: Kit, device_id: string) =>
+  kit.admin.runPlaybook({ body: { playbook: 'lost_device', params: { device_id, revoke: false } } })
