@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import { encodeId } from '../../src/kernel/ids.ts'
+import { newCsr } from '../certificates.ts'
 import { audited, enroll, open, publish, refused, rule, withGateway } from '../gateways.ts'
 import { createClock, runJob, startKit } from '../kit.ts'
 import { makeUser, signInAs, trySignIn } from '../people.ts'
@@ -96,6 +97,20 @@ test('nobody locks themselves, whoever may do more, or the last who administers'
     kit.admin.createLock({ body: { target: { type: 'device', id: 'dev_x' }, reason: 'tried' } }),
     refused(404),
   )
+})
+
+test('nobody gets a certificate for a device that is bound by a lock', async (t) => {
+  const kit = await startKit(t)
+  const user_id = await makeUser(kit, 'ada')
+  const device = await enroll(kit, 'laptop', { user_id })
+  const issue = async () => kit.admin.issueSpc({ body: { csr: await newCsr(), device_id: device.id } })
+  const targets = [{ type: 'device', id: device.id }, { type: 'user', id: user_id }, { type: 'tenant' }] as const
+  for (const target of targets) {
+    const { lock } = await kit.admin.createLock({ body: { target, reason: 'tried' } })
+    await assert.rejects(issue(), refused(422, /the device is locked/), target.type)
+    await kit.admin.releaseLock({ params: { lock_id: lock.lock_id }, body: {} })
+  }
+  await issue()
 })
 
 test('a lock ends by itself, and no earlier', async (t) => {
