@@ -241,11 +241,11 @@ test('a device stands and falls with its user and with the key that the tenant a
   const renew = () => call(kit, operation('renewCredential'), pending.caller, {})
   await admin.suspendUser({ body: { user_id: ada } })
   assert.equal((await renew()).status, 401, 'a pending device of a suspended user')
-  await assert.rejects(enrollRaw(kit, token), /403.*suspended or deleted/)
+  await assert.rejects(enrollRaw(kit, token), /403.*suspended, locked or deleted/)
   await admin.reactivateUser({ body: { user_id: ada } })
   assert.equal((await renew()).status, 200)
   await admin.changeUser({ body: { operation: 'delete', user_id: ada } })
-  await assert.rejects(enrollRaw(kit, token), /403.*suspended or deleted/)
+  await assert.rejects(enrollRaw(kit, token), /403.*suspended, locked or deleted/)
 
   await changeSecuritySettings(admin, { devices: { require_device_key: false } })
   const { secret: open } = await admin.generateToken({ body: {} })
