@@ -133,8 +133,11 @@ export function withNames(client: Client, scope: () => { tenant_id?: string }): 
   const idOf = (noun: Noun, text: string): string | Promise<string> => {
     const search = searches[noun]
     if (!search || text.startsWith(`${idPrefixes[noun]}_`)) return text
-    const found = known.get(`${noun} ${text}`) ?? lookUp(noun, text, search)
-    known.set(`${noun} ${text}`, found)
+    const key = `${noun} ${text}`
+    const found = known.get(key) ?? lookUp(noun, text, search)
+    known.set(key, found)
+    // Whoever asks again may be answered.
+    found.catch(() => known.delete(key))
     return found
   }
   const lookUp = async (noun: Noun, text: string, search: Search): Promise<string> => {

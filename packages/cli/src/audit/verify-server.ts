@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { isConsistent, isIncluded, leafHash, peaksBefore } from '@holdfast/crypto'
 import { ApiError, type Client } from '@holdfast/sdk'
+import { patiently } from '../patient.ts'
 import { BadRecord } from './bad-record.ts'
 import type { Start } from './chain.ts'
 import { type Known, readCheckpoint, type Trusted } from './keys.ts'
@@ -112,15 +112,4 @@ async function* inOrder(kept: readonly Known[], listed: AsyncIterable<Known>): A
     yield known
   }
   yield* left
-}
-
-/** A walk asks often: where it is asked to wait, it does. */
-async function patiently<T>(ask: () => Promise<T>): Promise<T> {
-  for (;;)
-    try {
-      return await ask()
-    } catch (e) {
-      if (!(e instanceof ApiError) || e.code !== 'rate_limited') throw e
-      await delay(1000 * (e.retryAfterSeconds ?? 1))
-    }
 }

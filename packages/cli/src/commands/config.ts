@@ -9,6 +9,7 @@ import { Differs } from '../exit.ts'
 import { readText } from '../files.ts'
 import { examples } from '../options.ts'
 import { cellText } from '../output.ts'
+import { patient } from '../patient.ts'
 import { jsonText, plain } from '../text.ts'
 
 export function addConfig(program: Command, cli: Cli): void {
@@ -37,7 +38,7 @@ export function addConfig(program: Command, cli: Cli): void {
       .command('show')
       .description('print the configuration as such a file')
       .action(async () => {
-        const document = await currentConfig(await cli.client(), cli.scope)
+        const document = await currentConfig(patient(await cli.client()), cli.scope)
         cli.say(cli.json ? jsonText(document, 2) : stringify(document, { lineWidth: 0 }).trimEnd())
       }),
     'config show > holdfast.yaml',
@@ -46,7 +47,7 @@ export function addConfig(program: Command, cli: Cli): void {
 
 async function read(cli: Cli, file: string): Promise<{ steps: Step[] }> {
   const document = parseConfig(await readText(file), file)
-  return { steps: await planOf(await cli.client(), document, cli.scope) }
+  return { steps: await planOf(patient(await cli.client()), document, cli.scope) }
 }
 
 async function apply(cli: Cli, file: string, yes: true | undefined): Promise<void> {

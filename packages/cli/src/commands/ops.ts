@@ -3,6 +3,7 @@ import { exportKinds } from '@holdfast/contract/ops-export'
 import type { Command } from 'commander'
 import type { Cli } from '../cli.ts'
 import { choice, examples } from '../options.ts'
+import { patient } from '../patient.ts'
 import { jsonText } from '../text.ts'
 
 type Kind = Input<Contract['exportOperations']>['query']['kind']
@@ -17,7 +18,7 @@ export function addOps(program: Command, cli: Cli): void {
       .description('print what there is as one JSON object a line, without any secret')
       .addOption(choice('--kind <kind>', 'what it is about', kinds).makeOptionMandatory())
       .action(async ({ kind }: { kind: Kind }) => {
-        const client = await cli.client()
+        const client = patient(await cli.client())
         let cursor: string | null = null
         do {
           const query = { kind, limit: pageSize, ...(cursor !== null && { cursor }), ...cli.scope }

@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Contract, Input } from '@holdfast/contract'
 import { type Client, changeGatewayPool, changeNotificationSettings, changeSecuritySettings } from '@holdfast/sdk'
+import { UsageError } from '../exit.ts'
+import { plain } from '../text.ts'
 import { fieldsOf, fieldsOfSections, type Step } from './differences.ts'
 import type { ConfigDocument } from './document.ts'
 import { everyOne } from './every-one.ts'
@@ -60,13 +62,16 @@ async function poolSteps(client: Client, named: NonNullable<ConfigDocument['gate
 async function groupSteps(client: Client, named: NonNullable<ConfigDocument['groups']>, query: Scope): Promise<Step[]> {
   if (Object.keys(named).length === 0) return []
   const groups = await everyOne((page) => client.listGroups({ query: { ...query, ...page } }))
+  const idOf = Object.values(named).some(({ members }) => members) ? await idsOfUsers(client, query) : undefined
   const steps: Step[] = []
-  for (const [name, { members, ...given }] of Object.entries(named)) {
+  for (const [name, { members: usernames, ...given }] of Object.entries(named)) {
     const thing = `group ${name}`
+    const members = usernames && [...new Set(usernames.map(lower))].sort()
+    const ids = members && idOf && { members: members.map(idOf) }
     const wanted = { name, ...given }
     const is = groups.find((group) => sameName(group.name, name))
     if (!is) {
-      const group = { ...wanted, ...(members && { members }) }
+      const group = { ...wanted, ...ids }
       const apply = () => client.changeGroup({ query, body: { operation: 'create', group } })
       steps.push({ thing, action: 'create', fields: fieldsOf({}, { ...given, ...(members && { members }) }), apply })
       continue
@@ -76,16 +81,27 @@ async function groupSteps(client: Client, named: NonNullable<ConfigDocument['gro
     let change: NonNullable<Input<Contract['changeGroup']>['body']['group']> = fields.length > 0 ? wanted : {}
     if (members) {
       const users = await everyOne((page) => client.listUsers({ query: { group_id, ...query, ...page } }))
-      const [from, to] = [users.map((user) => user.username), members].map((all) => all.map(lower).sort())
-      if (!isDeepStrictEqual(from, to)) {
-        fields.push({ field: 'members', from, to })
-        change = { ...change, members }
+      const from = users.map((user) => lower(user.username)).sort()
+      if (!isDeepStrictEqual(from, members)) {
+        fields.push({ field: 'members', from, to: members })
+        change = { ...change, ...ids }
       }
     }
     const apply = () => client.changeGroup({ query, body: { operation: 'update', group_id, group: change } })
     if (fields.length > 0) steps.push({ thing, action: 'update', fields, apply })
   }
   return steps
+}
+
+/** All are read at once: looked up one by one they would be more requests than anybody may send. */
+async function idsOfUsers(client: Client, query: Scope): Promise<(username: string) => string> {
+  const users = await everyOne((page) => client.listUsers({ query: { ...query, ...page } }))
+  const ids = new Map(users.map(({ username, user_id }) => [lower(username), user_id]))
+  return (username) => {
+    const id = ids.get(username)
+    if (id === undefined) throw new UsageError(`There is no user called ${plain(username)}.`)
+    return id
+  }
 }
 
 async function policySteps(client: Client, wanted: ConfigDocument['policy'], query: Scope): Promise<Step[]> {

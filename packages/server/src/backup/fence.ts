@@ -24,8 +24,8 @@ export async function fence(
   { job, taken_at }: { job: 'restore' | 'fence'; taken_at?: string },
 ): Promise<number> {
   // In the order in which they are locked everywhere: a server that runs waits for all of it, and nobody crosswise.
-  await connection.query(`lock table siem_streams, directory_pulls, sign_in_requests, saml_requests, device_grants,
-    admin_sessions, crls, idempotency_keys, tenant_epochs in exclusive mode`)
+  await connection.query(`lock table tenants, siem_streams, directory_pulls, sign_in_requests, saml_requests,
+    device_grants, admin_sessions, crls, workflow_runs, idempotency_keys, tenant_epochs in exclusive mode`)
   const { rows: clock } = await connection.query<{ at: Date }>('select clock_timestamp() as at')
   const at = clock[0]!.at
   const past = (column: string) => `case when ${column} < $1 then $1 else ${column} + ${leap} end`

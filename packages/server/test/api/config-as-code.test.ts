@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { test } from 'node:test'
+import { changeSecuritySettings } from '@holdfast/sdk'
 import { startCommand } from '../command.ts'
 import { audited } from '../gateways.ts'
 import { startKit } from '../kit.ts'
@@ -122,4 +123,25 @@ test('what fails says how far it came; the next one goes on from there', async (
   await writeFile(path('c.yaml'), text.replace('mtu: 1380', 'region: { code: eu }'))
   assert.equal((await run('config', 'apply', path('c.yaml'), '--yes')).code, 0)
   assert.equal((await kit.admin.listGroups()).items.length, 1)
+})
+
+test('more members than a key may ask for one by one are set in one step, and named in any case', async (t) => {
+  const kit = await startKit(t)
+  const { admin } = kit
+  const names = Array.from({ length: 30 }, (_, i) => `member-${String(i).padStart(2, '0')}`)
+  for (const name of names) await makeUser(kit, name)
+  // Ten at once.
+  await changeSecuritySettings(admin, { api: { requests_per_minute_per_key: 60 } })
+  const { run, file: path } = await startCommand(t, kit)
+  const members = [...names, 'Member-00']
+  await writeFile(path('c.yaml'), JSON.stringify({ format: 'holdfast.config/1', groups: { crowd: { members } } }))
+  const applied = await run('config', 'apply', path('c.yaml'), '--yes')
+  assert.equal(applied.code, 0, applied.err)
+  const again = await run('config', 'plan', path('c.yaml'))
+  assert.deepEqual([again.code, again.out], [0, ''], again.err)
+  const unknown = JSON.stringify({ format: 'holdfast.config/1', groups: { crowd: { members: ['nobody'] } } })
+  await writeFile(path('c.yaml'), unknown)
+  const refused = await run('config', 'plan', path('c.yaml'))
+  assert.deepEqual([refused.code, refused.out], [2, ''])
+  assert.match(refused.err, /There is no user called nobody/)
 })

@@ -1,0 +1,21 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { ApiError, type Client } from '@holdfast/sdk'
+
+/** Where it is asked to wait (429), it does. */
+export async function patiently<T>(ask: () => Promise<T>): Promise<T> {
+  for (;;)
+    try {
+      return await ask()
+    } catch (e) {
+      if (!(e instanceof ApiError) || e.code !== 'rate_limited') throw e
+      await delay(1000 * (e.retryAfterSeconds ?? 1))
+    }
+}
+
+/** The same client for whoever asks so often that it is told to wait. */
+export function patient(client: Client): Client {
+  type Call = (...given: unknown[]) => Promise<unknown>
+  const calls = Object.entries(client) as [string, Call][]
+  const waiting = calls.map(([name, call]) => [name, (...given: unknown[]) => patiently(() => call(...given))])
+  return Object.fromEntries(waiting) as Client
+}
