@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import pg from 'pg'
 import { deriveKeys } from '../../src/config/secrets.ts'
@@ -10,7 +8,6 @@ import { createTestDatabase } from '../../src/embedded/test-database.ts'
 import { MasterKeyError, openPeppers } from '../../src/modules/secrets/index.ts'
 import { schema, startKit, times } from '../kit.ts'
 import { idOf, readsB } from '../master-keys.ts'
-import { startDeployment } from './processes.ts'
 
 const read = async <T extends object>(url: string, question: string): Promise<T[]> => {
   const client = new pg.Client({ connectionString: url })
@@ -90,21 +87,4 @@ test('what a version before rotation left is of the key that sealed it, whatever
       [idOf.b, 2, false],
     ],
   )
-})
-
-test('a process without the master key of its database says so in one sentence, and serves nothing', async (t) => {
-  const { launch, start, folder } = await startDeployment(t)
-  const file = join(folder, 'another.key')
-  writeFileSync(file, `${randomBytes(32).toString('base64')}\n`)
-  const lost = launch(undefined, { HOLDFAST_MASTER_KEY_FILE: file })
-  lost.port.catch(() => {})
-  assert.equal((await lost.end()).how, '1')
-  assert.match(
-    lost.output().trim(),
-    /^holdfast: The master key [0-9a-f]{16} is in use and not in HOLDFAST_MASTER_KEY_FILE, which has [0-9a-f]{16}: put its line back; see docs\/master-key\.md\.$/,
-  )
-  // The one that was made at the first start, with another line after it.
-  writeFileSync(file, `${readFileSync(join(folder, 'master.key'), 'utf8')}${randomBytes(32).toString('base64')}\n`)
-  const found = await start(undefined, { HOLDFAST_MASTER_KEY_FILE: file })
-  assert.equal(await found.isReady(), true)
 })
