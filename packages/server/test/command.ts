@@ -4,18 +4,14 @@ import { join } from 'node:path'
 import { PassThrough, Writable } from 'node:stream'
 import type { TestContext } from 'node:test'
 import { runCli } from '@holdfast/cli/program'
-import { getGlobalDispatcher, setGlobalDispatcher } from 'undici'
 import type { Kit } from './kit.ts'
+import { reachedBy } from './reached-by.ts'
 
 /** The command of an administrator, which reaches the deployment under its public name; and a folder for its files. */
 export async function startCommand(t: TestContext, kit: Kit) {
-  const usual = getGlobalDispatcher()
-  setGlobalDispatcher(kit.dispatcher)
+  reachedBy(t, kit.dispatcher)
   const home = await mkdtemp(join(tmpdir(), 'holdfast-command-'))
-  t.after(async () => {
-    setGlobalDispatcher(usual)
-    await rm(home, { recursive: true, force: true })
-  })
+  t.after(() => rm(home, { recursive: true, force: true }))
   return {
     file: (name: string) => join(home, name),
     run: async (...args: string[]) => {

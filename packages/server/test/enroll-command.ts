@@ -5,24 +5,23 @@ import { PassThrough, Writable } from 'node:stream'
 import type { TestContext } from 'node:test'
 import { runCli } from '@holdfast/cli/program'
 import { peekDeviceCredential } from '@holdfast/crypto'
-import { Agent, buildConnector, getGlobalDispatcher, setGlobalDispatcher } from 'undici'
+import { Agent, buildConnector } from 'undici'
 import type { Kit } from './kit.ts'
+import { reachedBy } from './reached-by.ts'
 
 type Person = { shown: RegExp; does: (url: string) => Promise<unknown> }
 
 /** `holdfast device enroll` with a bootstrap token, and whoever opens the address that it shows. */
 export async function startEnrollCommand(t: TestContext, kit: Kit) {
-  const usual = getGlobalDispatcher()
   const { hostname, port } = new URL(kit.url)
   const plain = buildConnector({})
   // The command reaches the deployment under its public name, and providers where they are.
   const both = new Agent({
     connect: (to, callback) => plain(to.hostname === 'holdfast.test' ? { ...to, hostname, port } : to, callback),
   })
-  setGlobalDispatcher(both)
+  reachedBy(t, both)
   const home = await mkdtemp(join(tmpdir(), 'holdfast-enroll-'))
   t.after(async () => {
-    setGlobalDispatcher(usual)
     await both.destroy()
     await rm(home, { recursive: true, force: true })
   })
