@@ -4,7 +4,7 @@ import { createTestDatabase } from '../../src/embedded/test-database.ts'
 import { endFirstStarts, makeSecrets, startOnce } from './starts.ts'
 
 test('a first start that was ended anywhere is finished by the next one', (t) =>
-  endFirstStarts(t, { from: 10, step: 300 }))
+  endFirstStarts(t, { from: 10, step: 100 }))
 
 test('three first starts at once agree on one tenant and one administrator', async (t) => {
   const database = await createTestDatabase()
