@@ -16,10 +16,10 @@ const everything = ['packages/*/src/**/*.test.ts', 'packages/*/test/**/*.test.ts
 const files = named.length > 0 ? named : globSync(everything, { cwd: root, exclude: ['**/*.slow.test.ts'] }).sort()
 
 /**
- * These files measure memory, look for all that their process has started, or send what is not to be judged: each has
- * a process of its own.
+ * These files measure memory, look for all that their process has started, send what is not to be judged, or turn the
+ * hands of a clock so far that timers no longer ring afterwards: each has a process of its own.
  */
-const alone = /^packages\/server\/(test\/(memory\/|faults\/jobs\.)|src\/embedded\/)/
+const alone = /^packages\/server\/(test\/(memory\/|faults\/jobs\.)|src\/(embedded\/|kernel\/ticks\.))/
 /** These walk over everything that there is, which takes longest: they begin first, so that none is left at the end. */
 const longest = /^packages\/server\/test\/table\//
 /** Files of these folders wait more than they compute: they are spread among the first half of the others. */
