@@ -18,6 +18,7 @@ import * as health from './health.ts'
 import * as masterKeys from './master-keys.ts'
 import * as notifications from './notifications.ts'
 import * as policy from './policy.ts'
+import * as policyRollout from './policy-rollout.ts'
 import * as posture from './posture.ts'
 import * as rbac from './rbac.ts'
 import * as retention from './retention.ts'
@@ -57,6 +58,7 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Devices', about: 'The fleet, and what devices report', module: devices },
   { tag: 'Posture', about: 'What devices report of themselves, and what checks make of it', module: posture },
   { tag: 'Policy', about: 'Documents, published bundles, and what a device gets', module: policy },
+  { tag: 'Policy rollout', about: 'How a canary fares, and what its gate makes of it', module: policyRollout },
   { tag: 'Gateways', about: 'Gateway pools and gateways', module: gateways },
   { tag: 'Gateway runtime', about: 'What gateways fetch and report', module: gatewayRuntime },
   { tag: 'VPN sessions', about: 'Connections of devices through gateways', module: vpnSessions },
@@ -104,6 +106,7 @@ export const contract = {
   ...endpointsOf(devices),
   ...endpointsOf(posture),
   ...endpointsOf(policy),
+  ...endpointsOf(policyRollout),
   ...endpointsOf(gateways),
   ...endpointsOf(gatewayRuntime),
   ...endpointsOf(vpnSessions),

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { Channel, PostureVerdict } from './devices.ts'
 import { endpoint } from './endpoint.ts'
+import { GateTerms, PolicyGate } from './policy-rollout.ts'
 import { Closed, Count, Id, Ids, List, ListQuery, Nullable, OneOf, Text, Time } from './schema.ts'
 
 /**
@@ -64,6 +65,7 @@ export const PolicyBundle = Closed(
     warnings: Warnings,
     variants: Count,
     adoption: Closed({ applied: Count, pending: Count }),
+    gate: Nullable(PolicyGate),
   },
   { title: 'PolicyBundle' },
 )
@@ -95,6 +97,10 @@ export const publishPolicy = endpoint({
     rollout: Type.Optional(Rollout),
     note: Type.Optional(Text),
     allow_failing_tests: Type.Optional(Type.Boolean()),
+    gate: Type.Optional(GateTerms),
+    override_gate: Type.Optional(
+      Type.Boolean({ description: 'Promotes a canary whose gate has not passed; needs a note that says why' }),
+    ),
     supersede: Type.Optional(
       Type.Boolean({ description: 'Needed to publish to stable while a canary is under way, which then ends' }),
     ),

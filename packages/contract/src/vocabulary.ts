@@ -258,6 +258,7 @@ export const notificationKinds = [
   'expiring',
   'gateway.down',
   'license.problem',
+  'policy.gate_failed',
   'release.halted',
   'siem.failing',
   'siem.parked',
@@ -276,6 +277,7 @@ export type NotificationChannel = (typeof notificationChannels)[number]
 export type Origin = 'api' | 'console' | 'device' | 'gateway' | 'job'
 
 export type { AuditFields, AuditKind } from './audit-fields.ts'
+export * from './policy-vocabulary.ts'
 export * from './trust-vocabulary.ts'
 
 /** Data that is kept for a time, which a tenant sets, and that a legal hold keeps beyond it. */

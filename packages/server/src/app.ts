@@ -102,6 +102,7 @@ export function createApp({
     ...base,
     ...{ audit, outbound, smtpUrl: config.smtpUrl, tenantName: tenancy.nameOf },
   })
+  const { notify } = notifications
   const trustMarks = createTrustMarks(base)
   const trust = createTrust({
     ...base,
@@ -120,7 +121,7 @@ export function createApp({
     isAwaited: (tenant) => [policy, gateways, certificates].some((module) => module.isAwaited(tenant)),
   }
   const fleet = createFleet({ ...base, idle, checks: (tenant) => policy.checks(tenant) })
-  const policy = createPolicy({ ...base, idle, audit, fleet, trust, gatewaysKnow: config.gatewaysKnow })
+  const policy = createPolicy({ ...base, idle, audit, fleet, trust, notify, gatewaysKnow: config.gatewaysKnow })
   const { gatewayServiceSecrets: serviceSecrets } = secrets
   const gateways = createGateways({ ...limited, meter, serviceSecrets, fleet, policy, trust, snapshotSize })
   const { policyOf } = policy
@@ -136,7 +137,6 @@ export function createApp({
     await certificates.revokeOf(tx, tenant, which)
     return gateways.endSessionsOf(tx, tenant, which)
   }
-  const { notify } = notifications
   const identity = createIdentity({
     ...base,
     audit,

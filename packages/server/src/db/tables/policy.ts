@@ -1,3 +1,4 @@
+import type { GateState } from '@holdfast/contract/vocabulary'
 import type { Generated } from 'kysely'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Default, Json, TextArray } from './columns.ts'
@@ -21,6 +22,12 @@ export type PolicyTables = {
     rollout_device_ids: TextArray
     tests: Json<unknown>
     impact: Json<unknown>
+    gate_terms: Json<object> | null
+    gate_state: GateState | null
+    gate_looks: Default<number>
+    gate_health: Json<object> | null
+    gate_reason: string | null
+    gate_judged_at: Date | null
   }
   policy_channels: { tenant_id: TenantId; channel: 'canary' | 'stable'; version: number }
   policy_variants: {

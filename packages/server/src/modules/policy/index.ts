@@ -4,6 +4,9 @@ import { createBundles } from './bundles.ts'
 import { createCandidates } from './candidate.ts'
 import { createDelivery } from './delivery.ts'
 import type { PolicyDeps } from './deps.ts'
+import { createGates } from './gate/gate.ts'
+import { createHealthOf } from './gate/health.ts'
+import { createHealthView } from './gate/health.view.ts'
 import { createImpactOf } from './impact.ts'
 import { createOfDevices } from './of-devices.ts'
 import { policyHandlers } from './policy.handlers.ts'
@@ -16,6 +19,7 @@ import { createPolicyStore } from './store.ts'
 import { createTrials } from './trials.ts'
 import { createTurns } from './turns.ts'
 import { createUses } from './uses.ts'
+import { createVersions } from './versions.ts'
 
 export type { Variant, VariantContent } from '@holdfast/policy'
 export type { TenantPolicy } from './tenant-policy.ts'
@@ -27,17 +31,23 @@ export function createPolicy(given: PolicyDeps) {
     store,
     readCandidate: createCandidates(given),
     impactOf: createImpactOf(given),
+    versions: createVersions(given),
+    healthOf: createHealthOf({ ...given, store }),
   }
   const publishing = createPublishing(deps)
   const questions = createQuestions(deps)
   const turns = createTurns(deps)
   const delivery = createDelivery({ ...deps, turns, signing: createSigning(deps) })
   const bundles = createBundles({ ...deps, reachOf: createReach(deps) })
+  const gates = createGates(deps)
   const trials = createTrials({ ...deps, questions })
   const ofDevices = createOfDevices({ ...deps, delivery })
 
   return {
-    handlers: policyHandlers({ ...deps, bundles, publishing, questions, trials, reads: ofDevices.reads }),
+    handlers: policyHandlers({
+      ...{ ...deps, bundles, publishing, questions, trials, reads: ofDevices.reads },
+      health: createHealthView(deps),
+    }),
     at: store.at,
     atVersions: store.atVersions,
     versionsAt: store.versionsAt,
@@ -47,6 +57,7 @@ export function createPolicy(given: PolicyDeps) {
     ...createUses(),
     jobs: [
       { name: 'expire_posture', cron: '* * * * *', run: turns.sweep },
+      { name: 'judge_canaries', cron: '* * * * *', run: gates.judge },
       { name: 'finish_policy_impacts', cron: '*/2 * * * *', run: publishing.finishImpacts },
     ],
     prunes: [pruneVariants, pruneBundles],

@@ -16,10 +16,18 @@ export const inForce = async (tx: Tx, tenant: TenantId) => {
     .innerJoin('policy_bundles as b', (join) =>
       join.onRef('b.version', '=', 'c.version').on('b.tenant_id', '=', tenant),
     )
-    .select(['c.channel', 'c.version', 'b.digest'])
+    .select(['c.channel', 'c.version', 'b.digest', 'b.gate_state', 'b.gate_reason'])
     .where('c.tenant_id', '=', tenant)
     .execute()
   return new Map(rows.map(({ channel, ...version }) => [channel, version]))
+}
+
+export type InForce = Awaited<ReturnType<typeof inForce>>
+
+/** A canary ends with the next version on stable. */
+export const canaryUnderWay = (found: InForce) => {
+  const canary = found.get('canary')
+  return canary && canary.version > (found.get('stable')?.version ?? 0) ? canary : undefined
 }
 
 /** The resolved documents of all channels, as of this statement. */
@@ -88,6 +96,7 @@ export const selectBundles = (tx: Tx, tenant: TenantId, channel: Channel | undef
       'published_by',
     ])
     .select(['published_at', 'rollout_percent', 'rollout_group_ids', 'rollout_device_ids', 'tests', 'impact'])
+    .select(['gate_terms', 'gate_state', 'gate_looks', 'gate_health', 'gate_reason', 'gate_judged_at'])
     .where('tenant_id', '=', tenant)
   return channel ? q.where('channel', '=', channel) : q
 }
@@ -125,6 +134,8 @@ export const insertBundle = async (tx: Tx, tenant: TenantId, bundle: NewBundle) 
           resolution: JSON.stringify(bundle.resolution),
           tests: JSON.stringify(bundle.tests),
           impact: JSON.stringify(bundle.impact),
+          gate_terms: bundle.gate_terms && JSON.stringify(bundle.gate_terms),
+          gate_health: null,
         })
         .returning('version'),
     )

@@ -1,6 +1,7 @@
 import type { Contract, Output } from '@holdfast/contract'
 import type { Decision, ExplainedRule, PolicyTestReport } from '@holdfast/policy'
 import { encodeId } from '../../kernel/ids.ts'
+import type { Terms } from './gate/verdict.ts'
 import type { selectBundles } from './policy.queries.ts'
 import type { StoredImpact } from './publish.ts'
 import type { Explanation } from './questions.ts'
@@ -30,7 +31,18 @@ export const viewBundle = (b: BundleRow, { current, variants, applied, pending }
   ...viewImpact(b.impact as StoredImpact),
   variants,
   adoption: { applied, pending },
+  gate: viewGate(b),
 })
+
+export const viewGate = (b: Pick<BundleRow, `gate_${'terms' | 'state' | 'reason' | 'looks' | 'judged_at'}`>) =>
+  b.gate_terms &&
+  b.gate_state && {
+    ...(b.gate_terms as Terms),
+    state: b.gate_state,
+    reason: b.gate_reason,
+    looks: b.gate_looks,
+    judged_at: b.gate_judged_at?.toISOString() ?? null,
+  }
 
 const viewImpact = ({ warnings = [], ...impact }: StoredImpact) => ({ impact, warnings })
 

@@ -1,0 +1,95 @@
+import { type SqlBool, sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import { happened } from '../../../db/happened.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+import type { Health, Terms } from './verdict.ts'
+
+/** A gate that is still judged, of the canary under way. */
+export type OpenGate = {
+  bundle_id: string
+  version: number
+  published_at: Date
+  terms: Terms
+  state: 'watching' | 'passed'
+  looks: number
+  health: Health | null
+  /** Since the publication, by the database's clock. */
+  minutes: number
+}
+
+/** The canary that is under way: nothing that was published to stable since has ended it. */
+const isUnderWay = (tenant: TenantId) => sql<SqlBool>`
+  version = (select canary.version from policy_channels canary
+    where canary.tenant_id = ${tenant} and canary.channel = 'canary')
+  and version > coalesce((select stable.version from policy_channels stable
+    where stable.tenant_id = ${tenant} and stable.channel = 'stable'), 0)`
+
+/** Passes the tenant wall: tenants whose canary has a gate that is still judged. */
+export const tenantsWithGates = async (tx: Tx): Promise<TenantId[]> =>
+  (
+    await sql<{ tenant_id: TenantId }>`
+      select b.tenant_id from policy_bundles b
+      join tenants t on t.tenant_id = b.tenant_id and t.status <> 'deleting'
+      join policy_channels c on c.tenant_id = b.tenant_id and c.channel = 'canary' and c.version = b.version
+      where b.gate_state in ('watching', 'passed') order by 1`.execute(tx)
+  ).rows.map((r) => r.tenant_id)
+
+export const openGate = (tx: Tx, tenant: TenantId): Promise<OpenGate | undefined> =>
+  tx
+    .selectFrom('policy_bundles')
+    .select(['bundle_id', 'version', 'published_at'])
+    .select([
+      sql<Terms>`gate_terms`.as('terms'),
+      sql<OpenGate['state']>`gate_state`.as('state'),
+      'gate_looks as looks',
+      sql<Health | null>`gate_health`.as('health'),
+      sql<number>`extract(epoch from clock_timestamp() - published_at)::float8 / 60`.as('minutes'),
+    ])
+    .where('tenant_id', '=', tenant)
+    .where('gate_state', 'in', ['watching', 'passed'])
+    .where(isUnderWay(tenant))
+    .executeTakeFirst()
+
+type Judged = { state: 'watching' | 'passed' | 'failed' | 'rolled_back'; reason: string; looks: number; health: Health }
+/** False where the canary is over, or another replica has judged it meanwhile. */
+export const setGate = (tx: Tx, tenant: TenantId, from: OpenGate, to: Judged): Promise<boolean> =>
+  happened(
+    tx
+      .updateTable('policy_bundles')
+      .set({
+        gate_state: to.state,
+        gate_reason: to.reason,
+        gate_looks: to.looks,
+        gate_health: JSON.stringify(to.health),
+        gate_judged_at: sql<Date>`clock_timestamp()`,
+      })
+      .where('tenant_id', '=', tenant)
+      .where('version', '=', from.version)
+      .where('gate_state', '=', from.state)
+      .where('gate_looks', '=', from.looks)
+      .where(isUnderWay(tenant))
+      .returning('version'),
+  )
+
+/** Until commit nobody publishes. */
+export const holdVersions = (tx: Tx, tenant: TenantId) =>
+  tx.selectFrom('tenant_epochs').select('policy_version').where('tenant_id', '=', tenant).forNoKeyUpdate().execute()
+
+type Heard = { device_id: string; denied: boolean; failed: boolean }
+/** Devices that were connected or said that they could not connect, since a moment; and what befell them since. */
+export const heardSince = async (tx: Tx, tenant: TenantId, since: Date): Promise<Heard[]> =>
+  (
+    await sql<Heard>`
+      select device_id, bool_or(denied) as denied, bool_or(failed) as failed from (
+        select device_id, coalesce(last_denied_at >= ${since}, false) as denied, false as failed from vpn_sessions
+          where tenant_id = ${tenant} and state = 'active' and ended_at is null
+            and (last_seen_at >= ${since} or last_denied_at >= ${since})
+        union all
+        select device_id, coalesce(last_denied_at >= ${since}, false), false from vpn_sessions
+          where tenant_id = ${tenant} and state = 'ended' and ended_at >= ${since}
+        union all
+        select device_id, false, kind = 'failed' from telemetry_events
+          where tenant_id = ${tenant} and at >= ${since} and received_at >= ${since}
+            and kind in ('connected', 'failed')) as heard
+      group by device_id`.execute(tx)
+  ).rows

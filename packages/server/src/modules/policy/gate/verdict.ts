@@ -1,0 +1,69 @@
+import type { ChannelHealth, GateTerms } from '@holdfast/contract/policy-rollout'
+import { type CanaryMeasure, canaryMeasures } from '@holdfast/contract/vocabulary'
+import { fisherExact } from './fisher.ts'
+
+/** What a gate asks, with what was not said. */
+export type Terms = Required<Omit<GateTerms, 'max_rise_percent'>> & {
+  max_rise_percent: Record<CanaryMeasure, number>
+}
+export type Health = { canary: ChannelHealth; stable: ChannelHealth }
+type Measured = { measure: CanaryMeasure; canary_percent: number; stable_percent: number; p_value: number }
+type Verdict = { state: 'watching' | 'passed' | 'failed'; reason: string }
+
+/**
+ * How often, at most, chance alone makes a canary fail, however long it is looked at and by all measures together. The
+ * nth look spends 1/(n(n+1)) of it: these add up to 1, so that looking often costs sensitivity and not truth.
+ */
+export const falseAlarms = 0.01
+const spentAt = (look: number): number => falseAlarms / canaryMeasures.length / (look * (look + 1))
+
+export const termsOf = (given: GateTerms): Terms => ({
+  observe_minutes: given.observe_minutes ?? 60,
+  min_devices: given.min_devices ?? 10,
+  on_failure: given.on_failure ?? 'hold',
+  max_rise_percent: { denials: 5, failed_sessions: 5, posture_failures: 5, ...given.max_rise_percent },
+})
+
+/** Both channels by each measure. */
+export const compare = ({ canary, stable }: Health): Measured[] =>
+  canaryMeasures.map((measure) => ({
+    measure,
+    canary_percent: percent(canary[measure], canary.devices),
+    stable_percent: percent(stable[measure], stable.devices),
+    p_value: fisherExact(
+      { n: canary.devices, troubled: canary[measure] },
+      { n: stable.devices, troubled: stable[measure] },
+    ),
+  }))
+
+/**
+ * What a canary has shown, at its nth look (from 1), so many minutes after it began. It fails where the share of
+ * devices in trouble has risen by more than it may and chance does not explain that; it passes once it was observed for
+ * as long as it must be and no share has risen by more than it may. Either needs its number of devices.
+ */
+export function judge(terms: Terms, health: Health, { look, minutes }: { look: number; minutes: number }): Verdict {
+  const fewest = Math.min(health.canary.devices, health.stable.devices)
+  if (fewest < terms.min_devices)
+    return {
+      state: 'watching',
+      reason: `heard of ${health.canary.devices} devices on canary and ${health.stable.devices} on stable; ${terms.min_devices} of each are needed`,
+    }
+  const risen = compare(health).filter((m) => m.canary_percent - m.stable_percent > terms.max_rise_percent[m.measure])
+  const proven = risen.filter((m) => m.p_value <= spentAt(look))
+  if (proven.length > 0) return { state: 'failed', reason: proven.map((m) => sayRise(m, health)).join('; ') }
+  if (risen.length > 0)
+    return { state: 'watching', reason: `${risen.map((m) => sayRise(m, health)).join('; ')}: it may be chance` }
+  const seen = `no share rose by more than it may, of ${health.canary.devices} devices on canary and ${health.stable.devices} on stable`
+  if (minutes >= terms.observe_minutes) return { state: 'passed', reason: seen }
+  return { state: 'watching', reason: `${seen}; it passes after ${terms.observe_minutes} minutes` }
+}
+
+const percent = (part: number, whole: number): number => (whole === 0 ? 0 : Math.round((part / whole) * 10_000) / 100)
+
+const words: Record<CanaryMeasure, string> = {
+  denials: 'have packets denied',
+  failed_sessions: 'report failed connections',
+  posture_failures: 'fail a posture check',
+}
+const sayRise = ({ measure }: Measured, { canary, stable }: Health): string =>
+  `${canary[measure]} of ${canary.devices} devices on canary ${words[measure]}, ${stable[measure]} of ${stable.devices} on stable`
