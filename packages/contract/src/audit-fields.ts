@@ -73,6 +73,7 @@ const auditFields = {
   },
   'policy.validated': { valid: 'boolean' },
   'policy.simulated': { questions: 'integer' },
+  'policy.replayed': { sessions: 'integer', blocked: 'integer' },
   'policy.explained': { decision: 'string' },
   'gateway_pool.created': { pool_id: 'string' },
   'gateway_pool.updated': { pool_id: 'string' },

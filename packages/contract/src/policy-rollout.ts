@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { endpoint } from './endpoint.ts'
+import { documentBody, PolicyObject } from './policy-body.ts'
 import { Closed, Count, Id, Nullable, OneOf, Time } from './schema.ts'
 import { canaryMeasures, gateFailures, gateStates } from './vocabulary.ts'
 
@@ -43,7 +44,7 @@ export const PolicyGate = Closed(
     max_rise_percent: Closed(rises, { description: risesDescription }),
     state: OneOf(gateStates),
     reason: Nullable(Type.String({ description: 'What it was judged by last, in one sentence' })),
-    looks: Type.Integer({ minimum: 0, description: 'How often it was judged by other figures than before' }),
+    looks: Type.Integer({ minimum: 0, description: 'How often chance was asked, by other figures than before' }),
     judged_at: Nullable(Time),
   },
   { title: 'PolicyGate' },
@@ -87,5 +88,41 @@ export const getPolicyHealth = endpoint({
       }),
     ),
     gate: Nullable(PolicyGate),
+  }),
+})
+
+export const replayPolicy = endpoint({
+  method: 'POST',
+  path: '/v1/admin/policy/replay',
+  costly: true,
+  summary: 'Which sessions of the last days a document would have blocked, by the resources that they used',
+  access: { by: ['session', 'api_key'], permission: 'policy:read' },
+  audit: 'policy.replayed',
+  bodyNames: 100_000,
+  bodyLimit: documentBody,
+  body: Closed({
+    policy: PolicyObject,
+    days: Type.Optional(Type.Integer({ minimum: 1, maximum: 90, description: 'How far back; 7 unless said' })),
+  }),
+  response: Closed({
+    sessions_examined: Count,
+    complete: Type.Boolean({ description: 'Whether these are all; else they are the newest' }),
+    sessions_blocked: Count,
+    devices_blocked: Count,
+    users_blocked: Count,
+    resources: Type.Array(Closed({ resource: Type.String(), sessions: Count, users: Count }), {
+      description: 'What would be out of reach, those of most sessions first; at most 100',
+    }),
+    blocked: Type.Array(
+      Closed({
+        session_id: Id('vpn_session'),
+        device_id: Id('device'),
+        user_id: Nullable(Id('user')),
+        started_at: Time,
+        resource: Type.String(),
+        reason: Type.String(),
+      }),
+      { description: 'The newest of these sessions, each with one of its resources; at most 100' },
+    ),
   }),
 })

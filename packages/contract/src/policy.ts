@@ -1,16 +1,10 @@
 import { Type } from 'typebox'
 import { Channel, PostureVerdict } from './devices.ts'
 import { endpoint } from './endpoint.ts'
+import { PolicyObject as Document, documentBody } from './policy-body.ts'
 import { GateTerms, PolicyGate } from './policy-rollout.ts'
 import { Closed, Count, Id, Ids, List, ListQuery, Nullable, OneOf, Text, Time } from './schema.ts'
 
-/**
- * A policy document on the wire. Its own schema (`policy-document.ts`) is checked by the policy engine, which names
- * the exact position of every error; the transport only knows that it is an object.
- */
-const Document = Type.Record(Type.String(), Type.Unknown(), { title: 'PolicyDocument' })
-/** A document of its full 1 MiB, and what stands around it. */
-const documentBody = 2 * 1024 * 1024
 const Digest = Type.String({ pattern: '^sha256:[0-9a-f]{64}$' })
 
 const TestResult = Closed({

@@ -3,7 +3,7 @@ alter table policy_bundles
   add column gate_terms jsonb,
   add column gate_state text
     constraint policy_gate_state_is_known check (gate_state in ('watching', 'passed', 'failed', 'rolled_back')),
-  -- How often it was judged by other figures than before, the last of these, and what they say.
+  -- How often chance was asked, the figures that it was judged by last, and what they say.
   add column gate_looks integer not null default 0,
   add column gate_health jsonb,
   add column gate_reason text,

@@ -20,6 +20,7 @@ import { createTelemetry } from './reports/telemetry.ts'
 export type { GatewaysDeps } from './deps.ts'
 export type { SnapshotSize } from './pull/chunk.ts'
 export { trustCoverageOfGateways } from './registry/gateways.queries.ts'
+export * as reported from './reports/reported.queries.ts'
 
 /** Gateways, what they must enforce and what they report: pools, secrets, sessions, metering, unified policy. */
 export function createGateways(deps: GatewaysDeps) {

@@ -4,9 +4,6 @@ import { createBundles } from './bundles.ts'
 import { createCandidates } from './candidate.ts'
 import { createDelivery } from './delivery.ts'
 import type { PolicyDeps } from './deps.ts'
-import { createGates } from './gate/gate.ts'
-import { createHealthOf } from './gate/health.ts'
-import { createHealthView } from './gate/health.view.ts'
 import { createImpactOf } from './impact.ts'
 import { createOfDevices } from './of-devices.ts'
 import { policyHandlers } from './policy.handlers.ts'
@@ -14,6 +11,7 @@ import { pruneBundles, pruneVariants } from './policy.queries.ts'
 import { createPublishing } from './publish.ts'
 import { createQuestions } from './questions.ts'
 import { createReach } from './reach.ts'
+import { createRollout } from './rollout/rollout.ts'
 import { createSigning } from './signing.ts'
 import { createPolicyStore } from './store.ts'
 import { createTrials } from './trials.ts'
@@ -32,22 +30,21 @@ export function createPolicy(given: PolicyDeps) {
     readCandidate: createCandidates(given),
     impactOf: createImpactOf(given),
     versions: createVersions(given),
-    healthOf: createHealthOf({ ...given, store }),
   }
   const publishing = createPublishing(deps)
   const questions = createQuestions(deps)
   const turns = createTurns(deps)
   const delivery = createDelivery({ ...deps, turns, signing: createSigning(deps) })
   const bundles = createBundles({ ...deps, reachOf: createReach(deps) })
-  const gates = createGates(deps)
   const trials = createTrials({ ...deps, questions })
+  const rollout = createRollout(deps)
   const ofDevices = createOfDevices({ ...deps, delivery })
 
   return {
-    handlers: policyHandlers({
-      ...{ ...deps, bundles, publishing, questions, trials, reads: ofDevices.reads },
-      health: createHealthView(deps),
-    }),
+    handlers: {
+      ...policyHandlers({ ...deps, bundles, publishing, questions, trials, reads: ofDevices.reads }),
+      ...rollout.handlers,
+    },
     at: store.at,
     atVersions: store.atVersions,
     versionsAt: store.versionsAt,
@@ -57,7 +54,7 @@ export function createPolicy(given: PolicyDeps) {
     ...createUses(),
     jobs: [
       { name: 'expire_posture', cron: '* * * * *', run: turns.sweep },
-      { name: 'judge_canaries', cron: '* * * * *', run: gates.judge },
+      ...rollout.jobs,
       { name: 'finish_policy_impacts', cron: '*/2 * * * *', run: publishing.finishImpacts },
     ],
     prunes: [pruneVariants, pruneBundles],

@@ -3,7 +3,6 @@ import { idOf } from '../../kernel/ids.ts'
 import { versioned } from '../../kernel/version.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Bundles } from './bundles.ts'
-import type { HealthView } from './gate/health.view.ts'
 import type { OfDevices } from './of-devices.ts'
 import type { Publishing } from './publish.ts'
 import type { Questions } from './questions.ts'
@@ -13,7 +12,6 @@ import { viewBundle, viewDecision, viewExplanation } from './view.ts'
 export const policyHandlers = ({
   audit,
   bundles,
-  health,
   publishing,
   questions,
   trials,
@@ -21,7 +19,6 @@ export const policyHandlers = ({
 }: {
   audit: Audit
   bundles: Bundles
-  health: HealthView
   publishing: Publishing
   questions: Questions
   trials: Trials
@@ -41,7 +38,6 @@ export const policyHandlers = ({
       const shown = { ...viewBundle(bundle, reach), policy: bundle.document as Record<string, unknown> }
       return versioned(bundle.bundle_id, shown)
     },
-    getPolicyHealth: ({ actor, params }) => health(actor.tenantId, idOf('policy_bundle', params.bundle_id)),
     validatePolicy: async ({ actor, body }) => {
       const found = await trials.validate(actor.tenantId, body.policy)
       await audit.note(actor, 'policy.validated', { valid: found.valid })

@@ -1,10 +1,10 @@
 import type { Contract, Output } from '@holdfast/contract'
 import type { Decision, ExplainedRule, PolicyTestReport } from '@holdfast/policy'
 import { encodeId } from '../../kernel/ids.ts'
-import type { Terms } from './gate/verdict.ts'
 import type { selectBundles } from './policy.queries.ts'
 import type { StoredImpact } from './publish.ts'
 import type { Explanation } from './questions.ts'
+import type { Terms } from './rollout/verdict.ts'
 
 export type BundleRow = Awaited<ReturnType<ReturnType<typeof selectBundles>['execute']>>[number]
 type BundleView = Output<Contract['listPolicyBundles']>['items'][number]

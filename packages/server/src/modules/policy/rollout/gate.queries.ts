@@ -74,22 +74,3 @@ export const setGate = (tx: Tx, tenant: TenantId, from: OpenGate, to: Judged): P
 /** Until commit nobody publishes. */
 export const holdVersions = (tx: Tx, tenant: TenantId) =>
   tx.selectFrom('tenant_epochs').select('policy_version').where('tenant_id', '=', tenant).forNoKeyUpdate().execute()
-
-type Heard = { device_id: string; denied: boolean; failed: boolean }
-/** Devices that were connected or said that they could not connect, since a moment; and what befell them since. */
-export const heardSince = async (tx: Tx, tenant: TenantId, since: Date): Promise<Heard[]> =>
-  (
-    await sql<Heard>`
-      select device_id, bool_or(denied) as denied, bool_or(failed) as failed from (
-        select device_id, coalesce(last_denied_at >= ${since}, false) as denied, false as failed from vpn_sessions
-          where tenant_id = ${tenant} and state = 'active' and ended_at is null
-            and (last_seen_at >= ${since} or last_denied_at >= ${since})
-        union all
-        select device_id, coalesce(last_denied_at >= ${since}, false), false from vpn_sessions
-          where tenant_id = ${tenant} and state = 'ended' and ended_at >= ${since}
-        union all
-        select device_id, false, kind = 'failed' from telemetry_events
-          where tenant_id = ${tenant} and at >= ${since} and received_at >= ${since}
-            and kind in ('connected', 'failed')) as heard
-      group by device_id`.execute(tx)
-  ).rows

@@ -1,12 +1,11 @@
 import type { ChannelHealth } from '@holdfast/contract/policy-rollout'
 import { evaluateChecks } from '@holdfast/policy'
-import { background, type Database } from '../../../db/database.ts'
+import { background } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import type { Fleet } from '../../devices/index.ts'
+import type { PolicyDeps } from '../deps.ts'
 import { walkFleet } from '../fleet-walk.ts'
 import type { PolicyStore } from '../store.ts'
 import { factsOf } from '../tenant-policy.ts'
-import { heardSince } from './gate.queries.ts'
 import type { Health } from './verdict.ts'
 
 const nobody: ChannelHealth = { devices: 0, denials: 0, failed_sessions: 0, posture_failures: 0 }
@@ -19,15 +18,11 @@ export function createHealthOf({
   db,
   fleet,
   store,
+  reported,
   now,
-}: {
-  db: Database
-  fleet: Fleet
-  store: PolicyStore
-  now: () => Date
-}) {
+}: Pick<PolicyDeps, 'db' | 'fleet' | 'reported' | 'now'> & { store: PolicyStore }) {
   return async (tenant: TenantId, since: Date): Promise<Health> => {
-    const heard = await db.inTenant(tenant, (tx) => heardSince(tx, tenant, since), background)
+    const heard = await db.inTenant(tenant, (tx) => reported.heardSince(tx, tenant, since), background)
     const byDevice = new Map(heard.map((h) => [h.device_id, h]))
     const policy = await store.at(tenant)
     const at = now().getTime()

@@ -7,8 +7,8 @@ export type Terms = Required<Omit<GateTerms, 'max_rise_percent'>> & {
   max_rise_percent: Record<CanaryMeasure, number>
 }
 export type Health = { canary: ChannelHealth; stable: ChannelHealth }
-type Measured = { measure: CanaryMeasure; canary_percent: number; stable_percent: number; p_value: number }
-type Verdict = { state: 'watching' | 'passed' | 'failed'; reason: string }
+/** `tested`: whether chance was asked, which counts as a look. */
+type Verdict = { state: 'watching' | 'passed' | 'failed'; reason: string; tested: boolean }
 
 /**
  * How often, at most, chance alone makes a canary fail, however long it is looked at and by all measures together. The
@@ -24,16 +24,16 @@ export const termsOf = (given: GateTerms): Terms => ({
   max_rise_percent: { denials: 5, failed_sessions: 5, posture_failures: 5, ...given.max_rise_percent },
 })
 
+const chanceOf = ({ canary, stable }: Health, measure: CanaryMeasure): number =>
+  fisherExact({ n: canary.devices, troubled: canary[measure] }, { n: stable.devices, troubled: stable[measure] })
+
 /** Both channels by each measure. */
-export const compare = ({ canary, stable }: Health): Measured[] =>
+export const compare = (health: Health) =>
   canaryMeasures.map((measure) => ({
     measure,
-    canary_percent: percent(canary[measure], canary.devices),
-    stable_percent: percent(stable[measure], stable.devices),
-    p_value: fisherExact(
-      { n: canary.devices, troubled: canary[measure] },
-      { n: stable.devices, troubled: stable[measure] },
-    ),
+    canary_percent: percentOf(health.canary, measure),
+    stable_percent: percentOf(health.stable, measure),
+    p_value: chanceOf(health, measure),
   }))
 
 /**
@@ -46,24 +46,30 @@ export function judge(terms: Terms, health: Health, { look, minutes }: { look: n
   if (fewest < terms.min_devices)
     return {
       state: 'watching',
+      tested: false,
       reason: `heard of ${health.canary.devices} devices on canary and ${health.stable.devices} on stable; ${terms.min_devices} of each are needed`,
     }
-  const risen = compare(health).filter((m) => m.canary_percent - m.stable_percent > terms.max_rise_percent[m.measure])
-  const proven = risen.filter((m) => m.p_value <= spentAt(look))
-  if (proven.length > 0) return { state: 'failed', reason: proven.map((m) => sayRise(m, health)).join('; ') }
-  if (risen.length > 0)
-    return { state: 'watching', reason: `${risen.map((m) => sayRise(m, health)).join('; ')}: it may be chance` }
+  const risen = canaryMeasures.filter(
+    (m) => percentOf(health.canary, m) - percentOf(health.stable, m) > terms.max_rise_percent[m],
+  )
+  const proven = risen.filter((m) => chanceOf(health, m) <= spentAt(look))
+  const say = (measures: readonly CanaryMeasure[]) => measures.map((m) => sayRise(m, health)).join('; ')
+  const tested = true
+  if (proven.length > 0) return { state: 'failed', tested, reason: say(proven) }
+  if (risen.length > 0) return { state: 'watching', tested, reason: `${say(risen)}: it may be chance` }
   const seen = `no share rose by more than it may, of ${health.canary.devices} devices on canary and ${health.stable.devices} on stable`
-  if (minutes >= terms.observe_minutes) return { state: 'passed', reason: seen }
-  return { state: 'watching', reason: `${seen}; it passes after ${terms.observe_minutes} minutes` }
+  return minutes >= terms.observe_minutes
+    ? { state: 'passed', tested, reason: seen }
+    : { state: 'watching', tested, reason: `${seen}; it passes after ${terms.observe_minutes} minutes` }
 }
 
-const percent = (part: number, whole: number): number => (whole === 0 ? 0 : Math.round((part / whole) * 10_000) / 100)
+const percentOf = (channel: ChannelHealth, measure: CanaryMeasure): number =>
+  channel.devices === 0 ? 0 : Math.round((channel[measure] / channel.devices) * 10_000) / 100
 
 const words: Record<CanaryMeasure, string> = {
   denials: 'have packets denied',
   failed_sessions: 'report failed connections',
   posture_failures: 'fail a posture check',
 }
-const sayRise = ({ measure }: Measured, { canary, stable }: Health): string =>
+const sayRise = (measure: CanaryMeasure, { canary, stable }: Health): string =>
   `${canary[measure]} of ${canary.devices} devices on canary ${words[measure]}, ${stable[measure]} of ${stable.devices} on stable`

@@ -84,7 +84,7 @@ export function createGates({
       async (tx) => {
         // Once passed it stays so, unless it fails.
         const state = gate.state === 'passed' ? 'passed' : to.state
-        const looks = gate.looks + 1
+        const looks = gate.looks + (to.tested ? 1 : 0)
         if (!(await queries.setGate(tx, tenant, gate, { state, reason: to.reason, looks, health }))) return
         if (state === gate.state) return
         const id = encodeId('policy_bundle', gate.bundle_id)
