@@ -97,11 +97,11 @@ test('a canary that breaks the sessions of a group rolls itself back, once, and 
   })
   const why = '8 of 8 devices on canary have packets denied, 1 of 8 on stable'
   await t.test('the record, the notification and the health of the canary say why, once each', async () => {
-    const failed = await audited(kit, 'policy.gate_failed')
-    assert.equal(failed.length, 1)
-    const [{ fields, actor }] = failed as unknown as [{ fields: Record<string, unknown>; actor: object }]
-    assert.deepEqual([fields.reason, fields.action, fields.version], [why, 'rollback', 2])
-    assert.match(JSON.stringify(actor), /judge_canaries/)
+    const failed = (await audited(kit, 'policy.gate_failed')) as unknown as Record<string, unknown>[]
+    assert.deepEqual(
+      failed.map((e) => [e.reason, e.action, e.version, JSON.stringify(e.actor).includes('judge_canaries')]),
+      [[why, 'rollback', 2, true]],
+    )
     assert.equal((await audited(kit, 'policy.published')).length, 3)
     const notices = (await inbox(kit)).filter((n) => n.kind === 'policy.gate_failed')
     assert.deepEqual(
@@ -110,7 +110,7 @@ test('a canary that breaks the sessions of a group rolls itself back, once, and 
     )
     const after = await healthOf(canary.bundle_id)
     assert.deepEqual([after.running, after.gate?.state, after.gate?.reason], [false, 'rolled_back', why])
-    assert.deepEqual(after.canary, { devices: 8, denials: 8, failed_sessions: 0, posture_failures: 0 })
+    assert.deepEqual([after.canary, after.stable], [seen.canary, seen.stable])
   })
   await t.test('what was published stays published: judged again, nothing happens', async () => {
     await judge()
