@@ -56,7 +56,7 @@ export const ChannelHealth = Closed(
   {
     title: 'ChannelHealth',
     description:
-      'Devices that were connected, or said that they could not connect, since the canary began; and those of them with packets that the policy refused since, that said that a connection failed, and that fail a check of their policy',
+      'Devices that were connected, or said that they could not connect, since the canary was published, or for a day; and those of them with packets that the policy refused since, that said that a connection failed, and that fail a check of their policy',
   },
 )
 export type ChannelHealth = Static<typeof ChannelHealth>
@@ -64,6 +64,7 @@ export type ChannelHealth = Static<typeof ChannelHealth>
 export const getPolicyHealth = endpoint({
   method: 'GET',
   path: '/v1/admin/policy/{bundle_id}/health',
+  costly: true,
   summary: 'How the devices of a canary fare against those on stable, and what its gate makes of it',
   access: { by: ['session', 'api_key'], permission: 'policy:read' },
   params: Closed({ bundle_id: Id('policy_bundle') }),

@@ -3,7 +3,7 @@ import { type Cli, given } from '../cli.ts'
 import { examples, integer } from '../options.ts'
 import { printItem } from '../output.ts'
 import { plain } from '../text.ts'
-import { readDocument } from './policy.ts'
+import { readDocument } from './policy-document.ts'
 
 /** From a draft to every device, and back. */
 export function addPolicyRollout(policy: Command, cli: Cli): void {

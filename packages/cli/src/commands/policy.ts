@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import type { Contract, Input, Output } from '@holdfast/contract'
 import { channels } from '@holdfast/contract/devices'
 import { canaryMeasures, gateFailures } from '@holdfast/contract/vocabulary'
@@ -7,8 +6,8 @@ import { type Cli, given } from '../cli.ts'
 import { Declined, UsageError } from '../exit.ts'
 import { choice, examples, integer, limit, parseMoment, percentage } from '../options.ts'
 import { type Column, printItem, printList } from '../output.ts'
-import { readAll } from '../prompt.ts'
 import { jsonText, plain } from '../text.ts'
+import { readDocument } from './policy-document.ts'
 import { addPolicyRollout } from './policy-rollout.ts'
 
 type Bundle = Output<Contract['listPolicyBundles']>['items'][number]
@@ -104,25 +103,6 @@ const questionOf = (
   target,
   ...given({ device_id: device, user_id: user, at, source_ip: sourceIp, country }),
 })
-
-export async function readDocument(cli: Cli, file: string): Promise<Record<string, unknown>> {
-  const source = file === '-' ? 'stdin' : file
-  let text: string
-  try {
-    text = file === '-' ? await readAll(cli.input) : await readFile(file, 'utf8')
-  } catch (error) {
-    throw new UsageError(`${source} can't be read: ${error instanceof Error ? error.message : String(error)}`)
-  }
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (error) {
-    throw new UsageError(`${source} is not JSON: ${error instanceof Error ? error.message : String(error)}`)
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new UsageError(`${source} does not hold an object.`)
-  return value as Record<string, unknown>
-}
 
 type Publish = {
   channel: Bundle['channel']

@@ -119,7 +119,7 @@ test('a canary that breaks the sessions of a group rolls itself back, once, and 
 })
 
 test('a gate is passed in time, and holds a promotion until then', async (t: TestContext) => {
-  const { kit, carry, publishCanary, judge, healthOf } = await startFleet(t, 8)
+  const { kit, fleet, carry, publishCanary, judge, healthOf } = await startFleet(t, 8)
   const promote = (more: object = {}) =>
     kit.admin.publishPolicy({ body: { channel: 'stable', from: { channel: 'canary' }, ...more } })
 
@@ -172,6 +172,22 @@ test('a gate is passed in time, and holds a promotion until then', async (t: Tes
     await judge()
     assert.equal((await healthOf(canary.bundle_id)).gate?.state, 'rolled_back')
     assert.deepEqual(await current(kit), [['stable', 7]])
+  })
+  await t.test('a check that the devices of the canary fail, and that stable does not have, is held', async () => {
+    await times(8, async (i) => {
+      await fleet.sales[i]!.client.reportPosture({ body: { facts: { 'disk.encrypted': i === 0 } } })
+      await fleet.support[i]!.client.reportPosture({ body: { facts: { 'disk.encrypted': false } } })
+    })
+    const canary = await publishCanary({
+      policy: { ...good, posture_checks: { disk: { expression: 'disk.encrypted', enforcement: 'enforce' } } },
+      gate: { ...gate, max_rise_percent: { posture_failures: 50 } },
+    })
+    await carry({ sales: 0, support: 0 })
+    await judge()
+    const { canary: found, stable, measures, gate: after } = await healthOf(canary.bundle_id)
+    assert.deepEqual([found?.posture_failures, stable?.posture_failures, measures.length], [7, 0, 3])
+    assert.equal(after?.reason, '7 of 8 devices on canary fail a posture check, 0 of 8 on stable')
+    assert.equal(after.state, 'rolled_back')
   })
   await t.test('a gate goes with canary, and with something to go back to', async () => {
     await assert.rejects(

@@ -2,6 +2,7 @@ import type { ChannelHealth } from '@holdfast/contract/policy-rollout'
 import { evaluateChecks } from '@holdfast/policy'
 import { background } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
+import { day } from '../../../kernel/time.ts'
 import type { PolicyDeps } from '../deps.ts'
 import { walkFleet } from '../fleet-walk.ts'
 import type { PolicyStore } from '../store.ts'
@@ -10,8 +11,14 @@ import type { Health } from './verdict.ts'
 
 const nobody: ChannelHealth = { devices: 0, denials: 0, failed_sessions: 0, posture_failures: 0 }
 
+/** What is longer ago than this says little of today, and would be read again every minute. */
+const longest = day
+/** Since when reports of a version are looked at that was published at a time. */
+export const heardFrom = (publishedAt: Date, at: Date): Date =>
+  new Date(Math.max(publishedAt.getTime(), at.getTime() - longest))
+
 /**
- * How devices fare since a moment, by the channel that each is on now. Devices are counted, not sessions or packets:
+ * How devices fare, by the channel that each is on now, since a version was published. Devices are counted, not sessions or packets:
  * one that tries again a thousand times is one device in trouble. A device that nothing was heard of says nothing.
  */
 export function createHealthOf({
@@ -21,7 +28,8 @@ export function createHealthOf({
   reported,
   now,
 }: Pick<PolicyDeps, 'db' | 'fleet' | 'reported' | 'now'> & { store: PolicyStore }) {
-  return async (tenant: TenantId, since: Date): Promise<Health> => {
+  return async (tenant: TenantId, publishedAt: Date): Promise<Health> => {
+    const since = heardFrom(publishedAt, now())
     const heard = await db.inTenant(tenant, (tx) => reported.heardSince(tx, tenant, since), background)
     const byDevice = new Map(heard.map((h) => [h.device_id, h]))
     const policy = await store.at(tenant)

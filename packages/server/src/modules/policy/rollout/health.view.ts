@@ -5,12 +5,12 @@ import { encodeId, missing } from '../../../kernel/ids.ts'
 import { bundleById } from '../policy.queries.ts'
 import type { PolicyStore } from '../store.ts'
 import { viewGate } from '../view.ts'
-import type { HealthOf } from './health.ts'
+import { type HealthOf, heardFrom } from './health.ts'
 import { compare, type Health } from './verdict.ts'
 
 /** How a version fares on canary: now while it is under way, and afterwards as its gate saw it last. */
 export const createHealthView =
-  ({ db, store, healthOf }: { db: Database; store: PolicyStore; healthOf: HealthOf }) =>
+  ({ db, store, healthOf, now }: { db: Database; store: PolicyStore; healthOf: HealthOf; now: () => Date }) =>
   async (tenant: TenantId, bundleId: string): Promise<Output<Contract['getPolicyHealth']>> => {
     const bundle = (await db.inTenant(tenant, (tx) => bundleById(tx, tenant, bundleId))) ?? missing('policy_bundle')
     const running = (await store.at(tenant)).runningCanary?.version === bundle.version
@@ -19,7 +19,7 @@ export const createHealthView =
       bundle_id: encodeId('policy_bundle', bundle.bundle_id),
       version: bundle.version,
       running,
-      since: bundle.published_at.toISOString(),
+      since: heardFrom(bundle.published_at, now()).toISOString(),
       canary: health?.canary ?? null,
       stable: health?.stable ?? null,
       measures: health ? compare(health) : [],
