@@ -123,13 +123,7 @@ export function createApp({
   const fleet = createFleet({ ...base, idle, checks: (tenant) => policy.checks(tenant) })
   const policy = createPolicy({
     ...base,
-    idle,
-    audit,
-    fleet,
-    trust,
-    notify,
-    reported,
-    gatewaysKnow: config.gatewaysKnow,
+    ...{ idle, audit, fleet, trust, notify, reported, gatewaysKnow: config.gatewaysKnow },
   })
   const { gatewayServiceSecrets: serviceSecrets } = secrets
   const gateways = createGateways({ ...limited, meter, serviceSecrets, fleet, policy, trust, snapshotSize })

@@ -11,7 +11,7 @@ import type { Notify } from '../notifications/index.ts'
 import type { Trust } from '../trust/index.ts'
 
 /** What gateways and devices have reported, which another module keeps. */
-export type Reported = {
+type Reported = {
   /** Devices that were connected or said that they could not connect, since a moment; and what befell them since. */
   heardSince: (
     tx: Tx,

@@ -27,8 +27,7 @@ export function createPolicy(given: PolicyDeps) {
   const deps = {
     ...given,
     store,
-    readCandidate: createCandidates(given),
-    impactOf: createImpactOf(given),
+    ...{ readCandidate: createCandidates(given), impactOf: createImpactOf(given) },
     versions: createVersions(given),
   }
   const publishing = createPublishing(deps)
@@ -45,9 +44,7 @@ export function createPolicy(given: PolicyDeps) {
       ...policyHandlers({ ...deps, bundles, publishing, questions, trials, reads: ofDevices.reads }),
       ...rollout.handlers,
     },
-    at: store.at,
-    atVersions: store.atVersions,
-    versionsAt: store.versionsAt,
+    ...{ at: store.at, atVersions: store.atVersions, versionsAt: store.versionsAt },
     checks: async (tenant: TenantId) => (await store.at(tenant)).checks,
     ...ofDevices,
     appraise: createAppraisal(store),

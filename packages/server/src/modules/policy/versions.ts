@@ -7,12 +7,12 @@ import { everything } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
 import * as queries from './policy.queries.ts'
 import type { StoredImpact } from './publish.ts'
-import type { Terms } from './rollout/verdict.ts'
+import type { Terms } from './rollout/gate.queries.ts'
 import type { Channel, Rollout } from './tenant-policy.ts'
 import type { BundleRow } from './view.ts'
 
 /** What becomes a version. `previous`: the digest of what the channel delivered before. */
-export type Published = {
+type Published = {
   channel: Channel
   previous: string | null
   digest: string

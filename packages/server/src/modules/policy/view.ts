@@ -4,7 +4,7 @@ import { encodeId } from '../../kernel/ids.ts'
 import type { selectBundles } from './policy.queries.ts'
 import type { StoredImpact } from './publish.ts'
 import type { Explanation } from './questions.ts'
-import type { Terms } from './rollout/verdict.ts'
+import type { Terms } from './rollout/gate.queries.ts'
 
 export type BundleRow = Awaited<ReturnType<ReturnType<typeof selectBundles>['execute']>>[number]
 type BundleView = Output<Contract['listPolicyBundles']>['items'][number]

@@ -1,5 +1,5 @@
 /** Of `n` things, how many are in trouble. */
-export type Share = { n: number; troubled: number }
+type Share = { n: number; troubled: number }
 
 /** Below, the logarithm of n! is summed up; from there Stirling's series is exact to 1e-12. */
 const summed = 32

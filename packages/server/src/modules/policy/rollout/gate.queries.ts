@@ -1,8 +1,15 @@
+import type { ChannelHealth, GateTerms } from '@holdfast/contract/policy-rollout'
+import type { CanaryMeasure } from '@holdfast/contract/vocabulary'
 import { type SqlBool, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import { happened } from '../../../db/happened.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-import type { Health, Terms } from './verdict.ts'
+
+/** What a gate asks, with what was not said. */
+export type Terms = Required<Omit<GateTerms, 'max_rise_percent'>> & {
+  max_rise_percent: Record<CanaryMeasure, number>
+}
+export type Health = { canary: ChannelHealth; stable: ChannelHealth }
 
 /** A gate that is still judged, of the canary under way. */
 export type OpenGate = {

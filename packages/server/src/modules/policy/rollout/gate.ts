@@ -13,7 +13,7 @@ import type { BundleRow } from '../view.ts'
 import * as queries from './gate.queries.ts'
 import type { HealthOf } from './health.ts'
 import { failedNotice } from './notice.ts'
-import { type Health, judge } from './verdict.ts'
+import { judge } from './verdict.ts'
 
 /** The name of the job: what it does on its own stands under it in the audit trail. */
 const job = 'judge_canaries'
@@ -56,7 +56,7 @@ export function createGates({
   }
 
   /** The order of locks is that of a publish. */
-  const fail = (tenant: TenantId, gate: queries.OpenGate, health: Health, reason: string) =>
+  const fail = (tenant: TenantId, gate: queries.OpenGate, health: queries.Health, reason: string) =>
     db.inTenant(
       tenant,
       async (tx) => {
@@ -78,7 +78,7 @@ export function createGates({
       background,
     )
 
-  const goOn = (tenant: TenantId, gate: queries.OpenGate, health: Health, to: ReturnType<typeof judge>) =>
+  const goOn = (tenant: TenantId, gate: queries.OpenGate, health: queries.Health, to: ReturnType<typeof judge>) =>
     db.inTenant(
       tenant,
       async (tx) => {
@@ -111,4 +111,3 @@ export function createGates({
       eachTenant(await db.acrossTenants((tx) => queries.tenantsWithGates(tx), background), look),
   }
 }
-export type Gates = ReturnType<typeof createGates>

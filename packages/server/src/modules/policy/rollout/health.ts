@@ -7,7 +7,7 @@ import type { PolicyDeps } from '../deps.ts'
 import { walkFleet } from '../fleet-walk.ts'
 import type { PolicyStore } from '../store.ts'
 import { factsOf } from '../tenant-policy.ts'
-import type { Health } from './verdict.ts'
+import type { Health } from './gate.queries.ts'
 
 const nobody: ChannelHealth = { devices: 0, denials: 0, failed_sessions: 0, posture_failures: 0 }
 
@@ -18,8 +18,9 @@ export const heardFrom = (publishedAt: Date, at: Date): Date =>
   new Date(Math.max(publishedAt.getTime(), at.getTime() - longest))
 
 /**
- * How devices fare, by the channel that each is on now, since a version was published. Devices are counted, not sessions or packets:
- * one that tries again a thousand times is one device in trouble. A device that nothing was heard of says nothing.
+ * How devices fare, by the channel that each is on now, since a version was published. Devices are counted, not
+ * sessions or packets: one that tries again a thousand times is one device in trouble. A device that nothing was heard
+ * of says nothing.
  */
 export function createHealthOf({
   db,

@@ -5,8 +5,9 @@ import { encodeId, missing } from '../../../kernel/ids.ts'
 import { bundleById } from '../policy.queries.ts'
 import type { PolicyStore } from '../store.ts'
 import { viewGate } from '../view.ts'
+import type { Health } from './gate.queries.ts'
 import { type HealthOf, heardFrom } from './health.ts'
-import { compare, type Health } from './verdict.ts'
+import { compare } from './verdict.ts'
 
 /** How a version fares on canary: now while it is under way, and afterwards as its gate saw it last. */
 export const createHealthView =
@@ -26,4 +27,3 @@ export const createHealthView =
       gate: viewGate(bundle),
     }
   }
-export type HealthView = ReturnType<typeof createHealthView>

@@ -8,12 +8,12 @@ import type { PolicyStore } from '../store.ts'
 import { checksOf, factsOf } from '../tenant-policy.ts'
 
 /** So many sessions are looked at, the newest; and of those that would be blocked so many are shown. */
-export const mostSessions = 5000
+const mostSessions = 5000
 const mostShown = 100
 /** A replay gives way to other work after this long. */
 const sliceMs = 5
 
-export type Blocked = RecordedSession & { resource: string; reason: string }
+type Blocked = RecordedSession & { resource: string; reason: string }
 type Touched = { sessions: number; devices: Set<string>; users: Set<string> }
 export type Replayed = {
   examined: number

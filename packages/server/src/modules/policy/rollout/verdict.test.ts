@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { fisherExact } from './fisher.ts'
-import { falseAlarms, type Health, judge, termsOf } from './verdict.ts'
+import type { Health } from './gate.queries.ts'
+import { falseAlarms, judge, termsOf } from './verdict.ts'
 
 const health = (canary: [devices: number, denials: number], stable: [devices: number, denials: number]): Health => ({
   canary: { devices: canary[0], denials: canary[1], failed_sessions: 0, posture_failures: 0 },

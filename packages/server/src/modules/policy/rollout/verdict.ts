@@ -1,12 +1,8 @@
 import type { ChannelHealth, GateTerms } from '@holdfast/contract/policy-rollout'
 import { type CanaryMeasure, canaryMeasures } from '@holdfast/contract/vocabulary'
 import { fisherExact } from './fisher.ts'
+import type { Health, Terms } from './gate.queries.ts'
 
-/** What a gate asks, with what was not said. */
-export type Terms = Required<Omit<GateTerms, 'max_rise_percent'>> & {
-  max_rise_percent: Record<CanaryMeasure, number>
-}
-export type Health = { canary: ChannelHealth; stable: ChannelHealth }
 /** `tested`: whether chance was asked, which counts as a look. */
 type Verdict = { state: 'watching' | 'passed' | 'failed'; reason: string; tested: boolean }
 
