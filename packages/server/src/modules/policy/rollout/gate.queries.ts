@@ -38,7 +38,8 @@ export const tenantsWithGates = async (tx: Tx): Promise<TenantId[]> =>
       select b.tenant_id from policy_bundles b
       join tenants t on t.tenant_id = b.tenant_id and t.status <> 'deleting'
       join policy_channels c on c.tenant_id = b.tenant_id and c.channel = 'canary' and c.version = b.version
-      where b.gate_state in ('watching', 'passed') order by 1`.execute(tx)
+      left join policy_channels s on s.tenant_id = b.tenant_id and s.channel = 'stable'
+      where b.gate_state in ('watching', 'passed') and b.version > coalesce(s.version, 0) order by 1`.execute(tx)
   ).rows.map((r) => r.tenant_id)
 
 export const openGate = (tx: Tx, tenant: TenantId): Promise<OpenGate | undefined> =>
