@@ -1,5 +1,6 @@
 import type { PolicyTestReport } from '@holdfast/policy'
 import type { Tx } from '../../db/database.ts'
+import type { GateTerms } from '../../db/tables/policy.ts'
 import type { Source } from '../../kernel/actor.ts'
 import { encodeId, newUuid } from '../../kernel/ids.ts'
 import type { Changes } from '../../memory/changes.ts'
@@ -7,7 +8,6 @@ import { everything } from '../../memory/changes.ts'
 import type { Audit } from '../audit/index.ts'
 import * as queries from './policy.queries.ts'
 import type { StoredImpact } from './publish.ts'
-import type { Terms } from './rollout/gate.queries.ts'
 import type { Channel, Rollout } from './tenant-policy.ts'
 import type { BundleRow } from './view.ts'
 
@@ -22,7 +22,7 @@ type Published = {
   rollout: Rollout
   impact: StoredImpact
   note: string
-  gate: Terms | null
+  gate: GateTerms | null
   /** Whether the gate of the canary that it promotes was overridden. */
   overridden: boolean
 }

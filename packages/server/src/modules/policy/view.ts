@@ -4,7 +4,6 @@ import { encodeId } from '../../kernel/ids.ts'
 import type { selectBundles } from './policy.queries.ts'
 import type { StoredImpact } from './publish.ts'
 import type { Explanation } from './questions.ts'
-import type { Terms } from './rollout/gate.queries.ts'
 
 export type BundleRow = Awaited<ReturnType<ReturnType<typeof selectBundles>['execute']>>[number]
 type BundleView = Output<Contract['listPolicyBundles']>['items'][number]
@@ -37,7 +36,7 @@ export const viewBundle = (b: BundleRow, { current, variants, applied, pending }
 export const viewGate = (b: Pick<BundleRow, `gate_${'terms' | 'state' | 'reason' | 'looks' | 'judged_at'}`>) =>
   b.gate_terms &&
   b.gate_state && {
-    ...(b.gate_terms as Terms),
+    ...b.gate_terms,
     state: b.gate_state,
     reason: b.gate_reason,
     looks: b.gate_looks,

@@ -1,25 +1,18 @@
-import type { ChannelHealth, GateTerms } from '@holdfast/contract/policy-rollout'
-import type { CanaryMeasure } from '@holdfast/contract/vocabulary'
 import { type SqlBool, sql } from 'kysely'
 import type { Tx } from '../../../db/database.ts'
 import { happened } from '../../../db/happened.ts'
+import type { CanaryHealth, GateTerms } from '../../../db/tables/policy.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
-
-/** What a gate asks, with what was not said. */
-export type Terms = Required<Omit<GateTerms, 'max_rise_percent'>> & {
-  max_rise_percent: Record<CanaryMeasure, number>
-}
-export type Health = { canary: ChannelHealth; stable: ChannelHealth }
 
 /** A gate that is still judged, of the canary under way. */
 export type OpenGate = {
   bundle_id: string
   version: number
   published_at: Date
-  terms: Terms
+  terms: GateTerms
   state: 'watching' | 'passed'
   looks: number
-  health: Health | null
+  health: CanaryHealth | null
   /** Since the publication, by the database's clock. */
   minutes: number
 }
@@ -47,10 +40,10 @@ export const openGate = (tx: Tx, tenant: TenantId): Promise<OpenGate | undefined
     .selectFrom('policy_bundles')
     .select(['bundle_id', 'version', 'published_at'])
     .select([
-      sql<Terms>`gate_terms`.as('terms'),
+      sql<GateTerms>`gate_terms`.as('terms'),
       sql<OpenGate['state']>`gate_state`.as('state'),
       'gate_looks as looks',
-      sql<Health | null>`gate_health`.as('health'),
+      sql<CanaryHealth | null>`gate_health`.as('health'),
       sql<number>`extract(epoch from clock_timestamp() - published_at)::float8 / 60`.as('minutes'),
     ])
     .where('tenant_id', '=', tenant)
@@ -58,7 +51,12 @@ export const openGate = (tx: Tx, tenant: TenantId): Promise<OpenGate | undefined
     .where(isUnderWay(tenant))
     .executeTakeFirst()
 
-type Judged = { state: 'watching' | 'passed' | 'failed' | 'rolled_back'; reason: string; looks: number; health: Health }
+type Judged = {
+  state: 'watching' | 'passed' | 'failed' | 'rolled_back'
+  reason: string
+  looks: number
+  health: CanaryHealth
+}
 /** False where the canary is over, or another replica has judged it meanwhile. */
 export const setGate = (tx: Tx, tenant: TenantId, from: OpenGate, to: Judged): Promise<boolean> =>
   happened(

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { PolicyTestReport } from '@holdfast/policy'
 import { background, type Database, type Tx } from '../../../db/database.ts'
+import type { CanaryHealth } from '../../../db/tables/policy.ts'
 import { jobSource, type TenantId } from '../../../kernel/actor.ts'
 import { eachTenant } from '../../../kernel/each-tenant.ts'
 import { encodeId } from '../../../kernel/ids.ts'
@@ -56,7 +57,7 @@ export function createGates({
   }
 
   /** The order of locks is that of a publish. */
-  const fail = (tenant: TenantId, gate: queries.OpenGate, health: queries.Health, reason: string) =>
+  const fail = (tenant: TenantId, gate: queries.OpenGate, health: CanaryHealth, reason: string) =>
     db.inTenant(
       tenant,
       async (tx) => {
@@ -78,7 +79,7 @@ export function createGates({
       background,
     )
 
-  const goOn = (tenant: TenantId, gate: queries.OpenGate, health: queries.Health, to: ReturnType<typeof judge>) =>
+  const goOn = (tenant: TenantId, gate: queries.OpenGate, health: CanaryHealth, to: ReturnType<typeof judge>) =>
     db.inTenant(
       tenant,
       async (tx) => {

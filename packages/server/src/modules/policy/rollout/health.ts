@@ -1,13 +1,13 @@
 import type { ChannelHealth } from '@holdfast/contract/policy-rollout'
 import { evaluateChecks } from '@holdfast/policy'
 import { background } from '../../../db/database.ts'
+import type { CanaryHealth } from '../../../db/tables/policy.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { day } from '../../../kernel/time.ts'
 import type { PolicyDeps } from '../deps.ts'
 import { walkFleet } from '../fleet-walk.ts'
 import type { PolicyStore } from '../store.ts'
 import { factsOf } from '../tenant-policy.ts'
-import type { Health } from './gate.queries.ts'
 
 const nobody: ChannelHealth = { devices: 0, denials: 0, failed_sessions: 0, posture_failures: 0 }
 
@@ -29,7 +29,7 @@ export function createHealthOf({
   reported,
   now,
 }: Pick<PolicyDeps, 'db' | 'fleet' | 'reported' | 'now'> & { store: PolicyStore }) {
-  return async (tenant: TenantId, publishedAt: Date): Promise<Health> => {
+  return async (tenant: TenantId, publishedAt: Date): Promise<CanaryHealth> => {
     const since = heardFrom(publishedAt, now())
     const heard = await db.inTenant(tenant, (tx) => reported.heardSince(tx, tenant, since), background)
     const byDevice = new Map(heard.map((h) => [h.device_id, h]))

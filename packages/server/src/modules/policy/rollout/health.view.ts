@@ -5,7 +5,6 @@ import { encodeId, missing } from '../../../kernel/ids.ts'
 import { bundleById } from '../policy.queries.ts'
 import type { PolicyStore } from '../store.ts'
 import { viewGate } from '../view.ts'
-import type { Health } from './gate.queries.ts'
 import { type HealthOf, heardFrom } from './health.ts'
 import { compare } from './verdict.ts'
 
@@ -15,7 +14,7 @@ export const createHealthView =
   async (tenant: TenantId, bundleId: string): Promise<Output<Contract['getPolicyHealth']>> => {
     const bundle = (await db.inTenant(tenant, (tx) => bundleById(tx, tenant, bundleId))) ?? missing('policy_bundle')
     const running = (await store.at(tenant)).runningCanary?.version === bundle.version
-    const health = running ? await healthOf(tenant, bundle.published_at) : (bundle.gate_health as Health | null)
+    const health = running ? await healthOf(tenant, bundle.published_at) : bundle.gate_health
     return {
       bundle_id: encodeId('policy_bundle', bundle.bundle_id),
       version: bundle.version,

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import type { CanaryHealth } from '../../../db/tables/policy.ts'
 import { fisherExact } from './fisher.ts'
-import type { Health } from './gate.queries.ts'
 import { falseAlarms, judge, termsOf } from './verdict.ts'
 
-const health = (canary: [devices: number, denials: number], stable: [devices: number, denials: number]): Health => ({
+const health = (
+  canary: [devices: number, denials: number],
+  stable: [devices: number, denials: number],
+): CanaryHealth => ({
   canary: { devices: canary[0], denials: canary[1], failed_sessions: 0, posture_failures: 0 },
   stable: { devices: stable[0], denials: stable[1], failed_sessions: 0, posture_failures: 0 },
 })

@@ -1,7 +1,7 @@
-import type { ChannelHealth, GateTerms } from '@holdfast/contract/policy-rollout'
+import type { GateTerms as Given } from '@holdfast/contract/policy-rollout'
 import { type CanaryMeasure, canaryMeasures } from '@holdfast/contract/vocabulary'
+import type { CanaryHealth, GateTerms } from '../../../db/tables/policy.ts'
 import { fisherExact } from './fisher.ts'
-import type { Health, Terms } from './gate.queries.ts'
 
 /** `tested`: whether chance was asked, which counts as a look. */
 type Verdict = { state: 'watching' | 'passed' | 'failed'; reason: string; tested: boolean }
@@ -13,18 +13,18 @@ type Verdict = { state: 'watching' | 'passed' | 'failed'; reason: string; tested
 export const falseAlarms = 0.01
 const spentAt = (look: number): number => falseAlarms / canaryMeasures.length / (look * (look + 1))
 
-export const termsOf = (given: GateTerms): Terms => ({
+export const termsOf = (given: Given): GateTerms => ({
   observe_minutes: given.observe_minutes ?? 60,
   min_devices: given.min_devices ?? 10,
   on_failure: given.on_failure ?? 'hold',
   max_rise_percent: { denials: 5, failed_sessions: 5, posture_failures: 5, ...given.max_rise_percent },
 })
 
-const chanceOf = ({ canary, stable }: Health, measure: CanaryMeasure): number =>
+const chanceOf = ({ canary, stable }: CanaryHealth, measure: CanaryMeasure): number =>
   fisherExact({ n: canary.devices, troubled: canary[measure] }, { n: stable.devices, troubled: stable[measure] })
 
 /** Both channels by each measure. */
-export const compare = (health: Health) =>
+export const compare = (health: CanaryHealth) =>
   canaryMeasures.map((measure) => ({
     measure,
     canary_percent: percentOf(health.canary, measure),
@@ -37,7 +37,11 @@ export const compare = (health: Health) =>
  * devices in trouble has risen by more than it may and chance does not explain that; it passes once it was observed for
  * as long as it must be and no share has risen by more than it may. Either needs its number of devices.
  */
-export function judge(terms: Terms, health: Health, { look, minutes }: { look: number; minutes: number }): Verdict {
+export function judge(
+  terms: GateTerms,
+  health: CanaryHealth,
+  { look, minutes }: { look: number; minutes: number },
+): Verdict {
   const fewest = Math.min(health.canary.devices, health.stable.devices)
   if (fewest < terms.min_devices)
     return {
@@ -59,7 +63,7 @@ export function judge(terms: Terms, health: Health, { look, minutes }: { look: n
     : { state: 'watching', tested, reason: `${seen}; it passes after ${terms.observe_minutes} minutes` }
 }
 
-const percentOf = (channel: ChannelHealth, measure: CanaryMeasure): number =>
+const percentOf = (channel: CanaryHealth['canary'], measure: CanaryMeasure): number =>
   channel.devices === 0 ? 0 : Math.round((channel[measure] / channel.devices) * 10_000) / 100
 
 const words: Record<CanaryMeasure, string> = {
@@ -67,5 +71,5 @@ const words: Record<CanaryMeasure, string> = {
   failed_sessions: 'report failed connections',
   posture_failures: 'fail a posture check',
 }
-const sayRise = (measure: CanaryMeasure, { canary, stable }: Health): string =>
+const sayRise = (measure: CanaryMeasure, { canary, stable }: CanaryHealth): string =>
   `${canary[measure]} of ${canary.devices} devices on canary ${words[measure]}, ${stable[measure]} of ${stable.devices} on stable`
