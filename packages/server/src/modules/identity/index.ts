@@ -17,7 +17,7 @@ export { type IdentityDeps, type Notify, type PasswordCost, usualPasswordCost } 
 export * from './owned/door.ts'
 export { firstPasswordProblem } from './people/first-admin.ts'
 export { knownGroups, userExists, usernameOf } from './people/known.queries.ts'
-export { requireNotStronger } from './people/standing-in.ts'
+export { holdStoppable, requireMayLetIn, requireNotStronger } from './people/standing-in.ts'
 export * from './signin/door.ts'
 
 export function createIdentity(given: IdentityDeps) {
@@ -37,6 +37,8 @@ export function createIdentity(given: IdentityDeps) {
     /** For whoever runs the server: a break-glass user who comes in whatever became of the others. */
     recover: createRecovery({ ...deps, sessions }),
     breakGlass,
+    /** Ends the admin sessions of a user in the transaction that keeps them out; the caller records the changes. */
+    endSessionsOfUser: sessions.endOfUser,
     owned: createOwned({ ...deps, sessions }),
     /** For the pipe: throws where a change needs a fresh one-time code that the session has not shown. */
     requireStepUp: stepUp.require,
