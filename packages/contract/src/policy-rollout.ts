@@ -56,7 +56,7 @@ export const ChannelHealth = Closed(
   {
     title: 'ChannelHealth',
     description:
-      'Devices that were connected, or said that they could not connect, since the canary was published, or for a day; and those of them with packets that the policy refused since, that said that a connection failed, and that fail a check of their policy',
+      'Devices that were connected, or said that they could not connect, since the canary was published, or for a day; and those of them with packets that the policy refused since, that said that a connection failed or that their policy leads through no pool, and that fail a check of their policy',
   },
 )
 export type ChannelHealth = Static<typeof ChannelHealth>

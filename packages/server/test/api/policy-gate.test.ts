@@ -198,6 +198,17 @@ test('a gate is passed in time, and holds a promotion until then', async (t: Tes
     await assert.rejects(
       other.publishPolicy({ body: { channel: 'canary', policy: good, gate } }),
       refused(422, /gate.*needs a version on stable/),
+  await t.test(
+    'devices that it leads through no pool can not connect, though no gateway denies them anything',
+    async () => {
+      const canary = await publishCanary({ policy: { ...good, rules: [] } })
+      await carry({ sales: 0, support: 0 })
+      await judge()
+      const { gate: after } = await healthOf(canary.bundle_id)
+      assert.equal(after?.reason, '8 of 8 devices on canary could not connect, 0 of 8 on stable')
+      assert.equal(after.state, 'rolled_back')
+    },
+  )
     )
   })
 })

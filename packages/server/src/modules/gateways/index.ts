@@ -22,6 +22,7 @@ import { createConnectionTruth } from './truth/connection-truth.ts'
 
 export type { GatewaysDeps } from './deps.ts'
 export type { SnapshotSize } from './pull/chunk.ts'
+export { poolsOf } from './pull/pools-of-variant.ts'
 export type { Confirmation } from './registry/confirmed.ts'
 export { trustCoverageOfGateways } from './registry/gateways.queries.ts'
 export * as reported from './reports/reported.queries.ts'
@@ -44,8 +45,7 @@ export function createGateways(deps: GatewaysDeps) {
       ...pulls,
       ...reportHandlers({ ...heard, metering: createMetering(heard), telemetry: createTelemetry(heard) }),
       ...sessionHandlers(sessions),
-      ...truth.handlers,
-      ...createFleetHealth(heard).handlers,
+      ...{ ...truth.handlers, ...createFleetHealth(heard).handlers },
     },
     /** For the pipe's table of verifiers. */
     ...{ verifyGateway: secrets.verify, service: secrets.service },

@@ -1,9 +1,10 @@
 import type { ChannelHealth } from '@holdfast/contract/policy-rollout'
-import { evaluateChecks } from '@holdfast/policy'
+import { evaluateChecks, type VariantContent } from '@holdfast/policy'
 import { background } from '../../../db/database.ts'
 import type { CanaryHealth } from '../../../db/tables/policy.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import { day } from '../../../kernel/time.ts'
+import { poolsOf, reported } from '../../gateways/index.ts'
 import type { PolicyDeps } from '../deps.ts'
 import { walkFleet } from '../fleet-walk.ts'
 import type { PolicyStore } from '../store.ts'
@@ -20,15 +21,14 @@ export const heardFrom = (publishedAt: Date, at: Date): Date =>
 /**
  * How devices fare, by the channel that each is on now, since a version was published. Devices are counted, not
  * sessions or packets: one that tries again a thousand times is one device in trouble. A device that nothing was heard
- * of says nothing.
+ * of says nothing. One that its policy leads through no pool can have no session.
  */
 export function createHealthOf({
   db,
   fleet,
   store,
-  reported,
   now,
-}: Pick<PolicyDeps, 'db' | 'fleet' | 'reported' | 'now'> & { store: PolicyStore }) {
+}: Pick<PolicyDeps, 'db' | 'fleet' | 'now'> & { store: PolicyStore }) {
   return async (tenant: TenantId, publishedAt: Date): Promise<CanaryHealth> => {
     const since = heardFrom(publishedAt, now())
     const heard = await db.inTenant(tenant, (tx) => reported.heardSince(tx, tenant, since), background)
@@ -42,7 +42,7 @@ export function createHealthOf({
       const channel = health[policy.channelOf(device)]
       channel.devices++
       if (found.denied) channel.denials++
-      if (found.failed) channel.failed_sessions++
+      if (found.failed || leadsNowhere(policy.variantOf(device, at).content, at)) channel.failed_sessions++
       if (evaluateChecks(policy.compiledFor(device), factsOf(device), at).verdict === 'non_compliant')
         channel.posture_failures++
     })
@@ -50,3 +50,9 @@ export function createHealthOf({
   }
 }
 export type HealthOf = ReturnType<typeof createHealthOf>
+
+/** Gateways drop such a device without a word to it, and nothing of it is denied any more. */
+function leadsNowhere(content: VariantContent, at: number): boolean {
+  const pools = poolsOf(content, at)
+  return pools !== 'every' && pools.size === 0
+}

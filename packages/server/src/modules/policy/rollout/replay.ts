@@ -2,8 +2,9 @@ import { type CompiledPolicy, type ConnectionContext, decide, parseTarget } from
 import { background } from '../../../db/database.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 import type { FleetDevice } from '../../devices/index.ts'
+import { reported } from '../../gateways/index.ts'
 import { type ReadCandidate, refuseDocument } from '../candidate.ts'
-import type { PolicyDeps, RecordedSession } from '../deps.ts'
+import type { PolicyDeps } from '../deps.ts'
 import type { PolicyStore } from '../store.ts'
 import { checksOf, factsOf } from '../tenant-policy.ts'
 
@@ -13,6 +14,7 @@ const mostShown = 100
 /** A replay gives way to other work after this long. */
 const sliceMs = 5
 
+type RecordedSession = Awaited<ReturnType<typeof reported.recordedSessions>>[number]
 type Blocked = RecordedSession & { resource: string; reason: string }
 type Touched = { sessions: number; devices: Set<string>; users: Set<string> }
 export type Replayed = {
@@ -34,9 +36,8 @@ export function createReplay({
   db,
   fleet,
   store,
-  reported,
   readCandidate,
-}: Pick<PolicyDeps, 'db' | 'fleet' | 'reported'> & { store: PolicyStore; readCandidate: ReadCandidate }) {
+}: Pick<PolicyDeps, 'db' | 'fleet'> & { store: PolicyStore; readCandidate: ReadCandidate }) {
   return async (tenant: TenantId, document: unknown, days: number): Promise<Replayed> => {
     const candidate = await readCandidate(tenant, document)
     if ('errors' in candidate) refuseDocument(candidate.errors)

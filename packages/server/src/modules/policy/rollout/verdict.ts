@@ -68,7 +68,7 @@ const percentOf = (channel: CanaryHealth['canary'], measure: CanaryMeasure): num
 
 const words: Record<CanaryMeasure, string> = {
   denials: 'have packets denied',
-  failed_sessions: 'report failed connections',
+  failed_sessions: 'could not connect',
   posture_failures: 'fail a posture check',
 }
 const sayRise = (measure: CanaryMeasure, { canary, stable }: CanaryHealth): string =>
