@@ -11,7 +11,7 @@ alter table policy_bundles
   add constraint policy_gate_has_a_state check ((gate_terms is null) = (gate_state is null));
 create index policy_bundles_gated on policy_bundles (tenant_id, version) where gate_state in ('watching', 'passed');
 
--- When a report last said that packets of the session were refused, by the database's clock.
+-- When packets of the session were last refused, as its gateway reports it: the end of that interval.
 alter table vpn_sessions add column last_denied_at timestamptz;
 -- Which devices were connected since a moment.
 create index vpn_sessions_by_end on vpn_sessions (tenant_id, ended_at);

@@ -29,7 +29,7 @@ async function startFleet(t: TestContext, perGroup: number) {
   const fleet = { sales: await enrolled('sales'), support: await enrolled('support') }
   await kit.admin.publishPolicy({ body: { channel: 'stable', policy: good } })
   /** Every device carries traffic; of these so many have packets denied. */
-  const carry = (denied: { sales: number; support: number }) =>
+  const carry = (denied: { sales: number; support: number }, more: object = {}) =>
     client.metering({
       body: report(
         (['sales', 'support'] as const).flatMap((name) =>
@@ -38,6 +38,7 @@ async function startFleet(t: TestContext, perGroup: number) {
             denied_packets: i < denied[name] ? 5 : 0,
           })),
         ),
+        more,
       ),
     })
   const publishCanary = (more: object = {}) =>
@@ -63,7 +64,7 @@ const age = (kit: Kit, version: number, minutes: number) =>
 
 test('a canary that breaks the sessions of a group rolls itself back, once, and says why', async (t: TestContext) => {
   const { kit, fleet, carry, publishCanary, judge, healthOf } = await startFleet(t, 8)
-  // What was before the canary is not its doing.
+  // What was before the canary is not its doing, however late it is reported.
   await carry({ sales: 8, support: 0 })
   const canary = await publishCanary()
   assert.deepEqual([canary.gate?.state, canary.gate?.observe_minutes], ['watching', 60])
@@ -73,6 +74,8 @@ test('a canary that breaks the sessions of a group rolls itself back, once, and 
     return [channel, version]
   }
   assert.deepEqual(await delivered(), ['canary', 2])
+  const [interval_start, interval_end] = [61, 60].map((m) => new Date(Date.now() - m * 60_000).toISOString())
+  await carry({ sales: 8, support: 0 }, { interval_start, interval_end })
   await judge()
   const before = await healthOf(canary.bundle_id)
   assert.deepEqual([before.running, before.gate?.state, before.canary?.denials], [true, 'watching', 0])

@@ -9,8 +9,7 @@ export const heardSince = async (tx: Tx, tenant: TenantId, since: Date): Promise
     await sql<Heard>`
       select device_id, bool_or(denied) as denied, bool_or(failed) as failed from (
         select device_id, coalesce(last_denied_at >= ${since}, false) as denied, false as failed from vpn_sessions
-          where tenant_id = ${tenant} and state = 'active' and ended_at is null
-            and (last_seen_at >= ${since} or last_denied_at >= ${since})
+          where tenant_id = ${tenant} and state = 'active' and ended_at is null and last_seen_at >= ${since}
         union all
         select device_id, coalesce(last_denied_at >= ${since}, false), false from vpn_sessions
           where tenant_id = ${tenant} and state = 'ended' and ended_at >= ${since}
