@@ -93,7 +93,9 @@ export const publishPolicy = endpoint({
     allow_failing_tests: Type.Optional(Type.Boolean()),
     gate: Type.Optional(GateTerms),
     override_gate: Type.Optional(
-      Type.Boolean({ description: 'Promotes a canary whose gate has not passed; needs a note that says why' }),
+      Type.Boolean({
+        description: 'Publishes to stable what the gate of a canary has not let pass; needs a note that says why',
+      }),
     ),
     supersede: Type.Optional(
       Type.Boolean({ description: 'Needed to publish to stable while a canary is under way, which then ends' }),

@@ -39,11 +39,12 @@ export function addPolicyRollout(policy: Command, cli: Cli): void {
       .description('publish an earlier version to stable again; without --to what stable delivers, to end a canary')
       .option('--to <version>', 'this version', integer(1, Number.MAX_SAFE_INTEGER))
       .option('--note <text>', 'what it is about')
-      .action(({ to, note }: { to?: number; note?: string }) =>
+      .option('--override-gate', 'though it was a canary whose gate has not passed; --note says why')
+      .action(({ to, note, overrideGate }: { to?: number; note?: string; overrideGate?: boolean }) =>
         publishFrom(cli, {
           from: to === undefined ? { channel: 'stable' } : { version: to },
           supersede: true,
-          ...given({ note }),
+          ...given({ note, override_gate: overrideGate }),
         }),
       ),
     'policy rollback',

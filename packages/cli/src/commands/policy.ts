@@ -30,9 +30,11 @@ export function addPolicy(program: Command, cli: Cli): void {
       .description('publish a policy document (JSON; - is stdin)')
       .addOption(choice('--channel <channel>', 'where to', channels).makeOptionMandatory())
       .option('--percent <n>', 'share of the devices that canary goes to', percentage)
+      .option('--group <group...>', 'groups whose devices canary goes to')
       .option('--note <text>', 'what it is about')
       .option('--allow-failing-tests', 'publish though tests of the document fail')
       .option('--supersede', 'end a canary that is under way')
+      .option('--override-gate', 'though it was a canary whose gate has not passed; --note says why')
       .addOption(choice('--gate <action>', 'judge the canary against stable; where it fails, do this', gateFailures))
       .option('--observe-minutes <n>', 'how long the gate observes before it passes', integer(1, 20_160))
       .option('--min-devices <n>', 'how many devices of each channel it needs', integer(5, 100_000))
@@ -107,9 +109,11 @@ const questionOf = (
 type Publish = {
   channel: Bundle['channel']
   percent?: number
+  group?: string[]
   note?: string
   allowFailingTests?: boolean
   supersede?: boolean
+  overrideGate?: boolean
   gate?: 'hold' | 'rollback'
   observeMinutes?: number
   minDevices?: number
@@ -130,7 +134,8 @@ const gateOf = ({ gate, observeMinutes, minDevices, maxRise }: Publish) => {
 }
 
 async function publish(cli: Cli, file: string, options: Publish): Promise<void> {
-  const { channel, percent, note, allowFailingTests, supersede } = options
+  const { channel, percent, group, note, allowFailingTests, supersede, overrideGate } = options
+  const rollout = given({ percent, group_ids: group })
   const body = {
     channel,
     policy: await readDocument(cli, file),
@@ -138,8 +143,9 @@ async function publish(cli: Cli, file: string, options: Publish): Promise<void> 
       note,
       allow_failing_tests: allowFailingTests,
       supersede,
+      override_gate: overrideGate,
       gate: gateOf(options),
-      rollout: percent === undefined ? undefined : { percent },
+      rollout: Object.keys(rollout).length === 0 ? undefined : rollout,
     }),
   }
   const bundle = await (await cli.client()).publishPolicy({ body, query: cli.scope })

@@ -119,6 +119,24 @@ test('a canary that breaks the sessions of a group rolls itself back, once, and 
     await judge()
     assert.equal((await kit.admin.listPolicyBundles()).items.length, 3)
   })
+  await t.test('what a gate did not let pass goes to stable by no other way without the word', async () => {
+    const held = refused(422, /gate of canary version 2 has failed: 8 of 8.*override_gate/)
+    const publish = (more: object) => kit.admin.publishPolicy({ body: { channel: 'stable', ...more } })
+    for (const given of [{ policy: bad }, { from: { version: 2 } }, { from: { digest: canary.digest } }])
+      await assert.rejects(publish(given), held)
+    await assert.rejects(publish({ from: { channel: 'canary' } }), refused(422, /from.*no canary is under way/))
+    await kit.admin.publishPolicy({ body: { channel: 'canary', policy: bad } })
+    await assert.rejects(publish({ from: { channel: 'canary' } }), held)
+    await publish({ policy: bad, override_gate: true, note: 'it is meant to be' })
+    await publish({ policy: good })
+    await publish({ policy: bad })
+    assert.deepEqual(await current(kit), [['stable', 7]])
+  })
+  await t.test('the figures of one that is over are of the time when it was judged', async () => {
+    await age(kit, canary.version, 3 * 24 * 60)
+    const { since, gate: judged } = await healthOf(canary.bundle_id)
+    assert.equal(Date.parse(since), Date.parse(judged!.judged_at!) - 24 * 60 * 60_000)
+  })
 })
 
 test('a gate is passed in time, and holds a promotion until then', async (t: TestContext) => {
@@ -145,6 +163,10 @@ test('a gate is passed in time, and holds a promotion until then', async (t: Tes
   await t.test('promoting it needs the word and the reason; both are on record', async () => {
     await assert.rejects(promote(), refused(422, /override_gate.*has failed: 8 of 8 devices on canary/))
     await assert.rejects(promote({ supersede: true }), refused(422, /override_gate/))
+    await assert.rejects(
+      kit.admin.runWorkflow({ body: { workflow: 'promote_canary', dry_run: true } }),
+      refused(422, /gate of canary version 2 has not passed/),
+    )
     await assert.rejects(promote({ override_gate: true }), refused(422, /note/))
     const { version } = await promote({ override_gate: true, note: 'the denied packets are meant to be' })
     assert.equal(version, 3)
@@ -155,7 +177,7 @@ test('a gate is passed in time, and holds a promotion until then', async (t: Tes
     const canary = await publishCanary({ policy: good })
     await carry({ sales: 1, support: 1 })
     await judge()
-    await assert.rejects(promote(), refused(422, /has not passed yet: no share rose/))
+    await assert.rejects(promote(), refused(422, /has not passed: no share rose/))
     await age(kit, canary.version, 59)
     await judge()
     assert.equal((await healthOf(canary.bundle_id)).gate?.state, 'watching')
@@ -176,6 +198,17 @@ test('a gate is passed in time, and holds a promotion until then', async (t: Tes
     assert.equal((await healthOf(canary.bundle_id)).gate?.state, 'rolled_back')
     assert.deepEqual(await current(kit), [['stable', 7]])
   })
+  await t.test(
+    'devices that it leads through no pool can not connect, though no gateway denies them anything',
+    async () => {
+      const canary = await publishCanary({ policy: { ...good, rules: [] } })
+      await carry({ sales: 0, support: 0 })
+      await judge()
+      const { gate: after } = await healthOf(canary.bundle_id)
+      assert.equal(after?.reason, '8 of 8 devices on canary could not connect, 0 of 8 on stable')
+      assert.equal(after.state, 'rolled_back')
+    },
+  )
   await t.test('a check that the devices of the canary fail, and that stable does not have, is held', async () => {
     await times(8, async (i) => {
       await fleet.sales[i]!.client.reportPosture({ body: { facts: { 'disk.encrypted': i === 0 } } })
@@ -201,17 +234,6 @@ test('a gate is passed in time, and holds a promotion until then', async (t: Tes
     await assert.rejects(
       other.publishPolicy({ body: { channel: 'canary', policy: good, gate } }),
       refused(422, /gate.*needs a version on stable/),
-  await t.test(
-    'devices that it leads through no pool can not connect, though no gateway denies them anything',
-    async () => {
-      const canary = await publishCanary({ policy: { ...good, rules: [] } })
-      await carry({ sales: 0, support: 0 })
-      await judge()
-      const { gate: after } = await healthOf(canary.bundle_id)
-      assert.equal(after?.reason, '8 of 8 devices on canary could not connect, 0 of 8 on stable')
-      assert.equal(after.state, 'rolled_back')
-    },
-  )
     )
   })
 })

@@ -6,9 +6,6 @@ import type { TenantId } from '../../kernel/actor.ts'
 
 type Channel = Selectable<Tables['policy_channels']>['channel']
 
-export const channelsOf = (tx: Tx, tenant: TenantId) =>
-  tx.selectFrom('policy_channels').select(['channel', 'version']).where('tenant_id', '=', tenant).execute()
-
 /** By channel: the newest version that was published to it, and what it holds. */
 export const inForce = async (tx: Tx, tenant: TenantId) => {
   const rows = await tx
@@ -16,7 +13,7 @@ export const inForce = async (tx: Tx, tenant: TenantId) => {
     .innerJoin('policy_bundles as b', (join) =>
       join.onRef('b.version', '=', 'c.version').on('b.tenant_id', '=', tenant),
     )
-    .select(['c.channel', 'c.version', 'b.digest', 'b.gate_state', 'b.gate_reason'])
+    .select(['c.channel', 'c.version', 'b.digest'])
     .where('c.tenant_id', '=', tenant)
     .execute()
   return new Map(rows.map(({ channel, ...version }) => [channel, version]))

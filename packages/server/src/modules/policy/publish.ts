@@ -62,16 +62,18 @@ export function createPublishing({
   now: () => Date
   onError: (e: unknown) => void
 }) {
-  /** What another channel, version or digest holds. */
+  /** What another channel, version or digest holds; a canary that is over holds nothing. */
   async function documentOf(tenant: TenantId, from: NonNullable<PublishInput['from']>): Promise<unknown> {
     if (Object.keys(from).length !== 1) failField('from', 'name one of channel, version and digest')
     const row = await db.inTenant(tenant, async (tx) => {
       if (from.digest !== undefined) return queries.bundleByDigest(tx, tenant, from.digest)
-      const version =
-        from.version ?? (await queries.channelsOf(tx, tenant)).find((c) => c.channel === from.channel)?.version
-      return version === undefined ? undefined : queries.bundleByVersion(tx, tenant, version)
+      if (from.version !== undefined) return queries.bundleByVersion(tx, tenant, from.version)
+      const inForce = await queries.inForce(tx, tenant)
+      const held = from.channel === 'canary' ? queries.canaryUnderWay(inForce) : inForce.get('stable')
+      return held && queries.bundleByVersion(tx, tenant, held.version)
     })
-    return row ? row.document : failField('from', 'nothing was published there')
+    if (row) return row.document
+    return failField('from', from.channel === 'canary' ? 'no canary is under way' : 'nothing was published there')
   }
 
   async function rolloutOf(tenant: TenantId, input: PublishInput): Promise<Rollout> {
@@ -157,7 +159,7 @@ export function createPublishing({
       if (input.channel === 'stable' && !input.supersede) refuseSuperseding(inForce, candidate)
       if (input.gate && !inForce.has('stable'))
         failField('gate', 'needs a version on stable, to compare with and to go back to')
-      const overridden = input.channel === 'stable' && isGateOverridden(inForce, candidate, input)
+      const overridden = input.channel === 'stable' && (await isGateOverridden(tx, tenant, candidate, input))
       const { digest, document, resolved: resolution, tests } = candidate
       const bundle = await versions.put(tx, actor, version, {
         ...{ channel: input.channel, previous: inForce.get(input.channel)?.digest ?? null, digest, document },

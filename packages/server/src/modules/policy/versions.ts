@@ -23,7 +23,7 @@ type Published = {
   impact: StoredImpact
   note: string
   gate: GateTerms | null
-  /** Whether the gate of the canary that it promotes was overridden. */
+  /** Whether it is on stable against the gate of a canary with the same content. */
   overridden: boolean
 }
 

@@ -51,6 +51,18 @@ export const openGate = (tx: Tx, tenant: TenantId): Promise<OpenGate | undefined
     .where(isUnderWay(tenant))
     .executeTakeFirst()
 
+/** Where content was last: on stable, or on a canary with a gate. */
+export const lastTried = (tx: Tx, tenant: TenantId, digest: string) =>
+  tx
+    .selectFrom('policy_bundles')
+    .select(['version', 'gate_state', 'gate_reason'])
+    .where('tenant_id', '=', tenant)
+    .where('digest', '=', digest)
+    .where((eb) => eb.or([eb('channel', '=', 'stable'), eb('gate_state', 'is not', null)]))
+    .orderBy('version', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+
 type Judged = {
   state: 'watching' | 'passed' | 'failed' | 'rolled_back'
   reason: string

@@ -1,23 +1,27 @@
+import type { Tx } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
 import { failField } from '../../../kernel/app-error.ts'
-import { canaryUnderWay, type InForce } from '../policy.queries.ts'
+import { lastTried } from './gate.queries.ts'
 
 /**
- * What a version on stable needs of the gate of the canary that it promotes: that it has passed, or the word that it
- * need not have. Whether that word was needed. The caller holds the versions.
+ * What a version on stable needs where a canary with its content had a gate and it was not on stable since: that the
+ * gate has passed, or the word that it need not have, also once that canary is over. Whether that word was needed. The
+ * caller holds the versions.
  */
-export function isGateOverridden(
-  inForce: InForce,
+export async function isGateOverridden(
+  tx: Tx,
+  tenant: TenantId,
   { digest }: { digest: string },
   { override_gate, note }: { override_gate?: boolean; note?: string },
-): boolean {
-  const canary = canaryUnderWay(inForce)
-  if (canary?.digest !== digest || canary.gate_state === null || canary.gate_state === 'passed') return false
-  const stands = canary.gate_state === 'failed' ? 'has failed' : 'has not passed yet'
-  const why = canary.gate_reason === null ? '' : `: ${canary.gate_reason}`
+): Promise<boolean> {
+  const tried = await lastTried(tx, tenant, digest)
+  if (!tried?.gate_state || tried.gate_state === 'passed') return false
+  const stands = tried.gate_state === 'watching' ? 'has not passed' : 'has failed'
+  const why = tried.gate_reason === null ? '' : `: ${tried.gate_reason}`
   if (!override_gate)
     failField(
       'override_gate',
-      `the gate of canary version ${canary.version} ${stands}${why}. To promote it all the same, publish with override_gate: true and a note that says why`,
+      `the gate of canary version ${tried.version} ${stands}${why}. To publish it all the same, give override_gate: true and a note that says why`,
     )
   if (!note) failField('note', 'say why the gate is overridden')
   return true
