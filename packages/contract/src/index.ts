@@ -63,7 +63,11 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Devices', about: 'The fleet, and what devices report', module: devices },
   { tag: 'Posture', about: 'What devices report of themselves, and what checks make of it', module: posture },
   { tag: 'Policy', about: 'Documents, published bundles, and what a device gets', module: policy },
-  { tag: 'Policy rollout', about: 'How a canary fares, and what its gate makes of it', module: policyRollout },
+  {
+    tag: 'Policy rollout',
+    about: 'What a draft would have blocked, how a canary fares, and what its gate makes of it',
+    module: policyRollout,
+  },
   { tag: 'Gateways', about: 'Gateway pools and gateways', module: gateways },
   { tag: 'Gateway health', about: 'How gateways do, and whom it concerns', module: gatewayHealth },
   { tag: 'Gateway runtime', about: 'What gateways fetch and report', module: gatewayRuntime },

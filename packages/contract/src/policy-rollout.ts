@@ -74,7 +74,10 @@ export const getPolicyHealth = endpoint({
     running: Type.Boolean({
       description: 'Whether it is a canary under way: its figures are of now. Else those its gate was judged by last',
     }),
-    since: Time,
+    since: Type.String({
+      format: 'date-time',
+      description: 'Since when what was heard is counted: the publication, or a day',
+    }),
     canary: Nullable(ChannelHealth),
     stable: Nullable(ChannelHealth),
     measures: Type.Array(

@@ -15,3 +15,4 @@ create index policy_bundles_gated on policy_bundles (tenant_id, version) where g
 alter table vpn_sessions add column last_denied_at timestamptz;
 -- Which devices were connected since a moment.
 create index vpn_sessions_by_end on vpn_sessions (tenant_id, ended_at);
+create index telemetry_of_connections on telemetry_events (tenant_id, at) where kind in ('connected', 'failed');

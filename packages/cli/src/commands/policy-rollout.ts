@@ -68,11 +68,11 @@ async function publishFrom(cli: Cli, from: From): Promise<void> {
 async function health(cli: Cli, bundle_id: string): Promise<void> {
   const found = await (await cli.client()).getPolicyHealth({ params: { bundle_id }, query: cli.scope })
   if (cli.json) return printItem(cli, found)
-  const { version, running, canary, stable, measures, gate } = found
-  cli.say(`version ${version}${running ? ', on canary now' : ''}, published ${found.since}`)
-  if (!canary || !stable) cli.say('No figures: it is no canary under way, and no gate has judged it.')
+  const { version, running, since, canary, stable, measures, gate } = found
+  cli.say(`version ${version}, ${running ? 'on canary now' : 'no canary under way'}`)
+  if (!canary || !stable) cli.say('No figures: no gate has judged it.')
   else {
-    cli.say(`heard of ${canary.devices} devices on canary, ${stable.devices} on stable`)
+    cli.say(`heard of ${canary.devices} devices on canary, ${stable.devices} on stable, since ${since}`)
     for (const { measure, canary_percent, stable_percent, p_value } of measures)
       cli.say(
         `${measure}: ${canary[measure]} (${canary_percent} %) on canary, ${stable[measure]} (${stable_percent} %) on stable, p = ${p_value.toPrecision(2)}`,

@@ -46,9 +46,10 @@ export function createGates({
       resolution: found.resolution as object,
       tests: found.tests as PolicyTestReport,
       rollout: { percent: 0, groupIds: new Set(), deviceIds: new Set() },
+      // Worked out by the job that does so where a process has ended.
       impact: {
         ...{ rules_added: [], rules_removed: [], rules_changed: [], warnings: [] },
-        ...{ status: 'done', devices_examined: 0, devices_affected: 0, grants_gained: 0, grants_lost: 0 },
+        ...{ status: 'running', devices_examined: 0, devices_affected: 0, grants_gained: 0, grants_lost: 0 },
       },
       note: `Rolls back canary version ${gate.version}: ${reason}`.slice(0, 1000),
       gate: null,

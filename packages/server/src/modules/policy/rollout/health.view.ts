@@ -14,12 +14,13 @@ export const createHealthView =
   async (tenant: TenantId, bundleId: string): Promise<Output<Contract['getPolicyHealth']>> => {
     const bundle = (await db.inTenant(tenant, (tx) => bundleById(tx, tenant, bundleId))) ?? missing('policy_bundle')
     const running = (await store.at(tenant)).runningCanary?.version === bundle.version
+    const until = running ? now() : (bundle.gate_judged_at ?? bundle.published_at)
     const health = running ? await healthOf(tenant, bundle.published_at) : bundle.gate_health
     return {
       bundle_id: encodeId('policy_bundle', bundle.bundle_id),
       version: bundle.version,
       running,
-      since: heardFrom(bundle.published_at, now()).toISOString(),
+      since: heardFrom(bundle.published_at, until).toISOString(),
       canary: health?.canary ?? null,
       stable: health?.stable ?? null,
       measures: health ? compare(health) : [],

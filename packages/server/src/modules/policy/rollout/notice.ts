@@ -14,8 +14,8 @@ export const failedNotice = (
       : `Canary version ${canary.version} was rolled back`,
   detail:
     rolledBackTo === undefined
-      ? `Since it was published, ${reason}. Its devices still have it: publish what stable delivers to take it back, or a canary that mends it.`
-      : `Since it was published, ${reason}. Version ${rolledBackTo} gives its devices what stable delivers.`,
+      ? `${reason}. Its devices still have it: publish what stable delivers to take it back, or a canary that mends it.`
+      : `${reason}. Version ${rolledBackTo} gives its devices what stable delivers.`,
   subject: { type: canary.type, id: canary.id, name: canary.name },
   dedupe_key: `policy.gate_failed:${canary.id}`,
 })
