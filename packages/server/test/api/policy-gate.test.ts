@@ -167,7 +167,7 @@ test('a gate is passed in time, and holds a promotion until then', async (t: Tes
       kit.admin.runWorkflow({ body: { workflow: 'promote_canary', dry_run: true } }),
       refused(422, /gate of canary version 2 has not passed/),
     )
-    await assert.rejects(promote({ override_gate: true }), refused(422, /note/))
+    await assert.rejects(promote({ override_gate: true, note: ' ' }), refused(422, /note/))
     const { version } = await promote({ override_gate: true, note: 'the denied packets are meant to be' })
     assert.equal(version, 3)
     const [event] = await audited(kit, 'policy.published')

@@ -23,6 +23,6 @@ export async function isGateOverridden(
       'override_gate',
       `the gate of canary version ${tried.version} ${stands}${why}. To publish it all the same, give override_gate: true and a note that says why`,
     )
-  if (!note) failField('note', 'say why the gate is overridden')
+  if (!note?.trim()) failField('note', 'say why the gate is overridden')
   return true
 }
