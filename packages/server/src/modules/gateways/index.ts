@@ -1,7 +1,7 @@
 import type { GatewaysDeps } from './deps.ts'
 import { createFleetHealth } from './health/fleet-health.ts'
 import { createPull } from './pull/pull.ts'
-import { createConfirmed } from './registry/confirmed.ts'
+import { createConfirmations } from './registry/confirmed.ts'
 import { createSecretExpiries } from './registry/expiries.ts'
 import { gatewayHandlers } from './registry/gateways.handlers.ts'
 import { createGatewayRules } from './registry/gateways.ts'
@@ -23,7 +23,7 @@ import { createConnectionTruth } from './truth/connection-truth.ts'
 export type { GatewaysDeps } from './deps.ts'
 export type { SnapshotSize } from './pull/chunk.ts'
 export { poolsOf } from './pull/pools-of-variant.ts'
-export type { Confirmation } from './registry/confirmed.ts'
+export type { Confirmations } from './registry/confirmed.ts'
 export { trustCoverageOfGateways } from './registry/gateways.queries.ts'
 export * as reported from './reports/reported.queries.ts'
 
@@ -51,7 +51,7 @@ export function createGateways(deps: GatewaysDeps) {
     ...{ verifyGateway: secrets.verify, service: secrets.service },
     /** Ends the VPN sessions of devices or users in the transaction that stops them. */
     ...{ endSessionsOf: sessions.endSessionsOf, endSessionsAt: sessions.endSessionsAt },
-    confirmed: createConfirmed(deps),
+    confirmations: createConfirmations(deps),
     ...{ gatewaysDown: activity.down, secretExpiries: createSecretExpiries(deps) },
     jobs: [{ name: 'end_silent_vpn_sessions', cron: '* * * * *', run: sessions.endSilent }, ...truth.jobs],
     prunes: [pruneSecrets, ...pruneHistory, ...truth.prunes],

@@ -95,12 +95,7 @@ export const workflows = (now: () => Date): readonly Definition[] => [
       const { version, digest, gate } = bundle
       if (gate && gate.state !== 'passed')
         failField('workflow', `the gate of canary version ${version} has not passed: only a publish can override it`)
-      const body = {
-        channel: 'stable',
-        from: { digest },
-        supersede: true,
-        note: `promoted version ${version}`,
-      } as const
+      const body = { channel: 'stable', from: { digest }, note: `promoted version ${version}` } as const
       return [publishing(body, `Publish version ${version} to stable`), confirmGateways]
     },
   }),
