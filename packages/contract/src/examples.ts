@@ -190,6 +190,7 @@ export const examples: { [K in WithBody]: BodyOf<Contract[K]> } = {
   reportPosture: { facts: { 'os.version': '24.04', 'disk.encrypted': true } },
   publishPolicy: { channel: 'stable', policy, note: 'SSH for laptops' },
   validatePolicy: { policy },
+  replayPolicy: { policy, days: 7 },
   simulatePolicy: { policy, questions: [{ device_id, target: '10.1.2.3:tcp/22' }] },
   explainPolicy: { device_id, target: '10.1.2.3:tcp/22' },
   createIdentityProvider: {

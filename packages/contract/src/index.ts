@@ -22,6 +22,7 @@ import * as masterKeys from './master-keys.ts'
 import * as notifications from './notifications.ts'
 import * as opsExport from './ops-export.ts'
 import * as policy from './policy.ts'
+import * as policyRollout from './policy-rollout.ts'
 import * as posture from './posture.ts'
 import * as rbac from './rbac.ts'
 import * as retention from './retention.ts'
@@ -62,6 +63,11 @@ export const areas: readonly { tag: string; about: string; module: object }[] = 
   { tag: 'Devices', about: 'The fleet, and what devices report', module: devices },
   { tag: 'Posture', about: 'What devices report of themselves, and what checks make of it', module: posture },
   { tag: 'Policy', about: 'Documents, published bundles, and what a device gets', module: policy },
+  {
+    tag: 'Policy rollout',
+    about: 'What a draft would have blocked, how a canary fares, and what its gate makes of it',
+    module: policyRollout,
+  },
   { tag: 'Gateways', about: 'Gateway pools and gateways', module: gateways },
   { tag: 'Gateway health', about: 'How gateways do, and whom it concerns', module: gatewayHealth },
   { tag: 'Gateway runtime', about: 'What gateways fetch and report', module: gatewayRuntime },
@@ -119,6 +125,7 @@ export const contract = {
   ...endpointsOf(devices),
   ...endpointsOf(posture),
   ...endpointsOf(policy),
+  ...endpointsOf(policyRollout),
   ...endpointsOf(gateways),
   ...endpointsOf(gatewayHealth),
   ...endpointsOf(gatewayRuntime),

@@ -1,15 +1,10 @@
 import { Type } from 'typebox'
 import { Channel, PostureVerdict } from './devices.ts'
 import { endpoint } from './endpoint.ts'
+import { PolicyObject as Document, documentBody } from './policy-body.ts'
+import { GateTerms, PolicyGate } from './policy-rollout.ts'
 import { Closed, Count, Id, Ids, List, ListQuery, Nullable, OneOf, Text, Time } from './schema.ts'
 
-/**
- * A policy document on the wire. Its own schema (`policy-document.ts`) is checked by the policy engine, which names
- * the exact position of every error; the transport only knows that it is an object.
- */
-const Document = Type.Record(Type.String(), Type.Unknown(), { title: 'PolicyDocument' })
-/** A document of its full 1 MiB, and what stands around it. */
-const documentBody = 2 * 1024 * 1024
 const Digest = Type.String({ pattern: '^sha256:[0-9a-f]{64}$' })
 
 const TestResult = Closed({
@@ -64,6 +59,7 @@ export const PolicyBundle = Closed(
     warnings: Warnings,
     variants: Count,
     adoption: Closed({ applied: Count, pending: Count }),
+    gate: Nullable(PolicyGate),
   },
   { title: 'PolicyBundle' },
 )
@@ -95,6 +91,12 @@ export const publishPolicy = endpoint({
     rollout: Type.Optional(Rollout),
     note: Type.Optional(Text),
     allow_failing_tests: Type.Optional(Type.Boolean()),
+    gate: Type.Optional(GateTerms),
+    override_gate: Type.Optional(
+      Type.Boolean({
+        description: 'Publishes to stable what the gate of a canary has not let pass; needs a note that says why',
+      }),
+    ),
     supersede: Type.Optional(
       Type.Boolean({ description: 'Needed to publish to stable while a canary is under way, which then ends' }),
     ),

@@ -228,17 +228,6 @@ export const entitlementStates = ['ok', 'approaching', 'at_limit', 'over'] as co
 export const licenseStates = ['active', 'grace', 'expired', 'required'] as const
 export type LicenseState = (typeof licenseStates)[number]
 
-/** Releases of the client: to whom they go, how grave they are, and where they stand. */
-export const releaseChannels = ['canary', 'stable'] as const
-export const releaseSeverities = ['low', 'normal', 'high', 'critical'] as const
-/** Offered while `published`; `paused` only to who has begun; `halted` and `withdrawn` to nobody, for good. */
-export const releaseStatuses = ['draft', 'published', 'paused', 'halted', 'withdrawn'] as const
-export type ReleaseStatus = (typeof releaseStatuses)[number]
-export const releaseOperations = ['publish', 'pause', 'resume', 'halt', 'withdraw', 'promote', 'roll_out'] as const
-export type ReleaseOperation = (typeof releaseOperations)[number]
-export const packagePlatforms = ['linux', 'macos', 'windows', 'ios', 'android', 'other'] as const
-export const packageArchitectures = ['x64', 'arm64', 'x86', 'arm', 'universal'] as const
-
 /** What audit events are forwarded by, how each is written, and where that stands. */
 export const siemConnectorKinds = ['syslog_tls', 'syslog_tcp', 'webhook', 'splunk_hec', 'opensearch'] as const
 export type SiemConnectorKind = (typeof siemConnectorKinds)[number]
@@ -263,6 +252,7 @@ export const notificationKinds = [
   'expiring',
   'gateway.down',
   'license.problem',
+  'policy.gate_failed',
   'release.halted',
   'siem.failing',
   'siem.parked',
@@ -281,6 +271,8 @@ export type NotificationChannel = (typeof notificationChannels)[number]
 export type Origin = 'api' | 'console' | 'device' | 'gateway' | 'job'
 
 export type { AuditFields, AuditKind } from './audit-fields.ts'
+export * from './policy-vocabulary.ts'
+export * from './release-vocabulary.ts'
 export * from './trust-vocabulary.ts'
 
 /** Data that is kept for a time, which a tenant sets, and that a legal hold keeps beyond it. */

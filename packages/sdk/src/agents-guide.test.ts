@@ -125,7 +125,7 @@ test('the snippets for a gateway', { timeout: 20_000 }, async (t) => {
         enforced.push([...peers.keys()])
         isReady.resolve()
       },
-      counters: () => ({ wiki: { rx_bytes: 2, tx_bytes: 3 } }),
+      counters: () => ({ denied_packets: 1, resources: { wiki: { rx_bytes: 2, tx_bytes: 3 } } }),
     },
     tls: { install: installed.resolve },
     wireguard: { counters: () => counters, moveAddresses: (move: sdk.AddressMove) => void moves.push(move) },
@@ -172,6 +172,7 @@ test('the snippets for a gateway', { timeout: 20_000 }, async (t) => {
         started_at: '',
         rx_bytes: 5,
         tx_bytes: 7,
+        denied_packets: 1,
         resources: [{ resource: 'wiki', rx_bytes: 2, tx_bytes: 3 }],
         state: 'active',
       },

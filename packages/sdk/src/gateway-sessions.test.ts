@@ -50,6 +50,30 @@ test('bytes by resource are counted as those of the interface are, and by the ne
   assert.deepEqual([said[2]?.[0], said[2]?.length], [resource('wiki', 5), 62])
 })
 
+test('packets that the policy refused are counted from what the packet filter showed at the start', async () => {
+  const reported: MeteringSample[] = []
+  const sessions = createSessions({
+    meter: async (samples) => {
+      reported.push(...samples)
+      return { accepted: samples.length, duplicate: false, rejected: [], unknown_resources: [] }
+    },
+    store: undefined,
+    onStoreError: assert.ifError,
+    now: () => new Date(),
+  })
+  const { session_id } = sessions.start({ device_id: 'dev_1' }, { ...bytes(0), denied_packets: 40 })
+  for (const denied_packets of [42, 42, 45, 3]) {
+    sessions.count(session_id, { ...bytes(0), denied_packets })
+    await sessions.report()
+  }
+  sessions.count(session_id, bytes(1))
+  await sessions.report()
+  assert.deepEqual(
+    reported.map(({ denied_packets }) => denied_packets),
+    [2, 0, 3, 3, undefined],
+  )
+})
+
 test('a report is no larger than the control plane takes, whatever its samples name', async (t) => {
   const { asked, baseUrl } = await startServer(t, ({ body }) => {
     const n = (body as { samples: unknown[] }).samples.length

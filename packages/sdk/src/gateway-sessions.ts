@@ -15,13 +15,15 @@ export type GatewaySession = {
   policy_digest?: string
 }
 type Bytes = { rx_bytes: number; tx_bytes: number }
+type Counts = Bytes & { denied_packets?: number }
 /**
- * Bytes as the interface counts them, since it was made: `rx` received by the gateway, `tx` sent by it. `resources`:
- * what the packet filter counts inside of the tunnel, by the name of a resource, ever growing too.
+ * Bytes as the interface counts them, since it was made: `rx` received by the gateway, `tx` sent by it. What the packet
+ * filter counts inside of the tunnel, ever growing too: packets that the policy refused, and bytes by the name of a
+ * resource.
  */
-export type Counters = Bytes & { resources?: Readonly<Record<string, Bytes>> }
+export type Counters = Counts & { resources?: Readonly<Record<string, Bytes>> }
 
-type Counted = { seen: Bytes; unreported: Bytes }
+type Counted = { seen: Counts; unreported: Counts }
 type Entry = GatewaySession & Counted & { resources?: Record<string, Counted>; end_reason: string | null }
 type SessionsOptions = {
   meter: (samples: readonly MeteringSample[], call: MeterCall) => Promise<Metered>
@@ -144,11 +146,14 @@ export function createSessions({ meter, store, onStoreError, now }: SessionsOpti
     },
   }
 }
-function add(to: Counted, seen: Bytes): void {
-  for (const way of ['rx_bytes', 'tx_bytes'] as const) {
+function add(to: Counted, seen: Counts): void {
+  for (const name of ['rx_bytes', 'tx_bytes', 'denied_packets'] as const) {
+    const now = seen[name]
+    if (now === undefined) continue
+    const before = to.seen[name] ?? 0
     // A counter that fell was set back: what it shows is all since then.
-    to.unreported[way] += seen[way] >= to.seen[way] ? seen[way] - to.seen[way] : seen[way]
-    to.seen[way] = seen[way]
+    to.unreported[name] = (to.unreported[name] ?? 0) + (now >= before ? now - before : now)
+    to.seen[name] = now
   }
 }
 

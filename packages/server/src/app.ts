@@ -63,7 +63,7 @@ export function createApp({
   pace = usualPace,
 }: AppDeps) {
   const onError = (e: unknown) => log.error({ err: e }, 'background work failed')
-  const { publicUrl } = config
+  const { publicUrl, gatewaysKnow } = config
   const { kek, masterKeys } = secrets
 
   const db = connectDatabase(databaseUrl, { max: config.databaseConnections, onError, slowness })
@@ -106,6 +106,7 @@ export function createApp({
     ...base,
     ...{ audit, outbound, smtpUrl: config.smtpUrl, tenantName: tenancy.nameOf },
   })
+  const { notify } = notifications
   const trustMarks = createTrustMarks(base)
   const trust = createTrust({
     ...base,
@@ -124,7 +125,7 @@ export function createApp({
     isAwaited: (tenant) => [policy, gateways, certificates].some((module) => module.isAwaited(tenant)),
   }
   const fleet = createFleet({ ...base, idle, checks: (tenant) => policy.checks(tenant) })
-  const policy = createPolicy({ ...base, idle, audit, fleet, trust, gatewaysKnow: config.gatewaysKnow })
+  const policy = createPolicy({ ...base, idle, audit, fleet, trust, notify, gatewaysKnow })
   const { gatewayServiceSecrets: serviceSecrets } = secrets
   const gateways = createGateways({
     ...limited,
@@ -144,7 +145,6 @@ export function createApp({
     await certificates.revokeOf(tx, tenant, which)
     return gateways.endSessionsOf(tx, tenant, which)
   }
-  const { notify } = notifications
   const identity = createIdentity({
     ...base,
     audit,

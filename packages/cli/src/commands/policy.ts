@@ -1,13 +1,14 @@
-import { readFile } from 'node:fs/promises'
 import type { Contract, Input, Output } from '@holdfast/contract'
 import { channels } from '@holdfast/contract/devices'
+import { canaryMeasures, gateFailures } from '@holdfast/contract/vocabulary'
 import type { Command } from 'commander'
 import { type Cli, given } from '../cli.ts'
 import { Declined, UsageError } from '../exit.ts'
-import { choice, examples, limit, parseMoment, percentage } from '../options.ts'
+import { choice, examples, integer, limit, parseMoment, percentage } from '../options.ts'
 import { type Column, printItem, printList } from '../output.ts'
-import { readAll } from '../prompt.ts'
 import { jsonText, plain } from '../text.ts'
+import { readDocument } from './policy-document.ts'
+import { addPolicyRollout } from './policy-rollout.ts'
 
 type Bundle = Output<Contract['listPolicyBundles']>['items'][number]
 type Validation = Output<Contract['validatePolicy']>
@@ -29,11 +30,18 @@ export function addPolicy(program: Command, cli: Cli): void {
       .description('publish a policy document (JSON; - is stdin)')
       .addOption(choice('--channel <channel>', 'where to', channels).makeOptionMandatory())
       .option('--percent <n>', 'share of the devices that canary goes to', percentage)
+      .option('--group <group...>', 'groups whose devices canary goes to')
       .option('--note <text>', 'what it is about')
       .option('--allow-failing-tests', 'publish though tests of the document fail')
       .option('--supersede', 'end a canary that is under way')
+      .option('--override-gate', 'though it was a canary whose gate has not passed; --note says why')
+      .addOption(choice('--gate <action>', 'judge the canary against stable; where it fails, do this', gateFailures))
+      .option('--observe-minutes <n>', 'how long the gate observes before it passes', integer(1, 20_160))
+      .option('--min-devices <n>', 'how many devices of each channel it needs', integer(5, 100_000))
+      .option('--max-rise <percent>', 'by how many points a share of devices in trouble may rise', percentage)
       .action((file: string, options: Publish) => publish(cli, file, options)),
     'policy publish policy.json --channel canary --percent 10 --note "wiki for everyone"',
+    'policy publish policy.json --channel canary --percent 10 --gate rollback',
   )
   limit(
     examples(policy.command('list'), 'policy list --channel stable --limit 5').description(
@@ -77,6 +85,7 @@ export function addPolicy(program: Command, cli: Cli): void {
     ),
     'policy explain wiki:tcp/443 --device anna-laptop',
   )
+  addPolicyRollout(policy, cli)
 }
 
 type Who = { device?: string; user?: string; at?: string; sourceIp?: string; country?: string }
@@ -97,35 +106,36 @@ const questionOf = (
   ...given({ device_id: device, user_id: user, at, source_ip: sourceIp, country }),
 })
 
-async function readDocument(cli: Cli, file: string): Promise<Record<string, unknown>> {
-  const source = file === '-' ? 'stdin' : file
-  let text: string
-  try {
-    text = file === '-' ? await readAll(cli.input) : await readFile(file, 'utf8')
-  } catch (error) {
-    throw new UsageError(`${source} can't be read: ${error instanceof Error ? error.message : String(error)}`)
-  }
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (error) {
-    throw new UsageError(`${source} is not JSON: ${error instanceof Error ? error.message : String(error)}`)
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new UsageError(`${source} does not hold an object.`)
-  return value as Record<string, unknown>
-}
-
 type Publish = {
   channel: Bundle['channel']
   percent?: number
+  group?: string[]
   note?: string
   allowFailingTests?: boolean
   supersede?: boolean
+  overrideGate?: boolean
+  gate?: 'hold' | 'rollback'
+  observeMinutes?: number
+  minDevices?: number
+  maxRise?: number
+}
+
+const gateOf = ({ gate, observeMinutes, minDevices, maxRise }: Publish) => {
+  if (gate === undefined) {
+    if (observeMinutes !== undefined || minDevices !== undefined || maxRise !== undefined)
+      throw new UsageError('These are of a gate. Add --gate hold or --gate rollback.')
+    return undefined
+  }
+  const rises = maxRise === undefined ? undefined : Object.fromEntries(canaryMeasures.map((m) => [m, maxRise]))
+  return {
+    on_failure: gate,
+    ...given({ observe_minutes: observeMinutes, min_devices: minDevices, max_rise_percent: rises }),
+  }
 }
 
 async function publish(cli: Cli, file: string, options: Publish): Promise<void> {
-  const { channel, percent, note, allowFailingTests, supersede } = options
+  const { channel, percent, group, note, allowFailingTests, supersede, overrideGate } = options
+  const rollout = given({ percent, group_ids: group })
   const body = {
     channel,
     policy: await readDocument(cli, file),
@@ -133,7 +143,9 @@ async function publish(cli: Cli, file: string, options: Publish): Promise<void> 
       note,
       allow_failing_tests: allowFailingTests,
       supersede,
-      rollout: percent === undefined ? undefined : { percent },
+      override_gate: overrideGate,
+      gate: gateOf(options),
+      rollout: Object.keys(rollout).length === 0 ? undefined : rollout,
     }),
   }
   const bundle = await (await cli.client()).publishPolicy({ body, query: cli.scope })

@@ -50,6 +50,7 @@ export const acrossTenants: Readonly<Record<string, string>> = {
   'locks/locks.queries.ts#dueLocks': 'locks whose time is over',
   'directory/pull/sources.queries.ts#dueSources': 'whose directories are to be read now',
   'directory/pull/pulls.queries.ts#freePulls': 'pulls that a replica left',
+  'policy/rollout/gate.queries.ts#tenantsWithGates': 'whose canaries are to be judged',
   'policy/policy.queries.ts#tenantsWithUnfinishedImpacts': 'whose publishes a replica left unmeasured',
   'identity/sessions/sessions.queries.ts#tenantsWithSessions': 'whose sessions a sweep must look at',
   'devices/trust-coverage.queries.ts#markTrust': 'write-behind: devices that fetched trust sets lately',

@@ -55,6 +55,7 @@ export const schema: Record<string, string> = {
   'policy_bundles.seq': 'a number of the change log',
   'tenant_epochs.policy_version': 'a version of the policy',
   policy_bundle_id_is_unique: 'id',
+  'policy_bundles.gate_looks': 'own',
   policy_channels_pkey: 'a version of the policy',
   'policy_channels.version': 'a version of the policy',
   policy_variants_pkey: 'last',

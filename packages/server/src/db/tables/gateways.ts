@@ -125,6 +125,7 @@ export type GatewaysTables = {
     rx_packets: Default<number>
     tx_packets: Default<number>
     denied_packets: Default<number>
+    last_denied_at: Date | null
     latest_handshake_at: Date | null
     source_port: number | null
     resources: Default<ResourceBytes>

@@ -1,6 +1,17 @@
+import type { CanaryMeasure, GateState } from '@holdfast/contract/vocabulary'
 import type { Generated } from 'kysely'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Default, Json, TextArray } from './columns.ts'
+
+/** What the gate of a canary asks, with what was not said. */
+export type GateTerms = {
+  observe_minutes: number
+  min_devices: number
+  on_failure: 'hold' | 'rollback'
+  max_rise_percent: Record<CanaryMeasure, number>
+}
+/** Devices that something was heard of, and those of them in trouble. */
+export type CanaryHealth = Record<'canary' | 'stable', { devices: number } & Record<CanaryMeasure, number>>
 
 export type PolicyTables = {
   policy_bundles: {
@@ -21,6 +32,12 @@ export type PolicyTables = {
     rollout_device_ids: TextArray
     tests: Json<unknown>
     impact: Json<unknown>
+    gate_terms: Json<GateTerms> | null
+    gate_state: GateState | null
+    gate_looks: Default<number>
+    gate_health: Json<CanaryHealth> | null
+    gate_reason: string | null
+    gate_judged_at: Date | null
   }
   policy_channels: { tenant_id: TenantId; channel: 'canary' | 'stable'; version: number }
   policy_variants: {

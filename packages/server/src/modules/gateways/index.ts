@@ -22,8 +22,10 @@ import { createConnectionTruth } from './truth/connection-truth.ts'
 
 export type { GatewaysDeps } from './deps.ts'
 export type { SnapshotSize } from './pull/chunk.ts'
+export { poolsOf } from './pull/pools-of-variant.ts'
 export type { Confirmations } from './registry/confirmed.ts'
 export { trustCoverageOfGateways } from './registry/gateways.queries.ts'
+export * as reported from './reports/reported.queries.ts'
 
 /** Gateways, what they must enforce and what they report: pools, secrets, sessions, metering, unified policy. */
 export function createGateways(deps: GatewaysDeps) {
@@ -43,14 +45,12 @@ export function createGateways(deps: GatewaysDeps) {
       ...pulls,
       ...reportHandlers({ ...heard, metering: createMetering(heard), telemetry: createTelemetry(heard) }),
       ...sessionHandlers(sessions),
-      ...truth.handlers,
-      ...createFleetHealth(heard).handlers,
+      ...{ ...truth.handlers, ...createFleetHealth(heard).handlers },
     },
     /** For the pipe's table of verifiers. */
     ...{ verifyGateway: secrets.verify, service: secrets.service },
     /** Ends the VPN sessions of devices or users in the transaction that stops them. */
     ...{ endSessionsOf: sessions.endSessionsOf, endSessionsAt: sessions.endSessionsAt },
-    /** Who enforces what was changed. */
     confirmations: createConfirmations(deps),
     ...{ gatewaysDown: activity.down, secretExpiries: createSecretExpiries(deps) },
     jobs: [{ name: 'end_silent_vpn_sessions', cron: '* * * * *', run: sessions.endSilent }, ...truth.jobs],

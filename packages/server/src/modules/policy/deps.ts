@@ -6,6 +6,7 @@ import type { Feed } from '../../memory/feed.ts'
 import type { Idle } from '../../memory/held.ts'
 import type { Audit } from '../audit/index.ts'
 import type { Fleet } from '../devices/index.ts'
+import type { Notify } from '../notifications/index.ts'
 import type { Trust } from '../trust/index.ts'
 
 /** What the rooms of this module share; each takes the part it needs. */
@@ -17,6 +18,7 @@ export type PolicyDeps = {
   pager: Pager
   fleet: Fleet
   trust: Trust
+  notify: Notify
   /** When a tenant that nobody asks for leaves memory. */
   idle: Idle
   /** What the gateways of this deployment look up by themselves. */

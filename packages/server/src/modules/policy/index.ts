@@ -11,11 +11,13 @@ import { pruneBundles, pruneVariants } from './policy.queries.ts'
 import { createPublishing } from './publish.ts'
 import { createQuestions } from './questions.ts'
 import { createReach } from './reach.ts'
+import { createRollout } from './rollout/rollout.ts'
 import { createSigning } from './signing.ts'
 import { createPolicyStore } from './store.ts'
 import { createTrials } from './trials.ts'
 import { createTurns } from './turns.ts'
 import { createUses } from './uses.ts'
+import { createVersions } from './versions.ts'
 
 export type { Variant, VariantContent } from '@holdfast/policy'
 export type { TenantPolicy } from './tenant-policy.ts'
@@ -25,8 +27,8 @@ export function createPolicy(given: PolicyDeps) {
   const deps = {
     ...given,
     store,
-    readCandidate: createCandidates(given),
-    impactOf: createImpactOf(given),
+    ...{ readCandidate: createCandidates(given), impactOf: createImpactOf(given) },
+    versions: createVersions(given),
   }
   const publishing = createPublishing(deps)
   const questions = createQuestions(deps)
@@ -34,19 +36,22 @@ export function createPolicy(given: PolicyDeps) {
   const delivery = createDelivery({ ...deps, turns, signing: createSigning(deps) })
   const bundles = createBundles({ ...deps, reachOf: createReach(deps) })
   const trials = createTrials({ ...deps, questions })
+  const rollout = createRollout(deps)
   const ofDevices = createOfDevices({ ...deps, delivery })
 
   return {
-    handlers: policyHandlers({ ...deps, bundles, publishing, questions, trials, reads: ofDevices.reads }),
-    at: store.at,
-    atVersions: store.atVersions,
-    versionsAt: store.versionsAt,
+    handlers: {
+      ...policyHandlers({ ...deps, bundles, publishing, questions, trials, reads: ofDevices.reads }),
+      ...rollout.handlers,
+    },
+    ...{ at: store.at, atVersions: store.atVersions, versionsAt: store.versionsAt },
     checks: async (tenant: TenantId) => (await store.at(tenant)).checks,
     ...ofDevices,
     appraise: createAppraisal(store),
     ...createUses(),
     jobs: [
       { name: 'expire_posture', cron: '* * * * *', run: turns.sweep },
+      ...rollout.jobs,
       { name: 'finish_policy_impacts', cron: '*/2 * * * *', run: publishing.finishImpacts },
     ],
     prunes: [pruneVariants, pruneBundles],

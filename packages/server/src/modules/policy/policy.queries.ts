@@ -6,9 +6,6 @@ import type { TenantId } from '../../kernel/actor.ts'
 
 type Channel = Selectable<Tables['policy_channels']>['channel']
 
-export const channelsOf = (tx: Tx, tenant: TenantId) =>
-  tx.selectFrom('policy_channels').select(['channel', 'version']).where('tenant_id', '=', tenant).execute()
-
 /** By channel: the newest version that was published to it, and what it holds. */
 export const inForce = async (tx: Tx, tenant: TenantId) => {
   const rows = await tx
@@ -20,6 +17,14 @@ export const inForce = async (tx: Tx, tenant: TenantId) => {
     .where('c.tenant_id', '=', tenant)
     .execute()
   return new Map(rows.map(({ channel, ...version }) => [channel, version]))
+}
+
+export type InForce = Awaited<ReturnType<typeof inForce>>
+
+/** A canary ends with the next version on stable. */
+export const canaryUnderWay = (found: InForce) => {
+  const canary = found.get('canary')
+  return canary && canary.version > (found.get('stable')?.version ?? 0) ? canary : undefined
 }
 
 /** The resolved documents of all channels, as of this statement. */
@@ -88,6 +93,7 @@ export const selectBundles = (tx: Tx, tenant: TenantId, channel: Channel | undef
       'published_by',
     ])
     .select(['published_at', 'rollout_percent', 'rollout_group_ids', 'rollout_device_ids', 'tests', 'impact'])
+    .select(['gate_terms', 'gate_state', 'gate_looks', 'gate_health', 'gate_reason', 'gate_judged_at'])
     .where('tenant_id', '=', tenant)
   return channel ? q.where('channel', '=', channel) : q
 }
@@ -125,6 +131,8 @@ export const insertBundle = async (tx: Tx, tenant: TenantId, bundle: NewBundle) 
           resolution: JSON.stringify(bundle.resolution),
           tests: JSON.stringify(bundle.tests),
           impact: JSON.stringify(bundle.impact),
+          gate_terms: bundle.gate_terms && JSON.stringify(bundle.gate_terms),
+          gate_health: null,
         })
         .returning('version'),
     )

@@ -1,22 +1,23 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { GateTerms } from '@holdfast/contract/policy-rollout'
 import { diffPolicies, type PolicyTestReport } from '@holdfast/policy'
 import { background, type Database, type Tx } from '../../db/database.ts'
 import type { Actor, TenantId } from '../../kernel/actor.ts'
 import { AppError, fail, failField } from '../../kernel/app-error.ts'
 import { eachTenant } from '../../kernel/each-tenant.ts'
-import { decodeId, encodeId, newUuid } from '../../kernel/ids.ts'
+import { decodeId } from '../../kernel/ids.ts'
 import { minute } from '../../kernel/time.ts'
-import type { Changes } from '../../memory/changes.ts'
-import { everything } from '../../memory/changes.ts'
-import type { Audit } from '../audit/index.ts'
 import { holdVerdicts } from '../devices/index.ts'
 import { knownGroups } from '../identity/index.ts'
 import { type Candidate, type ReadCandidate, refuseDocument } from './candidate.ts'
 import { devicesNamed, holdGroups, holdPools } from './directory.queries.ts'
 import type { ImpactOf } from './impact.ts'
 import * as queries from './policy.queries.ts'
+import { isGateOverridden } from './rollout/promotion.ts'
+import { termsOf } from './rollout/verdict.ts'
 import type { PolicyStore } from './store.ts'
 import type { Channel, Rollout } from './tenant-policy.ts'
+import type { Versions } from './versions.ts'
 import type { BundleRow, Reach } from './view.ts'
 
 type PublishInput = {
@@ -26,6 +27,8 @@ type PublishInput = {
   rollout?: { percent?: number; group_ids?: string[]; device_ids?: string[] }
   note?: string
   allow_failing_tests?: boolean
+  gate?: GateTerms
+  override_gate?: boolean
   /** Stable replaces a canary that is under way. */
   supersede?: boolean
 }
@@ -37,7 +40,6 @@ export type StoredImpact = ReturnType<typeof diffPolicies> & {
   grants_lost: number
   warnings: string[]
 }
-type Named = { percent: number; groupIds: string[]; deviceIds: string[] }
 type Measured = Awaited<ReturnType<ImpactOf>>
 
 /** How long a publish waits for its impact before it commits; and after that, before it answers with what is known. */
@@ -45,37 +47,38 @@ const patienceMs = { before: 100, after: 300 }
 
 export function createPublishing({
   db,
-  audit,
-  changes,
   impactOf,
   store,
+  versions,
   readCandidate,
   now,
   onError,
 }: {
   db: Database
-  audit: Audit
-  changes: Changes
   impactOf: ImpactOf
   store: PolicyStore
+  versions: Versions
   readCandidate: ReadCandidate
   now: () => Date
   onError: (e: unknown) => void
 }) {
-  /** What another channel, version or digest holds. */
+  /** What another channel, version or digest holds; a canary that is over holds nothing. */
   async function documentOf(tenant: TenantId, from: NonNullable<PublishInput['from']>): Promise<unknown> {
     if (Object.keys(from).length !== 1) failField('from', 'name one of channel, version and digest')
     const row = await db.inTenant(tenant, async (tx) => {
       if (from.digest !== undefined) return queries.bundleByDigest(tx, tenant, from.digest)
-      const version =
-        from.version ?? (await queries.channelsOf(tx, tenant)).find((c) => c.channel === from.channel)?.version
-      return version === undefined ? undefined : queries.bundleByVersion(tx, tenant, version)
+      if (from.version !== undefined) return queries.bundleByVersion(tx, tenant, from.version)
+      const inForce = await queries.inForce(tx, tenant)
+      const held = from.channel === 'canary' ? queries.canaryUnderWay(inForce) : inForce.get('stable')
+      return held && queries.bundleByVersion(tx, tenant, held.version)
     })
-    return row ? row.document : failField('from', 'nothing was published there')
+    if (row) return row.document
+    return failField('from', from.channel === 'canary' ? 'no canary is under way' : 'nothing was published there')
   }
 
-  async function rolloutOf(tenant: TenantId, input: PublishInput): Promise<Named> {
+  async function rolloutOf(tenant: TenantId, input: PublishInput): Promise<Rollout> {
     const { rollout = {} } = input
+    if (input.channel === 'stable' && input.gate) failField('gate', 'goes with the channel canary')
     if (input.channel === 'stable' && input.rollout)
       failField('rollout', 'goes with the channel canary; stable reaches every device')
     const groupIds = (rollout.group_ids ?? []).map(
@@ -84,7 +87,8 @@ export function createPublishing({
     const deviceIds = (rollout.device_ids ?? []).map(
       (id, i) => decodeId('device', id) ?? failField(`rollout.device_ids[${i}]`, 'no such device'),
     )
-    if (groupIds.length + deviceIds.length === 0) return { percent: rollout.percent ?? 0, groupIds, deviceIds }
+    const read = { percent: rollout.percent ?? 0, groupIds: new Set(groupIds), deviceIds: new Set(deviceIds) }
+    if (groupIds.length + deviceIds.length === 0) return read
     await db.inTenant(tenant, async (tx) => {
       const groups = new Set(await knownGroups(tx, tenant, groupIds))
       const devices = new Set(deviceIds.length > 0 ? (await devicesNamed(tx, tenant, deviceIds)).map((d) => d.id) : [])
@@ -93,7 +97,7 @@ export function createPublishing({
       for (const [i, id] of deviceIds.entries())
         if (!devices.has(id)) failField(`rollout.device_ids[${i}]`, 'no such device')
     })
-    return { percent: rollout.percent ?? 0, groupIds, deviceIds }
+    return read
   }
 
   function refuseFailing(tests: PolicyTestReport): void {
@@ -111,9 +115,9 @@ export function createPublishing({
   }
 
   /** Stable ends a canary that is under way, unless it is what the canary holds. The caller holds the versions. */
-  function refuseSuperseding(inForce: Awaited<ReturnType<typeof queries.inForce>>, { digest }: Candidate): void {
-    const canary = inForce.get('canary')
-    if (!canary || canary.version < (inForce.get('stable')?.version ?? 0) || canary.digest === digest) return
+  function refuseSuperseding(inForce: queries.InForce, { digest }: Candidate): void {
+    const canary = queries.canaryUnderWay(inForce)
+    if (!canary || canary.digest === digest) return
     failField(
       'supersede',
       `canary version ${canary.version} is under way and would end with this: publish with supersede: true, or promote the canary with from: {"channel": "canary"}`,
@@ -143,59 +147,30 @@ export function createPublishing({
     actor: Actor,
     input: PublishInput,
     candidate: Candidate,
-    rollout: Named,
+    rollout: Rollout,
     impact: StoredImpact,
   ): Promise<BundleRow> {
     const tenant = actor.tenantId
-    const bundleId = newUuid()
     return db.inTenant(tenant, async (tx) => {
       await requireNamed(tx, tenant, candidate)
       await holdVerdicts(tx, tenant)
       const version = await queries.takeVersion(tx, tenant)
       const inForce = await queries.inForce(tx, tenant)
       if (input.channel === 'stable' && !input.supersede) refuseSuperseding(inForce, candidate)
-      const previous = inForce.get(input.channel)?.digest ?? null
-      const seq = await changes.record(tx, tenant, [{ kind: 'policy', subject: everything }])
-      const bundle = {
-        bundle_id: bundleId,
-        version,
-        seq,
-        channel: input.channel,
-        digest: candidate.digest,
-        previous_digest: previous,
+      if (input.gate && !inForce.has('stable'))
+        failField('gate', 'needs a version on stable, to compare with and to go back to')
+      const overridden = input.channel === 'stable' && (await isGateOverridden(tx, tenant, candidate, input))
+      const { digest, document, resolved: resolution, tests } = candidate
+      const bundle = await versions.put(tx, actor, version, {
+        ...{ channel: input.channel, previous: inForce.get(input.channel)?.digest ?? null, digest, document },
+        ...{ resolution, tests, rollout, impact, overridden },
         note: input.note ?? '',
-        published_by: actor.id,
-        published_at: now(),
-        rollout_percent: rollout.percent,
-        rollout_group_ids: rollout.groupIds,
-        rollout_device_ids: rollout.deviceIds,
-        tests: candidate.tests,
-        impact,
-      }
-      const { document, resolved: resolution } = candidate
-      await queries.insertBundle(tx, tenant, { ...bundle, document, resolution })
-      const id = encodeId('policy_bundle', bundleId)
-      const { channel } = input
-      await audit.record(
-        tx,
-        actor,
-        'policy.published',
-        { bundle_id: id, channel, version, digest: candidate.digest },
-        {
-          target: { type: 'policy_bundle', id, name: `${channel} ${version}` },
-          ...(previous !== candidate.digest && { changes: { digest: [previous, candidate.digest] } }),
-          ...(input.note && { details: { note: input.note } }),
-        },
-      )
+        gate: input.gate ? termsOf(input.gate) : null,
+      })
+      const { compiled } = candidate
       // Only what was committed: a version number that was rolled back is given again.
-      const published = {
-        version,
-        seq,
-        rollout: inSets(rollout),
-        compiled: candidate.compiled,
-      }
-      db.afterCommit(tx, () => store.remember(tenant, published))
-      return { ...bundle, tenant_id: tenant }
+      db.afterCommit(tx, () => store.remember(tenant, { version, seq: bundle.seq, rollout, compiled }))
+      return bundle
     })
   }
 
@@ -230,7 +205,7 @@ export function createPublishing({
       const rollout = await rolloutOf(tenant, input)
       const before = await store.at(tenant)
       const diff = diffPolicies(before.versionOn(input.channel).compiled.resolved, candidate.resolved)
-      const goesTo = input.channel === 'canary' ? inSets(rollout) : undefined
+      const goesTo = input.channel === 'canary' ? rollout : undefined
       const measuring = impactOf(tenant, before, candidate.compiled, goesTo).catch((e) => {
         onError(e)
         return undefined
@@ -267,12 +242,6 @@ const storedOf = (diff: ReturnType<typeof diffPolicies>, measured: Measured | un
   status: measured ? 'done' : 'running',
   ...(measured?.impact ?? { devices_examined: 0, devices_affected: 0, grants_gained: 0, grants_lost: 0 }),
   warnings: measured?.warnings ?? [],
-})
-
-const inSets = ({ percent, groupIds, deviceIds }: Named): Rollout => ({
-  percent,
-  groupIds: new Set(groupIds),
-  deviceIds: new Set(deviceIds),
 })
 
 const within = <T>(ms: number, found: Promise<T>): Promise<T | undefined> =>

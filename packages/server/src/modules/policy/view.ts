@@ -30,7 +30,18 @@ export const viewBundle = (b: BundleRow, { current, variants, applied, pending }
   ...viewImpact(b.impact as StoredImpact),
   variants,
   adoption: { applied, pending },
+  gate: viewGate(b),
 })
+
+export const viewGate = (b: Pick<BundleRow, `gate_${'terms' | 'state' | 'reason' | 'looks' | 'judged_at'}`>) =>
+  b.gate_terms &&
+  b.gate_state && {
+    ...b.gate_terms,
+    state: b.gate_state,
+    reason: b.gate_reason,
+    looks: b.gate_looks,
+    judged_at: b.gate_judged_at?.toISOString() ?? null,
+  }
 
 const viewImpact = ({ warnings = [], ...impact }: StoredImpact) => ({ impact, warnings })
 

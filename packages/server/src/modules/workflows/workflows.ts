@@ -92,7 +92,9 @@ export const workflows = (now: () => Date): readonly Definition[] => [
       const { items } = await look('listPolicyBundles', { query: { channel: 'canary', limit: 1 } })
       const [bundle] = items
       if (!bundle?.current) return failField('workflow', 'no canary is under way')
-      const { version, digest } = bundle
+      const { version, digest, gate } = bundle
+      if (gate && gate.state !== 'passed')
+        failField('workflow', `the gate of canary version ${version} has not passed: only a publish can override it`)
       const body = { channel: 'stable', from: { digest }, note: `promoted version ${version}` } as const
       return [publishing(body, `Publish version ${version} to stable`), confirmGateways]
     },

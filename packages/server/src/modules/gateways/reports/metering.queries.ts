@@ -129,6 +129,8 @@ export const addToSessions = async (
       rx_bytes = least(v.rx_bytes + s.rx_bytes, ${most}), tx_bytes = least(v.tx_bytes + s.tx_bytes, ${most}),
       rx_packets = least(v.rx_packets + s.rx_packets, ${most}), tx_packets = least(v.tx_packets + s.tx_packets, ${most}),
       denied_packets = least(v.denied_packets + s.denied_packets, ${most}),
+      last_denied_at = case when s.denied_packets > 0
+        then greatest(v.last_denied_at, ${seenAt}::timestamptz) else v.last_denied_at end,
       latest_handshake_at = greatest(v.latest_handshake_at, s.latest_handshake_at),
       source_port = coalesce(s.source_port, v.source_port),
       resources = case when s.resources is null then v.resources else v.resources || ${addedUp} end,
@@ -176,7 +178,7 @@ export const findDevices = async (tx: Tx, tenant: TenantId, deviceIds: readonly 
   return new Map(rows.map((row) => [row.device_id, row]))
 }
 
-export type NewSession = Omit<Selectable<Tables['vpn_sessions']>, 'tenant_id' | 'block_until'>
+export type NewSession = Omit<Selectable<Tables['vpn_sessions']>, 'tenant_id' | 'block_until' | 'last_denied_at'>
 /** Returns the ids of those that were not there before. */
 export const openSessions = async (
   tx: Tx,
@@ -188,8 +190,9 @@ export const openSessions = async (
     insert into vpn_sessions (tenant_id, session_id, device_id, user_id, gateway_id, pool_id, state, started_at, last_seen_at,
       ended_at, end_reason, source_ip, assigned_ip, protocol, client_version, auth_method, policy_digest, posture_verdict,
       rx_bytes, tx_bytes, rx_packets, tx_packets, denied_packets, latest_handshake_at, source_port, resources,
-      assigned_digest, gateway_state, defied_since)
-    select ${tenant}::uuid, s.* from jsonb_to_recordset(${storableJson(sessions)}::jsonb) as s (session_id uuid,
+      assigned_digest, gateway_state, defied_since, last_denied_at)
+    select ${tenant}::uuid, s.*, case when s.denied_packets > 0 then s.last_seen_at end
+    from jsonb_to_recordset(${storableJson(sessions)}::jsonb) as s (session_id uuid,
       device_id uuid, user_id uuid, gateway_id uuid, pool_id uuid, state text, started_at timestamptz,
       last_seen_at timestamptz, ended_at timestamptz, end_reason text, source_ip text, assigned_ip text, protocol text,
       client_version text, auth_method text, policy_digest text, posture_verdict text, rx_bytes bigint, tx_bytes bigint,

@@ -4,7 +4,10 @@ import type { Tx } from '../../../db/database.ts'
 import type { Tables } from '../../../db/tables/index.ts'
 import type { TenantId } from '../../../kernel/actor.ts'
 
-export type SessionRow = Omit<Selectable<Tables['vpn_sessions']>, 'resources' | 'gateway_state' | 'defied_since'>
+export type SessionRow = Omit<
+  Selectable<Tables['vpn_sessions']>,
+  'resources' | 'gateway_state' | 'defied_since' | 'last_denied_at'
+>
 export type SessionFilter = { device_id?: string; user_id?: string; gateway_id?: string; pool_id?: string }
 
 /** What a list shows: bytes by resource are shown of one session only. */

@@ -1,0 +1,132 @@
+import { type Static, Type } from 'typebox'
+import { endpoint } from './endpoint.ts'
+import { documentBody, PolicyObject } from './policy-body.ts'
+import { Closed, Count, Id, Nullable, OneOf, Time } from './schema.ts'
+import { canaryMeasures, gateFailures, gateStates } from './vocabulary.ts'
+
+const perMeasure = <const S extends ReturnType<typeof Type.Number> | typeof Count>(schema: S) =>
+  Object.fromEntries(canaryMeasures.map((m) => [m, schema])) as Record<(typeof canaryMeasures)[number], S>
+
+const termsFields = {
+  observe_minutes: Type.Integer({
+    minimum: 1,
+    maximum: 20_160,
+    description: 'It passes no earlier than so long after its publication; 60 unless said',
+  }),
+  min_devices: Type.Integer({
+    minimum: 5,
+    maximum: 100_000,
+    description: 'Nothing is judged before so many devices were heard of on each channel; 10 unless said',
+  }),
+  on_failure: OneOf(gateFailures, {
+    description:
+      'hold: the canary stays, and is not promoted; rollback: what stable delivers is published anew, which ends it. hold unless said',
+  }),
+}
+const rise = Type.Number({ minimum: 0, maximum: 100 })
+const rises = perMeasure(rise)
+const risesDescription =
+  'Percentage points by which the share of devices in trouble may be higher on canary than on stable; 5 unless said'
+
+export const GateTerms = Closed({
+  observe_minutes: Type.Optional(termsFields.observe_minutes),
+  min_devices: Type.Optional(termsFields.min_devices),
+  on_failure: Type.Optional(termsFields.on_failure),
+  max_rise_percent: Type.Optional(
+    Type.Partial(Closed(rises), { additionalProperties: false, description: risesDescription }),
+  ),
+})
+export type GateTerms = Static<typeof GateTerms>
+
+export const PolicyGate = Closed(
+  {
+    ...termsFields,
+    max_rise_percent: Closed(rises, { description: risesDescription }),
+    state: OneOf(gateStates),
+    reason: Nullable(Type.String({ description: 'What it was judged by last, in one sentence' })),
+    looks: Type.Integer({ minimum: 0, description: 'How often chance was asked, by other figures than before' }),
+    judged_at: Nullable(Time),
+  },
+  { title: 'PolicyGate' },
+)
+
+const counts = perMeasure(Count)
+export const ChannelHealth = Closed(
+  { devices: Count, ...counts },
+  {
+    title: 'ChannelHealth',
+    description:
+      'Devices that were connected, or said that they could not connect, since the canary was published, or for a day; and those of them with packets that the policy refused since, that said that a connection failed or that their policy leads through no pool, and that fail a check of their policy',
+  },
+)
+export type ChannelHealth = Static<typeof ChannelHealth>
+
+export const getPolicyHealth = endpoint({
+  method: 'GET',
+  path: '/v1/admin/policy/{bundle_id}/health',
+  costly: true,
+  summary: 'How the devices of a canary fare against those on stable, and what its gate makes of it',
+  access: { by: ['session', 'api_key'], permission: 'policy:read' },
+  params: Closed({ bundle_id: Id('policy_bundle') }),
+  response: Closed({
+    bundle_id: Id('policy_bundle'),
+    version: Count,
+    running: Type.Boolean({
+      description: 'Whether it is a canary under way: its figures are of now. Else those its gate was judged by last',
+    }),
+    since: Type.String({
+      format: 'date-time',
+      description: 'Since when what was heard is counted: the publication, or a day',
+    }),
+    canary: Nullable(ChannelHealth),
+    stable: Nullable(ChannelHealth),
+    measures: Type.Array(
+      Closed({
+        measure: OneOf(canaryMeasures),
+        canary_percent: Type.Number(),
+        stable_percent: Type.Number(),
+        p_value: Type.Number({
+          description:
+            'How likely chance alone puts as many devices in trouble on canary, or more, were both channels alike (Fisher’s exact test, one-sided)',
+        }),
+      }),
+    ),
+    gate: Nullable(PolicyGate),
+  }),
+})
+
+export const replayPolicy = endpoint({
+  method: 'POST',
+  path: '/v1/admin/policy/replay',
+  costly: true,
+  summary: 'Which sessions of the last days a document would have blocked, by the resources that they used',
+  access: { by: ['session', 'api_key'], permission: 'policy:read' },
+  audit: 'policy.replayed',
+  bodyNames: 100_000,
+  bodyLimit: documentBody,
+  body: Closed({
+    policy: PolicyObject,
+    days: Type.Optional(Type.Integer({ minimum: 1, maximum: 90, description: 'How far back; 7 unless said' })),
+  }),
+  response: Closed({
+    sessions_examined: Count,
+    complete: Type.Boolean({ description: 'Whether these are all; else they are the newest' }),
+    sessions_blocked: Count,
+    devices_blocked: Count,
+    users_blocked: Count,
+    resources: Type.Array(Closed({ resource: Type.String(), sessions: Count, users: Count }), {
+      description: 'What would be out of reach, those of most sessions first; at most 100',
+    }),
+    blocked: Type.Array(
+      Closed({
+        session_id: Id('vpn_session'),
+        device_id: Id('device'),
+        user_id: Nullable(Id('user')),
+        started_at: Time,
+        resource: Type.String(),
+        reason: Type.String(),
+      }),
+      { description: 'The newest of these sessions, each with one of its resources; at most 100' },
+    ),
+  }),
+})

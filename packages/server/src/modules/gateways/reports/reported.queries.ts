@@ -1,0 +1,45 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../../db/database.ts'
+import type { TenantId } from '../../../kernel/actor.ts'
+
+type Heard = { device_id: string; denied: boolean; failed: boolean }
+/** Devices that were connected or said that they could not connect, since a moment; and what befell them since. */
+export const heardSince = async (tx: Tx, tenant: TenantId, since: Date): Promise<Heard[]> =>
+  (
+    await sql<Heard>`
+      select device_id, bool_or(denied) as denied, bool_or(failed) as failed from (
+        select device_id, coalesce(last_denied_at >= ${since}, false) as denied, false as failed from vpn_sessions
+          where tenant_id = ${tenant} and state = 'active' and ended_at is null and last_seen_at >= ${since}
+        union all
+        select device_id, coalesce(last_denied_at >= ${since}, false), false from vpn_sessions
+          where tenant_id = ${tenant} and state = 'ended' and ended_at >= ${since}
+        union all
+        select device_id, false, kind = 'failed' from telemetry_events
+          where tenant_id = ${tenant} and at >= ${since} and received_at >= ${since}
+            and kind in ('connected', 'failed')) as heard
+      group by device_id`.execute(tx)
+  ).rows
+
+type Recorded = {
+  session_id: string
+  device_id: string
+  user_id: string | null
+  started_at: Date
+  last_seen_at: Date
+  source_ip: string | null
+  resources: string[]
+}
+/** Sessions that began in the last days and used named resources, the newest first. */
+export const recordedSessions = async (
+  tx: Tx,
+  tenant: TenantId,
+  { days, limit }: { days: number; limit: number },
+): Promise<Recorded[]> =>
+  (
+    await sql<Recorded>`
+      select session_id, device_id, user_id, started_at, last_seen_at, source_ip,
+        array(select jsonb_object_keys(resources) order by 1) as resources
+      from vpn_sessions
+      where tenant_id = ${tenant} and started_at >= now() - make_interval(days => ${days}) and resources <> '{}'
+      order by started_at desc, session_id desc limit ${limit}`.execute(tx)
+  ).rows

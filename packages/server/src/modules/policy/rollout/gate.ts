@@ -1,0 +1,115 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { PolicyTestReport } from '@holdfast/policy'
+import { background, type Database, type Tx } from '../../../db/database.ts'
+import type { CanaryHealth } from '../../../db/tables/policy.ts'
+import { jobSource, type TenantId } from '../../../kernel/actor.ts'
+import { eachTenant } from '../../../kernel/each-tenant.ts'
+import { encodeId } from '../../../kernel/ids.ts'
+import type { Audit } from '../../audit/index.ts'
+import { holdVerdicts } from '../../devices/index.ts'
+import type { Notify } from '../../notifications/index.ts'
+import * as policies from '../policy.queries.ts'
+import type { Versions } from '../versions.ts'
+import type { BundleRow } from '../view.ts'
+import * as queries from './gate.queries.ts'
+import type { HealthOf } from './health.ts'
+import { failedNotice } from './notice.ts'
+import { judge } from './verdict.ts'
+
+/** The name of the job: what it does on its own stands under it in the audit trail. */
+const job = 'judge_canaries'
+
+/** Judges canaries by their gates, and takes back those that fail where that was asked for. */
+export function createGates({
+  db,
+  audit,
+  notify,
+  versions,
+  healthOf,
+}: {
+  db: Database
+  audit: Audit
+  notify: Notify
+  versions: Versions
+  healthOf: HealthOf
+}) {
+  /** Publishes what stable delivers anew: the canary is older then, and its devices get stable. Versions are held. */
+  async function rollBack(tx: Tx, tenant: TenantId, gate: queries.OpenGate, reason: string): Promise<BundleRow> {
+    const stable = (await policies.inForce(tx, tenant)).get('stable')
+    const found = stable && (await policies.bundleByVersion(tx, tenant, stable.version))
+    if (!found) throw new Error(`canary version ${gate.version} has a gate, and no stable version beside it`)
+    return versions.put(tx, jobSource(tenant, job), await policies.takeVersion(tx, tenant), {
+      channel: 'stable',
+      previous: found.digest,
+      digest: found.digest,
+      document: found.document as object,
+      resolution: found.resolution as object,
+      tests: found.tests as PolicyTestReport,
+      rollout: { percent: 0, groupIds: new Set(), deviceIds: new Set() },
+      // Worked out by the job that does so where a process has ended.
+      impact: {
+        ...{ rules_added: [], rules_removed: [], rules_changed: [], warnings: [] },
+        ...{ status: 'running', devices_examined: 0, devices_affected: 0, grants_gained: 0, grants_lost: 0 },
+      },
+      note: `Rolls back canary version ${gate.version}: ${reason}`.slice(0, 1000),
+      gate: null,
+      overridden: false,
+    })
+  }
+
+  /** The order of locks is that of a publish. */
+  const fail = (tenant: TenantId, gate: queries.OpenGate, health: CanaryHealth, reason: string) =>
+    db.inTenant(
+      tenant,
+      async (tx) => {
+        const isRolledBack = gate.terms.on_failure === 'rollback'
+        if (isRolledBack) await holdVerdicts(tx, tenant)
+        await queries.holdVersions(tx, tenant)
+        const state = isRolledBack ? 'rolled_back' : 'failed'
+        if (!(await queries.setGate(tx, tenant, gate, { state, reason, looks: gate.looks + 1, health }))) return
+        const to = isRolledBack ? await rollBack(tx, tenant, gate, reason) : undefined
+        const id = encodeId('policy_bundle', gate.bundle_id)
+        const target = { type: 'policy_bundle', id, name: `canary ${gate.version}` }
+        const said = {
+          ...{ bundle_id: id, version: gate.version, reason, action: gate.terms.on_failure },
+          ...(to && { rolled_back_to: encodeId('policy_bundle', to.bundle_id) }),
+        }
+        await audit.record(tx, jobSource(tenant, job), 'policy.gate_failed', said, { target })
+        await notify(tx, tenant, failedNotice({ ...target, version: gate.version }, reason, to?.version))
+      },
+      background,
+    )
+
+  const goOn = (tenant: TenantId, gate: queries.OpenGate, health: CanaryHealth, to: ReturnType<typeof judge>) =>
+    db.inTenant(
+      tenant,
+      async (tx) => {
+        // Once passed it stays so, unless it fails.
+        const state = gate.state === 'passed' ? 'passed' : to.state
+        const looks = gate.looks + (to.tested ? 1 : 0)
+        if (!(await queries.setGate(tx, tenant, gate, { state, reason: to.reason, looks, health }))) return
+        if (state === gate.state) return
+        const id = encodeId('policy_bundle', gate.bundle_id)
+        const said = { bundle_id: id, version: gate.version, reason: to.reason }
+        const target = { type: 'policy_bundle', id, name: `canary ${gate.version}` }
+        await audit.record(tx, jobSource(tenant, job), 'policy.gate_passed', said, { target })
+      },
+      background,
+    )
+
+  async function look(tenant: TenantId): Promise<void> {
+    const gate = await db.inTenant(tenant, (tx) => queries.openGate(tx, tenant), background)
+    if (!gate) return
+    const health = await healthOf(tenant, gate.published_at)
+    const verdict = judge(gate.terms, health, { look: gate.looks + 1, minutes: gate.minutes })
+    if (verdict.state === 'failed') return fail(tenant, gate, health, verdict.reason)
+    // The same figures say nothing new: they cost no look, unless time alone lets it pass.
+    const passes = verdict.state === 'passed' && gate.state === 'watching'
+    if (passes || !isDeepStrictEqual(health, gate.health)) await goOn(tenant, gate, health, verdict)
+  }
+
+  return {
+    judge: async (): Promise<void> =>
+      eachTenant(await db.acrossTenants((tx) => queries.tenantsWithGates(tx), background), look),
+  }
+}

@@ -1,0 +1,75 @@
+import type { GateTerms as Given } from '@holdfast/contract/policy-rollout'
+import { type CanaryMeasure, canaryMeasures } from '@holdfast/contract/vocabulary'
+import type { CanaryHealth, GateTerms } from '../../../db/tables/policy.ts'
+import { fisherExact } from './fisher.ts'
+
+/** `tested`: whether chance was asked, which counts as a look. */
+type Verdict = { state: 'watching' | 'passed' | 'failed'; reason: string; tested: boolean }
+
+/**
+ * How often, at most, chance alone makes a canary fail, however long it is looked at and by all measures together. The
+ * nth look spends 1/(n(n+1)) of it: these add up to 1, so that looking often costs sensitivity and not truth.
+ */
+export const falseAlarms = 0.01
+const spentAt = (look: number): number => falseAlarms / canaryMeasures.length / (look * (look + 1))
+
+export const termsOf = (given: Given): GateTerms => ({
+  observe_minutes: given.observe_minutes ?? 60,
+  min_devices: given.min_devices ?? 10,
+  on_failure: given.on_failure ?? 'hold',
+  max_rise_percent: { denials: 5, failed_sessions: 5, posture_failures: 5, ...given.max_rise_percent },
+})
+
+const chanceOf = ({ canary, stable }: CanaryHealth, measure: CanaryMeasure): number =>
+  fisherExact({ n: canary.devices, troubled: canary[measure] }, { n: stable.devices, troubled: stable[measure] })
+
+/** Both channels by each measure. */
+export const compare = (health: CanaryHealth) =>
+  canaryMeasures.map((measure) => ({
+    measure,
+    canary_percent: percentOf(health.canary, measure),
+    stable_percent: percentOf(health.stable, measure),
+    p_value: chanceOf(health, measure),
+  }))
+
+/**
+ * What a canary has shown, at its nth look (from 1), so many minutes after it began. It fails where the share of
+ * devices in trouble has risen by more than it may and chance does not explain that; it passes once it was observed for
+ * as long as it must be and no share has risen by more than it may. Either needs its number of devices.
+ */
+export function judge(
+  terms: GateTerms,
+  health: CanaryHealth,
+  { look, minutes }: { look: number; minutes: number },
+): Verdict {
+  const fewest = Math.min(health.canary.devices, health.stable.devices)
+  if (fewest < terms.min_devices)
+    return {
+      state: 'watching',
+      tested: false,
+      reason: `heard of ${health.canary.devices} devices on canary and ${health.stable.devices} on stable; ${terms.min_devices} of each are needed`,
+    }
+  const risen = canaryMeasures.filter(
+    (m) => percentOf(health.canary, m) - percentOf(health.stable, m) > terms.max_rise_percent[m],
+  )
+  const proven = risen.filter((m) => chanceOf(health, m) <= spentAt(look))
+  const say = (measures: readonly CanaryMeasure[]) => measures.map((m) => sayRise(m, health)).join('; ')
+  const tested = true
+  if (proven.length > 0) return { state: 'failed', tested, reason: say(proven) }
+  if (risen.length > 0) return { state: 'watching', tested, reason: `${say(risen)}: it may be chance` }
+  const seen = `no share rose by more than it may, of ${health.canary.devices} devices on canary and ${health.stable.devices} on stable`
+  return minutes >= terms.observe_minutes
+    ? { state: 'passed', tested, reason: seen }
+    : { state: 'watching', tested, reason: `${seen}; it passes after ${terms.observe_minutes} minutes` }
+}
+
+const percentOf = (channel: CanaryHealth['canary'], measure: CanaryMeasure): number =>
+  channel.devices === 0 ? 0 : Math.round((channel[measure] / channel.devices) * 10_000) / 100
+
+const words: Record<CanaryMeasure, string> = {
+  denials: 'have packets denied',
+  failed_sessions: 'could not connect',
+  posture_failures: 'fail a posture check',
+}
+const sayRise = (measure: CanaryMeasure, { canary, stable }: CanaryHealth): string =>
+  `${canary[measure]} of ${canary.devices} devices on canary ${words[measure]}, ${stable[measure]} of ${stable.devices} on stable`

@@ -1,0 +1,77 @@
+import type { PolicyTestReport } from '@holdfast/policy'
+import type { Tx } from '../../db/database.ts'
+import type { GateTerms } from '../../db/tables/policy.ts'
+import type { Source } from '../../kernel/actor.ts'
+import { encodeId, newUuid } from '../../kernel/ids.ts'
+import type { Changes } from '../../memory/changes.ts'
+import { everything } from '../../memory/changes.ts'
+import type { Audit } from '../audit/index.ts'
+import * as queries from './policy.queries.ts'
+import type { StoredImpact } from './publish.ts'
+import type { Channel, Rollout } from './tenant-policy.ts'
+import type { BundleRow } from './view.ts'
+
+/** What becomes a version. `previous`: the digest of what the channel delivered before. */
+type Published = {
+  channel: Channel
+  previous: string | null
+  digest: string
+  document: object
+  resolution: object
+  tests: PolicyTestReport
+  rollout: Rollout
+  impact: StoredImpact
+  note: string
+  gate: GateTerms | null
+  /** Whether it is on stable against the gate of a canary with the same content. */
+  overridden: boolean
+}
+
+/** Puts versions in force, in the transaction of whoever took the number (`takeVersion`). */
+export function createVersions({ audit, changes, now }: { audit: Audit; changes: Changes; now: () => Date }) {
+  return {
+    put: async (tx: Tx, source: Source, version: number, given: Published): Promise<BundleRow> => {
+      const { tenantId: tenant } = source
+      const { channel, previous, digest, rollout, note, document, resolution } = given
+      const seq = await changes.record(tx, tenant, [{ kind: 'policy', subject: everything }])
+      const bundle = {
+        bundle_id: newUuid(),
+        version,
+        seq,
+        channel,
+        digest,
+        previous_digest: previous,
+        note,
+        published_by: source.id,
+        published_at: now(),
+        rollout_percent: rollout.percent,
+        rollout_group_ids: [...rollout.groupIds],
+        rollout_device_ids: [...rollout.deviceIds],
+        tests: given.tests,
+        impact: given.impact,
+        gate_terms: given.gate,
+        gate_state: given.gate && ('watching' as const),
+        gate_looks: 0,
+        gate_health: null,
+        gate_reason: null,
+        gate_judged_at: null,
+      }
+      await queries.insertBundle(tx, tenant, { ...bundle, document, resolution })
+      const id = encodeId('policy_bundle', bundle.bundle_id)
+      const details = { ...(note && { note }), ...(given.overridden && { gate_overridden: true }) }
+      await audit.record(
+        tx,
+        source,
+        'policy.published',
+        { bundle_id: id, channel, version, digest },
+        {
+          target: { type: 'policy_bundle', id, name: `${channel} ${version}` },
+          ...(previous !== digest && { changes: { digest: [previous, digest] } }),
+          ...(Object.keys(details).length > 0 && { details }),
+        },
+      )
+      return { ...bundle, tenant_id: tenant }
+    },
+  }
+}
+export type Versions = ReturnType<typeof createVersions>

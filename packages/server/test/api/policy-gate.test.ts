@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { sql } from 'kysely'
+import { audited, enroll, newSession, refused, report, withGateway } from '../gateways.ts'
+import { type Kit, runJob, startKit, times } from '../kit.ts'
+import { inbox } from '../notices.ts'
+import { makeUser } from '../people.ts'
+
+const document = (cidr: string) => ({
+  schema: 'holdfast.policy/1',
+  rules: [{ id: 'all', action: 'allow', from: { any: true }, to: [cidr] }],
+})
+const [good, bad] = [document('10.0.0.0/8'), document('10.9.0.0/16')]
+const gate = { min_devices: 8, on_failure: 'rollback' } as const
+
+/** Two groups of eight devices, each device with a session through a gateway; sales is given the canary. */
+async function startFleet(t: TestContext, replicas: number) {
+  const kit = await startKit(t, { replicas })
+  const { client } = await withGateway(kit)
+  const userOf = { sales: await makeUser(kit, 'sally'), support: await makeUser(kit, 'sue') }
+  const { group } = await kit.admin.changeGroup({
+    body: { operation: 'create', group: { name: 'sales', members: [userOf.sales] } },
+  })
+  const enrolled = (name: 'sales' | 'support') =>
+    times(8, async (i) => ({
+      ...(await enroll(kit, `${name} ${i}`, { user_id: userOf[name] })),
+      session_id: newSession(),
+    }))
+  const fleet = { sales: await enrolled('sales'), support: await enrolled('support') }
+  await kit.admin.publishPolicy({ body: { channel: 'stable', policy: good } })
+  /** Every device carries traffic; of these so many have packets denied. */
+  const carry = (denied: { sales: number; support: number }, more: object = {}) =>
+    client.metering({
+      body: report(
+        (['sales', 'support'] as const).flatMap((name) =>
+          fleet[name].map(({ id, session_id }, i) => ({
+            ...{ session_id, device_id: id, state: 'active', rx_bytes: 10, tx_bytes: 10 },
+            denied_packets: i < denied[name] ? 5 : 0,
+          })),
+        ),
+        more,
+      ),
+    })
+  const publishCanary = (more: object = {}) =>
+    kit.admin.publishPolicy({
+      body: { channel: 'canary', policy: bad, rollout: { group_ids: [group.group_id] }, gate, ...more },
+    })
+  /** On every replica at once. */
+  const judge = () => Promise.all(kit.replicas.map(({ app }) => runJob(app, 'judge_canaries')))
+  const healthOf = (bundle_id: string) => kit.admin.getPolicyHealth({ params: { bundle_id } })
+  return { kit, fleet, carry, publishCanary, judge, healthOf }
+}
+const current = async ({ admin }: Kit) =>
+  (await admin.listPolicyBundles()).items.filter((b) => b.current).map((b) => [b.channel, b.version])
+/** As if the version had been published, and packets denied, so much earlier. */
+const age = (kit: Kit, version: number, minutes: number) =>
+  kit.db.inTenant(kit.tenant, async (tx) => {
+    const earlier = sql`${minutes} * interval '1 minute'`
+    await sql`update policy_bundles set published_at = published_at - ${earlier}
+      where tenant_id = ${kit.tenant} and version = ${version}`.execute(tx)
+    await sql`update vpn_sessions set last_denied_at = last_denied_at - ${earlier}
+      where tenant_id = ${kit.tenant}`.execute(tx)
+  })
+
+test('a canary that breaks the sessions of a group rolls itself back, once, and says why', async (t: TestContext) => {
+  const { kit, fleet, carry, publishCanary, judge, healthOf } = await startFleet(t, 2)
+  // What was before the canary is not its doing, however late it is reported.
+  await carry({ sales: 8, support: 0 })
+  const canary = await publishCanary()
+  assert.deepEqual([canary.gate?.state, canary.gate?.observe_minutes], ['watching', 60])
+  const [device] = fleet.sales
+  const delivered = async () => {
+    const { channel, version } = await device!.client.policyDigest()
+    return [channel, version]
+  }
+  assert.deepEqual(await delivered(), ['canary', 2])
+  const [interval_start, interval_end] = [61, 60].map((m) => new Date(Date.now() - m * 60_000).toISOString())
+  await carry({ sales: 8, support: 0 }, { interval_start, interval_end })
+  await judge()
+  const before = await healthOf(canary.bundle_id)
+  assert.deepEqual([before.running, before.gate?.state, before.canary?.denials], [true, 'watching', 0])
+
+  await carry({ sales: 8, support: 1 })
+  await device!.client.telemetry({
+    body: { events: [{ event_id: 'e1', kind: 'failed', at: new Date(Date.now() + 1000).toISOString() }] },
+  })
+  const seen = await healthOf(canary.bundle_id)
+  assert.deepEqual(seen.canary, { devices: 8, denials: 8, failed_sessions: 1, posture_failures: 0 })
+  assert.deepEqual(seen.stable, { devices: 8, denials: 1, failed_sessions: 0, posture_failures: 0 })
+  await Promise.all([judge(), judge()])
+
+  await t.test('its devices have what stable delivers, as a new version, and nobody else sees a change', async () => {
+    assert.deepEqual(await current(kit), [['stable', 3]])
+    assert.deepEqual(await delivered(), ['stable', 3])
+    const [rolledBack] = (await kit.admin.listPolicyBundles()).items
+    assert.deepEqual(
+      [rolledBack!.version, rolledBack!.digest, rolledBack!.digest === rolledBack!.previous_digest],
+      [3, (await kit.admin.listPolicyBundles()).items[2]!.digest, true],
+    )
+  })
+  const why = '8 of 8 devices on canary have packets denied, 1 of 8 on stable'
+  await t.test('the record, the notification and the health of the canary say why, once each', async () => {
+    const failed = (await audited(kit, 'policy.gate_failed')) as unknown as Record<string, unknown>[]
+    assert.deepEqual(
+      failed.map((e) => [e.reason, e.action, e.version, JSON.stringify(e.actor).includes('judge_canaries')]),
+      [[why, 'rollback', 2, true]],
+    )
+    assert.equal((await audited(kit, 'policy.published')).length, 3)
+    const notices = (await inbox(kit)).filter((n) => n.kind === 'policy.gate_failed')
+    assert.deepEqual(
+      notices.map((n) => [n.title, n.severity, n.detail.includes(why)]),
+      [['Canary version 2 was rolled back', 'warning', true]],
+    )
+    const after = await healthOf(canary.bundle_id)
+    assert.deepEqual([after.running, after.gate?.state, after.gate?.reason], [false, 'rolled_back', why])
+    assert.deepEqual([after.canary, after.stable], [seen.canary, seen.stable])
+  })
+  await t.test('what was published stays published: judged again, nothing happens', async () => {
+    await judge()
+    assert.equal((await kit.admin.listPolicyBundles()).items.length, 3)
+  })
+  await t.test('what a gate did not let pass goes to stable by no other way without the word', async () => {
+    const held = refused(422, /gate of canary version 2 has failed: 8 of 8.*override_gate/)
+    const publish = (more: object) => kit.admin.publishPolicy({ body: { channel: 'stable', ...more } })
+    for (const given of [{ policy: bad }, { from: { version: 2 } }, { from: { digest: canary.digest } }])
+      await assert.rejects(publish(given), held)
+    await assert.rejects(publish({ from: { channel: 'canary' } }), refused(422, /from.*no canary is under way/))
+    await kit.admin.publishPolicy({ body: { channel: 'canary', policy: bad } })
+    await assert.rejects(publish({ from: { channel: 'canary' } }), held)
+    await publish({ policy: bad, override_gate: true, note: 'it is meant to be' })
+    await publish({ policy: good })
+    await publish({ policy: bad })
+    assert.deepEqual(await current(kit), [['stable', 7]])
+  })
+  await t.test('the figures of one that is over are of the time when it was judged', async () => {
+    await age(kit, canary.version, 3 * 24 * 60)
+    const { since, gate: judged } = await healthOf(canary.bundle_id)
+    assert.equal(Date.parse(since), Date.parse(judged!.judged_at!) - 24 * 60 * 60_000)
+  })
+})
+
+test('a gate is passed in time, and holds a promotion until then', async (t: TestContext) => {
+  const { kit, fleet, carry, publishCanary, judge, healthOf } = await startFleet(t, 1)
+  const promote = (more: object = {}) =>
+    kit.admin.publishPolicy({ body: { channel: 'stable', from: { channel: 'canary' }, ...more } })
+
+  await t.test('one that holds fails for good, tells, and leaves the canary where it is', async () => {
+    const canary = await publishCanary({ gate: { min_devices: 8 } })
+    await carry({ sales: 8, support: 0 })
+    await Promise.all([judge(), judge()])
+    await carry({ sales: 0, support: 8 })
+    await judge()
+    assert.equal((await healthOf(canary.bundle_id)).gate?.state, 'failed')
+    assert.deepEqual(await current(kit), [
+      ['canary', 2],
+      ['stable', 1],
+    ])
+    assert.deepEqual(
+      (await inbox(kit)).map((n) => [n.kind, n.severity]),
+      [['policy.gate_failed', 'critical']],
+    )
+  })
+  await t.test('promoting it needs the word and the reason; both are on record', async () => {
+    await assert.rejects(promote(), refused(422, /override_gate.*has failed: 8 of 8 devices on canary/))
+    await assert.rejects(promote({ supersede: true }), refused(422, /override_gate/))
+    await assert.rejects(
+      kit.admin.runWorkflow({ body: { workflow: 'promote_canary', dry_run: true } }),
+      refused(422, /gate of canary version 2 has not passed/),
+    )
+    await assert.rejects(promote({ override_gate: true, note: ' ' }), refused(422, /note/))
+    const { version } = await promote({ override_gate: true, note: 'the denied packets are meant to be' })
+    assert.equal(version, 3)
+    const [event] = await audited(kit, 'policy.published')
+    assert.match(JSON.stringify(event), /"gate_overridden":true/)
+  })
+  await t.test('with time, enough devices and nothing risen it passes, and the promotion needs no word', async () => {
+    const canary = await publishCanary({ policy: good })
+    await carry({ sales: 1, support: 1 })
+    await judge()
+    await assert.rejects(promote(), refused(422, /has not passed: no share rose/))
+    await age(kit, canary.version, 59)
+    await judge()
+    assert.equal((await healthOf(canary.bundle_id)).gate?.state, 'watching')
+    await age(kit, canary.version, 2)
+    await Promise.all([judge(), judge()])
+    const { gate: passed } = await healthOf(canary.bundle_id)
+    assert.deepEqual([passed?.state, (await audited(kit, 'policy.gate_passed')).length], ['passed', 1])
+    await promote()
+    assert.deepEqual(await current(kit), [['stable', 5]])
+  })
+  await t.test('one that has passed still rolls back while it is under way', async () => {
+    const canary = await publishCanary({ policy: document('10.7.0.0/16') })
+    await carry({ sales: 0, support: 0 })
+    await age(kit, canary.version, 61)
+    await judge()
+    await carry({ sales: 8, support: 0 })
+    await judge()
+    assert.equal((await healthOf(canary.bundle_id)).gate?.state, 'rolled_back')
+    assert.deepEqual(await current(kit), [['stable', 7]])
+  })
+  await t.test(
+    'devices that it leads through no pool can not connect, though no gateway denies them anything',
+    async () => {
+      const canary = await publishCanary({ policy: { ...good, rules: [] } })
+      await carry({ sales: 0, support: 0 })
+      await judge()
+      const { gate: after } = await healthOf(canary.bundle_id)
+      assert.equal(after?.reason, '8 of 8 devices on canary could not connect, 0 of 8 on stable')
+      assert.equal(after.state, 'rolled_back')
+    },
+  )
+  await t.test('a check that the devices of the canary fail, and that stable does not have, is held', async () => {
+    await times(8, async (i) => {
+      await fleet.sales[i]!.client.reportPosture({ body: { facts: { 'disk.encrypted': i === 0 } } })
+      await fleet.support[i]!.client.reportPosture({ body: { facts: { 'disk.encrypted': false } } })
+    })
+    const canary = await publishCanary({
+      policy: { ...good, posture_checks: { disk: { expression: 'disk.encrypted', enforcement: 'enforce' } } },
+      gate: { ...gate, max_rise_percent: { posture_failures: 50 } },
+    })
+    await carry({ sales: 0, support: 0 })
+    await judge()
+    const { canary: found, stable, measures, gate: after } = await healthOf(canary.bundle_id)
+    assert.deepEqual([found?.posture_failures, stable?.posture_failures, measures.length], [7, 0, 3])
+    assert.equal(after?.reason, '7 of 8 devices on canary fail a posture check, 0 of 8 on stable')
+    assert.equal(after.state, 'rolled_back')
+  })
+  await t.test('a gate goes with canary, and with something to go back to', async () => {
+    await assert.rejects(
+      kit.admin.publishPolicy({ body: { channel: 'stable', policy: good, gate } }),
+      refused(422, /gate.*goes with the channel canary/),
+    )
+    const other = kit.clientFor(await kit.keyFor('tenant_admin', await kit.newTenant()))
+    await assert.rejects(
+      other.publishPolicy({ body: { channel: 'canary', policy: good, gate } }),
+      refused(422, /gate.*needs a version on stable/),
+    )
+  })
+})
