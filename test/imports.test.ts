@@ -52,6 +52,7 @@ const order = [
   ['identity', 'trust', 'devices', 'policy', 'gateways', 'siem'],
   ['federation', 'directory', 'certificates', 'updates'],
   ['enrollment', 'expiry', 'compliance'],
+  ['dashboard'],
 ]
 
 const packageOf = new Map(

@@ -19,6 +19,7 @@ import { createAccess } from './modules/access/index.ts'
 import { createAudit } from './modules/audit/index.ts'
 import { createCertificates } from './modules/certificates/index.ts'
 import { createCompliance } from './modules/compliance/index.ts'
+import { createDashboard } from './modules/dashboard/index.ts'
 import {
   createActivity,
   createDevices,
@@ -179,6 +180,7 @@ export function createApp({
   })
   const siem = createSiem({ ...base, audit, outbound, notifications, oidArc: config.oidArc })
   const health = createHealth(base)
+  const dashboard = createDashboard({ now, devices, identity, gateways, policy, notifications, expiry, tenancy, audit })
   // Tokens go after the devices that were enrolled with them.
   const prunes = [
     ...[tenancy, identity, federation, certificates, trust, policy, devices],
@@ -205,6 +207,7 @@ export function createApp({
     ...enrollment.handlers,
     ...directory.handlers,
     ...expiry.handlers,
+    ...dashboard.handlers,
     ...updates.handlers,
     ...siem.handlers,
   }

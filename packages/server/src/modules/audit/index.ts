@@ -1,3 +1,5 @@
+import type { TenantId } from '../../kernel/actor.ts'
+import { countsBetween, pruneCounts } from './counts.queries.ts'
 import { eventHandlers } from './events/events.handlers.ts'
 import { createExport, type ExportDeps } from './export/index.ts'
 import { pruneReported } from './ingest/ingest.queries.ts'
@@ -30,6 +32,9 @@ export function createAudit(deps: AuditDeps) {
   return {
     ...recorder,
     catchUp,
+    /** How many events of what is charted each hour or day had. */
+    countsBetween: (tenant: TenantId, span: Parameters<typeof countsBetween>[2]) =>
+      deps.db.inTenant(tenant, (tx) => countsBetween(tx, tenant, span)),
     handlers: {
       ...eventHandlers({ ...deps, catchUp }),
       ...createIngest({ ...deps, write }).handlers,
@@ -37,7 +42,7 @@ export function createAudit(deps: AuditDeps) {
       ...proof.handlers,
     },
     jobs: proof.jobs,
-    prunes: [pruneRecord, pruneReported, pruneWords, ...proof.prunes],
+    prunes: [pruneRecord, pruneReported, pruneCounts, pruneWords, ...proof.prunes],
     start,
     stop: async (): Promise<void> => {
       await stop()

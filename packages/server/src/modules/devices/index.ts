@@ -1,6 +1,7 @@
 import type { Pager } from '../../db/page.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { Entitlements } from '../tenancy/index.ts'
+import { createDeviceCounts } from './counts.ts'
 import { deviceHandlers } from './devices.handlers.ts'
 import { deviceJobs } from './jobs.ts'
 import { createLifecycle, type EndSessionsOf } from './lifecycle.ts'
@@ -10,6 +11,7 @@ import type { PolicyOf } from './view.ts'
 
 export { createActivity } from './activity.ts'
 export { addressCapacity, addressesOf, gatewayAddressesOf, overlayOf } from './address.ts'
+export type { DeviceCounts } from './counts.ts'
 export { labelDevices, markDevices, type Seen } from './devices.queries.ts'
 export { createFleet, type Fleet } from './fleet.ts'
 export type { FleetDevice, Selected } from './fleet-device.ts'
@@ -37,6 +39,7 @@ export function createDevices(
   return {
     handlers: { ...deviceHandlers({ ...deps, lifecycle }), ...createPostureHandlers(deps) },
     jobs: deviceJobs({ ...deps, lifecycle }),
+    count: createDeviceCounts(deps),
     prunes: [pruneRevoked],
   }
 }

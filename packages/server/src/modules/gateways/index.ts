@@ -15,6 +15,7 @@ import { createMetering } from './reports/metering.ts'
 import { reportHandlers } from './reports/reports.handlers.ts'
 import { sessionHandlers } from './reports/sessions.handlers.ts'
 import { createSessions } from './reports/sessions.ts'
+import { createStanding } from './reports/standing.ts'
 import { createTelemetry } from './reports/telemetry.ts'
 
 export type { GatewaysDeps } from './deps.ts'
@@ -45,6 +46,7 @@ export function createGateways(deps: GatewaysDeps) {
     /** Ends the VPN sessions of devices or users in the transaction that stops them. */
     endSessionsOf: sessions.endSessionsOf,
     gatewaysDown: activity.down,
+    standing: createStanding({ ...deps, registry, activity }),
     secretExpiries: createSecretExpiries(deps),
     jobs: [{ name: 'end_silent_vpn_sessions', cron: '* * * * *', run: sessions.endSilent }],
     prunes: [pruneSecrets, ...pruneHistory],
@@ -54,3 +56,4 @@ export function createGateways(deps: GatewaysDeps) {
     stop,
   }
 }
+export type Gateways = ReturnType<typeof createGateways>

@@ -1,10 +1,12 @@
 import { createPasswordHasher } from '@holdfast/crypto'
 import { background } from '../../db/database.ts'
+import type { TenantId } from '../../kernel/actor.ts'
 import type { IdentityDeps } from './deps.ts'
 import { identityHandlers } from './handlers.ts'
 import { createOwned } from './owned/owned.ts'
 import { createTenantAdministrators } from './people/administrator-of-tenant.ts'
 import { createFirstAdmins } from './people/first-admin.ts'
+import { countSuspended } from './people/known.queries.ts'
 import { createRecovery } from './people/recovery.ts'
 import { createRules } from './rules.ts'
 import { pruneSessions } from './sessions/sessions.queries.ts'
@@ -37,6 +39,8 @@ export function createIdentity(given: IdentityDeps) {
     /** For whoever runs the server: a break-glass user who comes in whatever became of the others. */
     recover: createRecovery({ ...deps, sessions }),
     breakGlass,
+    /** As far as `most`. */
+    countSuspended: (tenant: TenantId, most: number) => db.inTenant(tenant, (tx) => countSuspended(tx, tenant, most)),
     owned: createOwned({ ...deps, sessions }),
     /** For the pipe: throws where a change needs a fresh one-time code that the session has not shown. */
     requireStepUp: stepUp.require,

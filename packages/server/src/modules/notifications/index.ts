@@ -44,9 +44,8 @@ export function createNotifications(deps: NotificationsDeps) {
   const watch = createWatch({ ...deps, rules })
 
   return {
-    notify: rules.notify,
-    closeOthers: rules.closeOthers,
-    tenantsWithOpen: rules.tenantsWithOpen,
+    ...{ notify: rules.notify, closeOthers: rules.closeOthers },
+    ...{ tenantsWithOpen: rules.tenantsWithOpen, countOpen: rules.countOpen },
     /** Which gateways are down, another module knows: whoever makes this one says whom to ask. */
     jobs: (gatewaysDown: () => Promise<readonly SilentGateway[]>) => [
       { name: 'deliver_notifications', cron: '* * * * *', run: deliveries.deliver },

@@ -123,6 +123,15 @@ export const openOfKind = (tx: Tx, tenant: TenantId, kind: Kind) =>
     .where('acknowledged_at', 'is', null)
     .execute()
 
+/** How many are open of each severity, of the newest `most`. */
+export const countOpen = async (tx: Tx, tenant: TenantId, most: number): Promise<Record<Severity, number>> => {
+  const { rows } = await sql<{ severity: Severity; n: number }>`
+    select severity, count(*) as n from (
+      select severity from notifications where tenant_id = ${tenant} and acknowledged_at is null
+      order by created_at desc, notification_id desc limit ${most}) as open group by severity`.execute(tx)
+  return { info: 0, warning: 0, critical: 0, ...Object.fromEntries(rows.map((r) => [r.severity, r.n])) }
+}
+
 /** Acknowledged ones. Deliveries go with their notification. */
 export const pruneNotifications = purging(
   'notifications',

@@ -4,9 +4,20 @@ import type { TenantId } from '../../kernel/actor.ts'
 import { missing } from '../../kernel/ids.ts'
 import * as queries from './policy.queries.ts'
 import type { ReachOf } from './reach.ts'
+import type { PolicyStore } from './store.ts'
 
 /** Published versions, each with how far it has got. */
-export function createBundles({ db, pager, reachOf }: { db: Database; pager: Pager; reachOf: ReachOf }) {
+export function createBundles({
+  db,
+  pager,
+  store,
+  reachOf,
+}: {
+  db: Database
+  pager: Pager
+  store: PolicyStore
+  reachOf: ReachOf
+}) {
   return {
     list: async (tenant: TenantId, query: PageQuery & { channel?: 'canary' | 'stable' }) => {
       const found = await db.inTenant(tenant, (tx) =>
@@ -27,6 +38,14 @@ export function createBundles({ db, pager, reachOf }: { db: Database; pager: Pag
         items: found.items.map((bundle) => ({ bundle, reach: reach(bundle.version) })),
         next_cursor: found.next_cursor,
       }
+    },
+    /** What each channel delivers, and how far that has got. */
+    current: async (tenant: TenantId) => {
+      const { canary, stable } = (await store.at(tenant)).versions
+      const versions = [canary, stable].filter((v) => v !== null)
+      const rows = await db.inTenant(tenant, (tx) => queries.bundlesOfVersions(tx, tenant, versions))
+      const reach = await reachOf(tenant, versions)
+      return rows.map((bundle) => ({ bundle, reach: reach(bundle.version) }))
     },
     get: async (tenant: TenantId, bundleId: string) => {
       const bundle =

@@ -92,6 +92,15 @@ export const selectBundles = (tx: Tx, tenant: TenantId, channel: Channel | undef
   return channel ? q.where('channel', '=', channel) : q
 }
 
+export const bundlesOfVersions = (tx: Tx, tenant: TenantId, versions: readonly number[]) =>
+  tx
+    .selectFrom('policy_bundles')
+    .select(['channel', 'version', 'digest', 'published_at'])
+    .where('tenant_id', '=', tenant)
+    .where('version', '=', sql<number>`any(${versions}::bigint[])`)
+    .orderBy('channel')
+    .execute()
+
 /** What each channel delivered when the tenant was at a sequence number. */
 export const channelsAt = async (tx: Tx, tenant: TenantId, seq: number) =>
   (

@@ -23,6 +23,7 @@ export function createTenancy(deps: TenancyDeps) {
     settings: (tenant: TenantId): SecuritySettings | Promise<SecuritySettings> => settings.read(tenant),
     entitlements,
     meter: usage.meter,
+    ...{ usageOf: usage.of, usageNow: usage.standing, counted: usage.counted },
     loadLicense: license.load,
     /** Where the deployment itself is administered. */
     isHome: async (tenant: TenantId): Promise<boolean> => (await known.nameOf(tenant)) === defaultTenant,

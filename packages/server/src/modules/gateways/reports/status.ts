@@ -1,6 +1,6 @@
 import { second } from '../../../kernel/time.ts'
 
-type GatewayStatus = 'healthy' | 'degraded' | 'draining' | 'down' | 'never_seen' | 'pending'
+export type GatewayStatus = 'healthy' | 'degraded' | 'draining' | 'down' | 'never_seen' | 'pending'
 /** What of a gateway says how it stands, whatever it reports. */
 type Standing = {
   draining: boolean
