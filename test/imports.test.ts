@@ -23,6 +23,7 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
   [/^server\/src\/embedded\//, /^server\/src\/embedded\//],
   [/^server\/src\/config\//, /^(crypto\/|server\/src\/config\/)/],
   [/^server\/src\/outbound\//, /^server\/src\/(outbound|kernel)\//],
+  [/^server\/src\/metrics\//, /^(contract\/|server\/src\/(metrics\/|jobs\/runner|http\/plain-listener))/],
   [/^server\/src\/jobs\//, /^server\/src\/(jobs|kernel|db)\//],
   [
     /^server\/src\/http\//,
@@ -35,13 +36,13 @@ const map: readonly (readonly [from: RegExp, may: RegExp])[] = [
   [
     /^server\/src\/modules\/(\w+)\//,
     new RegExp(
-      `^(contract/|crypto/|policy/|${spine}|server/src/modules/$1/|${door}|server/src/outbound/|server/src/http/(handlers|answer|page|pki|representation|authenticate))`,
+      `^(contract/|crypto/|policy/|${spine}|server/src/modules/$1/|${door}|server/src/outbound/|server/src/http/(handlers|answer|page|plain-listener|representation|authenticate))`,
     ),
   ],
   [
-    /^server\/src\/(app|app-deps|app-jobs|app-pipe|bootstrap|main|terminal)\.ts$/,
+    /^server\/src\/(app|app-deps|app-jobs|app-listeners|app-metrics|app-pipe|bootstrap|main|terminal)\.ts$/,
     new RegExp(
-      `^(contract/|server/src/(app|bootstrap|terminal)|server/src/(config|db|embedded|http|jobs|kernel|memory|outbound)/|${door})`,
+      `^(contract/|server/src/(app|bootstrap|terminal)|server/src/(config|db|embedded|http|jobs|kernel|memory|metrics|outbound)/|${door})`,
     ),
   ],
 ]

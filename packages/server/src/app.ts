@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import type { AppDeps } from './app-deps.ts'
 import { appJobs } from './app-jobs.ts'
+import { createListeners } from './app-listeners.ts'
+import { createAppMetrics, createMeters } from './app-metrics.ts'
 import { createPipe } from './app-pipe.ts'
 import { connectDatabase } from './db/database.ts'
 import { createPager } from './db/page.ts'
@@ -10,7 +12,6 @@ import { createEnding } from './http/ending.ts'
 import type { Handlers } from './http/handlers.ts'
 import { ofOpenTenants } from './http/of-open-tenants.ts'
 import { usualPace } from './http/pace.ts'
-import { createPkiListener } from './http/pki.ts'
 import { createChanges } from './memory/changes.ts'
 import { createClock } from './memory/clock.ts'
 import { createFeed } from './memory/feed.ts'
@@ -62,6 +63,7 @@ export function createApp({
   const onError = (e: unknown) => log.error({ err: e }, 'background work failed')
   const { publicUrl } = config
   const { kek, masterKeys } = secrets
+  const meters = config.metrics && createMeters()
 
   const db = connectDatabase(databaseUrl, { max: config.databaseConnections, onError, slowness })
   const clock = createClock()
@@ -122,8 +124,15 @@ export function createApp({
   }
   const fleet = createFleet({ ...base, idle, checks: (tenant) => policy.checks(tenant) })
   const policy = createPolicy({ ...base, idle, audit, fleet, trust, gatewaysKnow: config.gatewaysKnow })
-  const { gatewayServiceSecrets: serviceSecrets } = secrets
-  const gateways = createGateways({ ...limited, meter, serviceSecrets, fleet, policy, trust, snapshotSize })
+  const gateways = createGateways({
+    ...limited,
+    meter,
+    serviceSecrets: secrets.gatewayServiceSecrets,
+    fleet,
+    policy,
+    trust,
+    snapshotSize,
+  })
   const { policyOf } = policy
   const tenants = tenancy.listTenantIds
   const certificates = createCertificates({
@@ -226,12 +235,12 @@ export function createApp({
   )
   const { http, draining, idempotency, refuse } = createPipe({
     ...base,
-    ...{ config, log, verifiers, handlers, tls, pace },
+    ...{ config, log, verifiers, handlers, tls, pace, requests: meters?.requests },
     ...{ audit, tenancy, access, identity, federation, enrollment, policy },
   })
-  const { trustedProxies, maxConnections } = config
-  const pki =
-    config.pki && createPkiListener({ answer: certificates.pki, draining, trustedProxies, maxConnections, log })
+  const watched = { config, secrets, db, feed, fleet, policy, gateways, audit, siem, tenancy, onError }
+  const metrics = meters && createAppMetrics({ ...watched, meters })
+  const listeners = createListeners({ config, draining, log, answers: { pki: certificates.pki, metrics } })
 
   const jobs = appJobs({
     db,
@@ -243,15 +252,14 @@ export function createApp({
     working: [
       ...[tenancy, identity, trust, certificates, policy, gateways, devices, directory, federation, health],
       ...[rotation, expiry, updates, audit, siem],
-      { jobs: access.jobs(tenants) },
-      { jobs: notifications.jobs(gateways.gatewaysDown) },
+      ...[{ jobs: access.jobs(tenants) }, { jobs: notifications.jobs(gateways.gatewaysDown) }],
     ],
   })
 
   const end = createEnding({
     health,
     draining,
-    listeners: [{ server: http.server, close: () => http.close() }, ...(pki ? [pki] : [])],
+    listeners: [{ server: http.server, close: () => http.close() }, ...Object.values(listeners).filter((l) => !!l)],
     letGo: [policy.stop, gateways.stop, certificates.stop, federation.deviceGrants.letGo],
     writes: [
       ...[refuse.flush, notifications.stop, activity.flush, trustMarks.flush, access.stop],
@@ -264,20 +272,10 @@ export function createApp({
   return {
     http,
     /** Undefined where the operator wants none. */
-    pki,
-    jobs,
-    db,
-    changes,
-    tenancy,
-    access,
-    identity,
-    trust,
-    fleet,
-    policy,
-    gateways,
-    devices,
-    notifications,
-    feed,
+    listeners,
+    jobs: meters?.jobs.around(jobs) ?? jobs,
+    ...{ db, changes, feed, fleet },
+    ...{ tenancy, access, identity, trust, policy, gateways, devices, notifications },
     /** Someone can sign in from now on. */
     markReady: health.open,
     /** Proves the database; with one tenant reads what its first requests would otherwise wait for. */

@@ -20,5 +20,7 @@ export function printReady(config: Config, addresses: (AddressInfo | string)[]):
     .map((a) => (typeof a === 'string' ? a : `${a.family === 'IPv6' ? `[${a.address}]` : a.address}:${a.port}`))
     .join(', ')
   process.stdout.write(`  Holdfast listens on ${at}; sign in at ${config.publicUrl}/admin/login\n`)
+  if (config.metrics)
+    process.stdout.write(`  Metrics are served on ${config.metrics.host}:${config.metrics.port}/metrics\n`)
   if (config.pki) process.stdout.write(`  What certificates point to is served as ${config.pki.url}\n`)
 }

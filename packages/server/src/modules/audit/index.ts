@@ -1,4 +1,5 @@
 import type { TenantId } from '../../kernel/actor.ts'
+import { backlogOf } from './audit.queries.ts'
 import { countsBetween, pruneCounts } from './counts.queries.ts'
 import { eventHandlers } from './events/events.handlers.ts'
 import { createExport, type ExportDeps } from './export/index.ts'
@@ -32,6 +33,8 @@ export function createAudit(deps: AuditDeps) {
   return {
     ...recorder,
     catchUp,
+    /** Of all tenants, what has no place yet. */
+    backlog: () => deps.db.acrossTenants((tx) => backlogOf(tx, 10_000)),
     /** How many events of what is charted each hour or day had. */
     countsBetween: (tenant: TenantId, span: Parameters<typeof countsBetween>[2]) =>
       deps.db.inTenant(tenant, (tx) => countsBetween(tx, tenant, span)),

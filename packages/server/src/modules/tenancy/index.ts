@@ -1,6 +1,7 @@
 import type { SecuritySettings } from '@holdfast/contract/settings'
 import type { TenantId } from '../../kernel/actor.ts'
 import type { TenancyDeps } from './deps.ts'
+import { totalsOf } from './entitlement/entitlement.queries.ts'
 import { tenancyHandlers } from './handlers.ts'
 import { tenancyJobs } from './jobs.ts'
 import { createRules } from './rules.ts'
@@ -23,6 +24,8 @@ export function createTenancy(deps: TenancyDeps) {
     settings: (tenant: TenantId): SecuritySettings | Promise<SecuritySettings> => settings.read(tenant),
     entitlements,
     meter: usage.meter,
+    /** Of all tenants together, what is counted of each. */
+    totals: () => deps.db.acrossTenants(totalsOf),
     ...{ usageOf: usage.of, usageNow: usage.standing, counted: usage.counted },
     loadLicense: license.load,
     /** Where the deployment itself is administered. */
