@@ -27,6 +27,7 @@ import { addSettings } from './commands/settings.ts'
 import { addSiem } from './commands/siem.ts'
 import { addSigner } from './commands/signer.ts'
 import { addSpc } from './commands/spc.ts'
+import { addStatus } from './commands/status.ts'
 import { addTenant } from './commands/tenant.ts'
 import { addToken } from './commands/token.ts'
 import { addTotp } from './commands/totp.ts'
@@ -58,6 +59,7 @@ const nouns = [
   addLegalHold,
   addNotification,
   addExpiry,
+  addStatus,
   addSettings,
   addTrust,
   addRelease,

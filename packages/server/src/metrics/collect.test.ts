@@ -23,7 +23,7 @@ test('whoever collects at once, or soon after, asks the database once', async ()
   const collect = createCollector({
     local: [],
     stored: [async () => [gauge('b', 'There.', ++asked)]],
-    onError: assert.fail,
+    onError: (e) => assert.fail(String(e)),
   })
   const texts = await Promise.all([collect(), collect()])
   assert.deepEqual(
