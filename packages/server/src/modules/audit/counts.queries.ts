@@ -4,7 +4,7 @@ import { purging } from '../../db/retention.ts'
 import type { TenantId } from '../../kernel/actor.ts'
 
 type Span = { from: Date; to: Date; step: 'hour' | 'day' }
-export type EventCounts = { at: Date; enrollments: number; logins_failed: number; refused: number }
+type EventCounts = { at: Date; enrollments: number; logins_failed: number; refused: number }
 
 /** How many events of each kind that is charted every step had; steps without any are missing. */
 export const countsBetween = async (tx: Tx, tenant: TenantId, { from, to, step }: Span): Promise<EventCounts[]> => {
